@@ -1,0 +1,32 @@
+# LLVM and MLIR 19. The package reports 19.1.7 as its version and accepts no range,
+# so the version is checked here and not by find_package.
+list(APPEND CMAKE_PREFIX_PATH /usr/lib/llvm-19)
+find_package(MLIR REQUIRED CONFIG)
+if(NOT LLVM_VERSION_MAJOR EQUAL 19)
+  message(FATAL_ERROR "Weft needs LLVM 19, found ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}: "
+                      "install libmlir-19-dev, or set CMAKE_PREFIX_PATH to an LLVM 19")
+endif()
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# The headers that nearly every compiler file includes, compiled once.
+add_library(weft_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/MLIRPch.cpp)
+add_library(weft_mlir_flags INTERFACE)
+target_include_directories(weft_mlir_flags SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+target_compile_options(weft_mlir_flags INTERFACE -fno-rtti)
+target_link_libraries(weft_mlir_flags INTERFACE weft_flags)
+target_link_libraries(weft_mlir_pch PRIVATE weft_mlir_flags)
+target_precompile_headers(weft_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/MLIRPch.h)
+
+# weft_add_compiler_library(NAME SOURCES... [LINK libs...]): a static part of the compiler.
+function(weft_add_compiler_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC weft_mlir_flags ${ARG_LINK})
+  target_precompile_headers(${name} REUSE_FROM weft_mlir_pch)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
