@@ -1,0 +1,113 @@
+//===- Dialect.h - The weft dialect ----------------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_DIALECT_H
+#define WEFT_IR_DIALECT_H
+
+#include "ir/ScalarEmitter.h"
+#include "ir/Vjp.h"
+#include "ir/interp/Literal.h"
+#include "weft/dtype.hpp"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "ir/WeftDialect.h.inc"
+#include "ir/WeftEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/WeftAttributes.h.inc"
+
+namespace weft::ir {
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// Whether `type` is a ranked tensor of a supported element type whose encoding is a device.
+bool isWeftTensor(mlir::Type type);
+/// The device of a tensor type, or a null attribute.
+DeviceAttr deviceOf(mlir::Type type);
+/// The element type for a DType, and back. An unsigned 8-bit integer is `ui8`; all others are signless and signed.
+mlir::Type toElementType(mlir::MLIRContext *context, DType dtype);
+std::optional<DType> toDType(mlir::Type elementType);
+/// The dtype of a tensor that `isWeftTensor` accepts.
+DType dtypeOf(mlir::Type tensorType);
+/// Bytes of a static tensor in memory.
+int64_t bytesOf(mlir::Type tensorType);
+/// A tensor type of the same device and element type, or of another element type.
+mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> shape);
+mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> shape, mlir::Type element);
+
+/// Names of the attributes of function arguments and results.
+namespace attr {
+inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", donated = "weft.donated",
+                                     tied = "weft.tied", queue = "weft.queue", arenaBytes = "weft.arena_bytes",
+                                     arenaLowerBound = "weft.arena_lower_bound", slices = "slices",
+                                     order = "weft.order";
+} // namespace attr
+
+//===----------------------------------------------------------------------===//
+// Traits
+//===----------------------------------------------------------------------===//
+
+namespace impl {
+mlir::LogicalResult verifySameDevice(mlir::Operation *op);
+mlir::LogicalResult verifyElementwiseShape(mlir::Operation *op);
+} // namespace impl
+
+/// Every tensor operand is on one device; else WEFT-P001 with the locations of both operands.
+template <typename ConcreteType>
+class SameDevice : public mlir::OpTrait::TraitBase<ConcreteType, SameDevice> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return impl::verifySameDevice(op); }
+};
+
+/// Every operand has one shape, and all but the condition of a select one element type.
+template <typename ConcreteType>
+class ElementwiseShape : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseShape> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return impl::verifyElementwiseShape(op); }
+};
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+/// `custom<OperandTypes>`: one type where all operands agree, else one for each. So that text with operands on two
+/// devices parses, and the verifier can say what is wrong with it.
+mlir::ParseResult parseOperandTypeList(mlir::OpAsmParser &parser, llvm::ArrayRef<mlir::Type *> types);
+void printOperandTypeList(mlir::OpAsmPrinter &printer, llvm::ArrayRef<mlir::Type> types);
+template <typename... Types> mlir::ParseResult parseOperandTypes(mlir::OpAsmParser &parser, Types &...types) {
+  return parseOperandTypeList(parser, {&types...});
+}
+template <typename... Types>
+void printOperandTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, Types... types) {
+  printOperandTypeList(printer, {mlir::Type(types)...});
+}
+
+/// Registers the dialect and what its text may use (`builtin` only): nothing else can be parsed from strangers' text.
+void registerDialect(mlir::DialectRegistry &registry);
+
+} // namespace weft::ir
+
+#include "ir/WeftInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "ir/WeftOps.h.inc"
+
+#endif // WEFT_IR_DIALECT_H

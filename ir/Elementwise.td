@@ -1,0 +1,289 @@
+//===- Elementwise.td - Ops that work element by element ---*- tablegen -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One definition per op. Parser, printer, documentation, type inference, verifier, the kernels of every
+// backend, the derivative, the reference interpreter and the random-program generator follow from it.
+//
+//   body   what a kernel computes: C++ that returns a Value from `a`, `b`, `c` with the emitter `k`
+//   vjp    the derivative: C++ on symbolic tensors `a`, `b`, `c` (operands), `y` (result), `g` (its cotangent);
+//          `d(i, value)` sets the cotangent of operand i. Empty: no gradient flows.
+//   real   the reference: C++ that returns a double from doubles `a`, `b`, `c`
+//   whole  the same for integers, from int64_t; the result wraps to the element type afterwards
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_ELEMENTWISE_TD
+#define WEFT_ELEMENTWISE_TD
+
+include "ir/WeftBase.td"
+include "ir/WeftInterfaces.td"
+
+def Weft_ElementwiseTrait : NativeOpTrait<"ElementwiseShape"> { let cppNamespace = "::weft::ir"; }
+def Weft_SameDevice : NativeOpTrait<"SameDevice"> { let cppNamespace = "::weft::ir"; }
+
+class Weft_Op<string mnemonic, list<Trait> traits = []> : Op<Weft_Dialect, mnemonic, traits>;
+
+/// An op on tensors of one device, without side effects, whose result types follow from operands and attributes.
+class Weft_ComputeOp<string mnemonic, list<Trait> traits = []> :
+    Weft_Op<mnemonic, [Weft_SameDevice, Pure,
+                       DeclareOpInterfaceMethods<InferTypeOpInterface>,
+                       DeclareOpInterfaceMethods<Weft_InterpretableOp>] # traits>;
+
+defvar Differentiable = DeclareOpInterfaceMethods<Weft_DifferentiableOp>;
+
+class Weft_Elementwise<string mnemonic, code body, code vjp, code real, code whole, list<Trait> traits,
+                       string resultElement = "element"> :
+    Weft_ComputeOp<mnemonic, [Weft_ElementwiseTrait, DeclareOpInterfaceMethods<Weft_ElementwiseOp>,
+                              Differentiable] # traits> {
+  let extraClassDefinition = [{
+    ::mlir::Value $cppClass::emitScalar(::weft::ir::ScalarEmitter &k, ::mlir::ValueRange in) {
+      ::mlir::Value a = in[0], b = in[in.size() > 1 ? 1 : 0], c = in[in.size() > 2 ? 2 : 0];
+      (void)a; (void)b; (void)c;
+      }] # body # [{
+    }
+    ::mlir::LogicalResult $cppClass::buildVjp(::weft::ir::VjpBuilder &vjp) {
+      using ::weft::ir::Sym;
+      auto n = getNumOperands();
+      Sym a = vjp.operand(0), b = vjp.operand(n > 1 ? 1 : 0), c = vjp.operand(n > 2 ? 2 : 0);
+      Sym y = vjp.result(0), g = vjp.cotangent(0);
+      auto d = [&](unsigned i, auto &&value) { if (vjp.needs(i)) vjp.set(i, value()); };
+      (void)a; (void)b; (void)c; (void)y; (void)g; (void)d;
+      }] # vjp # [{
+      return ::mlir::success();
+    }
+    ::mlir::LogicalResult $cppClass::interpret(::llvm::ArrayRef<const ::weft::ir::Literal *> operands,
+                                               ::llvm::MutableArrayRef<::weft::ir::Literal> results) {
+      auto real = [](double a, double b, double c) -> double { (void)a; (void)b; (void)c; }] # real # [{ };
+      auto whole = [](int64_t a, int64_t b, int64_t c) -> int64_t { (void)a; (void)b; (void)c; }] # whole # [{ };
+      return ::weft::ir::interpretElementwise(*this, real, whole, operands, results[0]);
+    }
+    ::mlir::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location>,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      auto type = ::llvm::cast<::mlir::RankedTensorType>(operands[0].getType());
+      auto element = type.getElementType();
+      (void)element;
+      types.push_back(type.clone(}] # resultElement # [{));
+      return ::mlir::success();
+    }
+  }];
+}
+
+// What `whole` says for an op that has no integer form; the verifier never lets one through.
+defvar noWhole = [{ return a; }];
+
+class Weft_Unary<string mnemonic, Type operand, string summaryText, code body, code vjp, code real,
+                 code whole = noWhole, list<Trait> traits = [], string resultElement = "element"> :
+    Weft_Elementwise<mnemonic, body, vjp, real, whole, traits, resultElement> {
+  let summary = summaryText;
+  let arguments = (ins operand:$a);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a attr-dict `:` type($a)";
+}
+
+class Weft_Binary<string mnemonic, Type operand, string summaryText, code body, code vjp, code real,
+                  code whole = noWhole, list<Trait> traits = [], string resultElement = "element"> :
+    Weft_Elementwise<mnemonic, body, vjp, real, whole, traits, resultElement> {
+  let summary = summaryText;
+  let arguments = (ins operand:$a, operand:$b);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` $b attr-dict `:` custom<OperandTypes>(type($a), type($b))";
+}
+
+//===----------------------------------------------------------------------===//
+// Unary
+//===----------------------------------------------------------------------===//
+
+def Weft_NegOp : Weft_Unary<"neg", Weft_NumberTensor, "minus a; the integer minimum stays",
+  [{ return k.isFloat(a) ? k.make<::mlir::arith::NegFOp>(a) : k.make<::mlir::arith::SubIOp>(k.zeroLike(a), a); }],
+  [{ d(0, [&] { return -g; }); }],
+  [{ return -a; }], [{ return ::weft::ir::wrapSub(0, a); }]>;
+
+def Weft_AbsOp : Weft_Unary<"abs", Weft_NumberTensor, "magnitude; the integer minimum stays",
+  [{ if (k.isFloat(a)) return k.make<::mlir::math::AbsFOp>(a);
+     return k.isUnsigned(0) ? a : k.make<::mlir::math::AbsIOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<SignOp>(a); }); }],
+  [{ return std::fabs(a); }], [{ return a < 0 ? ::weft::ir::wrapSub(0, a) : a; }]>;
+
+def Weft_SignOp : Weft_Unary<"sign", Weft_NumberTensor, "-1, 0 or 1; NaN gives 0",
+  [{ auto zero = k.zeroLike(a), one = k.constantLike(a, 1);
+     auto positive = k.select(k.gt(a, zero), one, zero);
+     return k.isUnsigned(0) ? positive : k.select(k.lt(a, zero), k.constantLike(a, -1), positive); }],
+  [{ }],
+  [{ return a > 0 ? 1 : a < 0 ? -1 : 0; }], [{ return a > 0 ? 1 : a < 0 ? -1 : 0; }]>;
+
+def Weft_CeilOp : Weft_Unary<"ceil", Weft_FloatTensor, "smallest integer that is not below a",
+  [{ return k.make<::mlir::math::CeilOp>(a); }], [{ }], [{ return std::ceil(a); }]>;
+
+def Weft_FloorOp : Weft_Unary<"floor", Weft_FloatTensor, "largest integer that is not above a",
+  [{ return k.make<::mlir::math::FloorOp>(a); }], [{ }], [{ return std::floor(a); }]>;
+
+def Weft_RoundOp : Weft_Unary<"round", Weft_FloatTensor, "nearest integer, halves to even",
+  [{ return k.make<::mlir::math::RoundEvenOp>(a); }], [{ }],
+  [{ return a - std::remainder(a, 1.0) + 0.0 * a; }]>;
+
+def Weft_TruncOp : Weft_Unary<"trunc", Weft_FloatTensor, "integer part, toward zero",
+  [{ return k.make<::mlir::math::TruncOp>(a); }], [{ }], [{ return std::trunc(a); }]>;
+
+def Weft_SqrtOp : Weft_Unary<"sqrt", Weft_FloatTensor, "square root, correctly rounded; NaN below zero",
+  [{ return k.make<::mlir::math::SqrtOp>(a); }],
+  [{ d(0, [&] { return g / (y * 2.0); }); }], [{ return std::sqrt(a); }]>;
+
+def Weft_RsqrtOp : Weft_Unary<"rsqrt", Weft_FloatTensor, "1/sqrt(a); zero gives infinity",
+  [{ return k.make<::mlir::arith::DivFOp>(k.constantLike(a, 1), k.make<::mlir::math::SqrtOp>(a)); }],
+  [{ d(0, [&] { return g * (y * y * y) * -0.5; }); }], [{ return 1 / std::sqrt(a); }]>;
+
+def Weft_RecipOp : Weft_Unary<"recip", Weft_FloatTensor, "1/a, correctly rounded",
+  [{ return k.make<::mlir::arith::DivFOp>(k.constantLike(a, 1), a); }],
+  [{ d(0, [&] { return -g * (y * y); }); }], [{ return 1 / a; }]>;
+
+def Weft_ExpOp : Weft_Unary<"exp", Weft_FloatTensor, "e to the power a",
+  [{ return k.make<::mlir::math::ExpOp>(a); }],
+  [{ d(0, [&] { return g * y; }); }], [{ return std::exp(a); }]>;
+
+def Weft_Expm1Op : Weft_Unary<"expm1", Weft_FloatTensor, "exp(a) - 1, accurate near zero",
+  [{ return k.make<::mlir::math::ExpM1Op>(a); }],
+  [{ d(0, [&] { return g * (y + 1.0); }); }], [{ return std::expm1(a); }]>;
+
+def Weft_LogOp : Weft_Unary<"log", Weft_FloatTensor, "natural logarithm; zero gives -inf, below zero NaN",
+  [{ return k.make<::mlir::math::LogOp>(a); }],
+  [{ d(0, [&] { return g / a; }); }], [{ return std::log(a); }]>;
+
+def Weft_Log1pOp : Weft_Unary<"log1p", Weft_FloatTensor, "log(1 + a), accurate near zero",
+  [{ return k.make<::mlir::math::Log1pOp>(a); }],
+  [{ d(0, [&] { return g / (a + 1.0); }); }], [{ return std::log1p(a); }]>;
+
+def Weft_SinOp : Weft_Unary<"sin", Weft_FloatTensor, "sine of an angle in radians",
+  [{ return k.make<::mlir::math::SinOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<CosOp>(a); }); }], [{ return std::sin(a); }]>;
+
+def Weft_CosOp : Weft_Unary<"cos", Weft_FloatTensor, "cosine of an angle in radians",
+  [{ return k.make<::mlir::math::CosOp>(a); }],
+  [{ d(0, [&] { return -g * vjp.unary<SinOp>(a); }); }], [{ return std::cos(a); }]>;
+
+def Weft_TanhOp : Weft_Unary<"tanh", Weft_FloatTensor, "hyperbolic tangent",
+  [{ return k.make<::mlir::math::TanhOp>(a); }],
+  [{ d(0, [&] { return g * (1.0 - y * y); }); }], [{ return std::tanh(a); }]>;
+
+def Weft_ErfOp : Weft_Unary<"erf", Weft_FloatTensor, "error function",
+  [{ return k.make<::mlir::math::ErfOp>(a); }],
+  [{ d(0, [&] { return g * (vjp.unary<ExpOp>(-(a * a)) * 1.12837916709551257390); }); }], [{ return std::erf(a); }]>;
+
+def Weft_SigmoidOp : Weft_Unary<"sigmoid", Weft_FloatTensor, "1/(1 + exp(-a))",
+  [{ auto one = k.constantLike(a, 1);
+     auto e = k.make<::mlir::math::ExpOp>(k.make<::mlir::arith::NegFOp>(a));
+     return k.make<::mlir::arith::DivFOp>(one, k.make<::mlir::arith::AddFOp>(one, e)); }],
+  [{ d(0, [&] { return g * (y * (1.0 - y)); }); }], [{ return 1 / (1 + std::exp(-a)); }]>;
+
+def Weft_IsNanOp : Weft_Unary<"isnan", Weft_FloatTensor, "true where a is not a number",
+  [{ return k.make<::mlir::arith::CmpFOp>(::mlir::arith::CmpFPredicate::UNO, a, a); }], [{ }],
+  [{ return std::isnan(a); }], noWhole, [], "::mlir::IntegerType::get(type.getContext(), 1)">;
+
+def Weft_BnotOp : Weft_Unary<"bnot", Weft_IntTensor, "all bits inverted; logical not on i1",
+  [{ return k.make<::mlir::arith::XOrIOp>(a, k.constantLike(a, -1)); }], [{ }],
+  [{ return a; }], [{ return ~a; }]>;
+
+//===----------------------------------------------------------------------===//
+// Binary
+//===----------------------------------------------------------------------===//
+
+def Weft_AddOp : Weft_Binary<"add", Weft_NumberTensor, "a + b; integers wrap",
+  [{ return k.isFloat(a) ? k.make<::mlir::arith::AddFOp>(a, b) : k.make<::mlir::arith::AddIOp>(a, b); }],
+  [{ d(0, [&] { return g; }); d(1, [&] { return g; }); }],
+  [{ return a + b; }], [{ return ::weft::ir::wrapAdd(a, b); }], [Commutative]>;
+
+def Weft_SubOp : Weft_Binary<"sub", Weft_NumberTensor, "a - b; integers wrap",
+  [{ return k.isFloat(a) ? k.make<::mlir::arith::SubFOp>(a, b) : k.make<::mlir::arith::SubIOp>(a, b); }],
+  [{ d(0, [&] { return g; }); d(1, [&] { return -g; }); }],
+  [{ return a - b; }], [{ return ::weft::ir::wrapSub(a, b); }]>;
+
+def Weft_MulOp : Weft_Binary<"mul", Weft_NumberTensor, "a * b; integers wrap",
+  [{ return k.isFloat(a) ? k.make<::mlir::arith::MulFOp>(a, b) : k.make<::mlir::arith::MulIOp>(a, b); }],
+  [{ d(0, [&] { return g * b; }); d(1, [&] { return g * a; }); }],
+  [{ return a * b; }], [{ return ::weft::ir::wrapMul(a, b); }], [Commutative]>;
+
+def Weft_DivOp : Weft_Binary<"div", Weft_NumberTensor,
+  "a / b; IEEE for floats, toward zero for integers, where x/0 = -1 and min/-1 = min",
+  [{ return k.isFloat(a) ? k.make<::mlir::arith::DivFOp>(a, b) : k.divideIntegers(a, b); }],
+  [{ d(0, [&] { return g / b; }); d(1, [&] { return -g * y / b; }); }],
+  [{ return a / b; }], [{ return b == 0 ? -1 : b == -1 ? ::weft::ir::wrapSub(0, a) : a / b; }]>;
+
+def Weft_PowOp : Weft_Binary<"pow", Weft_FloatTensor, "a to the power b, as pow of C",
+  [{ return k.make<::mlir::math::PowFOp>(a, b); }],
+  [{ auto zero = vjp.like(a, 0.0);
+     d(0, [&] { return vjp.select(vjp.compare<EqOp>(b, zero), zero, g * b * vjp.binary<PowOp>(a, b - 1.0)); });
+     d(1, [&] {
+       auto edge = vjp.binary<AndOp>(vjp.compare<EqOp>(a, zero), vjp.compare<GeOp>(b, zero));
+       return vjp.select(edge, zero, g * y * vjp.unary<LogOp>(a));
+     }); }],
+  [{ return std::pow(a, b); }]>;
+
+def Weft_MaxOp : Weft_Binary<"max", Weft_NumberTensor, "the larger; NaN propagates, max(-0, +0) = +0",
+  [{ if (k.isFloat(a)) return k.make<::mlir::arith::MaximumFOp>(a, b);
+     return k.isUnsigned(0) ? k.make<::mlir::arith::MaxUIOp>(a, b) : k.make<::mlir::arith::MaxSIOp>(a, b); }],
+  [{ auto tie = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, vjp.like(g, 0.0));
+     d(0, [&] { return vjp.select(vjp.compare<GtOp>(a, b), g, tie); });
+     d(1, [&] { return vjp.select(vjp.compare<GtOp>(b, a), g, tie); }); }],
+  [{ return std::isnan(a) ? a : std::isnan(b) ? b : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b; }],
+  [{ return a > b ? a : b; }], [Commutative]>;
+
+def Weft_MinOp : Weft_Binary<"min", Weft_NumberTensor, "the smaller; NaN propagates, min(-0, +0) = -0",
+  [{ if (k.isFloat(a)) return k.make<::mlir::arith::MinimumFOp>(a, b);
+     return k.isUnsigned(0) ? k.make<::mlir::arith::MinUIOp>(a, b) : k.make<::mlir::arith::MinSIOp>(a, b); }],
+  [{ auto tie = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, vjp.like(g, 0.0));
+     d(0, [&] { return vjp.select(vjp.compare<LtOp>(a, b), g, tie); });
+     d(1, [&] { return vjp.select(vjp.compare<LtOp>(b, a), g, tie); }); }],
+  [{ return std::isnan(a) ? a : std::isnan(b) ? b : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b; }],
+  [{ return a < b ? a : b; }], [Commutative]>;
+
+class Weft_Compare<string mnemonic, string floatPredicate, string intPredicate, string op, string summaryText,
+                   list<Trait> traits = []> :
+    Weft_Binary<mnemonic, Weft_Tensor, summaryText,
+      "return k.compare(::mlir::arith::CmpFPredicate::" # floatPredicate # ", ::mlir::arith::CmpIPredicate::" #
+          intPredicate # ", a, b);",
+      [{ }], "return a " # op # " b;", "return a " # op # " b;", traits,
+      "::mlir::IntegerType::get(type.getContext(), 1)">;
+def Weft_EqOp : Weft_Compare<"eq", "OEQ", "eq", "==", "a equals b; false for NaN", [Commutative]>;
+def Weft_NeOp : Weft_Compare<"ne", "UNE", "ne", "!=", "a differs from b; true for NaN", [Commutative]>;
+def Weft_LtOp : Weft_Compare<"lt", "OLT", "slt", "<", "a is below b; false for NaN">;
+def Weft_LeOp : Weft_Compare<"le", "OLE", "sle", "<=", "a is not above b; false for NaN">;
+def Weft_GtOp : Weft_Compare<"gt", "OGT", "sgt", ">", "a is above b; false for NaN">;
+def Weft_GeOp : Weft_Compare<"ge", "OGE", "sge", ">=", "a is not below b; false for NaN">;
+
+class Weft_Bitwise<string mnemonic, string arithOp, string op, string summaryText> :
+    Weft_Binary<mnemonic, Weft_IntTensor, summaryText, "return k.make<::mlir::arith::" # arithOp # ">(a, b);",
+      [{ }], [{ return a; }], "return a " # op # " b;", [Commutative]>;
+def Weft_AndOp : Weft_Bitwise<"and", "AndIOp", "&", "bitwise and; logical on i1">;
+def Weft_OrOp : Weft_Bitwise<"or", "OrIOp", "|", "bitwise or; logical on i1">;
+def Weft_XorOp : Weft_Bitwise<"xor", "XOrIOp", "^", "bitwise exclusive or; logical on i1">;
+
+//===----------------------------------------------------------------------===//
+// Ternary and conversion
+//===----------------------------------------------------------------------===//
+
+def Weft_SelectOp : Weft_ComputeOp<"select", [Weft_ElementwiseTrait, Differentiable,
+                                              DeclareOpInterfaceMethods<Weft_ElementwiseOp>]> {
+  let summary = "b where the condition holds, else c";
+  let arguments = (ins Weft_BoolTensor:$condition, Weft_Tensor:$b, Weft_Tensor:$c);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $condition `,` $b `,` $c attr-dict `:` type($condition) `,` custom<OperandTypes>(type($b), type($c))
+  }];
+}
+
+def Weft_ConvertOp : Weft_ComputeOp<"convert", [Weft_ElementwiseTrait, Differentiable,
+                                                DeclareOpInterfaceMethods<Weft_ElementwiseOp>]> {
+  let summary = "another element type";
+  let description = [{
+    Float to float rounds to nearest even; float to integer goes toward zero, saturates, and maps NaN to 0;
+    integer to integer wraps; to i1 is `a != 0`.
+  }];
+  let arguments = (ins Weft_Tensor:$a, TypeAttr:$to);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `to` $to attr-dict `:` type($a)";
+}
+
+#endif // WEFT_ELEMENTWISE_TD

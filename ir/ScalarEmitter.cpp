@@ -1,0 +1,133 @@
+//===- ScalarEmitter.cpp --------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+Type toScalarType(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element); integer && !integer.isSignless())
+    return IntegerType::get(element.getContext(), integer.getWidth());
+  return element;
+}
+
+Type withElement(Type type, Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return VectorType::get(vector.getShape(), element, vector.getScalableDims());
+  return element;
+}
+
+bool ScalarEmitter::isFloat(Value value) const { return isa<FloatType>(getElementTypeOrSelf(value.getType())); }
+
+bool ScalarEmitter::isUnsigned(unsigned index) const {
+  Type element = getElementTypeOrSelf(op->getOperand(index).getType());
+  return element.isUnsignedInteger() || element.isInteger(1);
+}
+
+Value ScalarEmitter::constantLike(Value like, double value) {
+  Type type = like.getType(), element = getElementTypeOrSelf(type);
+  TypedAttr attr;
+  if (isa<FloatType>(element))
+    attr = builder.getFloatAttr(element, value);
+  else
+    attr = IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), static_cast<int64_t>(value), true));
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return make<arith::ConstantOp>(attr);
+}
+
+Value ScalarEmitter::compare(arith::CmpFPredicate real, arith::CmpIPredicate whole, Value a, Value b) {
+  if (isFloat(a))
+    return make<arith::CmpFOp>(real, a, b);
+  if (isUnsigned(0)) {
+    using P = arith::CmpIPredicate;
+    switch (whole) {
+    case P::slt: whole = P::ult; break;
+    case P::sle: whole = P::ule; break;
+    case P::sgt: whole = P::ugt; break;
+    case P::sge: whole = P::uge; break;
+    default: break;
+    }
+  }
+  return make<arith::CmpIOp>(whole, a, b);
+}
+
+Value ScalarEmitter::divideIntegers(Value a, Value b) {
+  Value zero = zeroLike(b), one = constantLike(b, 1), minusOne = constantLike(b, -1);
+  Value byZero = make<arith::CmpIOp>(arith::CmpIPredicate::eq, b, zero);
+  if (isUnsigned(0)) {
+    Value quotient = make<arith::DivUIOp>(a, select(byZero, one, b));
+    return select(byZero, minusOne, quotient);
+  }
+  // min / -1 overflows, and is a fault on x86: -1 is a case of its own.
+  Value byMinusOne = make<arith::CmpIOp>(arith::CmpIPredicate::eq, b, minusOne);
+  Value safe = select(make<arith::OrIOp>(byZero, byMinusOne), one, b);
+  Value quotient = make<arith::DivSIOp>(a, safe);
+  quotient = select(byMinusOne, make<arith::SubIOp>(zeroLike(a), a), quotient);
+  return select(byZero, minusOne, quotient);
+}
+
+Value ScalarEmitter::convert(Value a, Type from, Type to) {
+  Type target = withElement(a.getType(), toScalarType(to));
+  bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
+  bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
+  if (from == to)
+    return a;
+  if (to.isInteger(1)) {
+    Value zero = zeroLike(a);
+    return fromFloat ? make<arith::CmpFOp>(arith::CmpFPredicate::UNE, a, zero)
+                     : make<arith::CmpIOp>(arith::CmpIPredicate::ne, a, zero);
+  }
+  unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
+  if (fromFloat && toFloat) {
+    if (fromBits == toBits) // between the two half types: by way of f32, which holds both
+      return convert(convert(a, from, builder.getF32Type()), builder.getF32Type(), to);
+    return fromBits < toBits ? make<arith::ExtFOp>(target, a) : make<arith::TruncFOp>(target, a);
+  }
+  if (!fromFloat && toFloat) {
+    // Halves have few integers of their own: by way of f32, rounded once more only where f32 is inexact.
+    if (toBits < 32)
+      return convert(convert(a, from, builder.getF32Type()), builder.getF32Type(), to);
+    return fromUnsigned ? make<arith::UIToFPOp>(target, a) : make<arith::SIToFPOp>(target, a);
+  }
+  if (!fromFloat) {
+    if (fromBits == toBits)
+      return a;
+    if (fromBits > toBits)
+      return make<arith::TruncIOp>(target, a);
+    return fromUnsigned ? make<arith::ExtUIOp>(target, a) : make<arith::ExtSIOp>(target, a);
+  }
+  // Float to integer: toward zero, saturating, NaN to 0. The bounds are exact in f64 but for the largest i64,
+  // where 2^63 itself is compared and everything from it up saturates.
+  if (fromBits < 32)
+    return convert(convert(a, from, builder.getF32Type()), builder.getF32Type(), to);
+  bool toUnsigned = to.isUnsignedInteger();
+  double limit = std::ldexp(1.0, static_cast<int>(toUnsigned ? toBits : toBits - 1));
+  double low = toUnsigned ? 0.0 : -limit;
+  Value isNan = make<arith::CmpFOp>(arith::CmpFPredicate::UNO, a, a);
+  Value above = make<arith::CmpFOp>(arith::CmpFPredicate::OGE, a, constantLike(a, limit));
+  Value below = make<arith::CmpFOp>(arith::CmpFPredicate::OLE, a, constantLike(a, low));
+  Value safe = select(make<arith::OrIOp>(isNan, make<arith::OrIOp>(above, below)), zeroLike(a), a);
+  // ui8 goes through a wider signed integer: x86 has no conversion to 8 bits.
+  Type wide = withElement(a.getType(), builder.getIntegerType(toBits < 32 ? 32 : toBits));
+  Value whole = make<arith::FPToSIOp>(wide, safe);
+  if (toBits < 32)
+    whole = make<arith::TruncIOp>(target, whole);
+  auto bound = [&](bool high) {
+    APInt value = toUnsigned ? (high ? APInt::getMaxValue(toBits) : APInt::getZero(toBits))
+                             : (high ? APInt::getSignedMaxValue(toBits) : APInt::getSignedMinValue(toBits));
+    TypedAttr attr = IntegerAttr::get(toScalarType(to), value);
+    if (auto vector = dyn_cast<VectorType>(target))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return make<arith::ConstantOp>(attr);
+  };
+  whole = select(below, bound(false), whole);
+  whole = select(above, bound(true), whole);
+  return select(isNan, zeroLike(whole), whole);
+}
+
+} // namespace weft::ir

@@ -1,0 +1,126 @@
+//===- WeftBase.td - Dialect, attributes, constraints ------*- tablegen -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_BASE_TD
+#define WEFT_BASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Weft_Dialect : Dialect {
+  let name = "weft";
+  let cppNamespace = "::weft::ir";
+  let summary = "Tensor programs whose values carry their device";
+  let description = [{
+    Values are ranked tensors whose encoding is a device: `tensor<4x8xf32, #weft.device<cpu>>`. Every operand
+    of a compute op has the same device; only `weft.transfer` changes it. There is no implicit promotion or
+    broadcast: an importer inserts `weft.convert` and `weft.broadcast_in_dim`.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Enumerations
+//===----------------------------------------------------------------------===//
+
+class Weft_Enum<string enumName, string summary, list<string> names> :
+    I32EnumAttr<enumName, summary, !foreach(i, !range(!size(names)), I32EnumAttrCase<names[i], i>)> {
+  let cppNamespace = "::weft::ir";
+  let genSpecializedAttr = 0;
+}
+def Weft_DeviceKind : Weft_Enum<"DeviceKind", "kind of device", ["cpu", "cuda"]>;
+def Weft_StorageKind : Weft_Enum<"StorageKind", "what holds a value", ["argument", "result", "arena", "constant"]>;
+def Weft_ScheduleKind : Weft_Enum<"ScheduleKind", "shape of a kernel",
+    ["loop", "row", "column", "multi_tensor"]>;
+def Weft_FusionKind : Weft_Enum<"FusionKind", "what a fusion may hold", ["loop", "row", "column", "multi_tensor"]>;
+def Weft_GatherKind : Weft_Enum<"GatherKind", "how the index tensor lies in the result", ["along", "points"]>;
+def Weft_ReductionKind : Weft_Enum<"ReductionKind", "how a loss is reduced", ["none", "mean", "sum"]>;
+
+class Weft_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Weft_Dialect, info, mnemonic> {
+  let assemblyFormat = "$value";
+}
+def Weft_FusionKindAttr : Weft_EnumAttr<Weft_FusionKind, "fusion_kind">;
+def Weft_GatherKindAttr : Weft_EnumAttr<Weft_GatherKind, "gather_kind">;
+def Weft_ReductionKindAttr : Weft_EnumAttr<Weft_ReductionKind, "reduction">;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+class Weft_Attr<string attrName, string attrMnemonic> : AttrDef<Weft_Dialect, attrName> {
+  let mnemonic = attrMnemonic;
+}
+
+def Weft_DeviceAttr : Weft_Attr<"Device", "device"> {
+  let summary = "the logical device that holds a tensor";
+  let description = [{
+    `#weft.device<cpu>` or `#weft.device<cuda:N>`. It is the encoding of every tensor type of the dialect.
+    The number of a CUDA device is logical: loading a package takes a map to real devices.
+  }];
+  let parameters = (ins "::weft::ir::DeviceKind":$kind, "int64_t":$index);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isCpu() const { return getKind() == DeviceKind::cpu; }
+    /// "cpu" or "cuda:0".
+    std::string str() const;
+  }];
+}
+
+def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
+  let summary = "how a fusion becomes a kernel";
+  let description = [{
+    Chosen by a pure function of shapes, dtypes and target. `kind` is one of `loop`, `row`, `column`
+    and `multi_tensor`; `vector` is the number of elements that one step of the innermost loop
+    handles; `tasks` is the number of independent pieces of work, handed to threads in runs of `grain`;
+    `streaming` asks for stores that bypass the cache; `scratch` is the number of bytes that a thread needs.
+  }];
+  let parameters = (ins "::weft::ir::ScheduleKind":$kind, "int64_t":$vector, "int64_t":$tasks, "int64_t":$grain,
+                        "bool":$streaming, "int64_t":$scratch);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Weft_SliceAttr : Weft_Attr<"Slice", "slice"> {
+  let summary = "where the memory plan puts a value";
+  let description = [{
+    `#weft.slice<arena, 256, 1024>` is 1,024 bytes at offset 256 of the arena; `#weft.slice<result, 0, 4>` the
+    storage of the function's first result, `#weft.slice<argument, 2, 512>` that of its third argument,
+    `#weft.slice<constant, 0, 4096>` bytes of the constant section.
+  }];
+  let parameters = (ins "::weft::ir::StorageKind":$storage, "int64_t":$position, "int64_t":$bytes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def Weft_Tensor : Type<CPred<"::weft::ir::isWeftTensor($_self)">,
+    "ranked tensor of a supported element type with a device as its encoding", "::mlir::RankedTensorType">;
+class Weft_TensorWhere<string predicate, string what> :
+    Type<And<[Weft_Tensor.predicate, CPred<predicate>]>, what, "::mlir::RankedTensorType">;
+def Weft_FloatTensor : Weft_TensorWhere<
+    "::llvm::isa<::mlir::FloatType>(::mlir::getElementTypeOrSelf($_self))", "floating-point tensor with a device">;
+def Weft_IntTensor : Weft_TensorWhere<
+    "::llvm::isa<::mlir::IntegerType>(::mlir::getElementTypeOrSelf($_self))", "integer tensor with a device">;
+def Weft_BoolTensor : Weft_TensorWhere<
+    "::mlir::getElementTypeOrSelf($_self).isInteger(1)", "i1 tensor with a device">;
+def Weft_NumberTensor : Weft_TensorWhere<
+    "!::mlir::getElementTypeOrSelf($_self).isInteger(1)", "tensor of numbers (not i1) with a device">;
+def Weft_F64Scalar : Weft_TensorWhere<
+    "::mlir::getElementTypeOrSelf($_self).isF64() && ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0",
+    "0-dimensional f64 tensor with a device">;
+def Weft_I64Scalar : Weft_TensorWhere<
+    "::mlir::getElementTypeOrSelf($_self).isInteger(64) && ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0",
+    "0-dimensional i64 tensor with a device">;
+
+#endif // WEFT_BASE_TD
