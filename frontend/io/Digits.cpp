@@ -155,7 +155,7 @@ void draw_segment(Ink &ink, Point a, Point b, double radius) {
       const double t = square > 0 ? std::clamp((px * ux + py * uy) / square, 0.0, 1.0) : 0.0;
       const double ex = px - t * ux, ey = py - t * uy;
       const double cover = std::clamp(radius + .5 - std::sqrt(ex * ex + ey * ey), 0.0, 1.0);
-      double &pixel = ink[static_cast<size_t>(y * side + x)];
+      double &pixel = ink[static_cast<size_t>(y) * side + static_cast<size_t>(x)];
       pixel = std::max(pixel, cover);
     }
 }

@@ -9,29 +9,10 @@
 #include "frontend/io/Message.h"
 
 #include <bit>
-#include <cstdio>
 
 static_assert(std::endian::native == std::endian::little, "the file formats are read without byte swaps");
 
 namespace weft::io {
-
-std::string quoted(std::string_view text) {
-  constexpr size_t longest = 80;
-  std::string out = "'";
-  for (char c : text.substr(0, longest)) {
-    if (c >= 0x20 && c < 0x7f) {
-      out += c;
-      continue;
-    }
-    char escaped[8];
-    std::snprintf(escaped, sizeof(escaped), "\\x%02x", static_cast<unsigned char>(c));
-    out += escaped;
-  }
-  out += "'";
-  if (text.size() > longest)
-    out += cat("... (", text.size(), " bytes)");
-  return out;
-}
 
 Expected<int64_t> element_count(std::span<const int64_t> shape) {
   if (shape.size() > maxRank)

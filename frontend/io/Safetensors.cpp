@@ -316,6 +316,7 @@ Status write_safetensors(const std::string &path, std::span<const NamedView> ten
     return a_size != b_size ? a_size > b_size : a->name < b->name;
   });
   std::vector<std::string_view> names;
+  names.reserve(order.size());
   for (const NamedView *tensor : order)
     names.push_back(tensor->name);
   std::sort(names.begin(), names.end());
