@@ -200,24 +200,35 @@ private:
   size_t at_ = 0;
 };
 
-/// Puts elements stored first dimension fastest into row-major order.
+/// Puts elements stored first dimension fastest into row-major order. The first dimension is contiguous in
+/// the source and the last in the result, so these two are walked in tiles, of which both sides fit in the
+/// first cache; the dimensions between them are counted up outside. `shape` has two or more dimensions, none
+/// of them 0.
 template <size_t size>
 void to_row_major(const std::byte *from, std::byte *to, std::span<const int64_t> shape, int64_t count) {
-  const size_t rank = shape.size();
-  std::vector<int64_t> strides(rank), index(rank, 0);
-  int64_t stride = 1;
-  for (size_t dim = 0; dim < rank; ++dim) {
-    strides[dim] = stride;
-    stride *= shape[dim];
-  }
-  int64_t offset = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * size, from + offset * size, size);
-    for (size_t dim = rank; dim-- > 0;) {
-      offset += strides[dim];
+  constexpr int64_t tile = 32;
+  const size_t last = shape.size() - 1;
+  const int64_t rows = shape[0], columns = shape[last];
+  const int64_t from_column = count / columns, to_row = count / rows;
+  std::vector<int64_t> index(last, 0);
+  const int64_t planes = from_column / rows;
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    int64_t from_plane = 0, to_plane = 0, from_stride = rows;
+    for (size_t dim = 1; dim < last; ++dim) {
+      from_plane += index[dim] * from_stride;
+      to_plane = to_plane * shape[dim] + index[dim];
+      from_stride *= shape[dim];
+    }
+    to_plane *= columns;
+    for (int64_t row0 = 0; row0 < rows; row0 += tile)
+      for (int64_t column0 = 0; column0 < columns; column0 += tile)
+        for (int64_t row = row0; row < std::min(rows, row0 + tile); ++row)
+          for (int64_t column = column0; column < std::min(columns, column0 + tile); ++column)
+            std::memcpy(to + (to_plane + row * to_row + column) * size,
+                        from + (from_plane + row + column * from_column) * size, size);
+    for (size_t dim = last; dim-- > 1;) {
       if (++index[dim] < shape[dim])
         break;
-      offset -= strides[dim] * shape[dim];
       index[dim] = 0;
     }
   }

@@ -76,6 +76,31 @@ TEST(Npy, ReadsFortranOrderAndLaterVersions) {
   }
 }
 
+TEST(Npy, TransposesEveryShape) {
+  for (const std::vector<int64_t> &shape :
+       {std::vector<int64_t>{70, 45}, {1, 5}, {5, 1}, {3, 2, 40, 33}, {33, 4, 1, 3, 2}}) {
+    const int64_t count = *element_count(shape);
+    std::string data, dims = "(";
+    // Element number k of the file, first dimension fastest, holds its row-major position.
+    for (int64_t k = 0; k < count; ++k) {
+      int64_t rest = k, position = 0, stride = count;
+      for (int64_t size : shape) {
+        stride /= size;
+        position += rest % size * stride;
+        rest /= size;
+      }
+      append_le(data, static_cast<uint16_t>(position));
+    }
+    for (int64_t size : shape)
+      dims += std::to_string(size) + ", ";
+    const std::string text = npy(dict("'<i2'", "True", dims + ")"), data);
+    const auto array = read_npy(MemorySource("the.file", bytes_of(text)));
+    ASSERT_TRUE(array.ok()) << array.status().message();
+    for (int64_t k = 0; k < count; ++k)
+      ASSERT_EQ(array->values<uint16_t>()[static_cast<size_t>(k)], k) << dims;
+  }
+}
+
 TEST(Npy, SurvivesDamage) {
   expect_robust(read, npy(dict("'<i4'", "False", "(2, 3)"), std::string(24, 'x')));
   expect_robust(read, npy(dict("'<i2'", "True", "(2, 3)"), std::string(12, 'x'), 2));
