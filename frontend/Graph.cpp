@@ -8,7 +8,9 @@
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <unordered_map>
@@ -56,7 +58,9 @@ std::string Spec::str() const {
 
 const Spec &Ref::spec() const { return node->results[result]; }
 
-bool Ref::requiresGrad() const { return node->requiresGrad && is_floating_point(spec().dtype); }
+bool Ref::requiresGrad() const {
+  return (node->requiresGrad || node->leafSlot(result)) && is_floating_point(spec().dtype);
+}
 
 //===----------------------------------------------------------------------===//
 // Node
@@ -82,18 +86,6 @@ static void dropOperands(std::vector<Ref> operands) {
 
 Node::~Node() { dropOperands(std::move(operands)); }
 
-void Node::releaseOperands() {
-  for (const auto &buffer : buffers)
-    if (!buffer)
-      return;
-  if (requiresGrad || kind != NodeKind::op)
-    return;
-  kind = NodeKind::leaf;
-  dropOperands(std::move(operands));
-  operands.clear();
-  attrs.clear();
-}
-
 //===----------------------------------------------------------------------===//
 // Slot
 //===----------------------------------------------------------------------===//
@@ -110,6 +102,10 @@ void Slot::setValue(Ref value) {
   if (value_)
     --value_.node->liveSlots[value_.result];
   value_ = std::move(value);
+  if (value_ && requiresGrad) {
+    value_.node->leafSlots.resize(value_.node->results.size());
+    value_.node->leafSlots[value_.result] = weak_from_this();
+  }
   if (value_ && isPending(value_))
     pending().insert(this);
   else
@@ -127,21 +123,29 @@ Slot::~Slot() {
 
 std::vector<std::shared_ptr<Slot>> pendingSlots() {
   std::vector<std::shared_ptr<Slot>> slots;
-  for (auto it = pending().begin(); it != pending().end();) {
-    // A slot whose value was computed as part of another flush is no longer pending.
-    if (!isPending((*it)->value())) {
-      it = pending().erase(it);
-      continue;
-    }
-    if (auto slot = (*it)->weak_from_this().lock())
+  for (Slot *pendingSlot : pending())
+    if (auto slot = pendingSlot->weak_from_this().lock())
       slots.push_back(std::move(slot));
-    ++it;
-  }
   std::sort(slots.begin(), slots.end(), [](const auto &a, const auto &b) {
     return std::pair(a->value().node->serial, a->value().result) <
            std::pair(b->value().node->serial, b->value().result);
   });
   return slots;
+}
+
+void settleSlots() {
+  std::vector<std::shared_ptr<Slot>> slots;
+  for (Slot *slot : pending())
+    if (slot->value().node->computed(slot->value().result))
+      if (auto shared = slot->weak_from_this().lock())
+        slots.push_back(std::move(shared));
+  for (const auto &slot : slots) {
+    Ref value = slot->value();
+    if (value.node->requiresGrad)
+      pending().erase(slot.get());
+    else
+      slot->setValue(leaf(value.spec(), value.node->buffers[value.result], value.node->loc));
+  }
 }
 
 size_t pendingCount() { return pending().size(); }
@@ -271,6 +275,12 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   node->operands = std::move(operands);
   node->attrs = std::move(attrs);
   return node;
+}
+
+Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc) {
+  auto node = newNode(NodeKind::op, name, {std::move(result)}, loc);
+  node->attrs = std::move(attrs);
+  return {node, 0};
 }
 
 Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc) {

@@ -78,16 +78,18 @@ struct Node {
   std::vector<uint32_t> liveSlots;                       ///< per result, how many slots hold it
   double number = 0;
   std::array<std::byte, 8> numberBytes{};
-  bool requiresGrad = false; ///< a gradient flows back through it
+  bool requiresGrad = false; ///< a gradient flows back through it to its operands
   bool stopsGrad = false;    ///< recorded without gradients although an operand has one
   const Trace *trace = nullptr;
-  std::weak_ptr<Slot> leafSlot; ///< of a leaf that requires a gradient: where it accumulates
+  std::vector<std::weak_ptr<Slot>> leafSlots; ///< per result, or empty: the slot whose gradient it collects
   Loc loc;
 
   ~Node();
   bool computed(uint32_t result) const { return buffers[result] != nullptr; }
-  /// Forgets how the value came about, once every result is there and no gradient needs it.
-  void releaseOperands();
+  /// The slot whose gradient collects what flows to this result; null for most.
+  std::shared_ptr<Slot> leafSlot(uint32_t result) const {
+    return leafSlots.empty() ? nullptr : leafSlots[result].lock();
+  }
 };
 
 /// What a Tensor refers to.
@@ -97,7 +99,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
   const Ref &value() const { return value_; }
   void setValue(Ref value);
 
-  bool requiresGrad = false; ///< set on leaves by the user
+  bool requiresGrad = false; ///< a leaf of gradients, by the user's wish
   std::shared_ptr<Slot> grad;
   std::string name;
   /// Made in a trace, or state whose owner outlives it.
@@ -117,6 +119,8 @@ using GraphLock = std::lock_guard<std::recursive_mutex>;
 /// Records `weft.<name>`; the result types follow from the op's own definition. Throws Error where the op's verifier
 /// refuses, with the source lines of the operation and of its operands.
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
+/// The same where the result type does not follow from the operands (`iota`).
+Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc);
 Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
 /// A splat known when the program is compiled.
 Ref constant(Spec spec, double value, Loc loc);
@@ -131,6 +135,8 @@ bool &gradEnabled();
 
 /// Slots whose value is recorded but not computed.
 std::vector<std::shared_ptr<Slot>> pendingSlots();
+/// Lets slots whose value was computed forget how, unless a gradient needs that.
+void settleSlots();
 size_t pendingCount();
 
 /// How the public interface reaches the slots of its tensors.

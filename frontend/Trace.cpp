@@ -54,10 +54,9 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
   node->results = {before.spec()};
   node->trace = this;
   node->loc = slot->loc;
-  // A leaf collects its gradient; a value with a history outside would lose its own, which `backward` reports.
-  node->requiresGrad = slot->requiresGrad || before.requiresGrad();
-  if (slot->requiresGrad)
-    node->leafSlot = slot;
+  // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its own, which
+  // `backward` reports.
+  node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
   Ref input{node, 0};
   touched_.push_back({slot, before, input, slot->grad});
   slot->setValue(input);

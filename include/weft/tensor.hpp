@@ -46,6 +46,8 @@ struct TensorOptions {
   bool requires_grad = false;
 };
 
+class Arg;
+
 template <typename T> struct dtype_of;
 #define WEFT_DTYPE_OF(Type, value)                                                                             \
   template <> struct dtype_of<Type> { static constexpr DType value_ = DType::value; };
@@ -135,10 +137,10 @@ public:
   /// Overwrites the value with that of `source`, broadcast, converted and moved as needed.
   Tensor &copy_(const Tensor &source, Loc loc = Loc::current());
   Tensor &zero_(Loc loc = Loc::current());
-  Tensor &operator+=(const Tensor &other);
-  Tensor &operator-=(const Tensor &other);
-  Tensor &operator*=(const Tensor &other);
-  Tensor &operator/=(const Tensor &other);
+  Tensor &operator+=(const Arg &other);
+  Tensor &operator-=(const Arg &other);
+  Tensor &operator*=(const Arg &other);
+  Tensor &operator/=(const Arg &other);
   /// @}
 
   /// \name Shape
