@@ -76,6 +76,16 @@ TEST(Assembly, ElementaryFunctionsCallNothing) {
     }
 }
 
+TEST(Assembly, VectorisesScalarLoopsOnRequestOnly) {
+  std::string text = mapKernel("k", "%y = arith.addf %x0, %x0 : $T", 1, 0);
+  auto plain = codegen::compileKernelToAssembly(*parse(text), v4);
+  text.replace(text.find("attributes {"), 12, "attributes {weft.vectorize, ");
+  auto vectorised = codegen::compileKernelToAssembly(*parse(text), v4);
+  ASSERT_TRUE(plain && vectorised);
+  EXPECT_EQ(plain->find("vaddps"), std::string::npos) << *plain;
+  EXPECT_NE(vectorised->find("%zmm"), std::string::npos) << *vectorised;
+}
+
 TEST(Refused, UnknownFunctionIsNamed) {
   std::string text = mapKernel("k", "%y = func.call @mystery(%x0) : (f32) -> f32", 1, 0);
   EXPECT_NE(refusal(text + "func.func private @mystery(f32) -> f32\n").find("'mystery'"), std::string::npos);
@@ -145,6 +155,44 @@ TEST(Kernel, ReadsSizesScratchAndWritesTheCheckRecord) {
     EXPECT_EQ(check.check, 77);
     EXPECT_EQ(check.position, 0);
     EXPECT_EQ(check.value, 0);
+  }
+}
+
+TEST(Kernel, MasksGathersReducesAndTransposes) {
+  std::string text =
+      "func.func @k(%in: memref<?xf32>, %out: memref<?xf32>, " + std::string(tail) +
+      "attributes {weft.buffers = array<i64: 0, 1>} {\n"
+      "  %c0 = arith.constant 0 : index\n  %c32 = arith.constant 32 : index\n  %c48 = arith.constant 48 : "
+      "index\n"
+      "  %zero = arith.constant 0.0 : f32\n  %pass = arith.constant dense<0.0> : vector<16xf32>\n"
+      "  %mask = vector.create_mask %end : vector<16xi1>\n"
+      "  %x = vector.maskedload %in[%c0], %mask, %pass : memref<?xf32>, vector<16xi1>, vector<16xf32> into "
+      "vector<16xf32>\n"
+      "  vector.maskedstore %out[%c0], %mask, %x : memref<?xf32>, vector<16xi1>, vector<16xf32>\n"
+      "  %sum = vector.reduction <add>, %x, %zero : vector<16xf32> into f32\n"
+      "  memref.store %sum, %out[%c32] : memref<?xf32>\n"
+      "  %two = arith.constant dense<2> : vector<16xi32>\n  %lanes = vector.step : vector<16xindex>\n"
+      "  %i = arith.index_cast %lanes : vector<16xindex> to vector<16xi32>\n"
+      "  %even = arith.muli %i, %two : vector<16xi32>\n"
+      "  %g = vector.gather %in[%c0] [%even], %mask, %pass : memref<?xf32>, vector<16xi32>, vector<16xi1>, "
+      "vector<16xf32> into vector<16xf32>\n"
+      "  %square = vector.shape_cast %g : vector<16xf32> to vector<4x4xf32>\n"
+      "  %turned = vector.transpose %square, [1, 0] : vector<4x4xf32> to vector<4x4xf32>\n"
+      "  %flat = vector.shape_cast %turned : vector<4x4xf32> to vector<16xf32>\n"
+      "  vector.store %flat, %out[%c48] : memref<?xf32>, vector<16xf32>\n  return\n}\n";
+  for (CpuTarget target : runnableTargets()) {
+    Kernel kernel(text, target);
+    std::vector<float> in(64), out(64, -1.0f);
+    for (size_t i = 0; i < in.size(); ++i)
+      in[i] = i + 1;
+    kernel.run({in.data(), out.data()}, 0, 11);
+    EXPECT_EQ(out[10], 11);
+    EXPECT_EQ(out[11], -1);
+    EXPECT_EQ(out[32], 66);
+    for (int i = 0; i < 16; ++i) {
+      int source = i % 4 * 4 + i / 4;
+      EXPECT_EQ(out[48 + i], source < 11 ? 2 * source + 1 : 0) << i;
+    }
   }
 }
 
