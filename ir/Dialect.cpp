@@ -1,0 +1,340 @@
+//===- Dialect.cpp - Attributes, types, rules common to all ops ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+#include "ir/WeftDialect.cpp.inc"
+#include "ir/WeftEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/WeftAttributes.cpp.inc"
+
+namespace weft::ir {
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+std::optional<DType> toDType(Type element) {
+  if (element.isF32())
+    return DType::f32;
+  if (element.isF64())
+    return DType::f64;
+  if (element.isF16())
+    return DType::f16;
+  if (element.isBF16())
+    return DType::bf16;
+  if (auto integer = dyn_cast<IntegerType>(element)) {
+    if (integer.isUnsigned())
+      return integer.getWidth() == 8 ? std::optional(DType::ui8) : std::nullopt;
+    if (!integer.isSignless())
+      return std::nullopt;
+    switch (integer.getWidth()) {
+    case 1: return DType::i1;
+    case 8: return DType::i8;
+    case 16: return DType::i16;
+    case 32: return DType::i32;
+    case 64: return DType::i64;
+    default: return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+Type toElementType(MLIRContext *context, DType dtype) {
+  Builder b(context);
+  switch (dtype) {
+  case DType::i1: return b.getI1Type();
+  case DType::i8: return b.getI8Type();
+  case DType::i16: return b.getI16Type();
+  case DType::i32: return b.getI32Type();
+  case DType::i64: return b.getI64Type();
+  case DType::ui8: return b.getIntegerType(8, /*isSigned=*/false);
+  case DType::f16: return b.getF16Type();
+  case DType::bf16: return b.getBF16Type();
+  case DType::f32: return b.getF32Type();
+  case DType::f64: return b.getF64Type();
+  }
+  return {};
+}
+
+DeviceAttr deviceOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<DeviceAttr>(tensor.getEncoding()) : DeviceAttr();
+}
+
+bool isWeftTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && deviceOf(tensor) && toDType(tensor.getElementType());
+}
+
+DType dtypeOf(Type type) { return *toDType(cast<RankedTensorType>(type).getElementType()); }
+
+int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * static_cast<int64_t>(itemsize(dtypeOf(tensor)));
+}
+
+RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
+}
+
+RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape, Type element) {
+  return RankedTensorType::get(shape, element, type.getEncoding());
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+std::string DeviceAttr::str() const {
+  return isCpu() ? "cpu" : "cuda:" + std::to_string(getIndex());
+}
+
+Attribute DeviceAttr::parse(AsmParser &parser, Type) {
+  StringRef kind;
+  auto loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&kind))
+    return {};
+  auto symbol = symbolizeDeviceKind(kind);
+  if (!symbol) {
+    parser.emitError(loc) << "unknown device kind '" << kind << "', expected 'cpu' or 'cuda'";
+    return {};
+  }
+  int64_t index = 0;
+  if (succeeded(parser.parseOptionalColon())) {
+    if (*symbol == DeviceKind::cpu) {
+      parser.emitError(loc, "the device 'cpu' takes no number");
+      return {};
+    }
+    if (parser.parseInteger(index))
+      return {};
+  } else if (*symbol == DeviceKind::cuda) {
+    parser.emitError(loc, "the device 'cuda' needs a number, as in 'cuda:0'");
+    return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<DeviceAttr>(loc, parser.getContext(), *symbol, index);
+}
+
+void DeviceAttr::print(AsmPrinter &printer) const { printer << "<" << str() << ">"; }
+
+LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, DeviceKind kind, int64_t index) {
+  if (index < 0 || index > 127)
+    return emitError() << "device number " << index << " is not in [0, 127]";
+  return success();
+}
+
+/// Parses `name = integer`.
+static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &value) {
+  return failure(parser.parseComma() || parser.parseKeyword(name) || parser.parseEqual() ||
+                 parser.parseInteger(value));
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  auto loc = parser.getCurrentLocation();
+  StringRef kind;
+  int64_t vector = 1, tasks = 1, grain = 1, scratch = 0;
+  bool streaming = false;
+  if (parser.parseLess() || parser.parseKeyword(&kind))
+    return {};
+  auto symbol = symbolizeScheduleKind(kind);
+  if (!symbol) {
+    parser.emitError(loc) << "unknown schedule '" << kind << "'";
+    return {};
+  }
+  if (parseField(parser, "vector", vector) || parseField(parser, "tasks", tasks) ||
+      parseField(parser, "grain", grain) || parseField(parser, "scratch", scratch))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("streaming"))
+      return {};
+    streaming = true;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *symbol, vector, tasks, grain, streaming,
+                                         scratch);
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyScheduleKind(getKind()) << ", vector = " << getVector() << ", tasks = " << getTasks()
+          << ", grain = " << getGrain() << ", scratch = " << getScratch();
+  if (getStreaming())
+    printer << ", streaming";
+  printer << ">";
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleKind, int64_t vector,
+                                   int64_t tasks, int64_t grain, bool, int64_t scratch) {
+  if (vector < 1 || !llvm::isPowerOf2_64(static_cast<uint64_t>(vector)) || vector > 64)
+    return emitError() << "vector width " << vector << " is not a power of two in [1, 64]";
+  if (tasks < 0 || grain < 1 || scratch < 0)
+    return emitError() << "a schedule needs tasks >= 0, grain >= 1 and scratch >= 0, found " << tasks << ", "
+                       << grain << " and " << scratch;
+  return success();
+}
+
+Attribute SliceAttr::parse(AsmParser &parser, Type) {
+  auto loc = parser.getCurrentLocation();
+  StringRef kind;
+  int64_t position = 0, bytes = 0;
+  if (parser.parseLess() || parser.parseKeyword(&kind))
+    return {};
+  auto symbol = symbolizeStorageKind(kind);
+  if (!symbol) {
+    parser.emitError(loc) << "unknown storage '" << kind << "', expected argument, result, arena or constant";
+    return {};
+  }
+  if (parser.parseComma() || parser.parseInteger(position) || parser.parseComma() ||
+      parser.parseInteger(bytes) || parser.parseGreater())
+    return {};
+  return parser.getChecked<SliceAttr>(loc, parser.getContext(), *symbol, position, bytes);
+}
+
+void SliceAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyStorageKind(getStorage()) << ", " << getPosition() << ", " << getBytes() << ">";
+}
+
+LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StorageKind, int64_t position,
+                                int64_t bytes) {
+  if (position < 0 || bytes < 0)
+    return emitError() << "a slice needs position and bytes >= 0, found " << position << " and " << bytes;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Traits
+//===----------------------------------------------------------------------===//
+
+LogicalResult impl::verifySameDevice(Operation *op) {
+  DeviceAttr first;
+  unsigned firstIndex = 0;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    DeviceAttr device = deviceOf(operand.getType());
+    if (!device)
+      continue;
+    if (!first) {
+      first = device;
+      firstIndex = index;
+      continue;
+    }
+    if (device == first)
+      continue;
+    auto diag = op->emitOpError() << "Expected all tensors to be on the same device, but found at least two devices, "
+                                  << first.str() << " and " << device.str() << "! (WEFT-P001)";
+    auto note = [&](unsigned which, DeviceAttr where) {
+      diag.attachNote(op->getOperand(which).getLoc()) << "operand #" << which << " is on " << where.str()
+                                                      << ", and was made here";
+    };
+    note(firstIndex, first);
+    note(index, device);
+    diag.attachNote(op->getLoc()) << "to fix, move operand #" << index << ": `weft.transfer ... to #weft.device<"
+                                  << first.str() << ">`, or `.to(\"" << first.str() << "\")` in C++";
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult impl::verifyElementwiseShape(Operation *op) {
+  // The condition of a select is i1 whatever the other operands are.
+  unsigned begin = isa<SelectOp>(op) ? 1 : 0;
+  auto expected = cast<RankedTensorType>(op->getOperand(begin).getType());
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (type.getShape() != expected.getShape())
+      return op->emitOpError() << "needs operands of one shape, but operand #" << begin << " has shape ["
+                               << expected.getShape() << "] and operand #" << index << " has shape ["
+                               << type.getShape() << "]; insert weft.broadcast_in_dim";
+    if (index >= begin && type.getElementType() != expected.getElementType())
+      return op->emitOpError() << "needs operands of one element type, but operand #" << begin << " is "
+                               << expected.getElementType() << " and operand #" << index << " is "
+                               << type.getElementType() << "; insert weft.convert";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+ParseResult parseOperandTypeList(OpAsmParser &parser, ArrayRef<Type *> types) {
+  if (parser.parseType(*types[0]))
+    return failure();
+  if (failed(parser.parseOptionalComma())) {
+    for (Type *type : types)
+      *type = *types[0];
+    return success();
+  }
+  for (size_t i = 1; i < types.size(); ++i)
+    if (parser.parseType(*types[i]) || (i + 1 < types.size() && parser.parseComma()))
+      return failure();
+  return success();
+}
+
+void printOperandTypeList(OpAsmPrinter &printer, ArrayRef<Type> types) {
+  if (llvm::all_equal(types)) {
+    printer << types[0];
+    return;
+  }
+  llvm::interleaveComma(types, printer);
+}
+
+//===----------------------------------------------------------------------===//
+// Dialect
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct WeftAsmInterface : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    auto device = dyn_cast<DeviceAttr>(attr);
+    if (!device)
+      return AliasResult::NoAlias;
+    os << (device.isCpu() ? "cpu" : "cuda" + std::to_string(device.getIndex()));
+    return AliasResult::FinalAlias;
+  }
+};
+
+struct WeftInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Operation *, bool) const override { return true; }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override { return true; }
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const override { return true; }
+  void handleTerminator(Operation *op, ValueRange values) const override {
+    for (auto [value, operand] : llvm::zip(values, op->getOperands()))
+      value.replaceAllUsesWith(operand);
+  }
+};
+} // namespace
+
+void WeftDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/WeftAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/WeftOps.cpp.inc"
+      >();
+  addInterfaces<WeftAsmInterface, WeftInlinerInterface>();
+}
+
+Operation *WeftDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  return elements && isWeftTensor(type) ? builder.create<ConstantOp>(loc, type, elements) : nullptr;
+}
+
+void registerDialect(DialectRegistry &registry) { registry.insert<WeftDialect>(); }
+
+} // namespace weft::ir

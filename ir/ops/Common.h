@@ -1,0 +1,34 @@
+//===- Common.h - Helpers shared by the op families ------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_OPS_COMMON_H
+#define WEFT_IR_OPS_COMMON_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Value.h"
+#include <optional>
+
+namespace weft::ir {
+
+/// Appends the type of `like` with the dimensions `shape`, after checking that they are sizes and that their product
+/// and the bytes fit 63 bits.
+mlir::LogicalResult inferShaped(std::optional<mlir::Location> loc, llvm::StringRef op, mlir::Value like,
+                                llvm::ArrayRef<int64_t> shape, llvm::SmallVectorImpl<mlir::Type> &types);
+
+/// 0, 1, .. rank-1.
+llvm::SmallVector<int64_t> allDims(int64_t rank);
+
+/// `shape` without the dimensions in `dims`.
+llvm::SmallVector<int64_t> withoutDims(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
+
+/// Whether `dims` are distinct, increasing and in [0, rank); emits what is wrong otherwise.
+mlir::LogicalResult checkDims(std::optional<mlir::Location> loc, llvm::StringRef op, llvm::StringRef what,
+                              llvm::ArrayRef<int64_t> dims, int64_t rank);
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_OPS_COMMON_H

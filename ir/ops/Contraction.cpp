@@ -1,0 +1,200 @@
+//===- Contraction.cpp - dot_general --------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+#include "ir/ops/Common.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+/// Parses `name = [..] x [..]` into two attributes.
+static ParseResult parseDimPair(OpAsmParser &parser, OperationState &state, StringRef name) {
+  auto list = [&](StringRef attr) -> ParseResult {
+    auto value = dyn_cast_or_null<DenseI64ArrayAttr>(DenseI64ArrayAttr::parse(parser, {}));
+    if (!value)
+      return failure();
+    state.addAttribute(attr, value);
+    return success();
+  };
+  return failure(parser.parseEqual() || list((name + "_a").str()) || parser.parseKeyword("x") ||
+                 list((name + "_b").str()));
+}
+
+ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &state) {
+  // %a, %b [, bias %c] [, relu] [, batch = [0] x [0]], contract = [1] x [1] {attrs} : A, B [, C]
+  SmallVector<OpAsmParser::UnresolvedOperand> operands(2);
+  if (parser.parseOperand(operands[0]) || parser.parseComma() || parser.parseOperand(operands[1]) ||
+      parser.parseComma())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("bias")) &&
+      (parser.parseOperand(operands.emplace_back()) || parser.parseComma()))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("relu"))) {
+    state.addAttribute("relu", parser.getBuilder().getUnitAttr());
+    if (parser.parseComma())
+      return failure();
+  }
+  if (succeeded(parser.parseOptionalKeyword("batch"))) {
+    if (parseDimPair(parser, state, "batch") || parser.parseComma())
+      return failure();
+  } else {
+    state.addAttribute("batch_a", parser.getBuilder().getDenseI64ArrayAttr({}));
+    state.addAttribute("batch_b", parser.getBuilder().getDenseI64ArrayAttr({}));
+  }
+  SmallVector<Type> types;
+  auto loc = parser.getCurrentLocation();
+  if (parser.parseKeyword("contract") || parseDimPair(parser, state, "contract") ||
+      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonTypeList(types))
+    return failure();
+  if (parser.resolveOperands(operands, types, loc, state.operands))
+    return failure();
+  for (Type type : types)
+    if (!isWeftTensor(type))
+      return parser.emitError(loc) << "expected tensors with a device, found " << type;
+  SmallVector<Type> results;
+  if (failed(inferReturnTypes(parser.getContext(), parser.getEncodedSourceLoc(loc), state.operands,
+                              state.attributes.getDictionary(parser.getContext()), nullptr, {}, results)))
+    return failure();
+  state.addTypes(results);
+  return success();
+}
+
+void DotGeneralOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getA() << ", " << getB();
+  if (getBias())
+    printer << ", bias " << getBias();
+  if (getRelu())
+    printer << ", relu";
+  auto pair = [&](StringRef name, DenseI64ArrayAttr a, DenseI64ArrayAttr b) {
+    printer << ", " << name << " = ";
+    a.print(printer);
+    printer << " x ";
+    b.print(printer);
+  };
+  if (!getBatchA().empty())
+    pair("batch", getBatchAAttr(), getBatchBAttr());
+  pair("contract", getContractAAttr(), getContractBAttr());
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"batch_a", "batch_b", "contract_a", "contract_b", "relu"});
+  printer << " : ";
+  llvm::interleaveComma(getOperandTypes(), printer);
+}
+
+/// The dimensions of an operand that are neither batch nor contracted.
+static SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0; i < rank; ++i)
+    if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
+      dims.push_back(i);
+  return dims;
+}
+
+LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
+                                             DictionaryAttr attributes, OpaqueProperties properties,
+                                             RegionRange regions, SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  auto a = cast<RankedTensorType>(operands[0].getType()), b = cast<RankedTensorType>(operands[1].getType());
+  auto check = [&](StringRef what, ArrayRef<int64_t> da, ArrayRef<int64_t> db) -> LogicalResult {
+    if (da.size() != db.size())
+      return emitOptionalError(loc, "'weft.dot_general' op pairs ", da.size(), " ", what, " dimensions of a with ",
+                               db.size(), " of b");
+    for (auto [ia, ib] : llvm::zip(da, db)) {
+      if (ia < 0 || ia >= a.getRank() || ib < 0 || ib >= b.getRank())
+        return emitOptionalError(loc, "'weft.dot_general' op has a ", what, " dimension outside of the operands: ", ia,
+                                 " of rank ", a.getRank(), " and ", ib, " of rank ", b.getRank());
+      if (a.getDimSize(ia) != b.getDimSize(ib))
+        return emitOptionalError(loc, "'weft.dot_general' op pairs ", what, " dimension ", ia, " of a, of size ",
+                                 a.getDimSize(ia), ", with dimension ", ib, " of b, of size ", b.getDimSize(ib));
+    }
+    return success();
+  };
+  if (failed(check("batch", op.getBatchA(), op.getBatchB())) ||
+      failed(check("contracted", op.getContractA(), op.getContractB())))
+    return failure();
+  auto distinct = [](ArrayRef<int64_t> x, ArrayRef<int64_t> y) {
+    SmallVector<int64_t> all(x);
+    llvm::append_range(all, y);
+    llvm::sort(all);
+    return std::adjacent_find(all.begin(), all.end()) == all.end();
+  };
+  if (!distinct(op.getBatchA(), op.getContractA()) || !distinct(op.getBatchB(), op.getContractB()))
+    return emitOptionalError(loc, "'weft.dot_general' op names a dimension twice");
+  SmallVector<int64_t> shape;
+  for (int64_t dim : op.getBatchA())
+    shape.push_back(a.getDimSize(dim));
+  for (int64_t dim : freeDims(a.getRank(), op.getBatchA(), op.getContractA()))
+    shape.push_back(a.getDimSize(dim));
+  for (int64_t dim : freeDims(b.getRank(), op.getBatchB(), op.getContractB()))
+    shape.push_back(b.getDimSize(dim));
+  return inferShaped(loc, getOperationName(), operands[0], shape, types);
+}
+
+LogicalResult DotGeneralOp::verify() {
+  auto element = getA().getType().getElementType();
+  if (getB().getType().getElementType() != element)
+    return emitOpError() << "needs operands of one element type, found " << element << " and "
+                         << getB().getType().getElementType() << "; insert weft.convert";
+  if (element.isInteger(1))
+    return emitOpError() << "cannot contract i1; convert to a number first";
+  if (Value bias = getBias()) {
+    auto type = cast<RankedTensorType>(bias.getType());
+    ArrayRef<int64_t> shape = getType().getShape();
+    if (shape.empty() || type.getShape() != shape.take_back() || type.getElementType() != element)
+      return emitOpError() << "needs a bias of the result's last dimension and element type, found " << type
+                           << " for the result " << getType();
+  }
+  return success();
+}
+
+LogicalResult DotGeneralOp::buildVjp(VjpBuilder &vjp) {
+  if (getBias() || getRelu())
+    return emitOpError() << "has an epilogue, which is attached after differentiation: it has no derivative";
+  auto aType = getA().getType(), bType = getB().getType();
+  auto aFree = freeDims(aType.getRank(), getBatchA(), getContractA());
+  auto bFree = freeDims(bType.getRank(), getBatchB(), getContractB());
+  auto batch = static_cast<int64_t>(getBatchA().size()), rank = getType().getRank();
+  auto range = [](int64_t from, int64_t to) { return llvm::to_vector(llvm::seq<int64_t>(from, to)); };
+  SmallVector<int64_t> gBatch = range(0, batch), gA = range(batch, batch + static_cast<int64_t>(aFree.size())),
+                       gB = range(batch + static_cast<int64_t>(aFree.size()), rank);
+  Sym g = vjp.cotangent(0);
+
+  // The product has batch, then free dimensions of its first and second operand; `order` lists, for each of these,
+  // the operand dimension of `like` that it is.
+  auto back = [&](Sym x, Sym y, ArrayRef<int64_t> xBatch, ArrayRef<int64_t> yBatch, ArrayRef<int64_t> xContract,
+                  ArrayRef<int64_t> yContract, ArrayRef<int64_t> order) {
+    Sym product = vjp.make<DotGeneralOp>(x.value, y.value, Value(), xBatch, yBatch, xContract, yContract, false);
+    SmallVector<int64_t> perm(order.size());
+    for (auto [i, dim] : llvm::enumerate(order))
+      perm[dim] = static_cast<int64_t>(i);
+    return perm == range(0, static_cast<int64_t>(perm.size())) ? product
+                                                                : vjp.make<TransposeOp>(product.value, perm);
+  };
+  // With x = g the product is [batch, free of the other side left in g, free of y]: the contracted dimensions of the
+  // other operand come last, in the order in which they stand in it.
+  if (vjp.needs(0)) {
+    SmallVector<int64_t> order(getBatchA());
+    llvm::append_range(order, aFree);
+    SmallVector<int64_t> contracted; // a's dimension for each contracted dimension of b, by b's order
+    for (int64_t dim = 0; dim < bType.getRank(); ++dim)
+      if (const auto *it = llvm::find(getContractB(), dim); it != getContractB().end())
+        contracted.push_back(getContractA()[it - getContractB().begin()]);
+    llvm::append_range(order, contracted);
+    vjp.set(0, back(g, vjp.operand(1), gBatch, getBatchB(), gB, bFree, order));
+  }
+  if (vjp.needs(1)) {
+    // b's cotangent as [batch, free of b, contracted]: g first keeps the usual case (x W^T) free of transposition.
+    SmallVector<int64_t> order(getBatchB());
+    llvm::append_range(order, bFree);
+    SmallVector<int64_t> contracted;
+    for (int64_t dim = 0; dim < aType.getRank(); ++dim)
+      if (const auto *it = llvm::find(getContractA(), dim); it != getContractA().end())
+        contracted.push_back(getContractB()[it - getContractA().begin()]);
+    llvm::append_range(order, contracted);
+    vjp.set(1, back(g, vjp.operand(0), gBatch, getBatchA(), gA, aFree, order));
+  }
+  return success();
+}
+
+} // namespace weft::ir

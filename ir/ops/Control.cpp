@@ -1,0 +1,146 @@
+//===- Control.cpp - Functions, devices, state ----------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+//===----------------------------------------------------------------------===//
+// transfer, gradient
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransferOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands,
+                                           DictionaryAttr attributes, OpaqueProperties properties,
+                                           RegionRange regions, SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  auto from = cast<RankedTensorType>(operands[0].getType());
+  types.push_back(RankedTensorType::get(from.getShape(), from.getElementType(), op.getTo()));
+  return success();
+}
+
+OpFoldResult TransferOp::fold(FoldAdaptor) {
+  if (getA().getType() == getType())
+    return getA();
+  // By way of a third device is a detour; there and back is nothing.
+  if (auto inner = getA().getDefiningOp<TransferOp>()) {
+    if (inner.getA().getType() == getType())
+      return inner.getA();
+    setOperand(inner.getA());
+    return getResult();
+  }
+  return {};
+}
+
+LogicalResult TransferOp::buildVjp(VjpBuilder &vjp) {
+  if (vjp.needs(0))
+    vjp.set(0, vjp.make<TransferOp>(vjp.cotangent(0).value, deviceOf(getA().getType()), getNonBlocking()));
+  return success();
+}
+
+LogicalResult GradientOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands,
+                                           DictionaryAttr, OpaqueProperties, RegionRange,
+                                           SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, operands.drop_front().getTypes());
+  return success();
+}
+
+LogicalResult GradientOp::verify() {
+  if (getWrt().empty())
+    return emitOpError() << "needs at least one value to differentiate with respect to";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// func, return, call
+//===----------------------------------------------------------------------===//
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
+  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  Region *body = state.addRegion();
+  auto *block = new Block();
+  body->push_back(block);
+  for (Type input : type.getInputs())
+    block->addArgument(input, state.location);
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, state, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(state.name), buildType,
+                                                  getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+                                           getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+int64_t FuncOp::getTiedArgument(unsigned i) {
+  auto tied = getResultAttrOfType<IntegerAttr>(i, attr::tied);
+  return tied ? tied.getInt() : -1;
+}
+
+bool FuncOp::isDonated(unsigned argument) { return getArgAttr(argument, attr::donated) != nullptr; }
+
+LogicalResult FuncOp::verify() {
+  if (isExternal())
+    return emitOpError() << "@" << getName() << " has no body";
+  for (Type type : llvm::concat<const Type>(getArgumentTypes(), getResultTypes()))
+    if (!isWeftTensor(type))
+      return emitOpError() << "@" << getName() << " takes and returns tensors with a device, found " << type;
+  if (!llvm::hasSingleElement(getBody()))
+    return emitOpError() << "@" << getName() << " needs a body of one block";
+  llvm::SmallDenseMap<int64_t, unsigned> tied;
+  for (unsigned i = 0; i < getNumResults(); ++i) {
+    int64_t argument = getTiedArgument(i);
+    if (!getResultAttr(i, attr::tied))
+      continue;
+    if (argument < 0 || argument >= static_cast<int64_t>(getNumArguments()))
+      return emitOpError() << "ties result " << i << " to argument " << argument << ", but has "
+                           << getNumArguments() << " arguments";
+    if (!isDonated(static_cast<unsigned>(argument)))
+      return emitOpError() << "ties result " << i << " to argument " << argument
+                           << ", which is not donated; mark it {weft.donated}";
+    if (getResultTypes()[i] != getArgumentTypes()[argument])
+      return emitOpError() << "ties result " << i << " of type " << getResultTypes()[i] << " to argument " << argument
+                           << " of type " << getArgumentTypes()[argument];
+    auto [it, inserted] = tied.try_emplace(argument, i);
+    if (!inserted)
+      return emitOpError() << "ties results " << it->second << " and " << i << " to the same argument " << argument;
+  }
+  for (unsigned i = 0; i < getNumArguments(); ++i)
+    if (auto role = getArgAttrOfType<StringAttr>(i, attr::role);
+        role && !llvm::is_contained({"argument", "state", "scalar", "random"}, role.getValue()))
+      return emitOpError() << "gives argument " << i << " the role '" << role.getValue()
+                           << "', expected argument, state, scalar or random";
+  return success();
+}
+
+LogicalResult ReturnOp::verify() {
+  auto function = cast<FuncOp>((*this)->getParentOp());
+  if (getValues().getTypes() != function.getResultTypes())
+    return emitOpError() << "returns (" << getValues().getTypes() << ") from a function with the results ("
+                         << function.getResultTypes() << ")";
+  return success();
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto callee = symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
+  if (!callee)
+    return emitOpError() << "calls '" << getCallee() << "', which is not a function of this module";
+  if (callee.getArgumentTypes() != getValues().getTypes() || callee.getResultTypes() != getResultTypes())
+    return emitOpError() << "calls '" << getCallee() << "' as (" << getValues().getTypes() << ") -> ("
+                         << getResultTypes() << "), but it is " << callee.getFunctionType();
+  return success();
+}
+
+} // namespace weft::ir

@@ -1,0 +1,110 @@
+//===- Creation.cpp - Ops that make tensors from nothing ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+#include "ir/ops/Common.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+//===----------------------------------------------------------------------===//
+// constant
+//===----------------------------------------------------------------------===//
+
+ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &state) {
+  // `dense<..> : tensor<4xf32, #dev>`: the attribute itself parses the type.
+  ElementsAttr value;
+  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseAttribute(value, "value", state.attributes))
+    return failure();
+  state.addTypes(value.getShapedType());
+  return success();
+}
+
+void ConstantOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"value"});
+  printer << getValue();
+}
+
+LogicalResult ConstantOp::verify() {
+  if (getValue().getShapedType() != getType())
+    return emitOpError() << "holds a value of type " << getValue().getShapedType() << " but has the result type "
+                         << getType();
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(getValue())) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return emitOpError() << "refers to the resource '" << resource.getRawHandle().getKey()
+                           << "', which has no data: the text was printed with its constants elided";
+    if (static_cast<int64_t>(blob->getData().size()) != bytesOf(getType()))
+      return emitOpError() << "needs " << bytesOf(getType()) << " bytes but the resource '"
+                           << resource.getRawHandle().getKey() << "' has " << blob->getData().size();
+  }
+  return success();
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+LogicalResult ConstantOp::buildVjp(VjpBuilder &) { return success(); }
+
+//===----------------------------------------------------------------------===//
+// full, iota
+//===----------------------------------------------------------------------===//
+
+LogicalResult FullOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
+                                       DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+                                       SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  return inferShaped(loc, getOperationName(), operands[0], op.getShape(), types);
+}
+
+LogicalResult FullOp::verify() {
+  if (getValue().getType().getRank() != 0)
+    return emitOpError() << "needs a 0-dimensional value, found shape [" << getValue().getType().getShape() << "]";
+  return success();
+}
+
+LogicalResult FullOp::buildVjp(VjpBuilder &vjp) {
+  if (vjp.needs(0))
+    vjp.set(0, vjp.sum(vjp.cotangent(0), allDims(getType().getRank())));
+  return success();
+}
+
+LogicalResult IotaOp::verify() {
+  if (getDim() < 0 || getDim() >= getType().getRank())
+    return emitOpError() << "counts along dimension " << getDim() << ", but the result has rank "
+                         << getType().getRank();
+  return success();
+}
+
+LogicalResult IotaOp::buildVjp(VjpBuilder &) { return success(); }
+
+//===----------------------------------------------------------------------===//
+// rng_bits_philox
+//===----------------------------------------------------------------------===//
+
+LogicalResult RngBitsPhiloxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                                ValueRange operands, DictionaryAttr attributes,
+                                                OpaqueProperties properties, RegionRange regions,
+                                                SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  if (failed(inferShaped(loc, getOperationName(), operands[0], op.getShape(), types)))
+    return failure();
+  types[0] = cast<RankedTensorType>(types[0]).clone(IntegerType::get(context, 32));
+  types.push_back(operands[1].getType());
+  return success();
+}
+
+LogicalResult RngBitsPhiloxOp::verify() {
+  if (getStream() < 0)
+    return emitOpError() << "needs a stream number that is not negative, found " << getStream();
+  return success();
+}
+
+LogicalResult RngBitsPhiloxOp::buildVjp(VjpBuilder &) { return success(); }
+
+} // namespace weft::ir

@@ -1,0 +1,332 @@
+//===- Shape.cpp - Ops that move elements without computing ---------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+#include "ir/ops/Common.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+//===----------------------------------------------------------------------===//
+// Helpers shared by the op families
+//===----------------------------------------------------------------------===//
+
+LogicalResult inferShaped(std::optional<Location> loc, StringRef op, Value like, ArrayRef<int64_t> shape,
+                          SmallVectorImpl<Type> &types) {
+  auto type = cast<RankedTensorType>(like.getType());
+  int64_t bytes = 8; // the widest element, so that the verdict does not depend on the dtype
+  for (int64_t size : shape) {
+    if (size < 0)
+      return emitOptionalError(loc, "'", op, "' op needs sizes that are not negative, found ", size);
+    if (size != 0 && __builtin_mul_overflow(bytes, size, &bytes))
+      return emitOptionalError(loc, "'", op, "' op has a result of more than 2^63 bytes: [", shape, "]");
+  }
+  types.push_back(withShape(type, shape));
+  return success();
+}
+
+SmallVector<int64_t> allDims(int64_t rank) { return llvm::to_vector(llvm::seq<int64_t>(0, rank)); }
+
+SmallVector<int64_t> withoutDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> kept;
+  for (auto [i, size] : llvm::enumerate(shape))
+    if (!llvm::is_contained(dims, static_cast<int64_t>(i)))
+      kept.push_back(size);
+  return kept;
+}
+
+LogicalResult checkDims(std::optional<Location> loc, StringRef op, StringRef what, ArrayRef<int64_t> dims,
+                        int64_t rank) {
+  int64_t previous = -1;
+  for (int64_t dim : dims) {
+    if (dim < 0 || dim >= rank)
+      return emitOptionalError(loc, "'", op, "' op has ", what, " ", dim, " outside of rank ", rank);
+    if (dim <= previous)
+      return emitOptionalError(loc, "'", op, "' op needs ", what, "s in increasing order, found [", dims, "]");
+    previous = dim;
+  }
+  return success();
+}
+
+/// `a dims = [..] : T -> R` and the like: the result's shape is read from the type after the arrow.
+static ParseResult parseWithResultShape(OpAsmParser &parser, OperationState &state, StringRef dims) {
+  OpAsmParser::UnresolvedOperand operand;
+  Type from, to;
+  if (parser.parseOperand(operand))
+    return failure();
+  if (!dims.empty()) {
+    if (parser.parseComma() || parser.parseKeyword(dims) || parser.parseEqual())
+      return failure();
+    auto attr = dyn_cast_or_null<DenseI64ArrayAttr>(DenseI64ArrayAttr::parse(parser, {}));
+    if (!attr)
+      return failure();
+    state.addAttribute(dims, attr);
+  }
+  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(from) || parser.parseArrow())
+    return failure();
+  auto loc = parser.getCurrentLocation();
+  if (parser.parseType(to) || parser.resolveOperand(operand, from, state.operands))
+    return failure();
+  auto tensor = dyn_cast<RankedTensorType>(to);
+  if (!tensor)
+    return parser.emitError(loc, "expected a ranked tensor type after '->'");
+  state.addAttribute("shape", parser.getBuilder().getDenseI64ArrayAttr(tensor.getShape()));
+  state.addTypes(to);
+  return success();
+}
+
+static void printWithResultShape(OpAsmPrinter &printer, Operation *op, StringRef dims) {
+  printer << ' ' << op->getOperand(0);
+  if (!dims.empty()) {
+    printer << ", " << dims << " = ";
+    cast<DenseI64ArrayAttr>(op->getAttr(dims)).print(printer);
+  }
+  printer.printOptionalAttrDict(op->getAttrs(), {"shape", "dims"});
+  printer << " : " << op->getOperand(0).getType() << " -> " << op->getResult(0).getType();
+}
+
+//===----------------------------------------------------------------------===//
+// broadcast_in_dim
+//===----------------------------------------------------------------------===//
+
+ParseResult BroadcastInDimOp::parse(OpAsmParser &parser, OperationState &state) {
+  return parseWithResultShape(parser, state, "dims");
+}
+void BroadcastInDimOp::print(OpAsmPrinter &printer) { printWithResultShape(printer, *this, "dims"); }
+
+LogicalResult BroadcastInDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
+                                                 DictionaryAttr attributes, OpaqueProperties properties,
+                                                 RegionRange regions, SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  return inferShaped(loc, getOperationName(), operands[0], op.getShape(), types);
+}
+
+LogicalResult BroadcastInDimOp::verify() {
+  auto from = getA().getType();
+  if (static_cast<int64_t>(getDims().size()) != from.getRank())
+    return emitOpError() << "needs one entry of dims per operand dimension: rank " << from.getRank() << ", dims ["
+                         << getDims() << "]";
+  if (failed(checkDims(getLoc(), getOperationName(), "dim", getDims(), static_cast<int64_t>(getShape().size()))))
+    return failure();
+  for (auto [i, dim] : llvm::enumerate(getDims()))
+    if (from.getDimSize(i) != getShape()[dim] && from.getDimSize(i) != 1)
+      return emitOpError() << "cannot stretch dimension " << i << " of size " << from.getDimSize(i)
+                           << " to size " << getShape()[dim] << " (dimension " << dim << " of the result)";
+  return success();
+}
+
+OpFoldResult BroadcastInDimOp::fold(FoldAdaptor adaptor) {
+  if (getA().getType() == getType())
+    return getA();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getA()))
+    return DenseElementsAttr::get(getType(), splat.getSplatValue<Attribute>());
+  // A broadcast of a broadcast is one.
+  if (auto inner = getA().getDefiningOp<BroadcastInDimOp>()) {
+    SmallVector<int64_t> dims;
+    for (int64_t dim : inner.getDims())
+      dims.push_back(getDims()[dim]);
+    setOperand(inner.getA());
+    setDims(dims);
+    return getResult();
+  }
+  return {};
+}
+
+LogicalResult BroadcastInDimOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  auto from = getA().getType();
+  SmallVector<int64_t> summed;
+  for (int64_t dim = 0, e = static_cast<int64_t>(getShape().size()); dim < e; ++dim) {
+    const auto *it = llvm::find(getDims(), dim);
+    bool isNew = it == getDims().end();
+    if (isNew || from.getDimSize(it - getDims().begin()) != getShape()[dim])
+      summed.push_back(dim);
+  }
+  vjp.set(0, vjp.reshape(vjp.sum(vjp.cotangent(0), summed), from.getShape()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// reshape
+//===----------------------------------------------------------------------===//
+
+ParseResult ReshapeOp::parse(OpAsmParser &parser, OperationState &state) {
+  return parseWithResultShape(parser, state, "");
+}
+void ReshapeOp::print(OpAsmPrinter &printer) { printWithResultShape(printer, *this, ""); }
+
+LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
+                                          DictionaryAttr attributes, OpaqueProperties properties,
+                                          RegionRange regions, SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  return inferShaped(loc, getOperationName(), operands[0], op.getShape(), types);
+}
+
+LogicalResult ReshapeOp::verify() {
+  if (getA().getType().getNumElements() != getType().getNumElements())
+    return emitOpError() << "cannot turn " << getA().getType().getNumElements() << " elements of shape ["
+                         << getA().getType().getShape() << "] into " << getType().getNumElements()
+                         << " of shape [" << getShape() << "]";
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getA().getType() == getType())
+    return getA();
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getA()))
+    return dense.reshape(getType());
+  if (auto inner = getA().getDefiningOp<ReshapeOp>()) {
+    setOperand(inner.getA());
+    return getResult();
+  }
+  return {};
+}
+
+LogicalResult ReshapeOp::buildVjp(VjpBuilder &vjp) {
+  if (vjp.needs(0))
+    vjp.set(0, vjp.reshape(vjp.cotangent(0), getA().getType().getShape()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// transpose
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
+                                            DictionaryAttr attributes, OpaqueProperties properties,
+                                            RegionRange regions, SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  auto from = cast<RankedTensorType>(operands[0].getType());
+  SmallVector<int64_t> sorted(op.getPerm()), shape;
+  llvm::sort(sorted);
+  if (sorted != allDims(from.getRank()))
+    return emitOptionalError(loc, "'weft.transpose' op needs a permutation of 0 to ", from.getRank() - 1,
+                             ", found [", op.getPerm(), "]");
+  for (int64_t dim : op.getPerm())
+    shape.push_back(from.getDimSize(dim));
+  types.push_back(withShape(from, shape));
+  return success();
+}
+
+LogicalResult TransposeOp::verify() { return success(); }
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  if (getPerm() == ArrayRef(allDims(getType().getRank())))
+    return getA();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getA()))
+    return DenseElementsAttr::get(getType(), splat.getSplatValue<Attribute>());
+  if (auto inner = getA().getDefiningOp<TransposeOp>()) {
+    SmallVector<int64_t> perm;
+    for (int64_t dim : getPerm())
+      perm.push_back(inner.getPerm()[dim]);
+    setOperand(inner.getA());
+    setPerm(perm);
+    return getResult();
+  }
+  return {};
+}
+
+LogicalResult TransposeOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  SmallVector<int64_t> inverse(getPerm().size());
+  for (auto [i, dim] : llvm::enumerate(getPerm()))
+    inverse[dim] = static_cast<int64_t>(i);
+  vjp.set(0, vjp.make<TransposeOp>(vjp.cotangent(0).value, inverse));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// slice, pad
+//===----------------------------------------------------------------------===//
+
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
+                                        DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+                                        SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  auto from = cast<RankedTensorType>(operands[0].getType());
+  auto rank = static_cast<size_t>(from.getRank());
+  if (op.getStart().size() != rank || op.getLimit().size() != rank || op.getStep().size() != rank)
+    return emitOptionalError(loc, "'weft.slice' op needs start, limit and step of rank ", rank);
+  SmallVector<int64_t> shape;
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t start = op.getStart()[i], limit = op.getLimit()[i], step = op.getStep()[i];
+    if (start < 0 || limit < start || limit > from.getDimSize(i) || step < 1)
+      return emitOptionalError(loc, "'weft.slice' op takes ", start, ":", limit, ":", step, " of dimension ", i,
+                               ", which has size ", from.getDimSize(i));
+    shape.push_back((limit - start + step - 1) / step);
+  }
+  types.push_back(withShape(from, shape));
+  return success();
+}
+
+LogicalResult SliceOp::verify() { return success(); }
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  if (getA().getType() == getType())
+    return getA();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getA()))
+    return DenseElementsAttr::get(getType(), splat.getSplatValue<Attribute>());
+  return {};
+}
+
+LogicalResult SliceOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  auto from = getA().getType();
+  SmallVector<int64_t> low(getStart()), high, interior;
+  for (int64_t i = 0; i < from.getRank(); ++i) {
+    int64_t count = getType().getDimSize(i), step = getStep()[i];
+    int64_t spread = count == 0 ? 0 : (count - 1) * step + 1;
+    high.push_back(from.getDimSize(i) - low[i] - spread);
+    interior.push_back(step - 1);
+  }
+  vjp.set(0, vjp.make<PadOp>(vjp.cotangent(0).value, low, high, interior));
+  return success();
+}
+
+LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
+                                      DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+                                      SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  auto from = cast<RankedTensorType>(operands[0].getType());
+  auto rank = static_cast<size_t>(from.getRank());
+  if (op.getLow().size() != rank || op.getHigh().size() != rank || op.getInterior().size() != rank)
+    return emitOptionalError(loc, "'weft.pad' op needs low, high and interior of rank ", rank);
+  SmallVector<int64_t> shape;
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t low = op.getLow()[i], high = op.getHigh()[i], interior = op.getInterior()[i];
+    if (low < 0 || high < 0 || interior < 0)
+      return emitOptionalError(loc, "'weft.pad' op adds ", low, ", ", high, " and ", interior,
+                               " elements to dimension ", i, "; none may be negative");
+    int64_t size = from.getDimSize(i), spread = 0, sum = 0;
+    if (__builtin_mul_overflow(std::max<int64_t>(size - 1, 0), interior, &spread) ||
+        __builtin_add_overflow(spread, size, &sum) || __builtin_add_overflow(sum, low, &sum) ||
+        __builtin_add_overflow(sum, high, &sum))
+      return emitOptionalError(loc, "'weft.pad' op makes dimension ", i, " larger than 2^63");
+    shape.push_back(sum);
+  }
+  return inferShaped(loc, getOperationName(), operands[0], shape, types);
+}
+
+LogicalResult PadOp::verify() { return success(); }
+
+LogicalResult PadOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  auto from = getA().getType();
+  SmallVector<int64_t> start(getLow()), limit, step;
+  for (int64_t i = 0; i < from.getRank(); ++i) {
+    int64_t size = from.getDimSize(i), interior = getInterior()[i];
+    limit.push_back(start[i] + (size == 0 ? 0 : (size - 1) * (interior + 1) + 1));
+    step.push_back(interior + 1);
+  }
+  vjp.set(0, vjp.make<SliceOp>(vjp.cotangent(0).value, start, limit, step));
+  return success();
+}
+
+} // namespace weft::ir
