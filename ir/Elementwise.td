@@ -46,7 +46,7 @@ class Weft_Elementwise<string mnemonic, code body, code vjp, code real, code who
     }
     ::mlir::LogicalResult $cppClass::buildVjp(::weft::ir::VjpBuilder &vjp) {
       using ::weft::ir::Sym;
-      auto n = getNumOperands();
+      auto n = vjp.op->getNumOperands();
       Sym a = vjp.operand(0), b = vjp.operand(n > 1 ? 1 : 0), c = vjp.operand(n > 2 ? 2 : 0);
       Sym y = vjp.result(0), g = vjp.cotangent(0);
       auto d = [&](unsigned i, auto &&value) { if (vjp.needs(i)) vjp.set(i, value()); };

@@ -75,8 +75,8 @@ LogicalResult FullOp::buildVjp(VjpBuilder &vjp) {
 }
 
 LogicalResult IotaOp::verify() {
-  if (getDim() < 0 || getDim() >= getType().getRank())
-    return emitOpError() << "counts along dimension " << getDim() << ", but the result has rank "
+  if (static_cast<int64_t>(getDim()) < 0 || static_cast<int64_t>(getDim()) >= getType().getRank())
+    return emitOpError() << "counts along dimension " << static_cast<int64_t>(getDim()) << ", but the result has rank "
                          << getType().getRank();
   return success();
 }
@@ -100,8 +100,8 @@ LogicalResult RngBitsPhiloxOp::inferReturnTypes(MLIRContext *context, std::optio
 }
 
 LogicalResult RngBitsPhiloxOp::verify() {
-  if (getStream() < 0)
-    return emitOpError() << "needs a stream number that is not negative, found " << getStream();
+  if (static_cast<int64_t>(getStream()) < 0)
+    return emitOpError() << "needs a stream number that is not negative, found " << static_cast<int64_t>(getStream());
   return success();
 }
 
