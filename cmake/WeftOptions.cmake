@@ -14,7 +14,7 @@ target_include_directories(weft_flags INTERFACE
 target_compile_options(weft_flags INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A precompiled header changes when any header does; ccache needs its content, not its time stamp.
-  target_compile_options(weft_flags INTERFACE -fno-pch-timestamp)
+  target_compile_options(weft_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
 # Assertions stay on in release builds of our own code: `assert` marks bugs of ours, never input.
 string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
