@@ -22,8 +22,8 @@ namespace {
 
 // Below these, waking the team or calling the library costs more than it saves; measured by
 // `weft-runtime-tests --gtest_also_run_disabled_tests --gtest_filter=*Speed*`.
-constexpr double serialFlops = 400e3;
-constexpr double libraryFlops = 2.0 * 24 * 24 * 24;
+constexpr double serialFlops = 600e3;
+constexpr double libraryFlops = 2.0 * 40 * 40 * 40;
 constexpr size_t cacheCapacity = 1024;
 
 double flops(const ContractionShape &shape) {

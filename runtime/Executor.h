@@ -57,8 +57,7 @@ public:
 
 /// The process's executor.
 WEFT_RUNTIME_API Executor &executor();
-/// Replaces it; null brings the default back. Not while anything runs. The caller keeps ownership. Loaded
-/// executables must be loaded again if the width grows.
+/// Replaces it; null brings the default back. Not while anything runs. The caller keeps ownership.
 WEFT_RUNTIME_API void set_executor(Executor *executor);
 /// A team of `width` threads, the caller's included.
 WEFT_RUNTIME_API std::unique_ptr<Executor> make_thread_executor(int width);

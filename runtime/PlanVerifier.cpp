@@ -33,6 +33,11 @@ template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
   return vector ? vector->size() : 0;
 }
 
+// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
+bool aligned(const flatbuffers::Vector<int64_t> *vector) {
+  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
+}
+
 // Checks one plan; members hold what several checks share.
 class Verifier {
 public:
@@ -68,6 +73,10 @@ private:
     }
     if (type->dtype() > static_cast<uint8_t>(DType::f64)) {
       problem = "has unknown element type " + number(type->dtype());
+      return std::nullopt;
+    }
+    if (!aligned(type->shape())) {
+      problem = "has a misaligned shape";
       return std::nullopt;
     }
     uint64_t bytes = itemsize(static_cast<DType>(type->dtype()));
@@ -243,6 +252,8 @@ private:
     if (image_)
       if (Expected<KernelFn> found = image_->find(kernel.symbol()->string_view()); !found)
         return fail(what + ": " + found.status().message());
+    if (!aligned(kernel.sizes()))
+      return fail(what + " has misaligned sizes");
     if (kernel.tasks() < 0 || kernel.grain() < 1)
       return fail(what + " has " + number(kernel.tasks()) + " tasks in runs of " + number(kernel.grain()) +
                   "; expected at least 0 and at least 1");
@@ -294,6 +305,8 @@ private:
       if (!range)
         return fail(which + " is buffer " + number(operand.buffer) + " of " +
                     number(length(plan_.buffers())));
+      if (!aligned(operand.strides))
+        return fail(which + " has misaligned strides");
       if (length(operand.strides) != 3)
         return fail(which + " has " + number(length(operand.strides)) + " strides, expected 3");
       uint64_t last = 0;
