@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In alphabetical order; the order in which they run is in Pipeline.cpp.
+// In alphabetical order; the order in which they run is in Pipeline.cpp. No pass uses `Statistic`: its layout depends
+// on NDEBUG, which the libraries of LLVM are built with and Weft is not. Counts are printed as remarks instead.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PASSES_TD
@@ -39,7 +40,6 @@ def CanonicalizeContractions : Weft_FuncPass<"weft-canonicalize-contractions"> {
     contracted dimensions each lie in row-major storage as one strided dimension. An operand that does not is
     transposed first.
   }];
-  let statistics = [Statistic<"transposes", "transposes", "operands transposed">];
 }
 
 def DecomposeComposites : Weft_FuncPass<"weft-decompose"> {
@@ -48,7 +48,6 @@ def DecomposeComposites : Weft_FuncPass<"weft-decompose"> {
     softmax, log_softmax and cross_entropy become primitives, with the same statistics in f32 for halves. It runs as
     late as fusion, so that what runs before can still see what the primitives are for.
   }];
-  let statistics = [Statistic<"composites", "composites", "composites decomposed">];
 }
 
 def Differentiate : Weft_FuncPass<"weft-differentiate"> {
@@ -59,8 +58,6 @@ def Differentiate : Weft_FuncPass<"weft-differentiate"> {
     Each op that is built carries the location of the op that it differentiates. A `wrt` value that `of` does not
     depend on gets zeros.
   }];
-  let statistics = [Statistic<"gradients", "gradients", "weft.gradient ops replaced">,
-                    Statistic<"rules", "rules", "derivative rules applied">];
 }
 
 def MapDevices : Weft_ModulePass<"weft-map-devices"> {
@@ -70,7 +67,6 @@ def MapDevices : Weft_ModulePass<"weft-map-devices"> {
     Transfers between devices that are now one disappear.
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "what the program is compiled for: cpu">];
-  let statistics = [Statistic<"transfers", "transfers", "transfers that became nothing">];
 }
 
 def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
@@ -103,7 +99,6 @@ def SplitReductions : Weft_FuncPass<"weft-split-reductions"> {
   }];
   let options = [Option<"minExtent", "min-extent", "int64_t", "32768", "reduced elements from which to split">,
                  Option<"maxResults", "max-results", "int64_t", "64", "results from which not to split">];
-  let statistics = [Statistic<"split", "split", "reductions split">];
 }
 
 def VerifyPlacement : Weft_ModulePass<"weft-verify-placement"> {
