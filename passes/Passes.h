@@ -1,0 +1,27 @@
+//===- Passes.h - The passes of Weft ---------------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_PASSES_PASSES_H
+#define WEFT_PASSES_PASSES_H
+
+#include "ir/Dialect.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace weft::passes {
+
+// Declarations of `createX()` and of the options of every pass in Passes.td.
+#define GEN_PASS_DECL
+#include "passes/Passes.h.inc"
+
+// `registerWeftPasses()`, which makes them known to `weft-opt`.
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+
+} // namespace weft::passes
+
+#endif // WEFT_PASSES_PASSES_H

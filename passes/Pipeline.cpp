@@ -1,0 +1,76 @@
+//===- Pipeline.cpp - The passes in order ---------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Pipeline.h"
+#include "passes/Passes.h"
+
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+
+/// Folds, removes equal and dead ops. Between stages, because each leaves such ops behind.
+static void addCleanup(OpPassManager &passes) {
+  OpPassManager &function = passes.nest<ir::FuncOp>();
+  function.addPass(createCanonicalize());
+  function.addPass(createCSEPass());
+}
+
+void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
+  // Inlining. A compiled function called under a trace contributes its ops; what is private and no longer
+  // called goes.
+  passes.addPass(createInlinerPass());
+  passes.addPass(createSymbolDCEPass());
+
+  // Placement: the rule is checked on the whole program before logical devices become those of the target.
+  passes.addPass(createVerifyPlacement());
+  passes.addPass(createMapDevices(MapDevicesOptions{options.target}));
+
+  // State of random generators becomes arguments and tied results.
+  passes.nest<ir::FuncOp>().addPass(createMaterializeRngState());
+
+  // Differentiation, on the program as it was written: composites are whole and have rules of their own.
+  passes.nest<ir::FuncOp>().addPass(createDifferentiate());
+  addCleanup(passes);
+
+  // Algebra that keeps every bit, and the shapes that later stages want.
+  passes.nest<ir::FuncOp>().addPass(createSimplify());
+  addCleanup(passes);
+  if (options.stopBeforeDecomposition)
+    return;
+
+  // Decomposition as late as fusion; the parts are simplified once more. The two passes that follow fix the
+  // order in which reductions and contractions read their operands, from shapes alone, before anything is
+  // fused.
+  passes.nest<ir::FuncOp>().addPass(createDecomposeComposites());
+  passes.nest<ir::FuncOp>().addPass(createSimplify());
+  passes.nest<ir::FuncOp>().addPass(createSplitReductions());
+  passes.nest<ir::FuncOp>().addPass(createCanonicalizeContractions());
+  addCleanup(passes);
+}
+
+namespace {
+struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("what the program is compiled for"),
+                             llvm::cl::init(PipelineOptions().target)};
+  Option<bool> stopBeforeDecomposition{*this, "stop-before-decomposition",
+                                       llvm::cl::desc("stop while composites are whole"),
+                                       llvm::cl::init(false)};
+};
+} // namespace
+
+void registerPipeline() {
+  PassPipelineRegistration<PipelineCliOptions>(
+      "weft-pipeline", "every pass from a traced module to its launch list",
+      [](OpPassManager &passes, const PipelineCliOptions &options) {
+        buildPipeline(passes, {options.target, options.stopBeforeDecomposition});
+      });
+}
+
+} // namespace weft::passes
