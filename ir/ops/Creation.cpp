@@ -26,9 +26,8 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &state) {
 }
 
 void ConstantOp::print(OpAsmPrinter &printer) {
-  printer << ' ';
   printer.printOptionalAttrDict((*this)->getAttrs(), {"value"});
-  printer << getValue();
+  printer << ' ' << getValue();
 }
 
 LogicalResult ConstantOp::verify() {
