@@ -362,8 +362,6 @@ Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
   return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), safe);
 }
 
-Value BodyEmitter::emitIota(const BodyNode &node) { return laneVector(node.expr, node.value.getType()); }
-
 //===----------------------------------------------------------------------===//
 // Random bits
 //===----------------------------------------------------------------------===//

@@ -121,7 +121,6 @@ private:
   };
   mlir::Value emitNode(const BodyNode &node);
   mlir::Value emitVar(VarId id);
-  mlir::Value emitIota(const BodyNode &node);
   mlir::Value emitPhilox(const BodyNode &node);
   mlir::Value emitPadded(const BodyNode &node);
   mlir::Value emitCheckedIndex(const BodyNode &node);
