@@ -115,6 +115,20 @@ llvm::DenseMap<Value, unsigned> rowPasses(FusionOp fusion) {
   return passes;
 }
 
+unsigned lastRowPass(FusionOp fusion) {
+  Block &body = fusion.getBody().front();
+  llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
+  unsigned last = 0;
+  for (Operation &op : body.without_terminator())
+    if (isReductionOp(&op))
+      last = std::max(last, passes.lookup(op.getOperand(0)));
+  SmallVector<int64_t> domain = fusion.getDomain();
+  for (Value value : body.getTerminator()->getOperands())
+    if (tensorOf(value).getShape() == ArrayRef(domain))
+      last = std::max(last, passes.lookup(value));
+  return last;
+}
+
 /// About how long an op takes for one element, in units of an addition.
 static int64_t costOf(Operation *op) {
   if (isa<ExpOp, Expm1Op, LogOp, Log1pOp, SinOp, CosOp, TanhOp, ErfOp, SigmoidOp, PowOp, RngBitsPhiloxOp>(op))
@@ -144,17 +158,19 @@ SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t s
       cost[result] = isReductionOp(&op) ? 0 : std::min(sum, most);
   }
 
-  // The passes that need a value, from its users on, as bits. Beyond 64 passes nothing more is kept.
+  // The passes that need a value, from its users on, as bits. Beyond 64 passes nothing is kept.
+  unsigned last = lastRowPass(fusion);
+  if (last >= 64)
+    return kept;
   llvm::DenseMap<Value, uint64_t> needs;
   for (Value value : body.getTerminator()->getOperands())
-    if (ofDomain(value) && passes.lookup(value) < 64)
-      needs[value] |= uint64_t(1) << passes.lookup(value);
+    if (ofDomain(value))
+      needs[value] |= uint64_t(1) << last;
   int64_t used = 0;
   for (Operation &op : llvm::reverse(body.without_terminator())) {
     if (isReductionOp(&op)) {
       Value operand = op.getOperand(0);
-      if (passes.lookup(operand) < 64)
-        needs[operand] |= uint64_t(1) << passes.lookup(operand);
+      needs[operand] |= uint64_t(1) << passes.lookup(operand);
       continue;
     }
     uint64_t need = 0;

@@ -53,6 +53,9 @@ std::optional<TransposeTile> transposeTile(FusionOp fusion);
 /// row: reductions along the row read their operand in this many passes; the pass of a value is the number of
 /// reductions that must be done before it can be computed.
 llvm::DenseMap<mlir::Value, unsigned> rowPasses(FusionOp fusion);
+/// row: the pass in which results of the domain's shape are stored. It is the last one, as their storage may be that of an
+/// operand.
+unsigned lastRowPass(FusionOp fusion);
 /// row: values of the domain's shape that one pass stores for later ones, with that pass, in op order.
 llvm::SmallVector<std::pair<mlir::Value, unsigned>> keptRowValues(FusionOp fusion, int64_t scratchBytes);
 

@@ -179,6 +179,16 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
       lanes.push_back(kernel.create<memref::LoadOp>(buffer, ValueRange{kernel.addIndex(base, lane * address.lane)}));
     value = kernel.create<vector::FromElementsOp>(VectorType::get({space.lanes}, memory), lanes);
   }
+  return fromMemory(value, element);
+}
+
+Value BodyEmitter::loadVector(Value buffer, Value position, Type element) {
+  auto type = VectorType::get({space.lanes}, KernelBuilder::memoryType(element));
+  return fromMemory(kernel.create<vector::LoadOp>(type, buffer, ValueRange{position}), element);
+}
+
+/// A bool's byte as i1, whatever is not 0 being true.
+Value BodyEmitter::fromMemory(Value value, Type element) {
   if (!element.isInteger(1))
     return value;
   ir::ScalarEmitter k(kernel.builder, kernel.loc, kernel.fusion);

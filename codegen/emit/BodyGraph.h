@@ -56,6 +56,8 @@ public:
   BodyGraph(ir::FusionOp fusion, IndexSpace &space, IndexExpr keptIndex = {})
       : fusion(fusion), space(space), keptIndex(std::move(keptIndex)) {}
 
+  void setKeptIndex(IndexExpr index) { keptIndex = std::move(index); }
+
   /// The node of `value` at `index`.
   int request(mlir::Value value, TensorIndex index);
   /// Follows all requests down to their leaves. To be called before the fields of nodes are read.

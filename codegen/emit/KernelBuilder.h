@@ -36,7 +36,7 @@ public:
   mlir::Location loc;
 
   mlir::Value operand(unsigned i) const { return buffers[i]; }
-  mlir::Value result(unsigned i) const { return buffers[fusion.getNumOperands() + i]; }
+  mlir::Value result(unsigned i) { return buffers[fusion.getNumOperands() + i]; }
   mlir::Value scratch, check, begin, end;
   /// Element type in memory: i1 takes a byte.
   static mlir::Type memoryType(mlir::Type element);
@@ -107,6 +107,8 @@ public:
   /// Stores `value` at linear index `address`; `lanes` says whether it is a vector.
   void store(mlir::Value buffer, const IndexExpr &address, mlir::Value value, bool streaming = false);
   mlir::Value load(mlir::Value buffer, const IndexExpr &address, mlir::Type element);
+  /// Consecutive elements from `position` on, as many as there are lanes.
+  mlir::Value loadVector(mlir::Value buffer, mlir::Value position, mlir::Type element);
 
   void dropScope(unsigned depth);
 
@@ -121,6 +123,7 @@ private:
   };
   mlir::Value emitNode(const BodyNode &node);
   mlir::Value emitVar(VarId id);
+  mlir::Value fromMemory(mlir::Value value, mlir::Type element);
   mlir::Value emitPhilox(const BodyNode &node);
   mlir::Value emitPadded(const BodyNode &node);
   mlir::Value emitCheckedIndex(const BodyNode &node);
