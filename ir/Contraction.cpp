@@ -73,8 +73,10 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
     shape.bStrides = {shape.k * shape.n, shape.n, 1};
     return shape;
   }
-  auto aBatch = mergeDims(a, op.getBatchA()), aRows = mergeDims(a, aFree), aColumns = mergeDims(a, op.getContractA());
-  auto bBatch = mergeDims(b, op.getBatchB()), bRows = mergeDims(b, op.getContractB()), bColumns = mergeDims(b, bFree);
+  auto aBatch = mergeDims(a, op.getBatchA()), aRows = mergeDims(a, aFree),
+       aColumns = mergeDims(a, op.getContractA());
+  auto bBatch = mergeDims(b, op.getBatchB()), bRows = mergeDims(b, op.getContractB()),
+       bColumns = mergeDims(b, bFree);
   if (!aBatch || !aRows || !aColumns || !bBatch || !bRows || !bColumns)
     return std::nullopt;
   completeStrides(*aRows, *aColumns);

@@ -38,7 +38,8 @@ namespace weft::ir {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Whether `type` is a ranked tensor of a supported element type whose encoding is a device.
+/// Whether `type` is a tensor of a supported element type and static shape, of fewer than 2^63 bytes, whose encoding
+/// is a device.
 bool isWeftTensor(mlir::Type type);
 /// The device of a tensor type, or a null attribute.
 DeviceAttr deviceOf(mlir::Type type);
@@ -58,7 +59,7 @@ namespace attr {
 inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", donated = "weft.donated",
                                      tied = "weft.tied", queue = "weft.queue", arenaBytes = "weft.arena_bytes",
                                      arenaLowerBound = "weft.arena_lower_bound", slices = "slices",
-                                     order = "weft.order";
+                                     noGrad = "weft.no_grad", relu = "weft.relu";
 } // namespace attr
 
 //===----------------------------------------------------------------------===//

@@ -18,8 +18,8 @@ namespace weft::ir {
 
 Expected<OwningOpRef<ModuleOp>> parseModule(MLIRContext &context, StringRef text, StringRef name) {
   if (auto violation = findTextViolation(text))
-    return Status::error((name + ":" + Twine(violation->line) + ":" + Twine(violation->column) + ": error: " +
-                          violation->message)
+    return Status::error((name + ":" + Twine(violation->line) + ":" + Twine(violation->column) +
+                          ": error: " + violation->message)
                              .str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);

@@ -27,8 +27,8 @@ public:
 
   std::optional<TextViolation> run() {
     if (static_cast<int64_t>(text.size()) > limits.bytes)
-      return at(0, "the text has " + llvm::Twine(text.size()) + " bytes; at most " + llvm::Twine(limits.bytes) +
-                       " are read");
+      return at(0, "the text has " + llvm::Twine(text.size()) + " bytes; at most " +
+                       llvm::Twine(limits.bytes) + " are read");
     while (position < text.size())
       if (auto violation = step())
         return violation;
@@ -58,7 +58,8 @@ private:
       afterString = true;
       return std::nullopt;
     }
-    // Ops begin with a word that no attribute or type has outside of brackets, or with a string before a parenthesis.
+    // Ops begin with a word that no attribute or type has outside of brackets, or with a string before a
+    // parenthesis.
     if (open.empty() && c == '(' && afterString)
       finishDefinition();
     afterString = false;
@@ -128,8 +129,8 @@ private:
     Extent used = known == aliases.end() ? Extent() : known->second;
     current.tokens = saturatingAdd(current.tokens, used.tokens);
     if (current.tokens > limits.tokens && !defining.empty())
-      return at(begin, "the alias '" + llvm::Twine(defining) + "' stands for more than " + llvm::Twine(limits.tokens) +
-                           " tokens when written out");
+      return at(begin, "the alias '" + llvm::Twine(defining) + "' stands for more than " +
+                           llvm::Twine(limits.tokens) + " tokens when written out");
     return checkDepth(begin, used.depth);
   }
 
@@ -173,7 +174,8 @@ private:
     StringRef before = text.take_front(offset);
     size_t lineStart = before.rfind('\n');
     lineStart = lineStart == StringRef::npos ? 0 : lineStart + 1;
-    return {static_cast<int64_t>(before.count('\n')) + 1, static_cast<int64_t>(offset - lineStart) + 1, message.str()};
+    return {static_cast<int64_t>(before.count('\n')) + 1, static_cast<int64_t>(offset - lineStart) + 1,
+            message.str()};
   }
 
   StringRef text;

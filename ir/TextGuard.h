@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's parser calls itself for every level of nesting, so that text of 200,000 brackets overflows the stack. This
-// scan runs first, in constant stack, and refuses text whose parsing, printing or walking could recurse or grow
-// without bound: brackets, chains of aliases (`#a1 = [#a0]`), aliases that double at each step, and
-// long expressions without separators, which affine maps parse by recursion.
+// MLIR's parser calls itself for every level of nesting, so that text of 200,000 brackets overflows the
+// stack. This scan runs first, in constant stack, and refuses text whose parsing, printing or walking could
+// recurse or grow without bound: brackets, chains of aliases (`#a1 = [#a0]`), aliases that double at each
+// step, and long expressions without separators, which affine maps parse by recursion.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_TEXTGUARD_H
