@@ -23,6 +23,13 @@ class Weft_ModulePass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::ir::WeftDialect"];
 }
 
+def AttachSchedules : Weft_FuncPass<"weft-schedule"> {
+  let summary = "chooses the schedule of every fusion";
+  let description = [{
+    A pure function of shapes, dtypes and target (ir/Schedule.h). A fusion that has a schedule keeps it.
+  }];
+}
+
 def Canonicalize : Weft_FuncPass<"weft-canonicalize"> {
   let summary = "folds and canonicalises, up to a bound";
   let description = [{
