@@ -74,7 +74,13 @@ DeviceAttr deviceOf(Type type) {
 
 bool isWeftTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && deviceOf(tensor) && toDType(tensor.getElementType());
+  if (!tensor || !deviceOf(tensor) || !toDType(tensor.getElementType()) || !tensor.hasStaticShape())
+    return false;
+  // The widest element, so that the verdict does not depend on the dtype; sizes of 0 do not hide an overflow.
+  int64_t bytes = 8;
+  return llvm::none_of(tensor.getShape(), [&](int64_t size) {
+    return size != 0 && __builtin_mul_overflow(bytes, size, &bytes);
+  });
 }
 
 DType dtypeOf(Type type) { return *toDType(cast<RankedTensorType>(type).getElementType()); }
@@ -268,8 +274,18 @@ LogicalResult impl::verifyElementwiseShape(Operation *op) {
 // Assembly
 //===----------------------------------------------------------------------===//
 
+/// Type inference reads shapes from operand types before any verifier has seen them.
+static ParseResult parseTensorType(OpAsmParser &parser, Type &type) {
+  auto loc = parser.getCurrentLocation();
+  if (parser.parseType(type))
+    return failure();
+  if (!isa<RankedTensorType>(type))
+    return parser.emitError(loc) << "expected a tensor with a device, found " << type;
+  return success();
+}
+
 ParseResult parseOperandTypeList(OpAsmParser &parser, ArrayRef<Type *> types) {
-  if (parser.parseType(*types[0]))
+  if (parseTensorType(parser, *types[0]))
     return failure();
   if (failed(parser.parseOptionalComma())) {
     for (Type *type : types)
@@ -277,7 +293,7 @@ ParseResult parseOperandTypeList(OpAsmParser &parser, ArrayRef<Type *> types) {
     return success();
   }
   for (size_t i = 1; i < types.size(); ++i)
-    if (parser.parseType(*types[i]) || (i + 1 < types.size() && parser.parseComma()))
+    if (parseTensorType(parser, *types[i]) || (i + 1 < types.size() && parser.parseComma()))
       return failure();
   return success();
 }

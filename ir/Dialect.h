@@ -38,7 +38,8 @@ namespace weft::ir {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Whether `type` is a ranked tensor of a supported element type whose encoding is a device.
+/// Whether `type` is a tensor of a supported element type and static shape, of fewer than 2^63 bytes, whose encoding
+/// is a device.
 bool isWeftTensor(mlir::Type type);
 /// The device of a tensor type, or a null attribute.
 DeviceAttr deviceOf(mlir::Type type);

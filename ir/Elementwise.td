@@ -123,7 +123,7 @@ def Weft_FloorOp : Weft_Unary<"floor", Weft_FloatTensor, "largest integer that i
 
 def Weft_RoundOp : Weft_Unary<"round", Weft_FloatTensor, "nearest integer, halves to even",
   [{ return k.make<::mlir::math::RoundEvenOp>(a); }], [{ }],
-  [{ return a - std::remainder(a, 1.0) + 0.0 * a; }]>;
+  [{ return std::nearbyint(a); }]>;
 
 def Weft_TruncOp : Weft_Unary<"trunc", Weft_FloatTensor, "integer part, toward zero",
   [{ return k.make<::mlir::math::TruncOp>(a); }], [{ }], [{ return std::trunc(a); }]>;

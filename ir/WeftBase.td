@@ -105,7 +105,7 @@ def Weft_SliceAttr : Weft_Attr<"Slice", "slice"> {
 //===----------------------------------------------------------------------===//
 
 def Weft_Tensor : Type<CPred<"::weft::ir::isWeftTensor($_self)">,
-    "ranked tensor of a supported element type with a device as its encoding", "::mlir::RankedTensorType">;
+    "statically shaped tensor of a supported element type with a device as its encoding", "::mlir::RankedTensorType">;
 class Weft_TensorWhere<string predicate, string what> :
     Type<And<[Weft_Tensor.predicate, CPred<predicate>]>, what, "::mlir::RankedTensorType">;
 def Weft_FloatTensor : Weft_TensorWhere<

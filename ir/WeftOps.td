@@ -222,9 +222,9 @@ def Weft_SgdStepOp : Weft_OptimizerStep<"sgd_step"> {
                        UnitAttr:$nesterov, UnitAttr:$maximize);
   let results = (outs Weft_Tensor:$p_new, Optional<Weft_Tensor>:$buf_new);
   let assemblyFormat = [{
-    `(` $p `,` $g (`,` `buf` $buf^)? `,` `step` $step `,` `lr` $lr `,` `momentum` $momentum `,`
+    `(` $p `,` $g (`buf` $buf^)? `,` `step` $step `,` `lr` $lr `,` `momentum` $momentum `,`
     `dampening` $dampening `,` `decay` $decay `)` (`nesterov` $nesterov^)? (`maximize` $maximize^)? attr-dict `:`
-    type($p) `,` type($g) (`,` type($buf)^)? `,` type($step) `,` custom<OperandTypes>(type($lr), type($momentum),
+    type($p) `,` type($g) (`buf` type($buf)^)? `,` type($step) `,` custom<OperandTypes>(type($lr), type($momentum),
     type($dampening), type($decay))
   }];
 }
@@ -243,9 +243,9 @@ def Weft_AdamStepOp : Weft_OptimizerStep<"adam_step"> {
                        UnitAttr:$decoupled, UnitAttr:$maximize);
   let results = (outs Weft_Tensor:$p_new, Weft_Tensor:$m_new, Weft_Tensor:$v_new, Optional<Weft_Tensor>:$vmax_new);
   let assemblyFormat = [{
-    `(` $p `,` $g `,` `m` $m `,` `v` $v (`,` `vmax` $vmax^)? `,` `step` $step `,` `lr` $lr `,` `betas` $beta1 `,`
+    `(` $p `,` $g `,` `m` $m `,` `v` $v (`vmax` $vmax^)? `,` `step` $step `,` `lr` $lr `,` `betas` $beta1 `,`
     $beta2 `,` `eps` $eps `,` `decay` $decay `)` (`decoupled` $decoupled^)? (`maximize` $maximize^)? attr-dict `:`
-    type($p) `,` type($g) `,` type($m) `,` type($v) (`,` type($vmax)^)? `,` type($step) `,`
+    type($p) `,` type($g) `,` type($m) `,` type($v) (`vmax` type($vmax)^)? `,` type($step) `,`
     custom<OperandTypes>(type($lr), type($beta1), type($beta2), type($eps), type($decay))
   }];
 }

@@ -23,7 +23,8 @@ static void addCleanup(OpPassManager &passes) {
 }
 
 void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
-  // Inlining. A compiled function called under a trace contributes its ops; what is private and no longer called goes.
+  // Inlining. A compiled function called under a trace contributes its ops; what is private and no longer
+  // called goes.
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
 
@@ -44,8 +45,9 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   if (options.stopBeforeDecomposition)
     return;
 
-  // Decomposition as late as fusion; the parts are simplified once more. The two passes that follow fix the order
-  // in which reductions and contractions read their operands, from shapes alone, before anything is fused.
+  // Decomposition as late as fusion; the parts are simplified once more. The two passes that follow fix the
+  // order in which reductions and contractions read their operands, from shapes alone, before anything is
+  // fused.
   passes.nest<ir::FuncOp>().addPass(createDecomposeComposites());
   passes.nest<ir::FuncOp>().addPass(createSimplify());
   passes.nest<ir::FuncOp>().addPass(createSplitReductions());
@@ -58,7 +60,8 @@ struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
   Option<std::string> target{*this, "target", llvm::cl::desc("what the program is compiled for"),
                              llvm::cl::init(PipelineOptions().target)};
   Option<bool> stopBeforeDecomposition{*this, "stop-before-decomposition",
-                                       llvm::cl::desc("stop while composites are whole"), llvm::cl::init(false)};
+                                       llvm::cl::desc("stop while composites are whole"),
+                                       llvm::cl::init(false)};
 };
 } // namespace
 

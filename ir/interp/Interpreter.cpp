@@ -1,0 +1,279 @@
+//===- Interpreter.cpp - Walks functions and fusions -----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/interp/Interpreter.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+namespace {
+
+/// The values of one block that are still needed. A value is dropped when its last use has been executed.
+class Scope {
+public:
+  void define(Value value, Literal literal) {
+    int64_t uses = std::distance(value.use_begin(), value.use_end());
+    if (uses > 0)
+      entries.try_emplace(value, Entry{std::move(literal), uses});
+  }
+
+  /// The operands of an op. They stay valid until `define` or `release`.
+  FailureOr<SmallVector<const Literal *>> operandsOf(Operation *op) {
+    SmallVector<const Literal *> result;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      auto entry = entries.find(operand);
+      if (entry == entries.end())
+        return op->emitOpError() << "operand " << i
+                                 << " has no value here: verify the module before running it";
+      result.push_back(&entry->second.literal);
+    }
+    return result;
+  }
+
+  /// Counts the op's uses of its operands as done.
+  void release(Operation *op) {
+    for (Value operand : op->getOperands()) {
+      auto entry = entries.find(operand);
+      if (entry != entries.end() && --entry->second.remainingUses == 0)
+        entries.erase(entry);
+    }
+  }
+
+private:
+  struct Entry {
+    Literal literal;
+    int64_t remainingUses;
+  };
+  llvm::DenseMap<Value, Entry> entries;
+};
+
+std::string describe(DType dtype, ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << StringRef(name(dtype)) << '[';
+  llvm::interleave(shape, os, "x");
+  os << ']';
+  return text;
+}
+
+/// Zeros of the types of the op's results.
+FailureOr<SmallVector<Literal>> makeResults(Operation *op, int64_t maxElements) {
+  SmallVector<Literal> results;
+  for (Type type : op->getResultTypes()) {
+    if (!isWeftTensor(type) || !cast<RankedTensorType>(type).hasStaticShape())
+      return op->emitOpError() << "has a result of type " << type << ", which cannot be interpreted";
+    auto tensor = cast<RankedTensorType>(type);
+    int64_t count = 1;
+    for (int64_t size : tensor.getShape())
+      if (llvm::MulOverflow(count, size, count))
+        count = std::numeric_limits<int64_t>::max();
+    if (count > maxElements)
+      return op->emitOpError() << "has a result of " << count << " elements; the interpreter's limit is "
+                               << maxElements;
+    results.emplace_back(tensor);
+  }
+  return results;
+}
+
+/// Runs an op that states its own meaning.
+LogicalResult execute(InterpretableOp op, Scope &scope, int64_t maxElements) {
+  auto operands = scope.operandsOf(op);
+  if (failed(operands))
+    return failure();
+  auto results = makeResults(op, maxElements);
+  if (failed(results) || failed(op.interpret(*operands, *results)))
+    return failure();
+  scope.release(op);
+  for (auto [value, literal] : llvm::zip_equal(op->getResults(), *results))
+    scope.define(value, std::move(literal));
+  return success();
+}
+
+Literal scalar(int64_t value) {
+  Literal literal(DType::i64, {});
+  literal.whole[0] = value;
+  return literal;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Runs a function and those that it calls. Active calls are on a stack of ours, so that no depth of calls,
+/// and no length of a function, ends the process.
+class Interpreter {
+public:
+  explicit Interpreter(InterpreterOptions &options)
+      : maxElements(options.maxElements), generators(options.generators) {}
+
+  FailureOr<SmallVector<Literal>> run(FuncOp function, ArrayRef<Literal> arguments) {
+    SmallVector<const Literal *> pointers;
+    for (const Literal &argument : arguments)
+      pointers.push_back(&argument);
+    if (failed(enter(function, pointers, nullptr)))
+      return failure();
+    for (;;) {
+      Frame &frame = frames.back();
+      Operation *op = &*frame.next++;
+      if (auto call = dyn_cast<CallOp>(op)) {
+        if (failed(enterCallee(call, frame.scope)))
+          return failure();
+      } else if (isa<ReturnOp>(op)) {
+        auto values = frame.scope.operandsOf(op);
+        if (failed(values))
+          return failure();
+        SmallVector<Literal> results;
+        for (const Literal *value : *values)
+          results.push_back(*value);
+        Operation *caller = frame.caller;
+        active.erase(frame.function);
+        frames.pop_back();
+        if (!caller)
+          return results;
+        finishCall(caller, frames.back().scope, results);
+      } else if (failed(step(op, frame.scope))) {
+        return failure();
+      }
+    }
+  }
+
+  llvm::StringMap<GeneratorState> takeGenerators() { return std::move(generators); }
+
+private:
+  struct Frame {
+    FuncOp function;
+    Block::iterator next;
+    Scope scope;
+    Operation *caller;
+  };
+
+  /// Begins a function; `caller` is the call, or null at the outermost.
+  LogicalResult enter(FuncOp function, ArrayRef<const Literal *> arguments, Operation *caller) {
+    auto error = [&]() {
+      return (caller ? caller->emitOpError() : function.emitOpError()) << "'" << function.getName() << "' ";
+    };
+    if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
+      return error() << "has no body of one block to interpret";
+    Block &block = function.getBody().front();
+    if (!block.mightHaveTerminator() || !isa<ReturnOp>(block.back()))
+      return error() << "does not end in weft.return";
+    if (arguments.size() != block.getNumArguments())
+      return error() << "takes " << block.getNumArguments() << " arguments, found " << arguments.size();
+    Scope scope;
+    for (auto [i, argument] : llvm::enumerate(block.getArguments())) {
+      if (!isWeftTensor(argument.getType()))
+        return error() << "argument " << i << " has type " << argument.getType()
+                       << ", which cannot be interpreted";
+      auto type = cast<RankedTensorType>(argument.getType());
+      const Literal &literal = *arguments[i];
+      if (literal.dtype != dtypeOf(type) || ArrayRef(literal.shape) != type.getShape())
+        return error() << "argument " << i << " is " << describe(literal.dtype, literal.shape)
+                       << ", expected " << describe(dtypeOf(type), type.getShape());
+      scope.define(argument, literal);
+    }
+    active.insert(function);
+    frames.push_back({function, block.begin(), std::move(scope), caller});
+    return success();
+  }
+
+  LogicalResult enterCallee(CallOp call, Scope &scope) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<FuncOp>(call, call.getCalleeAttr());
+    if (!callee)
+      return call.emitOpError() << "'" << call.getCallee() << "' is no function of this module";
+    if (active.contains(callee))
+      return call.emitOpError() << "'" << call.getCallee() << "' calls itself, so that it would never end";
+    auto operands = scope.operandsOf(call);
+    // The callee gets copies: `enter` may move the frames, and the caller may still need the values.
+    return failed(operands) ? failure() : enter(callee, *operands, call);
+  }
+
+  static void finishCall(Operation *call, Scope &scope, MutableArrayRef<Literal> results) {
+    scope.release(call);
+    for (auto [value, literal] : llvm::zip_equal(call->getResults(), results))
+      scope.define(value, std::move(literal));
+  }
+
+  LogicalResult step(Operation *op, Scope &scope) {
+    if (auto interpretable = dyn_cast<InterpretableOp>(op))
+      return execute(interpretable, scope, maxElements);
+    if (auto load = dyn_cast<RngStateLoadOp>(op)) {
+      auto state = generators.find(load.getGenerator());
+      if (state == generators.end())
+        return load.emitOpError() << "generator '" << load.getGenerator()
+                                  << "' has no state: give the interpreter its key and counter";
+      scope.define(load.getKey(), scalar(state->second.key));
+      scope.define(load.getCounter(), scalar(state->second.counter));
+      return success();
+    }
+    if (auto store = dyn_cast<RngStateStoreOp>(op)) {
+      auto operands = scope.operandsOf(op);
+      if (failed(operands))
+        return failure();
+      auto state = generators.find(store.getGenerator());
+      if (state == generators.end())
+        return store.emitOpError() << "generator '" << store.getGenerator()
+                                   << "' has no state: give the interpreter its key and counter";
+      state->second.counter = operands->front()->whole[0];
+      scope.release(op);
+      return success();
+    }
+    if (isa<GradientOp>(op))
+      return op->emitOpError("has no value of its own: run --weft-differentiate first");
+    return op->emitOpError("cannot be interpreted");
+  }
+
+  int64_t maxElements;
+  llvm::StringMap<GeneratorState> generators;
+  std::vector<Frame> frames;
+  llvm::DenseSet<Operation *> active;
+};
+
+} // namespace
+
+FailureOr<SmallVector<Literal>> interpretFunction(FuncOp function, ArrayRef<Literal> arguments,
+                                                  InterpreterOptions &options) {
+  Interpreter interpreter(options);
+  auto results = interpreter.run(function, arguments);
+  if (succeeded(results))
+    options.generators = interpreter.takeGenerators();
+  return results;
+}
+
+FailureOr<SmallVector<Literal>> interpretFunction(FuncOp function, ArrayRef<Literal> arguments) {
+  InterpreterOptions options;
+  return interpretFunction(function, arguments, options);
+}
+
+//===----------------------------------------------------------------------===//
+// fusion
+//===----------------------------------------------------------------------===//
+
+LogicalResult FusionOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  Block &block = getBody().front();
+  Scope scope;
+  for (auto [argument, literal] : llvm::zip_equal(block.getArguments(), operands))
+    scope.define(argument, *literal);
+  for (Operation &op : block) {
+    if (isa<YieldOp>(op)) {
+      auto values = scope.operandsOf(&op);
+      if (failed(values))
+        return failure();
+      for (auto [result, value] : llvm::zip_equal(results, *values))
+        result = *value;
+      return success();
+    }
+    auto interpretable = dyn_cast<InterpretableOp>(op);
+    if (!interpretable)
+      return op.emitOpError("cannot be interpreted inside a fusion");
+    if (failed(execute(interpretable, scope, InterpreterOptions().maxElements)))
+      return failure();
+  }
+  return emitOpError("does not end in weft.yield");
+}
+
+} // namespace weft::ir

@@ -49,7 +49,8 @@ double roundTo(DType dtype, double value);
 int64_t wrapTo(DType dtype, int64_t value);
 
 /// Calls `body(index, linear)` for every index of `shape` in row-major order.
-void forEachIndex(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(llvm::ArrayRef<int64_t>, int64_t)> body);
+void forEachIndex(llvm::ArrayRef<int64_t> shape,
+                  llvm::function_ref<void(llvm::ArrayRef<int64_t>, int64_t)> body);
 
 inline int64_t wrapAdd(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));

@@ -1,0 +1,198 @@
+//===- Reduction.cpp - The meaning of reductions, gathers, contractions ----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+#include "ir/interp/Rules.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where the elements of a reduction lie: the operand of result element i are those at `kept[i] +
+/// reduced[j]`.
+struct ReductionLayout {
+  std::vector<int64_t> kept, reduced;
+  ReductionLayout(const Literal &in, ArrayRef<int64_t> dims) {
+    auto strides = in.strides();
+    kept = offsets(in.shape, strides, otherDims(in.rank(), dims));
+    reduced = offsets(in.shape, strides, dims);
+  }
+};
+
+template <typename Real, typename Whole>
+LogicalResult interpretExtreme(Operation *op, const Literal &in, ArrayRef<int64_t> dims, Literal &out,
+                               Real real, Whole whole) {
+  ReductionLayout layout(in, dims);
+  if (layout.reduced.empty() && !layout.kept.empty())
+    return op->emitOpError("has nothing to choose from: a reduced dimension has size 0");
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    int64_t first = base + layout.reduced[0];
+    if (in.isReal()) {
+      double best = in.real[first];
+      for (int64_t offset : layout.reduced)
+        best = real(best, in.real[base + offset]);
+      out.real[i] = best;
+    } else {
+      int64_t best = in.whole[first];
+      for (int64_t offset : layout.reduced)
+        best = whole(best, in.whole[base + offset]);
+      out.whole[i] = best;
+    }
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult SumOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  ReductionLayout layout(in, getDims());
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    if (in.isReal()) {
+      double sum = 0;
+      for (int64_t offset : layout.reduced)
+        sum += in.real[base + offset];
+      results[0].setReal(i, sum);
+    } else {
+      int64_t sum = 0;
+      for (int64_t offset : layout.reduced)
+        sum = wrapAdd(sum, in.whole[base + offset]);
+      results[0].setWhole(i, sum);
+    }
+  }
+  return success();
+}
+
+LogicalResult RmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  return interpretExtreme(*this, *operands[0], getDims(), results[0], larger,
+                          [](int64_t a, int64_t b) { return std::max(a, b); });
+}
+
+LogicalResult RminOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  return interpretExtreme(*this, *operands[0], getDims(), results[0], smaller,
+                          [](int64_t a, int64_t b) { return std::min(a, b); });
+}
+
+LogicalResult ArgmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  int64_t dim = getDim();
+  ReductionLayout layout(in, dim);
+  if (layout.reduced.empty() && !layout.kept.empty())
+    return emitOpError() << "has nothing to choose from: dimension " << dim << " has size 0";
+  // The first NaN is above everything; after it nothing wins.
+  auto above = [&](int64_t candidate, int64_t best) {
+    if (!in.isReal())
+      return in.whole[candidate] > in.whole[best];
+    double a = in.real[candidate], b = in.real[best];
+    return !std::isnan(b) && (std::isnan(a) || a > b);
+  };
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    int64_t best = 0;
+    for (int64_t j = 1, e = static_cast<int64_t>(layout.reduced.size()); j < e; ++j)
+      if (above(base + layout.reduced[j], base + layout.reduced[best]))
+        best = j;
+    results[0].setWhole(i, best);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// gather
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0], &index = *operands[1];
+  Literal &out = results[0];
+  int64_t dim = getDim(), size = in.shape[dim];
+  auto strides = in.strides();
+
+  // All are checked before any is used, also those that an empty result would not read.
+  LogicalResult inRange = success();
+  forEachIndex(index.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
+    int64_t value = index.whole[linear];
+    if (failed(inRange) || (value >= 0 && value < size))
+      return;
+    auto error = emitOpError() << "index " << value << " at position [";
+    llvm::interleaveComma(position, error);
+    error << "] of the index tensor is outside [0, " << size << "), the size of dimension " << dim;
+    inRange = error;
+  });
+  if (failed(inRange))
+    return failure();
+
+  auto indexStrides = index.strides();
+  bool along = getKind() == GatherKind::along;
+  forEachIndex(out.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
+    int64_t from = 0, entry = 0;
+    if (along) {
+      for (int64_t d = 0; d < in.rank(); ++d)
+        from += d == dim ? 0 : position[d] * strides[d];
+      entry = linear;
+    } else {
+      // The result has the operand's dimensions before `dim`, those of the index, and the rest of the
+      // operand's.
+      for (int64_t d = 0; d < dim; ++d)
+        from += position[d] * strides[d];
+      for (int64_t d = 0; d < index.rank(); ++d)
+        entry += position[dim + d] * indexStrides[d];
+      for (int64_t d = dim + 1; d < in.rank(); ++d)
+        from += position[d - 1 + index.rank()] * strides[d];
+    }
+    copyElement(out, linear, in, from + index.whole[entry] * strides[dim]);
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// dot_general
+//===----------------------------------------------------------------------===//
+
+LogicalResult DotGeneralOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &a = *operands[0], &b = *operands[1];
+  const Literal *bias = getBias() ? operands[2] : nullptr;
+  Literal &out = results[0];
+  auto side = [](const Literal &x, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+    SmallVector<int64_t> used(batch);
+    llvm::append_range(used, contract);
+    auto strides = x.strides();
+    return std::array{offsets(x.shape, strides, batch), offsets(x.shape, strides, otherDims(x.rank(), used)),
+                      offsets(x.shape, strides, contract)};
+  };
+  auto [batchA, freeA, sumA] = side(a, getBatchA(), getContractA());
+  auto [batchB, freeB, sumB] = side(b, getBatchB(), getContractB());
+
+  int64_t linear = 0, width = out.shape.empty() ? 1 : out.shape.back();
+  for (size_t n = 0; n < batchA.size(); ++n)
+    for (int64_t row : freeA)
+      for (int64_t column : freeB) {
+        int64_t fromA = batchA[n] + row, fromB = batchB[n] + column, i = linear++;
+        if (out.isReal()) {
+          double sum = 0;
+          for (size_t k = 0; k < sumA.size(); ++k)
+            sum += a.real[fromA + sumA[k]] * b.real[fromB + sumB[k]];
+          if (bias)
+            sum += bias->real[i % width];
+          out.setReal(i, getRelu() ? larger(sum, 0) : sum);
+        } else {
+          int64_t sum = 0;
+          for (size_t k = 0; k < sumA.size(); ++k)
+            sum = wrapAdd(sum, wrapMul(a.whole[fromA + sumA[k]], b.whole[fromB + sumB[k]]));
+          if (bias)
+            sum = wrapAdd(sum, bias->whole[i % width]);
+          // The sign that relu looks at is that of the wrapped sum.
+          sum = wrapTo(out.dtype, sum);
+          out.setWhole(i, getRelu() ? std::max<int64_t>(sum, 0) : sum);
+        }
+      }
+  return success();
+}
+
+} // namespace weft::ir

@@ -10,17 +10,13 @@
 using namespace mlir;
 namespace weft::ir {
 
-/// Parses `name = [..] x [..]` into two attributes.
-static ParseResult parseDimPair(OpAsmParser &parser, OperationState &state, StringRef name) {
-  auto list = [&](StringRef attr) -> ParseResult {
-    auto value = dyn_cast_or_null<DenseI64ArrayAttr>(DenseI64ArrayAttr::parse(parser, {}));
-    if (!value)
-      return failure();
-    state.addAttribute(attr, value);
-    return success();
+/// Parses `= [..] x [..]`.
+static ParseResult parseDimPair(OpAsmParser &parser, DenseI64ArrayAttr &a, DenseI64ArrayAttr &b) {
+  auto list = [&](DenseI64ArrayAttr &dims) -> ParseResult {
+    dims = dyn_cast_or_null<DenseI64ArrayAttr>(DenseI64ArrayAttr::parse(parser, {}));
+    return success(dims != nullptr);
   };
-  return failure(parser.parseEqual() || list((name + "_a").str()) || parser.parseKeyword("x") ||
-                 list((name + "_b").str()));
+  return failure(parser.parseEqual() || list(a) || parser.parseKeyword("x") || list(b));
 }
 
 ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &state) {
@@ -32,21 +28,19 @@ ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(parser.parseOptionalKeyword("bias")) &&
       (parser.parseOperand(operands.emplace_back()) || parser.parseComma()))
     return failure();
+  auto &properties = state.getOrAddProperties<Properties>();
   if (succeeded(parser.parseOptionalKeyword("relu"))) {
-    state.addAttribute("relu", parser.getBuilder().getUnitAttr());
+    properties.relu = parser.getBuilder().getUnitAttr();
     if (parser.parseComma())
       return failure();
   }
-  if (succeeded(parser.parseOptionalKeyword("batch"))) {
-    if (parseDimPair(parser, state, "batch") || parser.parseComma())
-      return failure();
-  } else {
-    state.addAttribute("batch_a", parser.getBuilder().getDenseI64ArrayAttr({}));
-    state.addAttribute("batch_b", parser.getBuilder().getDenseI64ArrayAttr({}));
-  }
+  properties.batch_a = properties.batch_b = parser.getBuilder().getDenseI64ArrayAttr({});
+  if (succeeded(parser.parseOptionalKeyword("batch")) &&
+      (parseDimPair(parser, properties.batch_a, properties.batch_b) || parser.parseComma()))
+    return failure();
   SmallVector<Type> types;
   auto loc = parser.getCurrentLocation();
-  if (parser.parseKeyword("contract") || parseDimPair(parser, state, "contract") ||
+  if (parser.parseKeyword("contract") || parseDimPair(parser, properties.contract_a, properties.contract_b) ||
       parser.parseOptionalAttrDict(state.attributes) || parser.parseColonTypeList(types))
     return failure();
   if (parser.resolveOperands(operands, types, loc, state.operands))
@@ -56,7 +50,8 @@ ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &state) {
       return parser.emitError(loc) << "expected tensors with a device, found " << type;
   SmallVector<Type> results;
   if (failed(inferReturnTypes(parser.getContext(), parser.getEncodedSourceLoc(loc), state.operands,
-                              state.attributes.getDictionary(parser.getContext()), nullptr, {}, results)))
+                              state.attributes.getDictionary(parser.getContext()), state.getRawProperties(), {},
+                              results)))
     return failure();
   state.addTypes(results);
   return success();

@@ -19,16 +19,20 @@ namespace weft::ir {
 ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &state) {
   // `dense<..> : tensor<4xf32, #dev>`: the attribute itself parses the type.
   ElementsAttr value;
-  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseAttribute(value, "value", state.attributes))
+  if (parser.parseOptionalAttrDict(state.attributes))
     return failure();
+  auto loc = parser.getCurrentLocation();
+  if (parser.parseAttribute(value, "value", state.attributes))
+    return failure();
+  if (!isWeftTensor(value.getShapedType()))
+    return parser.emitError(loc) << "expected values of a tensor with a device, found " << value.getShapedType();
   state.addTypes(value.getShapedType());
   return success();
 }
 
 void ConstantOp::print(OpAsmPrinter &printer) {
-  printer << ' ';
   printer.printOptionalAttrDict((*this)->getAttrs(), {"value"});
-  printer << getValue();
+  printer << ' ' << getValue();
 }
 
 LogicalResult ConstantOp::verify() {

@@ -1,0 +1,93 @@
+//===- Contraction.cpp ----------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Contraction.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+SmallVector<int64_t> getFreeDims(int64_t rank, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0; i < rank; ++i)
+    if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
+      dims.push_back(i);
+  return dims;
+}
+
+std::optional<MergedDim> mergeDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
+    strides[i] = stride;
+  MergedDim merged;
+  // From the innermost dimension outwards: each must begin where those inside it end.
+  for (int64_t dim : llvm::reverse(dims)) {
+    if (shape[dim] == 1)
+      continue;
+    if (merged.extent == 1)
+      merged.stride = strides[dim];
+    else if (strides[dim] != merged.stride * merged.extent)
+      return std::nullopt;
+    merged.extent *= shape[dim];
+  }
+  return merged;
+}
+
+bool isContractible(ArrayRef<int64_t> shape, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+  if (llvm::is_contained(shape, 0))
+    return true;
+  SmallVector<int64_t> free = getFreeDims(static_cast<int64_t>(shape.size()), batch, contract);
+  return mergeDims(shape, batch) && mergeDims(shape, free) && mergeDims(shape, contract);
+}
+
+/// The strides of a matrix whose dimensions of size 1 have none yet.
+static void completeStrides(MergedDim &rows, MergedDim &columns) {
+  if (columns.extent == 1)
+    columns.stride = rows.extent != 1 && rows.stride == 1 ? rows.extent : 1;
+  if (rows.extent == 1)
+    rows.stride = columns.stride == 1 ? columns.extent : 1;
+}
+
+std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
+  ArrayRef<int64_t> a = op.getA().getType().getShape(), b = op.getB().getType().getShape();
+  auto product = [](ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+    int64_t extent = 1;
+    for (int64_t dim : dims)
+      extent *= shape[dim];
+    return extent;
+  };
+  SmallVector<int64_t> aFree = getFreeDims(static_cast<int64_t>(a.size()), op.getBatchA(), op.getContractA());
+  SmallVector<int64_t> bFree = getFreeDims(static_cast<int64_t>(b.size()), op.getBatchB(), op.getContractB());
+  ContractionShape shape;
+  shape.batch = product(a, op.getBatchA());
+  shape.m = product(a, aFree);
+  shape.n = product(b, bFree);
+  shape.k = product(a, op.getContractA());
+  shape.cStrides = {shape.m * shape.n, shape.n, 1};
+  // Without elements there is no storage to describe.
+  if (llvm::is_contained(a, 0) || llvm::is_contained(b, 0)) {
+    shape.aStrides = {shape.m * shape.k, shape.k, 1};
+    shape.bStrides = {shape.k * shape.n, shape.n, 1};
+    return shape;
+  }
+  auto aBatch = mergeDims(a, op.getBatchA()), aRows = mergeDims(a, aFree),
+       aColumns = mergeDims(a, op.getContractA());
+  auto bBatch = mergeDims(b, op.getBatchB()), bRows = mergeDims(b, op.getContractB()),
+       bColumns = mergeDims(b, bFree);
+  if (!aBatch || !aRows || !aColumns || !bBatch || !bRows || !bColumns)
+    return std::nullopt;
+  completeStrides(*aRows, *aColumns);
+  completeStrides(*bRows, *bColumns);
+  if (shape.batch == 1) {
+    aBatch->stride = shape.m * shape.k;
+    bBatch->stride = shape.k * shape.n;
+  }
+  shape.aStrides = {aBatch->stride, aRows->stride, aColumns->stride};
+  shape.bStrides = {bBatch->stride, bRows->stride, bColumns->stride};
+  return shape;
+}
+
+} // namespace weft::ir

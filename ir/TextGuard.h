@@ -1,0 +1,41 @@
+//===- TextGuard.h - Bounds text before it is parsed -----------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// MLIR's parser calls itself for every level of nesting, so that text of 200,000 brackets overflows the
+// stack. This scan runs first, in constant stack, and refuses text whose parsing, printing or walking could
+// recurse or grow without bound: brackets, chains of aliases (`#a1 = [#a0]`), aliases that double at each
+// step, and long expressions without separators, which affine maps parse by recursion.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_TEXTGUARD_H
+#define WEFT_IR_TEXTGUARD_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weft::ir {
+
+struct TextLimits {
+  int64_t bytes = int64_t(1) << 29;  ///< of the whole text
+  int64_t tokens = int64_t(1) << 26; ///< of the whole text, and of any alias written out in full
+  int64_t depth = 128;               ///< of brackets, those inside aliases included
+  int64_t run = 1024;                ///< of tokens between separators
+};
+
+struct TextViolation {
+  int64_t line = 1, column = 1;
+  std::string message;
+};
+
+/// The first place where `text` goes beyond `limits`, if there is one.
+std::optional<TextViolation> findTextViolation(llvm::StringRef text, const TextLimits &limits = {});
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_TEXTGUARD_H

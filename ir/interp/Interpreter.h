@@ -1,0 +1,43 @@
+//===- Interpreter.h - The reference interpreter ---------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The language's definition: plain loops on doubles and 64-bit integers. Every backend is compared with it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_INTERP_INTERPRETER_H
+#define WEFT_IR_INTERP_INTERPRETER_H
+
+#include "ir/Dialect.h"
+#include "ir/interp/Literal.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace weft::ir {
+
+/// Where a random generator stands.
+struct GeneratorState {
+  int64_t key = 0, counter = 0;
+};
+
+struct InterpreterOptions {
+  /// What `weft.rng_state_load` reads. A function that fails leaves it as it was.
+  llvm::StringMap<GeneratorState> generators;
+  /// A value with more elements than this is an error, not an attempt to hold it.
+  int64_t maxElements = int64_t{1} << 28;
+};
+
+/// Runs a verified function. What goes wrong (arguments of another type, an index out of range, a call that
+/// recurs) is a diagnostic at the op. Donated arguments are not changed: their new values are results.
+mlir::FailureOr<llvm::SmallVector<Literal>>
+interpretFunction(FuncOp function, llvm::ArrayRef<Literal> arguments, InterpreterOptions &options);
+/// The same for a function that uses no generator.
+mlir::FailureOr<llvm::SmallVector<Literal>> interpretFunction(FuncOp function,
+                                                              llvm::ArrayRef<Literal> arguments);
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_INTERP_INTERPRETER_H

@@ -1,0 +1,109 @@
+//===- CanonicalizeContractions.cpp - One stride a dimension --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+
+#include "ir/Contraction.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_CANONICALIZECONTRACTIONS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+using Dims = SmallVector<int64_t>;
+
+/// Both lists in the order `order`.
+std::pair<Dims, Dims> permuted(ArrayRef<int64_t> a, ArrayRef<int64_t> b, ArrayRef<size_t> order) {
+  Dims left, right;
+  for (size_t i : order) {
+    left.push_back(a[i]);
+    right.push_back(b[i]);
+  }
+  return {left, right};
+}
+
+struct CanonicalizeContractions : impl::CanonicalizeContractionsBase<CanonicalizeContractions> {
+  void runOnOperation() override {
+    SmallVector<ir::DotGeneralOp> contractions;
+    getOperation().walk([&](ir::DotGeneralOp op) { contractions.push_back(op); });
+    for (ir::DotGeneralOp op : contractions)
+      if (!ir::getContractionShape(op))
+        rewrite(op);
+  }
+
+private:
+  void rewrite(ir::DotGeneralOp op) {
+    orderPairs(op);
+    // What is left needs an operand that lies differently.
+    if (auto moved = contiguous(op, op.getA(), op.getBatchA(), op.getContractA())) {
+      op.getAMutable().assign(moved->value);
+      op.setBatchA(moved->batch);
+      op.setContractA(moved->contract);
+    }
+    if (auto moved = contiguous(op, op.getB(), op.getBatchB(), op.getContractB())) {
+      op.getBMutable().assign(moved->value);
+      op.setBatchB(moved->batch);
+      op.setContractB(moved->contract);
+    }
+  }
+
+  /// The pairs of contracted dimensions may be named in any order: the sum is over all of them. The order in
+  /// which one of the operands has them in storage may spare a transposition.
+  void orderPairs(ir::DotGeneralOp op) {
+    Dims a(op.getContractA()), b(op.getContractB());
+    ArrayRef<int64_t> aShape = op.getA().getType().getShape(), bShape = op.getB().getType().getShape();
+    auto score = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
+      return (ir::mergeDims(aShape, left) ? 1 : 0) + (ir::mergeDims(bShape, right) ? 1 : 0);
+    };
+    int best = score(a, b);
+    for (const Dims &key : {Dims(a), Dims(b)}) {
+      SmallVector<size_t> order(key.size());
+      std::iota(order.begin(), order.end(), size_t(0));
+      llvm::sort(order, [&](size_t x, size_t y) { return key[x] < key[y]; });
+      auto [left, right] = permuted(a, b, order);
+      if (int value = score(left, right); value > best) {
+        best = value;
+        op.setContractA(left);
+        op.setContractB(right);
+      }
+    }
+  }
+
+  struct Moved {
+    Value value;
+    Dims batch, contract;
+  };
+
+  /// The operand with its dimensions grouped; nothing where they are already.
+  std::optional<Moved> contiguous(ir::DotGeneralOp op, TypedValue<RankedTensorType> operand,
+                                  ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+    ArrayRef<int64_t> shape = operand.getType().getShape();
+    if (ir::isContractible(shape, batch, contract))
+      return std::nullopt;
+    int64_t rank = operand.getType().getRank();
+    Dims free = ir::getFreeDims(rank, batch, contract);
+    // The innermost dimension stays innermost where it can: then rows are copied, not elements.
+    bool freeLast = !free.empty() && free.back() == rank - 1;
+    Dims perm(batch);
+    llvm::append_range(perm, freeLast ? contract : ArrayRef<int64_t>(free));
+    llvm::append_range(perm, freeLast ? ArrayRef<int64_t>(free) : contract);
+    Moved moved;
+    auto position = [&](int64_t dim) { return static_cast<int64_t>(llvm::find(perm, dim) - perm.begin()); };
+    for (int64_t dim : batch)
+      moved.batch.push_back(position(dim));
+    for (int64_t dim : contract)
+      moved.contract.push_back(position(dim));
+    OpBuilder builder(op);
+    moved.value = builder.create<ir::TransposeOp>(op.getLoc(), operand, perm);
+    return moved;
+  }
+};
+
+} // namespace
+} // namespace weft::passes

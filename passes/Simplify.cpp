@@ -1,0 +1,82 @@
+//===- Simplify.cpp - Algebra that keeps every value ----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/simplify/Rules.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_SIMPLIFY
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// A row of the table as a pattern, which counts what it does.
+struct RulePattern : RewritePattern {
+  RulePattern(MLIRContext *context, const Rule &rule, int64_t &count)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), rule(rule), count(count) {
+    setDebugName(rule.name);
+  }
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (op->getNumResults() != 1)
+      return failure();
+    Value value = rule.apply(op, rewriter);
+    if (!value)
+      return failure();
+    rewriter.replaceOp(op, value);
+    ++count;
+    return success();
+  }
+
+  const Rule &rule;
+  int64_t &count;
+};
+
+struct Simplify : impl::SimplifyBase<Simplify> {
+  using SimplifyBase::SimplifyBase;
+
+  void runOnOperation() override {
+    ir::FuncOp function = getOperation();
+    SmallVector<const Rule *> rules;
+    for (ArrayRef<Rule> table :
+         {getAlgebraRules(), getContractionRules(), getReductionRules(), getShapeRules()})
+      for (const Rule &rule : table)
+        rules.push_back(&rule);
+    if (!disable.empty() &&
+        llvm::none_of(rules, [&](const Rule *rule) { return rule->name == disable.getValue(); })) {
+      function.emitError() << "there is no rule '" << disable << "' to disable in --weft-simplify";
+      return signalPassFailure();
+    }
+
+    SmallVector<int64_t> counts(rules.size());
+    RewritePatternSet patterns(&getContext());
+    for (auto [rule, count] : llvm::zip(rules, counts))
+      if (rule->name != disable.getValue())
+        patterns.add(std::make_unique<RulePattern>(&getContext(), *rule, count));
+
+    GreedyRewriteConfig config;
+    config.useTopDownTraversal = true;
+    config.enableRegionSimplification = GreedySimplifyRegionLevel::Disabled;
+    config.maxIterations = maxIterations;
+    if (failed(applyPatternsAndFoldGreedily(function, std::move(patterns), config))) {
+      function.emitError() << "the pattern set 'weft-simplify' still changes @" << function.getName()
+                           << " after " << maxIterations << " rounds; please report the program";
+      return signalPassFailure();
+    }
+    for (auto [rule, count] : llvm::zip(rules, counts))
+      if (printRules && count)
+        function.emitRemark() << "rule " << rule->name << " ("
+                              << (rule->exactness == Exactness::bitExact ? "bit-exact" : "value-exact")
+                              << ") applied " << count << (count == 1 ? " time" : " times");
+  }
+};
+
+} // namespace
+} // namespace weft::passes

@@ -1,0 +1,119 @@
+//===- SplitReductions.cpp - Long reductions in two steps -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_SPLITREDUCTIONS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// A piece is not shorter than this: what a task costs to start is then small beside what it reads.
+constexpr int64_t kMinPiece = 2048;
+/// More pieces than this help no machine that we know of.
+constexpr int64_t kMaxPieces = 256;
+/// Pieces begin at a multiple of this many elements, so that vectors of every type are aligned.
+constexpr int64_t kAlignment = 64;
+
+/// `pieces` of `length` elements, and `rest` elements behind them.
+struct Split {
+  int64_t pieces, length, rest;
+};
+
+/// Depends on the number of reduced elements alone, so that the order of additions does too.
+Split chooseSplit(int64_t extent) {
+  int64_t most = std::min(kMaxPieces, extent / kMinPiece);
+  // An even split into aligned pieces, then any even split; not into few pieces, which would be long again.
+  for (int64_t alignment : {kAlignment, int64_t(1)})
+    for (int64_t pieces = most; pieces >= std::max<int64_t>(most / 4, 2); --pieces)
+      if (extent % pieces == 0 && extent / pieces % alignment == 0)
+        return {pieces, extent / pieces, 0};
+  int64_t length = extent / most / kAlignment * kAlignment;
+  return {most, length, extent - most * length};
+}
+
+struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
+  using SplitReductionsBase::SplitReductionsBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> reductions;
+    // Top level only: a fusion already has its shape.
+    for (Operation &op : getOperation().getBody().front())
+      if (isa<ir::SumOp, ir::RmaxOp, ir::RminOp>(op))
+        reductions.push_back(&op);
+    for (Operation *op : reductions)
+      TypeSwitch<Operation *>(op)
+          .Case<ir::SumOp>([&](auto sum) { split<ir::SumOp, ir::AddOp>(sum); })
+          .Case<ir::RmaxOp>([&](auto extreme) { split<ir::RmaxOp, ir::MaxOp>(extreme); })
+          .Case<ir::RminOp>([&](auto extreme) { split<ir::RminOp, ir::MinOp>(extreme); });
+  }
+
+private:
+  template <typename Reduce, typename Combine> void split(Reduce op) {
+    RankedTensorType from = op.getA().getType();
+    auto rank = from.getRank(), reduced = static_cast<int64_t>(op.getDims().size());
+    // Trailing dimensions, but for dimensions of size 1 among or behind them.
+    int64_t extent = 1;
+    for (int64_t i = 0; i < reduced; ++i) {
+      if (op.getDims()[i] != rank - reduced + i)
+        return;
+      extent *= from.getDimSize(op.getDims()[i]);
+    }
+    ArrayRef<int64_t> kept = from.getShape().drop_back(reduced);
+    int64_t results = 1;
+    for (int64_t size : kept)
+      results *= size;
+    if (extent < std::max(minExtent.getValue(), 2 * kMinPiece) || results >= maxResults || results == 0)
+      return;
+
+    Split split = chooseSplit(extent);
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    auto keptRank = static_cast<int64_t>(kept.size());
+    auto shape = [&](std::initializer_list<int64_t> last) {
+      SmallVector<int64_t> sizes(kept);
+      sizes.append(last);
+      return sizes;
+    };
+    // Sums of halves are rounded once, at the end: the pieces stay in f32 as the single sum does.
+    Value value = op.getA();
+    Type element = from.getElementType();
+    bool widen = isa<ir::SumOp>(op) && (element.isF16() || element.isBF16());
+    if (widen)
+      value = builder.create<ir::ConvertOp>(loc, value, builder.getF32Type());
+    auto reduceLast = [&](Value operand) -> Value {
+      int64_t last = cast<RankedTensorType>(operand.getType()).getRank() - 1;
+      return builder.create<Reduce>(loc, operand, ArrayRef<int64_t>{last});
+    };
+    Value result;
+    if (split.rest == 0) {
+      Value pieces = builder.create<ir::ReshapeOp>(loc, value, shape({split.pieces, split.length}));
+      result = reduceLast(reduceLast(pieces));
+    } else {
+      Value rows = builder.create<ir::ReshapeOp>(loc, value, shape({extent}));
+      int64_t even = split.pieces * split.length;
+      SmallVector<int64_t> start(keptRank + 1, 0), step(keptRank + 1, 1);
+      Value head = builder.create<ir::SliceOp>(loc, rows, start, shape({even}), step);
+      start.back() = even;
+      Value tail = builder.create<ir::SliceOp>(loc, rows, start, shape({extent}), step);
+      Value pieces = builder.create<ir::ReshapeOp>(loc, head, shape({split.pieces, split.length}));
+      result = builder.create<Combine>(loc, reduceLast(reduceLast(pieces)), reduceLast(tail));
+    }
+    if (widen)
+      result = builder.create<ir::ConvertOp>(loc, result, element);
+    op->replaceAllUsesWith(ValueRange(result));
+    op->erase();
+  }
+};
+
+} // namespace
+} // namespace weft::passes

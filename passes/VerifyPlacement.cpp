@@ -1,0 +1,144 @@
+//===- VerifyPlacement.cpp - The device of every value --------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_VERIFYPLACEMENT
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// The verifier of an op stops at the first op that is wrong, and sees one op. This walk reports every op,
+/// and also what lies between ops: values of no dialect of ours, results on another device than their
+/// operands, and calls.
+struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
+  void runOnOperation() override {
+    SymbolTableCollection symbols;
+    bool failed = false;
+    getOperation().walk([&](Operation *op) {
+      failed |= mlir::failed(checkPlaced(op)) || mlir::failed(checkDevices(op)) ||
+                mlir::failed(checkCall(op, symbols));
+    });
+    getOperation().walk([&](ir::FuncOp function) { failed |= mlir::failed(checkRoles(function)); });
+    if (failed)
+      signalPassFailure();
+  }
+
+  /// Every tensor has a device.
+  LogicalResult checkPlaced(Operation *op) {
+    auto check = [&](Type type, const Twine &what) -> LogicalResult {
+      if (!isa<TensorType>(type) || ir::isWeftTensor(type))
+        return success();
+      auto diag = op->emitOpError() << "has " << what << " of type " << type
+                                    << ", which has no device (WEFT-P002)";
+      diag.attachNote() << "to fix, write the device into the type, as in `tensor<4xf32, #weft.device<cpu>>`";
+      return failure();
+    };
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (failed(check(operand.getType(), "operand #" + Twine(i))))
+        return failure();
+    for (auto [i, type] : llvm::enumerate(op->getResultTypes()))
+      if (failed(check(type, "result #" + Twine(i))))
+        return failure();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (failed(check(argument.getType(), "block argument #" + Twine(argument.getArgNumber()))))
+            return failure();
+    return success();
+  }
+
+  /// Operands have one device, and results have it too. Scalars of an optimiser step may lie on the host.
+  LogicalResult checkDevices(Operation *op) {
+    if (isa<ir::TransferOp, ir::CallOp, ir::ReturnOp, ir::YieldOp>(op))
+      return success();
+    bool step = isa<ir::SgdStepOp, ir::AdamStepOp>(op);
+    Value first;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      ir::DeviceAttr device = ir::deviceOf(operand.getType());
+      if (!device)
+        continue;
+      if (step && device.isCpu() && cast<RankedTensorType>(operand.getType()).getRank() == 0)
+        continue;
+      if (!first) {
+        first = operand;
+        continue;
+      }
+      ir::DeviceAttr expected = ir::deviceOf(first.getType());
+      if (device == expected)
+        continue;
+      auto diag = op->emitOpError()
+                  << "Expected all tensors to be on the same device, but found at least two devices, "
+                  << expected.str() << " and " << device.str() << "! (WEFT-P001)";
+      diag.attachNote(first.getLoc()) << "this operand is on " << expected.str();
+      diag.attachNote(operand.getLoc()) << "operand #" << i << " is on " << device.str();
+      diag.attachNote(op->getLoc()) << "to fix, move operand #" << i
+                                    << ": `weft.transfer ... to #weft.device<" << expected.str()
+                                    << ">`, or `.to(\"" << expected.str() << "\")` in C++";
+      return failure();
+    }
+    if (!first)
+      return success();
+    ir::DeviceAttr expected = ir::deviceOf(first.getType());
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      ir::DeviceAttr device = ir::deviceOf(result.getType());
+      if (!device || device == expected)
+        continue;
+      auto diag = op->emitOpError() << "has its operands on " << expected.str() << " but result #" << i
+                                    << " on " << device.str() << " (WEFT-P001)";
+      diag.attachNote(first.getLoc()) << "this operand is on " << expected.str();
+      diag.attachNote(op->getLoc()) << "only `weft.transfer` moves a tensor to another device";
+      return failure();
+    }
+    return success();
+  }
+
+  /// The device of an argument is that of the parameter, and of a result that of what the callee returns.
+  LogicalResult checkCall(Operation *op, SymbolTableCollection &symbols) {
+    auto call = dyn_cast<ir::CallOp>(op);
+    if (!call)
+      return success();
+    auto callee = symbols.lookupNearestSymbolFrom<ir::FuncOp>(op, call.getCalleeAttr());
+    if (!callee)
+      return call.emitOpError() << "calls '" << call.getCallee()
+                                << "', which is not a function of this module";
+    auto compare = [&](TypeRange found, TypeRange expected, StringRef what) -> LogicalResult {
+      for (auto [i, types] : llvm::enumerate(llvm::zip(found, expected))) {
+        ir::DeviceAttr here = ir::deviceOf(std::get<0>(types)), there = ir::deviceOf(std::get<1>(types));
+        if (here == there || !here || !there)
+          continue;
+        auto diag = call.emitOpError() << "has " << what << " #" << i << " on " << here.str() << ", but '"
+                                       << call.getCallee() << "' has it on " << there.str() << " (WEFT-P001)";
+        diag.attachNote(callee.getLoc()) << "the function is here";
+        return failure();
+      }
+      return success();
+    };
+    return failure(failed(compare(call.getOperandTypes(), callee.getArgumentTypes(), "argument")) ||
+                   failed(compare(call.getResultTypes(), callee.getResultTypes(), "result")));
+  }
+
+  /// A scalar of the host is 0-dimensional: only such a value is sent with each call.
+  LogicalResult checkRoles(ir::FuncOp function) {
+    bool failed = false;
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+      auto role = function.getArgAttrOfType<StringAttr>(i, ir::attr::role);
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!role || role.getValue() != "scalar" || !tensor || tensor.getRank() == 0)
+        continue;
+      function.emitOpError() << "has argument #" << i << " of role 'scalar' and type " << type
+                             << "; a host scalar is 0-dimensional (WEFT-P003)";
+      failed = true;
+    }
+    return success(!failed);
+  }
+};
+
+} // namespace
+} // namespace weft::passes

@@ -1,0 +1,121 @@
+//===- Reductions.cpp - Rewrites of reductions ----------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/simplify/Rules.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+
+static ArrayRef<int64_t> reducedDims(Operation *op) {
+  return cast<DenseI64ArrayAttr>(op->getAttr("dims")).asArrayRef();
+}
+
+static int64_t countReduced(Operation *op) {
+  int64_t count = 1;
+  for (int64_t dim : reducedDims(op))
+    count *= typeOf(op->getOperand(0)).getDimSize(dim);
+  return count;
+}
+
+static Value reduceNothing(Operation *op, PatternRewriter &) {
+  return isa<ir::SumOp, ir::RmaxOp, ir::RminOp>(op) && reducedDims(op).empty() ? op->getOperand(0) : Value();
+}
+
+// The largest of one element is that element. A sum of one is not touched: it may begin at +0, which -0 does
+// not survive.
+static Value extremeOfOne(Operation *op, PatternRewriter &rewriter) {
+  if (!isa<ir::RmaxOp, ir::RminOp>(op) || reducedDims(op).empty() || countReduced(op) != 1)
+    return {};
+  return rewriter.create<ir::ReshapeOp>(op->getLoc(), op->getOperand(0), typeOf(op->getResult(0)).getShape());
+}
+
+// The sum of N times c is N c where every partial sum is a number of the accumulator, whatever the order: N
+// times the significand of c, as an integer without trailing zeros, fits its precision. Integers wrap alike.
+static Value sumSplat(Operation *op, PatternRewriter &rewriter) {
+  if (!isa<ir::SumOp>(op))
+    return {};
+  Attribute splat = getSplat(op->getOperand(0));
+  int64_t count = countReduced(op);
+  if (auto whole = dyn_cast_or_null<IntegerAttr>(splat)) {
+    APInt product = whole.getValue() *
+                    APInt(64, static_cast<uint64_t>(count)).zextOrTrunc(whole.getValue().getBitWidth());
+    return makeSplat(typeOf(op->getResult(0)), IntegerAttr::get(whole.getType(), product), op->getLoc(),
+                     rewriter);
+  }
+  auto real = dyn_cast_or_null<FloatAttr>(splat);
+  if (!real || !real.getValue().isFinite() || (real.getValue().isZero() && real.getValue().isNegative()))
+    return {};
+  bool wide = real.getType().isF64();
+  APFloat sum = real.getValue();
+  bool lost = false;
+  sum.convert(wide ? APFloat::IEEEdouble() : APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &lost);
+  if (!sum.isZero()) {
+    // Without its trailing zeros the significand of c times N is what every partial sum is a multiple of.
+    double value = wide ? sum.convertToDouble() : sum.convertToFloat();
+    int exponent = 0;
+    auto significand = static_cast<uint64_t>(std::ldexp(std::fabs(std::frexp(value, &exponent)), 53));
+    significand >>= llvm::countr_zero(significand);
+    uint64_t largest = 0;
+    if (__builtin_mul_overflow(significand, static_cast<uint64_t>(count), &largest) ||
+        largest > uint64_t(1) << (wide ? 53 : 24))
+      return {};
+    APFloat factor(sum.getSemantics());
+    factor.convertFromAPInt(APInt(64, static_cast<uint64_t>(count)), false, APFloat::rmNearestTiesToEven);
+    if (sum.multiply(factor, APFloat::rmNearestTiesToEven) != APFloat::opOK)
+      return {};
+  }
+  sum.convert(cast<FloatType>(real.getType()).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+  return makeSplat(typeOf(op->getResult(0)), FloatAttr::get(real.getType(), sum), op->getLoc(), rewriter);
+}
+
+/// For a reduction of a broadcast over dimensions that the broadcast made: the same broadcast without them.
+static Value unbroadcast(Operation *op, PatternRewriter &rewriter) {
+  auto broadcast = op->getOperand(0).getDefiningOp<ir::BroadcastInDimOp>();
+  if (!broadcast || reducedDims(op).empty())
+    return {};
+  ArrayRef<int64_t> reduced = reducedDims(op);
+  if (llvm::any_of(broadcast.getDims(), [&](int64_t dim) { return llvm::is_contained(reduced, dim); }))
+    return {};
+  SmallVector<int64_t> dims;
+  for (int64_t dim : broadcast.getDims())
+    dims.push_back(dim - llvm::count_if(reduced, [&](int64_t gone) { return gone < dim; }));
+  return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), broadcast.getA(), dims,
+                                               typeOf(op->getResult(0)).getShape());
+}
+
+// The largest of equal elements is each of them.
+static Value extremeBroadcast(Operation *op, PatternRewriter &rewriter) {
+  return isa<ir::RmaxOp, ir::RminOp>(op) ? unbroadcast(op, rewriter) : Value();
+}
+
+// N times x for integers, which wrap alike. For floats N - 1 roundings are not one product.
+static Value sumBroadcast(Operation *op, PatternRewriter &rewriter) {
+  auto type = typeOf(op->getResult(0));
+  if (!isa<ir::SumOp>(op) || !isa<IntegerType>(type.getElementType()))
+    return {};
+  int64_t count = countReduced(op);
+  Value value = unbroadcast(op, rewriter);
+  if (!value)
+    return {};
+  APInt factor = APInt(64, static_cast<uint64_t>(count)).zextOrTrunc(type.getElementTypeBitWidth());
+  Value times = makeSplat(type, IntegerAttr::get(type.getElementType(), factor), op->getLoc(), rewriter);
+  return rewriter.create<ir::MulOp>(op->getLoc(), value, times);
+}
+
+ArrayRef<Rule> getReductionRules() {
+  using enum Exactness;
+  static constexpr Rule rules[] = {
+      {"extreme-broadcast", valueExact, extremeBroadcast},
+      {"extreme-of-one", valueExact, extremeOfOne},
+      {"reduce-nothing", valueExact, reduceNothing},
+      {"sum-broadcast", bitExact, sumBroadcast},
+      {"sum-splat", bitExact, sumSplat},
+  };
+  return rules;
+}
+
+} // namespace weft::passes

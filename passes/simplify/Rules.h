@@ -1,0 +1,48 @@
+//===- Rules.h - The table of exact rewrites -------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_PASSES_SIMPLIFY_RULES_H
+#define WEFT_PASSES_SIMPLIFY_RULES_H
+
+#include "ir/Dialect.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace weft::passes {
+
+enum class Exactness {
+  bitExact,  ///< the same bits for every input
+  valueExact ///< the same but for the payload and sign of a NaN
+};
+
+/// One rewrite. `apply` returns what replaces the op's only result, or null where the rule does not hold;
+/// then it has built nothing. It builds before the op.
+struct Rule {
+  llvm::StringLiteral name;
+  Exactness exactness;
+  mlir::Value (*apply)(mlir::Operation *op, mlir::PatternRewriter &rewriter);
+};
+
+llvm::ArrayRef<Rule> getAlgebraRules();
+llvm::ArrayRef<Rule> getContractionRules();
+llvm::ArrayRef<Rule> getReductionRules();
+llvm::ArrayRef<Rule> getShapeRules();
+
+/// The element that a constant repeats, or a null attribute.
+mlir::Attribute getSplat(mlir::Value value);
+/// A copy of an elementwise op on other operands, whose result has `shape`.
+mlir::Value cloneElementwise(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<int64_t> shape,
+                             mlir::PatternRewriter &rewriter);
+/// A constant of the shape of `like` and the element type of the attribute.
+mlir::Value makeSplat(mlir::RankedTensorType type, mlir::Attribute element, mlir::Location loc,
+                      mlir::PatternRewriter &rewriter);
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
+} // namespace weft::passes
+
+#endif // WEFT_PASSES_SIMPLIFY_RULES_H

@@ -1,0 +1,205 @@
+//===- Shapes.cpp - Rewrites of reshapes, broadcasts, transpositions ------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A reshape is a view at the launch list and a border inside of it: one that stands between elementwise ops
+// is moved up to where the storage is. A broadcast is moved down, so that what is equal is computed once.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/simplify/Rules.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+
+Value cloneElementwise(Operation *op, ValueRange operands, ArrayRef<int64_t> shape,
+                       PatternRewriter &rewriter) {
+  OperationState state(op->getLoc(), op->getName(), operands,
+                       {ir::withShape(typeOf(op->getResult(0)), shape)}, op->getAttrs());
+  return rewriter.create(state)->getResult(0);
+}
+
+static bool isElementwise(Operation *op) { return isa<ir::ElementwiseOp>(op); }
+
+// Only dimensions of size 1 are new: the elements and their order are the operand's.
+static Value broadcastUnit(Operation *op, PatternRewriter &rewriter) {
+  auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op);
+  if (!broadcast || broadcast.getA().getType().getNumElements() != broadcast.getType().getNumElements())
+    return {};
+  return rewriter.create<ir::ReshapeOp>(op->getLoc(), broadcast.getA(), broadcast.getShape());
+}
+
+// Only dimensions of size 1 change places.
+static Value transposeUnit(Operation *op, PatternRewriter &rewriter) {
+  auto transpose = dyn_cast<ir::TransposeOp>(op);
+  if (!transpose)
+    return {};
+  auto from = transpose.getA().getType();
+  int64_t previous = -1;
+  for (int64_t dim : transpose.getPerm()) {
+    if (from.getDimSize(dim) == 1)
+      continue;
+    if (dim < previous)
+      return {};
+    previous = dim;
+  }
+  if (from == transpose.getType()) // nothing moves, or only equal dimensions of size 1
+    return transpose.getA();
+  return rewriter.create<ir::ReshapeOp>(op->getLoc(), transpose.getA(), transpose.getType().getShape());
+}
+
+// f(broadcast x, broadcast y) is broadcast f(x, y): each element is computed from the same elements.
+static Value sinkBroadcast(Operation *op, PatternRewriter &rewriter) {
+  if (!isElementwise(op))
+    return {};
+  ir::BroadcastInDimOp first;
+  for (Value operand : op->getOperands()) {
+    if (getSplat(operand))
+      continue;
+    auto broadcast = operand.getDefiningOp<ir::BroadcastInDimOp>();
+    if (!broadcast)
+      return {};
+    if (!first)
+      first = broadcast;
+    else if (first.getDims() != broadcast.getDims() ||
+             first.getA().getType().getShape() != broadcast.getA().getType().getShape())
+      return {};
+  }
+  if (!first)
+    return {};
+  ArrayRef<int64_t> shape = first.getA().getType().getShape();
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    if (Attribute splat = getSplat(operand))
+      operands.push_back(makeSplat(ir::withShape(typeOf(operand), shape), splat, op->getLoc(), rewriter));
+    else
+      operands.push_back(operand.getDefiningOp<ir::BroadcastInDimOp>().getA());
+  }
+  Value small = cloneElementwise(op, operands, shape, rewriter);
+  return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), small, first.getDims(),
+                                               typeOf(op->getResult(0)).getShape());
+}
+
+namespace {
+/// Dimensions [fromBegin, fromEnd) of one shape hold what dimensions [toBegin, toEnd) of the other hold.
+struct Group {
+  size_t fromBegin, fromEnd, toBegin, toEnd;
+};
+} // namespace
+
+/// Cuts two shapes of one number of elements, not zero, into the smallest groups of equal size.
+static SmallVector<Group> pairGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<Group> groups;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    Group group{i, i, j, j};
+    int64_t left = 1, right = 1;
+    do {
+      if (i < from.size() && (left <= right || j == to.size()))
+        left *= from[i++];
+      else
+        right *= to[j++];
+    } while (left != right);
+    // Dimensions of size 1 go with what stands before them, or at the start with what follows.
+    while (i < from.size() && from[i] == 1)
+      ++i;
+    while (j < to.size() && to[j] == 1)
+      ++j;
+    group.fromEnd = i;
+    group.toEnd = j;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+// reshape(broadcast x) is broadcast(reshape x), where each group of dimensions that the reshape splits or
+// merges comes whole from x or whole from the broadcast.
+static Value reshapeBroadcast(Operation *op, PatternRewriter &rewriter) {
+  auto reshape = dyn_cast<ir::ReshapeOp>(op);
+  auto broadcast = reshape ? reshape.getA().getDefiningOp<ir::BroadcastInDimOp>() : ir::BroadcastInDimOp();
+  if (!broadcast || reshape.getType().getNumElements() == 0)
+    return {};
+  ArrayRef<int64_t> wide = broadcast.getShape(), to = reshape.getShape();
+  ArrayRef<int64_t> source = broadcast.getA().getType().getShape();
+  SmallVector<int64_t> shape, dims;
+  for (const Group &group : pairGroups(wide, to)) {
+    bool kept = false, made = false;
+    for (size_t dim = group.fromBegin; dim < group.fromEnd; ++dim) {
+      if (wide[dim] == 1)
+        continue;
+      const auto *it = llvm::find(broadcast.getDims(), static_cast<int64_t>(dim));
+      bool fromSource = it != broadcast.getDims().end() && source[it - broadcast.getDims().begin()] != 1;
+      (fromSource ? kept : made) = true;
+    }
+    if (kept && made)
+      return {};
+    for (size_t dim = group.toBegin; kept && dim < group.toEnd; ++dim) {
+      shape.push_back(to[dim]);
+      dims.push_back(static_cast<int64_t>(dim));
+    }
+  }
+  Value small = broadcast.getA();
+  if (ArrayRef<int64_t>(shape) != source)
+    small = rewriter.create<ir::ReshapeOp>(op->getLoc(), small, shape);
+  return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), small, dims, to);
+}
+
+/// Whether `value` and all that it is computed from, by elementwise ops that nothing else reads, can take
+/// another shape for nothing: it ends at arguments, constants, reshapes and contractions, which are storage,
+/// and at broadcasts.
+static bool reshapesForFree(Operation *root) {
+  constexpr size_t kLimit = 64;
+  SmallVector<Operation *> work{root};
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (work.size() > kLimit)
+      return false;
+    for (Value operand : work[i]->getOperands()) {
+      Operation *op = operand.getDefiningOp();
+      if (!op || isa<ir::ConstantOp, ir::ReshapeOp, ir::DotGeneralOp>(op))
+        continue;
+      if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
+        Operation *source = broadcast.getA().getDefiningOp();
+        if (!source || isa<ir::ConstantOp, ir::ReshapeOp>(source))
+          continue;
+        return false;
+      }
+      if (!isElementwise(op) ||
+          !llvm::all_of(op->getUsers(), [&](Operation *user) { return user == work[i]; }))
+        return false;
+      if (!llvm::is_contained(work, op))
+        work.push_back(op);
+    }
+  }
+  return true;
+}
+
+static Value hoistReshape(Operation *op, PatternRewriter &rewriter) {
+  auto reshape = dyn_cast<ir::ReshapeOp>(op);
+  Operation *producer = reshape ? reshape.getA().getDefiningOp() : nullptr;
+  if (!producer || !isElementwise(producer) || !reshape.getA().hasOneUse() || !reshapesForFree(producer))
+    return {};
+  SmallVector<Value> operands;
+  for (Value operand : producer->getOperands()) {
+    if (Attribute splat = getSplat(operand))
+      operands.push_back(
+          makeSplat(ir::withShape(typeOf(operand), reshape.getShape()), splat, operand.getLoc(), rewriter));
+    else
+      operands.push_back(rewriter.create<ir::ReshapeOp>(op->getLoc(), operand, reshape.getShape()));
+  }
+  return cloneElementwise(producer, operands, reshape.getShape(), rewriter);
+}
+
+ArrayRef<Rule> getShapeRules() {
+  using enum Exactness;
+  static constexpr Rule rules[] = {
+      {"broadcast-unit", bitExact, broadcastUnit},       {"hoist-reshape", bitExact, hoistReshape},
+      {"reshape-broadcast", bitExact, reshapeBroadcast}, {"sink-broadcast", bitExact, sinkBroadcast},
+      {"transpose-unit", bitExact, transposeUnit},
+  };
+  return rules;
+}
+
+} // namespace weft::passes

@@ -1,0 +1,23 @@
+# Runs the .mlir and .test files under test/ with lit and FileCheck.
+import os
+
+import lit.formats
+
+config.name = "weft"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit", "fuzz"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.weft_build_test_dir
+
+# The tools are found by name: those of this build first, then FileCheck, not and split-file of LLVM.
+config.environment["PATH"] = os.pathsep.join(
+    [config.weft_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
+)
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "LD_LIBRARY_PATH", "WEFT_CPU_QUEUE"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+config.substitutions.append(("%weft_source", config.weft_source_dir))
+config.substitutions.append(("%python", config.python))
+if config.weft_sanitize:
+    config.available_features.add("sanitizer")
