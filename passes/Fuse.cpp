@@ -189,7 +189,8 @@ void Fuse::inlineGroups(FusionGraph &graph) {
     std::optional<int64_t> saved = graph.evaluateInlining(id, refusal);
     unsigned reader = graph.edges[group.out.back()].to;
     if (!saved) {
-      note(graph, refusal.code, group.lastNode, reader, 0, refusal.message);
+      if (refusal.code != "WEFT-F001") // a value that has to be in memory anyway is no decision
+        note(graph, refusal.code, group.lastNode, reader, 0, refusal.message);
       continue;
     }
     group.inlined = true;

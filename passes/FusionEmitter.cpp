@@ -21,7 +21,7 @@ namespace {
 /// Values in memory, by what they were before: the rewritten function so far.
 class StoredValues {
 public:
-  StoredValues(FusionGraph &graph, OpBuilder &builder) : graph(graph), builder(builder) {}
+  explicit StoredValues(OpBuilder &builder) : builder(builder) {}
   void set(Value before, Value now) { stored[before] = now; }
   Value lookup(Value before) {
     auto it = stored.find(before);
@@ -39,7 +39,6 @@ public:
   }
 
 private:
-  FusionGraph &graph;
   OpBuilder &builder;
   llvm::DenseMap<Value, Value> stored;
   llvm::DenseMap<std::pair<Value, Type>, Value> reshapes;
@@ -147,7 +146,7 @@ Value GroupEmitter::native(Value value) {
   if (Value found = foreign.lookup(value))
     return found;
   ArrayRef<int64_t> shape = typeOf(value).getShape();
-  const ReadPath path = graph.pathOf(value);
+  ReadPath path = graph.pathOf(value);
   if (path.source && path.kind == ReadKind::same) {
     if (Value ours = computed.lookup(path.source))
       return reshaped(ours, shape, value.getLoc());
@@ -162,7 +161,7 @@ Value GroupEmitter::native(Value value) {
 Value GroupEmitter::read(OpOperand &operand, Place place) {
   Value value = operand.get();
   ArrayRef<int64_t> shape = shapeAt(place);
-  const ReadPath path = graph.pathOf(value);
+  ReadPath path = graph.pathOf(value);
   if (path.source && path.kind == ReadKind::same && !isInlined(path.source)) {
     if (Value ours = computed.lookup(path.source))
       return reshaped(ours, shape, value.getLoc());
@@ -297,7 +296,7 @@ LogicalResult emitFusions(FusionGraph &graph) {
   for (Operation &op : entry.without_terminator())
     before.push_back(&op);
   OpBuilder builder(entry.getTerminator());
-  StoredValues stored(graph, builder);
+  StoredValues stored(builder);
 
   // Groups in an order that respects edges; among those that may come next, the one whose last op came first.
   std::vector<unsigned> waits(graph.groups.size());

@@ -64,12 +64,12 @@ static bool isRowGather(Operation *op) {
 /// Index maps are not composed beyond this many views; the value in between is stored.
 static constexpr unsigned maxViews = 8;
 
-const ReadPath &FusionGraph::pathOf(Value value) {
+ReadPath FusionGraph::pathOf(Value value) {
   auto it = paths.find(value);
   if (it != paths.end())
     return it->second;
   // Ops come in order, so that the operands of a view have a path already.
-  ReadPath path{value, ReadKind::same, {}};
+  ReadPath path{value, ReadKind::same, BroadcastInDimOp()};
   Operation *op = value.getDefiningOp();
   if (op && isView(op) && (isCheap(op) || !materialized.lookup(op))) {
     if (op->getNumOperands() == 0) {
@@ -179,7 +179,7 @@ void FusionGraph::addEdges(unsigned id) {
     if (group.opaque) {
       // Memory, or a reshape of it.
       while (auto reshape = read.getDefiningOp<ReshapeOp>()) {
-        const ReadPath &path = pathOf(read);
+        ReadPath path = pathOf(read);
         if (path.kind == ReadKind::same && path.source) {
           read = path.source;
           break;
@@ -187,7 +187,7 @@ void FusionGraph::addEdges(unsigned id) {
         read = reshape.getA();
       }
     }
-    ReadPath path = group.opaque ? ReadPath{read, ReadKind::stored, {}} : pathOf(read);
+    ReadPath path = group.opaque ? ReadPath{read, ReadKind::stored, BroadcastInDimOp()} : pathOf(read);
     if (!path.source)
       continue;
     if (isView(op) && !group.opaque) {
@@ -308,7 +308,7 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   from.nodes = {};
   from.in = {};
   from.out = {};
-  from.inputs = {};
+  from.inputs.clear();
   return a;
 }
 

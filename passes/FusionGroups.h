@@ -113,7 +113,7 @@ public:
   /// The group of a value's op, or -1.
   int64_t groupOf(mlir::Value value) const;
   bool isStored(const FusionValue &value) const { return value.escapes || value.inner < value.reads; }
-  const ReadPath &pathOf(mlir::Value value);
+  ReadPath pathOf(mlir::Value value);
   /// Whether an op is read through rather than computed.
   static bool isView(mlir::Operation *op);
   static bool isReduction(mlir::Operation *op);
