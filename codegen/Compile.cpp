@@ -130,7 +130,7 @@ Status runPipeline(ModuleOp module) {
   });
   PassManager passes(module.getContext(), module->getName().getStringRef());
   passes.enableVerifier(true);
-  passes::buildPipeline(passes, {});
+  passes::buildPipeline(passes, {.report = true});
   if (failed(passes.run(module)))
     return Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
                                           : messages);
