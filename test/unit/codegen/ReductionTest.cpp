@@ -278,8 +278,8 @@ TEST(MultiTensor, SgdFirstAndLaterSteps) {
       FusedProgram program(std::string(R"(weft.func @main(%p: tensor<100xf32, #cpu>, %g: tensor<100xf32, #cpu>,
           %b: tensor<100xf32, #cpu>, %t: tensor<i64, #cpu>, %l: tensor<f64, #cpu>, %m: tensor<f64, #cpu>, %a: tensor<f64, #cpu>,
           %d: tensor<f64, #cpu>) -> (tensor<100xf32, #cpu>, tensor<100xf32, #cpu>) {
-        %0, %1 = weft.sgd_step(%p, %g, buf %b, step %t, lr %l, momentum %m, dampening %a, decay %d))") + flags +
-          R"( : tensor<100xf32, #cpu>, tensor<100xf32, #cpu>, tensor<100xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
+        %0, %1 = weft.sgd_step(%p, %g buf %b, step %t, lr %l, momentum %m, dampening %a, decay %d))") + flags +
+          R"( : tensor<100xf32, #cpu>, tensor<100xf32, #cpu> buf tensor<100xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
         weft.return %0, %1 : tensor<100xf32, #cpu>, tensor<100xf32, #cpu>
       })", ir::FusionKind::multi_tensor);
       ASSERT_TRUE(program.valid());
