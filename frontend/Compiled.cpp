@@ -322,6 +322,8 @@ std::vector<VariantInfo> CompiledImpl::variants() const {
 
 namespace weft {
 
+uint64_t compile_count() { return frontend::compileCount(); }
+
 CompiledBase::CompiledBase(frontend::TracedFn fn, CompileOptions options, Loc loc)
     : impl_(std::make_shared<frontend::CompiledImpl>(std::move(fn), std::move(options), loc)) {}
 

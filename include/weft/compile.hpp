@@ -37,6 +37,9 @@ struct VariantInfo {
   uint64_t calls = 0;
 };
 
+/// How many functions this process compiled, lazy flushes among them: a steady loop adds nothing.
+WEFT_API uint64_t compile_count();
+
 namespace frontend {
 class CompiledImpl;
 using TracedFn = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
