@@ -11,6 +11,7 @@
 #include "runtime/Kernel.h"
 #include "runtime/plan_generated.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 

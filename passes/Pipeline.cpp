@@ -57,7 +57,7 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   // Fusion. Contractions take their epilogues first, so that what is left over is fused with its neighbours.
   passes.nest<ir::FuncOp>().addPass(createAttachEpilogues(AttachEpiloguesOptions{options.report}));
   passes.nest<ir::FuncOp>().addPass(createFuseOptimizerSteps());
-  passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.report}));
+  passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.target, options.report}));
 
   // The launch list: how each fusion becomes a kernel, where each value lives, and the proof of that.
   passes.nest<ir::FuncOp>().addPass(createAttachSchedules());
