@@ -5,7 +5,7 @@
 // Operands of one shape merge into one contiguous dimension, whatever the rank: one loop of vectors over the chunk,
 // no remainder where the count is a multiple of the width, no division.
 // CHECK-LABEL: func.func @merged.0(
-// CHECK-SAME:    %[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>, %[[Z:.*]]: memref<?xf32>,
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[Z:[a-z0-9]+]]: memref<?xf32>,
 // CHECK-SAME:    memref<?xi8>, %{{.*}}: memref<3xi64>, %{{.*}}: index, %{{.*}}: index)
 // CHECK-SAME:    weft.buffers = array<i64: 0, 1, 2>
 // CHECK-NOT:     arith.{{div|rem}}
@@ -28,7 +28,7 @@ weft.func @merged(%x: tensor<8x4x100xf32, #cpu>, %y: tensor<8x4x100xf32, #cpu>) 
 // An operand that varies by rows only is read once a row, outside of the loop of vectors; division happens once
 // a task, to find its rows.
 // CHECK-LABEL: func.func @broadcast.1(
-// CHECK-SAME:    %[[X:.*]]: memref<?xf32>, %[[R:.*]]: memref<?xf32>, %[[C:.*]]: memref<?xf32>, %{{.*}}: memref<?xf32>,
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[R:[a-z0-9]+]]: memref<?xf32>, %[[C:[a-z0-9]+]]: memref<?xf32>, %{{.*}}: memref<?xf32>,
 // CHECK:         scf.for %[[ROW:.*]] =
 // CHECK:           memref.load %[[C]][%[[ROW]]] : memref<?xf32>
 // CHECK:           scf.for %[[I:.*]] =
@@ -52,7 +52,7 @@ weft.func @broadcast(%x: tensor<30x64xf32, #cpu>, %r: tensor<64xf32, #cpu>, %c: 
 // A result larger than the last cache is stored past it, in whole cache lines through a second view of its buffer, where
 // its address allows that; the other branch stores as usual.
 // CHECK-LABEL: func.func @streaming.2(
-// CHECK-SAME:    %[[V:.*]]: memref<?xvector<16xf32>>,
+// CHECK-SAME:    %[[V:[a-z0-9]+]]: memref<?xvector<16xf32>>,
 // CHECK-SAME:    weft.buffers = array<i64: 0, 1, 1>
 // CHECK:         scf.if
 // CHECK:           memref.store %{{.*}}, %[[V]][%{{.*}}] {nontemporal = true} : memref<?xvector<16xf32>>
@@ -90,7 +90,7 @@ weft.func @transposed(%x: tensor<128x64xf32, #cpu>, %y: tensor<64x128xf32, #cpu>
 
 // An index from memory is checked before it is used; the first one in row-major order that is out of range is kept.
 // CHECK-LABEL: func.func @gather.4(
-// CHECK-SAME:    %[[T:.*]]: memref<?xf32>, %[[I:.*]]: memref<?xi64>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xi8>, %[[CHECK:.*]]: memref<3xi64>
+// CHECK-SAME:    %[[T:[a-z0-9]+]]: memref<?xf32>, %[[I:[a-z0-9]+]]: memref<?xi64>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xi8>, %[[CHECK:[a-z0-9]+]]: memref<3xi64>
 // CHECK:         scf.for
 // CHECK:           %[[V:.*]] = memref.load %[[I]]
 // CHECK:           %[[BAD:.*]] = arith.cmpi uge, %[[V]]

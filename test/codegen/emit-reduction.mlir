@@ -7,7 +7,7 @@
 // second pass wait in scratch for the third, which computes none again.
 // SCHEDULE: #weft.schedule<row, vector = 16, tasks = 8, grain = 1, scratch = 4096>
 // CHECK-LABEL: func.func @softmax.0(
-// CHECK-SAME:    %[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>, %[[SCRATCH:.*]]: memref<?xi8>
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>
 // CHECK:         %[[E:.*]] = memref.view %[[SCRATCH]]
 // CHECK:         scf.for
 // CHECK:           scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
@@ -58,7 +58,7 @@ weft.func @halves(%x: tensor<8x37xbf16, #cpu>) -> tensor<8xbf16, #cpu> {
 // Eight rows at a time over a block of columns, whose partial sums lie in scratch.
 // SCHEDULE: #weft.schedule<column, vector = 16, tasks = 2, grain = 1, scratch = 1024>
 // CHECK-LABEL: func.func @column.2(
-// CHECK-SAME:    %[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>, %[[SCRATCH:.*]]: memref<?xi8>
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>
 // CHECK:         %[[P:.*]] = memref.view %[[SCRATCH]]
 // CHECK:         scf.for
 // CHECK:           vector.store %{{.*}}, %[[P]]
