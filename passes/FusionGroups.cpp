@@ -327,8 +327,7 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   into.pinned |= from.pinned;
   into.rowGather &= into.pinned;
   into.lastNode = std::max(into.lastNode, from.lastNode);
-  ++into.version;
-  ++from.version;
+  into.version = std::max(into.version, from.version) + 1; // grows for every node
   from.alive = false;
   from.nodes = {};
   from.in = {};
