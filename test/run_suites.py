@@ -245,6 +245,8 @@ def house(level):
     for script in ("include_graph", "formatting", "text_rules", "symbols"):
         path = os.path.join(ROOT, "test", "house", script + ".py")
         counts += closing_line("house-" + script, [sys.executable, path], timeout=600)
+    # Further checks are tests of CMake with this label.
+    counts += ctest("house", selection=["-L", "^house$"])
     return counts
 
 
