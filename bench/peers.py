@@ -35,7 +35,8 @@ PAIRS = 8  # of `alternating`
 # ---------------------------------------------------------------------------------------------------------------
 
 def measure(call, wait, samples=SAMPLES, block_seconds=0.03, warm_calls=2):
-    """Milliseconds a call: `samples` blocks of calls, each block at least `block_seconds` long."""
+    """Milliseconds a call, by `samples` blocks of calls, each block about `block_seconds` long. As in Timing.h, a
+    block's number is the median of its calls, or the mean where they take less than a millisecond."""
     for _ in range(warm_calls):
         call()
     wait()
@@ -46,11 +47,18 @@ def measure(call, wait, samples=SAMPLES, block_seconds=0.03, warm_calls=2):
     calls = max(1, min(20000, int(block_seconds / once)))
     times = []
     for _ in range(samples):
-        start = time.perf_counter()
+        single = []
+        start = last = time.perf_counter()
         for _ in range(calls):
             call()
+            if once >= 1e-3:
+                wait()
+                now = time.perf_counter()
+                single.append(now - last)
+                last = now
         wait()
-        times.append((time.perf_counter() - start) / calls * 1e3)
+        mean = (time.perf_counter() - start) / calls
+        times.append((statistics.median(single) if single else mean) * 1e3)
     return {"ms": statistics.median(times), "min_ms": min(times), "samples_ms": times}
 
 
