@@ -222,7 +222,8 @@ def summarise(name, row):
     best = min(((medians[column], column) for column in COLUMNS if column in medians), default=None)
     row["best_peer"] = best[1] if best else None
     row["over_best_peer"] = weft / best[0] if weft and best else None
-    row["bars"] = [{"bar": text, "found": found, "limit": limit, "passed": passed}
+    failed = "weft" in row["errors"]  # a row that we cannot run is missed, whatever the peers did
+    row["bars"] = [{"bar": text, "found": found, "limit": limit, "passed": False if failed else passed}
                    for text, found, limit, passed in bars.judge(name, medians, row["figures"])]
     visits = row["results"].get("weft", {}).get("visits_ms", [])
     row["drift"] = visits[-1] / visits[0] - 1 if len(visits) == 2 else None
@@ -263,6 +264,9 @@ def table(rows):
 def report(result):
     print(f"\n{result['cpu']}, {result['threads']} threads, {result['date']}, Weft at {result['commit']}")
     print("peers: " + ", ".join(f"{peer} {state}" for peer, state in result["peers"].items()) + "\n")
+    if result["load_before"] > 0.5:
+        print(f"warning: other work was running (load {result['load_before']:.1f} before the start); "
+              "repeat this on a quiet machine\n")
     print(table(result["rows"]))
     for name, row in result["rows"].items():
         figures = ", ".join(f"{key} {value:.4g}" for key, value in row["figures"].items() if value is not None)
