@@ -24,13 +24,13 @@ namespace {
 struct HiddenInput {
   std::shared_ptr<Slot> slot;
   Spec spec;
-  bool hadGrad = false;     ///< whether it had a gradient before the call
-  int argument = -1;        ///< number in the executable, or -1 if only its presence matters
-  int tiedResult = -1;      ///< the result that is written to its storage
-  int freshResult = -1;     ///< a result of another type, `freshSpec`, that replaces its value
+  bool hadGrad = false; ///< whether it had a gradient before the call
+  int argument = -1;    ///< number in the executable, or -1 if only its presence matters
+  int tiedResult = -1;  ///< the result that is written to its storage
+  int freshResult = -1; ///< a result of another type, `freshSpec`, that replaces its value
   Spec freshSpec;
-  int gradResult = -1;      ///< a gradient that the call makes where there was none
-  bool clearsGrad = false;  ///< the call leaves no gradient
+  int gradResult = -1;     ///< a gradient that the call makes where there was none
+  bool clearsGrad = false; ///< the call leaves no gradient
 };
 
 struct Variant {
@@ -38,8 +38,8 @@ struct Variant {
   std::vector<ModeGuard> modes;
   bool gradMode = true;
   std::vector<HiddenInput> hidden;
-  std::vector<int> argumentMap;   ///< executable argument of each argument, -1 if unused
-  std::vector<int> resultMap;     ///< executable result of each C++ result
+  std::vector<int> argumentMap; ///< executable argument of each argument, -1 if unused
+  std::vector<int> resultMap;   ///< executable result of each C++ result
   std::vector<Spec> resultSpecs;
   std::vector<Loc> resultLocs;
   std::shared_ptr<Program> program;
@@ -89,7 +89,8 @@ private:
   std::shared_ptr<Variant> last_;
 };
 
-std::optional<std::string> CompiledImpl::mismatch(const Variant &variant, const std::vector<Ref> &arguments) const {
+std::optional<std::string> CompiledImpl::mismatch(const Variant &variant,
+                                                  const std::vector<Ref> &arguments) const {
   for (size_t i = 0; i < arguments.size(); ++i)
     if (variant.arguments[i] != arguments[i].spec())
       return "argument " + std::to_string(i) + " was " + variant.arguments[i].str() + " and is " +
@@ -154,7 +155,8 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
     bool isUsed = used.contains(argument.node.get());
     variant->argumentMap.push_back(isUsed ? static_cast<int>(region.arguments.size()) : -1);
     if (isUsed)
-      region.arguments.push_back({argument, "arg" + std::to_string(variant->argumentMap.size() - 1), "argument"});
+      region.arguments.push_back(
+          {argument, "arg" + std::to_string(variant->argumentMap.size() - 1), "argument"});
     used.erase(argument.node.get());
   }
   for (size_t i = 0; i < results.size(); ++i) {
@@ -239,8 +241,8 @@ std::vector<Tensor> CompiledImpl::run(Variant &variant, const std::vector<Ref> &
   if (!status) {
     std::fill(in.begin(), in.end(), nullptr);
     std::fill(out.begin(), out.end(), nullptr);
-    fail(status.message() + "\n  in call " + std::to_string(variant.calls) + " of '" + options_.name + "' with " +
-             variant.signature,
+    fail(status.message() + "\n  in call " + std::to_string(variant.calls) + " of '" + options_.name +
+             "' with " + variant.signature,
          loc_, {}, status.code());
   }
   std::vector<Tensor> results;
@@ -319,6 +321,8 @@ std::vector<VariantInfo> CompiledImpl::variants() const {
 } // namespace weft::frontend
 
 namespace weft {
+
+uint64_t compile_count() { return frontend::compileCount(); }
 
 CompiledBase::CompiledBase(frontend::TracedFn fn, CompileOptions options, Loc loc)
     : impl_(std::make_shared<frontend::CompiledImpl>(std::move(fn), std::move(options), loc)) {}

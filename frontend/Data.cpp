@@ -22,7 +22,8 @@ static Tensor toTensor(const io::HostArray &array) {
   return Tensor::from_bytes(array.bytes.data(), array.bytes.size(), array.dtype, array.shape);
 }
 
-Dataset::Dataset(Tensor images, Tensor labels, Loc loc) : images_(std::move(images)), labels_(std::move(labels)) {
+Dataset::Dataset(Tensor images, Tensor labels, Loc loc)
+    : images_(std::move(images)), labels_(std::move(labels)) {
   if (images_.dim() < 1 || labels_.dim() < 1 || images_.size(0) != labels_.size(0))
     fail("Size mismatch between tensors: a data set needs one label per image, found shapes " +
              shapeText(images_.sizes()) + " and " + shapeText(labels_.sizes()),
@@ -54,7 +55,8 @@ DrawnDigits::DrawnDigits(DrawnDigitsOptions options) {
 DataLoader::DataLoader(Dataset dataset, LoaderOptions options, Loc loc)
     : dataset_(std::move(dataset)), options_(options) {
   if (options.batch_size < 1)
-    fail("batch_size should be a positive integer value, but got batch_size=" + std::to_string(options.batch_size),
+    fail("batch_size should be a positive integer value, but got batch_size=" +
+             std::to_string(options.batch_size),
          loc);
 }
 
@@ -95,7 +97,8 @@ static Tensor takeRows(const Tensor &source, const int64_t *rows, int64_t count,
   auto batch = runtime::Buffer::allocate(rowBytes * static_cast<size_t>(count)).value_or_throw();
   for (int64_t i = 0; i < count; ++i)
     std::memcpy(static_cast<std::byte *>(batch->data()) + static_cast<size_t>(i) * rowBytes,
-                static_cast<const std::byte *>(buffer->data()) + static_cast<size_t>(rows[i]) * rowBytes, rowBytes);
+                static_cast<const std::byte *>(buffer->data()) + static_cast<size_t>(rows[i]) * rowBytes,
+                rowBytes);
   Tensor tensor = wrap(leaf(Spec{value.spec().dtype, shape, {}}, batch, value.node->loc), value.node->loc);
   return device.is_cpu() ? tensor : tensor.to(device);
 }

@@ -41,8 +41,8 @@ Expected<Device> Device::parse(std::string_view text) {
   if (type == "cuda")
     return Device(DeviceType::cuda, index);
   if (type != "cpu")
-    return Status::error("Expected one of cpu, cuda device type at start of device string: '" + std::string(text) +
-                         "'");
+    return Status::error("Expected one of cpu, cuda device type at start of device string: '" +
+                         std::string(text) + "'");
   if (index.value_or(0) != 0)
     return Status::error("there is one CPU device, so '" + std::string(text) + "' does not exist: use 'cpu'");
   return Device();

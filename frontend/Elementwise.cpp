@@ -21,7 +21,9 @@ namespace {
 
 enum class Category { boolean, integer, real };
 Category category(DType dtype) {
-  return dtype == DType::i1 ? Category::boolean : is_floating_point(dtype) ? Category::real : Category::integer;
+  return dtype == DType::i1         ? Category::boolean
+         : is_floating_point(dtype) ? Category::real
+                                    : Category::integer;
 }
 
 /// The common type of two tensors of equal priority.
@@ -41,10 +43,10 @@ DType promote(DType a, DType b) {
 }
 
 struct Operand {
-  Ref value;         ///< null for a number
+  Ref value; ///< null for a number
   const Arg *number = nullptr;
   Category kind = Category::boolean;
-  int priority = 0;  ///< 2: tensor with dimensions, 1: 0-dimensional tensor, 0: number
+  int priority = 0; ///< 2: tensor with dimensions, 1: 0-dimensional tensor, 0: number
 };
 
 Operand operand(const Arg &arg) {
@@ -69,8 +71,10 @@ DType resultType(const std::vector<Operand> &operands) {
     for (const Operand &o : operands) {
       if (o.priority != priority)
         continue;
-      DType own = o.value ? o.value.spec().dtype
-                          : o.kind == Category::real ? DType::f32 : o.kind == Category::integer ? DType::i64 : DType::i1;
+      DType own = o.value                       ? o.value.spec().dtype
+                  : o.kind == Category::real    ? DType::f32
+                  : o.kind == Category::integer ? DType::i64
+                                                : DType::i1;
       level = level ? promote(*level, own) : own;
     }
     if (!level)
@@ -94,7 +98,8 @@ Shape broadcastShape(const std::vector<Operand> &operands, Loc loc) {
     size_t rank = std::max(shape.size(), own.size());
     Shape merged(rank, 1);
     for (size_t i = 0; i < rank; ++i) {
-      int64_t a = i < shape.size() ? shape[shape.size() - 1 - i] : 1, b = i < own.size() ? own[own.size() - 1 - i] : 1;
+      int64_t a = i < shape.size() ? shape[shape.size() - 1 - i] : 1,
+              b = i < own.size() ? own[own.size() - 1 - i] : 1;
       if (a != b && a != 1 && b != 1)
         fail("The size of tensor a (" + std::to_string(a) + ") must match the size of tensor b (" +
                  std::to_string(b) + ") at non-singleton dimension " + std::to_string(rank - 1 - i),
@@ -108,9 +113,11 @@ Shape broadcastShape(const std::vector<Operand> &operands, Loc loc) {
 
 /// The operand as a value of this type and shape.
 Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc) {
-  Ref value = o.number ? number(dtype, device, o.number->is_real ? o.number->real : static_cast<double>(o.number->whole),
-                                o.number->is_real ? static_cast<int64_t>(o.number->real) : o.number->whole, loc)
-                       : convertTo(o.value, dtype, loc);
+  Ref value =
+      o.number
+          ? number(dtype, device, o.number->is_real ? o.number->real : static_cast<double>(o.number->whole),
+                   o.number->is_real ? static_cast<int64_t>(o.number->real) : o.number->whole, loc)
+          : convertTo(o.value, dtype, loc);
   return broadcastTo(value, shape, loc);
 }
 
@@ -155,8 +162,11 @@ Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal = false)
   }
   Shape shape = broadcastShape(operands, loc);
   Device device = deviceOf(operands);
-  return finish(record1(name, {materialise(operands[0], dtype, shape, device, loc),
-                               materialise(operands[1], dtype, shape, device, loc)}, {}, loc), loc);
+  return finish(record1(name,
+                        {materialise(operands[0], dtype, shape, device, loc),
+                         materialise(operands[1], dtype, shape, device, loc)},
+                        {}, loc),
+                loc);
 }
 
 Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal) {
@@ -198,7 +208,9 @@ static Tensor toBool(const Arg &a) {
     return scalar(a.is_real ? a.real != 0 : a.whole != 0, {.dtype = DType::i1}, a.loc);
   return a.tensor.to(DType::i1, a.loc);
 }
-Tensor logical_and(const Arg &a, const Arg &b) { return binary("and", {toBool(a), a.loc}, {toBool(b), b.loc}); }
+Tensor logical_and(const Arg &a, const Arg &b) {
+  return binary("and", {toBool(a), a.loc}, {toBool(b), b.loc});
+}
 Tensor logical_or(const Arg &a, const Arg &b) { return binary("or", {toBool(a), a.loc}, {toBool(b), b.loc}); }
 Tensor logical_not(const Arg &a) { return unary("bnot", toBool(a), a.loc, false); }
 
@@ -235,15 +247,18 @@ Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   DType dtype = resultType(values);
   Shape shape = broadcastShape({c, values[0], values[1]}, loc);
   Device device = c.value.spec().device;
-  return finish(record1("select", {broadcastTo(c.value, shape, loc), materialise(values[0], dtype, shape, device, loc),
-                                   materialise(values[1], dtype, shape, device, loc)}, {}, loc), loc);
+  return finish(record1("select",
+                        {broadcastTo(c.value, shape, loc), materialise(values[0], dtype, shape, device, loc),
+                         materialise(values[1], dtype, shape, device, loc)},
+                        {}, loc),
+                loc);
 }
 
 //===----------------------------------------------------------------------===//
 // Unary
 //===----------------------------------------------------------------------===//
 
-#define WEFT_REAL_UNARY(function, op)                                                                          \
+#define WEFT_REAL_UNARY(function, op)                                                                        \
   Tensor function(const Tensor &a, Loc loc) { return unary(op, a, loc, true); }
 WEFT_REAL_UNARY(exp, "exp")
 WEFT_REAL_UNARY(expm1, "expm1")
@@ -301,18 +316,27 @@ static Tensor filled(Shape shape, double value, TensorOptions options, DType dty
   Device device = options.device;
   if (device.is_cuda() && !device.index())
     device = Device(DeviceType::cuda, 0);
-  Tensor result = wrap(constant(Spec{options.dtype.value_or(dtype), std::move(shape), device}, value, loc), loc);
+  Tensor result =
+      wrap(constant(Spec{options.dtype.value_or(dtype), std::move(shape), device}, value, loc), loc);
   if (options.requires_grad)
     result.requires_grad_();
   return result;
 }
-Tensor empty(Shape shape, TensorOptions options, Loc loc) { return filled(std::move(shape), 0, options, DType::f32, loc); }
-Tensor zeros(Shape shape, TensorOptions options, Loc loc) { return filled(std::move(shape), 0, options, DType::f32, loc); }
-Tensor ones(Shape shape, TensorOptions options, Loc loc) { return filled(std::move(shape), 1, options, DType::f32, loc); }
+Tensor empty(Shape shape, TensorOptions options, Loc loc) {
+  return filled(std::move(shape), 0, options, DType::f32, loc);
+}
+Tensor zeros(Shape shape, TensorOptions options, Loc loc) {
+  return filled(std::move(shape), 0, options, DType::f32, loc);
+}
+Tensor ones(Shape shape, TensorOptions options, Loc loc) {
+  return filled(std::move(shape), 1, options, DType::f32, loc);
+}
 Tensor full(Shape shape, double value, TensorOptions options, Loc loc) {
   return filled(std::move(shape), value, options, DType::f32, loc);
 }
-Tensor scalar(double value, TensorOptions options, Loc loc) { return filled({}, value, options, DType::f32, loc); }
+Tensor scalar(double value, TensorOptions options, Loc loc) {
+  return filled({}, value, options, DType::f32, loc);
+}
 Tensor zeros_like(const Tensor &like, Loc loc) {
   return zeros(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
 }
@@ -320,7 +344,7 @@ Tensor ones_like(const Tensor &like, Loc loc) {
   return ones(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
 }
 
-#define WEFT_METHOD(name)                                                                                      \
+#define WEFT_METHOD(name)                                                                                    \
   Tensor Tensor::name(Loc loc) const { return weft::name(*this, loc); }
 WEFT_METHOD(exp)
 WEFT_METHOD(log)

@@ -66,8 +66,8 @@ bool Ref::requiresGrad() const {
 // Node
 //===----------------------------------------------------------------------===//
 
-/// Takes apart a graph of any depth without recursion: a node's operands are handed to a list that the outermost
-/// destructor of the thread works off.
+/// Takes apart a graph of any depth without recursion: a node's operands are handed to a list that the
+/// outermost destructor of the thread works off.
 static void dropOperands(std::vector<Ref> operands) {
   thread_local std::vector<Ref> *worklist = nullptr;
   if (worklist) {
@@ -199,7 +199,8 @@ static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, std::vecto
 }
 
 /// The key under which inferred result types are remembered: a steady loop infers nothing twice.
-static std::string inferenceKey(const char *name, const std::vector<Ref> &operands, const std::vector<Attr> &attrs) {
+static std::string inferenceKey(const char *name, const std::vector<Ref> &operands,
+                                const std::vector<Attr> &attrs) {
   std::string key = name;
   auto put = [&](const auto &value) { key.append(reinterpret_cast<const char *>(&value), sizeof(value)); };
   auto putList = [&](const std::vector<int64_t> &list) {
@@ -240,8 +241,8 @@ static void checkDevices(const char *name, const std::vector<Ref> &operands, Loc
   for (size_t i = 1; i < operands.size(); ++i)
     if (operands[i].spec().device != operands[0].spec().device)
       fail("Expected all tensors to be on the same device, but found at least two devices, " +
-               operands[0].spec().device.str() + " and " + operands[i].spec().device.str() + "! (WEFT-P001)\n  in " +
-               name + "; to fix, move operand " + std::to_string(i) + ": .to(\"" +
+               operands[0].spec().device.str() + " and " + operands[i].spec().device.str() +
+               "! (WEFT-P001)\n  in " + name + "; to fix, move operand " + std::to_string(i) + ": .to(\"" +
                operands[0].spec().device.str() + "\")",
            loc, operands, "WEFT-P001");
 }
@@ -298,15 +299,33 @@ static std::array<std::byte, 8> numberBytes(DType dtype, double real, int64_t wh
   std::array<std::byte, 8> bytes{};
   auto put = [&](auto value) { std::memcpy(bytes.data(), &value, sizeof(value)); };
   switch (dtype) {
-  case DType::i1: put(static_cast<uint8_t>(whole != 0)); break;
-  case DType::i8: put(static_cast<int8_t>(whole)); break;
-  case DType::ui8: put(static_cast<uint8_t>(whole)); break;
-  case DType::i16: put(static_cast<int16_t>(whole)); break;
-  case DType::i32: put(static_cast<int32_t>(whole)); break;
-  case DType::i64: put(whole); break;
-  case DType::f16: put(static_cast<_Float16>(real)); break;
-  case DType::f32: put(static_cast<float>(real)); break;
-  case DType::f64: put(real); break;
+  case DType::i1:
+    put(static_cast<uint8_t>(whole != 0));
+    break;
+  case DType::i8:
+    put(static_cast<int8_t>(whole));
+    break;
+  case DType::ui8:
+    put(static_cast<uint8_t>(whole));
+    break;
+  case DType::i16:
+    put(static_cast<int16_t>(whole));
+    break;
+  case DType::i32:
+    put(static_cast<int32_t>(whole));
+    break;
+  case DType::i64:
+    put(whole);
+    break;
+  case DType::f16:
+    put(static_cast<_Float16>(real));
+    break;
+  case DType::f32:
+    put(static_cast<float>(real));
+    break;
+  case DType::f64:
+    put(real);
+    break;
   case DType::bf16: {
     // From the double at once: nearest even on the upper half of the f32 pattern, after rounding to odd.
     float narrow = static_cast<float>(real);
@@ -349,8 +368,11 @@ Ref use(const Tensor &tensor, Loc loc) {
     fail("this tensor is undefined: nothing was assigned to it", loc);
   Trace *trace = Trace::current();
   if (slot->trace && slot->trace != trace)
-    fail("this tensor was made while a function was being compiled and has no value outside of that; return it "
-         "from the function\n  made at " + str(slot->loc), loc);
+    fail("this tensor was made while a function was being compiled and has no value outside of that; return "
+         "it "
+         "from the function\n  made at " +
+             str(slot->loc),
+         loc);
   if (trace && !slot->trace)
     trace->touch(slot);
   return slot->value();

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations become nodes; a node's results are computed at most once and kept. The graph knows nothing of MLIR:
-// `Emit.h` turns a part of it into a function. One lock (`graphMutex`) guards all of it.
+// Operations become nodes; a node's results are computed at most once and kept. The graph knows nothing of
+// MLIR: `Emit.h` turns a part of it into a function. One lock (`graphMutex`) guards all of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_GRAPH_H
@@ -116,8 +116,8 @@ using GraphLock = std::lock_guard<std::recursive_mutex>;
 
 /// \name Building
 /// @{
-/// Records `weft.<name>`; the result types follow from the op's own definition. Throws Error where the op's verifier
-/// refuses, with the source lines of the operation and of its operands.
+/// Records `weft.<name>`; the result types follow from the op's own definition. Throws Error where the op's
+/// verifier refuses, with the source lines of the operation and of its operands.
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
 /// The same where the result type does not follow from the operands (`iota`).
 Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc);

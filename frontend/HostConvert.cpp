@@ -61,16 +61,26 @@ template <typename To, typename From> To convertOne(From value) {
 
 template <typename Visitor> void visit(DType dtype, Visitor visitor) {
   switch (dtype) {
-  case DType::i1: return visitor(bool());
-  case DType::i8: return visitor(int8_t());
-  case DType::i16: return visitor(int16_t());
-  case DType::i32: return visitor(int32_t());
-  case DType::i64: return visitor(int64_t());
-  case DType::ui8: return visitor(uint8_t());
-  case DType::f16: return visitor(_Float16());
-  case DType::bf16: return visitor(Bf16());
-  case DType::f32: return visitor(float());
-  case DType::f64: return visitor(double());
+  case DType::i1:
+    return visitor(bool());
+  case DType::i8:
+    return visitor(int8_t());
+  case DType::i16:
+    return visitor(int16_t());
+  case DType::i32:
+    return visitor(int32_t());
+  case DType::i64:
+    return visitor(int64_t());
+  case DType::ui8:
+    return visitor(uint8_t());
+  case DType::f16:
+    return visitor(_Float16());
+  case DType::bf16:
+    return visitor(Bf16());
+  case DType::f32:
+    return visitor(float());
+  case DType::f64:
+    return visitor(double());
   }
 }
 } // namespace
@@ -95,7 +105,8 @@ void convertElements(DType from, const void *source, DType to, void *target, siz
 
 double elementAsDouble(DType dtype, const void *source, size_t index) {
   double value = 0;
-  convertElements(dtype, static_cast<const std::byte *>(source) + index * itemsize(dtype), DType::f64, &value, 1);
+  convertElements(dtype, static_cast<const std::byte *>(source) + index * itemsize(dtype), DType::f64, &value,
+                  1);
   return value;
 }
 

@@ -15,8 +15,8 @@ namespace weft::frontend {
 void flush(const std::vector<Ref> &values);
 /// Computes everything that any slot waits for.
 void flushAll();
-/// Runs what is pending once there are more than 4,096 operations of it, so that a loop which never reads a value
-/// needs no unbounded memory.
+/// Runs what is pending once there are more than 4,096 operations of it, so that a loop which never reads a
+/// value needs no unbounded memory.
 void flushIfLarge();
 
 } // namespace weft::frontend

@@ -114,8 +114,8 @@ void Module::load_state_dict(const StateDict &state) {
     if (it == state.end())
       problems += "\n  missing: " + name;
     else if (it->second.sizes() != tensor.sizes())
-      problems += "\n  size mismatch: " + name + " has shape " + shapeText(tensor.sizes()) + ", the state has " +
-                  shapeText(it->second.sizes());
+      problems += "\n  size mismatch: " + name + " has shape " + shapeText(tensor.sizes()) +
+                  ", the state has " + shapeText(it->second.sizes());
   }
   for (const auto &[name, tensor] : state)
     if (find(own, name) == own.end())
@@ -139,7 +139,8 @@ void Module::to(Device device) {
 
 void Module::to(DType dtype) {
   if (!is_floating_point(dtype))
-    throw Error("nn.Module.to only accepts floating point dtypes, but got desired dtype=" + std::string(name(dtype)));
+    throw Error("nn.Module.to only accepts floating point dtypes, but got desired dtype=" +
+                std::string(name(dtype)));
   NoGradGuard guard;
   for (auto &[name, tensor] : state_dict())
     if (is_floating_point(tensor.dtype()))
@@ -207,23 +208,27 @@ Tensor cross_entropy(const Tensor &logits, const Tensor &target, CrossEntropyOpt
   GraphLock lock(graphMutex());
   Ref a = use(logits, loc), t = use(target, loc);
   if (is_floating_point(t.spec().dtype) || t.spec().dtype == DType::i1)
-    fail("cross_entropy needs class numbers as targets, an integer tensor, found " + std::string(name(t.spec().dtype)),
+    fail("cross_entropy needs class numbers as targets, an integer tensor, found " +
+             std::string(name(t.spec().dtype)),
          loc, {a, t});
   return wrap(record1("cross_entropy", {a, convertTo(t, DType::i64, loc)},
-                      {{"reduction", keyword(options.reduction)}, {"ignore_index", options.ignore_index}}, loc),
+                      {{"reduction", keyword(options.reduction)}, {"ignore_index", options.ignore_index}},
+                      loc),
               loc);
 }
 
 Tensor mse_loss(const Tensor &input, const Tensor &target, Reduction reduction, Loc loc) {
   if (input.sizes() != target.sizes())
-    std::fprintf(stderr,
-                 "weft: Using a target size (%s) that is different to the input size (%s): the smaller is broadcast "
-                 "(WEFT-G010), at %s\n",
-                 shapeText(target.sizes()).c_str(), shapeText(input.sizes()).c_str(), str(loc).c_str());
+    std::fprintf(
+        stderr,
+        "weft: Using a target size (%s) that is different to the input size (%s): the smaller is broadcast "
+        "(WEFT-G010), at %s\n",
+        shapeText(target.sizes()).c_str(), shapeText(input.sizes()).c_str(), str(loc).c_str());
   Tensor difference = sub({input, loc}, {target, loc});
   Tensor square = mul({difference, loc}, {difference, loc});
-  return reduction == Reduction::none ? square : reduction == Reduction::mean ? square.mean({}, false, loc)
-                                                                              : square.sum({}, false, loc);
+  return reduction == Reduction::none   ? square
+         : reduction == Reduction::mean ? square.mean({}, false, loc)
+                                        : square.sum({}, false, loc);
 }
 
 } // namespace weft::nn

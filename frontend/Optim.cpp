@@ -42,8 +42,8 @@ struct OptimizerState {
         return s.tensor;
     throw Error(std::string("no hyper-parameter named ") + name);
   }
-  /// The piece of state, made as zeros on the parameter's device at its first use. It counts as older than a trace
-  /// under way, and vanishes again if that fails.
+  /// The piece of state, made as zeros on the parameter's device at its first use. It counts as older than a
+  /// trace under way, and vanishes again if that fails.
   Tensor state(size_t index, const char *name) {
     for (auto &[own, tensor] : slots[index])
       if (std::string_view(own) == name)
@@ -126,7 +126,8 @@ void Optimizer::zero_grad() {
 void Optimizer::set_lr(double lr) {
   GraphLock lock(graphMutex());
   if (Trace::current())
-    throw Error("set_lr inside a compiled function would set it once, while it is compiled: call it between calls");
+    throw Error(
+        "set_lr inside a compiled function would set it once, while it is compiled: call it between calls");
   for (auto &scalar : state_->scalars)
     if (std::string_view(scalar.name) == "lr") {
       scalar.value = lr;
@@ -169,7 +170,8 @@ struct SgdState : OptimizerState {
     operands.push_back(use(step, loc));
     for (const char *name : {"lr", "momentum", "dampening", "weight_decay"})
       operands.push_back(use(scalar(name), loc));
-    auto node = record("sgd_step", operands, {{"nesterov", options.nesterov}, {"maximize", options.maximize}}, loc);
+    auto node =
+        record("sgd_step", operands, {{"nesterov", options.nesterov}, {"maximize", options.maximize}}, loc);
     assign(Access::slot(parameter), {node, 0});
     if (buffer.defined())
       assign(Access::slot(buffer), {node, 1});
@@ -198,8 +200,8 @@ struct AdamState : OptimizerState {
   }
 };
 
-std::shared_ptr<OptimizerState> makeAdam(const char *kind, std::vector<Tensor> parameters, const AdamOptions &o,
-                                         bool decoupled, Loc loc) {
+std::shared_ptr<OptimizerState> makeAdam(const char *kind, std::vector<Tensor> parameters,
+                                         const AdamOptions &o, bool decoupled, Loc loc) {
   checkRange("learning rate", o.lr, 0, INFINITY, loc);
   checkRange("epsilon value", o.eps, 0, INFINITY, loc);
   checkRange("beta parameter at index 0", o.beta1, 0, 1, loc);
@@ -210,7 +212,12 @@ std::shared_ptr<OptimizerState> makeAdam(const char *kind, std::vector<Tensor> p
   state->maximize = o.maximize;
   state->decoupled = decoupled;
   setUp(*state, kind, std::move(parameters),
-        {{"lr", o.lr}, {"beta1", o.beta1}, {"beta2", o.beta2}, {"eps", o.eps}, {"weight_decay", o.weight_decay}}, loc);
+        {{"lr", o.lr},
+         {"beta1", o.beta1},
+         {"beta2", o.beta2},
+         {"eps", o.eps},
+         {"weight_decay", o.weight_decay}},
+        loc);
   return state;
 }
 
@@ -222,8 +229,10 @@ std::shared_ptr<OptimizerState> makeSgd(std::vector<Tensor> parameters, const SG
     fail("Nesterov momentum requires a momentum and zero dampening", loc);
   auto state = std::make_shared<SgdState>();
   state->options = o;
-  setUp(*state, "sgd", std::move(parameters),
-        {{"lr", o.lr}, {"momentum", o.momentum}, {"dampening", o.dampening}, {"weight_decay", o.weight_decay}}, loc);
+  setUp(
+      *state, "sgd", std::move(parameters),
+      {{"lr", o.lr}, {"momentum", o.momentum}, {"dampening", o.dampening}, {"weight_decay", o.weight_decay}},
+      loc);
   return state;
 }
 } // namespace

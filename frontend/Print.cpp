@@ -59,8 +59,8 @@ Format chooseFormat(DType dtype, const std::vector<double> &shown) {
   }
   if (is_floating_point(dtype)) {
     format.whole = whole && largest < 1e8;
-    format.scientific = !format.whole && largest > 0 &&
-                        (largest / smallest > 1000 || largest > 1e8 || smallest < 1e-4);
+    format.scientific =
+        !format.whole && largest > 0 && (largest / smallest > 1000 || largest > 1e8 || smallest < 1e-4);
     if (whole && largest >= 1e8)
       format.scientific = true;
   }

@@ -23,7 +23,8 @@ static Tensor stateScalar(int64_t value, const char *name) {
   return tensor;
 }
 
-Generator::Generator(uint64_t seed) : key_(stateScalar(0, "rng.key")), counter_(stateScalar(0, "rng.counter")) {
+Generator::Generator(uint64_t seed)
+    : key_(stateScalar(0, "rng.key")), counter_(stateScalar(0, "rng.counter")) {
   manual_seed(seed);
 }
 

@@ -36,9 +36,9 @@ struct Region {
   std::vector<Node *> nodes;
 };
 
-/// The nodes that `results` need, down to values that are there. Nodes between a gradient and what it is taken with
-/// respect to are recomputed even if their values are there, since the derivative is built from them. `leaves` gets
-/// every node that the region reads but does not compute, in order.
+/// The nodes that `results` need, down to values that are there. Nodes between a gradient and what it is
+/// taken with respect to are recomputed even if their values are there, since the derivative is built from
+/// them. `leaves` gets every node that the region reads but does not compute, in order.
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
              std::vector<Ref> &leaves);
 

@@ -97,9 +97,9 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
     auto registered = RegisteredOperationName::lookup(state.name.getStringRef(), &context());
     auto *inference = registered ? registered->getInterface<InferTypeOpInterface>() : nullptr;
     SmallVector<Type> inferred;
-    if (!inference || failed(inference->inferReturnTypes(&context(), loc, operands,
-                                                         state.attributes.getDictionary(&context()), nullptr, {},
-                                                         inferred)))
+    if (!inference ||
+        failed(inference->inferReturnTypes(
+            &context(), loc, operands, state.attributes.getDictionary(&context()), nullptr, {}, inferred)))
       return failure();
     state.addTypes(inferred);
   } else {
@@ -107,7 +107,7 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
   }
   // After inference: only the op's own attributes take part in that.
   if (stopsGrad)
-    state.addAttribute("weft.no_grad", builder.getUnitAttr());
+    state.addAttribute(ir::attr::noGrad, builder.getUnitAttr());
   return builder.create(state);
 }
 
@@ -164,7 +164,8 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
     inputs.push_back(toType(argument.value.spec()));
   for (const RegionResult &result : region.results)
     outputs.push_back(toType(result.value.spec()));
-  auto function = builder.create<ir::FuncOp>(module->getLoc(), region.name, attrs.getFunctionType(inputs, outputs));
+  auto function =
+      builder.create<ir::FuncOp>(module->getLoc(), region.name, attrs.getFunctionType(inputs, outputs));
 
   DenseMap<std::pair<const Node *, uint32_t>, Value> values;
   Block &block = function.getBody().front();

@@ -28,7 +28,9 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
   bool empty = false;
   for (int64_t size : shape) {
     if (size < 0)
-      fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " + shapeText(shape), loc);
+      fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
+               shapeText(shape),
+           loc);
     empty |= size == 0;
     // Room for the widest element, so that bytes do not overflow either.
     if (size != 0 && __builtin_mul_overflow(count, size, &count))
@@ -144,7 +146,8 @@ Tensor Tensor::reshape(Shape shape, Loc loc) const {
   std::string asked = shapeText(shape);
   if (unknown && known == 0)
     fail("cannot reshape tensor of " + std::to_string(count) + " elements into shape " + asked +
-             " because the unspecified dimension size -1 can be any value and is ambiguous", loc, {value});
+             " because the unspecified dimension size -1 can be any value and is ambiguous",
+         loc, {value});
   if (unknown && count % known == 0)
     *unknown = count / known;
   else if (unknown || known != count)
@@ -253,8 +256,8 @@ Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
   dim = wrapDim(dim, this->dim(), loc);
   int64_t size = sizes()[static_cast<size_t>(dim)];
   if (index < -size || index >= size)
-    fail("select(): index " + std::to_string(index) + " out of range for tensor of size " + shapeText(sizes()) +
-             " at dimension " + std::to_string(dim),
+    fail("select(): index " + std::to_string(index) + " out of range for tensor of size " +
+             shapeText(sizes()) + " at dimension " + std::to_string(dim),
          loc);
   index = index < 0 ? index + size : index;
   return slice(dim, index, index + 1, 1, loc).squeeze(dim, loc);
@@ -264,7 +267,8 @@ Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static Tensor reduce(const char *op, const Tensor &a, const std::vector<int64_t> &dims, bool keepdim, Loc loc) {
+static Tensor reduce(const char *op, const Tensor &a, const std::vector<int64_t> &dims, bool keepdim,
+                     Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
   std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
@@ -331,10 +335,12 @@ Tensor Tensor::log_softmax(int64_t dim, Loc loc) const { return weft::log_softma
 // Products
 //===----------------------------------------------------------------------===//
 
-static Ref dot(Ref a, Ref b, std::vector<int64_t> batchA, std::vector<int64_t> batchB, std::vector<int64_t> contractA,
-               std::vector<int64_t> contractB, Loc loc) {
+static Ref dot(Ref a, Ref b, std::vector<int64_t> batchA, std::vector<int64_t> batchB,
+               std::vector<int64_t> contractA, std::vector<int64_t> contractB, Loc loc) {
   return record1("dot_general", {a, b},
-                 {{"batch_a", std::move(batchA)}, {"batch_b", std::move(batchB)}, {"contract_a", std::move(contractA)},
+                 {{"batch_a", std::move(batchA)},
+                  {"batch_b", std::move(batchB)},
+                  {"contract_a", std::move(contractA)},
                   {"contract_b", std::move(contractB)}},
                  loc);
 }
@@ -349,8 +355,8 @@ Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
          loc, {a, b});
   const Shape &sa = a.spec().shape, &sb = b.spec().shape;
   if (a.spec().dtype != b.spec().dtype)
-    fail("expected m1 and m2 to have the same dtype, but got: " + std::string(name(a.spec().dtype)) + " != " +
-             std::string(name(b.spec().dtype)),
+    fail("expected m1 and m2 to have the same dtype, but got: " + std::string(name(a.spec().dtype)) +
+             " != " + std::string(name(b.spec().dtype)),
          loc, {a, b});
   int64_t ka = sa.back(), kb = rb == 1 ? sb[0] : sb[static_cast<size_t>(rb - 2)];
   if (ka != kb) {
@@ -378,7 +384,8 @@ Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
       int64_t &into = batch[batchRank - own + i];
       if (into != shape[i] && into != 1 && shape[i] != 1)
         fail("The size of tensor a (" + std::to_string(into) + ") must match the size of tensor b (" +
-                 std::to_string(shape[i]) + ") at non-singleton dimension " + std::to_string(batchRank - own + i),
+                 std::to_string(shape[i]) + ") at non-singleton dimension " +
+                 std::to_string(batchRank - own + i),
              loc, {a, b});
       into = into == 1 ? shape[i] : into;
     }
@@ -408,8 +415,9 @@ static Tensor gatherBy(const Tensor &a, const Tensor &index, int64_t dim, const 
     fail("an index must be an integer tensor, found " + std::string(name(at.spec().dtype)), loc, {value, at});
   if (itemsize(at.spec().dtype) < 4)
     at = convertTo(at, DType::i64, loc);
-  return wrap(record1("gather", {value, at}, {{"dim", wrapDim(dim, rankOf(value), loc)}, {"kind", std::string(kind)}},
-                      loc), loc);
+  return wrap(record1("gather", {value, at},
+                      {{"dim", wrapDim(dim, rankOf(value), loc)}, {"kind", std::string(kind)}}, loc),
+              loc);
 }
 Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
   return gatherBy(*this, index, dim, "along", loc);

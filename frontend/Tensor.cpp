@@ -23,7 +23,8 @@ using namespace frontend;
 // Creation from host data
 //===----------------------------------------------------------------------===//
 
-Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape shape, TensorOptions options, Loc loc) {
+Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape shape, TensorOptions options,
+                          Loc loc) {
   int64_t count = checkedCount(shape, loc);
   size_t needed = static_cast<size_t>(count) * itemsize(dtype);
   if (bytes != SIZE_MAX && bytes != needed)
@@ -120,8 +121,9 @@ Tensor Tensor::detach() const {
   GraphLock lock(graphMutex());
   Ref value = use(*this, Loc::current());
   NoGradGuard guard;
-  return wrap(value.requiresGrad() ? record1("reshape", {value}, {{"shape", value.spec().shape}}, value.node->loc)
-                                   : value,
+  return wrap(value.requiresGrad()
+                  ? record1("reshape", {value}, {{"shape", value.spec().shape}}, value.node->loc)
+                  : value,
               value.node->loc);
 }
 
@@ -133,7 +135,8 @@ void Tensor::backward(Loc loc) const {
              shapeText(root.spec().shape) + "; take .sum() or .mean() first",
          loc, {root});
   if (!root.requiresGrad())
-    fail("element 0 of tensors does not require grad and does not have a grad_fn: no parameter that requires a "
+    fail("element 0 of tensors does not require grad and does not have a grad_fn: no parameter that requires "
+         "a "
          "gradient took part in it, or gradients were off",
          loc, {root});
   // The leaves that the value depends on, in the order in which they were made.
@@ -149,8 +152,10 @@ void Tensor::backward(Loc loc) const {
       continue;
     }
     if (ref.node->kind == NodeKind::input && ref.requiresGrad())
-      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it: compute "
-           "it inside the function, or use detach()\n  made at " + str(ref.node->loc),
+      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it: "
+           "compute "
+           "it inside the function, or use detach()\n  made at " +
+               str(ref.node->loc),
            loc);
     if (!seen.insert(ref.node.get()).second)
       continue;
@@ -188,12 +193,14 @@ void Tensor::backward(Loc loc) const {
 static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc) {
   Ref value = use(tensor, loc);
   if (Trace::current())
-    fail("a value cannot be read inside a compiled function, which runs as one launch (WEFT-C001): return the tensor "
+    fail("a value cannot be read inside a compiled function, which runs as one launch (WEFT-C001): return "
+         "the tensor "
          "and read it outside",
          loc, {value}, "WEFT-C001");
   if (!value.spec().device.is_cpu())
-    fail("this tensor is on " + value.spec().device.str() + ", and this build of Weft runs on the CPU only "
-         "(WEFT-E001): use the device \"cpu\"",
+    fail("this tensor is on " + value.spec().device.str() +
+             ", and this build of Weft runs on the CPU only "
+             "(WEFT-E001): use the device \"cpu\"",
          loc, {value}, "WEFT-E001");
   flush({value});
   const auto &buffer = value.node->buffers[value.result];
@@ -223,7 +230,9 @@ std::vector<std::byte> Tensor::to_bytes(Loc loc) const {
 static void write(const Tensor &target, Ref value, Loc loc) {
   const auto &slot = Access::slot(target);
   if (slot->requiresGrad && gradEnabled())
-    fail("a leaf Variable that requires grad is being used in an in-place operation: wrap it in a NoGradGuard", loc);
+    fail(
+        "a leaf Variable that requires grad is being used in an in-place operation: wrap it in a NoGradGuard",
+        loc);
   assign(slot, std::move(value));
 }
 
@@ -251,16 +260,24 @@ static Tensor &updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
              shapeText(value.spec().shape),
          loc, {before, value});
   if (is_floating_point(value.spec().dtype) && !is_floating_point(before.spec().dtype))
-    fail("result type " + std::string(name(value.spec().dtype)) + " can't be cast to the desired output type " +
-             std::string(name(before.spec().dtype)),
+    fail("result type " + std::string(name(value.spec().dtype)) +
+             " can't be cast to the desired output type " + std::string(name(before.spec().dtype)),
          loc, {before});
   write(target, convertTo(value, before.spec().dtype, loc), loc);
   return target;
 }
-Tensor &Tensor::operator+=(const Arg &other) { return updateInPlace(*this, add(Arg(*this, other.loc), other), other.loc); }
-Tensor &Tensor::operator-=(const Arg &other) { return updateInPlace(*this, sub(Arg(*this, other.loc), other), other.loc); }
-Tensor &Tensor::operator*=(const Arg &other) { return updateInPlace(*this, mul(Arg(*this, other.loc), other), other.loc); }
-Tensor &Tensor::operator/=(const Arg &other) { return updateInPlace(*this, div(Arg(*this, other.loc), other), other.loc); }
+Tensor &Tensor::operator+=(const Arg &other) {
+  return updateInPlace(*this, add(Arg(*this, other.loc), other), other.loc);
+}
+Tensor &Tensor::operator-=(const Arg &other) {
+  return updateInPlace(*this, sub(Arg(*this, other.loc), other), other.loc);
+}
+Tensor &Tensor::operator*=(const Arg &other) {
+  return updateInPlace(*this, mul(Arg(*this, other.loc), other), other.loc);
+}
+Tensor &Tensor::operator/=(const Arg &other) {
+  return updateInPlace(*this, div(Arg(*this, other.loc), other), other.loc);
+}
 
 NoGradGuard::NoGradGuard() : previous_(gradEnabled()) { gradEnabled() = false; }
 NoGradGuard::~NoGradGuard() { gradEnabled() = previous_; }

@@ -54,8 +54,8 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
   node->results = {before.spec()};
   node->trace = this;
   node->loc = slot->loc;
-  // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its own, which
-  // `backward` reports.
+  // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its own,
+  // which `backward` reports.
   node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
   Ref input{node, 0};
   touched_.push_back({slot, before, input, slot->grad});

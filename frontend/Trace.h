@@ -23,7 +23,8 @@ struct TouchedSlot {
   std::shared_ptr<Slot> gradBefore; ///< its gradient outside, null for none
 };
 
-/// A mode of the program that a trace read, and that is therefore part of the signature: train or eval of a module.
+/// A mode of the program that a trace read, and that is therefore part of the signature: train or eval of a
+/// module.
 struct ModeGuard {
   std::shared_ptr<const bool> flag;
   bool value;
@@ -71,8 +72,8 @@ private:
   std::vector<std::function<void()>> undo_;
 };
 
-/// While one lives, operations go to the lazy graph although a trace is under way: for state that counts as older
-/// than the trace.
+/// While one lives, operations go to the lazy graph although a trace is under way: for state that counts as
+/// older than the trace.
 class SuspendTrace {
 public:
   SuspendTrace();

@@ -89,7 +89,7 @@ struct Canonicalize : impl::CanonicalizeBase<Canonicalize> {
     if (succeeded(applyPatternsAndFoldGreedily(function, std::move(patterns), config)))
       return;
     function.emitError() << "the pattern set 'weft-canonicalize' still changes @" << function.getName()
-                         << " after " << maxIterations << " rounds; please report the program";
+                         << " after " << maxIterations.getValue() << " rounds; please report the program";
     signalPassFailure();
   }
 };

@@ -8,6 +8,8 @@
 
 #include "ir/Contraction.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace weft::passes {

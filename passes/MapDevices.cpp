@@ -7,6 +7,7 @@
 #include "passes/Passes.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 

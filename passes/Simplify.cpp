@@ -67,7 +67,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     config.maxIterations = maxIterations;
     if (failed(applyPatternsAndFoldGreedily(function, std::move(patterns), config))) {
       function.emitError() << "the pattern set 'weft-simplify' still changes @" << function.getName()
-                           << " after " << maxIterations << " rounds; please report the program";
+                           << " after " << maxIterations.getValue() << " rounds; please report the program";
       return signalPassFailure();
     }
     for (auto [rule, count] : llvm::zip(rules, counts))

@@ -61,7 +61,7 @@ private:
   template <typename Reduce, typename Combine> void split(Reduce op) {
     RankedTensorType from = op.getA().getType();
     auto rank = from.getRank(), reduced = static_cast<int64_t>(op.getDims().size());
-    // Trailing dimensions, but for dimensions of size 1 among or behind them.
+    // Trailing dimensions only: their elements lie side by side.
     int64_t extent = 1;
     for (int64_t i = 0; i < reduced; ++i) {
       if (op.getDims()[i] != rank - reduced + i)
@@ -99,7 +99,7 @@ private:
       Value pieces = builder.create<ir::ReshapeOp>(loc, value, shape({split.pieces, split.length}));
       result = reduceLast(reduceLast(pieces));
     } else {
-      Value rows = builder.create<ir::ReshapeOp>(loc, value, shape({extent}));
+      Value rows = reduced == 1 ? value : builder.create<ir::ReshapeOp>(loc, value, shape({extent}));
       int64_t even = split.pieces * split.length;
       SmallVector<int64_t> start(keptRank + 1, 0), step(keptRank + 1, 1);
       Value head = builder.create<ir::SliceOp>(loc, rows, start, shape({even}), step);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
 #include "ir/TextGuard.h"
+#include "codegen/emit/EmitKernel.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 
@@ -18,6 +19,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -27,6 +29,7 @@ int main(int argc, char **argv) {
   weft::ir::registerDialect(registry);
   weft::passes::registerWeftPasses();
   weft::passes::registerPipeline();
+  weft::codegen::registerEmitKernelsPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
   mlir::registerStripDebugInfoPass();

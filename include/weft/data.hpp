@@ -35,9 +35,9 @@ protected:
 struct MnistOptions {
   Split split = Split::train;
 };
-/// MNIST in its own IDX files, gzipped or not: images [n, 28, 28] of ui8 and labels [n] of i64. With only the `t10k-*`
-/// files in the folder, the first 8,000 of them are the training split and the last 2,000 the test split, and `note()`
-/// says so.
+/// MNIST in its own IDX files, gzipped or not: images [n, 28, 28] of ui8 and labels [n] of i64. With only the
+/// `t10k-*` files in the folder, the first 8,000 of them are the training split and the last 2,000 the test
+/// split, and `note()` says so.
 class WEFT_API Mnist : public Dataset {
 public:
   explicit Mnist(const std::string &folder, MnistOptions options = {});
@@ -65,7 +65,8 @@ struct LoaderOptions {
   uint64_t seed = 0; ///< of the shuffling order, which is a random stream of its own
 };
 
-/// Batches of a data set: `for (auto &[images, labels] : loader)`. Every pass over a shuffling loader has a new order.
+/// Batches of a data set: `for (auto &[images, labels] : loader)`. Every pass over a shuffling loader has a
+/// new order.
 class WEFT_API DataLoader {
 public:
   DataLoader(Dataset dataset, LoaderOptions options, Loc loc = Loc::current());

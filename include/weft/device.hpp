@@ -43,8 +43,8 @@ private:
   std::optional<int> index_;
 };
 
-/// The device that programs should use: WEFT_DEVICE where it is set, else the first CUDA device, else the CPU.
-/// (This version has no CUDA backend: without WEFT_DEVICE it is the CPU.)
+/// The device that programs should use: WEFT_DEVICE where it is set, else the first CUDA device, else the
+/// CPU. (This version has no CUDA backend: without WEFT_DEVICE it is the CPU.)
 WEFT_API Device default_device();
 /// What `default_device` returns from now on.
 WEFT_API void set_default_device(Device device);

@@ -11,7 +11,8 @@
 
 namespace weft {
 
-/// Writes tensors in the safetensors format, beside the path and then renamed, so that no reader sees half a file.
+/// Writes tensors in the safetensors format, beside the path and then renamed, so that no reader sees half a
+/// file.
 WEFT_API void save_safetensors(const std::string &path, const StateDict &tensors);
 WEFT_API StateDict load_safetensors(const std::string &path);
 /// One tensor in NumPy's .npy format. bf16 has no NumPy dtype and is refused.

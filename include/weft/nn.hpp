@@ -28,7 +28,8 @@ class WEFT_API Module {
 public:
   Module();
 
-  /// Adds a part under a name that is unique here; returns it, so that members can be initialised in one line.
+  /// Adds a part under a name that is unique here; returns it, so that members can be initialised in one
+  /// line.
   template <typename M> M register_module(const std::string &name, M module) {
     add_child(name, module);
     return module;
@@ -41,8 +42,8 @@ public:
   StateDict named_parameters() const;
   /// Parameters and buffers.
   StateDict state_dict() const;
-  /// Copies values by name; missing, unexpected and misshapen entries are one error that lists them all, and then
-  /// nothing is changed.
+  /// Copies values by name; missing, unexpected and misshapen entries are one error that lists them all, and
+  /// then nothing is changed.
   void load_state_dict(const StateDict &state);
 
   /// Moves parameters, buffers and gradients; the tensors stay the same objects.
@@ -107,7 +108,8 @@ struct CrossEntropyOptions {
 };
 
 /// x W^T + b.
-WEFT_API Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {}, Loc loc = Loc::current());
+WEFT_API Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {},
+                       Loc loc = Loc::current());
 /// `logits` [rows, classes], `target` [rows] class numbers of i64 (narrower integers are converted).
 WEFT_API Tensor cross_entropy(const Tensor &logits, const Tensor &target, CrossEntropyOptions options = {},
                               Loc loc = Loc::current());

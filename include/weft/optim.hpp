@@ -15,8 +15,8 @@ namespace detail {
 struct OptimizerState;
 }
 
-/// Parameters, and the state that belongs to them. State is made, as zeros, at the first `step()`. Hyper-parameters are
-/// run-time scalars: changing one recompiles nothing.
+/// Parameters, and the state that belongs to them. State is made, as zeros, at the first `step()`.
+/// Hyper-parameters are run-time scalars: changing one recompiles nothing.
 class WEFT_API Optimizer {
 public:
   /// Updates every parameter that has a gradient.

@@ -11,8 +11,8 @@
 
 namespace weft {
 
-/// A Philox4x32-10 stream: a key and a counter, both state that a compiled function advances. The numbers that it gives
-/// depend on neither device, fusion nor thread count.
+/// A Philox4x32-10 stream: a key and a counter, both state that a compiled function advances. The numbers
+/// that it gives depend on neither device, fusion nor thread count.
 class WEFT_API Generator {
 public:
   explicit Generator(uint64_t seed = 0);

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A Tensor is a handle on a value slot: `=` makes the handle refer to another slot, `copy_` and optimisers write
-// the slot. Operations are recorded and run when a value is read, when an optimiser steps, or before a compiled
-// function is called. Shapes, dtypes and devices are checked at once, and errors name the source line of the
-// operation and of its operands.
+// A Tensor is a handle on a value slot: `=` makes the handle refer to another slot, `copy_` and optimisers
+// write the slot. Operations are recorded and run when a value is read, when an optimiser steps, or before a
+// compiled function is called. Shapes, dtypes and devices are checked at once, and errors name the source
+// line of the operation and of its operands.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TENSOR_HPP
@@ -38,8 +38,8 @@ struct Slot;
 struct Access;
 } // namespace frontend
 
-/// Options of the functions that make tensors. The dtype is f32 (i64 for integer data, i1 for bool) and the device
-/// the CPU where they are left out.
+/// Options of the functions that make tensors. The dtype is f32 (i64 for integer data, i1 for bool) and the
+/// device the CPU where they are left out.
 struct TensorOptions {
   std::optional<DType> dtype = {};
   Device device = {};
@@ -49,8 +49,10 @@ struct TensorOptions {
 class Arg;
 
 template <typename T> struct dtype_of;
-#define WEFT_DTYPE_OF(Type, value)                                                                             \
-  template <> struct dtype_of<Type> { static constexpr DType value_ = DType::value; };
+#define WEFT_DTYPE_OF(Type, value)                                                                           \
+  template <> struct dtype_of<Type> {                                                                        \
+    static constexpr DType value_ = DType::value;                                                            \
+  };
 WEFT_DTYPE_OF(bool, i1)
 WEFT_DTYPE_OF(int8_t, i8)
 WEFT_DTYPE_OF(int16_t, i16)
@@ -68,18 +70,21 @@ public:
 
   /// \name Creation from host data, which is copied
   /// @{
-  template <typename T> static Tensor from(const std::vector<T> &data, Shape shape, TensorOptions options = {},
-                                           Loc loc = Loc::current()) {
-    static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no contiguous storage: use uint8_t and .to(i1)");
-    return from_bytes(data.data(), data.size() * sizeof(T), dtype_of<T>::value_, std::move(shape), options, loc);
+  template <typename T>
+  static Tensor from(const std::vector<T> &data, Shape shape, TensorOptions options = {},
+                     Loc loc = Loc::current()) {
+    static_assert(!std::is_same_v<T, bool>,
+                  "std::vector<bool> has no contiguous storage: use uint8_t and .to(i1)");
+    return from_bytes(data.data(), data.size() * sizeof(T), dtype_of<T>::value_, std::move(shape), options,
+                      loc);
   }
-  template <typename T> static Tensor from(const T *data, Shape shape, TensorOptions options = {},
-                                           Loc loc = Loc::current()) {
+  template <typename T>
+  static Tensor from(const T *data, Shape shape, TensorOptions options = {}, Loc loc = Loc::current()) {
     return from_bytes(data, SIZE_MAX, dtype_of<T>::value_, std::move(shape), options, loc);
   }
   /// `bytes` is checked against the shape; SIZE_MAX skips the check.
-  static Tensor from_bytes(const void *data, size_t bytes, DType dtype, Shape shape, TensorOptions options = {},
-                           Loc loc = Loc::current());
+  static Tensor from_bytes(const void *data, size_t bytes, DType dtype, Shape shape,
+                           TensorOptions options = {}, Loc loc = Loc::current());
   /// @}
 
   /// \name Facts
@@ -155,8 +160,10 @@ public:
   Tensor unsqueeze(int64_t dim, Loc loc = Loc::current()) const;
   Tensor squeeze(int64_t dim, Loc loc = Loc::current()) const;
   Tensor expand(Shape shape, Loc loc = Loc::current()) const;
-  /// Elements start, start + step, ... below `end` of one dimension; bounds clamp and count from the end as in Python.
-  Tensor slice(int64_t dim, int64_t start, int64_t end = INT64_MAX, int64_t step = 1, Loc loc = Loc::current()) const;
+  /// Elements start, start + step, ... below `end` of one dimension; bounds clamp and count from the end as
+  /// in Python.
+  Tensor slice(int64_t dim, int64_t start, int64_t end = INT64_MAX, int64_t step = 1,
+               Loc loc = Loc::current()) const;
   Tensor select(int64_t dim, int64_t index, Loc loc = Loc::current()) const;
   /// @}
 
@@ -191,8 +198,8 @@ private:
   std::shared_ptr<frontend::Slot> slot_;
 };
 
-/// An operand of an operator: a tensor, or a number that takes the tensor's dtype. It remembers the source line, since
-/// an operator cannot have a default argument.
+/// An operand of an operator: a tensor, or a number that takes the tensor's dtype. It remembers the source
+/// line, since an operator cannot have a default argument.
 class Arg {
 public:
   Arg(const Tensor &tensor, Loc loc = Loc::current()) : tensor(tensor), loc(loc) {}
@@ -227,12 +234,12 @@ WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::
 // Operators
 //===----------------------------------------------------------------------===//
 
-#define WEFT_BINARY(name, symbol)                                                                              \
-  WEFT_API Tensor name(const Arg &a, const Arg &b);                                                            \
-  inline Tensor operator symbol(const Tensor &a, const Arg &b) { return name(Arg(a, b.loc), b); }              \
-  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>                                    \
-  Tensor operator symbol(T a, const Arg &b) {                                                                  \
-    return name(Arg(a, b.loc), b);                                                                             \
+#define WEFT_BINARY(name, symbol)                                                                            \
+  WEFT_API Tensor name(const Arg &a, const Arg &b);                                                          \
+  inline Tensor operator symbol(const Tensor &a, const Arg &b) { return name(Arg(a, b.loc), b); }            \
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>                                  \
+  Tensor operator symbol(T a, const Arg &b) {                                                                \
+    return name(Arg(a, b.loc), b);                                                                           \
   }
 WEFT_BINARY(add, +)
 WEFT_BINARY(sub, -)

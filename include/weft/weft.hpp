@@ -16,6 +16,7 @@
 #include "weft/optim.hpp"
 #include "weft/profile.hpp"
 #include "weft/random.hpp"
+#include "weft/report.hpp"
 #include "weft/status.hpp"
 #include "weft/tensor.hpp"
 

@@ -1,0 +1,68 @@
+// RUN: weft-opt %s --weft-split-reductions | FileCheck %s
+// RUN: weft-opt %s --weft-split-reductions --weft-split-reductions | FileCheck %s
+
+#cpu = #weft.device<cpu>
+
+// A sum of everything becomes 256 sums of equal, aligned pieces and one of their results.
+// CHECK-LABEL: weft.func @all(
+// CHECK-SAME:    %[[A:.*]]: tensor<1024x1024xf32, #cpu>)
+// CHECK-NEXT:    %[[R:.*]] = weft.reshape %[[A]] : tensor<1024x1024xf32, #cpu> -> tensor<256x4096xf32, #cpu>
+// CHECK-NEXT:    %[[P:.*]] = weft.sum %[[R]], dims = [1] : tensor<256x4096xf32, #cpu>
+// CHECK-NEXT:    %[[S:.*]] = weft.sum %[[P]], dims = [0] : tensor<256xf32, #cpu>
+// CHECK-NEXT:    weft.return %[[S]]
+weft.func @all(%a: tensor<1024x1024xf32, #cpu>) -> tensor<f32, #cpu> {
+  %0 = weft.sum %a, dims = [0, 1] : tensor<1024x1024xf32, #cpu>
+  weft.return %0 : tensor<f32, #cpu>
+}
+
+// Rows that are kept stay in front.
+// CHECK-LABEL: weft.func @rows(
+// CHECK:         weft.reshape %{{.*}} -> tensor<2x3x32x2048xf32, #cpu>
+// CHECK-NEXT:    weft.rmax %{{.*}}, dims = [3] : tensor<2x3x32x2048xf32, #cpu>
+// CHECK-NEXT:    weft.rmax %{{.*}}, dims = [2] : tensor<2x3x32xf32, #cpu>
+weft.func @rows(%a: tensor<2x3x65536xf32, #cpu>) -> tensor<2x3xf32, #cpu> {
+  %0 = weft.rmax %a, dims = [2] : tensor<2x3x65536xf32, #cpu>
+  weft.return %0 : tensor<2x3xf32, #cpu>
+}
+
+// A prime number of elements: equal pieces, and a rest that is added last.
+// CHECK-LABEL: weft.func @prime(
+// CHECK-SAME:    %[[A:.*]]: tensor<1000003xf32, #cpu>)
+// CHECK-NEXT:    %[[HEAD:.*]] = weft.slice %[[A]], start = [0], limit = [999424], step = [1]
+// CHECK-NEXT:    %[[TAIL:.*]] = weft.slice %[[A]], start = [999424], limit = [1000003], step = [1]
+// CHECK-NEXT:    %[[R:.*]] = weft.reshape %[[HEAD]] : tensor<999424xf32, #cpu> -> tensor<256x3904xf32, #cpu>
+// CHECK-NEXT:    %[[P:.*]] = weft.sum %[[R]], dims = [1]
+// CHECK-NEXT:    %[[S:.*]] = weft.sum %[[P]], dims = [0]
+// CHECK-NEXT:    %[[T:.*]] = weft.sum %[[TAIL]], dims = [0]
+// CHECK-NEXT:    weft.add %[[S]], %[[T]]
+weft.func @prime(%a: tensor<1000003xf32, #cpu>) -> tensor<f32, #cpu> {
+  %0 = weft.sum %a, dims = [0] : tensor<1000003xf32, #cpu>
+  weft.return %0 : tensor<f32, #cpu>
+}
+
+// A sum of halves is rounded once, as the single sum is; the smallest of halves needs no wider type.
+// CHECK-LABEL: weft.func @halves(
+// CHECK-NEXT:    weft.convert %{{.*}} to f32
+// CHECK-NEXT:    weft.reshape %{{.*}} -> tensor<32x2048xf32, #cpu>
+// CHECK-NEXT:    weft.sum
+// CHECK-NEXT:    weft.sum
+// CHECK-NEXT:    weft.convert %{{.*}} to bf16 : tensor<f32, #cpu>
+// CHECK-NEXT:    weft.reshape %{{.*}} -> tensor<32x2048xbf16, #cpu>
+// CHECK-NEXT:    weft.rmin %{{.*}} : tensor<32x2048xbf16, #cpu>
+weft.func @halves(%a: tensor<65536xbf16, #cpu>) -> (tensor<bf16, #cpu>, tensor<bf16, #cpu>) {
+  %0 = weft.sum %a, dims = [0] : tensor<65536xbf16, #cpu>
+  %1 = weft.rmin %a, dims = [0] : tensor<65536xbf16, #cpu>
+  weft.return %0, %1 : tensor<bf16, #cpu>, tensor<bf16, #cpu>
+}
+
+// Enough rows, a short extent, and leading dimensions are left as they are.
+// CHECK-LABEL: weft.func @left(
+// CHECK-NOT:     weft.reshape
+// CHECK:         weft.return
+weft.func @left(%a: tensor<64x65536xf32, #cpu>, %b: tensor<32767xf32, #cpu>, %c: tensor<65536x4xf32, #cpu>)
+    -> (tensor<64xf32, #cpu>, tensor<f32, #cpu>, tensor<4xf32, #cpu>) {
+  %0 = weft.sum %a, dims = [1] : tensor<64x65536xf32, #cpu>
+  %1 = weft.sum %b, dims = [0] : tensor<32767xf32, #cpu>
+  %2 = weft.sum %c, dims = [0] : tensor<65536x4xf32, #cpu>
+  weft.return %0, %1, %2 : tensor<64xf32, #cpu>, tensor<f32, #cpu>, tensor<4xf32, #cpu>
+}

@@ -1,0 +1,84 @@
+//===- parse_test.cpp - Text to IR, and its bounds ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Testing.h"
+#include "ir/TextGuard.h"
+
+using namespace weft;
+
+namespace {
+
+struct Parse : ::testing::Test {
+  Parse() : context(mlir::MLIRContext::Threading::DISABLED) {
+    mlir::DialectRegistry registry;
+    ir::registerDialect(registry);
+    context.appendDialectRegistry(registry);
+  }
+  mlir::MLIRContext context;
+};
+
+TEST_F(Parse, ReadsAModule) {
+  auto module = ir::parseModule(context, "weft.func @f() { weft.return }", "good.mlir");
+  ASSERT_TRUE(module) << module.status().message();
+  EXPECT_TRUE((*module)->lookupSymbol<ir::FuncOp>("f"));
+}
+
+// The message has the name, line and column, the line itself and the notes, and reaches no other handler.
+TEST_F(Parse, SaysWhere) {
+  unsigned leaked = 0;
+  mlir::ScopedDiagnosticHandler outer(&context, [&](mlir::Diagnostic &) { ++leaked; });
+  auto module =
+      ir::parseModule(context, "weft.func @f() {\n  %0 = weft.nonsense\n  weft.return\n}", "bad.mlir");
+  ASSERT_FALSE(module);
+  std::string message = module.status().message();
+  EXPECT_NE(message.find("bad.mlir:2:8: error:"), std::string::npos) << message;
+  EXPECT_NE(message.find("%0 = weft.nonsense"), std::string::npos) << message;
+  EXPECT_EQ(leaked, 0u);
+}
+
+TEST_F(Parse, RefusesDeepText) {
+  auto module = ir::parseModule(context, std::string(200000, '('), "deep.mlir");
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.status().message(),
+            "deep.mlir:1:129: error: brackets are nested 129 deep here; at most 128 levels are read");
+}
+
+TEST_F(Parse, RefusesWhatTheVerifierRefuses) {
+  auto module = ir::parseModule(context, "weft.func @f(%a: tensor<4xf32>) { weft.return }", "unplaced.mlir");
+  ASSERT_FALSE(module);
+  EXPECT_NE(module.status().message().find("takes and returns tensors with a device"), std::string::npos);
+}
+
+TEST(TextGuard, CountsWhatIsOpen) {
+  ir::TextLimits limits;
+  limits.depth = 2;
+  EXPECT_FALSE(ir::findTextViolation("[[]] [[]] {<>}", limits));
+  auto violation = ir::findTextViolation("a\n [[\n [", limits);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->line, 3);
+  EXPECT_EQ(violation->column, 2);
+  // Arrows and comparisons open and close nothing; closing brackets of another kind do not hide depth.
+  EXPECT_FALSE(ir::findTextViolation("(a) -> (b) -> ((c)) d0 >= 1, d1 <= 2, d2 <= 3, d3 <= 4", limits));
+  EXPECT_TRUE(ir::findTextViolation("[ ) [ ) [", limits));
+}
+
+TEST(TextGuard, BoundsBytesAndTokens) {
+  ir::TextLimits limits;
+  limits.bytes = 4;
+  EXPECT_TRUE(ir::findTextViolation("12345", limits));
+  EXPECT_FALSE(ir::findTextViolation("1234", limits));
+  limits = {};
+  limits.tokens = 3;
+  EXPECT_TRUE(ir::findTextViolation("a, b c", limits));
+  EXPECT_FALSE(ir::findTextViolation("a, b", limits));
+}
+
+TEST(TextGuard, UnendedTextEnds) {
+  for (const char *text : {"\"", "\"\\", "//", "#", "!", "-", "=", "<", "#a =", ""})
+    EXPECT_FALSE(ir::findTextViolation(text)) << text;
+}
+
+} // namespace
