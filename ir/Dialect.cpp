@@ -156,7 +156,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   auto symbol = symbolizeScheduleKind(kind);
   if (!symbol) {
-    parser.emitError(loc) << "unknown schedule '" << kind << "'";
+    parser.emitError(loc) << "unknown schedule '" << kind << "', expected loop, row, column or multi_tensor";
     return {};
   }
   if (parseField(parser, "vector", vector) || parseField(parser, "tasks", tasks) ||
@@ -245,7 +245,7 @@ LogicalResult impl::verifySameDevice(Operation *op) {
     };
     note(firstIndex, first);
     note(index, device);
-    diag.attachNote(op->getLoc()) << "to fix, move operand #" << index << ": `weft.transfer ... to #weft.device<"
+    diag.attachNote(op->getLoc()) << "to fix, move operand #" << index << ": `weft.transfer ... to <"
                                   << first.str() << ">`, or `.to(\"" << first.str() << "\")` in C++";
     return failure();
   }

@@ -65,7 +65,9 @@ private:
     for (Value value : gradient.getWrt())
       active.insert(value);
     for (Operation *op : reached) {
-      if (!llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); }))
+      // What was recorded without gradients, `detach` among it, lets none through.
+      if (op->hasAttr(ir::attr::noGrad) ||
+          !llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); }))
         continue;
       path.push_back(op);
       for (Value result : op->getResults())
@@ -135,6 +137,8 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     for (ir::GradientOp gradient : gradients)
       if (failed(Gradient(gradient).run()))
         return signalPassFailure();
+    // The mark has done its work; left there, it would keep equal ops from being merged.
+    getOperation().walk([](Operation *op) { op->removeAttr(ir::attr::noGrad); });
   }
 };
 

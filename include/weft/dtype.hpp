@@ -15,10 +15,22 @@
 namespace weft {
 
 /// The element types of a tensor. The numbers are part of the package format: append only.
-enum class DType : uint8_t { i1 = 0, i8 = 1, i16 = 2, i32 = 3, i64 = 4, ui8 = 5, f16 = 6, bf16 = 7, f32 = 8, f64 = 9 };
+enum class DType : uint8_t {
+  i1 = 0,
+  i8 = 1,
+  i16 = 2,
+  i32 = 3,
+  i64 = 4,
+  ui8 = 5,
+  f16 = 6,
+  bf16 = 7,
+  f32 = 8,
+  f64 = 9
+};
 
 inline constexpr DType i1 = DType::i1, i8 = DType::i8, i16 = DType::i16, i32 = DType::i32, i64 = DType::i64,
-                       u8 = DType::ui8, f16 = DType::f16, bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64;
+                       u8 = DType::ui8, f16 = DType::f16, bf16 = DType::bf16, f32 = DType::f32,
+                       f64 = DType::f64;
 
 /// Bytes of one element in memory; i1 takes a byte that holds 0 or 1.
 constexpr size_t itemsize(DType type) {

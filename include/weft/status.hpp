@@ -12,6 +12,8 @@
 #ifndef WEFT_STATUS_HPP
 #define WEFT_STATUS_HPP
 
+#include "weft/export.hpp"
+
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -20,10 +22,10 @@
 namespace weft {
 
 /// What the C++ interface throws. `what()` says what failed, where, and what to do about it.
-class Error : public std::runtime_error {
+class WEFT_API Error : public std::runtime_error {
 public:
-  explicit Error(std::string message, std::string code = {})
-      : std::runtime_error(std::move(message)), code_(std::move(code)) {}
+  explicit Error(const std::string &message, std::string code = {})
+      : std::runtime_error(message), code_(std::move(code)) {}
   /// The stable code, such as "WEFT-P001"; empty where the error has none.
   const std::string &code() const { return code_; }
 

@@ -1,5 +1,6 @@
 // RUN: weft-opt %s | weft-opt | FileCheck %s
 // RUN: weft-opt %s --verify-roundtrip | FileCheck %s
+// RUN: weft-opt %s --mlir-print-local-scope | weft-opt | FileCheck %s
 // RUN: weft-opt %s --mlir-print-op-generic | weft-opt | FileCheck %s
 
 #cpu = #weft.device<cpu>
@@ -15,6 +16,15 @@ weft.func @transfer(%a: tensor<4xf32, #cpu>) -> (tensor<4xf32, #gpu>, tensor<4xf
   // CHECK: weft.transfer %{{.*}} to #[[$CPU]] non_blocking : tensor<4xf32, #[[$GPU]]>
   %b = weft.transfer %r to #cpu non_blocking : tensor<4xf32, #gpu>
   weft.return %r, %b : tensor<4xf32, #gpu>, tensor<4xf32, #cpu>
+}
+
+// The device as an alias, and written out.
+// CHECK-LABEL: weft.func @transfer_spellings
+// CHECK-COUNT-2: weft.transfer %{{.*}} to #[[$GPU]] :
+weft.func @transfer_spellings(%a: tensor<4xf32, #cpu>) {
+  %x = weft.transfer %a to #gpu : tensor<4xf32, #cpu>
+  %y = weft.transfer %a to <cuda:3> : tensor<4xf32, #cpu>
+  weft.return
 }
 
 // CHECK-LABEL: weft.func @gradient

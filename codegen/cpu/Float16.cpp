@@ -1,0 +1,139 @@
+//===- Float16.cpp - Arithmetic and conversions of f16 and bf16 ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/ExpandMath.h"
+#include "codegen/cpu/MathEmitter.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace weft::codegen {
+
+namespace {
+
+bool isHalf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isF16() || element.isBF16();
+}
+
+Type withElement(Type like, Type element) {
+  if (auto vector = dyn_cast<VectorType>(like))
+    return VectorType::get(vector.getShape(), element, vector.getScalableDims());
+  return element;
+}
+
+/// Moves bits and needs no arithmetic, or is a conversion that has a rule of its own.
+bool movesBits(Operation *op) {
+  return isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp, arith::ExtFOp, arith::TruncFOp>(op);
+}
+
+/// bf16 from f32, to nearest even; a NaN stays one (quiet).
+Value roundToBf16(MathEmitter &e, Value x) {
+  Value bits = e.bits32(x);
+  Value lsb = e.band(e.lshr(bits, e.i(16)), e.i(1));
+  Value rounded = e.lshr(e.iadd(bits, e.iadd(lsb, e.i(0x7fff))), e.i(16));
+  Value quiet = e.bor(e.lshr(bits, e.i(16)), e.i(0x40));
+  Value y = e.select(e.isNan(x), quiet, rounded);
+  Value low = e.b.create<arith::TruncIOp>(e.loc, e.i16(), y);
+  return e.b.create<arith::BitcastOp>(e.loc, e.type(e.b.getBF16Type()), low);
+}
+
+/// f32 from f64, to odd: a later rounding to 16 bits then gives what one rounding would.
+Value roundToOdd(MathEmitter &e, Value x) {
+  Value nearest = e.toF32(x);
+  Value back = e.toF64(nearest);
+  Value bits = e.bits32(nearest);
+  Value even = e.icmp(arith::CmpIPredicate::eq, e.band(bits, e.i(1)), e.i(0));
+  Value inexact = e.ne(back, x); // ordered: a NaN is left alone
+  Value below = e.lt(e.abs(back), e.abs(x));
+  Value step = e.select(below, e.i(1), e.i(-1));
+  Value adjust = e.select(e.band(even, inexact), step, e.i(0));
+  return e.asF32(e.iadd(bits, adjust));
+}
+
+} // namespace
+
+void widenHalfArithmetic(Operation *root) {
+  SmallVector<Operation *> work;
+  root->walk([&](Operation *op) {
+    Dialect *dialect = op->getDialect();
+    if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(dialect) || movesBits(op))
+      return;
+    if (llvm::any_of(op->getOperandTypes(), isHalf) || llvm::any_of(op->getResultTypes(), isHalf))
+      work.push_back(op);
+  });
+  for (Operation *op : work) {
+    OpBuilder b(op);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (isHalf(operand.getType()) && !mapping.contains(operand))
+        mapping.map(operand, b.create<arith::ExtFOp>(
+                                 op->getLoc(), withElement(operand.getType(), b.getF32Type()), operand));
+    Operation *wide = b.clone(*op, mapping);
+    for (auto [narrow, result] : llvm::zip(op->getResults(), wide->getResults())) {
+      Value replacement = result;
+      if (isHalf(narrow.getType())) {
+        result.setType(withElement(narrow.getType(), b.getF32Type()));
+        replacement = b.create<arith::TruncFOp>(op->getLoc(), narrow.getType(), result);
+      }
+      narrow.replaceAllUsesWith(replacement);
+    }
+    op->erase();
+  }
+
+  // vector.reduction and vector.fma compute too.
+  SmallVector<Operation *> reductions;
+  root->walk([&](Operation *op) {
+    if (isa<vector::ReductionOp, vector::FMAOp>(op) && llvm::any_of(op->getResultTypes(), isHalf))
+      reductions.push_back(op);
+  });
+  for (Operation *op : reductions) {
+    OpBuilder b(op);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (isHalf(operand.getType()) && !mapping.contains(operand))
+        mapping.map(operand, b.create<arith::ExtFOp>(
+                                 op->getLoc(), withElement(operand.getType(), b.getF32Type()), operand));
+    Operation *wide = b.clone(*op, mapping);
+    Type narrow = op->getResult(0).getType();
+    wide->getResult(0).setType(withElement(narrow, b.getF32Type()));
+    op->getResult(0).replaceAllUsesWith(b.create<arith::TruncFOp>(op->getLoc(), narrow, wide->getResult(0)));
+    op->erase();
+  }
+}
+
+void expandHalfConversions(Operation *root) {
+  SmallVector<Operation *> work;
+  root->walk([&](Operation *op) {
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+      work.push_back(op);
+  });
+  for (Operation *op : work) {
+    Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+    Type fromElement = getElementTypeOrSelf(from), toElement = getElementTypeOrSelf(to);
+    OpBuilder b(op);
+    MathEmitter e(b, op->getLoc(), to);
+    Value x = op->getOperand(0), y;
+    if (isa<arith::ExtFOp>(op) && fromElement.isBF16()) {
+      Value bits = b.create<arith::BitcastOp>(op->getLoc(), e.i16(), x);
+      Value wide = b.create<arith::ExtUIOp>(op->getLoc(), e.i32(), bits);
+      y = e.asF32(e.shl(wide, e.i(16)));
+      if (toElement.isF64())
+        y = e.toF64(y);
+    } else if (isa<arith::TruncFOp>(op) && toElement.isBF16()) {
+      y = roundToBf16(e, fromElement.isF64() ? roundToOdd(e, x) : x);
+    } else if (isa<arith::TruncFOp>(op) && toElement.isF16() && fromElement.isF64()) {
+      y = b.create<arith::TruncFOp>(op->getLoc(), to, roundToOdd(e, x));
+    } else {
+      continue;
+    }
+    op->getResult(0).replaceAllUsesWith(y);
+    op->erase();
+  }
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,472 @@
+//===- KernelCache.cpp - Objects of kernels, in memory and on disk ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/KernelCache.h"
+
+#include "runtime/Kernel.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/xxhash.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace weft::codegen {
+
+namespace {
+
+/// Raised when the same kernel text comes to mean other code.
+constexpr const char *generatorVersion = "weft-cpu-1";
+constexpr const char *suffix = ".wko";
+constexpr const char *temporaryPrefix = ".tmp-";
+
+/// An entry is this and the object's bytes. Little-endian, as the only targets are.
+struct EntryHeader {
+  char magic[8];
+  uint32_t format;
+  uint32_t kernelAbi;
+  uint8_t key[32];
+  uint64_t bytes;
+  uint64_t checksum; ///< of the header with 0 here, and the bytes
+};
+constexpr char entryMagic[8] = {'W', 'E', 'F', 'T', 'K', 'O', 'B', 'J'};
+constexpr uint32_t entryFormat = 1;
+
+uint64_t checksumOf(EntryHeader header, const char *bytes) {
+  header.checksum = 0;
+  auto view = [](const void *at, size_t size) {
+    return llvm::ArrayRef<uint8_t>(static_cast<const uint8_t *>(at), size);
+  };
+  uint64_t parts[2] = {llvm::xxh3_64bits(view(&header, sizeof header)),
+                       llvm::xxh3_64bits(view(bytes, header.bytes))};
+  return llvm::xxh3_64bits(view(parts, sizeof parts));
+}
+
+class File {
+public:
+  explicit File(int fd) : fd(fd) {}
+  ~File() {
+    if (fd >= 0)
+      ::close(fd);
+  }
+  File(const File &) = delete;
+  int fd;
+};
+
+/// Makes `path` and what is above it; 0 or an errno.
+int makeDirectories(const std::string &path) {
+  for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+    std::string part = path.substr(0, at);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+      int error = errno;
+      struct stat info;
+      if (::stat(part.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+        return error;
+    }
+    if (at == std::string::npos)
+      return 0;
+  }
+}
+
+/// All of the file, or an errno.
+int readAll(int fd, std::vector<char> &bytes) {
+  struct stat info;
+  if (::fstat(fd, &info) != 0)
+    return errno;
+  bytes.resize(info.st_size);
+  size_t have = 0;
+  while (have < bytes.size()) {
+    ssize_t got = ::read(fd, bytes.data() + have, bytes.size() - have);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return errno;
+    if (got == 0)
+      break;
+    have += got;
+  }
+  bytes.resize(have);
+  return 0;
+}
+
+int writeAll(int fd, const void *data, size_t size) {
+  const char *at = static_cast<const char *>(data);
+  while (size) {
+    ssize_t put = ::write(fd, at, size);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return errno;
+    at += put;
+    size -= put;
+  }
+  return 0;
+}
+
+} // namespace
+
+struct KernelCache::Slot {
+  bool done = false;
+  KernelObject object; ///< null when done: compilation failed with `status`
+  Status status;
+  uint64_t used = 0;
+  std::condition_variable ready;
+};
+
+KernelCache::Options KernelCache::Options::fromEnvironment() {
+  Options options;
+  auto get = [](const char *name) {
+    const char *value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  if (std::string megabytes = get("WEFT_CACHE_MAX_MB"); !megabytes.empty()) {
+    uint64_t value;
+    if (llvm::StringRef(megabytes).getAsInteger(10, value) || value > (uint64_t(1) << 40))
+      std::fprintf(stderr, "weft: WEFT_CACHE_MAX_MB is '%s', expected a number of megabytes; using 512\n",
+                   megabytes.c_str());
+    else
+      options.maxBytes = value << 20;
+  }
+  if (get("WEFT_CACHE") == "0")
+    return options;
+  options.directory = get("WEFT_CACHE_DIR");
+  if (options.directory.empty() && !get("XDG_CACHE_HOME").empty())
+    options.directory = get("XDG_CACHE_HOME") + "/weft";
+  if (options.directory.empty() && !get("HOME").empty())
+    options.directory = get("HOME") + "/.cache/weft";
+  return options;
+}
+
+KernelCache::KernelCache(Options o) : options(std::move(o)) {
+  while (options.directory.size() > 1 && options.directory.back() == '/')
+    options.directory.pop_back();
+}
+
+KernelCache &KernelCache::global() {
+  // Never destroyed: a thread may still compile when the process ends.
+  static KernelCache *cache = new KernelCache(Options::fromEnvironment());
+  return *cache;
+}
+
+KernelCache::Hash KernelCache::hashOf(llvm::StringRef text, CpuTarget target) {
+  llvm::BLAKE3 hasher;
+  auto add = [&](llvm::StringRef part) {
+    uint64_t size = part.size();
+    hasher.update(llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(&size), sizeof size));
+    hasher.update(part);
+  };
+  add(generatorVersion);
+  add("kernel abi " + std::to_string(runtime::kernelAbi));
+  add("llvm " LLVM_VERSION_STRING);
+  add(target.cpu());
+  add(text);
+  Hash hash;
+  hasher.final(hash);
+  return hash;
+}
+
+std::string KernelCache::keyOf(llvm::StringRef text, CpuTarget target) {
+  Hash hash = hashOf(text, target);
+  return llvm::toHex(llvm::ArrayRef<uint8_t>(hash).take_front(16), /*LowerCase=*/true);
+}
+
+Expected<KernelCache::Request> KernelCache::request(mlir::ModuleOp kernel, CpuTarget target) {
+  Request request;
+  Expected<std::string> name = kernelSymbol(kernel);
+  if (!name)
+    return name.status();
+  Expected<std::string> text = canonicalKernelText(kernel);
+  if (!text)
+    return text.status();
+  request.name = std::move(*name);
+  request.text = std::move(*text);
+  request.hash = hashOf(request.text, target);
+  request.key = llvm::toHex(llvm::ArrayRef<uint8_t>(request.hash).take_front(16), /*LowerCase=*/true);
+  return request;
+}
+
+std::string KernelCache::pathOf(const Request &request) const {
+  return options.directory + "/" + request.key + suffix;
+}
+
+Expected<KernelObject> KernelCache::get(mlir::ModuleOp kernel, CpuTarget target, CompileStats *stats) {
+  Expected<Request> wanted = request(kernel, target);
+  if (!wanted)
+    return wanted.status();
+  return serve(*wanted, target, stats);
+}
+
+Expected<KernelObject> KernelCache::serve(const Request &request, CpuTarget target, CompileStats *stats) {
+  std::shared_ptr<Slot> slot;
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    std::shared_ptr<Slot> &entry = slots[request.key];
+    if (entry) {
+      std::shared_ptr<Slot> found = entry; // the map may change while we wait
+      ++(found->done ? counts.memoryHits : counts.waited);
+      found->ready.wait(lock, [&] { return found->done; });
+      found->used = ++clock;
+      if (!found->object)
+        return found->status;
+      return found->object;
+    }
+    slot = entry = std::make_shared<Slot>();
+  }
+  Expected<KernelObject> made = make(request, target, stats);
+  std::lock_guard<std::mutex> lock(mutex);
+  slot->done = true;
+  slot->used = ++clock;
+  if (made) {
+    slot->object = *made;
+    evictMemory();
+  } else {
+    // Those who wait get the error; those who come later try again.
+    slot->status = made.status();
+    slots.erase(request.key);
+  }
+  slot->ready.notify_all();
+  return made;
+}
+
+Expected<KernelObject> KernelCache::make(const Request &request, CpuTarget target, CompileStats *stats) {
+  if (KernelObject object = readEntry(request)) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++counts.diskHits;
+    return object;
+  }
+  auto compiled = compileKernelTextToObject(request.text, request.name, target, stats);
+  if (!compiled)
+    return compiled.status();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++counts.compiled;
+  }
+  writeEntry(request, *compiled);
+  return KernelObject(std::make_shared<const std::vector<char>>(std::move(*compiled)));
+}
+
+KernelObject KernelCache::readEntry(const Request &request) {
+  if (options.directory.empty())
+    return nullptr;
+  std::string path = pathOf(request);
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd < 0)
+    return nullptr;
+  std::vector<char> bytes;
+  if (readAll(file.fd, bytes) != 0)
+    return nullptr; // an I/O error says nothing about the entry
+  EntryHeader header;
+  bool good = bytes.size() >= sizeof header;
+  if (good) {
+    std::memcpy(&header, bytes.data(), sizeof header);
+    good = std::memcmp(header.magic, entryMagic, sizeof entryMagic) == 0 && header.format == entryFormat &&
+           header.kernelAbi == runtime::kernelAbi &&
+           std::memcmp(header.key, request.hash.data(), sizeof header.key) == 0 &&
+           header.bytes == bytes.size() - sizeof header &&
+           header.checksum == checksumOf(header, bytes.data() + sizeof header);
+  }
+  if (!good) {
+    ::unlink(path.c_str());
+    std::lock_guard<std::mutex> lock(mutex);
+    ++counts.damaged;
+    return nullptr;
+  }
+  // The time of last use, to the day.
+  struct stat info;
+  if (::fstat(file.fd, &info) == 0 && std::time(nullptr) - info.st_mtime > 24 * 60 * 60)
+    ::futimens(file.fd, nullptr);
+  return std::make_shared<const std::vector<char>>(bytes.begin() + sizeof header, bytes.end());
+}
+
+void KernelCache::giveUpDisk(const std::string &what, int error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!problem.empty())
+    return;
+  problem = what + ": " + std::strerror(error);
+  std::fprintf(stderr,
+               "weft: the kernel cache is not written (%s); new kernels are kept in memory only. Set "
+               "WEFT_CACHE_DIR to a writable directory, or WEFT_CACHE=0.\n",
+               problem.c_str());
+}
+
+void KernelCache::writeEntry(const Request &request, const std::vector<char> &object) {
+  if (options.directory.empty() || !diskProblem().empty())
+    return;
+  if (int error = makeDirectories(options.directory))
+    return giveUpDisk("making '" + options.directory + "'", error);
+  EntryHeader header = {};
+  std::memcpy(header.magic, entryMagic, sizeof entryMagic);
+  header.format = entryFormat;
+  header.kernelAbi = runtime::kernelAbi;
+  std::memcpy(header.key, request.hash.data(), sizeof header.key);
+  header.bytes = object.size();
+  header.checksum = checksumOf(header, object.data());
+
+  static std::atomic<uint64_t> serial{0};
+  std::string temporary = options.directory + "/" + temporaryPrefix + std::to_string(::getpid()) + "-" +
+                          std::to_string(serial.fetch_add(1));
+  int error = 0;
+  {
+    File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.fd < 0)
+      return giveUpDisk("writing into '" + options.directory + "'", errno);
+    error = writeAll(file.fd, &header, sizeof header);
+    if (!error)
+      error = writeAll(file.fd, object.data(), object.size());
+  }
+  if (!error && ::rename(temporary.c_str(), pathOf(request).c_str()) != 0)
+    error = errno;
+  if (error) {
+    ::unlink(temporary.c_str());
+    return giveUpDisk("writing into '" + options.directory + "'", error);
+  }
+  {
+    std::lock_guard<std::mutex> lock(diskMutex);
+    bytesOnDisk += sizeof header + object.size();
+    if (diskMeasured && bytesOnDisk <= options.maxBytes)
+      return;
+  }
+  evictDisk();
+}
+
+void KernelCache::evictDisk() {
+  std::lock_guard<std::mutex> lock(diskMutex);
+  struct Found {
+    std::string path;
+    uint64_t bytes;
+    struct timespec used;
+  };
+  std::vector<Found> found;
+  uint64_t total = 0;
+  DIR *directory = ::opendir(options.directory.c_str());
+  if (!directory)
+    return;
+  time_t now = std::time(nullptr);
+  while (struct dirent *entry = ::readdir(directory)) {
+    llvm::StringRef name = entry->d_name;
+    std::string path = options.directory + "/" + name.str();
+    struct stat info;
+    bool temporary = name.starts_with(temporaryPrefix);
+    if ((!temporary && !name.ends_with(suffix)) || ::lstat(path.c_str(), &info) != 0 ||
+        !S_ISREG(info.st_mode))
+      continue;
+    if (temporary) {
+      // Left by a process that died while it wrote.
+      if (now - info.st_mtime > 60 * 60)
+        ::unlink(path.c_str());
+      continue;
+    }
+    total += info.st_size;
+    found.push_back({std::move(path), static_cast<uint64_t>(info.st_size), info.st_mtim});
+  }
+  ::closedir(directory);
+  diskMeasured = true;
+  if (total > options.maxBytes) {
+    std::sort(found.begin(), found.end(), [](const Found &a, const Found &b) {
+      return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) <
+             std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
+    });
+    uint64_t evicted = 0;
+    for (const Found &entry : found) {
+      if (total <= options.maxBytes / 5 * 4)
+        break;
+      if (::unlink(entry.path.c_str()) != 0)
+        continue;
+      total -= entry.bytes;
+      ++evicted;
+    }
+    std::lock_guard<std::mutex> counting(mutex);
+    counts.evicted += evicted;
+  }
+  bytesOnDisk = total;
+}
+
+/// Called with `mutex` held.
+void KernelCache::evictMemory() {
+  if (slots.size() <= options.maxEntries)
+    return;
+  std::vector<std::pair<uint64_t, std::string>> finished;
+  for (const auto &[key, slot] : slots)
+    if (slot->done)
+      finished.emplace_back(slot->used, key);
+  std::sort(finished.begin(), finished.end());
+  for (const auto &[used, key] : finished) {
+    if (slots.size() <= options.maxEntries / 4 * 3)
+      break;
+    slots.erase(key);
+  }
+}
+
+KernelCache::Counters KernelCache::counters() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return counts;
+}
+
+std::string KernelCache::diskProblem() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return problem;
+}
+
+Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
+                                                                CpuTarget target, unsigned threads) {
+  std::vector<Request> requests;
+  std::vector<size_t> firstOf; // for each kernel the request that serves it
+  std::map<std::string, size_t> known;
+  for (mlir::ModuleOp kernel : kernels) {
+    Expected<Request> wanted = request(kernel, target);
+    if (!wanted)
+      return wanted.status();
+    auto [entry, fresh] = known.try_emplace(wanted->key, requests.size());
+    firstOf.push_back(entry->second);
+    if (fresh)
+      requests.push_back(std::move(*wanted));
+  }
+  std::vector<KernelObject> objects(requests.size());
+  std::vector<Status> statuses(requests.size());
+  std::atomic<size_t> next{0};
+  std::atomic<bool> failed{false};
+  auto work = [&] {
+    for (size_t i = next++; i < requests.size() && !failed; i = next++) {
+      Expected<KernelObject> object = serve(requests[i], target, nullptr);
+      if (object)
+        objects[i] = std::move(*object);
+      else
+        failed = true, statuses[i] = object.status();
+    }
+  };
+  std::vector<std::thread> team;
+  size_t helpers = std::min<size_t>(std::max(threads, 1u), requests.size());
+  for (size_t i = 1; i < helpers; ++i)
+    team.emplace_back(work);
+  work();
+  for (std::thread &thread : team)
+    thread.join();
+  for (const Status &status : statuses)
+    if (!status)
+      return status;
+  std::vector<KernelObject> result;
+  for (size_t i : firstOf)
+    result.push_back(objects[i]);
+  return result;
+}
+
+Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, CpuTarget target,
+                                                   unsigned threads) {
+  return KernelCache::global().compileKernels(kernels, target, threads);
+}
+
+} // namespace weft::codegen

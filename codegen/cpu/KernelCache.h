@@ -1,0 +1,105 @@
+//===- KernelCache.h - Objects of kernels, in memory and on disk -----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is known by what it does: the key is a hash of its canonical text, the target, LLVM's version,
+// the kernel ABI and the version of this code generator. Entries on disk carry their whole key's hash and
+// a checksum; an entry that is damaged or foreign is a miss and is removed, one that cannot be read for
+// another reason is a miss and stays.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_CPU_KERNELCACHE_H
+#define WEFT_CODEGEN_CPU_KERNELCACHE_H
+
+#include "codegen/cpu/LinkImage.h"
+#include "codegen/cpu/LowerKernel.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+namespace weft::codegen {
+
+using KernelObject = std::shared_ptr<const std::vector<char>>;
+
+class KernelCache {
+public:
+  struct Options {
+    std::string directory;                   ///< empty: memory only
+    uint64_t maxBytes = uint64_t(512) << 20; ///< on disk; beyond it the least recently used go, to 80 %
+    size_t maxEntries = 4096;                ///< in memory
+    /// WEFT_CACHE=0 (no disk), WEFT_CACHE_DIR (else $XDG_CACHE_HOME/weft, ~/.cache/weft), WEFT_CACHE_MAX_MB.
+    static Options fromEnvironment();
+  };
+
+  struct Counters {
+    uint64_t memoryHits = 0, diskHits = 0, compiled = 0;
+    uint64_t waited = 0;  ///< found another thread at work on the same kernel
+    uint64_t damaged = 0; ///< entries removed
+    uint64_t evicted = 0;
+  };
+
+  explicit KernelCache(Options options);
+  KernelCache(const KernelCache &) = delete;
+
+  /// The process's cache, made from the environment at first use.
+  static KernelCache &global();
+
+  /// The kernel's object, compiled if it is nowhere.
+  Expected<KernelObject> get(mlir::ModuleOp kernel, CpuTarget target, CompileStats *stats = nullptr);
+
+  /// The objects of many kernels, in their order; distinct ones are compiled in parallel.
+  Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, CpuTarget target,
+                                                     unsigned threads);
+
+  Counters counters() const;
+  /// Why the disk is not written to; empty while it is.
+  std::string diskProblem() const;
+
+  /// What a kernel is known by: 32 hexadecimal digits.
+  static std::string keyOf(llvm::StringRef canonicalText, CpuTarget target);
+
+private:
+  using Hash = std::array<uint8_t, 32>;
+  struct Slot;
+  struct Request {
+    std::string text, name, key;
+    Hash hash;
+  };
+
+  static Hash hashOf(llvm::StringRef canonicalText, CpuTarget target);
+  static Expected<Request> request(mlir::ModuleOp kernel, CpuTarget target);
+  Expected<KernelObject> serve(const Request &request, CpuTarget target, CompileStats *stats);
+  Expected<KernelObject> make(const Request &request, CpuTarget target, CompileStats *stats);
+  KernelObject readEntry(const Request &request);
+  void writeEntry(const Request &request, const std::vector<char> &object);
+  void evictDisk();
+  void evictMemory();
+  void giveUpDisk(const std::string &what, int error);
+  std::string pathOf(const Request &request) const;
+
+  Options options;
+  mutable std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Slot>> slots;
+  Counters counts;
+  uint64_t clock = 0;
+  std::string problem;
+  uint64_t bytesOnDisk = 0;
+  bool diskMeasured = false;
+  std::mutex diskMutex; ///< measuring and evicting
+};
+
+/// `KernelCache::global().compileKernels`.
+Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, CpuTarget target,
+                                                   unsigned threads);
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_CPU_KERNELCACHE_H

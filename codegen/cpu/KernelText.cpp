@@ -1,0 +1,184 @@
+//===- KernelText.cpp - The kernel contract, and canonical text ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/LowerKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace weft::codegen {
+
+void registerKernelDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+}
+
+namespace {
+
+std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// The one public function with a body.
+Expected<func::FuncOp> findKernel(ModuleOp module) {
+  func::FuncOp kernel;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isPrivate())
+      continue;
+    if (kernel)
+      return Status::error("kernel module has two public functions, '" + kernel.getName().str() + "' and '" +
+                           function.getName().str() + "': give each kernel a module of its own");
+    kernel = function;
+  }
+  if (!kernel)
+    return Status::error("kernel module has no public func.func: nothing to compile");
+  return kernel;
+}
+
+Status checkContract(func::FuncOp kernel) {
+  std::string where = "kernel '" + kernel.getName().str() + "': ";
+  if (kernel.isDeclaration())
+    return Status::error(where + "it has no body");
+  if (kernel.getNumResults() != 0)
+    return Status::error(where + "it returns values; kernels write their results into buffers");
+  ArrayRef<Type> types = kernel.getArgumentTypes();
+  MLIRContext *context = kernel.getContext();
+  Type index = IndexType::get(context);
+  Type tail[] = {MemRefType::get({ShapedType::kDynamic}, IntegerType::get(context, 8)),
+                 MemRefType::get({3}, IntegerType::get(context, 64)), index, index};
+  if (types.size() < 4)
+    return Status::error(where + "it has " + std::to_string(types.size()) +
+                         " arguments; the last four must be scratch, check, begin and end");
+  for (size_t i = 0; i < 4; ++i) {
+    size_t at = types.size() - 4 + i;
+    if (types[at] != tail[i])
+      return Status::error(where + "argument " + std::to_string(at) + " has type " + print(types[at]) +
+                           ", expected " + print(tail[i]) + " (scratch, check, begin, end come last)");
+  }
+  size_t buffers = 0;
+  for (size_t i = 0; i + 4 < types.size(); ++i) {
+    if (types[i] == index)
+      continue;
+    auto memref = dyn_cast<MemRefType>(types[i]);
+    if (!memref || memref.getRank() != 1 || !memref.getLayout().isIdentity() || memref.getMemorySpace())
+      return Status::error(where + "argument " + std::to_string(i) + " has type " + print(types[i]) +
+                           "; kernels take plain 1-D memrefs and index");
+    ++buffers;
+  }
+  auto slots = kernel->getAttrOfType<DenseI64ArrayAttr>("weft.buffers");
+  size_t named = slots ? slots.size() : 0;
+  if (named != buffers)
+    return Status::error(where + "weft.buffers names " + std::to_string(named) + " slots for " +
+                         std::to_string(buffers) + " memref arguments");
+  if (slots)
+    for (int64_t slot : slots.asArrayRef())
+      if (slot < 0 || slot > 65535)
+        return Status::error(where + "weft.buffers holds " + std::to_string(slot) +
+                             "; a slot is a number from 0 to 65535");
+  return {};
+}
+
+double millisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+} // namespace
+
+Expected<std::string> kernelSymbol(ModuleOp module) {
+  Expected<func::FuncOp> kernel = findKernel(module);
+  if (!kernel)
+    return kernel.status();
+  if (Status status = checkContract(*kernel); !status)
+    return status;
+  return kernel->getName().str();
+}
+
+Expected<std::string> canonicalKernelText(ModuleOp module, StringRef symbol) {
+  Expected<std::string> name = kernelSymbol(module);
+  if (!name)
+    return name.status();
+  // A clone, so that a kernel may be compiled from several threads.
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
+  (*copy)->removeAttr(SymbolTable::getSymbolAttrName());
+  auto kernel = copy->lookupSymbol<func::FuncOp>(*name);
+  if (*name != symbol) {
+    if (copy->lookupSymbol(symbol))
+      return Status::error("kernel '" + *name + "': its module has a helper named '" + symbol.str() +
+                           "', which is reserved");
+    if (failed(
+            SymbolTable::replaceAllSymbolUses(kernel, StringAttr::get(module.getContext(), symbol), *copy)))
+      return Status::error("kernel '" + *name + "': an operation in it cannot be searched for symbols");
+    kernel.setName(symbol);
+  }
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  copy->print(out, OpPrintingFlags().useLocalScope().assumeVerified());
+  return text;
+}
+
+Expected<std::vector<char>> compileKernelTextToObject(StringRef text, StringRef name, CpuTarget target,
+                                                      CompileStats *stats) {
+  auto start = std::chrono::steady_clock::now();
+  llvm::LLVMContext context;
+  auto module = detail::translateKernel(text, canonicalSymbol, name, context);
+  if (!module)
+    return module.status();
+  if (stats)
+    stats->lower = millisecondsSince(start);
+  return detail::emitKernel(**module, canonicalSymbol, name, target, detail::EmitKind::object, stats);
+}
+
+Expected<std::vector<char>> compileKernelToObject(ModuleOp kernel, CpuTarget target, CompileStats *stats) {
+  Expected<std::string> name = kernelSymbol(kernel);
+  if (!name)
+    return name.status();
+  Expected<std::string> text = canonicalKernelText(kernel);
+  if (!text)
+    return text.status();
+  return compileKernelTextToObject(*text, *name, target, stats);
+}
+
+static Expected<std::string> compileToText(ModuleOp kernel, CpuTarget target, detail::EmitKind kind) {
+  Expected<std::string> name = kernelSymbol(kernel);
+  if (!name)
+    return name.status();
+  Expected<std::string> text = canonicalKernelText(kernel, *name);
+  if (!text)
+    return text.status();
+  llvm::LLVMContext context;
+  auto module = detail::translateKernel(*text, *name, *name, context);
+  if (!module)
+    return module.status();
+  auto bytes = detail::emitKernel(**module, *name, *name, target, kind, nullptr);
+  if (!bytes)
+    return bytes.status();
+  return std::string(bytes->begin(), bytes->end());
+}
+
+Expected<std::string> compileKernelToLLVM(ModuleOp kernel, CpuTarget target) {
+  return compileToText(kernel, target, detail::EmitKind::llvm);
+}
+
+Expected<std::string> compileKernelToAssembly(ModuleOp kernel, CpuTarget target) {
+  return compileToText(kernel, target, detail::EmitKind::assembly);
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,269 @@
+//===- OptimiseKernel.cpp - LLVM IR of a kernel to machine code ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The settings that make code fit for an image: position independent, everything hidden, no unwinding, no
+// jump tables, no library calls, and no fused multiply-add that the kernel did not write.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/LowerKernel.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/LowerMemIntrinsics.h"
+
+#include <chrono>
+#include <mutex>
+
+namespace weft::codegen {
+
+namespace {
+
+constexpr const char *tripleName = "x86_64-unknown-linux-gnu";
+
+double millisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+Expected<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(CpuTarget target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+  });
+  std::string error;
+  const llvm::Target *x86 = llvm::TargetRegistry::lookupTarget(tripleName, error);
+  if (!x86)
+    return Status::error("this LLVM cannot generate code for x86-64 (" + error +
+                         "): install one with the X86 target");
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      x86->createTargetMachine(tripleName, target.cpu(), "", options, llvm::Reloc::PIC_,
+                               llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    return Status::error("LLVM made no target machine for " + std::string(target.cpu()));
+  return machine;
+}
+
+/// Linkage and the function attributes that code generation reads.
+void prepareModule(llvm::Module &module, llvm::StringRef symbol, CpuTarget target) {
+  const char *width = target.level == CpuTarget::v4 ? "512" : "256";
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    if (function.getName() == symbol) {
+      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+      function.setDSOLocal(true);
+    } else {
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+    if (function.getName() == (symbol + ".body").str())
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    function.removeFnAttr(llvm::Attribute::UWTable);
+    function.removeFnAttr(llvm::Attribute::StackProtectStrong);
+    function.addFnAttr("no-builtins");
+    function.addFnAttr("no-jump-tables", "true");
+    function.addFnAttr("target-cpu", target.cpu());
+    function.addFnAttr("prefer-vector-width", width);
+    function.addFnAttr("min-legal-vector-width", width);
+  }
+  for (llvm::GlobalVariable &global : module.globals())
+    if (!global.isDeclaration())
+      global.setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+/// Copies and fills that would become calls are written as loops.
+void expandMemoryIntrinsics(llvm::Module &module, const llvm::TargetMachine &machine) {
+  constexpr uint64_t inlineBytes = 128;
+  llvm::SmallVector<llvm::MemIntrinsic *> work;
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        if (auto *intrinsic = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
+          auto *length = llvm::dyn_cast<llvm::ConstantInt>(intrinsic->getLength());
+          if (!length || length->getZExtValue() > inlineBytes)
+            work.push_back(intrinsic);
+        }
+  for (llvm::MemIntrinsic *intrinsic : work) {
+    llvm::TargetTransformInfo tti = machine.getTargetTransformInfo(*intrinsic->getFunction());
+    if (auto *copy = llvm::dyn_cast<llvm::MemCpyInst>(intrinsic))
+      llvm::expandMemCpyAsLoop(copy, tti);
+    else if (auto *move = llvm::dyn_cast<llvm::MemMoveInst>(intrinsic))
+      llvm::expandMemMoveAsLoop(move, tti);
+    else
+      llvm::expandMemSetAsLoop(llvm::cast<llvm::MemSetInst>(intrinsic));
+    intrinsic->eraseFromParent();
+  }
+}
+
+/// Streaming stores are weakly ordered: a kernel that has any ends with a store fence, so that whoever is
+/// told of its completion sees them.
+void fenceStreamingStores(llvm::Module &module, llvm::Function &entry) {
+  bool streams = false;
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        streams |= llvm::isa<llvm::StoreInst>(instruction) &&
+                   instruction.hasMetadata(llvm::LLVMContext::MD_nontemporal);
+  if (!streams)
+    return;
+  for (llvm::BasicBlock &block : entry)
+    if (auto *ret = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
+      llvm::IRBuilder<>(ret).CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+}
+
+void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  // Kernels come vectorised and unrolled as they shall be.
+  bool vectorize = module.getModuleFlag("weft.vectorize") != nullptr;
+  tuning.LoopVectorization = vectorize;
+  tuning.LoopInterleaving = vectorize;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = vectorize;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  functions.registerPass([&] {
+    llvm::TargetLibraryInfoImpl none{llvm::Triple(tripleName)};
+    none.disableAllFunctions();
+    return llvm::TargetLibraryAnalysis(none);
+  });
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+/// What the linker would report without a name, or drop in silence.
+Status checkSelfContained(llvm::Module &module, llvm::StringRef name) {
+  std::string prefix = "kernel '" + name.str() + "' ";
+  for (llvm::Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())
+      return Status::error(prefix + "calls '" + function.getName().str() +
+                           "', which is outside of the image");
+  for (llvm::GlobalVariable &global : module.globals()) {
+    std::string symbol = "'" + global.getName().str() + "'";
+    if (global.getName().starts_with("llvm.global_ctors") ||
+        global.getName().starts_with("llvm.global_dtors"))
+      return Status::error(prefix + "has the static constructors " + symbol + ", which nothing would run");
+    if (global.isThreadLocal())
+      return Status::error(prefix + "has the thread-local variable " + symbol +
+                           ", which an image cannot hold");
+    if (global.isDeclaration() && !global.use_empty())
+      return Status::error(prefix + "refers to the variable " + symbol + ", which is outside of the image");
+    if (global.hasInitializer() && global.getInitializer()->needsDynamicRelocation())
+      return Status::error(prefix + "has the variable " + symbol +
+                           ", whose initial value holds an address; an image is never relocated");
+  }
+  if (!module.alias_empty() || !module.ifunc_empty())
+    return Status::error(prefix + "has aliases or indirect functions, which an image cannot hold");
+  return {};
+}
+
+/// Code generation turns some operations into calls; their symbols are undefined in the object.
+Status checkObject(llvm::StringRef bytes, llvm::StringRef name) {
+  auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, name));
+  if (!object)
+    return Status::error("kernel '" + name.str() +
+                         "': its object cannot be read back: " + llvm::toString(object.takeError()));
+  for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    llvm::Expected<llvm::StringRef> text = symbol.getName();
+    if (!flags || !text) {
+      std::string error = !flags ? llvm::toString(flags.takeError()) : std::string();
+      if (!text)
+        error += llvm::toString(text.takeError());
+      return Status::error("kernel '" + name.str() + "': its object has a bad symbol: " + error);
+    }
+    // The null symbol and the GOT's name without a use are no references.
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !text->empty() &&
+        *text != "_GLOBAL_OFFSET_TABLE_")
+      return Status::error("kernel '" + name.str() + "' calls '" + text->str() +
+                           "', which is outside of the image: an operation in it has no instruction on the "
+                           "target");
+  }
+  return {};
+}
+
+} // namespace
+
+Expected<std::vector<char>> detail::emitKernel(llvm::Module &module, llvm::StringRef symbol,
+                                               llvm::StringRef name, CpuTarget target, EmitKind kind,
+                                               CompileStats *stats) {
+  auto start = std::chrono::steady_clock::now();
+  auto machine = makeTargetMachine(target);
+  if (!machine)
+    return machine.status();
+  module.setTargetTriple(tripleName);
+  module.setDataLayout((*machine)->createDataLayout());
+  module.setPICLevel(llvm::PICLevel::BigPIC);
+  prepareModule(module, symbol, target);
+  optimise(module, **machine);
+  expandMemoryIntrinsics(module, **machine);
+  llvm::Function *entry = module.getFunction(symbol);
+  if (!entry || entry->isDeclaration())
+    return Status::error("kernel '" + name.str() + "': its entry point was lost in optimisation");
+  fenceStreamingStores(module, *entry);
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  if (llvm::verifyModule(module, &problems))
+    return Status::error("kernel '" + name.str() + "': LLVM IR is not valid after optimisation: " + problem);
+  if (Status status = checkSelfContained(module, name); !status)
+    return status;
+  if (stats)
+    stats->optimise = millisecondsSince(start);
+
+  start = std::chrono::steady_clock::now();
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  if (kind == EmitKind::llvm) {
+    module.print(out, nullptr);
+  } else {
+    llvm::legacy::PassManager passes;
+    llvm::TargetLibraryInfoImpl none{llvm::Triple(tripleName)};
+    none.disableAllFunctions();
+    passes.add(new llvm::TargetLibraryInfoWrapperPass(none));
+    auto type =
+        kind == EmitKind::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+    if ((*machine)->addPassesToEmitFile(passes, out, nullptr, type))
+      return Status::error("LLVM cannot write object files for " + std::string(target.cpu()));
+    passes.run(module);
+  }
+  if (kind == EmitKind::object)
+    if (Status status = checkObject(llvm::StringRef(bytes.data(), bytes.size()), name); !status)
+      return status;
+  if (stats) {
+    stats->generate = millisecondsSince(start);
+    stats->objectBytes = bytes.size();
+  }
+  return std::vector<char>(bytes.begin(), bytes.end());
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,396 @@
+//===- Graph.cpp ---------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Graph.h"
+#include "frontend/Session.h"
+#include "frontend/Trace.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace weft::frontend {
+
+std::recursive_mutex &graphMutex() {
+  static auto *mutex = new std::recursive_mutex; // outlives every tensor in a global variable
+  return *mutex;
+}
+
+static std::unordered_set<Slot *> &pending() {
+  static auto *set = new std::unordered_set<Slot *>;
+  return *set;
+}
+
+uint64_t nextSerial() {
+  static std::atomic<uint64_t> serial{0};
+  return ++serial;
+}
+
+bool &gradEnabled() {
+  thread_local bool enabled = true;
+  return enabled;
+}
+
+//===----------------------------------------------------------------------===//
+// Spec, Ref
+//===----------------------------------------------------------------------===//
+
+int64_t Spec::count() const {
+  int64_t product = 1;
+  for (int64_t size : shape)
+    product *= size;
+  return product;
+}
+
+std::string Spec::str() const {
+  std::string text = "tensor<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  return text + std::string(name(dtype)) + ", " + device.str() + ">";
+}
+
+const Spec &Ref::spec() const { return node->results[result]; }
+
+bool Ref::requiresGrad() const {
+  return (node->requiresGrad || node->leafSlot(result)) && is_floating_point(spec().dtype);
+}
+
+//===----------------------------------------------------------------------===//
+// Node
+//===----------------------------------------------------------------------===//
+
+/// Takes apart a graph of any depth without recursion: a node's operands are handed to a list that the
+/// outermost destructor of the thread works off.
+static void dropOperands(std::vector<Ref> operands) {
+  thread_local std::vector<Ref> *worklist = nullptr;
+  if (worklist) {
+    for (Ref &ref : operands)
+      worklist->push_back(std::move(ref));
+    return;
+  }
+  worklist = &operands;
+  while (!operands.empty()) {
+    Ref last = std::move(operands.back());
+    operands.pop_back();
+    last.node.reset();
+  }
+  worklist = nullptr;
+}
+
+Node::~Node() { dropOperands(std::move(operands)); }
+
+//===----------------------------------------------------------------------===//
+// Slot
+//===----------------------------------------------------------------------===//
+
+static bool isPending(const Ref &value) {
+  const Node &node = *value.node;
+  return !node.trace && node.kind != NodeKind::leaf && !node.computed(value.result);
+}
+
+void Slot::setValue(Ref value) {
+  GraphLock lock(graphMutex());
+  if (value)
+    ++value.node->liveSlots[value.result];
+  if (value_)
+    --value_.node->liveSlots[value_.result];
+  value_ = std::move(value);
+  if (value_ && requiresGrad) {
+    value_.node->leafSlots.resize(value_.node->results.size());
+    value_.node->leafSlots[value_.result] = weak_from_this();
+  }
+  if (value_ && isPending(value_))
+    pending().insert(this);
+  else
+    pending().erase(this);
+}
+
+Slot::~Slot() {
+  GraphLock lock(graphMutex());
+  pending().erase(this);
+  if (value_)
+    --value_.node->liveSlots[value_.result];
+  value_ = {};
+  grad.reset();
+}
+
+std::vector<std::shared_ptr<Slot>> pendingSlots() {
+  std::vector<std::shared_ptr<Slot>> slots;
+  for (Slot *pendingSlot : pending())
+    if (auto slot = pendingSlot->weak_from_this().lock())
+      slots.push_back(std::move(slot));
+  std::sort(slots.begin(), slots.end(), [](const auto &a, const auto &b) {
+    return std::pair(a->value().node->serial, a->value().result) <
+           std::pair(b->value().node->serial, b->value().result);
+  });
+  return slots;
+}
+
+void settleSlots() {
+  std::vector<std::shared_ptr<Slot>> slots;
+  for (Slot *slot : pending())
+    if (slot->value().node->computed(slot->value().result))
+      if (auto shared = slot->weak_from_this().lock())
+        slots.push_back(std::move(shared));
+  for (const auto &slot : slots) {
+    Ref value = slot->value();
+    if (value.node->requiresGrad)
+      pending().erase(slot.get());
+    else
+      slot->setValue(leaf(value.spec(), value.node->buffers[value.result], value.node->loc));
+  }
+}
+
+size_t pendingCount() { return pending().size(); }
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+std::string str(const Loc &loc) {
+  return std::string(loc.file_name()) + ":" + std::to_string(loc.line()) + ":" + std::to_string(loc.column());
+}
+
+/// The text of a source line with a caret below, where the file can be read.
+static std::string sourceLine(const Loc &loc) {
+  std::ifstream file(loc.file_name());
+  std::string line;
+  for (uint32_t i = 0; i < loc.line(); ++i)
+    if (!std::getline(file, line))
+      return "";
+  std::string number = std::to_string(loc.line());
+  std::string caret(loc.column() > 0 ? loc.column() - 1 : 0, ' ');
+  return "    " + number + " | " + line + "\n    " + std::string(number.size(), ' ') + " | " + caret + "^\n";
+}
+
+void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands, const std::string &code) {
+  std::string text = message + "\n  at " + str(loc) + "\n" + sourceLine(loc);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] && operands[i].node->kind != NodeKind::number)
+      text += "  operand " + std::to_string(i) + " is " + operands[i].spec().str() + ", made at " +
+              str(operands[i].node->loc) + "\n" + sourceLine(operands[i].node->loc);
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  throw Error(text, code);
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, std::vector<Spec> results, Loc loc) {
+  auto node = std::make_shared<Node>();
+  node->kind = kind;
+  node->name = name;
+  node->serial = nextSerial();
+  node->buffers.resize(results.size());
+  node->liveSlots.resize(results.size());
+  node->results = std::move(results);
+  node->trace = Trace::current();
+  node->loc = loc;
+  return node;
+}
+
+/// The key under which inferred result types are remembered: a steady loop infers nothing twice.
+static std::string inferenceKey(const char *name, const std::vector<Ref> &operands,
+                                const std::vector<Attr> &attrs) {
+  std::string key = name;
+  auto put = [&](const auto &value) { key.append(reinterpret_cast<const char *>(&value), sizeof(value)); };
+  auto putList = [&](const std::vector<int64_t> &list) {
+    put(list.size());
+    key.append(reinterpret_cast<const char *>(list.data()), list.size() * sizeof(int64_t));
+  };
+  for (const Ref &ref : operands) {
+    const Spec &spec = ref.spec();
+    put(spec.dtype);
+    put(spec.device.type());
+    put(spec.device.index().value_or(-1));
+    putList(spec.shape);
+  }
+  for (const Attr &attr : attrs) {
+    key += '\0';
+    key += attr.name;
+    put(attr.value.index());
+    std::visit(
+        [&](const auto &value) {
+          using T = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+            putList(value);
+          else if constexpr (std::is_same_v<T, std::string>)
+            key += value;
+          else if constexpr (std::is_same_v<T, Device>)
+            key += value.str();
+          else
+            put(value);
+        },
+        attr.value);
+  }
+  return key;
+}
+
+static void checkDevices(const char *name, const std::vector<Ref> &operands, Loc loc) {
+  if (std::string_view(name) == "transfer")
+    return;
+  for (size_t i = 1; i < operands.size(); ++i)
+    if (operands[i].spec().device != operands[0].spec().device)
+      fail("Expected all tensors to be on the same device, but found at least two devices, " +
+               operands[0].spec().device.str() + " and " + operands[i].spec().device.str() +
+               "! (WEFT-P001)\n  in " + name + "; to fix, move operand " + std::to_string(i) + ": .to(\"" +
+               operands[0].spec().device.str() + "\")",
+           loc, operands, "WEFT-P001");
+}
+
+std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc) {
+  GraphLock lock(graphMutex());
+  checkDevices(name, operands, loc);
+  static auto *known = new std::unordered_map<std::string, std::vector<Spec>>;
+  std::string key = inferenceKey(name, operands, attrs);
+  auto it = known->find(key);
+  if (it == known->end()) {
+    std::vector<const Spec *> specs;
+    for (const Ref &ref : operands)
+      specs.push_back(&ref.spec());
+    auto results = inferResults(name, specs, attrs);
+    if (!results)
+      fail(results.status().message(), loc, operands, results.status().code());
+    // Bounded: a program with ever new shapes must not grow without end.
+    if (known->size() > 100000)
+      known->clear();
+    it = known->emplace(std::move(key), std::move(*results)).first;
+  }
+  auto node = newNode(NodeKind::op, name, it->second, loc);
+  bool wanted = false, real = false;
+  for (const Ref &ref : operands)
+    wanted |= ref.requiresGrad();
+  for (const Spec &spec : node->results)
+    real |= is_floating_point(spec.dtype);
+  node->requiresGrad = wanted && real && gradEnabled();
+  node->stopsGrad = wanted && !node->requiresGrad;
+  node->operands = std::move(operands);
+  node->attrs = std::move(attrs);
+  return node;
+}
+
+Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc) {
+  auto node = newNode(NodeKind::op, name, {std::move(result)}, loc);
+  node->attrs = std::move(attrs);
+  return {node, 0};
+}
+
+Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc) {
+  return {record(name, std::move(operands), std::move(attrs), loc), 0};
+}
+
+Ref constant(Spec spec, double value, Loc loc) {
+  auto node = newNode(NodeKind::constant, "constant", {std::move(spec)}, loc);
+  node->number = value;
+  return {node, 0};
+}
+
+/// The bytes of a number in `dtype`.
+static std::array<std::byte, 8> numberBytes(DType dtype, double real, int64_t whole) {
+  std::array<std::byte, 8> bytes{};
+  auto put = [&](auto value) { std::memcpy(bytes.data(), &value, sizeof(value)); };
+  switch (dtype) {
+  case DType::i1:
+    put(static_cast<uint8_t>(whole != 0));
+    break;
+  case DType::i8:
+    put(static_cast<int8_t>(whole));
+    break;
+  case DType::ui8:
+    put(static_cast<uint8_t>(whole));
+    break;
+  case DType::i16:
+    put(static_cast<int16_t>(whole));
+    break;
+  case DType::i32:
+    put(static_cast<int32_t>(whole));
+    break;
+  case DType::i64:
+    put(whole);
+    break;
+  case DType::f16:
+    put(static_cast<_Float16>(real));
+    break;
+  case DType::f32:
+    put(static_cast<float>(real));
+    break;
+  case DType::f64:
+    put(real);
+    break;
+  case DType::bf16: {
+    // From the double at once: nearest even on the upper half of the f32 pattern, after rounding to odd.
+    float narrow = static_cast<float>(real);
+    uint32_t bits;
+    std::memcpy(&bits, &narrow, 4);
+    if (static_cast<double>(narrow) != real && !(bits & 1) && real == real) {
+      bool away = std::abs(static_cast<double>(narrow)) > std::abs(real);
+      bits = away ? (bits - 1) | 1 : bits | 1;
+    }
+    uint32_t rounded = real == real ? bits + 0x7fff + ((bits >> 16) & 1) : bits | 0x400000;
+    put(static_cast<uint16_t>(rounded >> 16));
+    break;
+  }
+  }
+  return bytes;
+}
+
+Ref number(DType dtype, Device device, double real, int64_t whole, Loc loc) {
+  auto node = newNode(NodeKind::number, "number", {Spec{dtype, {}, device}}, loc);
+  node->number = is_floating_point(dtype) ? real : static_cast<double>(whole);
+  node->numberBytes = numberBytes(dtype, real, whole);
+  return {node, 0};
+}
+
+Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc) {
+  auto node = newNode(NodeKind::leaf, "leaf", {std::move(spec)}, loc);
+  node->buffers[0] = std::move(buffer);
+  node->trace = nullptr;
+  return {node, 0};
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Ref use(const Tensor &tensor, Loc loc) {
+  GraphLock lock(graphMutex());
+  const auto &slot = Access::slot(tensor);
+  if (!slot)
+    fail("this tensor is undefined: nothing was assigned to it", loc);
+  Trace *trace = Trace::current();
+  if (slot->trace && slot->trace != trace)
+    fail("this tensor was made while a function was being compiled and has no value outside of that; return "
+         "it "
+         "from the function\n  made at " +
+             str(slot->loc),
+         loc);
+  if (trace && !slot->trace)
+    trace->touch(slot);
+  return slot->value();
+}
+
+Tensor wrap(Ref value, Loc loc) {
+  auto slot = std::make_shared<Slot>();
+  slot->loc = loc;
+  slot->trace = Trace::current();
+  slot->setValue(std::move(value));
+  return Access::make(std::move(slot));
+}
+
+void assign(const std::shared_ptr<Slot> &slot, Ref value) {
+  GraphLock lock(graphMutex());
+  if (Trace *trace = Trace::current(); trace && slot->trace != trace)
+    trace->touch(slot);
+  slot->setValue(std::move(value));
+}
+
+} // namespace weft::frontend

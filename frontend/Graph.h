@@ -1,0 +1,168 @@
+//===- Graph.h - The recorded program ---------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operations become nodes; a node's results are computed at most once and kept. The graph knows nothing of
+// MLIR: `Emit.h` turns a part of it into a function. One lock (`graphMutex`) guards all of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_GRAPH_H
+#define WEFT_FRONTEND_GRAPH_H
+
+#include "runtime/Buffer.h"
+#include "weft/tensor.hpp"
+
+#include <array>
+#include <mutex>
+#include <string_view>
+#include <variant>
+
+namespace weft::frontend {
+
+struct Node;
+class Trace;
+
+/// What is known of a value before it is computed.
+struct Spec {
+  DType dtype = DType::f32;
+  Shape shape;
+  Device device;
+
+  int64_t count() const;
+  size_t bytes() const { return static_cast<size_t>(count()) * itemsize(dtype); }
+  /// "tensor<4x8xf32, cpu>".
+  std::string str() const;
+  friend bool operator==(const Spec &, const Spec &) = default;
+};
+
+/// One result of a node.
+struct Ref {
+  std::shared_ptr<Node> node;
+  uint32_t result = 0;
+
+  explicit operator bool() const { return node != nullptr; }
+  const Spec &spec() const;
+  bool requiresGrad() const;
+  friend bool operator==(const Ref &, const Ref &) = default;
+};
+
+/// An attribute of an operation. A string is the keyword of an enumeration.
+using AttrValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::string, DType, Device>;
+struct Attr {
+  const char *name;
+  AttrValue value;
+  friend bool operator==(const Attr &a, const Attr &b) {
+    return std::string_view(a.name) == b.name && a.value == b.value;
+  }
+};
+
+enum class NodeKind : uint8_t {
+  op,       ///< `weft.<name>`
+  leaf,     ///< a value that is there, in `buffers[0]`
+  number,   ///< a number of the user: a run-time scalar when lazy, a constant in a trace
+  constant, ///< a splat of `number`
+  input,    ///< in a trace: an argument, or the value that a slot had before
+};
+
+struct Node {
+  NodeKind kind = NodeKind::op;
+  const char *name = ""; ///< mnemonic of an op, without the dialect
+  uint64_t serial = 0;   ///< rises with every node: an operand's is smaller than its user's
+  std::vector<Ref> operands;
+  std::vector<Attr> attrs;
+  std::vector<Spec> results;
+  std::vector<std::shared_ptr<runtime::Buffer>> buffers; ///< one per result; null until it is computed
+  std::vector<uint32_t> liveSlots;                       ///< per result, how many slots hold it
+  double number = 0;
+  std::array<std::byte, 8> numberBytes{};
+  bool requiresGrad = false; ///< a gradient flows back through it to its operands
+  bool stopsGrad = false;    ///< recorded without gradients although an operand has one
+  const Trace *trace = nullptr;
+  std::vector<std::weak_ptr<Slot>> leafSlots; ///< per result, or empty: the slot whose gradient it collects
+  Loc loc;
+
+  ~Node();
+  bool computed(uint32_t result) const { return buffers[result] != nullptr; }
+  /// The slot whose gradient collects what flows to this result; null for most.
+  std::shared_ptr<Slot> leafSlot(uint32_t result) const {
+    return leafSlots.empty() ? nullptr : leafSlots[result].lock();
+  }
+};
+
+/// What a Tensor refers to.
+struct Slot : std::enable_shared_from_this<Slot> {
+  ~Slot();
+  /// The current value; in a trace, what the trace sees of it.
+  const Ref &value() const { return value_; }
+  void setValue(Ref value);
+
+  bool requiresGrad = false; ///< a leaf of gradients, by the user's wish
+  std::shared_ptr<Slot> grad;
+  std::string name;
+  /// Made in a trace, or state whose owner outlives it.
+  const Trace *trace = nullptr;
+  Loc loc;
+
+private:
+  Ref value_;
+};
+
+/// The one lock of everything recorded. Recursive: tracing calls user code that calls the interface again.
+std::recursive_mutex &graphMutex();
+using GraphLock = std::lock_guard<std::recursive_mutex>;
+
+/// \name Building
+/// @{
+/// Records `weft.<name>`; the result types follow from the op's own definition. Throws Error where the op's
+/// verifier refuses, with the source lines of the operation and of its operands.
+std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
+/// The same where the result type does not follow from the operands (`iota`).
+Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc);
+Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
+/// A splat known when the program is compiled.
+Ref constant(Spec spec, double value, Loc loc);
+/// A 0-dimensional number of the user.
+Ref number(DType dtype, Device device, double real, int64_t whole, Loc loc);
+Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc);
+uint64_t nextSerial();
+/// @}
+
+/// Whether operations on this thread record gradients.
+bool &gradEnabled();
+
+/// Slots whose value is recorded but not computed.
+std::vector<std::shared_ptr<Slot>> pendingSlots();
+/// Lets slots whose value was computed forget how, unless a gradient needs that.
+void settleSlots();
+size_t pendingCount();
+
+/// How the public interface reaches the slots of its tensors.
+struct Access {
+  static const std::shared_ptr<Slot> &slot(const Tensor &tensor) { return tensor.slot_; }
+  static Tensor make(std::shared_ptr<Slot> slot) {
+    Tensor tensor;
+    tensor.slot_ = std::move(slot);
+    return tensor;
+  }
+};
+
+/// The value of a tensor at this point of the program; in a trace a slot from outside becomes a hidden input.
+/// Throws Error on an undefined tensor, and on one that was made in a trace that is over.
+Ref use(const Tensor &tensor, Loc loc);
+/// A tensor with a slot of its own.
+Tensor wrap(Ref value, Loc loc);
+/// Writes a slot, which then belongs to the trace under way, if any, until that ends.
+void assign(const std::shared_ptr<Slot> &slot, Ref value);
+
+/// "file.cpp:12:3".
+std::string str(const Loc &loc);
+/// Throws Error: the message, then the source lines of the operation and of its operands.
+[[noreturn]] void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands = {},
+                       const std::string &code = {});
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_GRAPH_H

@@ -1,0 +1,143 @@
+//===- Lazy.cpp ----------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Lazy.h"
+#include "frontend/Session.h"
+#include "frontend/Trace.h"
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <unordered_map>
+
+namespace weft::frontend {
+
+namespace {
+/// Compiled flushes by structure, least recently used out first.
+class FlushCache {
+public:
+  std::shared_ptr<Program> find(const std::string &key) {
+    auto it = index_.find(key);
+    if (it == index_.end())
+      return nullptr;
+    order_.splice(order_.begin(), order_, it->second);
+    return it->second->second;
+  }
+  void insert(std::string key, std::shared_ptr<Program> program) {
+    order_.emplace_front(std::move(key), std::move(program));
+    index_[order_.front().first] = order_.begin();
+    if (order_.size() > 1024) {
+      index_.erase(order_.back().first);
+      order_.pop_back();
+    }
+  }
+
+private:
+  std::list<std::pair<std::string, std::shared_ptr<Program>>> order_;
+  std::unordered_map<std::string, decltype(order_)::iterator> index_;
+};
+} // namespace
+
+static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node) {
+  auto buffer = runtime::Buffer::allocate(itemsize(node.results[0].dtype)).value_or_throw();
+  std::memcpy(buffer->data(), node.numberBytes.data(), buffer->bytes());
+  return buffer;
+}
+
+/// The storage of a value that is there.
+static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
+  return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.node->buffers[ref.result];
+}
+
+void flush(const std::vector<Ref> &values) {
+  GraphLock lock(graphMutex());
+  std::vector<Ref> wanted;
+  for (const Ref &ref : values) {
+    if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
+      ref.node->buffers[ref.result] = numberBuffer(*ref.node);
+    if (!ref.node->computed(ref.result) && std::find(wanted.begin(), wanted.end(), ref) == wanted.end())
+      wanted.push_back(ref);
+  }
+  if (wanted.empty())
+    return;
+
+  Region region;
+  std::vector<Ref> leaves;
+  collect(wanted, /*numbersAreConstants=*/false, region.nodes, leaves);
+  for (const Ref &ref : leaves)
+    region.arguments.push_back({ref, "", ref.node->kind == NodeKind::number ? "scalar" : "argument", false});
+  // What a slot holds is kept, so that reading it later computes nothing twice.
+  std::unordered_map<const Node *, std::shared_ptr<Node>> owners;
+  for (const Ref &ref : wanted)
+    owners[ref.node.get()] = ref.node;
+  for (const Node *node : region.nodes)
+    for (const Ref &operand : node->operands)
+      owners[operand.node.get()] = operand.node;
+  std::vector<Ref> results;
+  for (Node *node : region.nodes)
+    for (uint32_t i = 0; i < node->results.size(); ++i) {
+      Ref ref{owners.at(node), i};
+      bool asked = std::find(wanted.begin(), wanted.end(), ref) != wanted.end();
+      if (!node->computed(i) && (asked || node->liveSlots[i] > 0))
+        results.push_back(ref);
+    }
+  for (const Ref &ref : results)
+    region.results.push_back({ref, "", -1});
+
+  static auto *cache = new FlushCache;
+  std::string key = structuralKey(region);
+  std::shared_ptr<Program> program = cache->find(key);
+  if (!program) {
+    auto compiled = compileRegion(region);
+    if (!compiled)
+      fail(compiled.status().message(), wanted[0].node->loc, {}, compiled.status().code());
+    program = *compiled;
+    cache->insert(std::move(key), program);
+  }
+
+  std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());
+  for (const Ref &ref : leaves)
+    arguments.push_back(bufferOf(ref));
+  if (Status status = program->executable->run(arguments, computed); !status)
+    fail(status.message(), wanted[0].node->loc, {}, status.code());
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i].node->buffers[results[i].result] = std::move(computed[i]);
+  settleSlots();
+}
+
+void flushAll() {
+  GraphLock lock(graphMutex());
+  std::vector<Ref> values;
+  for (const auto &slot : pendingSlots())
+    values.push_back(slot->value());
+  if (!values.empty())
+    flush(values);
+}
+
+void flushIfLarge() {
+  constexpr uint64_t maxPendingOps = 4096;
+  thread_local uint64_t serialAtFlush = 0;
+  if (Trace::current())
+    return;
+  uint64_t now = nextSerial();
+  if (serialAtFlush == 0)
+    serialAtFlush = now;
+  if (now - serialAtFlush < maxPendingOps)
+    return;
+  serialAtFlush = now;
+  flushAll();
+}
+
+} // namespace weft::frontend
+
+namespace weft {
+
+void synchronize() {
+  frontend::flushAll();
+  runtime::Queue::get_default().synchronize().throw_if_failed();
+}
+
+} // namespace weft

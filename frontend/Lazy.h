@@ -1,0 +1,24 @@
+//===- Lazy.h - Runs what is pending ----------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_LAZY_H
+#define WEFT_FRONTEND_LAZY_H
+
+#include "frontend/Graph.h"
+
+namespace weft::frontend {
+
+/// Computes these values, and every value that a slot holds on the way to them. Throws Error.
+void flush(const std::vector<Ref> &values);
+/// Computes everything that any slot waits for.
+void flushAll();
+/// Runs what is pending once there are more than 4,096 operations of it, so that a loop which never reads a
+/// value needs no unbounded memory.
+void flushIfLarge();
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_LAZY_H

@@ -1,0 +1,30 @@
+//===- Ops.h - Helpers of the functions on tensors --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_OPS_H
+#define WEFT_FRONTEND_OPS_H
+
+#include "frontend/Graph.h"
+
+namespace weft::frontend {
+
+/// "[2, 3]".
+std::string shapeText(const Shape &shape);
+/// The number of elements; throws Error on negative sizes and overflow.
+int64_t checkedCount(const Shape &shape, Loc loc);
+/// `dim` counted from the front; throws Error outside of [-rank, rank).
+int64_t wrapDim(int64_t dim, int64_t rank, Loc loc);
+/// All dimensions where `dims` is empty, else these, counted from the front, sorted.
+std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Loc loc);
+
+Ref convertTo(Ref value, DType dtype, Loc loc);
+Ref transferTo(Ref value, Device device, Loc loc);
+Ref broadcastTo(Ref value, const Shape &shape, Loc loc);
+Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_OPS_H

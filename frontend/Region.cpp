@@ -1,0 +1,148 @@
+//===- Region.cpp --------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Region.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace weft::frontend {
+
+/// Nodes between what a gradient is taken of and with respect to.
+static void forceForward(const Node &gradient, std::unordered_set<const Node *> &forced) {
+  std::unordered_set<const Node *> ends;
+  for (size_t i = 1; i < gradient.operands.size(); ++i)
+    ends.insert(gradient.operands[i].node.get());
+  std::vector<const Node *> stack{gradient.operands[0].node.get()};
+  while (!stack.empty()) {
+    const Node *node = stack.back();
+    stack.pop_back();
+    if (ends.contains(node) || node->kind != NodeKind::op || !forced.insert(node).second)
+      continue;
+    for (const Ref &operand : node->operands)
+      if (operand.requiresGrad())
+        stack.push_back(operand.node.get());
+  }
+}
+
+void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
+             std::vector<Ref> &leaves) {
+  std::unordered_set<const Node *> forced, seen;
+  std::vector<Ref> stack(results.begin(), results.end());
+  // First what has to be recomputed: a gradient further down forces nodes that were reached before it.
+  {
+    std::unordered_set<const Node *> visited;
+    std::vector<const Node *> walk;
+    for (const Ref &ref : results)
+      walk.push_back(ref.node.get());
+    while (!walk.empty()) {
+      const Node *node = walk.back();
+      walk.pop_back();
+      if (!visited.insert(node).second || node->kind != NodeKind::op)
+        continue;
+      bool done =
+          std::all_of(node->buffers.begin(), node->buffers.end(), [](const auto &b) { return b != nullptr; });
+      if (done && !forced.contains(node))
+        continue;
+      if (std::string_view(node->name) == "gradient")
+        forceForward(*node, forced);
+      for (const Ref &operand : node->operands)
+        walk.push_back(operand.node.get());
+    }
+  }
+  while (!stack.empty()) {
+    Ref ref = std::move(stack.back());
+    stack.pop_back();
+    Node *node = ref.node.get();
+    bool isLeaf = node->kind == NodeKind::leaf || node->kind == NodeKind::input ||
+                  (node->kind == NodeKind::number && !numbersAreConstants) ||
+                  (node->kind == NodeKind::op && node->computed(ref.result) && !forced.contains(node));
+    if (isLeaf) {
+      if (std::find(leaves.begin(), leaves.end(), ref) == leaves.end())
+        leaves.push_back(ref);
+      continue;
+    }
+    if (!seen.insert(node).second)
+      continue;
+    nodes.push_back(node);
+    for (const Ref &operand : node->operands)
+      stack.push_back(operand);
+  }
+  std::sort(nodes.begin(), nodes.end(), [](const Node *a, const Node *b) { return a->serial < b->serial; });
+  std::sort(leaves.begin(), leaves.end(), [](const Ref &a, const Ref &b) {
+    return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
+  });
+}
+
+std::string structuralKey(const Region &region) {
+  std::string key;
+  auto put = [&](const auto &value) { key.append(reinterpret_cast<const char *>(&value), sizeof(value)); };
+  auto putList = [&](const std::vector<int64_t> &list) {
+    put(list.size());
+    key.append(reinterpret_cast<const char *>(list.data()), list.size() * sizeof(int64_t));
+  };
+  auto putSpec = [&](const Spec &spec) {
+    put(spec.dtype);
+    put(spec.device.type());
+    put(spec.device.index().value_or(-1));
+    putList(spec.shape);
+  };
+  struct Hash {
+    size_t operator()(const std::pair<const Node *, uint32_t> &p) const {
+      return std::hash<const Node *>()(p.first) * 31 + p.second;
+    }
+  };
+  std::unordered_map<std::pair<const Node *, uint32_t>, uint32_t, Hash> numbering;
+  auto define = [&](const Node *node, uint32_t result) {
+    auto next = static_cast<uint32_t>(numbering.size());
+    numbering.try_emplace({node, result}, next);
+  };
+  for (const RegionArgument &argument : region.arguments) {
+    putSpec(argument.value.spec());
+    key += argument.role[0];
+    put(argument.donated);
+    define(argument.value.node.get(), argument.value.result);
+  }
+  for (const Node *node : region.nodes) {
+    key += '|';
+    key += node->name;
+    put(node->stopsGrad);
+    if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
+      putSpec(node->results[0]);
+      put(node->number);
+    }
+    for (const Ref &operand : node->operands)
+      put(numbering.at({operand.node.get(), operand.result}));
+    for (const Attr &attr : node->attrs) {
+      key += '\0';
+      key += attr.name;
+      put(attr.value.index());
+      std::visit(
+          [&](const auto &value) {
+            using T = std::decay_t<decltype(value)>;
+            if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+              putList(value);
+            else if constexpr (std::is_same_v<T, std::string>)
+              key += value;
+            else if constexpr (std::is_same_v<T, Device>)
+              key += value.str();
+            else
+              put(value);
+          },
+          attr.value);
+    }
+    for (uint32_t i = 0; i < node->results.size(); ++i)
+      define(node, i);
+  }
+  for (const RegionResult &result : region.results) {
+    put(numbering.at({result.value.node.get(), result.value.result}));
+    put(result.tiedTo);
+  }
+  return key;
+}
+
+} // namespace weft::frontend

@@ -1,0 +1,50 @@
+//===- Region.h - A part of the graph that becomes a function ---------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_REGION_H
+#define WEFT_FRONTEND_REGION_H
+
+#include "frontend/Graph.h"
+
+#include <string>
+#include <vector>
+
+namespace weft::frontend {
+
+/// An argument of the function to make.
+struct RegionArgument {
+  Ref value; ///< a leaf, number or input
+  std::string name;
+  const char *role = "argument"; ///< argument, state, scalar, random
+  bool donated = false;
+};
+
+struct RegionResult {
+  Ref value;
+  std::string name;
+  int tiedTo = -1; ///< argument number
+};
+
+/// A part of the graph, ready to be made into a function: `nodes` in order, each after its operands.
+struct Region {
+  std::string name = "main";
+  std::vector<RegionArgument> arguments;
+  std::vector<RegionResult> results;
+  std::vector<Node *> nodes;
+};
+
+/// The nodes that `results` need, down to values that are there. Nodes between a gradient and what it is
+/// taken with respect to are recomputed even if their values are there, since the derivative is built from
+/// them. `leaves` gets every node that the region reads but does not compute, in order.
+void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
+             std::vector<Ref> &leaves);
+
+/// A key that two regions share if one compiled function serves both.
+std::string structuralKey(const Region &region);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_REGION_H

@@ -1,0 +1,257 @@
+//===- Session.cpp -------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Session.h"
+
+#include "codegen/Compile.h"
+#include "ir/Dialect.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <atomic>
+#include <chrono>
+
+using namespace mlir;
+
+namespace weft::frontend {
+
+static MLIRContext &context() {
+  // Never destroyed: tensors in global variables may outlive every static object.
+  static MLIRContext *context = [] {
+    DialectRegistry registry;
+    ir::registerDialect(registry);
+    auto *made = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
+    made->loadDialect<ir::WeftDialect>();
+    made->printOpOnDiagnostic(false);
+    return made;
+  }();
+  return *context;
+}
+
+static std::atomic<uint64_t> compiles{0};
+uint64_t compileCount() { return compiles; }
+
+//===----------------------------------------------------------------------===//
+// From the frontend's types to MLIR's
+//===----------------------------------------------------------------------===//
+
+static ir::DeviceAttr toAttr(const Device &device) {
+  return ir::DeviceAttr::get(&context(), device.is_cpu() ? ir::DeviceKind::cpu : ir::DeviceKind::cuda,
+                             device.index().value_or(0));
+}
+
+static RankedTensorType toType(const Spec &spec) {
+  return RankedTensorType::get(spec.shape, ir::toElementType(&context(), spec.dtype), toAttr(spec.device));
+}
+
+static Spec toSpec(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  ir::DeviceAttr device = ir::deviceOf(type);
+  Spec spec;
+  spec.dtype = ir::dtypeOf(type);
+  spec.shape = tensor.getShape().vec();
+  spec.device = device.isCpu() ? Device() : Device(DeviceType::cuda, static_cast<int>(device.getIndex()));
+  return spec;
+}
+
+static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
+  Builder b(&context());
+  if (const auto *integer = std::get_if<int64_t>(&value))
+    return b.getI64IntegerAttr(*integer);
+  if (const auto *real = std::get_if<double>(&value))
+    return b.getF64FloatAttr(*real);
+  if (const auto *flag = std::get_if<bool>(&value))
+    return *flag ? Attribute(b.getUnitAttr()) : Attribute();
+  if (const auto *list = std::get_if<std::vector<int64_t>>(&value))
+    return b.getDenseI64ArrayAttr(*list);
+  if (const auto *dtype = std::get_if<DType>(&value))
+    return TypeAttr::get(ir::toElementType(&context(), *dtype));
+  if (const auto *device = std::get_if<Device>(&value))
+    return toAttr(*device);
+  const auto &keyword = std::get<std::string>(value);
+  if (op == "gather" && name == "kind")
+    return ir::GatherKindAttr::get(&context(), *ir::symbolizeGatherKind(keyword));
+  if (name == "reduction")
+    return ir::ReductionKindAttr::get(&context(), *ir::symbolizeReductionKind(keyword));
+  return b.getStringAttr(keyword);
+}
+
+static Location toLocation(const Loc &loc) {
+  return FileLineColLoc::get(&context(), loc.file_name(), loc.line(), loc.column());
+}
+
+/// Builds the op; its result types are inferred where `types` is empty.
+static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRef name, ValueRange operands,
+                                      ArrayRef<Attr> attrs, ArrayRef<Type> types, bool stopsGrad) {
+  OperationState state(loc, ("weft." + name).str());
+  state.addOperands(operands);
+  for (const Attr &attr : attrs)
+    if (Attribute value = toAttr(name, attr.name, attr.value))
+      state.addAttribute(attr.name, value);
+  if (types.empty()) {
+    auto registered = RegisteredOperationName::lookup(state.name.getStringRef(), &context());
+    auto *inference = registered ? registered->getInterface<InferTypeOpInterface>() : nullptr;
+    SmallVector<Type> inferred;
+    if (!inference ||
+        failed(inference->inferReturnTypes(
+            &context(), loc, operands, state.attributes.getDictionary(&context()), nullptr, {}, inferred)))
+      return failure();
+    state.addTypes(inferred);
+  } else {
+    state.addTypes(types);
+  }
+  // After inference: only the op's own attributes take part in that.
+  if (stopsGrad)
+    state.addAttribute(ir::attr::noGrad, builder.getUnitAttr());
+  return builder.create(state);
+}
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
+                                         const std::vector<Attr> &attrs) {
+  std::string message;
+  ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &diagnostic) {
+    if (message.empty())
+      message = diagnostic.str();
+    return success();
+  });
+  // A block with one argument per operand holds the op while its verifier looks at it.
+  OpBuilder builder(&context());
+  Location loc = UnknownLoc::get(&context());
+  Block block;
+  SmallVector<Value> values;
+  for (const Spec *spec : operands)
+    values.push_back(block.addArgument(toType(*spec), loc));
+  builder.setInsertionPointToStart(&block);
+  auto op = buildOp(builder, loc, name, values, attrs, {}, false);
+  if (failed(op) || failed(verify(*op))) {
+    if (message.empty())
+      message = std::string("'weft.") + name + "' cannot take these operands";
+    return Status::error(message);
+  }
+  std::vector<Spec> specs;
+  for (Type type : (*op)->getResultTypes())
+    specs.push_back(toSpec(type));
+  return specs;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+static Attribute splat(RankedTensorType type, double value) {
+  Type element = type.getElementType();
+  if (isa<FloatType>(element))
+    return DenseElementsAttr::get(type, Attribute(FloatAttr::get(element, value)));
+  APInt bits(element.getIntOrFloatBitWidth(), static_cast<int64_t>(value), /*isSigned=*/true);
+  return DenseElementsAttr::get(type, Attribute(IntegerAttr::get(element, bits)));
+}
+
+static OwningOpRef<ModuleOp> emit(const Region &region) {
+  Builder attrs(&context());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context()));
+  OpBuilder builder(module->getBodyRegion());
+  SmallVector<Type> inputs, outputs;
+  for (const RegionArgument &argument : region.arguments)
+    inputs.push_back(toType(argument.value.spec()));
+  for (const RegionResult &result : region.results)
+    outputs.push_back(toType(result.value.spec()));
+  auto function =
+      builder.create<ir::FuncOp>(module->getLoc(), region.name, attrs.getFunctionType(inputs, outputs));
+
+  DenseMap<std::pair<const Node *, uint32_t>, Value> values;
+  Block &block = function.getBody().front();
+  for (auto [i, argument] : llvm::enumerate(region.arguments)) {
+    block.getArgument(i).setLoc(toLocation(argument.value.node->loc));
+    values[{argument.value.node.get(), argument.value.result}] = block.getArgument(i);
+    if (!argument.name.empty())
+      function.setArgAttr(i, ir::attr::name, attrs.getStringAttr(argument.name));
+    function.setArgAttr(i, ir::attr::role, attrs.getStringAttr(argument.role));
+    if (argument.donated)
+      function.setArgAttr(i, ir::attr::donated, attrs.getUnitAttr());
+  }
+  for (auto [i, result] : llvm::enumerate(region.results)) {
+    if (!result.name.empty())
+      function.setResultAttr(i, ir::attr::name, attrs.getStringAttr(result.name));
+    if (result.tiedTo >= 0)
+      function.setResultAttr(i, ir::attr::tied, attrs.getI64IntegerAttr(result.tiedTo));
+  }
+
+  builder.setInsertionPointToStart(&block);
+  for (const Node *node : region.nodes) {
+    Location loc = toLocation(node->loc);
+    if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
+      RankedTensorType type = toType(node->results[0]);
+      values[{node, 0}] =
+          builder.create<ir::ConstantOp>(loc, type, cast<ElementsAttr>(splat(type, node->number)));
+      continue;
+    }
+    SmallVector<Value> operands;
+    for (const Ref &operand : node->operands)
+      operands.push_back(values.lookup({operand.node.get(), operand.result}));
+    SmallVector<Type> types;
+    for (const Spec &spec : node->results)
+      types.push_back(toType(spec));
+    Operation *op = *buildOp(builder, loc, node->name, operands, node->attrs, types, node->stopsGrad);
+    for (uint32_t i = 0; i < op->getNumResults(); ++i)
+      values[{node, i}] = op->getResult(i);
+  }
+  SmallVector<Value> returned;
+  for (const RegionResult &result : region.results)
+    returned.push_back(values.lookup({result.value.node.get(), result.value.result}));
+  builder.create<ir::ReturnOp>(module->getLoc(), returned);
+  return module;
+}
+
+static std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  return text;
+}
+
+std::string emitText(const Region &region) { return print(*emit(region)); }
+
+Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
+  auto start = std::chrono::steady_clock::now();
+  std::string messages;
+  ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &diagnostic) {
+    std::string at;
+    llvm::raw_string_ostream os(at);
+    diagnostic.getLocation().print(os);
+    messages += (messages.empty() ? "" : "\n") + diagnostic.str() + " " + at;
+    return success();
+  });
+  OwningOpRef<ModuleOp> module = emit(region);
+  auto program = std::make_shared<Program>();
+  program->traceText = print(*module);
+  if (failed(verify(*module)))
+    return Status::error(messages);
+  auto compiled = codegen::compileModule(*module, {});
+  if (!compiled)
+    return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");
+  program->planText = print(*module);
+  program->explanation = compiled->explain();
+  program->package = std::move(compiled->package);
+  auto package = runtime::Package::from_memory(program->package);
+  if (!package)
+    return package.status();
+  auto executable = runtime::Executable::load(*package, region.name);
+  if (!executable)
+    return executable.status();
+  program->executable = std::move(*executable);
+  program->compileMs =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  ++compiles;
+  return program;
+}
+
+} // namespace weft::frontend

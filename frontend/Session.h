@@ -1,0 +1,46 @@
+//===- Session.h - The compiler, seen from the frontend ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only door between the recorded program and MLIR: nothing of MLIR shows here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_SESSION_H
+#define WEFT_FRONTEND_SESSION_H
+
+#include "frontend/Region.h"
+#include "runtime/Executable.h"
+
+#include <span>
+
+namespace weft::frontend {
+
+/// A function of this process, ready to run.
+struct Program {
+  std::shared_ptr<runtime::Executable> executable;
+  std::vector<std::byte> package;
+  std::string traceText;   ///< as recorded
+  std::string planText;    ///< with fusions, schedules and memory
+  std::string explanation; ///< for people
+  double compileMs = 0;
+};
+
+/// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier.
+Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
+                                         const std::vector<Attr> &attrs);
+
+/// The region as text of the IR.
+std::string emitText(const Region &region);
+
+/// Compiles a region for the CPU of this process.
+Expected<std::shared_ptr<Program>> compileRegion(const Region &region);
+
+/// How many times this process compiled something.
+uint64_t compileCount();
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_SESSION_H

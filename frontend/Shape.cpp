@@ -1,0 +1,441 @@
+//===- Shape.cpp - Shapes, reductions, products, indexing -------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Lazy.h"
+#include "frontend/Ops.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+
+using namespace frontend;
+
+namespace frontend {
+
+std::string shapeText(const Shape &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+int64_t checkedCount(const Shape &shape, Loc loc) {
+  int64_t count = 1;
+  bool empty = false;
+  for (int64_t size : shape) {
+    if (size < 0)
+      fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
+               shapeText(shape),
+           loc);
+    empty |= size == 0;
+    // Room for the widest element, so that bytes do not overflow either.
+    if (size != 0 && __builtin_mul_overflow(count, size, &count))
+      count = INT64_MAX;
+    if (!empty && count > INT64_MAX / 8)
+      fail("a tensor of shape " + shapeText(shape) + " has more than 2^63 bytes", loc);
+  }
+  return empty ? 0 : count;
+}
+
+int64_t wrapDim(int64_t dim, int64_t rank, Loc loc) {
+  // A 0-dimensional tensor takes 0 and -1, as in PyTorch.
+  int64_t span = std::max<int64_t>(rank, 1);
+  if (dim < -span || dim >= span)
+    fail("Dimension out of range (expected to be in range of [" + std::to_string(-span) + ", " +
+             std::to_string(span - 1) + "], but got " + std::to_string(dim) + ")",
+         loc);
+  return dim < 0 ? dim + span : dim;
+}
+
+std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Loc loc) {
+  std::vector<int64_t> result;
+  if (dims.empty()) {
+    result.resize(static_cast<size_t>(rank));
+    std::iota(result.begin(), result.end(), 0);
+    return result;
+  }
+  for (int64_t dim : dims)
+    result.push_back(wrapDim(dim, rank, loc));
+  std::sort(result.begin(), result.end());
+  if (auto twice = std::adjacent_find(result.begin(), result.end()); twice != result.end())
+    fail("dim " + std::to_string(*twice) + " appears multiple times in the list of dims", loc);
+  if (rank == 0)
+    result.clear();
+  return result;
+}
+
+Ref convertTo(Ref value, DType dtype, Loc loc) {
+  return value.spec().dtype == dtype ? value : record1("convert", {value}, {{"to", dtype}}, loc);
+}
+
+Ref transferTo(Ref value, Device device, Loc loc) {
+  if (device.is_cuda() && !device.index())
+    device = Device(DeviceType::cuda, 0);
+  return value.spec().device == device ? value : record1("transfer", {value}, {{"to", device}}, loc);
+}
+
+Ref reshapeTo(Ref value, const Shape &shape, Loc loc) {
+  return value.spec().shape == shape ? value : record1("reshape", {value}, {{"shape", shape}}, loc);
+}
+
+Ref broadcastTo(Ref value, const Shape &shape, Loc loc) {
+  const Shape &from = value.spec().shape;
+  if (from == shape)
+    return value;
+  bool fits = from.size() <= shape.size();
+  for (size_t i = 0; fits && i < from.size(); ++i) {
+    int64_t have = from[from.size() - 1 - i], want = shape[shape.size() - 1 - i];
+    fits = have == want || have == 1;
+  }
+  if (!fits)
+    fail("The expanded size " + shapeText(shape) + " does not fit a tensor of shape " + shapeText(from) +
+             ": sizes must agree from the last dimension on, or be 1",
+         loc, {value});
+  std::vector<int64_t> dims(from.size());
+  std::iota(dims.begin(), dims.end(), static_cast<int64_t>(shape.size() - from.size()));
+  return record1("broadcast_in_dim", {value}, {{"dims", dims}, {"shape", shape}}, loc);
+}
+
+} // namespace frontend
+
+static int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
+
+//===----------------------------------------------------------------------===//
+// Placement, element type
+//===----------------------------------------------------------------------===//
+
+/// The same handle where nothing changes, as in PyTorch.
+static Tensor sameOr(const Tensor &tensor, const Ref &before, Ref after, Loc loc) {
+  return after == before ? tensor : wrap(std::move(after), loc);
+}
+Tensor Tensor::to(Device device, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  return sameOr(*this, value, transferTo(value, device, loc), loc);
+}
+Tensor Tensor::to(DType dtype, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  return sameOr(*this, value, convertTo(value, dtype, loc), loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+Tensor Tensor::reshape(Shape shape, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  int64_t known = 1, count = value.spec().count();
+  int64_t *unknown = nullptr;
+  for (int64_t &size : shape) {
+    if (size == -1) {
+      if (unknown)
+        fail("only one dimension can be inferred: " + shapeText(shape), loc, {value});
+      unknown = &size;
+    } else if (size < 0) {
+      fail("invalid shape dimension " + std::to_string(size) + " in " + shapeText(shape), loc, {value});
+    } else if (__builtin_mul_overflow(known, size, &known)) {
+      fail("shape " + shapeText(shape) + " is too large", loc, {value});
+    }
+  }
+  std::string asked = shapeText(shape);
+  if (unknown && known == 0)
+    fail("cannot reshape tensor of " + std::to_string(count) + " elements into shape " + asked +
+             " because the unspecified dimension size -1 can be any value and is ambiguous",
+         loc, {value});
+  if (unknown && count % known == 0)
+    *unknown = count / known;
+  else if (unknown || known != count)
+    fail("shape '" + asked + "' is invalid for input of size " + std::to_string(count), loc, {value});
+  return sameOr(*this, value, reshapeTo(value, shape, loc), loc);
+}
+
+Tensor Tensor::flatten(int64_t start, int64_t end, Loc loc) const {
+  Shape shape = sizes();
+  auto rank = static_cast<int64_t>(shape.size());
+  start = wrapDim(start, rank, loc);
+  end = wrapDim(end, rank, loc);
+  if (start > end)
+    fail("flatten() has invalid args: start_dim cannot come after end_dim", loc);
+  if (rank == 0)
+    return reshape({1}, loc);
+  int64_t product = 1;
+  for (int64_t i = start; i <= end; ++i)
+    product *= shape[static_cast<size_t>(i)];
+  Shape flat(shape.begin(), shape.begin() + start);
+  flat.push_back(product);
+  flat.insert(flat.end(), shape.begin() + end + 1, shape.end());
+  return reshape(flat, loc);
+}
+
+Tensor Tensor::permute(std::vector<int64_t> dims, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  int64_t rank = rankOf(value);
+  if (static_cast<int64_t>(dims.size()) != rank)
+    fail("permute(dims): number of dimensions in the tensor (" + std::to_string(rank) +
+             ") does not match the length of the desired ordering (" + std::to_string(dims.size()) + ")",
+         loc, {value});
+  for (int64_t &dim : dims)
+    dim = wrapDim(dim, rank, loc);
+  if (std::is_sorted(dims.begin(), dims.end()) && std::adjacent_find(dims.begin(), dims.end()) == dims.end())
+    return *this;
+  return wrap(record1("transpose", {value}, {{"perm", dims}}, loc), loc);
+}
+
+Tensor Tensor::transpose(int64_t a, int64_t b, Loc loc) const {
+  int64_t rank = dim();
+  std::vector<int64_t> dims(static_cast<size_t>(rank));
+  std::iota(dims.begin(), dims.end(), 0);
+  a = wrapDim(a, rank, loc);
+  b = wrapDim(b, rank, loc);
+  if (rank > 0)
+    std::swap(dims[static_cast<size_t>(a)], dims[static_cast<size_t>(b)]);
+  return permute(dims, loc);
+}
+
+Tensor Tensor::t(Loc loc) const {
+  if (dim() > 2)
+    fail("t() expects a tensor with <= 2 dimensions, but self is " + std::to_string(dim()) + "D", loc);
+  return dim() < 2 ? *this : transpose(0, 1, loc);
+}
+
+Tensor Tensor::unsqueeze(int64_t dim, Loc loc) const {
+  Shape shape = sizes();
+  dim = wrapDim(dim, static_cast<int64_t>(shape.size()) + 1, loc);
+  shape.insert(shape.begin() + dim, 1);
+  return reshape(shape, loc);
+}
+
+Tensor Tensor::squeeze(int64_t dim, Loc loc) const {
+  Shape shape = sizes();
+  dim = wrapDim(dim, static_cast<int64_t>(shape.size()), loc);
+  if (shape.empty() || shape[static_cast<size_t>(dim)] != 1)
+    return *this;
+  shape.erase(shape.begin() + dim);
+  return reshape(shape, loc);
+}
+
+Tensor Tensor::expand(Shape shape, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  const Shape &from = value.spec().shape;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] == -1 && i + from.size() >= shape.size())
+      shape[i] = from[i + from.size() - shape.size()];
+  checkedCount(shape, loc);
+  return sameOr(*this, value, broadcastTo(value, shape, loc), loc);
+}
+
+Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  if (rankOf(value) == 0)
+    fail("slice() cannot be applied to a 0-dim tensor.", loc, {value});
+  dim = wrapDim(dim, rankOf(value), loc);
+  if (step < 1)
+    fail("slice step must be positive, found " + std::to_string(step), loc, {value});
+  const Shape &shape = value.spec().shape;
+  int64_t size = shape[static_cast<size_t>(dim)];
+  auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
+  std::vector<int64_t> starts(shape.size(), 0), limits = shape, steps(shape.size(), 1);
+  starts[static_cast<size_t>(dim)] = bound(start);
+  limits[static_cast<size_t>(dim)] = std::max(bound(start), bound(end));
+  steps[static_cast<size_t>(dim)] = step;
+  return wrap(record1("slice", {value}, {{"start", starts}, {"limit", limits}, {"step", steps}}, loc), loc);
+}
+
+Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
+  if (this->dim() == 0)
+    fail("select() cannot be applied to a 0-dim tensor.", loc);
+  dim = wrapDim(dim, this->dim(), loc);
+  int64_t size = sizes()[static_cast<size_t>(dim)];
+  if (index < -size || index >= size)
+    fail("select(): index " + std::to_string(index) + " out of range for tensor of size " +
+             shapeText(sizes()) + " at dimension " + std::to_string(dim),
+         loc);
+  index = index < 0 ? index + size : index;
+  return slice(dim, index, index + 1, 1, loc).squeeze(dim, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static Tensor reduce(const char *op, const Tensor &a, const std::vector<int64_t> &dims, bool keepdim,
+                     Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
+  Shape kept = value.spec().shape;
+  for (int64_t dim : wrapped)
+    kept[static_cast<size_t>(dim)] = 1;
+  Ref result = wrapped.empty() ? value : record1(op, {value}, {{"dims", wrapped}}, loc);
+  return wrap(keepdim ? reshapeTo(result, kept, loc) : result, loc);
+}
+
+Tensor Tensor::sum(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  // Sums of bool and integers are i64.
+  return reduce("sum", is_floating_point(dtype()) ? *this : to(DType::i64, loc), dims, keepdim, loc);
+}
+
+Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  if (!is_floating_point(dtype()))
+    fail("mean(): could not infer output dtype. Input dtype must be a floating point dtype. Got: " +
+             std::string(name(dtype())),
+         loc);
+  double count = 1;
+  for (int64_t dim : wrapDims(dims, this->dim(), loc))
+    count *= static_cast<double>(sizes()[static_cast<size_t>(dim)]);
+  return div({sum(dims, keepdim, loc), loc}, {count, loc});
+}
+
+Tensor Tensor::amax(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  return reduce("rmax", *this, dims, keepdim, loc);
+}
+Tensor Tensor::amin(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  return reduce("rmin", *this, dims, keepdim, loc);
+}
+
+Tensor Tensor::argmax(int64_t dim, bool keepdim, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  dim = wrapDim(dim, rankOf(value), loc);
+  if (rankOf(value) == 0)
+    return zeros({}, {.dtype = DType::i64, .device = device()}, loc);
+  Ref result = record1("argmax", {value}, {{"dim", dim}}, loc);
+  Shape kept = value.spec().shape;
+  kept[static_cast<size_t>(dim)] = 1;
+  return wrap(keepdim ? reshapeTo(result, kept, loc) : result, loc);
+}
+
+static Tensor alongDim(const char *op, const Tensor &a, int64_t dim, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  if (!is_floating_point(value.spec().dtype))
+    value = convertTo(value, DType::f32, loc);
+  dim = wrapDim(dim, rankOf(value), loc);
+  if (rankOf(value) == 0) {
+    Tensor one = alongDim(op, wrap(reshapeTo(value, {1}, loc), loc), 0, loc);
+    return one.reshape({}, loc);
+  }
+  return wrap(record1(op, {value}, {{"dim", dim}}, loc), loc);
+}
+Tensor softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("softmax", a, dim, loc); }
+Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("log_softmax", a, dim, loc); }
+Tensor Tensor::softmax(int64_t dim, Loc loc) const { return weft::softmax(*this, dim, loc); }
+Tensor Tensor::log_softmax(int64_t dim, Loc loc) const { return weft::log_softmax(*this, dim, loc); }
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static Ref dot(Ref a, Ref b, std::vector<int64_t> batchA, std::vector<int64_t> batchB,
+               std::vector<int64_t> contractA, std::vector<int64_t> contractB, Loc loc) {
+  return record1("dot_general", {a, b},
+                 {{"batch_a", std::move(batchA)},
+                  {"batch_b", std::move(batchB)},
+                  {"contract_a", std::move(contractA)},
+                  {"contract_b", std::move(contractB)}},
+                 loc);
+}
+
+Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref a = use(ta, loc), b = use(tb, loc);
+  int64_t ra = rankOf(a), rb = rankOf(b);
+  if (ra == 0 || rb == 0)
+    fail("both arguments to matmul need to be at least 1D, but they are " + std::to_string(ra) + "D and " +
+             std::to_string(rb) + "D",
+         loc, {a, b});
+  const Shape &sa = a.spec().shape, &sb = b.spec().shape;
+  if (a.spec().dtype != b.spec().dtype)
+    fail("expected m1 and m2 to have the same dtype, but got: " + std::string(name(a.spec().dtype)) +
+             " != " + std::string(name(b.spec().dtype)),
+         loc, {a, b});
+  int64_t ka = sa.back(), kb = rb == 1 ? sb[0] : sb[static_cast<size_t>(rb - 2)];
+  if (ka != kb) {
+    auto text = [](const Shape &shape) {
+      std::string s;
+      for (size_t i = 0; i < shape.size(); ++i)
+        s += (i ? "x" : "") + std::to_string(shape[i]);
+      return s;
+    };
+    fail("mat1 and mat2 shapes cannot be multiplied (" + text(sa) + " and " + text(sb) + ")", loc, {a, b});
+  }
+  // A matrix on the right meets every row of whatever is on the left.
+  if (rb <= 2)
+    return wrap(dot(a, b, {}, {}, {ra - 1}, {0}, loc), loc);
+  if (ra == 1) {
+    Tensor row = wrap(reshapeTo(a, {1, ka}, loc), loc);
+    return matmul(row, tb, loc).squeeze(-2, loc);
+  }
+  // Batches broadcast.
+  size_t batchRank = static_cast<size_t>(std::max(ra, rb) - 2);
+  Shape batch(batchRank, 1);
+  auto merge = [&](const Shape &shape) {
+    size_t own = shape.size() - 2;
+    for (size_t i = 0; i < own; ++i) {
+      int64_t &into = batch[batchRank - own + i];
+      if (into != shape[i] && into != 1 && shape[i] != 1)
+        fail("The size of tensor a (" + std::to_string(into) + ") must match the size of tensor b (" +
+                 std::to_string(shape[i]) + ") at non-singleton dimension " +
+                 std::to_string(batchRank - own + i),
+             loc, {a, b});
+      into = into == 1 ? shape[i] : into;
+    }
+  };
+  merge(sa);
+  merge(sb);
+  auto expanded = [&](Ref value, const Shape &shape) {
+    Shape full = batch;
+    full.insert(full.end(), shape.end() - 2, shape.end());
+    return broadcastTo(value, full, loc);
+  };
+  std::vector<int64_t> batchDims(batchRank);
+  std::iota(batchDims.begin(), batchDims.end(), 0);
+  auto rank = static_cast<int64_t>(batchRank);
+  return wrap(dot(expanded(a, sa), expanded(b, sb), batchDims, batchDims, {rank + 1}, {rank}, loc), loc);
+}
+Tensor Tensor::matmul(const Tensor &other, Loc loc) const { return weft::matmul(*this, other, loc); }
+
+//===----------------------------------------------------------------------===//
+// Indexing, ranges
+//===----------------------------------------------------------------------===//
+
+static Tensor gatherBy(const Tensor &a, const Tensor &index, int64_t dim, const char *kind, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc), at = use(index, loc);
+  if (is_floating_point(at.spec().dtype) || at.spec().dtype == DType::i1)
+    fail("an index must be an integer tensor, found " + std::string(name(at.spec().dtype)), loc, {value, at});
+  if (itemsize(at.spec().dtype) < 4)
+    at = convertTo(at, DType::i64, loc);
+  return wrap(record1("gather", {value, at},
+                      {{"dim", wrapDim(dim, rankOf(value), loc)}, {"kind", std::string(kind)}}, loc),
+              loc);
+}
+Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
+  return gatherBy(*this, index, dim, "along", loc);
+}
+Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
+  if (index.dim() > 1)
+    fail("index_select(): index should be 0- or 1-dimensional, found shape " + shapeText(index.sizes()), loc);
+  return gatherBy(*this, index.dim() == 0 ? index.reshape({1}, loc) : index, dim, "points", loc);
+}
+
+Tensor arange(int64_t n, TensorOptions options, Loc loc) {
+  checkedCount({n}, loc);
+  GraphLock lock(graphMutex());
+  Device device = options.device;
+  if (device.is_cuda() && !device.index())
+    device = Device(DeviceType::cuda, 0);
+  Ref value = recordTyped("iota", {{"dim", int64_t(0)}}, Spec{DType::i64, {n}, device}, loc);
+  return wrap(convertTo(value, options.dtype.value_or(DType::i64), loc), loc);
+}
+
+} // namespace weft

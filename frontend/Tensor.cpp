@@ -1,0 +1,285 @@
+//===- Tensor.cpp - Facts, gradients, reading and writing -------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/tensor.hpp"
+
+#include "frontend/HostConvert.h"
+#include "frontend/Lazy.h"
+#include "frontend/Ops.h"
+#include "frontend/Trace.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+namespace weft {
+
+using namespace frontend;
+
+//===----------------------------------------------------------------------===//
+// Creation from host data
+//===----------------------------------------------------------------------===//
+
+Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape shape, TensorOptions options,
+                          Loc loc) {
+  int64_t count = checkedCount(shape, loc);
+  size_t needed = static_cast<size_t>(count) * itemsize(dtype);
+  if (bytes != SIZE_MAX && bytes != needed)
+    fail("the data has " + std::to_string(bytes / itemsize(dtype)) + " elements, but the shape " +
+             shapeText(shape) + " needs " + std::to_string(count),
+         loc);
+  if (!data && needed)
+    fail("the data pointer is null", loc);
+  GraphLock lock(graphMutex());
+  auto buffer = runtime::Buffer::allocate(needed);
+  if (!buffer)
+    fail(buffer.status().message(), loc, {}, buffer.status().code());
+  if (needed)
+    std::memcpy((*buffer)->data(), data, needed);
+  Tensor tensor = wrap(leaf(Spec{dtype, std::move(shape), {}}, *buffer, loc), loc);
+  if (Trace::current()) // host data met in a trace is state of the call, as a tensor from outside would be
+    Access::slot(tensor)->trace = nullptr;
+  if (options.dtype && *options.dtype != dtype)
+    tensor = tensor.to(*options.dtype, loc);
+  if (!options.device.is_cpu())
+    tensor = tensor.to(options.device, loc);
+  if (options.requires_grad)
+    tensor.requires_grad_();
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+static const Spec &specOf(const Tensor &tensor) {
+  const auto &slot = Access::slot(tensor);
+  if (!slot)
+    throw Error("this tensor is undefined: nothing was assigned to it");
+  return slot->value().spec();
+}
+
+const Shape &Tensor::sizes() const { return specOf(*this).shape; }
+int64_t Tensor::size(int64_t dim) const {
+  const Shape &shape = sizes();
+  return shape[static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(shape.size()), Loc::current()))];
+}
+int64_t Tensor::numel() const { return specOf(*this).count(); }
+DType Tensor::dtype() const { return specOf(*this).dtype; }
+Device Tensor::device() const { return specOf(*this).device; }
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+bool Tensor::requires_grad() const {
+  GraphLock lock(graphMutex());
+  specOf(*this);
+  return slot_->requiresGrad || slot_->value().requiresGrad();
+}
+
+Tensor &Tensor::requires_grad_(bool value) {
+  GraphLock lock(graphMutex());
+  if (!is_floating_point(specOf(*this).dtype) && value)
+    throw Error("only Tensors of floating point dtype can require gradients, found " +
+                std::string(name(dtype())));
+  if (slot_->value().node->requiresGrad)
+    throw Error("you can only change requires_grad flags of leaf variables: this tensor is the result of an "
+                "operation; use detach() first");
+  slot_->requiresGrad = value;
+  Ref current = slot_->value();
+  if (!value && !current.node->leafSlots.empty())
+    current.node->leafSlots[current.result].reset();
+  slot_->setValue(current);
+  return *this;
+}
+
+Tensor Tensor::grad() const {
+  GraphLock lock(graphMutex());
+  specOf(*this);
+  // In a trace, whether there is a gradient is part of the signature.
+  if (Trace *trace = Trace::current(); trace && !slot_->trace)
+    trace->touch(slot_);
+  return slot_->grad ? Access::make(slot_->grad) : Tensor();
+}
+
+void Tensor::set_grad(const Tensor &gradient) {
+  GraphLock lock(graphMutex());
+  specOf(*this);
+  if (gradient.defined() && gradient.sizes() != sizes())
+    throw Error("a gradient has the shape of its tensor: expected " + shapeText(sizes()) + ", found " +
+                shapeText(gradient.sizes()));
+  if (Trace *trace = Trace::current(); trace && !slot_->trace)
+    trace->touch(slot_);
+  slot_->grad = Access::slot(gradient);
+}
+
+Tensor Tensor::detach() const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, Loc::current());
+  NoGradGuard guard;
+  return wrap(value.requiresGrad()
+                  ? record1("reshape", {value}, {{"shape", value.spec().shape}}, value.node->loc)
+                  : value,
+              value.node->loc);
+}
+
+void Tensor::backward(Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref root = use(*this, loc);
+  if (!root.spec().shape.empty())
+    fail("grad can be implicitly created only for scalar outputs: this tensor has shape " +
+             shapeText(root.spec().shape) + "; take .sum() or .mean() first",
+         loc, {root});
+  if (!root.requiresGrad())
+    fail("element 0 of tensors does not require grad and does not have a grad_fn: no parameter that requires "
+         "a "
+         "gradient took part in it, or gradients were off",
+         loc, {root});
+  // The leaves that the value depends on, in the order in which they were made.
+  std::vector<Ref> leaves;
+  std::unordered_set<const Node *> seen;
+  std::vector<Ref> stack{root};
+  while (!stack.empty()) {
+    Ref ref = stack.back();
+    stack.pop_back();
+    if (ref.node->leafSlot(ref.result)) {
+      if (std::find(leaves.begin(), leaves.end(), ref) == leaves.end())
+        leaves.push_back(ref);
+      continue;
+    }
+    if (ref.node->kind == NodeKind::input && ref.requiresGrad())
+      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it: "
+           "compute "
+           "it inside the function, or use detach()\n  made at " +
+               str(ref.node->loc),
+           loc);
+    if (!seen.insert(ref.node.get()).second)
+      continue;
+    for (const Ref &operand : ref.node->operands)
+      if (operand.requiresGrad())
+        stack.push_back(operand);
+  }
+  std::sort(leaves.begin(), leaves.end(), [](const Ref &a, const Ref &b) {
+    return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
+  });
+  std::vector<Ref> operands{root};
+  operands.insert(operands.end(), leaves.begin(), leaves.end());
+  NoGradGuard guard;
+  std::shared_ptr<Node> gradient = record("gradient", operands, {}, loc);
+  gradient->stopsGrad = false;
+  for (uint32_t i = 0; i < leaves.size(); ++i) {
+    auto slot = leaves[i].node->leafSlot(leaves[i].result);
+    Ref value{gradient, i};
+    if (slot->grad) {
+      Tensor sum = Access::make(slot->grad);
+      assign(slot->grad, record1("add", {use(sum, loc), value}, {}, loc));
+    } else {
+      Tensor made = wrap(value, slot->loc);
+      slot->grad = Access::slot(made);
+      slot->grad->name = slot->name + ".grad";
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The value on the host, computed and complete.
+static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc) {
+  Ref value = use(tensor, loc);
+  if (Trace::current())
+    fail("a value cannot be read inside a compiled function, which runs as one launch (WEFT-C001): return "
+         "the tensor "
+         "and read it outside",
+         loc, {value}, "WEFT-C001");
+  if (!value.spec().device.is_cpu())
+    fail("this tensor is on " + value.spec().device.str() +
+             ", and this build of Weft runs on the CPU only "
+             "(WEFT-E001): use the device \"cpu\"",
+         loc, {value}, "WEFT-E001");
+  flush({value});
+  const auto &buffer = value.node->buffers[value.result];
+  if (Status status = buffer->wait(); !status)
+    fail(status.message(), loc, {}, status.code());
+  return {value, static_cast<const std::byte *>(buffer->data())};
+}
+
+void Tensor::read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const {
+  GraphLock lock(graphMutex());
+  if (single && numel() != 1)
+    fail("a Tensor with " + std::to_string(numel()) + " elements cannot be converted to Scalar", loc);
+  auto [value, memory] = readable(*this, loc);
+  convertElements(value.spec().dtype, memory, dtype, data, bytes / itemsize(dtype));
+}
+
+std::vector<std::byte> Tensor::to_bytes(Loc loc) const {
+  GraphLock lock(graphMutex());
+  auto [value, memory] = readable(*this, loc);
+  return {memory, memory + value.spec().bytes()};
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static void write(const Tensor &target, Ref value, Loc loc) {
+  const auto &slot = Access::slot(target);
+  if (slot->requiresGrad && gradEnabled())
+    fail(
+        "a leaf Variable that requires grad is being used in an in-place operation: wrap it in a NoGradGuard",
+        loc);
+  assign(slot, std::move(value));
+}
+
+Tensor &Tensor::copy_(const Tensor &source, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref target = use(*this, loc), value = use(source, loc);
+  value = transferTo(value, target.spec().device, loc);
+  value = convertTo(value, target.spec().dtype, loc);
+  write(*this, broadcastTo(value, target.spec().shape, loc), loc);
+  flushIfLarge();
+  return *this;
+}
+
+Tensor &Tensor::zero_(Loc loc) {
+  GraphLock lock(graphMutex());
+  write(*this, constant(use(*this, loc).spec(), 0, loc), loc);
+  return *this;
+}
+
+/// Writes `result` in the dtype of `target`; a result type of a higher category cannot be written.
+static Tensor &updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
+  Ref value = use(result, loc), before = use(target, loc);
+  if (value.spec().shape != before.spec().shape)
+    fail("output with shape " + shapeText(before.spec().shape) + " doesn't match the broadcast shape " +
+             shapeText(value.spec().shape),
+         loc, {before, value});
+  if (is_floating_point(value.spec().dtype) && !is_floating_point(before.spec().dtype))
+    fail("result type " + std::string(name(value.spec().dtype)) +
+             " can't be cast to the desired output type " + std::string(name(before.spec().dtype)),
+         loc, {before});
+  write(target, convertTo(value, before.spec().dtype, loc), loc);
+  return target;
+}
+Tensor &Tensor::operator+=(const Arg &other) {
+  return updateInPlace(*this, add(Arg(*this, other.loc), other), other.loc);
+}
+Tensor &Tensor::operator-=(const Arg &other) {
+  return updateInPlace(*this, sub(Arg(*this, other.loc), other), other.loc);
+}
+Tensor &Tensor::operator*=(const Arg &other) {
+  return updateInPlace(*this, mul(Arg(*this, other.loc), other), other.loc);
+}
+Tensor &Tensor::operator/=(const Arg &other) {
+  return updateInPlace(*this, div(Arg(*this, other.loc), other), other.loc);
+}
+
+NoGradGuard::NoGradGuard() : previous_(gradEnabled()) { gradEnabled() = false; }
+NoGradGuard::~NoGradGuard() { gradEnabled() = previous_; }
+
+} // namespace weft

@@ -1,0 +1,48 @@
+//===- AtomicFile.h - Writing a file whole or not at all -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_IO_ATOMICFILE_H
+#define WEFT_FRONTEND_IO_ATOMICFILE_H
+
+#include "weft/status.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft::io {
+
+/// Writes beside `path` and renames at the end, so that a reader sees the old file or the new one and a
+/// full disk leaves the old one as it was. Without `commit` nothing remains.
+class AtomicFile {
+public:
+  static Expected<AtomicFile> create(const std::string &path);
+  AtomicFile(AtomicFile &&other) noexcept;
+  AtomicFile &operator=(AtomicFile &&) = delete;
+  ~AtomicFile();
+
+  Status write(std::span<const std::byte> bytes);
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text.data(), text.size()))); }
+  uint64_t written() const { return written_; }
+  /// Puts the bytes on the disk and gives the file its name.
+  Status commit();
+
+private:
+  AtomicFile(std::string path, std::string temporary, int descriptor)
+      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+  std::string path_, temporary_;
+  int descriptor_;
+  uint64_t written_ = 0;
+};
+
+/// The whole of a text in one call.
+Status write_file(const std::string &path, std::string_view text);
+
+} // namespace weft::io
+
+#endif // WEFT_FRONTEND_IO_ATOMICFILE_H

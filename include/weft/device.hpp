@@ -1,0 +1,54 @@
+//===- device.hpp - Where a tensor lives ------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_DEVICE_HPP
+#define WEFT_DEVICE_HPP
+
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+enum class DeviceType : uint8_t { cpu = 0, cuda = 1 };
+
+/// A device as the user names it: "cpu", "cuda", "cuda:1". "cuda" without a number means the current device
+/// and does not equal "cuda:0"; a tensor on CUDA always has a number.
+class WEFT_API Device {
+public:
+  Device() = default;
+  constexpr Device(DeviceType type, std::optional<int> index = {}) : type_(type), index_(index) {}
+  /// As `parse`, but throws Error.
+  Device(const char *text);
+  Device(const std::string &text) : Device(text.c_str()) {}
+
+  /// Reads "cpu", "cuda" or "cuda:N"; an error says what is wrong and which types there are.
+  static Expected<Device> parse(std::string_view text);
+
+  DeviceType type() const { return type_; }
+  std::optional<int> index() const { return index_; }
+  bool is_cpu() const { return type_ == DeviceType::cpu; }
+  bool is_cuda() const { return type_ == DeviceType::cuda; }
+  std::string str() const;
+  friend bool operator==(const Device &, const Device &) = default;
+
+private:
+  DeviceType type_ = DeviceType::cpu;
+  std::optional<int> index_;
+};
+
+/// The device that programs should use: WEFT_DEVICE where it is set, else the first CUDA device, else the
+/// CPU. (This version has no CUDA backend: without WEFT_DEVICE it is the CPU.)
+WEFT_API Device default_device();
+/// What `default_device` returns from now on.
+WEFT_API void set_default_device(Device device);
+
+} // namespace weft
+
+#endif // WEFT_DEVICE_HPP

@@ -1,0 +1,323 @@
+//===- tensor.hpp - Tensors and the functions on them -----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A Tensor is a handle on a value slot: `=` makes the handle refer to another slot, `copy_` and optimisers
+// write the slot. Operations are recorded and run when a value is read, when an optimiser steps, or before a
+// compiled function is called. Shapes, dtypes and devices are checked at once, and errors name the source
+// line of the operation and of its operands.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TENSOR_HPP
+#define WEFT_TENSOR_HPP
+
+#include "weft/device.hpp"
+#include "weft/dtype.hpp"
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace weft {
+
+using Shape = std::vector<int64_t>;
+using Loc = std::source_location;
+
+namespace frontend {
+struct Slot;
+struct Access;
+} // namespace frontend
+
+/// Options of the functions that make tensors. The dtype is f32 (i64 for integer data, i1 for bool) and the
+/// device the CPU where they are left out.
+struct TensorOptions {
+  std::optional<DType> dtype = {};
+  Device device = {};
+  bool requires_grad = false;
+};
+
+class Arg;
+
+template <typename T> struct dtype_of;
+#define WEFT_DTYPE_OF(Type, value)                                                                           \
+  template <> struct dtype_of<Type> {                                                                        \
+    static constexpr DType value_ = DType::value;                                                            \
+  };
+WEFT_DTYPE_OF(bool, i1)
+WEFT_DTYPE_OF(int8_t, i8)
+WEFT_DTYPE_OF(int16_t, i16)
+WEFT_DTYPE_OF(int32_t, i32)
+WEFT_DTYPE_OF(int64_t, i64)
+WEFT_DTYPE_OF(uint8_t, ui8)
+WEFT_DTYPE_OF(float, f32)
+WEFT_DTYPE_OF(double, f64)
+#undef WEFT_DTYPE_OF
+
+class WEFT_API Tensor {
+public:
+  /// A handle on nothing: `defined()` is false and everything else is an error.
+  Tensor() = default;
+
+  /// \name Creation from host data, which is copied
+  /// @{
+  template <typename T>
+  static Tensor from(const std::vector<T> &data, Shape shape, TensorOptions options = {},
+                     Loc loc = Loc::current()) {
+    static_assert(!std::is_same_v<T, bool>,
+                  "std::vector<bool> has no contiguous storage: use uint8_t and .to(i1)");
+    return from_bytes(data.data(), data.size() * sizeof(T), dtype_of<T>::value_, std::move(shape), options,
+                      loc);
+  }
+  template <typename T>
+  static Tensor from(const T *data, Shape shape, TensorOptions options = {}, Loc loc = Loc::current()) {
+    return from_bytes(data, SIZE_MAX, dtype_of<T>::value_, std::move(shape), options, loc);
+  }
+  /// `bytes` is checked against the shape; SIZE_MAX skips the check.
+  static Tensor from_bytes(const void *data, size_t bytes, DType dtype, Shape shape,
+                           TensorOptions options = {}, Loc loc = Loc::current());
+  /// @}
+
+  /// \name Facts
+  /// @{
+  bool defined() const { return slot_ != nullptr; }
+  const Shape &sizes() const;
+  /// The size of dimension `dim`; negative numbers count from the end.
+  int64_t size(int64_t dim) const;
+  int64_t dim() const { return static_cast<int64_t>(sizes().size()); }
+  int64_t numel() const;
+  DType dtype() const;
+  Device device() const;
+  /// @}
+
+  /// \name Gradients
+  /// @{
+  bool requires_grad() const;
+  Tensor &requires_grad_(bool value = true);
+  /// Accumulates the gradients of this 0-dimensional tensor into `.grad()` of the leaves that require them.
+  void backward(Loc loc = Loc::current()) const;
+  /// The accumulated gradient; an undefined tensor where there is none.
+  Tensor grad() const;
+  void set_grad(const Tensor &gradient);
+  /// The same value, through which no gradient flows.
+  Tensor detach() const;
+  /// @}
+
+  /// \name Reading values; waits for what is needed
+  /// @{
+  template <typename T> T item(Loc loc = Loc::current()) const {
+    T value;
+    read(&value, sizeof(T), dtype_of<T>::value_, true, loc);
+    return value;
+  }
+  /// All elements in row-major order, converted to T.
+  template <typename T> std::vector<T> to_vector(Loc loc = Loc::current()) const {
+    std::vector<T> values(static_cast<size_t>(numel()));
+    read(values.data(), values.size() * sizeof(T), dtype_of<T>::value_, false, loc);
+    return values;
+  }
+  /// The bytes as they lie in memory.
+  std::vector<std::byte> to_bytes(Loc loc = Loc::current()) const;
+  /// @}
+
+  /// \name Placement and element type
+  /// @{
+  Tensor to(Device device, Loc loc = Loc::current()) const;
+  Tensor to(const char *device, Loc loc = Loc::current()) const { return to(Device(device), loc); }
+  Tensor to(DType dtype, Loc loc = Loc::current()) const;
+  Tensor cpu(Loc loc = Loc::current()) const { return to(Device(), loc); }
+  /// @}
+
+  /// \name Writing the slot
+  /// @{
+  /// Overwrites the value with that of `source`, broadcast, converted and moved as needed.
+  Tensor &copy_(const Tensor &source, Loc loc = Loc::current());
+  Tensor &zero_(Loc loc = Loc::current());
+  Tensor &operator+=(const Arg &other);
+  Tensor &operator-=(const Arg &other);
+  Tensor &operator*=(const Arg &other);
+  Tensor &operator/=(const Arg &other);
+  /// @}
+
+  /// \name Shape
+  /// @{
+  /// One size may be -1.
+  Tensor reshape(Shape shape, Loc loc = Loc::current()) const;
+  Tensor view(Shape shape, Loc loc = Loc::current()) const { return reshape(std::move(shape), loc); }
+  Tensor flatten(int64_t start = 0, int64_t end = -1, Loc loc = Loc::current()) const;
+  Tensor t(Loc loc = Loc::current()) const;
+  Tensor transpose(int64_t a, int64_t b, Loc loc = Loc::current()) const;
+  Tensor permute(std::vector<int64_t> dims, Loc loc = Loc::current()) const;
+  Tensor unsqueeze(int64_t dim, Loc loc = Loc::current()) const;
+  Tensor squeeze(int64_t dim, Loc loc = Loc::current()) const;
+  Tensor expand(Shape shape, Loc loc = Loc::current()) const;
+  /// Elements start, start + step, ... below `end` of one dimension; bounds clamp and count from the end as
+  /// in Python.
+  Tensor slice(int64_t dim, int64_t start, int64_t end = INT64_MAX, int64_t step = 1,
+               Loc loc = Loc::current()) const;
+  Tensor select(int64_t dim, int64_t index, Loc loc = Loc::current()) const;
+  /// @}
+
+  /// \name Reductions over `dims` (all where empty)
+  /// @{
+  Tensor sum(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor mean(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor amax(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor amin(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor argmax(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// @}
+
+  /// \name Elementwise, as the free functions of the same names
+  /// @{
+  Tensor exp(Loc loc = Loc::current()) const;
+  Tensor log(Loc loc = Loc::current()) const;
+  Tensor sqrt(Loc loc = Loc::current()) const;
+  Tensor tanh(Loc loc = Loc::current()) const;
+  Tensor sigmoid(Loc loc = Loc::current()) const;
+  Tensor relu(Loc loc = Loc::current()) const;
+  Tensor abs(Loc loc = Loc::current()) const;
+  Tensor matmul(const Tensor &other, Loc loc = Loc::current()) const;
+  Tensor softmax(int64_t dim, Loc loc = Loc::current()) const;
+  Tensor log_softmax(int64_t dim, Loc loc = Loc::current()) const;
+  Tensor gather(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
+  Tensor index_select(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
+  /// @}
+
+private:
+  friend struct frontend::Access;
+  void read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const;
+  std::shared_ptr<frontend::Slot> slot_;
+};
+
+/// An operand of an operator: a tensor, or a number that takes the tensor's dtype. It remembers the source
+/// line, since an operator cannot have a default argument.
+class Arg {
+public:
+  Arg(const Tensor &tensor, Loc loc = Loc::current()) : tensor(tensor), loc(loc) {}
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Arg(T number, Loc loc = Loc::current())
+      : is_number(true), is_bool(std::is_same_v<T, bool>), is_real(std::is_floating_point_v<T>),
+        real(static_cast<double>(number)), whole(static_cast<int64_t>(number)), loc(loc) {}
+
+  Tensor tensor;
+  bool is_number = false, is_bool = false, is_real = false;
+  double real = 0;
+  int64_t whole = 0;
+  Loc loc;
+};
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+WEFT_API Tensor empty(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor zeros(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor ones(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor full(Shape shape, double value, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
+WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
+/// 0, 1, .. n-1 as i64 unless another dtype is asked for.
+WEFT_API Tensor arange(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
+/// A 0-dimensional tensor.
+WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::current());
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+#define WEFT_BINARY(name, symbol)                                                                            \
+  WEFT_API Tensor name(const Arg &a, const Arg &b);                                                          \
+  inline Tensor operator symbol(const Tensor &a, const Arg &b) { return name(Arg(a, b.loc), b); }            \
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>                                  \
+  Tensor operator symbol(T a, const Arg &b) {                                                                \
+    return name(Arg(a, b.loc), b);                                                                           \
+  }
+WEFT_BINARY(add, +)
+WEFT_BINARY(sub, -)
+WEFT_BINARY(mul, *)
+/// True division: integers give the default float dtype.
+WEFT_BINARY(div, /)
+WEFT_BINARY(eq, ==)
+WEFT_BINARY(ne, !=)
+WEFT_BINARY(lt, <)
+WEFT_BINARY(le, <=)
+WEFT_BINARY(gt, >)
+WEFT_BINARY(ge, >=)
+WEFT_BINARY(logical_and, &)
+WEFT_BINARY(logical_or, |)
+#undef WEFT_BINARY
+WEFT_API Tensor pow(const Arg &a, const Arg &b);
+WEFT_API Tensor maximum(const Arg &a, const Arg &b);
+WEFT_API Tensor minimum(const Arg &a, const Arg &b);
+WEFT_API Tensor neg(const Arg &a);
+inline Tensor operator-(const Arg &a) { return neg(a); }
+WEFT_API Tensor logical_not(const Arg &a);
+inline Tensor operator!(const Arg &a) { return logical_not(a); }
+/// `a` where the condition holds, else `b`.
+WEFT_API Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc = Loc::current());
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+#define WEFT_UNARY(name) WEFT_API Tensor name(const Tensor &a, Loc loc = Loc::current());
+WEFT_UNARY(exp)
+WEFT_UNARY(expm1)
+WEFT_UNARY(log)
+WEFT_UNARY(log1p)
+WEFT_UNARY(sin)
+WEFT_UNARY(cos)
+WEFT_UNARY(sqrt)
+WEFT_UNARY(rsqrt)
+WEFT_UNARY(reciprocal)
+WEFT_UNARY(tanh)
+WEFT_UNARY(sigmoid)
+WEFT_UNARY(erf)
+WEFT_UNARY(abs)
+WEFT_UNARY(sign)
+WEFT_UNARY(ceil)
+WEFT_UNARY(floor)
+WEFT_UNARY(round)
+WEFT_UNARY(trunc)
+WEFT_UNARY(isnan)
+/// max(a, 0); its gradient at 0 is 0.
+WEFT_UNARY(relu)
+#undef WEFT_UNARY
+/// "none": a Phi(a) by erf; "tanh": the tanh approximation.
+WEFT_API Tensor gelu(const Tensor &a, const std::string &approximate = "none", Loc loc = Loc::current());
+WEFT_API Tensor softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
+WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
+/// Matrix product with the shapes of torch.matmul: vectors, matrices, and batches of matrices that broadcast.
+WEFT_API Tensor matmul(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
+
+/// While one lives on a thread, operations there record no gradient.
+class WEFT_API NoGradGuard {
+public:
+  NoGradGuard();
+  ~NoGradGuard();
+  NoGradGuard(const NoGradGuard &) = delete;
+  NoGradGuard &operator=(const NoGradGuard &) = delete;
+
+private:
+  bool previous_;
+};
+
+/// Prints values as PyTorch does: 4 digits, summarised above 1,000 elements.
+WEFT_API void print(const Tensor &tensor, Loc loc = Loc::current());
+WEFT_API std::string to_string(const Tensor &tensor, Loc loc = Loc::current());
+
+/// Runs everything that is pending, waits for it, and throws the first error that was not seen yet.
+WEFT_API void synchronize();
+
+} // namespace weft
+
+#endif // WEFT_TENSOR_HPP

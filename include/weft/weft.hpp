@@ -1,0 +1,23 @@
+//===- weft.hpp - Everything ------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_WEFT_HPP
+#define WEFT_WEFT_HPP
+
+#include "weft/compile.hpp"
+#include "weft/data.hpp"
+#include "weft/device.hpp"
+#include "weft/dtype.hpp"
+#include "weft/io.hpp"
+#include "weft/nn.hpp"
+#include "weft/optim.hpp"
+#include "weft/profile.hpp"
+#include "weft/random.hpp"
+#include "weft/report.hpp"
+#include "weft/status.hpp"
+#include "weft/tensor.hpp"
+
+#endif // WEFT_WEFT_HPP

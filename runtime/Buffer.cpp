@@ -1,0 +1,119 @@
+//===- Buffer.cpp - A counted block of host memory ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Buffer.h"
+
+namespace weft::runtime {
+
+Expected<std::shared_ptr<Buffer>> Buffer::allocate(size_t bytes, uint32_t label) {
+  Expected<HostBlock> block = HostAllocator::get().allocate(bytes, label);
+  if (!block)
+    return block.status();
+  return std::make_shared<Buffer>(block->data, bytes, block->handle, nullptr);
+}
+
+std::shared_ptr<Buffer> Buffer::wrap(void *data, size_t bytes, std::function<void(void *)> deleter) {
+  return std::make_shared<Buffer>(data, bytes, nullptr, std::move(deleter));
+}
+
+Buffer::~Buffer() {
+  if (handle_)
+    HostAllocator::get().free({data_, bytes_, handle_});
+  else if (deleter_)
+    deleter_(data_);
+}
+
+Status Buffer::settle_locked() {
+  if (write_.done())
+    write_ = {};
+  std::erase_if(uses_, [](const Ticket &use) { return use.done(); });
+  Status status;
+  if (failure_) {
+    if (permanent_ || !failure_->seen())
+      status = failure_->status();
+    failure_->mark_seen();
+    if (!permanent_)
+      failure_ = nullptr;
+  }
+  tracked_.store(write_ || !uses_.empty() || failure_, std::memory_order_release);
+  return status;
+}
+
+Status Buffer::settle() {
+  if (!tracked())
+    return {};
+  const std::lock_guard lock(mutex_);
+  return settle_locked();
+}
+
+Status Buffer::wait() {
+  if (!tracked())
+    return {};
+  Ticket ticket;
+  {
+    const std::lock_guard lock(mutex_);
+    ticket = write_;
+  }
+  ticket.wait();
+  return settle();
+}
+
+Status Buffer::wait_unused() {
+  if (!tracked())
+    return {};
+  std::vector<Ticket> tickets;
+  {
+    const std::lock_guard lock(mutex_);
+    tickets = uses_;
+  }
+  for (const Ticket &ticket : tickets)
+    ticket.wait();
+  return wait();
+}
+
+void Buffer::note_write(const Ticket &ticket) {
+  const std::lock_guard lock(mutex_);
+  write_ = ticket;
+  tracked_.store(true, std::memory_order_release);
+}
+
+void Buffer::note_use(const Ticket &ticket) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(uses_, [&](const Ticket &use) { return use.same_queue(ticket); });
+  uses_.push_back(ticket);
+  tracked_.store(true, std::memory_order_release);
+}
+
+void Buffer::note_failure(std::shared_ptr<Failure> failure, bool permanent) {
+  const std::lock_guard lock(mutex_);
+  if (permanent_)
+    return;
+  failure_ = std::move(failure);
+  permanent_ = permanent;
+  tracked_.store(true, std::memory_order_release);
+}
+
+std::shared_ptr<Failure> Buffer::blocking(uint64_t sequence) const {
+  if (!tracked())
+    return nullptr;
+  const std::lock_guard lock(mutex_);
+  return failure_ && (permanent_ || failure_->blocks(sequence)) ? failure_ : nullptr;
+}
+
+void Buffer::foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket> &tickets) const {
+  if (!tracked())
+    return;
+  const std::lock_guard lock(mutex_);
+  if (write_ && !write_.belongs_to(queue))
+    tickets.push_back(write_);
+  if (writes)
+    for (const Ticket &use : uses_)
+      if (!use.belongs_to(queue))
+        tickets.push_back(use);
+}
+
+} // namespace weft::runtime

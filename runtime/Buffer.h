@@ -1,0 +1,81 @@
+//===- Buffer.h - A counted block of host memory ----------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_BUFFER_H
+#define WEFT_RUNTIME_BUFFER_H
+
+#include "runtime/HostAllocator.h"
+#include "runtime/Queue.h"
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace weft::runtime {
+
+/// Memory that arguments and results live in. It remembers the last asynchronous call that writes it and
+/// the last that uses it. A host that reads calls wait() first, one that writes wait_unused().
+class WEFT_RUNTIME_API Buffer {
+public:
+  /// Uninitialised memory from the caching allocator, aligned to 512 bytes.
+  static Expected<std::shared_ptr<Buffer>> allocate(size_t bytes, uint32_t label = 0);
+  /// Memory of someone else; `deleter` is called with the pointer when the last user is done.
+  static std::shared_ptr<Buffer> wrap(void *data, size_t bytes, std::function<void(void *)> deleter = {});
+  ~Buffer();
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+
+  void *data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+  /// Waits for the call that writes this buffer. The error of that call, if it failed: the host has then
+  /// seen it. State keeps the value it had before that call; a fresh result has none, and the error stays.
+  Status wait();
+  /// Waits until no asynchronous call reads or writes this buffer; errors as wait().
+  Status wait_unused();
+
+  /// \name For the executable
+  /// @{
+  /// False: nothing asynchronous was ever noted since the last wait(), and there is no failure.
+  bool tracked() const { return tracked_.load(std::memory_order_acquire); }
+  /// What wait() would return, without waiting for calls that are still under way.
+  Status settle();
+  void note_write(const Ticket &ticket);
+  void note_use(const Ticket &ticket);
+  /// `permanent`: the buffer has no value at all, as it should have been written by the failed call.
+  void note_failure(std::shared_ptr<Failure> failure, bool permanent);
+  /// The failure that forbids the call with this sequence number to touch the buffer, or null.
+  std::shared_ptr<Failure> blocking(uint64_t sequence) const;
+  /// The tickets of calls on other queues than `queue` that must have run before a call on `queue` may read
+  /// (or, with `writes`, write) the buffer.
+  void foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket> &tickets) const;
+  /// @}
+
+  Buffer(void *data, size_t bytes, void *handle, std::function<void(void *)> deleter)
+      : data_(data), bytes_(bytes), handle_(handle), deleter_(std::move(deleter)) {}
+
+private:
+  Status settle_locked();
+
+  void *data_;
+  size_t bytes_;
+  void *handle_; ///< of the allocator, or null
+  std::function<void(void *)> deleter_;
+  std::atomic<bool> tracked_{false};
+  mutable std::mutex mutex_; ///< guards what follows
+  Ticket write_;
+  std::vector<Ticket> uses_; ///< the last of each queue
+  std::shared_ptr<Failure> failure_;
+  bool permanent_ = false;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_BUFFER_H

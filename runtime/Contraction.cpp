@@ -1,0 +1,180 @@
+//===- Contraction.cpp - Matrix products -----------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Contraction.h"
+
+#include "runtime/Executor.h"
+#include "runtime/Gemm.h"
+#include "runtime/Image.h"
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace weft::runtime {
+namespace {
+
+// Below these, waking the team or calling the library costs more than it saves; measured by
+// `weft-runtime-tests --gtest_also_run_disabled_tests --gtest_filter=*Speed*`.
+constexpr double serialFlops = 600e3;
+constexpr double libraryFlops = 2.0 * 40 * 40 * 40;
+constexpr size_t cacheCapacity = 1024;
+
+double flops(const ContractionShape &shape) {
+  return 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+         static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
+const GemmTable &gemm_table() {
+  switch (cpu_level()) {
+  case CpuLevel::v4:
+    return gemmV4;
+  case CpuLevel::v3:
+    return gemmV3;
+  case CpuLevel::baseline:
+    break;
+  }
+  return gemmBaseline;
+}
+
+class OwnContraction final : public Contraction {
+public:
+  explicit OwnContraction(const ContractionShape &shape)
+      : shape_(shape), tile_(gemm_table().functions[static_cast<size_t>(shape.dtype)]) {}
+
+  size_t scratch_bytes(int width) const override { return static_cast<size_t>(width) * gemmScratchBytes; }
+  std::string implementation() const override { return "weft:" + std::string(name(cpu_level())); }
+
+  Status run(const void *a, const void *b, void *c, const void *bias, void *scratch,
+             bool serial) const override {
+    const ContractionShape &s = shape_;
+    const int64_t down = (s.m + gemmTileM - 1) / gemmTileM, across = (s.n + gemmTileN - 1) / gemmTileN;
+    const int64_t tasks = s.batch * down * across;
+    const int64_t item = static_cast<int64_t>(itemsize(s.dtype));
+    const auto body = [&](int64_t begin, int64_t end, int worker) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t batch = task / (down * across);
+        const int64_t i = task / across % down * gemmTileM, j = task % across * gemmTileN;
+        GemmTile tile;
+        tile.a = static_cast<const char *>(a) + item * (batch * s.a_strides[0] + i * s.a_strides[1]);
+        tile.b = static_cast<const char *>(b) + item * (batch * s.b_strides[0] + j * s.b_strides[2]);
+        tile.c = static_cast<char *>(c) +
+                 item * (batch * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2]);
+        tile.bias = s.bias ? static_cast<const char *>(bias) + item * j : nullptr;
+        tile.scratch = static_cast<char *>(scratch) + worker * gemmScratchBytes;
+        tile.m = std::min(gemmTileM, s.m - i);
+        tile.n = std::min(gemmTileN, s.n - j);
+        tile.k = s.k;
+        tile.a_m = s.a_strides[1];
+        tile.a_k = s.a_strides[2];
+        tile.b_k = s.b_strides[1];
+        tile.b_n = s.b_strides[2];
+        tile.c_m = s.c_strides[1];
+        tile.c_n = s.c_strides[2];
+        tile.relu = s.relu;
+        tile_(&tile);
+      }
+    };
+    if (tasks <= 0)
+      return {};
+    if (serial || flops(s) < serialFlops)
+      body(0, tasks, 0);
+    else
+      executor().parallel_for(tasks, 1, body);
+    return {};
+  }
+
+private:
+  const ContractionShape shape_;
+  const GemmTileFn tile_;
+};
+
+Status check_shape(const ContractionShape &shape) {
+  if (!contraction_supports(shape.dtype))
+    return Status::error("no contraction of element type " + std::string(name(shape.dtype)));
+  for (int64_t extent : {shape.batch, shape.m, shape.n, shape.k})
+    if (extent < 0)
+      return Status::error("contraction with a negative extent " + std::to_string(extent));
+  for (const auto *strides : {&shape.a_strides, &shape.b_strides, &shape.c_strides})
+    for (int64_t stride : *strides)
+      if (stride < 0)
+        return Status::error("contraction with a negative stride " + std::to_string(stride));
+  return {};
+}
+
+// Sees a library's answer by shape and by how many threads it was made for.
+using Key = std::tuple<ContractionShape, int, bool>;
+struct Cache {
+  std::mutex mutex;
+  std::list<std::pair<Key, std::shared_ptr<const Contraction>>> order; // newest first
+  std::map<Key, decltype(order)::iterator> entries;
+};
+Cache &cache() {
+  static Cache *const instance = new Cache;
+  return *instance;
+}
+
+} // namespace
+
+Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
+                                                                      int threads);
+
+Contraction::~Contraction() = default;
+
+bool contraction_supports(DType dtype) {
+  return gemmBaseline.functions[static_cast<size_t>(dtype)] != nullptr;
+}
+
+Expected<std::shared_ptr<const Contraction>> Contraction::make_own(const ContractionShape &shape) {
+  if (Status status = check_shape(shape); !status)
+    return status;
+  return std::shared_ptr<const Contraction>(std::make_shared<OwnContraction>(shape));
+}
+
+Expected<std::shared_ptr<const Contraction>> Contraction::make_library(const ContractionShape &shape) {
+  if (Status status = check_shape(shape); !status)
+    return status;
+  // oneDNN divides the work when a primitive is made. A small one is made for one thread, whatever the
+  // queue's mode, so that its result never depends on the mode; with another executor than libgomp's it
+  // has no team to run on.
+  const int threads = flops(shape) < serialFlops || !executor().is_openmp() ? 1 : executor().width();
+  return make_library_contraction(shape, threads);
+}
+
+Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionShape &shape) {
+  if (Status status = check_shape(shape); !status)
+    return status;
+  const Key key(shape, executor().width(), executor().is_openmp());
+  Cache &known = cache();
+  const std::lock_guard lock(known.mutex);
+  if (const auto found = known.entries.find(key); found != known.entries.end()) {
+    known.order.splice(known.order.begin(), known.order, found->second);
+    return found->second->second;
+  }
+  Expected<std::shared_ptr<const Contraction>> made =
+      flops(shape) < libraryFlops ? make_own(shape) : make_library(shape);
+  if (!made)
+    made = make_own(shape);
+  if (!made)
+    return made;
+  known.order.emplace_front(key, *made);
+  known.entries[key] = known.order.begin();
+  if (known.order.size() > cacheCapacity) {
+    known.entries.erase(known.order.back().first);
+    known.order.pop_back();
+  }
+  return made;
+}
+
+size_t Contraction::cached() {
+  const std::lock_guard lock(cache().mutex);
+  return cache().order.size();
+}
+
+} // namespace weft::runtime

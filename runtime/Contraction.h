@@ -1,0 +1,67 @@
+//===- Contraction.h - Matrix products ---------------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// c[b,m,n] = sum over k of a[b,m,k] * b[b,k,n] (+ bias[n]) (relu).
+//
+// oneDNN takes f32 and bf16 where its layouts fit and it has more than a reference implementation; our own
+// kernel (Gemm.h) takes everything else: f64, f16, integers, strides of 0, empty dimensions, and products
+// too small for a library call to pay. Which of the two it is depends on the shape and the processor only.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_CONTRACTION_H
+#define WEFT_RUNTIME_CONTRACTION_H
+
+#include "weft/dtype.hpp"
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace weft::runtime {
+
+struct ContractionShape {
+  DType dtype = DType::f32;
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  std::array<int64_t, 3> a_strides = {}; ///< batch, m, k, in elements
+  std::array<int64_t, 3> b_strides = {}; ///< batch, k, n
+  std::array<int64_t, 3> c_strides = {}; ///< batch, m, n
+  bool bias = false;
+  bool relu = false;
+  auto operator<=>(const ContractionShape &) const = default;
+};
+
+/// Whether contractions of this element type exist.
+WEFT_RUNTIME_API bool contraction_supports(DType dtype);
+
+/// A contraction ready to run. May run on several threads at once.
+class WEFT_RUNTIME_API Contraction {
+public:
+  virtual ~Contraction();
+  /// From a cache of the 1,024 last used.
+  static Expected<std::shared_ptr<const Contraction>> get(const ContractionShape &shape);
+  /// Always our own kernel; for tests and measurements.
+  static Expected<std::shared_ptr<const Contraction>> make_own(const ContractionShape &shape);
+  /// Always oneDNN; an error where it has no fast implementation.
+  static Expected<std::shared_ptr<const Contraction>> make_library(const ContractionShape &shape);
+  static size_t cached();
+
+  /// Bytes of scratch that run() needs for a team of `width` threads, 64-byte aligned.
+  virtual size_t scratch_bytes(int width) const = 0;
+  /// `serial`: on the calling thread alone. The result is the same.
+  virtual Status run(const void *a, const void *b, void *c, const void *bias, void *scratch,
+                     bool serial) const = 0;
+  virtual std::string implementation() const = 0;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_CONTRACTION_H

@@ -1,0 +1,184 @@
+//===- ContractionLibrary.cpp - Matrix products of oneDNN ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// oneDNN 2.6 stops the process at an extent of 0 and reads memory out of bounds at some strides of 0, so
+// only what is known to be good gets there. Its relu turns NaN into 0, so that is a pass of our own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Contraction.h"
+
+#include "runtime/Executor.h"
+#include "runtime/Image.h"
+
+#include <dnnl.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+namespace weft::runtime {
+namespace {
+
+dnnl::engine &engine() {
+  static auto *const instance = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *instance;
+}
+
+// A CPU stream of oneDNN holds no state of its calls, so all threads share one.
+dnnl::stream &stream() {
+  static auto *const instance = new dnnl::stream(engine());
+  return *instance;
+}
+
+// Row-major or column-major with room for rows; an extent of 1 fits any stride.
+bool plain(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  const bool row_major = (columns == 1 || column_stride == 1) && (rows == 1 || row_stride >= columns);
+  const bool column_major = (rows == 1 || row_stride == 1) && (columns == 1 || column_stride >= rows);
+  return row_major || column_major;
+}
+
+// The stride of a dimension of extent 1 means nothing, but oneDNN looks at it.
+dnnl::memory::dims strides_of(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  if (columns == 1 && rows == 1)
+    return {1, 1};
+  if (columns == 1)
+    return row_stride == 1 ? dnnl::memory::dims{1, rows} : dnnl::memory::dims{row_stride, 1};
+  if (rows == 1)
+    return column_stride == 1 ? dnnl::memory::dims{columns, 1} : dnnl::memory::dims{1, column_stride};
+  return {row_stride, column_stride};
+}
+
+class LibraryContraction final : public Contraction {
+public:
+  LibraryContraction(const dnnl::matmul::primitive_desc &description, const ContractionShape &shape,
+                     int threads)
+      : shape_(shape), description_(description), primitive_(description), threads_(threads),
+        has_bias_(description.bias_desc().get_size() != 0), a_(description.src_desc()),
+        b_(description.weights_desc()), c_(description.dst_desc()), bias_(description.bias_desc()),
+        scratch_(description.scratchpad_desc()) {}
+
+  size_t scratch_bytes(int width) const override { return scratch_.get_size(); }
+  std::string implementation() const override {
+    return "onednn:" + std::string(description_.impl_info_str()) + ":" + std::to_string(threads_);
+  }
+
+  Status run(const void *a, const void *b, void *c, const void *bias, void *scratch,
+             bool serial) const override {
+    // The primitive decides how work is divided; a serial run of it does the same parts one after another.
+    const OpenMPWidthScope scope(threads_);
+    std::unique_lock<std::mutex> team;
+    if (threads_ > 1)
+      team = std::unique_lock(team_mutex());
+    const auto memory = [](const dnnl::memory::desc &description, const void *data) {
+      return dnnl::memory(description, engine(), const_cast<void *>(data));
+    };
+    try {
+      std::unordered_map<int, dnnl::memory> arguments = {{DNNL_ARG_SRC, memory(a_, a)},
+                                                         {DNNL_ARG_WEIGHTS, memory(b_, b)},
+                                                         {DNNL_ARG_DST, memory(c_, c)},
+                                                         {DNNL_ARG_SCRATCHPAD, memory(scratch_, scratch)}};
+      if (has_bias_)
+        arguments.emplace(DNNL_ARG_BIAS, memory(bias_, bias));
+      primitive_.execute(stream(), arguments);
+    } catch (const dnnl::error &error) {
+      return Status::error("oneDNN refused a contraction: " + std::string(error.what()));
+    }
+    if (team)
+      team.unlock();
+    if (shape_.relu)
+      relu(c, serial);
+    return {};
+  }
+
+private:
+  void relu(void *c, bool serial) const {
+    const auto body = [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t at = row / shape_.m * shape_.c_strides[0] + row % shape_.m * shape_.c_strides[1];
+        if (shape_.dtype == DType::f32) {
+          float *values = static_cast<float *>(c) + at;
+          for (int64_t j = 0; j < shape_.n; ++j)
+            values[j] = values[j] < 0 ? 0 : values[j];
+        } else {
+          // bf16: negative, and at most infinity in magnitude.
+          uint16_t *values = static_cast<uint16_t *>(c) + at;
+          for (int64_t j = 0; j < shape_.n; ++j)
+            values[j] = values[j] > 0x8000 && values[j] <= 0xff80 ? 0 : values[j];
+        }
+      }
+    };
+    const int64_t rows = shape_.batch * shape_.m;
+    if (serial || threads_ == 1)
+      body(0, rows, 0);
+    else
+      executor().parallel_for(rows, std::max<int64_t>(1, 16384 / shape_.n), body);
+  }
+
+  const ContractionShape shape_;
+  dnnl::matmul::primitive_desc description_;
+  dnnl::matmul primitive_;
+  int threads_;
+  bool has_bias_;
+  dnnl::memory::desc a_, b_, c_, bias_, scratch_;
+};
+
+} // namespace
+
+Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &s,
+                                                                      int threads) {
+  const auto refuse = [](const std::string &why) {
+    return Status::error("oneDNN has no fast implementation of this contraction: " + why);
+  };
+  if (s.dtype != DType::f32 && s.dtype != DType::bf16)
+    return refuse("element type " + std::string(name(s.dtype)));
+  if (s.dtype == DType::bf16 && cpu_level() != CpuLevel::v4)
+    return refuse("bf16 needs AVX-512");
+  if (s.batch < 1 || s.m < 1 || s.n < 1 || s.k < 1)
+    return refuse("an extent of 0");
+  if (!plain(s.m, s.k, s.a_strides[1], s.a_strides[2]) || !plain(s.k, s.n, s.b_strides[1], s.b_strides[2]) ||
+      !plain(s.m, s.n, s.c_strides[1], s.c_strides[2]) || (s.n > 1 && s.c_strides[2] != 1))
+    return refuse("strides");
+  const bool batched = s.batch > 1;
+  if (batched && (s.a_strides[0] < s.m * s.k || s.b_strides[0] < s.k * s.n || s.c_strides[0] < s.m * s.n))
+    return refuse("batch strides");
+  using memory = dnnl::memory;
+  const auto type = s.dtype == DType::f32 ? memory::data_type::f32 : memory::data_type::bf16;
+  const auto describe = [&](int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
+    memory::dims dims = {rows, columns}, steps = strides_of(rows, columns, strides[1], strides[2]);
+    if (batched) {
+      dims.insert(dims.begin(), s.batch);
+      steps.insert(steps.begin(), strides[0]);
+    }
+    return memory::desc(dims, type, steps);
+  };
+  const OpenMPWidthScope scope(threads);
+  try {
+    dnnl::primitive_attr attributes;
+    attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const memory::desc a = describe(s.m, s.k, s.a_strides), b = describe(s.k, s.n, s.b_strides),
+                       c = describe(s.m, s.n, s.c_strides);
+    memory::desc bias;
+    if (s.bias)
+      bias = batched ? memory::desc({1, 1, s.n}, type, memory::format_tag::abc)
+                     : memory::desc({1, s.n}, type, memory::format_tag::ab);
+    const dnnl::matmul::desc operation =
+        s.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
+    const dnnl::matmul::primitive_desc description(operation, attributes, engine(), /*allow_empty=*/true);
+    if (!description.get(/*allow_empty=*/true))
+      return refuse("it said so");
+    if (std::string_view(description.impl_info_str()).starts_with("ref"))
+      return refuse("only the reference one");
+    return std::shared_ptr<const Contraction>(std::make_shared<LibraryContraction>(description, s, threads));
+  } catch (const dnnl::error &error) {
+    return refuse(error.what());
+  }
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,105 @@
+//===- Executable.h - A compiled function, ready to call --------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A call happens or it does not. Memory and kernels are secured before the first launch; after a launch
+// that may fail its checks are read, and if one failed the rest is skipped. Nothing donated has been written
+// by then: the plan verifier sees to it.
+//
+// A call that was queued reports its failure later: at the next call that is given state it would have
+// written, at Buffer::wait() on such a buffer, or at Queue::synchronize(), whichever comes first. Until then
+// calls on that state do nothing. After it, the state is what it was before the failing call.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_EXECUTABLE_H
+#define WEFT_RUNTIME_EXECUTABLE_H
+
+#include "runtime/Buffer.h"
+#include "runtime/Image.h"
+#include "runtime/Package.h"
+#include "runtime/Queue.h"
+#include "weft/dtype.hpp"
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::runtime {
+
+struct TensorInfo {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  std::string device;
+  size_t bytes = 0;
+};
+
+enum class ArgumentRole : uint8_t { argument = 0, state = 1, scalar = 2, random = 3 };
+
+struct ArgumentInfo {
+  std::string name;
+  TensorInfo type;
+  ArgumentRole role = ArgumentRole::argument;
+  bool donated = false;
+};
+
+struct ResultInfo {
+  std::string name;
+  TensorInfo type;
+  int tied_to = -1; ///< the argument whose buffer this result is, or -1
+};
+
+struct Signature {
+  std::string function, target;
+  std::vector<ArgumentInfo> arguments;
+  std::vector<ResultInfo> results;
+};
+
+struct RunOptions {
+  Queue *queue = nullptr;        ///< null: the process's
+  std::optional<QueueMode> mode; ///< none: WEFT_CPU_QUEUE
+};
+
+class WEFT_RUNTIME_API Executable : public std::enable_shared_from_this<Executable> {
+public:
+  /// The function's plan for the CPU, with the best kernels that the processor can run.
+  static Expected<std::shared_ptr<Executable>> load(std::shared_ptr<const Package> package,
+                                                    std::string_view function);
+  /// With these kernels in place of the package's.
+  static Expected<std::shared_ptr<Executable>>
+  load(std::shared_ptr<const Package> package, std::string_view function, std::shared_ptr<const Image> image);
+  ~Executable();
+
+  const Signature &signature() const;
+  /// Fills `results`: a tied result is its argument's buffer, any other a fresh one. Returns an error when
+  /// the call failed here, and also when an earlier queued call on the same state did: this call has then
+  /// not happened. `results` is left as it was after an error. An argument's memory begins on a multiple of
+  /// its element size.
+  Status run(std::span<const std::shared_ptr<Buffer>> arguments, std::span<std::shared_ptr<Buffer>> results,
+             const RunOptions &options = {});
+
+  uint64_t arena_bytes() const;
+  uint64_t arena_lower_bound_bytes() const;
+  /// Below this estimate, in nanoseconds, a call runs on its caller in QueueMode::automatic.
+  static constexpr double inlineCostNs = 20000;
+  double estimated_ns() const;
+  size_t launch_count() const;
+
+  struct Impl;
+  explicit Executable(std::unique_ptr<Impl> impl);
+
+private:
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_EXECUTABLE_H

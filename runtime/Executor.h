@@ -1,0 +1,86 @@
+//===- Executor.h - The one team of threads ---------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All compute of a process, kernels and oneDNN alike, runs on one team of threads: a pool of our own beside
+// OpenMP's spinning team made alternating work 1.6 times slower. So the default executor calls libgomp,
+// which oneDNN is built on. WEFT_EXECUTOR=threads (and a build for the thread sanitizer, which does not know
+// libgomp's barriers) takes std::thread; an embedder may set its own.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_EXECUTOR_H
+#define WEFT_RUNTIME_EXECUTOR_H
+
+#include "weft/export.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+
+namespace weft::runtime {
+
+/// Refers to a callable without owning it; it must outlive the call.
+template <typename Signature> class function_ref;
+template <typename Result, typename... Args> class function_ref<Result(Args...)> {
+public:
+  template <typename Callable>
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, function_ref>)
+  function_ref(Callable &&callable)
+      : object_(const_cast<void *>(static_cast<const void *>(&callable))),
+        call_([](void *object, Args... args) -> Result {
+          return (*static_cast<std::remove_reference_t<Callable> *>(object))(args...);
+        }) {}
+  Result operator()(Args... args) const { return call_(object_, args...); }
+
+private:
+  void *object_;
+  Result (*call_)(void *, Args...);
+};
+
+/// Runs ranges of tasks on threads. `worker` is below width(), and no two concurrent calls of one
+/// parallel_for share it. Which thread runs which range is open; no result may depend on it.
+class WEFT_RUNTIME_API Executor {
+public:
+  using Body = function_ref<void(int64_t begin, int64_t end, int worker)>;
+  virtual ~Executor();
+  /// Covers [0, tasks) with ranges whose bounds are multiples of `grain`. Returns when all have run. A single
+  /// range runs on the calling thread; so does everything when called from inside a body.
+  virtual void parallel_for(int64_t tasks, int64_t grain, Body body) = 0;
+  virtual int width() const = 0;
+  /// Whether the threads are libgomp's, which oneDNN runs on too.
+  virtual bool is_openmp() const { return false; }
+};
+
+/// The process's executor.
+WEFT_RUNTIME_API Executor &executor();
+/// Replaces it; null brings the default back. Not while anything runs. The caller keeps ownership.
+WEFT_RUNTIME_API void set_executor(Executor *executor);
+/// A team of `width` threads, the caller's included.
+WEFT_RUNTIME_API std::unique_ptr<Executor> make_thread_executor(int width);
+WEFT_RUNTIME_API std::unique_ptr<Executor> make_openmp_executor(int width);
+/// WEFT_NUM_THREADS, or the number of processors this process may run on.
+WEFT_RUNTIME_API int default_width();
+
+/// libgomp keeps a team for every thread that opens a parallel region. Holding this while one is open keeps
+/// two issuing threads from running two teams at once.
+WEFT_RUNTIME_API std::mutex &team_mutex();
+
+/// Number of threads that libgomp's regions opened by this thread get, within a scope.
+class WEFT_RUNTIME_API OpenMPWidthScope {
+public:
+  explicit OpenMPWidthScope(int width);
+  ~OpenMPWidthScope();
+  OpenMPWidthScope(const OpenMPWidthScope &) = delete;
+  OpenMPWidthScope &operator=(const OpenMPWidthScope &) = delete;
+
+private:
+  int before_;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_EXECUTOR_H

@@ -1,0 +1,140 @@
+//===- Queue.h - Asynchronous queues and events of the CPU ------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A queue runs what is submitted in order, on a thread of its own. When it is idle, a caller may instead
+// enter it and run something itself: a hand-off between threads costs 5-10 us, more than a small plan.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_QUEUE_H
+#define WEFT_RUNTIME_QUEUE_H
+
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace weft::runtime {
+
+/// Numbers the calls and observations of a process, so that "before the host saw the error" has a meaning.
+WEFT_RUNTIME_API uint64_t next_sequence();
+
+/// Why an asynchronous call failed. It blocks what touches the same state until the host has seen it:
+/// calls that were issued before that moment do nothing.
+class Failure {
+public:
+  explicit Failure(Status status) : status_(std::move(status)) {}
+  const Status &status() const { return status_; }
+  bool seen() const { return seen_at_.load(std::memory_order_acquire) != 0; }
+  void mark_seen() {
+    uint64_t unseen = 0;
+    seen_at_.compare_exchange_strong(unseen, next_sequence(), std::memory_order_acq_rel);
+  }
+  /// Whether a call with this sequence number was issued before the host saw the failure.
+  bool blocks(uint64_t sequence) const {
+    const uint64_t seen = seen_at_.load(std::memory_order_acquire);
+    return seen == 0 || sequence < seen;
+  }
+
+private:
+  const Status status_;
+  std::atomic<uint64_t> seen_at_{0};
+};
+
+/// When a plan runs on the thread of its caller.
+enum class QueueMode {
+  automatic, ///< when it is cheap and the queue is idle
+  async,     ///< never
+  inlined,   ///< always: the caller waits until the queue is idle
+};
+
+/// The mode that WEFT_CPU_QUEUE names: auto (also when unset), async or inline.
+WEFT_RUNTIME_API Expected<QueueMode> queue_mode_from_environment();
+
+struct QueueState;
+class Queue;
+
+/// A point in a queue: done once everything submitted up to it has run.
+class WEFT_RUNTIME_API Ticket {
+public:
+  Ticket() = default;
+  explicit operator bool() const { return state_ != nullptr; }
+  bool done() const;
+  void wait() const;
+  bool belongs_to(const Queue &queue) const;
+  bool same_queue(const Ticket &other) const { return state_ == other.state_; }
+
+private:
+  friend class Queue;
+  std::shared_ptr<QueueState> state_;
+  uint64_t number_ = 0;
+};
+
+class WEFT_RUNTIME_API Queue {
+public:
+  /// The process's queue; it is never destroyed.
+  static Queue &get_default();
+  Queue();
+  /// Runs what was submitted, then ends.
+  ~Queue();
+  Queue(const Queue &) = delete;
+  Queue &operator=(const Queue &) = delete;
+
+  Ticket submit(std::function<void()> work);
+  /// Waits for everything submitted so far and returns the first failure that the host has not seen; all
+  /// failures up to here count as seen.
+  Status synchronize();
+  bool idle() const;
+
+  /// Claims an idle queue for the calling thread: nothing of it runs until leave(). False when it is busy.
+  bool try_enter();
+  /// Waits until the queue is idle, then claims it. Not from the queue's own work.
+  void enter();
+  void leave();
+
+  /// Keeps a failure for synchronize().
+  void report(std::shared_ptr<Failure> failure);
+
+  /// The memory for temporaries of plans, at least `bytes` large and 64-byte aligned. Only from the queue's
+  /// work or between enter and leave. Growing gives the old memory back first: contents are not kept.
+  Expected<std::byte *> arena(size_t bytes);
+  size_t arena_bytes() const;
+  /// Gives the arena back once the queue is idle.
+  void trim();
+
+private:
+  friend class Ticket;
+  friend class Event;
+  std::shared_ptr<QueueState> state_;
+};
+
+/// A moment in a queue, as in CUDA: recorded by one, waited for by others or by the host.
+class WEFT_RUNTIME_API Event {
+public:
+  Event();
+  /// Marks this point of `queue`; recorded again, the event means the newer point.
+  void record(Queue &queue);
+  /// Work submitted to `queue` from now on runs after the event. An event never recorded holds up nothing.
+  void wait(Queue &queue) const;
+  /// Blocks the calling thread.
+  void synchronize() const;
+  /// Whether the point has passed; true for an event never recorded.
+  bool query() const;
+  /// Milliseconds from `start` to this event; an error unless both were recorded and have passed.
+  Expected<double> elapsed_time(const Event &start) const;
+
+private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_QUEUE_H

@@ -1,0 +1,171 @@
+// RUN: weft-opt %s -split-input-file -verify-diagnostics
+
+#cpu = #weft.device<cpu>
+weft.func @outside(%a: tensor<4x6xf32, #cpu>) {
+  // expected-error@+1 {{'weft.sum' op has dimension 2 outside of rank 2}}
+  %r = weft.sum %a, dims = [0, 2] : tensor<4x6xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @order(%a: tensor<4x6xf32, #cpu>) {
+  // expected-error@+1 {{'weft.rmax' op needs dimensions in increasing order, found [1, 0]}}
+  %r = weft.rmax %a, dims = [1, 0] : tensor<4x6xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @twice(%a: tensor<4x6xf32, #cpu>) {
+  // expected-error@+1 {{'weft.rmin' op needs dimensions in increasing order, found [1, 1]}}
+  %r = weft.rmin %a, dims = [1, 1] : tensor<4x6xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @empty_max(%a: tensor<4x0xf32, #cpu>) {
+  // expected-error@+1 {{'weft.rmax' op has no value over dimension 1, which has size 0}}
+  %r = weft.rmax %a, dims = [1] : tensor<4x0xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @empty_min(%a: tensor<0x4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.rmin' op has no value over dimension 0, which has size 0}}
+  %r = weft.rmin %a, dims = [0, 1] : tensor<0x4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @empty_argmax(%a: tensor<4x0xf32, #cpu>) {
+  // expected-error@+1 {{'weft.argmax' op has no value over dimension 1, which has size 0}}
+  %r = weft.argmax %a, dim = 1 : tensor<4x0xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @argmax_dim(%a: tensor<4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.argmax' op has dimension -1 outside of rank 1}}
+  %r = weft.argmax %a, dim = -1 : tensor<4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @gather_dim(%a: tensor<4xf32, #cpu>, %i: tensor<2xi64, #cpu>) {
+  // expected-error@+1 {{'weft.gather' op has dimension 1 outside of rank 1}}
+  %r = weft.gather %a, %i, dim = 1, kind = points : tensor<4xf32, #cpu>, tensor<2xi64, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @gather_index_type(%a: tensor<4xf32, #cpu>, %i: tensor<2xi8, #cpu>) {
+  // expected-error@+1 {{'weft.gather' op needs an index of i64 or i32, found 'i8'}}
+  %r = weft.gather %a, %i, dim = 0, kind = points : tensor<4xf32, #cpu>, tensor<2xi8, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @gather_rank(%a: tensor<4x5xf32, #cpu>, %i: tensor<2xi64, #cpu>) {
+  // expected-error@+1 {{'weft.gather' op along a dimension needs an index of the operand's rank 2, found rank 1}}
+  %r = weft.gather %a, %i, dim = 0, kind = along : tensor<4x5xf32, #cpu>, tensor<2xi64, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @gather_size(%a: tensor<4x5xf32, #cpu>, %i: tensor<9x6xi64, #cpu>) {
+  // expected-error@+1 {{'weft.gather' op has an index of size 6 in dimension 1, where the operand has size 5}}
+  %r = weft.gather %a, %i, dim = 0, kind = along : tensor<4x5xf32, #cpu>, tensor<9x6xi64, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @dot_pairs(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.dot_general' op pairs 2 contracted dimensions of a with 1 of b}}
+  %r = weft.dot_general %a, %b, contract = [0, 1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @dot_outside(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.dot_general' op has a batch dimension outside of the operands: 0 of rank 2 and 3 of rank 2}}
+  %r = weft.dot_general %a, %b, batch = [0] x [3], contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @dot_sizes(%a: tensor<4x5xf32, #cpu>, %b: tensor<6x4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.dot_general' op pairs contracted dimension 1 of a, of size 5, with dimension 0 of b, of size 6}}
+  %r = weft.dot_general %a, %b, contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<6x4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @dot_twice(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.dot_general' op names a dimension twice}}
+  %r = weft.dot_general %a, %b, batch = [1] x [0], contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @dot_types(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf16, #cpu>) {
+  // expected-error@+1 {{'weft.dot_general' op needs operands of one element type, found 'f32' and 'f16'; insert weft.convert}}
+  %r = weft.dot_general %a, %b, contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf16, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @dot_i1(%a: tensor<4x4xi1, #cpu>) {
+  // expected-error@+1 {{'weft.dot_general' op cannot contract i1; convert to a number first}}
+  %r = weft.dot_general %a, %a, contract = [1] x [0] : tensor<4x4xi1, #cpu>, tensor<4x4xi1, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @dot_bias(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x6xf32, #cpu>, %c: tensor<4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.dot_general' op needs a bias of the result's last dimension and element type, found 'tensor<4xf32, #weft.device<cpu>>' for the result 'tensor<4x6xf32, #weft.device<cpu>>'}}
+  %r = weft.dot_general %a, %b, bias %c, contract = [1] x [0]
+     : tensor<4x5xf32, #cpu>, tensor<5x6xf32, #cpu>, tensor<4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @dot_not_a_tensor(%a: tensor<4x5xf32>) {
+  // expected-error@+1 {{expected tensors with a device, found 'tensor<4x5xf32>'}}
+  %r = weft.dot_general %a, %a, contract = [1] x [1] : tensor<4x5xf32>, tensor<4x5xf32>
+  weft.return
+}

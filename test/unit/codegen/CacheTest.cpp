@@ -1,0 +1,268 @@
+//===- CacheTest.cpp - The kernel cache in memory and on disk --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "KernelHarness.h"
+
+#include "codegen/cpu/KernelCache.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace weft::testing {
+namespace {
+
+using codegen::CpuTarget;
+using codegen::KernelCache;
+constexpr CpuTarget v3{CpuTarget::v3}, v4{CpuTarget::v4};
+namespace fs = std::filesystem;
+
+class Cache : public ::testing::Test {
+protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/weft-cache-XXXXXX";
+    root = ::mkdtemp(pattern);
+    options.directory = root + "/deep/cache";
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    fs::permissions(root, fs::perms::owner_all, ignored);
+    fs::remove_all(root, ignored);
+  }
+  std::vector<fs::path> entries() const {
+    std::vector<fs::path> found;
+    std::error_code ignored;
+    for (const auto &entry : fs::directory_iterator(options.directory, ignored))
+      found.push_back(entry.path());
+    return found;
+  }
+  static mlir::OwningOpRef<mlir::ModuleOp> kernel(int variant, const std::string &name = "k") {
+    return parse(mapKernel(name,
+                           "%c = arith.constant dense<" + std::to_string(variant) +
+                               ".5> : $T\n %y = arith.mulf %x0, %c : $T",
+                           1, 8));
+  }
+
+  std::string root;
+  KernelCache::Options options;
+};
+
+TEST_F(Cache, HitsInMemoryAndOnDisk) {
+  auto one = kernel(1, "one"), same = kernel(1, "another");
+  std::vector<char> bytes;
+  {
+    KernelCache cache(options);
+    auto first = cache.get(*one, v4), second = cache.get(*same, v4);
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->get(), second->get()) << "names are no part of a kernel";
+    EXPECT_EQ(cache.counters().compiled, 1u);
+    EXPECT_EQ(cache.counters().memoryHits, 1u);
+    ASSERT_TRUE(cache.get(*one, v3));
+    EXPECT_EQ(cache.counters().compiled, 2u) << "the target is";
+    bytes = **first;
+  }
+  EXPECT_EQ(entries().size(), 2u);
+  KernelCache cache(options);
+  auto again = cache.get(*one, v4);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(**again, bytes);
+  EXPECT_EQ(cache.counters().diskHits, 1u);
+  EXPECT_EQ(cache.counters().compiled, 0u);
+}
+
+TEST_F(Cache, DamageIsAMissAndIsRepaired) {
+  auto one = kernel(1);
+  std::vector<char> bytes;
+  {
+    KernelCache cache(options);
+    bytes = **cache.get(*one, v4);
+  }
+  ASSERT_EQ(entries().size(), 1u);
+  fs::path path = entries()[0];
+  std::ifstream in(path, std::ios::binary);
+  std::string good((std::istreambuf_iterator<char>(in)), {});
+  auto damage = [&](std::string content) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+    KernelCache cache(options);
+    auto object = cache.get(*one, v4);
+    ASSERT_TRUE(object);
+    EXPECT_EQ(**object, bytes);
+    EXPECT_EQ(cache.counters().damaged, 1u);
+    EXPECT_EQ(cache.counters().compiled, 1u);
+    std::ifstream repaired(path, std::ios::binary);
+    EXPECT_EQ(std::string((std::istreambuf_iterator<char>(repaired)), {}), good);
+  };
+  damage("");
+  damage("something else altogether");
+  damage(good.substr(0, good.size() - 1));
+  damage(good + "x");
+  for (size_t at : {size_t(0), size_t(9), size_t(13), size_t(20), size_t(50), size_t(58), good.size() / 2,
+                    good.size() - 1}) {
+    std::string flipped = good;
+    flipped[at] ^= 0x10;
+    damage(flipped);
+  }
+}
+
+TEST_F(Cache, AnEntryThatCannotBeReadStays) {
+  auto one = kernel(1);
+  {
+    ASSERT_TRUE(KernelCache(options).get(*one, v4));
+  }
+  fs::path path = entries()[0];
+  // A directory in its place opens but gives an I/O error on reading.
+  fs::remove(path);
+  fs::create_directory(path);
+  KernelCache cache(options);
+  ASSERT_TRUE(cache.get(*one, v4));
+  EXPECT_EQ(cache.counters().damaged, 0u);
+  EXPECT_TRUE(fs::is_directory(path));
+}
+
+TEST_F(Cache, AnUnwritableDirectoryLeavesMemory) {
+  // Also refuses root, who may write into any directory.
+  std::ofstream(root + "/file") << "in the way";
+  options.directory = root + "/file/cache";
+  KernelCache cache(options);
+  auto one = kernel(1), two = kernel(2);
+  ::testing::internal::CaptureStderr();
+  ASSERT_TRUE(cache.get(*one, v4));
+  ASSERT_TRUE(cache.get(*two, v4));
+  ASSERT_TRUE(cache.get(*one, v4));
+  std::string message = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(message.find(options.directory), std::string::npos) << message;
+  EXPECT_EQ(message.find("weft:"), message.rfind("weft:")) << "one message only: " << message;
+  EXPECT_FALSE(cache.diskProblem().empty());
+  EXPECT_EQ(cache.counters().memoryHits, 1u);
+}
+
+TEST_F(Cache, AReadOnlyDirectoryStillServes) {
+  auto one = kernel(1), two = kernel(2);
+  {
+    ASSERT_TRUE(KernelCache(options).get(*one, v4));
+  }
+  fs::permissions(options.directory, fs::perms::owner_read | fs::perms::owner_exec);
+  if (::access(options.directory.c_str(), W_OK) == 0)
+    GTEST_SKIP() << "this user may write into a read-only directory";
+  KernelCache cache(options);
+  ASSERT_TRUE(cache.get(*one, v4));
+  ASSERT_TRUE(cache.get(*two, v4));
+  EXPECT_EQ(cache.counters().diskHits, 1u);
+  EXPECT_FALSE(cache.diskProblem().empty());
+  fs::permissions(options.directory, fs::perms::owner_all);
+}
+
+TEST_F(Cache, IsBoundedInBytes) {
+  uint64_t entry;
+  {
+    KernelCache cache(options);
+    ASSERT_TRUE(cache.get(*kernel(0), v4));
+    entry = fs::file_size(entries()[0]);
+  }
+  options.maxBytes = entry * 5 + 100;
+  KernelCache cache(options);
+  for (int i = 1; i < 12; ++i) {
+    ASSERT_TRUE(cache.get(*kernel(i), v4));
+    uint64_t total = 0;
+    for (const fs::path &path : entries())
+      total += fs::file_size(path);
+    EXPECT_LE(total, options.maxBytes);
+  }
+  EXPECT_GT(cache.counters().evicted, 0u);
+  EXPECT_GE(entries().size(), 3u);
+}
+
+TEST_F(Cache, ThreadsCompileAKernelOnce) {
+  KernelCache cache(options);
+  std::string text = mapKernel("k", "%y = math.tanh %x0 : $T", 1, 16);
+  auto module = parse(text);
+  std::vector<std::thread> threads;
+  std::vector<codegen::KernelObject> objects(6);
+  for (auto &object : objects)
+    threads.emplace_back([&] {
+      if (auto got = cache.get(*module, v4))
+        object = *got;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (auto &object : objects)
+    EXPECT_EQ(object, objects[0]);
+  EXPECT_NE(objects[0], nullptr);
+  EXPECT_EQ(cache.counters().compiled, 1u);
+}
+
+TEST_F(Cache, TwoProcessesMayRace) {
+  std::vector<pid_t> children;
+  for (int child = 0; child < 2; ++child) {
+    pid_t pid = ::fork();
+    if (pid == 0) {
+      bool good = true;
+      for (int round = 0; round < 3 && good; ++round) {
+        KernelCache cache(options);
+        for (int i = 0; i < 3; ++i)
+          good &= bool(cache.get(*kernel(i), v4));
+        good &= cache.counters().damaged == 0;
+      }
+      ::_exit(good ? 0 : 1);
+    }
+    children.push_back(pid);
+  }
+  for (pid_t pid : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(entries().size(), 3u) << "no temporary file is left";
+  KernelCache cache(options);
+  for (int i = 0; i < 3; ++i)
+    ASSERT_TRUE(cache.get(*kernel(i), v4));
+  EXPECT_EQ(cache.counters().diskHits, 3u);
+}
+
+TEST_F(Cache, ErrorsAreNotCached) {
+  KernelCache cache(options);
+  auto bad = parse(mapKernel("k", "%y = func.call @mystery(%x0) : (f32) -> f32", 1, 0) +
+                   "func.func private @mystery(f32) -> f32\n");
+  for (int i = 0; i < 2; ++i) {
+    auto object = cache.get(*bad, v4);
+    ASSERT_FALSE(object);
+    EXPECT_NE(object.status().message().find("mystery"), std::string::npos);
+  }
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(Cache, CompilesTwentyKernels) {
+  const char *ops[] = {"math.exp", "math.log", "math.tanh", "math.sqrt", "math.erf"};
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owned;
+  std::vector<mlir::ModuleOp> kernels;
+  for (int i = 0; i < 20; ++i) {
+    owned.push_back(parse(mapKernel("k" + std::to_string(i),
+                                    "%c = arith.constant dense<" + std::to_string(i) + ".0> : $T\n" +
+                                        "%z = arith.addf %x0, %c : $T\n %y = " + ops[i % 5] + " %z : $T",
+                                    1, 16)));
+    kernels.push_back(*owned.back());
+  }
+  kernels.push_back(kernels[3]);
+  options.directory.clear();
+  for (unsigned threads : {1u, 2u}) {
+    KernelCache cache(options);
+    auto start = std::chrono::steady_clock::now();
+    auto objects = cache.compileKernels(kernels, v4, threads);
+    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    ASSERT_TRUE(objects) << objects.status().message();
+    ASSERT_EQ(objects->size(), 21u);
+    EXPECT_EQ((*objects)[3], (*objects)[20]);
+    EXPECT_EQ(cache.counters().compiled, 20u);
+    std::printf("20 kernels for x86-64-v4, %u thread(s): %.0f ms\n", threads, ms);
+  }
+}
+
+} // namespace
+} // namespace weft::testing

@@ -1,0 +1,408 @@
+//===- MathTest.cpp - Elementary functions against their documented bounds -===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every 251st f32 is tried, with WEFT_TEST_FULL=1 every one. The reference is the C library's function on
+// doubles, whose error is below 2^-28 of an f32's unit in the last place; at each function's worst
+// argument it is compared with MPFR.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelHarness.h"
+
+#include "llvm/ADT/bit.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <mpfr.h>
+#include <random>
+
+namespace weft::testing {
+namespace {
+
+using codegen::CpuTarget;
+constexpr float inf = std::numeric_limits<float>::infinity();
+
+float fromBits(uint32_t bits) { return llvm::bit_cast<float>(bits); }
+uint32_t toBits(float x) { return llvm::bit_cast<uint32_t>(x); }
+
+bool sameBits(float a, float b) { return toBits(a) == toBits(b) || (std::isnan(a) && std::isnan(b)); }
+
+/// The unit in the last place of f32 at |exact|, subnormals included.
+double ulpAt(double exact) {
+  int exponent;
+  std::frexp(exact, &exponent);
+  return std::ldexp(1.0, std::max(exponent, -125) - 24);
+}
+
+/// Error of `got` in units of the last place. Infinity where one is special and the other is not.
+double ulpError(float got, double exact) {
+  if (std::isnan(exact) || std::isnan(got))
+    return std::isnan(exact) && std::isnan(got) ? 0 : inf;
+  double rounded = static_cast<float>(exact);
+  if (std::isinf(rounded) || std::isinf(got)) {
+    if (rounded == got)
+      return 0;
+    // Just below or above the largest finite number: count from 2^128.
+    double g = std::isinf(got) ? std::copysign(0x1p128, got) : got;
+    double x = std::isinf(exact) ? std::copysign(0x1p128, exact) : exact;
+    return std::isinf(exact) ? inf : std::abs(g - x) / 0x1p104;
+  }
+  if (got == 0 && exact == 0)
+    return std::signbit(got) == std::signbit(exact) ? 0 : inf;
+  return std::abs(got - exact) / ulpAt(exact);
+}
+
+struct Unary {
+  const char *op;
+  double bound;
+  double (*reference)(double);
+  int (*exact)(mpfr_t, const mpfr_t, mpfr_rnd_t);
+};
+
+double rsqrtReference(double x) { return 1 / std::sqrt(x); }
+
+const Unary unaries[] = {
+    {"math.exp", 2, std::exp, mpfr_exp},       {"math.log", 1, std::log, mpfr_log},
+    {"math.tanh", 5, std::tanh, mpfr_tanh},    {"math.expm1", 3, std::expm1, mpfr_expm1},
+    {"math.log1p", 3, std::log1p, mpfr_log1p}, {"math.erf", 5, std::erf, mpfr_erf},
+    {"math.sin", 2, std::sin, mpfr_sin},       {"math.cos", 2, std::cos, mpfr_cos},
+    {"math.tan", 4, std::tan, mpfr_tan},       {"math.asin", 2, std::asin, mpfr_asin},
+    {"math.acos", 2, std::acos, mpfr_acos},    {"math.atan", 2, std::atan, mpfr_atan},
+    {"math.exp2", 2, std::exp2, mpfr_exp2},    {"math.log2", 1, std::log2, mpfr_log2},
+    {"math.log10", 1, std::log10, mpfr_log10}, {"math.sinh", 2, std::sinh, mpfr_sinh},
+    {"math.cosh", 2, std::cosh, mpfr_cosh},    {"math.asinh", 2, std::asinh, mpfr_asinh},
+    {"math.acosh", 2, std::acosh, mpfr_acosh}, {"math.atanh", 2, std::atanh, mpfr_atanh},
+    {"math.cbrt", 2, std::cbrt, mpfr_cbrt},    {"math.rsqrt", 2, rsqrtReference, mpfr_rec_sqrt},
+};
+
+bool fullSweep() {
+  const char *full = std::getenv("WEFT_TEST_FULL");
+  return full && std::string(full) == "1";
+}
+
+const float edges[] = {0.0f,       -0.0f,     1.0f,           -1.0f,      inf,        -inf,       0x1p-149f,
+                       -0x1p-149f, 0x1p-126f, -0x1p-126f,     0x1p127f,   -0x1p127f,  0x1p-130f,  88.7228f,
+                       88.7229f,   -87.3365f, -103.97f,       -104.0f,    0.5f,       -0.5f,      0x1p-25f,
+                       0x1p30f,    -0x1p30f,  1e10f,          3.4e38f,    -3.4e38f,   2.0f,       0.55f,
+                       0.925f,     3.95f,     -1e-9f,         1.5707964f, 0.9999999f, 1.0000001f, 16777216,
+                       2.5f,       -2.5f,     0x1.fffffep127f};
+
+class Sweep : public ::testing::TestWithParam<Unary> {};
+
+std::string bodyOf(const char *op) { return std::string("%y = ") + op + " %x0 : $T"; }
+
+TEST_P(Sweep, StaysWithinItsBound) {
+  const Unary &unary = GetParam();
+  constexpr size_t block = 1 << 16;
+  std::vector<float> x(block), y(block), s(block), y3(block);
+  for (CpuTarget target : runnableTargets()) {
+    Kernel vector(mapKernel("v", bodyOf(unary.op), 1, 16), target);
+    Kernel scalar(mapKernel("s", bodyOf(unary.op), 1, 0), target);
+    ASSERT_TRUE(vector.fn && scalar.fn);
+    double worst = 0, worstNormal = 0;
+    float worstAt = 0, worstGot = 0;
+    size_t differing = 0, tried = 0;
+    auto check = [&](size_t count) {
+      count = (count + 15) / 16 * 16;
+      vector.run({x.data(), y.data()}, 0, count);
+      scalar.run({x.data(), s.data()}, 0, count);
+      for (size_t i = 0; i < count; ++i) {
+        if (!sameBits(y[i], s[i]) && differing++ == 0)
+          ADD_FAILURE() << unary.op << "(" << x[i] << "): vector " << y[i] << ", scalar " << s[i];
+        double exact = unary.reference(x[i]);
+        double error = ulpError(y[i], exact);
+        if (error > worst)
+          worst = error, worstAt = x[i], worstGot = y[i];
+        if (std::abs(exact) >= 0x1p-126 && error > worstNormal)
+          worstNormal = error;
+      }
+      tried += count;
+    };
+    std::fill(x.begin(), x.end(), 1.0f);
+    std::copy(std::begin(edges), std::end(edges), x.begin());
+    x[std::size(edges)] = std::nanf("");
+    check(std::size(edges) + 1);
+    uint64_t stride = fullSweep() ? 1 : 251;
+    // The second target is checked on fewer values by default.
+    if (!fullSweep() && target.level == CpuTarget::v3)
+      stride = 251 * 16 + 1;
+    size_t filled = 0;
+    for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += stride) {
+      x[filled++] = fromBits(static_cast<uint32_t>(bits));
+      if (filled == block) {
+        check(filled);
+        filled = 0;
+      }
+    }
+    if (filled)
+      check(filled);
+    std::printf("%-11s %s  max %.3f ULP at %a (bound %g), %zu values\n", unary.op, target.cpu(), worst,
+                worstAt, unary.bound, tried);
+    EXPECT_LE(worst, unary.bound) << unary.op << " at " << worstAt << " gave " << worstGot << ", reference "
+                                  << unary.reference(worstAt);
+    EXPECT_EQ(differing, 0u);
+    // The reference itself, where it matters most.
+    mpfr_t argument, exact;
+    mpfr_init2(argument, 24);
+    mpfr_init2(exact, 120);
+    mpfr_set_flt(argument, worstAt, MPFR_RNDN);
+    unary.exact(exact, argument, MPFR_RNDN);
+    double reference = mpfr_get_d(exact, MPFR_RNDN);
+    EXPECT_NEAR(ulpError(worstGot, reference), worst, 1e-6);
+    mpfr_clears(argument, exact, static_cast<mpfr_ptr>(nullptr));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Math, Sweep, ::testing::ValuesIn(unaries),
+                         [](const auto &info) { return std::string(info.param.op).substr(5); });
+
+struct Binary {
+  const char *op;
+  double bound;
+  double (*reference)(double, double);
+};
+
+double maximumReference(double x, double y) {
+  if (std::isnan(x) || std::isnan(y))
+    return std::nan("");
+  return x == y ? (std::signbit(x) ? y : x) : std::max(x, y);
+}
+double minimumReference(double x, double y) {
+  if (std::isnan(x) || std::isnan(y))
+    return std::nan("");
+  return x == y ? (std::signbit(x) ? x : y) : std::min(x, y);
+}
+
+const Binary binaries[] = {
+    {"math.powf", 4, std::pow},
+    {"math.atan2", 3, std::atan2},
+    {"arith.remf", 0, std::fmod},
+    {"arith.maximumf", 0, maximumReference},
+    {"arith.minimumf", 0, minimumReference},
+};
+
+class BinarySweep : public ::testing::TestWithParam<Binary> {};
+
+TEST_P(BinarySweep, StaysWithinItsBound) {
+  const Binary &binary = GetParam();
+  std::vector<float> special(std::begin(edges), std::end(edges));
+  special.insert(special.end(), {std::nanf(""), 3.0f, -3.0f, 4.0f, 0.1f, -7.0f, 16777215.0f, 33554432.0f});
+  std::vector<float> x, y;
+  for (float a : special)
+    for (float b : special)
+      x.push_back(a), y.push_back(b);
+  std::mt19937 random(7);
+  size_t count = fullSweep() ? size_t(1) << 26 : size_t(1) << 21;
+  std::uniform_real_distribution<float> logarithm(-30, 30), exponent(-20, 20);
+  while (x.size() < count) {
+    // Any two floats; and pairs whose power is neither 0 nor infinity.
+    x.push_back(fromBits(random())), y.push_back(fromBits(random()));
+    x.push_back(std::exp2(logarithm(random))), y.push_back(exponent(random));
+    x.push_back(1 + exponent(random) * 1e-4f), y.push_back(exponent(random) * 1e3f);
+  }
+  while (x.size() % 16)
+    x.push_back(1), y.push_back(1);
+  std::vector<float> got(x.size()), single(x.size());
+  std::string body = std::string("%y = ") + binary.op + " %x0, %x1 : $T";
+  for (CpuTarget target : runnableTargets()) {
+    Kernel vector(mapKernel("v", body, 2, 16), target);
+    Kernel scalar(mapKernel("s", body, 2, 0), target);
+    ASSERT_TRUE(vector.fn && scalar.fn);
+    vector.run({x.data(), y.data(), got.data()}, 0, x.size());
+    scalar.run({x.data(), y.data(), single.data()}, 0, x.size());
+    double worst = 0;
+    size_t at = 0, differing = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      double error = ulpError(got[i], binary.reference(x[i], y[i]));
+      if (error > worst)
+        worst = error, at = i;
+      differing += !sameBits(got[i], single[i]);
+    }
+    std::printf("%-11s %s  max %.3f ULP at %a, %a (bound %g), %zu pairs\n", binary.op, target.cpu(), worst,
+                x[at], y[at], binary.bound, x.size());
+    EXPECT_LE(worst, binary.bound) << binary.op << " of " << x[at] << ", " << y[at] << " gave " << got[at]
+                                   << ", reference " << binary.reference(x[at], y[at]);
+    EXPECT_EQ(differing, 0u) << "vector and scalar code differ";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Math, BinarySweep, ::testing::ValuesIn(binaries), [](const auto &info) {
+  std::string name = info.param.op;
+  return name.substr(name.find('.') + 1);
+});
+
+TEST(Math, RoundIsHalfAwayFromZero) {
+  std::vector<float> x = {0.5f,  -0.5f, 1.5f, 2.5f,  -2.5f,       0.49999997f, 8388607.5f, 16777216.0f,
+                          -0.0f, inf,   -inf, 1e30f, -1.4999999f, 3.5f,        0.0f,       0x1p-149f};
+  std::vector<float> y(16);
+  for (CpuTarget target : runnableTargets()) {
+    Kernel kernel(mapKernel("r", "%y = math.round %x0 : $T", 1, 16), target);
+    kernel.run({x.data(), y.data()}, 0, 16);
+    for (size_t i = 0; i < 16; ++i)
+      EXPECT_TRUE(sameBits(y[i], std::round(x[i]))) << x[i] << " gave " << y[i];
+  }
+}
+
+/// bf16 to nearest even, from the definition: the nearer neighbour, the even one in a tie.
+uint16_t toBf16(double x) {
+  if (std::isnan(x))
+    return 0x7fc0;
+  double magnitude = std::abs(x);
+  uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+  if (magnitude >= 0x1.ffp127)
+    return sign | 0x7f80;
+  int exponent;
+  std::frexp(magnitude, &exponent);
+  double unit = std::ldexp(1.0, std::max(exponent - 8, -133));
+  float rounded = static_cast<float>(std::nearbyint(magnitude / unit) * unit);
+  return sign | static_cast<uint16_t>(toBits(rounded) >> 16);
+}
+
+uint16_t toF16(double x) {
+  if (std::isnan(x))
+    return 0x7e00;
+  double magnitude = std::abs(x);
+  uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+  if (magnitude == 0)
+    return sign;
+  if (magnitude >= 65520)
+    return sign | 0x7c00;
+  int exponent;
+  std::frexp(magnitude, &exponent);
+  int scale = std::max(exponent - 11, -24);
+  uint32_t units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -scale)));
+  return sign | static_cast<uint16_t>(scale == -24 ? units : ((scale + 24) << 10) + units);
+}
+
+template <typename In>
+void checkNarrowing(const std::string &in, const std::string &out, uint16_t (*reference)(double),
+                    uint16_t infinity) {
+  std::vector<In> x;
+  for (float edge : edges)
+    x.push_back(edge);
+  for (double v :
+       {1.00390625, 1.01171875, 65504.0, 65519.999, 65520.0, 5.9604644775390625e-8, 2.98023223876953125e-8,
+        2.9802322387695316e-8, 1.00048828125, 1.000488281250001, 1.00390625000001, 6.1e-5})
+    x.push_back(static_cast<In>(v)), x.push_back(static_cast<In>(-v));
+  x.push_back(std::numeric_limits<In>::quiet_NaN());
+  std::mt19937_64 random(3);
+  while (x.size() < 200000 / 16 * 16) {
+    uint64_t bits = random();
+    if (sizeof(In) == 4)
+      x.push_back(static_cast<In>(fromBits(static_cast<uint32_t>(bits))));
+    else
+      x.push_back(
+          std::ldexp(static_cast<double>(static_cast<int64_t>(bits)), static_cast<int>(random() % 60) - 100));
+  }
+  std::vector<uint16_t> y(x.size()), s(x.size());
+  std::string body = "%y = arith.truncf %x0 : $T to $U";
+  for (CpuTarget target : runnableTargets()) {
+    Kernel vector(mapKernel("v", body, 1, 16, in, out), target);
+    Kernel scalar(mapKernel("s", body, 1, 0, in, out), target);
+    vector.run({x.data(), y.data()}, 0, x.size());
+    scalar.run({x.data(), s.data()}, 0, x.size());
+    size_t wrong = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      bool isNan = std::isnan(x[i]);
+      auto good = [&](uint16_t v) { return isNan ? (v & 0x7fff) > infinity : v == reference(x[i]); };
+      if ((!good(y[i]) || !good(s[i])) && wrong++ < 5)
+        ADD_FAILURE() << in << " " << x[i] << " to " << out << " gave " << y[i] << " and " << s[i]
+                      << ", expected " << reference(x[i]);
+    }
+    EXPECT_EQ(wrong, 0u);
+  }
+}
+
+TEST(Float16, NarrowingIsToNearestEven) {
+  checkNarrowing<float>("f32", "bf16", toBf16, 0x7f80);
+  checkNarrowing<double>("f64", "bf16", toBf16, 0x7f80);
+  checkNarrowing<float>("f32", "f16", toF16, 0x7c00);
+  checkNarrowing<double>("f64", "f16", toF16, 0x7c00);
+}
+
+TEST(Float16, ArithmeticIsDoneInF32AndRoundedOnce) {
+  std::vector<uint16_t> x(65536), y(65536);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<uint16_t>(i);
+  for (CpuTarget target : runnableTargets()) {
+    Kernel exponential(mapKernel("e", "%y = math.exp %x0 : $T", 1, 16, "bf16", "bf16"), target);
+    Kernel reference(mapKernel("r", "%y = math.exp %x0 : $T", 1, 16), target);
+    exponential.run({x.data(), y.data()}, 0, x.size());
+    std::vector<float> wide(x.size()), expected(x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      wide[i] = fromBits(uint32_t(x[i]) << 16);
+    reference.run({wide.data(), expected.data()}, 0, x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(expected[i]))
+        ASSERT_GT(y[i] & 0x7fff, 0x7f80) << wide[i];
+      else
+        ASSERT_EQ(y[i], toBf16(expected[i])) << wide[i];
+    }
+    Kernel square(mapKernel("q", "%y = arith.mulf %x0, %x0 : $T", 1, 16, "bf16", "bf16"), target);
+    square.run({x.data(), y.data()}, 0, x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      if (!std::isnan(wide[i]))
+        ASSERT_EQ(y[i], toBf16(wide[i] * wide[i])) << wide[i];
+  }
+}
+
+TEST(Import, F64FunctionsGoThroughTheTable) {
+  std::vector<double> x, y(64);
+  for (int i = 0; i < 64; ++i)
+    x.push_back(0.25 + i * 0.4);
+  struct Case {
+    const char *op;
+    double (*reference)(double);
+  };
+  for (const Case &c : {Case{"math.exp", std::exp},
+                        {"math.log", std::log},
+                        {"math.sin", std::sin},
+                        {"math.erf", std::erf},
+                        {"math.tanh", std::tanh},
+                        {"math.sinh", std::sinh},
+                        {"math.cosh", std::cosh},
+                        {"math.asinh", std::asinh},
+                        {"math.cbrt", std::cbrt}})
+    for (int lanes : {0, 8})
+      for (CpuTarget target : runnableTargets()) {
+        Kernel kernel(mapKernel("k", bodyOf(c.op), 1, lanes, "f64", "f64"), target);
+        kernel.run({x.data(), y.data()}, 0, 64);
+        for (int i = 0; i < 64; ++i)
+          EXPECT_NEAR(y[i], c.reference(x[i]), std::abs(c.reference(x[i])) * 0x1p-50)
+              << c.op << " of " << x[i];
+      }
+}
+
+TEST(Speed, NanosecondsPerElement) {
+  constexpr size_t count = 16384;
+  std::vector<float> x(count), y(count);
+  for (size_t i = 0; i < count; ++i)
+    x[i] = 0.001f + static_cast<float>(i) * (8.0f / count);
+  for (CpuTarget target : runnableTargets())
+    for (const Unary &unary : unaries) {
+      Kernel kernel(mapKernel("k", bodyOf(unary.op), 1, target.level == CpuTarget::v4 ? 16 : 8), target);
+      double best = 1e9;
+      for (int round = 0; round < 20; ++round) {
+        auto start = std::chrono::steady_clock::now();
+        for (int repeat = 0; repeat < 4; ++repeat)
+          kernel.run({x.data(), y.data()}, 0, count);
+        double ns =
+            std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+        best = std::min(best, ns / (4 * count));
+      }
+      std::printf(
+          "%-11s %s  %.3f ns/element, compiled in %.1f ms (lower %.1f, optimise %.1f, generate %.1f)\n",
+          unary.op, target.cpu(), best, kernel.stats.total(), kernel.stats.lower, kernel.stats.optimise,
+          kernel.stats.generate);
+      EXPECT_LT(best, 1000);
+    }
+}
+
+} // namespace
+} // namespace weft::testing

@@ -1,0 +1,287 @@
+//===- CompileTest.cpp - What tracing does, and what surprises --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each test states a rule of docs/architecture.md, "Values and state". The footguns, silent ones first, are
+// marked.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+using namespace weft;
+
+namespace {
+struct Net : nn::Module {
+  nn::Linear fc1 = register_module("fc1", nn::Linear(20, 16));
+  nn::Linear fc2 = register_module("fc2", nn::Linear(16, 4));
+  Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
+};
+
+struct Trainer {
+  Net net;
+  optim::Adam adam{net.parameters(), {.lr = 0.01}};
+  Tensor operator()(Tensor x, Tensor y) {
+    Tensor loss = nn::cross_entropy(net(x), y);
+    loss.backward();
+    adam.step();
+    adam.zero_grad();
+    return loss;
+  }
+};
+
+std::pair<Tensor, Tensor> batch(int64_t rows) {
+  Tensor x = randn({rows, 20});
+  std::vector<int64_t> labels(static_cast<size_t>(rows));
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<int64_t>(i % 4);
+  Tensor y = Tensor::from(labels, {rows});
+  synchronize();
+  return {x, y};
+}
+} // namespace
+
+TEST(Compile, GivesTheSameBitsAsLazyExecution) {
+  std::vector<std::vector<float>> losses;
+  std::vector<std::vector<std::vector<std::byte>>> states;
+  for (bool compiled : {false, true}) {
+    manual_seed(3);
+    Trainer trainer;
+    auto [x, y] = batch(8);
+    auto step = compile([&](Tensor a, Tensor b) { return trainer(a, b); });
+    std::vector<float> curve;
+    for (int i = 0; i < 10; ++i)
+      curve.push_back((compiled ? step(x, y) : trainer(x, y)).item<float>());
+    losses.push_back(curve);
+    states.push_back(bitsOf(trainer.net.parameters()));
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+  EXPECT_EQ(states[0], states[1]);
+  EXPECT_LT(losses[0].back(), losses[0].front());
+}
+
+TEST(Compile, ASteadyLoopCompilesNothingAndNewShapesOnceEach) {
+  Trainer trainer;
+  auto step = compile([&](Tensor a, Tensor b) { return trainer(a, b); });
+  auto [x, y] = batch(8);
+  auto [x2, y2] = batch(5);
+  step(x, y);
+  uint64_t before = compile_count();
+  for (int i = 0; i < 5; ++i)
+    step(x, y);
+  EXPECT_EQ(compile_count(), before);
+  step(x2, y2);
+  step(x, y);
+  step(x2, y2);
+  EXPECT_EQ(step.variants().size(), 2u);
+  EXPECT_NE(
+      step.variants()[0].reason.find("argument 0 was tensor<8x20xf32, cpu> and is tensor<5x20xf32, cpu>"),
+      std::string::npos)
+      << step.variants()[0].reason;
+}
+
+TEST(Compile, LearningRateIsARunTimeScalar) {
+  Trainer trainer;
+  auto [x, y] = batch(8);
+  auto step = compile([&](Tensor a, Tensor b) { return trainer(a, b); });
+  step(x, y);
+  uint64_t before = compile_count();
+  auto frozen = bitsOf(trainer.net.parameters());
+  trainer.adam.set_lr(0);
+  step(x, y);
+  EXPECT_EQ(bitsOf(trainer.net.parameters()), frozen);
+  trainer.adam.set_lr(0.1);
+  step(x, y);
+  EXPECT_NE(bitsOf(trainer.net.parameters()), frozen);
+  EXPECT_EQ(compile_count(), before);
+}
+
+// Footgun, silent: a captured number is read once, when the function is traced.
+TEST(Compile, ACapturedNumberIsReadOnce) {
+  double factor = 2;
+  auto f = compile([&](Tensor x) { return x * factor; });
+  Tensor one = ones({1});
+  EXPECT_EQ(f(one).item<float>(), 2);
+  factor = 3;
+  EXPECT_EQ(f(one).item<float>(), 2); // and not 3
+  Tensor live = scalar(3);            // a tensor is read at every call
+  auto g = compile([&](Tensor x) { return x * live; });
+  EXPECT_EQ(g(one).item<float>(), 3);
+  live.copy_(scalar(4));
+  EXPECT_EQ(g(one).item<float>(), 4);
+}
+
+// Footgun, silent elsewhere: results of earlier calls keep their values.
+TEST(Compile, ResultsAreNotOverwritten) {
+  auto f = compile([](Tensor x) { return x + 1; });
+  Tensor a = f(zeros({4})), b = f(ones({4}));
+  EXPECT_EQ(a.to_vector<float>(), std::vector<float>(4, 1));
+  EXPECT_EQ(b.to_vector<float>(), std::vector<float>(4, 2));
+}
+
+TEST(Compile, WritesToCapturedTensorsHappenAtEveryCall) {
+  Tensor counter = zeros({});
+  auto count = compile([&](Tensor x) {
+    counter += 1;
+    return x * counter;
+  });
+  for (int i = 1; i <= 3; ++i)
+    EXPECT_EQ(count(ones({})).item<float>(), static_cast<float>(i));
+  EXPECT_EQ(counter.item<float>(), 3);
+}
+
+TEST(Compile, AValueReadInsideIsAnError) {
+  auto f = compile([](Tensor x) {
+    if (x.sum().item<float>() > 0)
+      return x;
+    return -x;
+  });
+  EXPECT_ERROR(f(ones({2})), "WEFT-C001");
+}
+
+TEST(Compile, AValueKeptFromATraceIsAnErrorOutside) {
+  Tensor kept;
+  auto f = compile([&](Tensor x) {
+    kept = x * 2;
+    return x + 1;
+  });
+  f(ones({2}));
+  EXPECT_ERROR(kept + 1, "was made while a function was being compiled");
+}
+
+TEST(Compile, AFailedTraceRestoresEverySlot) {
+  Trainer trainer;
+  auto before = bitsOf(trainer.net.parameters());
+  auto [x, y] = batch(4);
+  auto broken = compile([&](Tensor a, Tensor b) {
+    trainer(a, b);
+    return matmul(a, a); // 4x20 by 4x20
+  });
+  EXPECT_ERROR(broken(x, y), "mat1 and mat2 shapes cannot be multiplied");
+  EXPECT_EQ(bitsOf(trainer.net.parameters()), before);
+  EXPECT_FALSE(trainer.net.parameters()[0].grad().defined());
+  EXPECT_TRUE(trainer.adam.state_dict().size() <= 1);
+  auto step = compile([&](Tensor a, Tensor b) { return trainer(a, b); });
+  step(x, y);
+  EXPECT_NE(bitsOf(trainer.net.parameters()), before);
+}
+
+TEST(Compile, TrainAndEvalAreVariants) {
+  Net net;
+  auto f = compile([&](Tensor x) { return net.is_training() ? net(x) : net(x) * 2; });
+  Tensor x = ones({1, 20});
+  std::vector<float> train = f(x).to_vector<float>();
+  net.eval();
+  std::vector<float> eval = f(x).to_vector<float>();
+  net.train();
+  EXPECT_EQ(f(x).to_vector<float>(), train);
+  EXPECT_EQ(eval[0], 2 * train[0]);
+  EXPECT_EQ(f.variants().size(), 2u);
+}
+
+TEST(Compile, GradientsLeftAtTheEndAreState) {
+  Tensor w = ones({2});
+  w.requires_grad_();
+  auto accumulate = compile([&](Tensor x) {
+    Tensor loss = (w * x).sum();
+    loss.backward();
+    return loss;
+  });
+  Tensor x = tensor({2, 3}, {2});
+  accumulate(x);
+  EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{2, 3}));
+  accumulate(x); // its own variant: there is a gradient now
+  accumulate(x);
+  EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{6, 9}));
+  EXPECT_EQ(accumulate.variants().size(), 2u);
+}
+
+TEST(Compile, TuplesKeepTheirType) {
+  auto f = compile([](Tensor a, Tensor b) { return std::make_tuple(a + b, a * b); });
+  auto [sum, product] = f(full({2}, 3), full({2}, 4));
+  EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{7, 7}));
+  EXPECT_EQ(product.to_vector<float>(), (std::vector<float>{12, 12}));
+  auto g = compile([](Tensor a) { return a; }); // an argument as result
+  EXPECT_EQ(g(full({2}, 5)).to_vector<float>(), (std::vector<float>{5, 5}));
+}
+
+TEST(Compile, InsideAnotherTraceItContributesItsOperations) {
+  auto inner = compile([](Tensor x) { return x * 2; });
+  auto outer = compile([&](Tensor x) { return inner(x) + 1; });
+  EXPECT_EQ(outer(ones({1})).item<float>(), 3);
+  EXPECT_TRUE(inner.variants().empty());
+}
+
+TEST(Compile, RandomNumbersAdvanceAsWithout) {
+  std::vector<std::vector<float>> draws[2];
+  for (int compiled = 0; compiled < 2; ++compiled) {
+    manual_seed(11);
+    auto f = compile([](Tensor x) { return x + rand({5}); });
+    for (int i = 0; i < 3; ++i)
+      draws[compiled].push_back((compiled ? f(zeros({5})) : zeros({5}) + rand({5})).to_vector<float>());
+  }
+  EXPECT_EQ(draws[0], draws[1]);
+  EXPECT_NE(draws[0][0], draws[0][1]);
+}
+
+// A step happens or it does not.
+TEST(Compile, ALabelOutOfRangeUndoesTheStep) {
+  Trainer trainer;
+  auto step = compile([&](Tensor a, Tensor b) { return trainer(a, b); });
+  auto [x, y] = batch(4);
+  step(x, y).item<float>();
+  auto parameters = bitsOf(trainer.net.parameters());
+  std::vector<Tensor> state;
+  for (auto &[name, value] : trainer.adam.state_dict())
+    state.push_back(value);
+  auto moments = bitsOf(state);
+  Tensor bad = Tensor::from(std::vector<int64_t>{0, 1, 7, 2}, {4});
+  std::string message = errorOf([&] { step(x, bad).item<float>(); });
+  EXPECT_NE(message.find("7"), std::string::npos) << message;
+  EXPECT_NE(message.find("out of range"), std::string::npos) << message;
+  EXPECT_EQ(bitsOf(trainer.net.parameters()), parameters);
+  EXPECT_EQ(bitsOf(state), moments);
+  step(x, y).item<float>(); // and everything goes on
+  EXPECT_NE(bitsOf(trainer.net.parameters()), parameters);
+}
+
+TEST(Lazy, ALongLoopIsFlatAndCompilesNothingAfterTheSecondIteration) {
+  Trainer trainer;
+  auto [x, y] = batch(4);
+  for (int i = 0; i < 3; ++i)
+    trainer(x, y).item<float>();
+  uint64_t compiles = compile_count();
+  for (int i = 0; i < 300; ++i)
+    trainer(x, y).item<float>();
+  EXPECT_EQ(compile_count(), compiles);
+}
+
+TEST(Lazy, ADeepGraphIsTakenApartWithoutRecursion) {
+  Tensor x = ones({1});
+  Tensor y = x;
+  {
+    auto trace = compile([&](Tensor a) {
+      Tensor chain = a;
+      for (int i = 0; i < 20000; ++i)
+        chain = chain + a;
+      return a; // the chain is dropped here
+    });
+    EXPECT_EQ(trace(x).item<float>(), 1);
+  }
+}
+
+TEST(Module, StateDictsAndErrors) {
+  Net net, other;
+  StateDict state = net.state_dict();
+  ASSERT_EQ(state.size(), 4u);
+  EXPECT_EQ(state[0].first, "fc1.weight");
+  other.load_state_dict(state);
+  EXPECT_EQ(bitsOf(other.parameters()), bitsOf(net.parameters()));
+  StateDict wrong{{"fc1.weight", zeros({1})}, {"extra", zeros({1})}};
+  std::string message = errorOf([&] { net.load_state_dict(wrong); });
+  for (const char *part : {"missing: fc1.bias", "size mismatch: fc1.weight", "unexpected: extra"})
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  EXPECT_ERROR(net.register_parameter("fc1", zeros({1})), "already");
+}

@@ -1,0 +1,71 @@
+//===- BufferTest.cpp - Memory and what it remembers -===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFixture.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace weft;
+using namespace weft::runtime;
+using namespace weft::runtime::test;
+
+namespace {
+
+TEST(Buffer, OwnsOrWraps) {
+  const uint64_t before = HostAllocator::get().memory_allocated();
+  {
+    const auto buffer = Buffer::allocate(1000).value_or_throw();
+    EXPECT_EQ(buffer->bytes(), 1000u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % 64, 0u);
+    EXPECT_EQ(HostAllocator::get().memory_allocated(), before + 1024);
+  }
+  EXPECT_EQ(HostAllocator::get().memory_allocated(), before);
+  int value = 3, deleted = 0;
+  {
+    const auto buffer = Buffer::wrap(&value, sizeof value, [&](void *data) { deleted += data == &value; });
+    EXPECT_EQ(buffer->data(), &value);
+  }
+  EXPECT_EQ(deleted, 1);
+  EXPECT_EQ(Buffer::allocate(SIZE_MAX / 2).status().code(), "WEFT-M001");
+}
+
+TEST(Buffer, WaitsForTheLastWriteAndAllUses) {
+  Queue first, second;
+  const auto buffer = Buffer::allocate(4).value_or_throw();
+  EXPECT_FALSE(buffer->tracked());
+  std::atomic<int> done{0};
+  const auto slow = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ++done;
+  };
+  buffer->note_write(first.submit(slow));
+  EXPECT_TRUE(buffer->wait().ok());
+  EXPECT_EQ(done, 1);
+  EXPECT_FALSE(buffer->tracked());
+  buffer->note_use(first.submit(slow));
+  buffer->note_use(second.submit(slow));
+  EXPECT_TRUE(buffer->wait_unused().ok());
+  EXPECT_EQ(done, 3);
+}
+
+TEST(Buffer, StateRecoversOnceTheFailureIsSeenAndAFreshResultDoesNot) {
+  const auto state = Buffer::allocate(4).value_or_throw(), fresh = Buffer::allocate(4).value_or_throw();
+  const auto failure = std::make_shared<Failure>(Status::error("no"));
+  state->note_failure(failure, false);
+  fresh->note_failure(failure, true);
+  const uint64_t early = next_sequence();
+  EXPECT_NE(state->blocking(early), nullptr);
+  EXPECT_FAILS(state->wait(), "no");
+  EXPECT_TRUE(state->wait().ok());
+  EXPECT_EQ(state->blocking(next_sequence()), nullptr);
+  EXPECT_FAILS(fresh->wait(), "no");
+  EXPECT_FAILS(fresh->wait(), "no");
+  EXPECT_NE(fresh->blocking(next_sequence()), nullptr);
+}
+
+} // namespace

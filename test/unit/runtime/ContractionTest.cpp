@@ -1,0 +1,323 @@
+//===- ContractionTest.cpp - Products against plain loops -===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFixture.h"
+
+#include "runtime/Contraction.h"
+#include "runtime/Executor.h"
+
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <thread>
+
+using namespace weft;
+using namespace weft::runtime;
+using namespace weft::runtime::test;
+
+namespace {
+
+// Element types by DType: storage, reading to double and exactly as the accumulator, writing.
+uint16_t to_bf16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+float from_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+struct Matrix {
+  DType dtype;
+  std::vector<std::byte> bytes;
+  Matrix(DType dtype, int64_t count) : dtype(dtype), bytes(static_cast<size_t>(count) * itemsize(dtype)) {}
+  template <typename T> T &at(int64_t i) { return reinterpret_cast<T *>(bytes.data())[i]; }
+  double get(int64_t i) {
+    switch (dtype) {
+    case DType::f64:
+      return at<double>(i);
+    case DType::f32:
+      return at<float>(i);
+    case DType::f16:
+      return static_cast<double>(at<_Float16>(i));
+    case DType::bf16:
+      return from_bf16(at<uint16_t>(i));
+    case DType::i8:
+      return at<int8_t>(i);
+    case DType::ui8:
+      return at<uint8_t>(i);
+    case DType::i16:
+      return at<int16_t>(i);
+    case DType::i32:
+      return at<int32_t>(i);
+    default:
+      return static_cast<double>(at<int64_t>(i));
+    }
+  }
+  void set(int64_t i, double value) {
+    switch (dtype) {
+    case DType::f64:
+      at<double>(i) = value;
+      break;
+    case DType::f32:
+      at<float>(i) = static_cast<float>(value);
+      break;
+    case DType::f16:
+      at<_Float16>(i) = static_cast<_Float16>(value);
+      break;
+    case DType::bf16:
+      at<uint16_t>(i) = to_bf16(static_cast<float>(value));
+      break;
+    default: {
+      const auto whole = static_cast<int64_t>(value);
+      std::memcpy(&bytes[static_cast<size_t>(i) * itemsize(dtype)], &whole, itemsize(dtype));
+    }
+    }
+  }
+};
+
+struct Problem {
+  ContractionShape shape;
+  Matrix a, b, bias, c;
+
+  static ContractionShape dense(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k) {
+    ContractionShape s;
+    s.dtype = dtype;
+    s.batch = batch;
+    s.m = m;
+    s.n = n;
+    s.k = k;
+    s.a_strides = {m * k, k, 1};
+    s.b_strides = {k * n, n, 1};
+    s.c_strides = {m * n, n, 1};
+    return s;
+  }
+  static int64_t extent(const std::array<int64_t, 3> &strides, int64_t x, int64_t y, int64_t z) {
+    return std::max<int64_t>(x - 1, 0) * strides[0] + std::max<int64_t>(y - 1, 0) * strides[1] +
+           std::max<int64_t>(z - 1, 0) * strides[2] + 1;
+  }
+  explicit Problem(const ContractionShape &s, unsigned seed = 1)
+      : shape(s), a(s.dtype, extent(s.a_strides, s.batch, s.m, s.k)),
+        b(s.dtype, extent(s.b_strides, s.batch, s.k, s.n)), bias(s.dtype, std::max<int64_t>(s.n, 1)),
+        c(s.dtype, extent(s.c_strides, s.batch, s.m, s.n)) {
+    std::mt19937 random(seed);
+    for (Matrix *matrix : {&a, &b, &bias})
+      for (size_t i = 0; i < matrix->bytes.size() / itemsize(s.dtype); ++i) {
+        const int value = static_cast<int>(random() % 2001) - 1000;
+        matrix->set(static_cast<int64_t>(i), is_floating_point(s.dtype) ? value / 500.0 : value);
+      }
+    for (std::byte &byte : c.bytes)
+      byte = std::byte{0x7f};
+  }
+  Status run(const Contraction &contraction, bool serial = false) {
+    const auto scratch = Buffer::allocate(contraction.scratch_bytes(executor().width())).value_or_throw();
+    return contraction.run(a.bytes.data(), b.bytes.data(), c.bytes.data(), bias.bytes.data(), scratch->data(),
+                           serial);
+  }
+  // Integers exactly, wrapping; floating point within the bound of a sum of k products.
+  void expect_right() {
+    const ContractionShape &s = shape;
+    const double unit = s.dtype == DType::f64    ? 0x1p-53
+                        : s.dtype == DType::f32  ? 0x1p-24
+                        : s.dtype == DType::f16  ? 0x1p-11
+                        : s.dtype == DType::bf16 ? 0x1p-8
+                                                 : 0;
+    const double inner = s.dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
+    for (int64_t x = 0; x < s.batch; ++x)
+      for (int64_t i = 0; i < s.m; ++i)
+        for (int64_t j = 0; j < s.n; ++j) {
+          double sum = s.bias ? bias.get(j) : 0, size = std::fabs(sum);
+          uint64_t whole = is_floating_point(s.dtype) ? 0 : static_cast<uint64_t>(static_cast<int64_t>(sum));
+          for (int64_t p = 0; p < s.k; ++p) {
+            const double left = a.get(x * s.a_strides[0] + i * s.a_strides[1] + p * s.a_strides[2]);
+            const double right = b.get(x * s.b_strides[0] + p * s.b_strides[1] + j * s.b_strides[2]);
+            sum += left * right;
+            size += std::fabs(left * right);
+            if (!is_floating_point(s.dtype))
+              whole += static_cast<uint64_t>(static_cast<int64_t>(left)) *
+                       static_cast<uint64_t>(static_cast<int64_t>(right));
+          }
+          const int64_t at = x * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2];
+          if (is_floating_point(s.dtype)) {
+            const double expected = s.relu ? std::max(sum, 0.0) : sum;
+            const double bound =
+                (static_cast<double>(s.k) + 2) * inner * size + unit * std::fabs(sum) + 1e-300;
+            ASSERT_NEAR(c.get(at), expected, bound) << x << " " << i << " " << j;
+          } else {
+            Matrix cut(s.dtype, 1);
+            std::memcpy(cut.bytes.data(), &whole, itemsize(s.dtype));
+            ASSERT_EQ(c.get(at), s.relu ? std::max(cut.get(0), 0.0) : cut.get(0))
+                << x << " " << i << " " << j;
+          }
+        }
+  }
+};
+
+constexpr DType dtypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i8,
+                            DType::ui8, DType::i16, DType::i32, DType::i64};
+
+TEST(Contraction, EveryTypeAndManyShapesByOurOwnKernel) {
+  const int64_t shapes[][4] = {{1, 1, 1, 1},    {1, 3, 5, 7},    {2, 17, 33, 9},  {1, 97, 193, 5},
+                               {1, 8, 32, 300}, {3, 1, 40, 260}, {1, 100, 1, 30}, {1, 130, 200, 64}};
+  for (DType dtype : dtypes)
+    for (const auto &[batch, m, n, k] : shapes)
+      for (int epilogue = 0; epilogue < 4; ++epilogue) {
+        ContractionShape shape = Problem::dense(dtype, batch, m, n, k);
+        shape.bias = epilogue & 1;
+        shape.relu = epilogue & 2;
+        Problem problem(shape);
+        const auto own = Contraction::make_own(shape).value_or_throw();
+        ASSERT_TRUE(problem.run(*own).ok());
+        problem.expect_right();
+        if (HasFatalFailure())
+          FAIL() << name(dtype) << " " << batch << "x" << m << "x" << n << "x" << k << " " << epilogue;
+      }
+}
+
+TEST(Contraction, WhatIsChosenIsRight) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (int layout = 0; layout < 4; ++layout)
+      for (int epilogue = 0; epilogue < 4; ++epilogue) {
+        ContractionShape shape = Problem::dense(dtype, layout == 3 ? 3 : 1, 70, 90, 130);
+        if (layout == 1) // a transposed
+          shape.a_strides = {70 * 130, 1, 70};
+        if (layout == 2) // b transposed, rows of c further apart
+          shape.b_strides = {0, 1, 130}, shape.c_strides = {0, 100, 1};
+        shape.bias = epilogue & 1;
+        shape.relu = epilogue & 2;
+        Problem problem(shape);
+        const auto chosen = Contraction::get(shape).value_or_throw();
+        if (dtype == DType::f32)
+          EXPECT_EQ(chosen->implementation().substr(0, 6), "onednn") << chosen->implementation();
+        ASSERT_TRUE(problem.run(*chosen).ok());
+        problem.expect_right();
+        if (HasFatalFailure())
+          FAIL() << name(dtype) << " layout " << layout << " " << chosen->implementation();
+      }
+}
+
+TEST(Contraction, EmptyExtentsAndRepeatedOperands) {
+  for (DType dtype : dtypes) {
+    for (const auto &[m, n, k] : {std::array<int64_t, 3>{0, 4, 4}, {4, 0, 4}, {4, 4, 0}, {0, 0, 0}}) {
+      ContractionShape shape = Problem::dense(dtype, 1, m, n, k);
+      shape.bias = shape.relu = true;
+      Problem problem(shape);
+      ASSERT_TRUE(problem.run(*Contraction::get(shape).value_or_throw()).ok());
+      problem.expect_right(); // k of 0: the bias, relu applied
+    }
+    ContractionShape repeated = Problem::dense(dtype, 3, 40, 50, 60);
+    repeated.a_strides = {0, 60, 1}; // one a for the whole batch
+    repeated.b_strides = {3000, 50, 0};
+    Problem problem(repeated);
+    ASSERT_TRUE(problem.run(*Contraction::get(repeated).value_or_throw()).ok());
+    problem.expect_right();
+  }
+}
+
+TEST(Contraction, ANotANumberPassesRelu) {
+  for (int64_t size : {4, 64}) {
+    ContractionShape shape = Problem::dense(DType::f32, 1, size, size, size);
+    shape.relu = true;
+    Problem problem(shape);
+    problem.a.at<float>(0) = NAN;
+    const auto chosen = Contraction::get(shape).value_or_throw();
+    ASSERT_TRUE(problem.run(*chosen).ok());
+    EXPECT_TRUE(std::isnan(problem.c.at<float>(0))) << chosen->implementation();
+  }
+}
+
+TEST(Contraction, BitsDoNotDependOnThreads) {
+  for (DType dtype : {DType::f32, DType::f16, DType::f64})
+    for (const auto &[m, n, k] : {std::array<int64_t, 3>{200, 300, 700},
+                                  {8, 16, 100000},
+                                  {16, 64, 30000},
+                                  {512, 10, 4096},
+                                  {1, 1000, 2000}}) {
+      const ContractionShape shape = Problem::dense(dtype, 1, m, n, k);
+      Problem wide(shape), narrow(shape), serial(shape);
+      const auto chosen = Contraction::get(shape).value_or_throw();
+      ASSERT_TRUE(wide.run(*chosen).ok());
+      ASSERT_TRUE(serial.run(*chosen, true).ok());
+      const auto one = executor().is_openmp() ? make_openmp_executor(1) : make_thread_executor(1);
+      set_executor(one.get());
+      const auto alone = Contraction::get(shape).value_or_throw();
+      ASSERT_TRUE(narrow.run(*alone).ok());
+      set_executor(nullptr);
+      EXPECT_EQ(wide.c.bytes, serial.c.bytes) << m << "x" << n << "x" << k;
+      EXPECT_EQ(wide.c.bytes, narrow.c.bytes) << m << "x" << n << "x" << k << " " << chosen->implementation();
+    }
+}
+
+TEST(Contraction, RefusesWhatMakesNoSense) {
+  ContractionShape shape = Problem::dense(DType::i1, 1, 4, 4, 4);
+  EXPECT_FAILS(Contraction::get(shape).status(), "element type i1");
+  shape = Problem::dense(DType::f32, 1, 4, 4, 4);
+  shape.m = -1;
+  EXPECT_FAILS(Contraction::get(shape).status(), "negative extent -1");
+  shape.m = 4;
+  shape.a_strides[1] = -4;
+  EXPECT_FAILS(Contraction::get(shape).status(), "negative stride -4");
+  EXPECT_FAILS(Contraction::make_library(Problem::dense(DType::f64, 1, 4, 4, 4)).status(),
+               "element type f64");
+  EXPECT_FAILS(Contraction::make_library(Problem::dense(DType::f32, 1, 4, 0, 4)).status(), "an extent of 0");
+}
+
+TEST(Contraction, CacheIsSharedAndBounded) {
+  const ContractionShape shape = Problem::dense(DType::f32, 1, 64, 64, 64);
+  EXPECT_EQ(Contraction::get(shape).value_or_throw(), Contraction::get(shape).value_or_throw());
+  for (int64_t n = 1; n < 1100; ++n)
+    ASSERT_TRUE(Contraction::get(Problem::dense(DType::i32, 1, 1, n, 1)).ok());
+  EXPECT_EQ(Contraction::cached(), 1024u);
+}
+
+TEST(Contraction, SeveralThreadsAtOnce) {
+  const ContractionShape shape = Problem::dense(DType::f32, 1, 96, 96, 96);
+  const auto chosen = Contraction::get(shape).value_or_throw();
+  std::vector<std::thread> threads;
+  std::vector<std::unique_ptr<Problem>> problems;
+  for (unsigned t = 0; t < 3; ++t)
+    problems.push_back(std::make_unique<Problem>(shape, t));
+  for (auto &problem : problems)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i)
+        EXPECT_TRUE(problem->run(*chosen).ok());
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (auto &problem : problems)
+    problem->expect_right();
+}
+
+// A measurement, not a check: run with --gtest_also_run_disabled_tests.
+TEST(Contraction, DISABLED_Speed) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64, DType::i32})
+    for (int64_t size : {8, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 2048}) {
+      const ContractionShape shape = Problem::dense(dtype, 1, size, size, size);
+      for (int which = 0; which < 2; ++which) {
+        Expected<std::shared_ptr<const Contraction>> contraction =
+            which ? Contraction::make_library(shape) : Contraction::make_own(shape);
+        if (!contraction)
+          continue;
+        Problem problem(shape);
+        const auto scratch =
+            Buffer::allocate((*contraction)->scratch_bytes(executor().width())).value_or_throw();
+        double best = 1e30;
+        const int inner = std::max<int>(1, static_cast<int>(2e6 / static_cast<double>(size * size * size)));
+        for (int round = 0; round < 8; ++round) {
+          const auto begin = std::chrono::steady_clock::now();
+          for (int i = 0; i < inner; ++i)
+            (void)(*contraction)
+                ->run(problem.a.bytes.data(), problem.b.bytes.data(), problem.c.bytes.data(), nullptr,
+                      scratch->data(), false);
+          best = std::min(
+              best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / inner);
+        }
+        std::printf("%-5s %5ld %-28s %10.2f us %8.1f GFLOP/s\n", std::string(name(dtype)).c_str(), long(size),
+                    (*contraction)->implementation().c_str(), best * 1e6,
+                    2.0 * static_cast<double>(size * size * size) / best * 1e-9);
+      }
+    }
+}
+
+} // namespace

@@ -1,0 +1,254 @@
+//===- HostAllocatorTest.cpp - The caching allocator against a model -===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFixture.h"
+
+#include <map>
+#include <random>
+
+using namespace weft;
+using namespace weft::runtime;
+using namespace weft::runtime::test;
+
+namespace {
+
+constexpr uint64_t MiB = 1 << 20;
+
+void expect_identities(const HostAllocator &allocator) {
+  const auto stats = allocator.stats();
+  for (const char *name : {"allocation", "allocated_bytes", "segment", "reserved_bytes", "active",
+                           "active_bytes", "inactive_split", "inactive_split_bytes", "requested_bytes"}) {
+    const std::string key = name;
+    for (const char *pool : {".all", ".small_pool", ".large_pool"}) {
+      EXPECT_EQ(stats.at(key + pool + ".allocated") - stats.at(key + pool + ".freed"),
+                stats.at(key + pool + ".current"));
+      EXPECT_GE(stats.at(key + pool + ".peak"), stats.at(key + pool + ".current"));
+    }
+    for (const char *metric : {".current", ".allocated", ".freed"})
+      EXPECT_EQ(stats.at(key + ".small_pool" + metric) + stats.at(key + ".large_pool" + metric),
+                stats.at(key + ".all" + metric));
+  }
+  EXPECT_GE(stats.at("reserved_bytes.all.current"), stats.at("active_bytes.all.current"));
+  EXPECT_GE(stats.at("active_bytes.all.current"), stats.at("allocated_bytes.all.current"));
+  EXPECT_LE(stats.at("requested_bytes.all.current"), stats.at("allocated_bytes.all.current"));
+}
+
+TEST(HostAllocator, SegmentSizesAndGranules) {
+  HostAllocator allocator;
+  const auto reserved_by = [&](size_t bytes) {
+    const uint64_t before = allocator.memory_reserved();
+    const HostBlock block = allocator.allocate(bytes).value_or_throw();
+    const uint64_t after = allocator.memory_reserved();
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data) % 512, 0u);
+    if (bytes >= 2 * MiB)
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data) % (2 * MiB), 0u);
+    allocator.free(block);
+    allocator.empty_cache();
+    return after - before;
+  };
+  EXPECT_EQ(reserved_by(1), 2 * MiB);
+  EXPECT_EQ(reserved_by(MiB), 2 * MiB);
+  EXPECT_EQ(reserved_by(MiB + 1), 20 * MiB);
+  EXPECT_EQ(reserved_by(10 * MiB - 1000), 20 * MiB);
+  EXPECT_EQ(reserved_by(10 * MiB), 10 * MiB);
+  EXPECT_EQ(reserved_by(10 * MiB + 1), 12 * MiB);
+  const HostBlock block = allocator.allocate(513).value_or_throw();
+  EXPECT_EQ(allocator.memory_allocated(), 1024u);
+  EXPECT_EQ(allocator.stats().at("requested_bytes.all.current"), 513);
+  allocator.free(block);
+}
+
+TEST(HostAllocator, ReusesAndJoinsBlocks) {
+  HostAllocator allocator;
+  std::vector<HostBlock> blocks;
+  for (int i = 0; i < 4; ++i)
+    blocks.push_back(allocator.allocate(256 << 10).value_or_throw());
+  void *const first = blocks[0].data;
+  for (const HostBlock &block : blocks)
+    allocator.free(block);
+  EXPECT_EQ(allocator.stats().at("inactive_split.all.current"), 0);
+  const HostBlock again = allocator.allocate(MiB).value_or_throw();
+  EXPECT_EQ(again.data, first);
+  EXPECT_EQ(allocator.stats().at("num_device_alloc"), 1);
+  EXPECT_EQ(allocator.empty_cache(), 0u);
+  allocator.free(again);
+  EXPECT_EQ(allocator.empty_cache(), 2 * MiB);
+  EXPECT_EQ(allocator.memory_reserved(), 0u);
+}
+
+TEST(HostAllocator, ZeroBytes) {
+  HostAllocator allocator;
+  const HostBlock block = allocator.allocate(0).value_or_throw();
+  EXPECT_NE(block.data, nullptr);
+  allocator.free(block);
+  EXPECT_EQ(allocator.stats().at("allocation.all.allocated"), 0);
+}
+
+TEST(HostAllocator, OutOfMemoryNamesSizesAndLabels) {
+  HostAllocator allocator;
+  allocator.set_limit(30 * MiB);
+  const uint32_t label = allocator.intern_label("result 'loss' of 'step' (train.cpp:12:3)");
+  EXPECT_EQ(allocator.intern_label("result 'loss' of 'step' (train.cpp:12:3)"), label);
+  const HostBlock held = allocator.allocate(16 * MiB, label).value_or_throw();
+  const Expected<HostBlock> refused = allocator.allocate(20 * MiB);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), "WEFT-M001");
+  EXPECT_FAILS(refused.status(), "Tried to allocate 20.00 MiB");
+  EXPECT_FAILS(refused.status(),
+               "The limit is 30.00 MiB, of which 14.00 MiB is free; 16.00 MiB is allocated");
+  EXPECT_FAILS(refused.status(), "16.00 MiB result 'loss' of 'step' (train.cpp:12:3)");
+  EXPECT_FALSE(allocator.allocate(SIZE_MAX).ok());
+  EXPECT_EQ(allocator.stats().at("num_ooms"), 2);
+  allocator.free(held);
+  // The cached 16 MiB make room.
+  const HostBlock now = allocator.allocate(20 * MiB).value_or_throw();
+  EXPECT_EQ(allocator.memory_reserved(), 20 * MiB);
+  allocator.free(now);
+  EXPECT_TRUE(allocator.check().ok());
+}
+
+// 100,000 random operations; every block is filled and read back, so that an overlap shows.
+TEST(HostAllocator, AgreesWithAModel) {
+  HostAllocator allocator;
+  allocator.set_limit(512 * MiB);
+  std::mt19937_64 random(7);
+  struct Live {
+    HostBlock block;
+    uint8_t mark;
+  };
+  std::vector<Live> live;
+  uint64_t requested = 0, peak = 0;
+  for (int step = 0; step < 100'000; ++step) {
+    if (live.empty() || (random() % 100 < 52 && live.size() < 400)) {
+      const unsigned kind = static_cast<unsigned>(random() % 100);
+      const size_t bytes = 1 + random() % (kind < 80 ? 4096 : kind < 97 ? MiB : 12 * MiB);
+      const Expected<HostBlock> block = allocator.allocate(bytes);
+      if (!block) {
+        EXPECT_EQ(block.status().code(), "WEFT-M001");
+        continue;
+      }
+      const auto mark = static_cast<uint8_t>(random());
+      auto *data = static_cast<uint8_t *>(block->data);
+      data[0] = data[bytes - 1] = data[bytes / 2] = mark;
+      live.push_back({*block, mark});
+      requested += bytes;
+      peak = std::max(peak, allocator.memory_allocated());
+    } else {
+      const size_t index = random() % live.size();
+      const Live victim = live[index];
+      const auto *data = static_cast<const uint8_t *>(victim.block.data);
+      ASSERT_EQ(data[0], victim.mark);
+      ASSERT_EQ(data[victim.block.bytes - 1], victim.mark);
+      ASSERT_EQ(data[victim.block.bytes / 2], victim.mark);
+      allocator.free(victim.block);
+      requested -= victim.block.bytes;
+      live[index] = live.back();
+      live.pop_back();
+    }
+    if (step % 1000 == 0) {
+      const Status status = allocator.check();
+      ASSERT_TRUE(status.ok()) << status.message();
+      expect_identities(allocator);
+      ASSERT_EQ(static_cast<uint64_t>(allocator.stats().at("requested_bytes.all.current")), requested);
+      std::map<uintptr_t, uintptr_t> ranges;
+      for (const Live &entry : live)
+        ranges[reinterpret_cast<uintptr_t>(entry.block.data)] =
+            reinterpret_cast<uintptr_t>(entry.block.data) + entry.block.bytes;
+      uintptr_t end = 0;
+      for (const auto &[begin, after] : ranges) {
+        ASSERT_GE(begin, end);
+        end = after;
+      }
+    }
+    if (step % 7777 == 0)
+      allocator.empty_cache();
+  }
+  EXPECT_EQ(allocator.max_memory_allocated(), peak);
+  for (const Live &entry : live)
+    allocator.free(entry.block);
+  EXPECT_EQ(allocator.memory_allocated(), 0u);
+  allocator.empty_cache();
+  EXPECT_EQ(allocator.memory_reserved(), 0u);
+  expect_identities(allocator);
+}
+
+TEST(HostAllocator, PeaksAndTotalsReset) {
+  HostAllocator allocator;
+  allocator.free(allocator.allocate(4096).value_or_throw());
+  const HostBlock held = allocator.allocate(512).value_or_throw();
+  EXPECT_EQ(allocator.max_memory_allocated(), 4096u);
+  allocator.reset_peak_stats();
+  EXPECT_EQ(allocator.max_memory_allocated(), 512u);
+  allocator.reset_accumulated_stats();
+  EXPECT_EQ(allocator.stats().at("allocated_bytes.all.allocated"), 512);
+  expect_identities(allocator);
+  EXPECT_NE(allocator.stats_json().find("\"allocated_bytes.all.current\": 512"), std::string::npos);
+  EXPECT_NE(allocator.summary().find("allocated_bytes"), std::string::npos);
+  EXPECT_NE(allocator.snapshot_json().find("\"total_size\": 2097152"), std::string::npos);
+  allocator.free(held);
+}
+
+TEST(HostAllocator, WithoutCachingMemoryGoesBack) {
+  HostAllocator allocator({}, /*caching=*/false);
+  const HostBlock block = allocator.allocate(5000).value_or_throw();
+  EXPECT_EQ(allocator.memory_reserved(), 8192u);
+  allocator.free(block);
+  EXPECT_EQ(allocator.memory_reserved(), 0u);
+}
+
+TEST(HostAllocator, SplitLimitKeepsOversizeBlocksApart) {
+  AllocatorConfig config;
+  config.max_split_bytes = 32 * MiB;
+  HostAllocator allocator(config);
+  allocator.free(allocator.allocate(64 * MiB).value_or_throw());
+  const HostBlock medium = allocator.allocate(12 * MiB).value_or_throw();
+  EXPECT_EQ(allocator.memory_reserved(), 76 * MiB);
+  const HostBlock fits = allocator.allocate(50 * MiB).value_or_throw();
+  EXPECT_EQ(allocator.memory_reserved(), 76 * MiB);
+  EXPECT_EQ(allocator.stats().at("oversize_allocations.current"), 1);
+  allocator.free(fits);
+  allocator.free(medium);
+  EXPECT_EQ(allocator.stats().at("oversize_allocations.current"), 0);
+}
+
+TEST(AllocatorConfig, Parses) {
+  const AllocatorConfig config =
+      parse_allocator_config("max_split_size_mb:64, garbage_collection_threshold:0.8,"
+                             "roundup_power2_divisions:[256:1,512:2,>:4],backend:native,"
+                             "per_process_memory_fraction:0.5,large_segment_size_mb:31")
+          .value_or_throw();
+  EXPECT_EQ(config.max_split_bytes, 64 * MiB);
+  EXPECT_EQ(config.garbage_collection_threshold, 0.8);
+  EXPECT_EQ(config.per_process_memory_fraction, 0.5);
+  EXPECT_EQ(config.large_segment_bytes, 32 * MiB);
+  ASSERT_EQ(config.roundup_power2_divisions.size(), 3u);
+  EXPECT_EQ(config.roundup_power2_divisions[1], (std::pair<uint64_t, uint64_t>(512 * MiB, 2)));
+  EXPECT_EQ(config.ignored, std::vector<std::string>{"backend"});
+  EXPECT_TRUE(parse_allocator_config("").ok());
+}
+
+TEST(AllocatorConfig, RefusesWhatItDoesNotKnow) {
+  EXPECT_FAILS(parse_allocator_config("max_spilt_size_mb:64").status(), "unknown option 'max_spilt_size_mb'");
+  EXPECT_FAILS(parse_allocator_config("backend").status(), "expected name:value");
+  EXPECT_FAILS(parse_allocator_config("max_split_size_mb:3").status(), "at least 20");
+  EXPECT_FAILS(parse_allocator_config("max_split_size_mb:x").status(), "found 'x'");
+  EXPECT_FAILS(parse_allocator_config("garbage_collection_threshold:1").status(), "below 1");
+  EXPECT_FAILS(parse_allocator_config("per_process_memory_fraction:2").status(), "up to 1");
+  EXPECT_FAILS(parse_allocator_config("roundup_power2_divisions:3").status(), "powers of two");
+  EXPECT_FAILS(parse_allocator_config("roundup_power2_divisions:[512:1,256:1]").status(), "growing sizes");
+  EXPECT_FAILS(parse_allocator_config("roundup_power2_divisions:[512").status(), "without ']'");
+}
+
+TEST(AllocatorConfig, RoundsUpByDivisions) {
+  AllocatorConfig config = parse_allocator_config("roundup_power2_divisions:4").value_or_throw();
+  HostAllocator allocator(config);
+  const HostBlock block = allocator.allocate(1200 << 10).value_or_throw();
+  EXPECT_EQ(allocator.memory_allocated(), 1280u << 10); // 1 MiB and one of its quarters
+  allocator.free(block);
+}
+
+} // namespace

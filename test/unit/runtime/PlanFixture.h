@@ -1,0 +1,127 @@
+//===- PlanFixture.h - Plans and packages for tests -===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TEST_UNIT_RUNTIME_PLANFIXTURE_H
+#define WEFT_TEST_UNIT_RUNTIME_PLANFIXTURE_H
+
+#include "runtime/Executable.h"
+#include "runtime/Package.h"
+#include "runtime/plan_generated.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace weft::runtime::test {
+
+inline std::unique_ptr<fb::TensorTypeT> tensor_type(DType dtype, std::vector<int64_t> shape) {
+  auto type = std::make_unique<fb::TensorTypeT>();
+  type->dtype = static_cast<uint8_t>(dtype);
+  type->shape = std::move(shape);
+  type->device = "cpu";
+  return type;
+}
+
+/// Puts a plan together piece by piece; each member returns the new piece's number.
+struct PlanBuilder {
+  fb::PlanT plan;
+  explicit PlanBuilder(std::string function = "f") {
+    plan.function = std::move(function);
+    plan.target = "cpu";
+    plan.kernel_abi = kernelAbi;
+    plan.image = "image.cpu";
+  }
+  uint32_t argument(std::string name, DType dtype, std::vector<int64_t> shape, bool donated = false) {
+    auto argument = std::make_unique<fb::ArgumentT>();
+    argument->name = std::move(name);
+    argument->type = tensor_type(dtype, std::move(shape));
+    argument->donated = donated;
+    plan.arguments.push_back(std::move(argument));
+    return static_cast<uint32_t>(plan.arguments.size() - 1);
+  }
+  uint32_t result(std::string name, DType dtype, std::vector<int64_t> shape, int tied_to = -1) {
+    auto result = std::make_unique<fb::ResultT>();
+    result->name = std::move(name);
+    result->type = tensor_type(dtype, std::move(shape));
+    result->tied_to = tied_to;
+    plan.results.push_back(std::move(result));
+    return static_cast<uint32_t>(plan.results.size() - 1);
+  }
+  uint32_t buffer(fb::Storage storage, uint32_t index, uint64_t offset, uint64_t bytes) {
+    auto buffer = std::make_unique<fb::BufferT>();
+    buffer->storage = storage;
+    buffer->index = index;
+    buffer->offset = offset;
+    buffer->bytes = bytes;
+    plan.buffers.push_back(std::move(buffer));
+    return static_cast<uint32_t>(plan.buffers.size() - 1);
+  }
+  fb::LaunchT &launch(std::string name) {
+    auto launch = std::make_unique<fb::LaunchT>();
+    launch->name = std::move(name);
+    launch->location = "step.cpp:7:3";
+    plan.launches.push_back(std::move(launch));
+    return *plan.launches.back();
+  }
+  fb::LaunchT &kernel(std::string symbol, std::vector<uint32_t> buffers, uint32_t first_result, int64_t tasks,
+                      int64_t grain = 1) {
+    fb::KernelLaunchT kernel;
+    kernel.symbol = symbol;
+    kernel.buffers = std::move(buffers);
+    kernel.first_result = first_result;
+    kernel.tasks = tasks;
+    kernel.grain = grain;
+    fb::LaunchT &result = launch(symbol);
+    result.op.Set(std::move(kernel));
+    return result;
+  }
+  void check(std::string message, std::string location) {
+    auto check = std::make_unique<fb::CheckT>();
+    check->message = std::move(message);
+    check->location = std::move(location);
+    plan.checks.push_back(std::move(check));
+  }
+  std::vector<std::byte> bytes() const {
+    flatbuffers::FlatBufferBuilder builder;
+    fb::FinishPlanBuffer(builder, fb::Plan::Pack(builder, &plan));
+    const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+    return {data, data + builder.GetSize()};
+  }
+  std::shared_ptr<const Package> package(std::span<const std::byte> constants = {}) const {
+    PackageWriter writer;
+    writer.add("plan." + plan.function + ".cpu", bytes());
+    if (!constants.empty())
+      writer.add("constants", constants);
+    return Package::from_memory(writer.finish().value_or_throw()).value_or_throw();
+  }
+};
+
+template <typename T> std::shared_ptr<Buffer> buffer_of(const std::vector<T> &values) {
+  std::shared_ptr<Buffer> buffer = Buffer::allocate(values.size() * sizeof(T)).value_or_throw();
+  if (!values.empty())
+    std::memcpy(buffer->data(), values.data(), buffer->bytes());
+  return buffer;
+}
+
+template <typename T> std::vector<T> values_of(Buffer &buffer) {
+  std::vector<T> values(buffer.bytes() / sizeof(T));
+  if (!values.empty())
+    std::memcpy(values.data(), buffer.data(), buffer.bytes());
+  return values;
+}
+
+/// Expects a failed status whose message holds `part`.
+#define EXPECT_FAILS(status, part)                                                                           \
+  do {                                                                                                       \
+    const ::weft::Status failed_status = (status);                                                           \
+    EXPECT_FALSE(failed_status.ok());                                                                        \
+    EXPECT_NE(failed_status.message().find(part), std::string::npos) << failed_status.message();             \
+  } while (false)
+
+} // namespace weft::runtime::test
+
+#endif // WEFT_TEST_UNIT_RUNTIME_PLANFIXTURE_H

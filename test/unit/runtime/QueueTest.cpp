@@ -1,0 +1,153 @@
+//===- QueueTest.cpp - Order, tickets, events -===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFixture.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+using namespace weft;
+using namespace weft::runtime;
+using namespace weft::runtime::test;
+
+namespace {
+
+void rest(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+TEST(Queue, RunsInOrder) {
+  Queue queue;
+  std::vector<int> order;
+  for (int i = 0; i < 200; ++i)
+    queue.submit([&order, i] { order.push_back(i); });
+  EXPECT_TRUE(queue.synchronize().ok());
+  ASSERT_EQ(order.size(), 200u);
+  for (int i = 0; i < 200; ++i)
+    EXPECT_EQ(order[static_cast<size_t>(i)], i);
+  EXPECT_TRUE(queue.idle());
+}
+
+TEST(Queue, TicketsTellWhenSomethingIsDone) {
+  Queue queue;
+  std::atomic<bool> open{false};
+  const Ticket first = queue.submit([&] {
+    while (!open)
+      std::this_thread::yield();
+  });
+  const Ticket second = queue.submit([] {});
+  EXPECT_FALSE(first.done());
+  EXPECT_FALSE(second.done());
+  EXPECT_FALSE(queue.idle());
+  EXPECT_FALSE(queue.try_enter());
+  open = true;
+  second.wait();
+  EXPECT_TRUE(first.done());
+  EXPECT_TRUE(Ticket().done());
+}
+
+TEST(Queue, EnteringHoldsUpTheWork) {
+  Queue queue;
+  ASSERT_TRUE(queue.try_enter());
+  EXPECT_FALSE(queue.try_enter());
+  std::atomic<bool> ran{false};
+  const Ticket ticket = queue.submit([&] { ran = true; });
+  rest(20);
+  EXPECT_FALSE(ran);
+  queue.leave();
+  ticket.wait();
+  EXPECT_TRUE(ran);
+  queue.enter();
+  queue.leave();
+}
+
+TEST(Queue, DestructionRunsWhatWasSubmitted) {
+  int ran = 0;
+  {
+    Queue queue;
+    for (int i = 0; i < 50; ++i)
+      queue.submit([&] { ++ran; });
+  }
+  EXPECT_EQ(ran, 50);
+}
+
+TEST(Queue, FailuresAreSeenOnce) {
+  Queue queue;
+  auto failure = std::make_shared<Failure>(Status::error("first"));
+  const uint64_t before = next_sequence();
+  queue.submit([&] {
+    queue.report(failure);
+    queue.report(std::make_shared<Failure>(Status::error("second")));
+  });
+  EXPECT_FAILS(queue.synchronize(), "first");
+  EXPECT_TRUE(queue.synchronize().ok());
+  EXPECT_TRUE(failure->blocks(before));
+  EXPECT_FALSE(failure->blocks(next_sequence()));
+}
+
+TEST(Queue, ArenaGrowsAndIsTrimmed) {
+  Queue queue;
+  queue.enter();
+  std::byte *small = queue.arena(1000).value_or_throw();
+  EXPECT_EQ(queue.arena(10).value_or_throw(), small);
+  std::byte *large = queue.arena(100000).value_or_throw();
+  large[99999] = std::byte{1};
+  EXPECT_EQ(queue.arena_bytes(), 100000u);
+  EXPECT_FAILS(queue.arena(size_t(1) << 60).status(), "arena of temporaries");
+  queue.leave();
+  queue.trim();
+  EXPECT_EQ(queue.arena_bytes(), 0u);
+}
+
+TEST(Queue, ModeComesFromTheEnvironment) {
+  const char *saved = std::getenv("WEFT_CPU_QUEUE");
+  const std::string before = saved ? saved : "";
+  ::setenv("WEFT_CPU_QUEUE", "inline", 1);
+  EXPECT_EQ(queue_mode_from_environment().value_or_throw(), QueueMode::inlined);
+  ::setenv("WEFT_CPU_QUEUE", "async", 1);
+  EXPECT_EQ(queue_mode_from_environment().value_or_throw(), QueueMode::async);
+  ::setenv("WEFT_CPU_QUEUE", "later", 1);
+  EXPECT_FAILS(queue_mode_from_environment().status(), "'later'; expected auto, async or inline");
+  if (saved)
+    ::setenv("WEFT_CPU_QUEUE", before.c_str(), 1);
+  else
+    ::unsetenv("WEFT_CPU_QUEUE");
+}
+
+TEST(Event, OrdersTwoQueues) {
+  Queue first, second;
+  Event event;
+  EXPECT_TRUE(event.query());
+  std::atomic<int> value{0};
+  first.submit([&] {
+    rest(30);
+    value = 1;
+  });
+  event.record(first);
+  EXPECT_FALSE(event.query());
+  event.wait(second);
+  int seen = -1;
+  second.submit([&] { seen = value; });
+  EXPECT_TRUE(second.synchronize().ok());
+  EXPECT_EQ(seen, 1);
+  EXPECT_TRUE(event.query());
+}
+
+TEST(Event, MeasuresTime) {
+  Queue queue;
+  Event start, end, never;
+  EXPECT_FAILS(end.elapsed_time(start).status(), "never recorded");
+  start.record(queue);
+  queue.submit([] { rest(20); });
+  end.record(queue);
+  EXPECT_FAILS(end.elapsed_time(start).status(), "has not passed");
+  end.synchronize();
+  EXPECT_GE(end.elapsed_time(start).value_or_throw(), 19.0);
+  EXPECT_LT(end.elapsed_time(start).value_or_throw(), 5000.0);
+  EXPECT_FAILS(never.elapsed_time(start).status(), "never recorded");
+}
+
+} // namespace
