@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
   weft::passes::registerWeftPasses();
   weft::passes::registerPipeline();
   mlir::registerCSEPass();
+  mlir::registerCanonicalizerPass();
   mlir::registerInlinerPass();
   mlir::registerStripDebugInfoPass();
   mlir::registerSymbolDCEPass();
