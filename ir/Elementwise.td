@@ -224,7 +224,11 @@ def Weft_PowOp : Weft_Binary<"pow", Weft_FloatTensor, "a to the power b, as pow 
 def Weft_MaxOp : Weft_Binary<"max", Weft_NumberTensor, "the larger; NaN propagates, max(-0, +0) = +0",
   [{ if (k.isFloat(a)) return k.make<::mlir::arith::MaximumFOp>(a, b);
      return k.isUnsigned(0) ? k.make<::mlir::arith::MaxUIOp>(a, b) : k.make<::mlir::arith::MaxSIOp>(a, b); }],
-  [{ auto tie = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, vjp.like(g, 0.0));
+  [{ if (vjp.op->hasAttr(::weft::ir::attr::relu)) { // max(a, 0) whose derivative at 0 is 0, from the result alone
+       d(0, [&] { return vjp.select(vjp.compare<GtOp>(y, vjp.like(y, 0.0)), g, vjp.like(g, 0.0)); });
+       return ::mlir::success();
+     }
+     auto tie = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, vjp.like(g, 0.0));
      d(0, [&] { return vjp.select(vjp.compare<GtOp>(a, b), g, tie); });
      d(1, [&] { return vjp.select(vjp.compare<GtOp>(b, a), g, tie); }); }],
   [{ return std::isnan(a) ? a : std::isnan(b) ? b : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b; }],

@@ -24,6 +24,24 @@ class Weft_ModulePass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::ir::WeftDialect"];
 }
 
+def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
+  let summary = "lets contractions add a bias and apply relu";
+  let description = [{
+    `add(dot_general, broadcast of a vector along the last dimension)` and `max(.., 0)` after it become the bias and
+    relu of the `weft.dot_general`, for f32 and f64, where the epilogue rounds as the single ops do. What comes in between
+    must have no other reader; comparisons of the value before relu with zero are taken of the result, where
+    that is exact. A half type is refused with WEFT-N001.
+  }];
+  let options = [Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
+}
+
+def AttachSchedules : Weft_FuncPass<"weft-schedule"> {
+  let summary = "chooses the schedule of every fusion";
+  let description = [{
+    A pure function of shapes, dtypes and target (ir/Schedule.h). A fusion that has a schedule keeps it.
+  }];
+}
+
 def Canonicalize : Weft_FuncPass<"weft-canonicalize"> {
   let summary = "folds and canonicalises, up to a bound";
   let description = [{
@@ -61,6 +79,29 @@ def Differentiate : Weft_FuncPass<"weft-differentiate"> {
   }];
 }
 
+def Fuse : Weft_FuncPass<"weft-fuse"> {
+  let summary = "gathers ops into kernels";
+  let description = [{
+    Afterwards the function holds weft.fusion, weft.dot_general, weft.reshape, weft.constant and weft.return only: every
+    other op is in a fusion of kind loop, row or column. Merges are made in the order of the time that they save by an
+    integer cost model, ties by op order. Broadcasts, splat constants and iota are cloned into every
+    reader. With `report` each decision is recorded in weft.decisions, refusals with a code:
+    WEFT-F001 the domains or index maps do not fit, F002 a cycle, F003 a reduction of columns inside another,
+    F004 operands, F005 ops, F006 reductions over the limit, F007 a schedule with less parallel work, F008 the
+    cost is negative.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose costs decide: cpu">,
+                 Option<"report", "report", "bool", "false", "record every decision in weft.decisions">];
+}
+
+def FuseOptimizerSteps : Weft_FuncPass<"weft-fuse-optimizer-steps"> {
+  let summary = "makes the optimiser steps of all parameters one kernel";
+  let description = [{
+    All adam_step, and all sgd_step, ops of one element type that share their scalars, have equal flags and do not
+    depend on each other become one weft.fusion of kind multi_tensor.
+  }];
+}
+
 def MapDevices : Weft_ModulePass<"weft-map-devices"> {
   let summary = "maps every logical device to one of the target";
   let description = [{
@@ -78,6 +119,19 @@ def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
     `random`, after its other arguments and ordered by generator name. If it stores the generator's counter,
     the counter is donated and a result `rng.g.counter` is tied to it.
   }];
+}
+
+def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
+  let summary = "gives every value of the launch list its storage";
+  let description = [{
+    Results that are not tied get the storage of the result. A tied result is written to its argument's storage if no
+    launch reads the argument afterwards, none that may fail follows, and the launch that writes reads it at the index
+    that it writes; otherwise it is computed elsewhere and copied at the end, with a code: WEFT-D001 a later
+    reader, D002 read at another index, D003 a later launch may fail, D004 the result is an argument or
+    another result, D005 the value already has a storage. All else shares an arena: offsets are multiples of 64, each
+    value goes to the best gap of its live range. The plan is verified at once.
+  }];
+  let options = [Option<"report", "report", "bool", "true", "record refused donations in weft.decisions">];
 }
 
 def Simplify : Weft_FuncPass<"weft-simplify"> {
@@ -103,6 +157,15 @@ def SplitReductions : Weft_FuncPass<"weft-split-reductions"> {
   let options = [Option<"minExtent", "min-extent", "int64_t", "32768",
                         "reduced elements from which to split">,
                  Option<"maxResults", "max-results", "int64_t", "64", "results from which not to split">];
+}
+
+def VerifyMemoryPlan : Weft_FuncPass<"weft-verify-memory-plan"> {
+  let summary = "proves that a memory plan is sound";
+  let description = [{
+    Every value of the launch list has a slice of its size, within its storage; no two values that are live at the same
+    time overlap, but for views and for results that replace an operand element by element; every result ends in its
+    storage and every tie is honoured; no launch that may fail follows a write to an argument.
+  }];
 }
 
 def VerifyPlacement : Weft_ModulePass<"weft-verify-placement"> {

@@ -54,12 +54,23 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   passes.nest<ir::FuncOp>().addPass(createSimplify());
   passes.nest<ir::FuncOp>().addPass(createCanonicalizeContractions());
   addCleanup(passes);
+
+  // Fusion. Contractions take their epilogues first, so that what is left over is fused with its neighbours.
+  passes.nest<ir::FuncOp>().addPass(createAttachEpilogues(AttachEpiloguesOptions{options.report}));
+  passes.nest<ir::FuncOp>().addPass(createFuseOptimizerSteps());
+  passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.report}));
+
+  // The launch list: how each fusion becomes a kernel, where each value lives, and the proof of that.
+  passes.nest<ir::FuncOp>().addPass(createAttachSchedules());
+  passes.nest<ir::FuncOp>().addPass(createPlanMemory());
+  passes.nest<ir::FuncOp>().addPass(createVerifyMemoryPlan());
 }
 
 namespace {
 struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
   Option<std::string> target{*this, "target", llvm::cl::desc("what the program is compiled for"),
                              llvm::cl::init(PipelineOptions().target)};
+  Option<bool> report{*this, "report", llvm::cl::desc("record every decision in the text"), llvm::cl::init(false)};
   Option<bool> stopBeforeDecomposition{*this, "stop-before-decomposition",
                                        llvm::cl::desc("stop while composites are whole"),
                                        llvm::cl::init(false)};
@@ -70,7 +81,7 @@ void registerPipeline() {
   PassPipelineRegistration<PipelineCliOptions>(
       "weft-pipeline", "every pass from a traced module to its launch list",
       [](OpPassManager &passes, const PipelineCliOptions &options) {
-        buildPipeline(passes, {options.target, options.stopBeforeDecomposition});
+        buildPipeline(passes, {options.target, options.report, options.stopBeforeDecomposition});
       });
 }
 

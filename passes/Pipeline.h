@@ -15,6 +15,8 @@ namespace weft::passes {
 struct PipelineOptions {
   /// What the program is compiled for; `cpu` maps every logical device to the host.
   std::string target = "cpu";
+  /// Record what was fused and what was refused, with codes and lines, in `weft.decisions` of each function.
+  bool report = false;
   /// Stop before composites are decomposed: what remains is the program after differentiation and algebra.
   bool stopBeforeDecomposition = false;
 };

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
 #include "ir/TextGuard.h"
+#include "codegen/emit/EmitKernel.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 
@@ -28,6 +29,7 @@ int main(int argc, char **argv) {
   weft::ir::registerDialect(registry);
   weft::passes::registerWeftPasses();
   weft::passes::registerPipeline();
+  weft::codegen::registerEmitKernelsPass();
   mlir::registerCSEPass();
   mlir::registerCanonicalizerPass();
   mlir::registerInlinerPass();

@@ -39,6 +39,8 @@ LogicalResult ConstantOp::verify() {
   if (getValue().getShapedType() != getType())
     return emitOpError() << "holds a value of type " << getValue().getShapedType() << " but has the result type "
                          << getType();
+  if (!isa<DenseElementsAttr, DenseResourceElementsAttr>(getValue()))
+    return emitOpError() << "needs its values as dense<..> or dense_resource<..>";
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(getValue())) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)

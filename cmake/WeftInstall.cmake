@@ -1,0 +1,44 @@
+# cmake --install, and what find_package(Weft) finds afterwards: Weft::weft (the C++ interface with the compiler
+# inside) and Weft::runtime (what a compiled package needs to run).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Weft)
+# Headers of the runtime include each other as "runtime/...", so they get a folder of their own.
+set(WEFT_RUNTIME_INCLUDE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/weft-runtime)
+
+set(libraries weft_runtime)
+target_include_directories(weft_runtime PUBLIC
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${WEFT_RUNTIME_INCLUDE_DIR}>)
+set_target_properties(weft_runtime PROPERTIES EXPORT_NAME runtime)
+target_compile_features(weft_runtime PUBLIC cxx_std_20)
+if(TARGET weft)
+  list(APPEND libraries weft)
+  target_include_directories(weft PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(weft PUBLIC cxx_std_20)
+endif()
+# The libraries find each other and the tools find them wherever the prefix is moved to.
+set_target_properties(${libraries} PROPERTIES INSTALL_RPATH $ORIGIN)
+install(TARGETS ${libraries} EXPORT WeftTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+foreach(header Buffer Executable HostAllocator Image Kernel Package Profiler Queue)
+  install(FILES ${CMAKE_SOURCE_DIR}/runtime/${header}.h DESTINATION ${WEFT_RUNTIME_INCLUDE_DIR}/runtime)
+endforeach()
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+foreach(tool weft-opt weft-tool weft-cli)
+  if(TARGET ${tool})
+    set_target_properties(${tool} PROPERTIES INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
+
+install(EXPORT WeftTargets NAMESPACE Weft:: DESTINATION ${WEFT_CMAKE_DIR})
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/WeftConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/WeftConfig.cmake INSTALL_DESTINATION ${WEFT_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/WeftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/WeftConfig.cmake ${CMAKE_BINARY_DIR}/WeftConfigVersion.cmake
+  DESTINATION ${WEFT_CMAKE_DIR})

@@ -1,0 +1,225 @@
+//===- Compile.cpp -------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/Compile.h"
+
+#include "codegen/PlanWriter.h"
+#include "codegen/cpu/KernelCache.h"
+#include "codegen/cpu/LinkImage.h"
+#include "codegen/emit/EmitKernel.h"
+#include "passes/Decisions.h"
+#include "passes/Pipeline.h"
+#include "passes/PlanReport.h"
+#include "runtime/Executor.h"
+#include "runtime/Image.h"
+#include "runtime/Package.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Format.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::codegen {
+
+namespace {
+
+double millisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The kernels of a module: one per different content.
+struct Kernels {
+  std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>> modules;
+  std::vector<unsigned> launches;
+  DenseMap<Operation *, std::string> symbols; ///< of each fusion
+};
+
+Expected<Kernels> collectKernels(ModuleOp module) {
+  Kernels kernels;
+  llvm::StringMap<size_t> byText;
+  for (auto function : module.getOps<FuncOp>()) {
+    int64_t check = 1;
+    unsigned number = 0;
+    for (auto fusion : function.getOps<FusionOp>()) {
+      std::string symbol =
+          (function.getName() + "." + stringifyFusionKind(fusion.getKind()) + "." + Twine(number++)).str();
+      auto kernel = emitKernel(fusion, symbol, check);
+      if (!kernel)
+        return kernel.status().context("at " + passes::locationText(fusion.getLoc()) + ": ");
+      check += static_cast<int64_t>(checksOf(fusion).size());
+      auto text = canonicalKernelText(**kernel);
+      if (!text)
+        return text.status();
+      auto [it, inserted] = byText.try_emplace(*text, kernels.modules.size());
+      if (inserted) {
+        kernels.modules.emplace_back(symbol, std::move(*kernel));
+        kernels.launches.push_back(0);
+      }
+      ++kernels.launches[it->second];
+      kernels.symbols[fusion] = kernels.modules[it->second].first;
+    }
+  }
+  return kernels;
+}
+
+CpuTarget::Level hostLevel() {
+  return runtime::cpu_level() == runtime::CpuLevel::v4 ? CpuTarget::v4 : CpuTarget::v3;
+}
+
+std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std::as_bytes(std::span(chars)); }
+
+/// All kernels for one level as an image section.
+Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, CpuTarget target, unsigned threads) {
+  SmallVector<ModuleOp> modules;
+  for (const auto &[symbol, kernel] : kernels.modules)
+    modules.push_back(*kernel);
+  auto objects = compileKernels(modules, target, threads);
+  if (!objects)
+    return objects.status();
+  std::vector<LinkInput> inputs;
+  for (size_t i = 0; i < modules.size(); ++i)
+    inputs.push_back({kernels.modules[i].first, (*objects)[i]});
+  auto linked = linkImage(inputs);
+  if (!linked)
+    return linked.status();
+  runtime::ImageLayout layout;
+  layout.level = target.level == CpuTarget::v4 ? runtime::CpuLevel::v4 : runtime::CpuLevel::v3;
+  layout.text = bytesOf(linked->text);
+  layout.rodata_address = linked->rodataOffset - linked->textOffset;
+  layout.rodata = bytesOf(linked->rodata);
+  layout.data_address = linked->dataOffset - linked->textOffset;
+  layout.data = bytesOf(linked->data);
+  for (const auto &[name, address] : linked->symbols)
+    layout.symbols.push_back({name, address - linked->textOffset});
+  return runtime::build_image(layout);
+}
+
+std::string formatDecisions(FuncOp function) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const passes::FusionDecision &decision : passes::readDecisions(function)) {
+    os << "  " << llvm::left_justify(decision.code, 10) << "  " << decision.producer;
+    if (!decision.consumer.empty())
+      os << " -> " << decision.consumer;
+    if (!decision.message.empty())
+      os << ": " << decision.message;
+    if (!decision.location.empty())
+      os << "  (" << decision.location << ")";
+    os << "\n";
+  }
+  return text;
+}
+
+} // namespace
+
+Status runPipeline(ModuleOp module) {
+  std::string messages;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    messages += (messages.empty() ? "" : "\n") + passes::locationText(diagnostic.getLocation()) + ": " +
+                diagnostic.str();
+    for (Diagnostic &note : diagnostic.getNotes())
+      messages += "\n  " + passes::locationText(note.getLocation()) + ": note: " + note.str();
+    return success();
+  });
+  PassManager passes(module.getContext(), module->getName().getStringRef());
+  passes.enableVerifier(true);
+  passes::buildPipeline(passes, {.report = true});
+  if (failed(passes.run(module)))
+    return Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
+                                          : messages);
+  return {};
+}
+
+Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels(ModuleOp module) {
+  auto kernels = collectKernels(module);
+  if (!kernels)
+    return kernels.status();
+  return std::move(kernels->modules);
+}
+
+Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &options) {
+  CompiledModule result;
+  CompileReport &report = result.report;
+  auto start = std::chrono::steady_clock::now();
+  if (Status status = runPipeline(module); !status)
+    return status;
+  report.passMs = millisecondsSince(start);
+
+  start = std::chrono::steady_clock::now();
+  module.getContext()->appendDialectRegistry([] {
+    DialectRegistry registry;
+    registerKernelDialects(registry);
+    return registry;
+  }());
+  module.getContext()->loadAllAvailableDialects();
+  auto kernels = collectKernels(module);
+  if (!kernels)
+    return kernels.status();
+  auto levels = options.levels.empty() ? std::vector{hostLevel()} : options.levels;
+  auto threads = options.threads ? options.threads : static_cast<unsigned>(runtime::default_width());
+  auto before = KernelCache::global().counters();
+  runtime::PackageWriter writer;
+  for (CpuTarget::Level level : levels) {
+    auto image = makeImage(*kernels, {level}, threads);
+    if (!image)
+      return image.status();
+    writer.add(level == CpuTarget::v4 ? "image.cpu.x86-64-v4" : "image.cpu.x86-64-v3", *image);
+  }
+  auto after = KernelCache::global().counters();
+  report.kernelsCompiled = after.compiled - before.compiled;
+  report.kernelsFromCache = after.memoryHits + after.diskHits - before.memoryHits - before.diskHits;
+  report.kernelMs = millisecondsSince(start);
+
+  for (auto function : module.getOps<FuncOp>()) {
+    auto bytes = writePlan(function, kernels->symbols);
+    if (!bytes)
+      return bytes.status();
+    std::string suffix = "." + function.getName().str() + ".cpu";
+    writer.add("plan" + suffix, bytes->plan);
+    if (!bytes->constants.empty())
+      writer.add("constants" + suffix, bytes->constants);
+    FunctionReport &made = report.functions.emplace_back();
+    made.name = function.getName().str();
+    made.plan = passes::formatPlan(function);
+    made.decisions = formatDecisions(function);
+    if (auto size = function->getAttrOfType<IntegerAttr>(attr::arenaBytes))
+      made.arenaBytes = static_cast<uint64_t>(size.getInt());
+    if (auto size = function->getAttrOfType<IntegerAttr>(attr::arenaLowerBound))
+      made.arenaLowerBound = static_cast<uint64_t>(size.getInt());
+  }
+  for (size_t i = 0; i < kernels->modules.size(); ++i) {
+    KernelReport &kernel = report.kernels.emplace_back();
+    kernel.symbol = kernels->modules[i].first;
+    kernel.launches = kernels->launches[i];
+    llvm::raw_string_ostream os(kernel.kernelIr);
+    kernels->modules[i].second->print(os);
+  }
+  auto package = writer.finish();
+  if (!package)
+    return package.status();
+  result.package = std::move(*package);
+  return result;
+}
+
+std::string CompileReport::str() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const FunctionReport &function : functions) {
+    os << "function '" << function.name << "': launches in order\n" << function.plan;
+    if (!function.decisions.empty())
+      os << "fusion decisions\n" << function.decisions;
+  }
+  os << kernels.size() << " kernels; passes " << llvm::format("%.1f", passMs) << " ms, machine code "
+     << llvm::format("%.1f", kernelMs) << " ms (" << kernelsCompiled << " compiled, " << kernelsFromCache
+     << " from the cache)\n";
+  return text;
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,466 @@
+//===- BodyEmitter.cpp - Nodes of a body as kernel IR ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/KernelBuilder.h"
+
+#include "ir/Schedule.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+BodyEmitter::BodyEmitter(KernelBuilder &kernel, BodyGraph &graph)
+    : kernel(kernel), graph(graph), space(graph.space) {
+  kernel.addEmitter(this);
+}
+
+//===----------------------------------------------------------------------===//
+// Scopes
+//===----------------------------------------------------------------------===//
+
+void BodyEmitter::dropScope(unsigned depth) {
+  auto drop = [&](auto &known) {
+    for (auto it = known.begin(); it != known.end();) {
+      auto next = std::next(it);
+      if (it->second.depth >= depth)
+        known.erase(it);
+      it = next;
+    }
+  };
+  drop(nodeValues);
+  drop(varValues);
+  drop(exprValues);
+}
+
+void BodyEmitter::setVar(VarId var, Value value) {
+  varValues.insert_or_assign(var, Known<Value>{value, kernel.depth()});
+}
+
+void BodyEmitter::setNode(int node, Value value) {
+  nodeValues.insert_or_assign(node, Known<Value>{value, kernel.depth()});
+}
+
+unsigned BodyEmitter::depthOfVar(VarId id) const {
+  const IndexVar &var = space.var(id);
+  if (var.kind == IndexVar::loop) {
+    auto known = varValues.find(id);
+    assert(known != varValues.end() && "a loop variable is used outside of its loop");
+    return known->second.depth;
+  }
+  return var.kind == IndexVar::gathered ? nodeValues.find(var.node)->second.depth : depthOf(var.of);
+}
+
+unsigned BodyEmitter::depthOf(const IndexExpr &e) const {
+  unsigned depth = 0;
+  for (auto [id, coefficient] : e.terms)
+    depth = std::max(depth, depthOfVar(id));
+  return depth;
+}
+
+unsigned BodyEmitter::depthOf(const BodyNode &node) const {
+  unsigned depth = node.kind == BodyNode::lanes ? 0 : depthOf(node.expr);
+  for (int dep : node.deps)
+    depth = std::max(depth, nodeValues.find(dep)->second.depth);
+  for (const auto &bound : node.bounds) {
+    if (bound.perLane.empty())
+      depth = std::max(depth, depthOf(bound.expr));
+    for (const IndexExpr &e : bound.perLane)
+      depth = std::max(depth, depthOf(e));
+  }
+  return depth;
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+Value BodyEmitter::emitVar(VarId id) {
+  auto known = varValues.find(id);
+  if (known != varValues.end())
+    return known->second.value;
+  IndexVar var = space.var(id);
+  if (var.kind == IndexVar::gathered)
+    return nodeValues.find(var.node)->second.value;
+  unsigned depth = depthOf(var.of);
+  Value of = emitExpr(var.of);
+  OpBuilder::InsertionGuard guard(kernel.builder);
+  kernel.moveTo(depth);
+  Value value;
+  if (var.kind == IndexVar::quotient) {
+    value = kernel.create<arith::DivUIOp>(of, kernel.index(var.by));
+  } else if (var.kind == IndexVar::remainder) {
+    value = kernel.create<arith::RemUIOp>(of, kernel.index(var.by));
+  } else {
+    value = kernel.create<arith::MaxSIOp>(of, kernel.index(0));
+    value = kernel.minimum(value, kernel.index(var.by - 1));
+  }
+  varValues.insert_or_assign(id, Known<Value>{value, depth});
+  return value;
+}
+
+/// The expression in lane 0. Terms are added from the outermost scope inward.
+Value BodyEmitter::emitExpr(const IndexExpr &e) {
+  std::vector<int64_t> key;
+  e.append(key);
+  auto known = exprValues.find(key);
+  if (known != exprValues.end())
+    return known->second.value;
+  SmallVector<std::pair<unsigned, size_t>> order;
+  for (auto [i, term] : llvm::enumerate(e.terms))
+    order.push_back({depthOfVar(term.first), i});
+  llvm::sort(order);
+  Value sum;
+  unsigned depth = 0;
+  for (auto [termDepth, i] : order) {
+    Value value = emitVar(e.terms[i].first);
+    depth = termDepth;
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.moveTo(depth);
+    if (!sum && e.constant) {
+      // The constant goes with the outermost term.
+      sum = kernel.addIndex(kernel.mul(value, e.terms[i].second), e.constant);
+      continue;
+    }
+    value = kernel.mul(value, e.terms[i].second);
+    sum = sum ? kernel.add(sum, value) : value;
+  }
+  if (!sum) {
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.moveTo(0);
+    sum = kernel.index(e.constant);
+  }
+  exprValues.insert_or_assign(std::move(key), Known<Value>{sum, depth});
+  return sum;
+}
+
+Value BodyEmitter::toVector(Value value) {
+  if (space.lanes == 1 || isa<VectorType>(value.getType()))
+    return value;
+  return kernel.create<vector::BroadcastOp>(VectorType::get({space.lanes}, value.getType()), value);
+}
+
+/// expression + lane * coefficient, for every lane.
+Value BodyEmitter::laneVector(const IndexExpr &e, Type element) {
+  Value base = emitExpr(e);
+  if (!element.isIndex()) {
+    base = kernel.create<arith::IndexCastOp>(element, base);
+  }
+  if (e.lane == 0)
+    return base;
+  auto type = VectorType::get({space.lanes}, element);
+  SmallVector<Attribute> steps;
+  for (int64_t lane = 0; lane < space.lanes; ++lane)
+    steps.push_back(element.isIndex()
+                        ? Attribute(kernel.builder.getIndexAttr(lane * e.lane))
+                        : Attribute(IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(),
+                                                                    static_cast<uint64_t>(lane * e.lane)))));
+  Value offsets = kernel.create<arith::ConstantOp>(DenseElementsAttr::get(type, steps));
+  return kernel.add(kernel.create<vector::BroadcastOp>(type, base), offsets);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
+  Type memory = KernelBuilder::memoryType(element);
+  Value value;
+  if (address.lane == 0) {
+    value = kernel.create<memref::LoadOp>(buffer, ValueRange{emitExpr(address)});
+  } else if (address.lane == 1) {
+    value = kernel.create<vector::LoadOp>(VectorType::get({space.lanes}, memory), buffer,
+                                          ValueRange{emitExpr(address)});
+  } else {
+    Value base = emitExpr(address);
+    SmallVector<Value> lanes;
+    for (int64_t lane = 0; lane < space.lanes; ++lane)
+      lanes.push_back(kernel.create<memref::LoadOp>(buffer, ValueRange{kernel.addIndex(base, lane * address.lane)}));
+    value = kernel.create<vector::FromElementsOp>(VectorType::get({space.lanes}, memory), lanes);
+  }
+  return fromMemory(value, element);
+}
+
+Value BodyEmitter::loadVector(Value buffer, Value position, Type element) {
+  auto type = VectorType::get({space.lanes}, KernelBuilder::memoryType(element));
+  return fromMemory(kernel.create<vector::LoadOp>(type, buffer, ValueRange{position}), element);
+}
+
+/// A bool's byte as i1, whatever is not 0 being true.
+Value BodyEmitter::fromMemory(Value value, Type element) {
+  if (!element.isInteger(1))
+    return value;
+  ir::ScalarEmitter k(kernel.builder, kernel.loc, kernel.fusion);
+  return kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, value, k.zeroLike(value));
+}
+
+void BodyEmitter::store(Value buffer, const IndexExpr &address, Value value, bool streaming) {
+  if (getElementTypeOrSelf(value.getType()).isInteger(1))
+    value = kernel.create<arith::ExtUIOp>(ir::withElement(value.getType(), kernel.builder.getI8Type()), value);
+  if (address.lane == 0) {
+    kernel.create<memref::StoreOp>(value, buffer, ValueRange{emitExpr(address)});
+    return;
+  }
+  value = toVector(value);
+  if (streaming) {
+    Value slot = kernel.create<arith::DivUIOp>(emitExpr(address), kernel.index(space.lanes));
+    kernel.create<memref::StoreOp>(value, buffer, ValueRange{slot}, /*nontemporal=*/true);
+    return;
+  }
+  kernel.create<vector::StoreOp>(value, buffer, ValueRange{emitExpr(address)});
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+Value BodyEmitter::emitVector(int node) { return toVector(emit(node)); }
+
+Value BodyEmitter::emit(int root) {
+  // Post-order over the nodes that have no value yet.
+  SmallVector<std::pair<int, size_t>> stack;
+  auto enter = [&](int id) {
+    if (!nodeValues.count(id))
+      stack.push_back({id, 0});
+  };
+  enter(root);
+  while (!stack.empty()) {
+    auto [id, next] = stack.back();
+    if (nodeValues.count(id)) {
+      stack.pop_back();
+      continue;
+    }
+    const BodyNode &node = graph.node(id);
+    if (next < node.deps.size()) {
+      ++stack.back().second;
+      enter(node.deps[next]);
+      continue;
+    }
+    unsigned depth = depthOf(node);
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.moveTo(depth);
+    Value value = emitNode(node);
+    nodeValues.insert_or_assign(id, Known<Value>{value, depth});
+    stack.pop_back();
+  }
+  return nodeValues.find(root)->second.value;
+}
+
+Value BodyEmitter::emitNode(const BodyNode &node) {
+  Type element = node.value ? getElementTypeOrSelf(node.value.getType()) : Type();
+  switch (node.kind) {
+  case BodyNode::load:
+    return load(kernel.operand(node.argument), node.expr, element);
+  case BodyNode::elementwise:
+    return emitElementwise(node);
+  case BodyNode::constant: {
+    auto splat = cast<SplatElementsAttr>(node.op->getAttr("value"));
+    Attribute value = splat.getSplatValue<Attribute>();
+    Type scalar = ir::toScalarType(element);
+    if (auto integer = dyn_cast<IntegerAttr>(value))
+      value = IntegerAttr::get(scalar, integer.getValue());
+    return kernel.create<arith::ConstantOp>(cast<TypedAttr>(value));
+  }
+  case BodyNode::zero:
+    return kernel.create<arith::ConstantOp>(
+        cast<TypedAttr>(kernel.builder.getZeroAttr(ir::toScalarType(element))));
+  case BodyNode::iota:
+    return laneVector(node.expr, ir::toScalarType(element));
+  case BodyNode::philox:
+    return emitPhilox(node);
+  case BodyNode::philoxNext: {
+    auto op = cast<ir::RngBitsPhiloxOp>(node.op);
+    int64_t blocks = (ir::countOf(op.getShape()) + 3) / 4;
+    Value count = kernel.create<arith::ConstantIntOp>(blocks, 64);
+    return kernel.add(nodeValues.find(node.deps[1])->second.value, count);
+  }
+  case BodyNode::padded:
+    return emitPadded(node);
+  case BodyNode::checkedIndex:
+    return emitCheckedIndex(node);
+  case BodyNode::reduction:
+    llvm_unreachable("the schedule gives reductions their values before they are read");
+  case BodyNode::lanes: {
+    SmallVector<Value> lanes;
+    for (int64_t lane = 0; lane < space.lanes; ++lane)
+      lanes.push_back(nodeValues.find(node.deps[lane])->second.value);
+    return kernel.create<vector::FromElementsOp>(VectorType::get({space.lanes}, lanes[0].getType()), lanes);
+  }
+  }
+  llvm_unreachable("every kind is handled");
+}
+
+Value BodyEmitter::emitElementwise(const BodyNode &node) {
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < node.op->getNumOperands(); ++i) {
+    Value value = nodeValues.find(node.deps[i])->second.value;
+    operands.push_back(node.vector ? toVector(value) : value);
+  }
+  ir::ScalarEmitter k(kernel.builder, node.op->getLoc(), node.op);
+  return cast<ir::ElementwiseOp>(node.op).emitScalar(k, operands);
+}
+
+Value BodyEmitter::emitPadded(const BodyNode &node) {
+  Value inside;
+  for (const auto &bound : node.bounds) {
+    Value at;
+    if (!bound.perLane.empty()) {
+      SmallVector<Value> lanes;
+      for (const IndexExpr &e : bound.perLane)
+        lanes.push_back(emitExpr(e));
+      at = kernel.create<vector::FromElementsOp>(
+          VectorType::get({space.lanes}, kernel.builder.getIndexType()), lanes);
+    } else {
+      at = laneVector(bound.expr, kernel.builder.getIndexType());
+    }
+    auto constant = [&](int64_t value) -> Value {
+      Value scalar = kernel.index(value);
+      return isa<VectorType>(at.getType()) ? toVector(scalar) : scalar;
+    };
+    // One unsigned comparison rules out both what is below zero and what is too large.
+    Value ok = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ult, at,
+                                            constant((bound.extent - 1) * bound.stride + 1));
+    if (bound.stride > 1) {
+      Value rest = kernel.create<arith::RemSIOp>(at, constant(bound.stride));
+      Value hit = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, constant(0));
+      ok = kernel.create<arith::AndIOp>(ok, hit);
+    }
+    if (inside && inside.getType() != ok.getType()) {
+      inside = toVector(inside);
+      ok = toVector(ok);
+    }
+    inside = inside ? kernel.create<arith::AndIOp>(inside, ok).getResult() : ok;
+  }
+  Value value = nodeValues.find(node.deps[0])->second.value;
+  if (!inside)
+    return value;
+  if (node.vector) {
+    value = toVector(value);
+    inside = toVector(inside);
+  }
+  ir::ScalarEmitter k(kernel.builder, kernel.loc, node.op);
+  return k.select(inside, value, k.zeroLike(value));
+}
+
+Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
+  auto gather = cast<ir::GatherOp>(node.op);
+  int64_t size = cast<RankedTensorType>(gather.getA().getType()).getDimSize(gather.getDim());
+  Value given = nodeValues.find(node.deps[0])->second.value;
+  bool isUnsigned = getElementTypeOrSelf(gather.getIndex().getType()).isUnsignedInteger();
+  Type i64 = kernel.builder.getI64Type();
+  if (given.getType() != i64)
+    given = isUnsigned ? kernel.create<arith::ExtUIOp>(i64, given).getResult()
+                       : kernel.create<arith::ExtSIOp>(i64, given).getResult();
+  Value position = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));
+  Value limit = kernel.create<arith::ConstantIntOp>(size, 64);
+  Value outside = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::uge, given, limit);
+  auto report = kernel.create<scf::IfOp>(outside, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.builder.setInsertionPointToStart(report.thenBlock());
+    Value found = kernel.create<memref::LoadOp>(kernel.check, ValueRange{kernel.index(1)});
+    Value first = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, position, found);
+    auto record = kernel.create<scf::IfOp>(first, /*withElseRegion=*/false);
+    kernel.builder.setInsertionPointToStart(record.thenBlock());
+    Value number = kernel.create<arith::ConstantIntOp>(kernel.checkOf(gather), 64);
+    for (auto [i, value] : llvm::enumerate(std::array<Value, 3>{number, position, given}))
+      kernel.create<memref::StoreOp>(value, kernel.check, ValueRange{kernel.index(static_cast<int64_t>(i))});
+  }
+  Value zero = kernel.create<arith::ConstantIntOp>(0, 64);
+  Value safe = kernel.create<arith::SelectOp>(outside, zero, given);
+  return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), safe);
+}
+
+//===----------------------------------------------------------------------===//
+// Random bits
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> emitPhiloxBlock(OpBuilder &b, Location loc, Value block, Value key, int64_t stream) {
+  Type wide = block.getType();
+  Type narrow = ir::withElement(wide, b.getI32Type());
+  auto constant = [&](Type type, uint64_t value) -> Value {
+    Type element = getElementTypeOrSelf(type);
+    TypedAttr attr = IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), value));
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return b.create<arith::ConstantOp>(loc, attr);
+  };
+  auto low = [&](Value v) -> Value { return b.create<arith::TruncIOp>(loc, narrow, v); };
+  auto high = [&](Value v) -> Value {
+    return low(b.create<arith::ShRUIOp>(loc, v, constant(v.getType(), 32)));
+  };
+  auto exclusive = [&](Value x, Value y) -> Value { return b.create<arith::XOrIOp>(loc, x, y); };
+  Value c0 = low(block), c1 = high(block);
+  Value c2 = constant(narrow, static_cast<uint32_t>(stream)), c3 = constant(narrow, static_cast<uint64_t>(stream) >> 32);
+  Value k0 = low(key), k1 = high(key);
+  for (int round = 0; round < 10; ++round) {
+    if (round > 0) {
+      k0 = b.create<arith::AddIOp>(loc, k0, constant(narrow, 0x9E3779B9u));
+      k1 = b.create<arith::AddIOp>(loc, k1, constant(narrow, 0xBB67AE85u));
+    }
+    auto product = [&](Value x, uint64_t factor) -> Value {
+      return b.create<arith::MulIOp>(loc, b.create<arith::ExtUIOp>(loc, wide, x), constant(wide, factor));
+    };
+    Value p0 = product(c0, 0xD2511F53u), p1 = product(c2, 0xCD9E8D57u);
+    Value n0 = exclusive(exclusive(high(p1), c1), k0), n2 = exclusive(exclusive(high(p0), c3), k1);
+    c1 = low(p1);
+    c3 = low(p0);
+    c0 = n0;
+    c2 = n2;
+  }
+  return {c0, c1, c2, c3};
+}
+
+Value BodyEmitter::emitPhilox(const BodyNode &node) {
+  auto op = cast<ir::RngBitsPhiloxOp>(node.op);
+  Value key = nodeValues.find(node.deps[0])->second.value, counter = nodeValues.find(node.deps[1])->second.value;
+  Type i64 = kernel.builder.getI64Type();
+  int64_t lanes = node.expr.lane == 0 ? 1 : space.lanes;
+  auto stream = static_cast<int64_t>(op.getStream());
+  bool aligned = lanes % 4 == 0 && node.expr.constant % 4 == 0;
+  for (auto [id, coefficient] : node.expr.terms)
+    aligned &= coefficient * space.var(id).multipleOf % 4 == 0;
+  auto constant = [&](int64_t value) -> Value { return kernel.create<arith::ConstantIntOp>(value, 64); };
+  Value first = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));
+  auto spread = [&](Value value, int64_t width) -> Value {
+    return width == 1 ? value
+                      : kernel.create<vector::BroadcastOp>(VectorType::get({width}, value.getType()), value).getResult();
+  };
+  auto steps = [&](int64_t width) -> Value {
+    SmallVector<int64_t> values = llvm::to_vector(llvm::seq<int64_t>(0, width));
+    return kernel.create<arith::ConstantOp>(
+        DenseElementsAttr::get(VectorType::get({width}, i64), ArrayRef<int64_t>(values)));
+  };
+  if (aligned) {
+    // Four lanes share a block: compute each block once, and interleave its four words.
+    int64_t blocks = lanes / 4;
+    Value number = kernel.add(counter, kernel.create<arith::ShRUIOp>(first, constant(2)));
+    if (blocks > 1)
+      number = kernel.add(spread(number, blocks), steps(blocks));
+    auto words = emitPhiloxBlock(kernel.builder, kernel.loc, number, spread(key, blocks), stream);
+    if (blocks == 1)
+      return kernel.create<vector::FromElementsOp>(VectorType::get({4}, words[0].getType()), words);
+    auto interleave = [&](Value a, Value b) -> Value {
+      int64_t width = cast<VectorType>(a.getType()).getDimSize(0);
+      SmallVector<int64_t> mask;
+      for (int64_t i = 0; i < width; ++i)
+        mask.append({i, width + i});
+      return kernel.create<vector::ShuffleOp>(a, b, mask);
+    };
+    return interleave(interleave(words[0], words[2]), interleave(words[1], words[3]));
+  }
+  Value element = lanes == 1 ? first : kernel.add(spread(first, lanes), steps(lanes));
+  auto like = [&](int64_t value) { return spread(constant(value), lanes); };
+  Value number = kernel.add(spread(counter, lanes), kernel.create<arith::ShRUIOp>(element, like(2)));
+  auto words = emitPhiloxBlock(kernel.builder, kernel.loc, number, spread(key, lanes), stream);
+  Value lane = kernel.create<arith::AndIOp>(element, like(3));
+  Value result = words[3];
+  for (int64_t i = 2; i >= 0; --i) {
+    Value is = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, lane, like(i));
+    result = kernel.create<arith::SelectOp>(is, words[i], result);
+  }
+  return result;
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,450 @@
+//===- BodyGraph.cpp ------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/BodyGraph.h"
+
+#include "ir/Schedule.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+using ir::countOf;
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+int BodyGraph::internIndex(const TensorIndex &index) {
+  std::vector<int64_t> key;
+  index.append(key);
+  auto [entry, isNew] = indexIds.try_emplace(std::move(key), static_cast<int>(indices.size()));
+  if (isNew)
+    indices.push_back(index);
+  return entry->second;
+}
+
+int BodyGraph::intern(BodyNode node, std::vector<int64_t> key) {
+  key.push_back(node.kind);
+  auto [entry, isNew] = nodeIds.try_emplace(std::move(key), static_cast<int>(nodes.size()));
+  if (isNew) {
+    nodes.push_back(std::move(node));
+    nodeIndex.push_back(-1);
+  }
+  return entry->second;
+}
+
+/// A load, iota or philox node; lane by lane where its expression is not affine in the lane.
+int BodyGraph::leaf(BodyNode node) {
+  auto make = [&](IndexExpr expr) {
+    BodyNode one = node;
+    one.expr = std::move(expr);
+    std::vector<int64_t> key{keyOf(node.value)};
+    one.expr.append(key);
+    return intern(std::move(one), std::move(key));
+  };
+  bool philoxStride = node.kind == BodyNode::philox && node.expr.lane != 0 && node.expr.lane != 1;
+  if (!space.isPerLane(node.expr) && !philoxStride)
+    return make(node.expr);
+  BodyNode all;
+  all.kind = BodyNode::lanes;
+  all.value = node.value;
+  std::vector<int64_t> key{keyOf(node.value)};
+  node.expr.append(key);
+  for (int64_t lane = 0; lane < space.lanes; ++lane)
+    all.deps.push_back(make(atLane(node.expr, lane)));
+  return intern(std::move(all), std::move(key));
+}
+
+IndexExpr BodyGraph::atLane(const IndexExpr &e, int64_t lane) {
+  IndexExpr result(e.constant + e.lane * lane);
+  for (auto [id, coefficient] : e.terms) {
+    IndexVar var = space.var(id);
+    IndexExpr term = space.expr(id);
+    if (var.perLane) {
+      if (var.kind == IndexVar::gathered) {
+        auto gather = cast<ir::GatherOp>(nodes[var.node].op);
+        TensorIndex index = atLane(nodes[var.node].index, lane);
+        term = space.expr(space.addGathered(gatherIndex(gather, std::move(index)), var.maximum + 1, false));
+      } else {
+        IndexExpr of = atLane(var.of, lane);
+        term = var.kind == IndexVar::quotient    ? space.divide(of, var.by)
+               : var.kind == IndexVar::remainder ? space.modulo(of, var.by)
+                                                 : space.clamp(of, var.by);
+      }
+    }
+    result = space.linear(term, coefficient, result);
+  }
+  return result;
+}
+
+TensorIndex BodyGraph::atLane(const TensorIndex &index, int64_t lane) {
+  TensorIndex result = index;
+  for (auto &group : result.groups)
+    group.expr = atLane(group.expr, lane);
+  return result;
+}
+
+int BodyGraph::gatherIndex(ir::GatherOp op, TensorIndex index) {
+  BodyNode node;
+  node.kind = BodyNode::checkedIndex;
+  node.op = op;
+  node.value = op.getIndex();
+  node.expr = linearIndex(space, index);
+  std::vector<int64_t> key{reinterpret_cast<int64_t>(op.getOperation())};
+  node.expr.append(key);
+  node.index = std::move(index);
+  return intern(std::move(node), std::move(key));
+}
+
+int BodyGraph::request(Value value, TensorIndex index) {
+  // Views are followed here, so that a chain of them costs no nodes.
+  while (true) {
+    Operation *op = value.getDefiningOp();
+    if (!op) {
+      BodyNode node;
+      node.kind = BodyNode::load;
+      node.value = value;
+      node.argument = cast<BlockArgument>(value).getArgNumber();
+      node.expr = linearIndex(space, index);
+      return leaf(std::move(node));
+    }
+    TensorIndex mapped;
+    if (mapView(op, index, mapped)) {
+      value = op->getOperand(0);
+      index = std::move(mapped);
+      continue;
+    }
+    BodyNode node;
+    node.op = op;
+    node.value = value;
+    if (auto gather = dyn_cast<ir::GatherOp>(op)) {
+      // Dimensions [0, dim) and those after the index's are the operand's own.
+      auto dim = static_cast<unsigned>(gather.getDim());
+      ArrayRef<int64_t> shape = shapeOf(value), from = shapeOf(gather.getA());
+      bool along = gather.getKind() == ir::GatherKind::along;
+      auto indexRank = along ? 1u : static_cast<unsigned>(shapeOf(gather.getIndex()).size());
+      TensorIndex which;
+      if (along) {
+        which = index;
+      } else if (indexRank > 0) {
+        which.groups.push_back({indexRank, countOf(shapeOf(gather.getIndex())),
+                                rangeIndex(space, index, shape, dim, dim + indexRank)});
+      }
+      int checked = gatherIndex(gather, which);
+      if (from[dim] == 0) {
+        node.kind = BodyNode::zero;
+        node.deps = {checked};
+        return intern(std::move(node), {keyOf(value), checked});
+      }
+      bool perLane = space.dependsOnLane(nodes[checked].expr);
+      IndexExpr chosen = space.expr(space.addGathered(checked, from[dim], perLane));
+      auto rank = static_cast<unsigned>(shape.size());
+      mapped.groups.clear();
+      // With `along` the index may be smaller than the operand, so each dimension is one of its own.
+      auto keep = [&](unsigned begin, unsigned end, unsigned operandBegin) {
+        if (begin == end)
+          return;
+        if (!along) {
+          mapped.groups.push_back({end - begin, countOf(from.slice(operandBegin, end - begin)),
+                                   rangeIndex(space, index, shape, begin, end)});
+          return;
+        }
+        for (unsigned d = begin; d < end; ++d)
+          mapped.groups.push_back({1, from[d], rangeIndex(space, index, shape, d, d + 1)});
+      };
+      keep(0, dim, 0);
+      mapped.groups.push_back({1, from[dim], chosen});
+      keep(dim + indexRank, rank, dim + 1);
+      value = gather.getA();
+      index = std::move(mapped);
+      continue;
+    }
+    if (auto pad = dyn_cast<ir::PadOp>(op))
+      return requestPad(pad, index);
+    if (isa<ir::ConstantOp>(op)) {
+      node.kind = BodyNode::constant;
+      if (!isa<SplatElementsAttr>(op->getAttr("value")) && status.ok())
+        status = Status::error("fusion holds a weft.constant that is no splat; it must be an operand");
+      return intern(std::move(node), {keyOf(value)});
+    }
+    if (auto iota = dyn_cast<ir::IotaOp>(op)) {
+      node.kind = BodyNode::iota;
+      auto dim = static_cast<unsigned>(iota.getDim());
+      node.expr = rangeIndex(space, index, shapeOf(value), dim, dim + 1);
+      return leaf(std::move(node));
+    }
+    if (auto philox = dyn_cast<ir::RngBitsPhiloxOp>(op)) {
+      if (value == philox.getNext()) {
+        node.kind = BodyNode::philoxNext;
+        return intern(std::move(node), {keyOf(value)});
+      }
+      node.kind = BodyNode::philox;
+      node.expr = linearIndex(space, index);
+      return leaf(std::move(node));
+    }
+    if (ir::isReductionOp(op)) {
+      if (!(linearIndex(space, index) == keptIndex) && status.ok())
+        status = Status::error("fusion reads the result of '" + op->getName().getStringRef().str() +
+                               "' at another index than the one being reduced; it must be cut there");
+      node.kind = BodyNode::reduction;
+      node.expr = keptIndex;
+      return intern(std::move(node), {keyOf(value)});
+    }
+    if (!isa<ir::ElementwiseOp>(op)) {
+      if (status.ok())
+        status = Status::error("'" + op->getName().getStringRef().str() + "' cannot stand in a kernel");
+      node.kind = BodyNode::zero;
+      return intern(std::move(node), {keyOf(value)});
+    }
+    node.kind = BodyNode::elementwise;
+    int indexId = internIndex(index);
+    int id = intern(std::move(node), {keyOf(value), indexId});
+    nodeIndex[id] = indexId;
+    return id;
+  }
+}
+
+Status BodyGraph::expand() {
+  for (; expanded < nodes.size(); ++expanded)
+    expandNode(static_cast<int>(expanded));
+  if (!status.ok())
+    return status;
+  std::vector<int> all(nodes.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i] = static_cast<int>(i);
+  for (int id : ordered(all)) {
+    BodyNode &node = nodes[id];
+    node.vector = node.kind == BodyNode::lanes || space.dependsOnLane(node.expr);
+    for (const auto &bound : node.bounds)
+      node.vector |= space.dependsOnLane(bound.expr);
+    if (node.kind == BodyNode::checkedIndex || node.kind == BodyNode::philoxNext)
+      node.vector = false;
+    else
+      for (int dep : node.deps)
+        node.vector |= nodes[dep].vector;
+  }
+  return status;
+}
+
+void BodyGraph::addExprDeps(const IndexExpr &e, SmallVectorImpl<int> &deps) const {
+  SmallVector<const IndexExpr *> todo{&e};
+  while (!todo.empty()) {
+    for (auto [id, coefficient] : todo.pop_back_val()->terms) {
+      const IndexVar &var = space.var(id);
+      if (var.kind == IndexVar::gathered)
+        deps.push_back(var.node);
+      else if (var.kind != IndexVar::loop)
+        todo.push_back(&var.of);
+    }
+  }
+}
+
+void BodyGraph::expandNode(int id) {
+  // `request` adds nodes, so nothing may hold a reference into the vector across it.
+  BodyNode::Kind kind = nodes[id].kind;
+  Operation *op = nodes[id].op;
+  SmallVector<int, 4> deps = nodes[id].deps;
+  if (kind == BodyNode::elementwise) {
+    TensorIndex index = indices[nodeIndex[id]];
+    for (Value operand : op->getOperands())
+      deps.push_back(request(operand, index));
+  } else if (kind == BodyNode::philox || kind == BodyNode::philoxNext) {
+    deps.push_back(request(op->getOperand(0), {}));
+    deps.push_back(request(op->getOperand(1), {}));
+  } else if (kind == BodyNode::checkedIndex) {
+    TensorIndex index = nodes[id].index;
+    deps.push_back(request(cast<ir::GatherOp>(op).getIndex(), index));
+  } else if (kind == BodyNode::padded) {
+    TensorIndex index = nodes[id].index;
+    deps.push_back(request(op->getOperand(0), index));
+  }
+  addExprDeps(nodes[id].expr, deps);
+  for (const auto &bound : nodes[id].bounds) {
+    addExprDeps(bound.expr, deps);
+    for (const IndexExpr &e : bound.perLane)
+      addExprDeps(e, deps);
+  }
+  nodes[id].deps = std::move(deps);
+}
+
+std::vector<int> BodyGraph::ordered(ArrayRef<int> roots) const {
+  std::vector<int> order;
+  std::vector<uint8_t> state(nodes.size()); // 1: entered, 2: done
+  std::vector<std::pair<int, size_t>> stack;
+  for (int root : roots) {
+    if (state[root])
+      continue;
+    stack.push_back({root, 0});
+    state[root] = 1;
+    while (!stack.empty()) {
+      auto &[id, next] = stack.back();
+      if (next < nodes[id].deps.size()) {
+        int dep = nodes[id].deps[next++];
+        if (!state[dep]) {
+          state[dep] = 1;
+          stack.push_back({dep, 0});
+        }
+        continue;
+      }
+      order.push_back(id);
+      stack.pop_back();
+    }
+  }
+  return order;
+}
+
+int64_t BodyGraph::countLaneReads(ArrayRef<int> roots) const {
+  int64_t count = 0;
+  for (int id : ordered(roots)) {
+    const BodyNode &node = nodes[id];
+    count += node.kind == BodyNode::lanes ||
+             (node.kind == BodyNode::load && node.expr.lane != 0 && node.expr.lane != 1);
+    for (const auto &bound : node.bounds)
+      count += !bound.perLane.empty();
+  }
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// The group that each dimension is in.
+static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
+  SmallVector<unsigned> groups;
+  for (auto [i, group] : llvm::enumerate(index.groups))
+    groups.append(group.dims, static_cast<unsigned>(i));
+  return groups;
+}
+
+bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &mapped) {
+  if (isa<ir::FullOp>(op))
+    return true;
+  if (auto reshape = dyn_cast<ir::ReshapeOp>(op)) {
+    // The operand's groups begin where a group of the result begins and the sizes before it agree.
+    ArrayRef<int64_t> from = shapeOf(reshape.getA());
+    unsigned at = 0, begin = 0;
+    int64_t before = 1, beforeOperand = 1;
+    IndexExpr expr;
+    for (const auto &group : index.groups) {
+      expr = space.linear(expr, group.size, group.expr);
+      before *= group.size;
+      while (at < from.size() && beforeOperand < before)
+        beforeOperand *= from[at++];
+      if (beforeOperand != before || at == begin)
+        continue;
+      mapped.groups.push_back({at - begin, countOf(from.slice(begin, at - begin)), expr});
+      expr = IndexExpr();
+      begin = at;
+      before = beforeOperand = 1;
+    }
+    auto rank = static_cast<unsigned>(from.size());
+    if (begin < rank)
+      mapped.groups.push_back({rank - begin, countOf(from.drop_front(begin)), expr});
+    return true;
+  }
+  if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
+    ArrayRef<int64_t> from = shapeOf(broadcast.getA()), shape = broadcast.getShape(), dims = broadcast.getDims();
+    SmallVector<unsigned> groups = groupOfDims(index);
+    auto rank = static_cast<unsigned>(from.size());
+    auto stretched = [&](unsigned j) { return from[j] == 1; };
+    for (unsigned j = 0; j < rank;) {
+      if (stretched(j)) {
+        mapped.groups.push_back({1, 1, IndexExpr()});
+        ++j;
+        continue;
+      }
+      unsigned end = j + 1;
+      while (end < rank && !stretched(end) && dims[end] == dims[end - 1] + 1 &&
+             groups[dims[end]] == groups[dims[j]])
+        ++end;
+      mapped.groups.push_back({end - j, countOf(from.slice(j, end - j)),
+                               rangeIndex(space, index, shape, static_cast<unsigned>(dims[j]),
+                                          static_cast<unsigned>(dims[end - 1]) + 1)});
+      j = end;
+    }
+    return true;
+  }
+  if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {
+    ArrayRef<int64_t> perm = transpose.getPerm(), shape = shapeOf(op->getResult(0)), from = shapeOf(transpose.getA());
+    SmallVector<unsigned> inverse(perm.size()), groups = groupOfDims(index);
+    for (auto [i, p] : llvm::enumerate(perm))
+      inverse[p] = static_cast<unsigned>(i);
+    for (unsigned j = 0; j < inverse.size();) {
+      unsigned end = j + 1;
+      while (end < inverse.size() && inverse[end] == inverse[end - 1] + 1 && groups[inverse[end]] == groups[inverse[j]])
+        ++end;
+      mapped.groups.push_back({end - j, countOf(from.slice(j, end - j)),
+                               rangeIndex(space, index, shape, inverse[j], inverse[end - 1] + 1)});
+      j = end;
+    }
+    return true;
+  }
+  if (auto slice = dyn_cast<ir::SliceOp>(op)) {
+    ArrayRef<int64_t> from = shapeOf(slice.getA()), shape = shapeOf(op->getResult(0));
+    SmallVector<unsigned> groups = groupOfDims(index);
+    auto rank = static_cast<unsigned>(from.size());
+    for (unsigned j = 0; j < rank;) {
+      unsigned end = j + 1;
+      int64_t step = slice.getStep()[j];
+      while (step == 1 && end < rank && from[end] == shape[end] && groups[end] == groups[j])
+        ++end;
+      int64_t inner = countOf(from.slice(j + 1, end - j - 1));
+      IndexExpr expr = scale(rangeIndex(space, index, shape, j, end), step);
+      mapped.groups.push_back({end - j, from[j] * inner, add(expr, IndexExpr(slice.getStart()[j] * inner))});
+      j = end;
+    }
+    return true;
+  }
+  return false;
+}
+
+int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
+  ArrayRef<int64_t> from = shapeOf(op.getA()), shape = shapeOf(op.getResult());
+  BodyNode node;
+  node.op = op;
+  node.value = op.getResult();
+  int indexId = internIndex(index);
+  std::vector<int64_t> key{keyOf(node.value), indexId};
+  if (countOf(from) == 0) {
+    node.kind = BodyNode::zero;
+    return intern(std::move(node), std::move(key));
+  }
+  node.kind = BodyNode::padded;
+  SmallVector<unsigned> groups = groupOfDims(index);
+  TensorIndex mapped;
+  auto rank = static_cast<unsigned>(from.size());
+  auto plain = [&](unsigned d) { return from[d] == shape[d]; };
+  for (unsigned d = 0; d < rank;) {
+    if (plain(d)) {
+      unsigned end = d + 1;
+      while (end < rank && plain(end) && groups[end] == groups[d])
+        ++end;
+      mapped.groups.push_back({end - d, countOf(from.slice(d, end - d)), rangeIndex(space, index, shape, d, end)});
+      d = end;
+      continue;
+    }
+    BodyNode::Bound bound;
+    bound.expr = add(rangeIndex(space, index, shape, d, d + 1), IndexExpr(-op.getLow()[d]));
+    bound.extent = from[d];
+    bound.stride = op.getInterior()[d] + 1;
+    if (space.isPerLane(bound.expr))
+      for (int64_t lane = 0; lane < space.lanes; ++lane)
+        bound.perLane.push_back(atLane(bound.expr, lane));
+    IndexExpr inside = space.clamp(bound.expr, (from[d] - 1) * bound.stride + 1);
+    mapped.groups.push_back({1, from[d], space.divide(inside, bound.stride)});
+    node.bounds.push_back(std::move(bound));
+    ++d;
+  }
+  node.index = std::move(mapped);
+  return intern(std::move(node), std::move(key));
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,250 @@
+//===- EmitColumn.cpp - Reductions along columns --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A task is a block of columns. Rows are read in order, 8 at a time:
+//
+//   partial = partial + ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))   with the eight added first
+//
+// and what is left of the rows is added one by one. The partial results of the block lie in scratch, which stays in the
+// first-level cache, so that memory is read in long runs however many rows there are.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/EmitKernel.h"
+#include "codegen/emit/Loops.h"
+#include "codegen/emit/Reducer.h"
+
+#include "ir/Schedule.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+namespace {
+
+constexpr int64_t rowsAtOnce = 8;
+
+/// The body over [rows][columns], for vectors or for scalars.
+struct ColumnBody {
+  ColumnBody(ir::FusionOp fusion, int64_t lanes) : graph(fusion, space) {
+    SmallVector<int64_t> domain = fusion.getDomain();
+    unsigned reduced = fusion.getNumReducedDims();
+    auto rank = static_cast<unsigned>(domain.size());
+    int64_t rows = ir::countOf(ArrayRef(domain).take_front(reduced));
+    int64_t columns = ir::countOf(ArrayRef(domain).drop_front(reduced));
+    space.lanes = lanes;
+    row = space.addLoop(rows - 1);
+    column = space.addLoop(columns - 1, lanes);
+    inTask = space.addLoop(columns - 1, lanes);
+    IndexExpr at = space.expr(column);
+    at.lane = lanes > 1;
+    graph.setKeptIndex(at);
+    TensorIndex kept, whole;
+    whole.groups.push_back({reduced, rows, space.expr(row)});
+    if (rank > reduced) {
+      kept.groups.push_back({rank - reduced, columns, at});
+      whole.groups.push_back({rank - reduced, columns, at});
+    }
+    // A domain without kept dimensions has one column.
+    if (rank == reduced)
+      graph.setKeptIndex(IndexExpr());
+    address = linearIndex(space, whole);
+    keptAddress = linearIndex(space, kept);
+    scratchAddress = space.expr(inTask);
+    scratchAddress.lane = lanes > 1;
+    Block &body = fusion.getBody().front();
+    for (Operation &op : body.without_terminator())
+      if (ir::isReductionOp(&op)) {
+        operands.push_back(graph.request(op.getOperand(0), whole));
+        results.push_back(graph.request(op.getResult(0), kept));
+      }
+    for (Value value : body.getTerminator()->getOperands()) {
+      bool domainShaped = cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain);
+      roots.push_back(graph.request(value, domainShaped ? whole : kept));
+    }
+    status = graph.expand();
+  }
+
+  IndexSpace space;
+  BodyGraph graph;
+  VarId row, column, inTask;
+  IndexExpr address, keptAddress, scratchAddress;
+  SmallVector<int> operands, results, roots;
+  Status status;
+};
+
+class ColumnEmitter {
+public:
+  ColumnEmitter(KernelBuilder &kernel, int64_t lanes)
+      : kernel(kernel), fusion(kernel.fusion), lanes(lanes), vectors(fusion, lanes), scalars(fusion, 1) {}
+  Status emit();
+
+private:
+  using Visit = llvm::function_ref<void(ColumnBody &, BodyEmitter &)>;
+  /// Runs over the columns of the task.
+  void columns(Visit visit);
+  void storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped);
+  Reducer::State loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer);
+  void storeState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer, const Reducer::State &state);
+  void accumulate(Value row, int64_t count, bool storeOnTheWay);
+  void emitTask(Value task);
+
+  KernelBuilder &kernel;
+  ir::FusionOp fusion;
+  int64_t lanes, rows = 0, width = 0, block = 0;
+  ColumnBody vectors, scalars;
+  SmallVector<Reducer> reducers;
+  SmallVector<SmallVector<Value, 2>> partials; ///< in scratch, per reducer
+  SmallVector<bool> ofDomain;
+  bool secondPass = false; ///< a result of the domain's shape needs a reduction
+  BodyEmitter *vectorEmitter = nullptr, *scalarEmitter = nullptr;
+  Value low, high; ///< columns of the task
+};
+
+void ColumnEmitter::columns(Visit visit) {
+  strip(kernel, low, high, lanes, width % lanes == 0, [&](Value column, bool vector) {
+    ColumnBody &body = vector ? vectors : scalars;
+    BodyEmitter &emitter = vector ? *vectorEmitter : *scalarEmitter;
+    emitter.setVar(body.column, column);
+    emitter.setVar(body.inTask, kernel.create<arith::SubIOp>(column, low));
+    visit(body, emitter);
+  });
+}
+
+void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped) {
+  SmallVector<Value> values;
+  for (auto [i, root] : llvm::enumerate(body.roots))
+    values.push_back(ofDomain[i] == domainShaped ? emitter.emit(root) : Value());
+  for (auto [i, value] : llvm::enumerate(values))
+    if (value)
+      emitter.store(kernel.result(static_cast<unsigned>(i)), domainShaped ? body.address : body.keptAddress, value);
+}
+
+Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer) {
+  Reducer::State state;
+  for (auto [buffer, type] : llvm::zip(partials[reducer], reducers[reducer].types()))
+    state.push_back(emitter.load(buffer, body.scratchAddress, type));
+  return state;
+}
+
+void ColumnEmitter::storeState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer,
+                               const Reducer::State &state) {
+  for (auto [buffer, value] : llvm::zip(partials[reducer], state))
+    emitter.store(buffer, body.scratchAddress, value);
+}
+
+/// Adds `count` rows from `row` on to the partial results.
+void ColumnEmitter::accumulate(Value row, int64_t count, bool storeOnTheWay) {
+  columns([&](ColumnBody &body, BodyEmitter &emitter) {
+    bool vector = body.space.lanes > 1;
+    SmallVector<SmallVector<Reducer::State>> states(reducers.size());
+    for (int64_t u = 0; u < count; ++u) {
+      kernel.pushScope(nullptr);
+      Value current = kernel.addIndex(row, u);
+      emitter.setVar(body.row, current);
+      Value position = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), current);
+      for (auto [i, reducer] : llvm::enumerate(reducers)) {
+        Value element = emitter.emit(body.operands[i]);
+        states[i].push_back(reducer.lift(vector ? emitter.toVector(element) : element,
+                                         vector && reducer.isArg ? emitter.toVector(position) : position));
+      }
+      if (storeOnTheWay)
+        storeRoots(body, emitter, /*domainShaped=*/true);
+      kernel.popScope();
+    }
+    for (auto [i, reducer] : llvm::enumerate(reducers)) {
+      auto &level = states[i];
+      while (level.size() > 1) {
+        SmallVector<Reducer::State> next;
+        for (size_t k = 0; k + 1 < level.size(); k += 2)
+          next.push_back(reducer.combine(level[k], level[k + 1]));
+        level = std::move(next);
+      }
+      auto number = static_cast<unsigned>(i);
+      storeState(body, emitter, number, reducer.combine(loadState(body, emitter, number), level[0]));
+    }
+  });
+}
+
+void ColumnEmitter::emitTask(Value task) {
+  low = kernel.mul(task, block);
+  high = kernel.minimum(kernel.addIndex(low, block), kernel.index(width));
+  columns([&](ColumnBody &body, BodyEmitter &emitter) {
+    for (auto [i, reducer] : llvm::enumerate(reducers))
+      storeState(body, emitter, static_cast<unsigned>(i), reducer.identity(body.space.lanes));
+  });
+  int64_t blocksEnd = rows / rowsAtOnce * rowsAtOnce;
+  if (blocksEnd > 0)
+    kernel.forLoop(kernel.index(0), kernel.index(blocksEnd), rowsAtOnce,
+                   [&](Value row) { accumulate(row, rowsAtOnce, !secondPass); });
+  if (blocksEnd < rows)
+    kernel.forLoop(kernel.index(blocksEnd), kernel.index(rows), 1,
+                   [&](Value row) { accumulate(row, 1, !secondPass); });
+  auto setResults = [&](ColumnBody &body, BodyEmitter &emitter) {
+    for (unsigned i = 0; i < reducers.size(); ++i)
+      emitter.setNode(body.results[i], reducers[i].finish(loadState(body, emitter, i)));
+  };
+  if (secondPass)
+    kernel.forLoop(kernel.index(0), kernel.index(rows), 1, [&](Value row) {
+      columns([&](ColumnBody &body, BodyEmitter &emitter) {
+        emitter.setVar(body.row, row);
+        setResults(body, emitter);
+        storeRoots(body, emitter, /*domainShaped=*/true);
+      });
+    });
+  columns([&](ColumnBody &body, BodyEmitter &emitter) {
+    setResults(body, emitter);
+    storeRoots(body, emitter, /*domainShaped=*/false);
+  });
+}
+
+Status ColumnEmitter::emit() {
+  for (Status *status : {&vectors.status, &scalars.status})
+    if (!status->ok())
+      return *status;
+  SmallVector<int64_t> domain = fusion.getDomain();
+  unsigned reduced = fusion.getNumReducedDims();
+  rows = ir::countOf(ArrayRef(domain).take_front(reduced));
+  width = ir::countOf(ArrayRef(domain).drop_front(reduced));
+  block = ir::columnBlock(fusion);
+  auto passes = ir::rowPasses(fusion);
+  Block &body = fusion.getBody().front();
+  int64_t offset = 0;
+  // Values of eight bytes first, so that each lies at a multiple of its size.
+  for (Operation &op : body.without_terminator())
+    if (ir::isReductionOp(&op)) {
+      reducers.emplace_back(kernel, &op);
+      if (passes.lookup(op.getOperand(0)) > 0)
+        return Status::error("a reduction of a column fusion depends on another one");
+    }
+  for (Reducer &reducer : reducers) {
+    SmallVector<Value, 2> buffers;
+    for (Type type : reducer.types()) {
+      buffers.push_back(kernel.scratchView(offset, block, type));
+      offset += block * (type.getIntOrFloatBitWidth() / 8);
+    }
+    partials.push_back(std::move(buffers));
+  }
+  for (Value value : body.getTerminator()->getOperands()) {
+    ofDomain.push_back(cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain));
+    secondPass |= ofDomain.back() && passes.lookup(value) > 0;
+  }
+  BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
+  vectorEmitter = &vector;
+  scalarEmitter = &scalar;
+  kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) { emitTask(task); });
+  return {};
+}
+
+} // namespace
+
+Status detail::emitColumn(KernelBuilder &kernel) {
+  SmallVector<int64_t> domain = kernel.fusion.getDomain();
+  int64_t columns = ir::countOf(ArrayRef(domain).drop_front(kernel.fusion.getNumReducedDims()));
+  int64_t lanes = kernel.fusion.getSchedule()->getVector();
+  return ColumnEmitter(kernel, columns < lanes ? 1 : lanes).emit();
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,90 @@
+//===- EmitKernel.cpp -----------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/EmitKernel.h"
+
+#include "codegen/emit/KernelBuilder.h"
+#include "ir/Schedule.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol, int64_t firstCheck) {
+  auto schedule = fusion.getSchedule();
+  if (!schedule)
+    return Status::error("a fusion has no schedule; run --weft-schedule before its kernel is made");
+  for (Type type : llvm::concat<const Type>(llvm::to_vector(fusion.getOperandTypes()),
+                                            llvm::to_vector(fusion.getResultTypes())))
+    if (!cast<RankedTensorType>(type).hasStaticShape())
+      return Status::error("a kernel needs static shapes, found " + std::to_string(fusion.getNumOperands()) +
+                           " operands of which one has a dynamic dimension");
+  KernelBuilder kernel(fusion, symbol);
+  kernel.firstCheck = firstCheck;
+  Status status;
+  switch (schedule->getKind()) {
+  case ir::ScheduleKind::loop:
+    if (ir::countOf(fusion.getDomain()) == 0)
+      break; // nothing to compute
+    status = ir::transposeTile(fusion) ? detail::emitTransposed(kernel) : detail::emitLoop(kernel);
+    break;
+  case ir::ScheduleKind::row:
+    status = detail::emitRow(kernel);
+    break;
+  case ir::ScheduleKind::column:
+    status = detail::emitColumn(kernel);
+    break;
+  case ir::ScheduleKind::multi_tensor:
+    status = detail::emitMultiTensor(kernel);
+    break;
+  }
+  if (!status.ok())
+    return status.context("cannot make kernel '" + symbol.str() + "': ");
+  kernel.finish();
+  if (failed(verify(*kernel.module)))
+    return Status::error("kernel '" + symbol.str() + "' is not valid kernel IR; this is an error of Weft: please "
+                         "report it with the program");
+  return std::move(kernel.module);
+}
+
+namespace {
+struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitKernelsPass)
+  StringRef getArgument() const override { return "weft-emit-kernels"; }
+  StringRef getDescription() const override { return "replaces functions by the kernels of their fusions"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, memref::MemRefDialect,
+                    scf::SCFDialect, vector::VectorDialect, cf::ControlFlowDialect>();
+  }
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<OwningOpRef<ModuleOp>> kernels;
+    unsigned number = 0;
+    for (auto function : llvm::make_early_inc_range(module.getOps<ir::FuncOp>())) {
+      int64_t check = 1;
+      for (auto fusion : function.getOps<ir::FusionOp>()) {
+        auto kernel = emitKernel(fusion, (function.getName() + "." + Twine(number++)).str(), check);
+        if (!kernel) {
+          fusion.emitError() << kernel.status().message();
+          return signalPassFailure();
+        }
+        for (Operation &op : fusion.getBody().front())
+          check += isa<ir::GatherOp>(op);
+        kernels.push_back(std::move(*kernel));
+      }
+      function.erase();
+    }
+    for (auto &kernel : kernels)
+      module.push_back(kernel.release());
+  }
+};
+} // namespace
+
+void registerEmitKernelsPass() { PassRegistration<EmitKernelsPass>(); }
+
+} // namespace weft::codegen

@@ -1,0 +1,37 @@
+//===- EmitKernel.h - A scheduled fusion as kernel IR ----------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_EMIT_EMITKERNEL_H
+#define WEFT_CODEGEN_EMIT_EMITKERNEL_H
+
+#include "ir/Dialect.h"
+#include "weft/status.hpp"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace weft::codegen {
+
+/// The kernel of a fusion that has a schedule, in the form that codegen/cpu/LowerKernel.h describes. The gathers of
+/// the body report failures under the numbers `firstCheck`, `firstCheck + 1`, .. in op order.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> emitKernel(ir::FusionOp fusion, llvm::StringRef symbol,
+                                                       int64_t firstCheck = 1);
+
+/// Makes `--weft-emit-kernels` known: replaces a module of scheduled functions by the kernels of its fusions.
+void registerEmitKernelsPass();
+
+class KernelBuilder;
+namespace detail {
+Status emitLoop(KernelBuilder &kernel);
+Status emitTransposed(KernelBuilder &kernel);
+Status emitRow(KernelBuilder &kernel);
+Status emitColumn(KernelBuilder &kernel);
+Status emitMultiTensor(KernelBuilder &kernel);
+} // namespace detail
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_EMIT_EMITKERNEL_H

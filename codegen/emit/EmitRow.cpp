@@ -1,0 +1,330 @@
+//===- EmitRow.cpp - Reductions along rows, and what surrounds them -------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A task is a row of the domain. The order of a reduction follows from the row's length n alone:
+//
+//   partial p of 64 = the elements i = p (mod 64) below n - n mod 16, in order
+//   rest            = the last n mod 16 elements, in order
+//   result          = tree(partials) + rest
+//
+// where the tree adds the four groups of 16 pairwise, then the 16 sums by halves. Vectors of 8 and of 16 elements
+// give the same sums. Each level of dependent reductions is one pass over the row; the first brings it into
+// the first-level cache. Results of the domain's shape are stored in the last pass.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/EmitKernel.h"
+#include "codegen/emit/Loops.h"
+#include "codegen/emit/Reducer.h"
+
+#include "ir/Schedule.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+namespace {
+
+constexpr int64_t granule = 16, groups = 4, blockSize = granule * groups;
+
+/// The body over [rows][n], for vectors or for scalars.
+struct RowBody {
+  RowBody(ir::FusionOp fusion, int64_t lanes) : graph(fusion, space, IndexExpr()) {
+    SmallVector<int64_t> domain = fusion.getDomain();
+    unsigned reduced = fusion.getNumReducedDims();
+    auto keptDims = static_cast<unsigned>(domain.size()) - reduced;
+    int64_t rows = ir::countOf(ArrayRef(domain).take_front(keptDims));
+    int64_t n = ir::countOf(ArrayRef(domain).drop_front(keptDims));
+    space.lanes = lanes;
+    row = space.addLoop(rows - 1);
+    column = space.addLoop(n - 1, lanes);
+    IndexExpr rowExpr = rows > 1 ? space.expr(row) : IndexExpr();
+    graph.setKeptIndex(rowExpr);
+    if (keptDims)
+      kept.groups.push_back({keptDims, rows, rowExpr});
+    whole = kept;
+    IndexExpr at = space.expr(column);
+    at.lane = lanes > 1;
+    whole.groups.push_back({reduced, n, at});
+    address = linearIndex(space, whole);
+    keptAddress = rowExpr;
+    inRow = at;
+    Block &body = fusion.getBody().front();
+    for (Operation &op : body.without_terminator())
+      if (ir::isReductionOp(&op)) {
+        operands.push_back(graph.request(op.getOperand(0), whole));
+        results.push_back(graph.request(op.getResult(0), kept));
+      }
+    for (Value value : body.getTerminator()->getOperands()) {
+      bool domainShaped = cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain);
+      roots.push_back(graph.request(value, domainShaped ? whole : kept));
+    }
+  }
+
+  IndexSpace space;
+  BodyGraph graph;
+  VarId row, column;
+  TensorIndex kept, whole;
+  IndexExpr address, keptAddress, inRow;
+  SmallVector<int> operands, results; ///< of the reductions, in op order
+  SmallVector<int> roots;             ///< of the fusion's results
+};
+
+class RowEmitter {
+public:
+  RowEmitter(KernelBuilder &kernel, int64_t lanes)
+      : kernel(kernel), fusion(kernel.fusion), lanes(lanes), vectors(fusion, lanes), scalars(fusion, 1) {}
+
+  Status prepare();
+  void emitRow(Value row, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar);
+
+  KernelBuilder &kernel;
+  ir::FusionOp fusion;
+  int64_t lanes;
+  RowBody vectors, scalars;
+  SmallVector<int64_t> domain;
+  int64_t length = 0;
+
+private:
+  struct Kept {
+    unsigned pass;
+    int vectorNode, scalarNode;
+    Value buffer;
+    Type element;
+  };
+  /// One step of a pass at `column`: reductions go to `states`, results and kept values to memory.
+  void step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value column, MutableArrayRef<Reducer::State> states,
+            ArrayRef<Value> streams);
+  void emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar);
+
+  SmallVector<Reducer> reducers;
+  SmallVector<unsigned> passOf; ///< of each reducer
+  SmallVector<Kept> kept;
+  SmallVector<bool> ofDomain; ///< which results have the domain's shape
+  unsigned lastPass = 0;
+  SmallVector<unsigned> active; ///< the reducers of the pass being emitted
+};
+
+Status RowEmitter::prepare() {
+  domain = fusion.getDomain();
+  length = ir::countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
+  auto passes = ir::rowPasses(fusion);
+  lastPass = ir::lastRowPass(fusion);
+  Block &body = fusion.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (ir::isReductionOp(&op)) {
+      reducers.emplace_back(kernel, &op);
+      passOf.push_back(passes.lookup(op.getOperand(0)));
+    }
+  for (Value value : body.getTerminator()->getOperands())
+    ofDomain.push_back(cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain));
+  int64_t offset = 0;
+  for (auto [value, pass] : ir::keptRowValues(fusion, fusion.getSchedule()->getScratch())) {
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    Type memory = KernelBuilder::memoryType(element);
+    kept.push_back({pass, vectors.graph.request(value, vectors.whole), scalars.graph.request(value, scalars.whole),
+                    kernel.scratchView(offset, length, memory), element});
+    offset += llvm::alignTo(length * (memory.getIntOrFloatBitWidth() / 8), 64);
+  }
+  Status status = vectors.graph.expand();
+  return status.ok() ? scalars.graph.expand() : status;
+}
+
+void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value column,
+                      MutableArrayRef<Reducer::State> states, ArrayRef<Value> streams) {
+  bool vector = &body == &vectors && lanes > 1;
+  emitter.setVar(body.column, column);
+  for (const Kept &value : kept)
+    if (value.pass < pass)
+      emitter.setNode(vector ? value.vectorNode : value.scalarNode,
+                      emitter.load(value.buffer, body.inRow, value.element));
+  for (auto [state, i] : llvm::zip(states, active)) {
+    Value element = emitter.emit(body.operands[i]);
+    if (vector)
+      element = emitter.toVector(element);
+    Value position;
+    if (reducers[i].isArg) {
+      position = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), column);
+      if (vector) {
+        auto type = VectorType::get({lanes}, position.getType());
+        SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
+        position = kernel.add(emitter.toVector(position),
+                              kernel.create<arith::ConstantOp>(
+                                  DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
+      }
+    }
+    state = reducers[i].combine(state, reducers[i].lift(element, position));
+  }
+  for (const Kept &value : kept)
+    if (value.pass == pass)
+      emitter.store(value.buffer, body.inRow, emitter.emit(vector ? value.vectorNode : value.scalarNode));
+  if (pass != lastPass)
+    return;
+  // All values before the first store: an operand may share its buffer with a result.
+  SmallVector<Value> values;
+  for (auto [i, root] : llvm::enumerate(body.roots))
+    values.push_back(ofDomain[i] ? emitter.emit(root) : Value());
+  for (auto [i, value] : llvm::enumerate(values)) {
+    if (!value)
+      continue;
+    bool stream = vector && !streams.empty() && streams[i];
+    emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value, stream);
+  }
+}
+
+void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar) {
+  active.clear();
+  for (unsigned i = 0; i < reducers.size(); ++i)
+    if (passOf[i] == pass)
+      active.push_back(i);
+  int64_t vectorEnd = lanes > 1 ? length / granule * granule : 0;
+  if (active.empty()) {
+    strip(kernel, kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true, [&](Value column, bool isVector) {
+      if (isVector)
+        step(pass, vectors, vector, column, {}, streams);
+    });
+    if (vectorEnd < length)
+      kernel.forLoop(kernel.index(vectorEnd), kernel.index(length), 1,
+                     [&](Value column) { step(pass, scalars, scalar, column, {}, streams); });
+    return;
+  }
+
+  // states[reducer][vector of the block of 64]
+  int64_t perGranule = granule / lanes, perBlock = blockSize / std::max<int64_t>(lanes, 1);
+  SmallVector<Reducer::State> totals(active.size());
+  if (vectorEnd > 0) {
+    int64_t blocksEnd = length / blockSize * blockSize;
+    int64_t usedGroups = std::min(groups, vectorEnd / granule), used = usedGroups * perGranule;
+    SmallVector<SmallVector<Reducer::State>> states(active.size());
+    for (auto [k, i] : llvm::enumerate(active))
+      for (int64_t v = 0; v < used; ++v)
+        states[k].push_back(reducers[i].identity(lanes));
+    auto advance = [&](Value column, int64_t v) {
+      // A scope of its own, so that the values of one vector are not taken for those of the next.
+      kernel.pushScope(nullptr);
+      SmallVector<Reducer::State> current;
+      for (auto &state : states)
+        current.push_back(state[v]);
+      step(pass, vectors, vector, column, current, streams);
+      for (auto [state, next] : llvm::zip(states, current))
+        state[v] = next;
+      kernel.popScope();
+    };
+    if (blocksEnd > 0) {
+      SmallVector<Value> carried;
+      for (auto &state : states)
+        for (auto &one : state)
+          llvm::append_range(carried, one);
+      auto unpack = [&](ValueRange values) {
+        size_t at = 0;
+        for (auto &state : states)
+          for (auto &one : state)
+            for (Value &value : one)
+              value = values[at++];
+      };
+      auto pack = [&] {
+        SmallVector<Value> values;
+        for (auto &state : states)
+          for (auto &one : state)
+            llvm::append_range(values, one);
+        return values;
+      };
+      auto results = kernel.forLoop(kernel.index(0), kernel.index(blocksEnd), blockSize, carried,
+                                    [&](Value column, ValueRange values) {
+                                      unpack(values);
+                                      for (int64_t v = 0; v < perBlock; ++v)
+                                        advance(kernel.addIndex(column, v * lanes), v);
+                                      return pack();
+                                    });
+      unpack(results);
+    }
+    for (int64_t at = blocksEnd; at < vectorEnd; at += lanes)
+      advance(kernel.index(at), (at - blocksEnd) / lanes);
+    for (auto [k, i] : llvm::enumerate(active)) {
+      // Groups pairwise, for each vector of a granule.
+      SmallVector<Reducer::State> granules = states[k];
+      for (int64_t count = usedGroups; count > 1; count = (count + 1) / 2) {
+        SmallVector<Reducer::State> next;
+        for (int64_t g = 0; g < count; g += 2)
+          for (int64_t v = 0; v < perGranule; ++v)
+            next.push_back(g + 1 < count ? reducers[i].combine(granules[g * perGranule + v],
+                                                               granules[(g + 1) * perGranule + v])
+                                         : granules[g * perGranule + v]);
+        granules = std::move(next);
+      }
+      for (int64_t count = perGranule; count > 1; count /= 2)
+        for (int64_t v = 0; v < count / 2; ++v)
+          granules[v] = reducers[i].combine(granules[v], granules[v + count / 2]);
+      totals[k] = reducers[i].fold(granules[0]);
+    }
+  }
+  if (vectorEnd < length || vectorEnd == 0) {
+    SmallVector<Value> initial;
+    for (unsigned i : active)
+      llvm::append_range(initial, reducers[i].identity(1));
+    auto rest = kernel.forLoop(kernel.index(vectorEnd), kernel.index(length), 1, initial,
+                               [&](Value column, ValueRange values) {
+                                 SmallVector<Reducer::State> states;
+                                 size_t at = 0;
+                                 for (unsigned i : active) {
+                                   states.push_back(Reducer::State(values.slice(at, reducers[i].size())));
+                                   at += reducers[i].size();
+                                 }
+                                 step(pass, scalars, scalar, column, states, streams);
+                                 SmallVector<Value> next;
+                                 for (auto &state : states)
+                                   llvm::append_range(next, state);
+                                 return next;
+                               });
+    size_t at = 0;
+    for (auto [k, i] : llvm::enumerate(active)) {
+      Reducer::State state(ArrayRef(rest).slice(at, reducers[i].size()));
+      at += reducers[i].size();
+      totals[k] = vectorEnd > 0 ? reducers[i].combine(totals[k], state) : state;
+    }
+  }
+  for (auto [k, i] : llvm::enumerate(active)) {
+    Value result = reducers[i].finish(totals[k]);
+    vector.setNode(vectors.results[i], result);
+    scalar.setNode(scalars.results[i], result);
+  }
+}
+
+void RowEmitter::emitRow(Value row, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar) {
+  vector.setVar(vectors.row, row);
+  scalar.setVar(scalars.row, row);
+  for (unsigned pass = 0; pass <= lastPass; ++pass)
+    emitPass(pass, streams, vector, scalar);
+  SmallVector<Value> values;
+  for (auto [i, root] : llvm::enumerate(scalars.roots))
+    values.push_back(ofDomain[i] ? Value() : scalar.emit(root));
+  for (auto [i, value] : llvm::enumerate(values))
+    if (value)
+      scalar.store(kernel.result(static_cast<unsigned>(i)), scalars.keptAddress, value);
+}
+
+} // namespace
+
+Status detail::emitRow(KernelBuilder &kernel) {
+  ir::FusionOp fusion = kernel.fusion;
+  SmallVector<int64_t> domain = fusion.getDomain();
+  int64_t length = ir::countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
+  int64_t lanes = length < granule ? 1 : fusion.getSchedule()->getVector();
+  RowEmitter rows(kernel, lanes);
+  Status status = rows.prepare();
+  if (!status.ok())
+    return status;
+  bool streaming = fusion.getSchedule()->getStreaming() && length % granule == 0;
+  emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) {
+    BodyEmitter vector(kernel, rows.vectors.graph), scalar(kernel, rows.scalars.graph);
+    // Only results of the domain's shape are written in vectors.
+    SmallVector<Value> usable(streams);
+    kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value row) { rows.emitRow(row, usable, vector, scalar); });
+  });
+  return {};
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,258 @@
+//===- IndexExpr.cpp ------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/IndexExpr.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cassert>
+#include <numeric>
+
+namespace weft::codegen {
+
+void IndexExpr::append(std::vector<int64_t> &key) const {
+  key.push_back(static_cast<int64_t>(terms.size()));
+  for (auto [id, coefficient] : terms) {
+    key.push_back(id);
+    key.push_back(coefficient);
+  }
+  key.push_back(lane);
+  key.push_back(constant);
+}
+
+void TensorIndex::append(std::vector<int64_t> &key) const {
+  for (const Group &group : groups) {
+    key.push_back(group.dims);
+    group.expr.append(key);
+  }
+}
+
+IndexExpr add(const IndexExpr &a, const IndexExpr &b) {
+  IndexExpr sum(a.constant + b.constant);
+  sum.lane = a.lane + b.lane;
+  size_t i = 0, j = 0;
+  while (i < a.terms.size() || j < b.terms.size()) {
+    if (j == b.terms.size() || (i < a.terms.size() && a.terms[i].first < b.terms[j].first)) {
+      sum.terms.push_back(a.terms[i++]);
+    } else if (i == a.terms.size() || b.terms[j].first < a.terms[i].first) {
+      sum.terms.push_back(b.terms[j++]);
+    } else {
+      if (int64_t c = a.terms[i].second + b.terms[j].second)
+        sum.terms.push_back({a.terms[i].first, c});
+      ++i, ++j;
+    }
+  }
+  return sum;
+}
+
+IndexExpr scale(const IndexExpr &a, int64_t factor) {
+  if (factor == 0)
+    return IndexExpr();
+  IndexExpr result = a;
+  for (auto &term : result.terms)
+    term.second *= factor;
+  result.lane *= factor;
+  result.constant *= factor;
+  return result;
+}
+
+VarId IndexSpace::addLoop(int64_t maximum, int64_t multipleOf) {
+  IndexVar var;
+  var.maximum = std::max<int64_t>(maximum, 0);
+  var.multipleOf = multipleOf;
+  vars.push_back(var);
+  return static_cast<VarId>(vars.size() - 1);
+}
+
+VarId IndexSpace::addGathered(int node, int64_t size, bool perLane) {
+  IndexVar var;
+  var.kind = IndexVar::gathered;
+  var.node = node;
+  var.maximum = std::max<int64_t>(size - 1, 0);
+  var.perLane = perLane;
+  return intern(var);
+}
+
+VarId IndexSpace::intern(IndexVar var) {
+  std::vector<int64_t> key{var.kind, var.by, var.node};
+  var.of.append(key);
+  auto [entry, isNew] = derived.try_emplace(std::move(key), static_cast<VarId>(vars.size()));
+  if (isNew)
+    vars.push_back(std::move(var));
+  return entry->second;
+}
+
+IndexExpr IndexSpace::expr(VarId id, int64_t coefficient) const {
+  IndexExpr e;
+  e.terms.push_back({id, coefficient});
+  return e;
+}
+
+bool IndexSpace::dependsOnLane(const IndexExpr &e) const { return e.lane != 0 || isPerLane(e); }
+
+bool IndexSpace::isPerLane(const IndexExpr &e) const {
+  return llvm::any_of(e.terms, [&](const auto &term) { return vars[term.first].perLane; });
+}
+
+/// Quotient and remainder in affine form, where ranges and factors prove it.
+bool IndexSpace::split(const IndexExpr &e, int64_t by, IndexExpr &quotient, IndexExpr &remainder) const {
+  quotient = IndexExpr();
+  remainder = IndexExpr();
+  int64_t most = 0; // of the remainder
+  for (auto [id, coefficient] : e.terms) {
+    if (coefficient < 0)
+      return false;
+    if (coefficient % by == 0) {
+      quotient.terms.push_back({id, coefficient / by});
+      continue;
+    }
+    int64_t reach;
+    if (__builtin_mul_overflow(coefficient, vars[id].maximum, &reach) || __builtin_add_overflow(most, reach, &most))
+      return false;
+    remainder.terms.push_back({id, coefficient});
+  }
+  if (e.constant < 0 || e.lane < 0)
+    return false;
+  quotient.constant = e.constant / by;
+  remainder.constant = e.constant % by;
+  if (e.lane % by == 0)
+    quotient.lane = e.lane / by;
+  else
+    remainder.lane = e.lane;
+  // The last lane of the last step of a loop is inside of its extent: `maximum` counts it.
+  if (e.lane != 1 || remainder.terms.empty())
+    most += remainder.lane * (lanes - 1);
+  return most + remainder.constant < by;
+}
+
+/// The greatest number that divides e, leaving its lanes aside.
+static int64_t factorOf(const IndexSpace &space, const IndexExpr &e) {
+  int64_t factor = std::abs(e.constant);
+  for (auto [id, coefficient] : e.terms)
+    factor = std::gcd(factor, std::abs(coefficient) * space.var(id).multipleOf);
+  return factor;
+}
+
+IndexExpr IndexSpace::divide(const IndexExpr &e, int64_t by) {
+  if (by == 1)
+    return e;
+  IndexExpr quotient, remainder;
+  if (split(e, by, quotient, remainder))
+    return quotient;
+  IndexVar var;
+  var.kind = IndexVar::quotient;
+  var.by = by;
+  // Lanes that lie in one aligned block of `by` share their quotient.
+  bool together = e.lane == 1 && !isPerLane(e) && by % lanes == 0 && factorOf(*this, e) % lanes == 0;
+  var.of = e;
+  if (together)
+    var.of.lane = 0;
+  var.perLane = !together && dependsOnLane(e);
+  int64_t most = e.constant + std::max<int64_t>(e.lane, 0) * (lanes - 1);
+  for (auto [id, coefficient] : e.terms)
+    most += coefficient * vars[id].maximum;
+  var.maximum = std::max<int64_t>(most / by, 0);
+  return expr(intern(std::move(var)));
+}
+
+IndexExpr IndexSpace::modulo(const IndexExpr &e, int64_t by) {
+  if (by == 1)
+    return IndexExpr();
+  IndexExpr quotient, remainder;
+  if (split(e, by, quotient, remainder))
+    return remainder;
+  IndexVar var;
+  var.kind = IndexVar::remainder;
+  var.by = by;
+  bool together = e.lane == 1 && !isPerLane(e) && by % lanes == 0 && factorOf(*this, e) % lanes == 0;
+  var.of = e;
+  if (together) {
+    var.of.lane = 0;
+    var.multipleOf = lanes;
+  }
+  var.perLane = !together && dependsOnLane(e);
+  var.maximum = by - 1;
+  IndexExpr result = expr(intern(std::move(var)));
+  if (together)
+    result.lane = 1;
+  return result;
+}
+
+IndexExpr IndexSpace::clamp(const IndexExpr &e, int64_t size) {
+  IndexVar var;
+  var.kind = IndexVar::clamped;
+  var.by = size;
+  var.of = e;
+  var.maximum = std::max<int64_t>(size - 1, 0);
+  var.perLane = dependsOnLane(e);
+  return expr(intern(std::move(var)));
+}
+
+IndexExpr IndexSpace::linear(const IndexExpr &a, int64_t factor, const IndexExpr &b) {
+  IndexExpr sum = add(scale(a, factor), b);
+  // c * by * (x / by) + c * (x % by) = c * x
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto [id, coefficient] : sum.terms) {
+      const IndexVar &low = vars[id];
+      if (low.kind != IndexVar::remainder)
+        continue;
+      auto high = llvm::find_if(sum.terms, [&](const auto &term) {
+        const IndexVar &var = vars[term.first];
+        return var.kind == IndexVar::quotient && var.by == low.by && var.of == low.of &&
+               term.second == coefficient * low.by;
+      });
+      if (high == sum.terms.end())
+        continue;
+      IndexExpr whole = scale(low.of, coefficient);
+      VarId highId = high->first, lowId = id;
+      llvm::erase_if(sum.terms, [&](const auto &term) { return term.first == highId || term.first == lowId; });
+      sum = add(sum, whole);
+      changed = true;
+      break;
+    }
+  }
+  return sum;
+}
+
+static int64_t product(llvm::ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<int64_t> shape, unsigned begin,
+                     unsigned end) {
+  IndexExpr result;
+  unsigned at = 0;
+  for (const TensorIndex::Group &group : index.groups) {
+    unsigned from = at, to = at + group.dims;
+    at = to;
+    unsigned low = std::max(from, begin), high = std::min(to, end);
+    if (low >= high)
+      continue;
+    int64_t inner = product(shape.slice(high, to - high)), size = product(shape.slice(low, high - low)),
+            outer = product(shape.slice(from, low - from));
+    IndexExpr part;
+    if (size > 1) {
+      part = space.divide(group.expr, std::max<int64_t>(inner, 1));
+      if (outer > 1)
+        part = space.modulo(part, size);
+    }
+    result = space.linear(result, size, part);
+  }
+  return result;
+}
+
+IndexExpr linearIndex(IndexSpace &space, const TensorIndex &index) {
+  IndexExpr result;
+  for (const TensorIndex::Group &group : index.groups)
+    result = space.linear(result, group.size, group.expr);
+  return result;
+}
+
+} // namespace weft::codegen

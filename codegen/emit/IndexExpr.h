@@ -1,0 +1,113 @@
+//===- IndexExpr.h - Where an element lies, as affine text -----*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel computes whole tensors element by element. Where the elements of one step lie is kept symbolic until
+// it is used: an affine expression over variables of loops and the number of the vector lane. So views cost
+// nothing, what does not change in a loop is seen to be invariant, and a load whose lane coefficient is 1 is a vector
+// load. A quotient or remainder that affine form cannot express becomes a variable of its own; where such a
+// pair meets again in a linear index, it cancels.
+//
+// The index of a tensor is kept by groups of consecutive dimensions, one linear expression each. A group is split only
+// when an op needs one of its dimensions alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_EMIT_INDEXEXPR_H
+#define WEFT_CODEGEN_EMIT_INDEXEXPR_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+namespace weft::codegen {
+
+using VarId = int32_t;
+
+/// constant + lane * (number of the lane) + the sum of coefficient * variable, ordered by variable.
+struct IndexExpr {
+  llvm::SmallVector<std::pair<VarId, int64_t>, 4> terms;
+  int64_t lane = 0, constant = 0;
+
+  IndexExpr() = default;
+  explicit IndexExpr(int64_t value) : constant(value) {}
+  bool operator==(const IndexExpr &o) const {
+    return terms == o.terms && lane == o.lane && constant == o.constant;
+  }
+  bool isConstant() const { return terms.empty() && lane == 0; }
+  void append(std::vector<int64_t> &key) const;
+};
+
+IndexExpr add(const IndexExpr &a, const IndexExpr &b);
+IndexExpr scale(const IndexExpr &a, int64_t factor);
+
+/// What a variable stands for.
+struct IndexVar {
+  enum Kind {
+    loop,      ///< set by the emitter of a schedule
+    quotient,  ///< of / by
+    remainder, ///< of % by
+    clamped,   ///< of, kept in [0, by)
+    gathered,  ///< the checked element of an index tensor: node `node`
+  } kind = loop;
+  IndexExpr of;
+  int64_t by = 0;
+  int64_t maximum = std::numeric_limits<int64_t>::max(); ///< the largest value that it takes; the least is 0
+  int64_t multipleOf = 1;
+  int node = -1;
+  bool perLane = false; ///< differs between lanes in a way that is not affine
+};
+
+/// The variables of one kernel body.
+class IndexSpace {
+public:
+  VarId addLoop(int64_t maximum, int64_t multipleOf = 1);
+  VarId addGathered(int node, int64_t size, bool perLane);
+  const IndexVar &var(VarId id) const { return vars[id]; }
+  size_t numVars() const { return vars.size(); }
+  IndexExpr expr(VarId id, int64_t coefficient = 1) const;
+
+  IndexExpr divide(const IndexExpr &e, int64_t by);
+  IndexExpr modulo(const IndexExpr &e, int64_t by);
+  IndexExpr clamp(const IndexExpr &e, int64_t size);
+  /// a * factor + b, where pairs of quotient and remainder meet again.
+  IndexExpr linear(const IndexExpr &a, int64_t factor, const IndexExpr &b);
+  /// Whether lanes differ, and whether they differ in a way that is not affine.
+  bool dependsOnLane(const IndexExpr &e) const;
+  bool isPerLane(const IndexExpr &e) const;
+  /// Lanes of a vector in this kernel; 1 in scalar code.
+  int64_t lanes = 1;
+
+private:
+  VarId intern(IndexVar var);
+  bool split(const IndexExpr &e, int64_t by, IndexExpr &quotient, IndexExpr &remainder) const;
+  std::vector<IndexVar> vars;
+  std::map<std::vector<int64_t>, VarId> derived;
+};
+
+/// The index of one element of a tensor: the groups cover its dimensions in order.
+struct TensorIndex {
+  struct Group {
+    unsigned dims = 1;
+    int64_t size = 1;
+    IndexExpr expr;
+  };
+  llvm::SmallVector<Group, 4> groups;
+  void append(std::vector<int64_t> &key) const;
+};
+
+/// The linear index within dimensions [begin, end) of a tensor of `shape`.
+IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<int64_t> shape, unsigned begin,
+                     unsigned end);
+/// The row-major linear index.
+IndexExpr linearIndex(IndexSpace &space, const TensorIndex &index);
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_EMIT_INDEXEXPR_H

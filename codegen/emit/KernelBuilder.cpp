@@ -1,0 +1,140 @@
+//===- KernelBuilder.cpp --------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/KernelBuilder.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+Type KernelBuilder::memoryType(Type element) {
+  Type scalar = ir::toScalarType(element);
+  return scalar.isInteger(1) ? IntegerType::get(element.getContext(), 8) : scalar;
+}
+
+static MemRefType bufferType(Type element) { return MemRefType::get({ShapedType::kDynamic}, element); }
+
+KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol)
+    : fusion(fusion), builder(fusion.getContext()), loc(fusion.getLoc()) {
+  module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  SmallVector<Type> types;
+  auto addBuffer = [&](Type tensor) {
+    types.push_back(bufferType(memoryType(cast<RankedTensorType>(tensor).getElementType())));
+    slots.push_back(static_cast<int64_t>(slots.size()));
+  };
+  llvm::for_each(fusion.getOperandTypes(), addBuffer);
+  llvm::for_each(fusion.getResultTypes(), addBuffer);
+  types.push_back(bufferType(builder.getI8Type()));
+  types.push_back(MemRefType::get({3}, builder.getI64Type()));
+  types.append(2, builder.getIndexType());
+  function = create<func::FuncOp>(symbol, builder.getFunctionType(types, {}));
+  Block *block = function.addEntryBlock();
+  size_t count = slots.size();
+  llvm::append_range(buffers, block->getArguments().take_front(count));
+  scratch = block->getArgument(count);
+  check = block->getArgument(count + 1);
+  begin = block->getArgument(count + 2);
+  end = block->getArgument(count + 3);
+  builder.setInsertionPointToStart(block);
+  scopes.push_back(nullptr);
+}
+
+Value KernelBuilder::resultAsVectors(unsigned i, int64_t width) {
+  auto type = cast<MemRefType>(result(i).getType());
+  auto position = static_cast<unsigned>(slots.size());
+  function.insertArgument(position, bufferType(VectorType::get({width}, type.getElementType())), {}, loc);
+  slots.push_back(static_cast<int64_t>(fusion.getNumOperands() + i));
+  return function.getArgument(position);
+}
+
+Value KernelBuilder::scratchView(int64_t offset, int64_t count, Type type) {
+  return create<memref::ViewOp>(bufferType(type), scratch, index(offset), ValueRange{index(count)});
+}
+
+void KernelBuilder::finish() {
+  create<func::ReturnOp>();
+  function->setAttr("weft.buffers", builder.getDenseI64ArrayAttr(slots));
+}
+
+int64_t KernelBuilder::checkOf(Operation *gather) const {
+  int64_t number = firstCheck;
+  for (Operation &op : *gather->getBlock()) {
+    if (&op == gather)
+      break;
+    number += isa<ir::GatherOp>(op);
+  }
+  return number;
+}
+
+Value KernelBuilder::index(int64_t value) { return create<arith::ConstantIndexOp>(value); }
+
+Value KernelBuilder::addIndex(Value a, int64_t b) { return b == 0 ? a : add(a, index(b)); }
+
+Value KernelBuilder::mul(Value a, int64_t b) {
+  return b == 1 ? a : create<arith::MulIOp>(a, index(b)).getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and scopes
+//===----------------------------------------------------------------------===//
+
+void KernelBuilder::pushScope(Operation *anchor) {
+  scopes.back() = anchor;
+  scopes.push_back(nullptr);
+}
+
+void KernelBuilder::popScope() {
+  for (BodyEmitter *emitter : emitters)
+    emitter->dropScope(depth());
+  scopes.pop_back();
+  scopes.back() = nullptr;
+}
+
+void KernelBuilder::moveTo(unsigned depth) {
+  for (unsigned d = depth; d + 1 < scopes.size(); ++d)
+    if (scopes[d])
+      return builder.setInsertionPoint(scopes[d]);
+}
+
+SmallVector<Value> KernelBuilder::forLoop(Value from, Value to, int64_t step, ValueRange initial, Body body) {
+  auto loop = create<scf::ForOp>(from, to, index(step), initial);
+  pushScope(loop);
+  // A loop without carried values comes with its terminator.
+  if (initial.empty())
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    builder.setInsertionPointToEnd(loop.getBody());
+  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!initial.empty())
+    create<scf::YieldOp>(next);
+  popScope();
+  builder.setInsertionPointAfter(loop);
+  return llvm::to_vector(ValueRange(loop.getResults()));
+}
+
+void KernelBuilder::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+  forLoop(from, to, step, ValueRange(), [&](Value i, ValueRange) {
+    body(i);
+    return SmallVector<Value>();
+  });
+}
+
+void KernelBuilder::ifThen(Value condition, llvm::function_ref<void()> body,
+                           llvm::function_ref<void()> otherwise) {
+  auto branch = create<scf::IfOp>(condition, static_cast<bool>(otherwise));
+  auto fill = [&](Block *block, llvm::function_ref<void()> content) {
+    pushScope(branch);
+    builder.setInsertionPoint(block->getTerminator());
+    content();
+    popScope();
+  };
+  fill(branch.thenBlock(), body);
+  if (otherwise)
+    fill(branch.elseBlock(), otherwise);
+  builder.setInsertionPointAfter(branch);
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,146 @@
+//===- KernelBuilder.h - A kernel function under construction --*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel's function with its arguments, and the loops that are open. Loops are scopes: a value is put into the
+// outermost one in which all that it depends on is known, so that invariants are computed once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_EMIT_KERNELBUILDER_H
+#define WEFT_CODEGEN_EMIT_KERNELBUILDER_H
+
+#include "codegen/emit/BodyGraph.h"
+#include "ir/ScalarEmitter.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace weft::codegen {
+
+class BodyEmitter;
+
+class KernelBuilder {
+public:
+  /// Opens a module with the function `symbol`, whose buffers are the fusion's operands and results.
+  KernelBuilder(ir::FusionOp fusion, llvm::StringRef symbol);
+
+  ir::FusionOp fusion;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp function;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+
+  mlir::Value operand(unsigned i) const { return buffers[i]; }
+  mlir::Value result(unsigned i) { return buffers[fusion.getNumOperands() + i]; }
+  mlir::Value scratch, check, begin, end;
+  /// Element type in memory: i1 takes a byte.
+  static mlir::Type memoryType(mlir::Type element);
+  /// The same buffer once more, as vectors of `width` elements.
+  mlir::Value resultAsVectors(unsigned i, int64_t width);
+  /// Scratch bytes from `offset` on as elements of `type`.
+  mlir::Value scratchView(int64_t offset, int64_t count, mlir::Type type);
+
+  template <typename Op, typename... Args> Op create(Args &&...args) {
+    return builder.create<Op>(loc, std::forward<Args>(args)...);
+  }
+  mlir::Value index(int64_t value);
+  mlir::Value addIndex(mlir::Value a, int64_t b);
+  mlir::Value add(mlir::Value a, mlir::Value b) { return create<mlir::arith::AddIOp>(a, b); }
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value minimum(mlir::Value a, mlir::Value b) { return create<mlir::arith::MinSIOp>(a, b); }
+
+  /// A loop; `body` gets its variable and the values it carries and gives the next ones.
+  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+  llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
+                                         Body body);
+  void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise = {});
+
+  /// \name Scopes
+  /// @{
+  unsigned depth() const { return static_cast<unsigned>(scopes.size()) - 1; }
+  void pushScope(mlir::Operation *anchor);
+  void popScope();
+  /// Puts the builder where a value of scope `depth` belongs.
+  void moveTo(unsigned depth);
+  void addEmitter(BodyEmitter *emitter) { emitters.push_back(emitter); }
+  void removeEmitter(BodyEmitter *emitter) { llvm::erase(emitters, emitter); }
+  /// @}
+
+  /// Ends the function: adds the return and the attribute `weft.buffers`.
+  void finish();
+
+  /// The plan's number of the first check of this kernel; gathers are numbered in op order.
+  int64_t firstCheck = 1;
+  int64_t checkOf(mlir::Operation *gather) const;
+
+private:
+  llvm::SmallVector<mlir::Value> buffers;
+  llvm::SmallVector<int64_t> slots;
+  /// The op in the scope's block that the next scope is inside of; null for a scope without a region.
+  llvm::SmallVector<mlir::Operation *> scopes;
+  llvm::SmallVector<BodyEmitter *> emitters;
+};
+
+/// Emits the nodes of one graph, each once per scope that it is valid in.
+class BodyEmitter {
+public:
+  BodyEmitter(KernelBuilder &kernel, BodyGraph &graph);
+  ~BodyEmitter() { kernel.removeEmitter(this); }
+  BodyEmitter(const BodyEmitter &) = delete;
+
+  /// Gives a loop variable its value in the scope that is open.
+  void setVar(VarId var, mlir::Value value);
+  /// Gives a node its value in the scope that is open (reductions, values kept in scratch).
+  void setNode(int node, mlir::Value value);
+  /// The value of a node, as a scalar, or as a vector where its lanes differ.
+  mlir::Value emit(int node);
+  /// The same as a vector of the graph's lanes where that is more than one.
+  mlir::Value emitVector(int node);
+  mlir::Value toVector(mlir::Value value);
+  mlir::Value emitExpr(const IndexExpr &e);
+  /// Stores `value` at linear index `address`; `lanes` says whether it is a vector.
+  void store(mlir::Value buffer, const IndexExpr &address, mlir::Value value, bool streaming = false);
+  mlir::Value load(mlir::Value buffer, const IndexExpr &address, mlir::Type element);
+  /// Consecutive elements from `position` on, as many as there are lanes.
+  mlir::Value loadVector(mlir::Value buffer, mlir::Value position, mlir::Type element);
+
+  void dropScope(unsigned depth);
+
+  KernelBuilder &kernel;
+  BodyGraph &graph;
+  IndexSpace &space;
+
+private:
+  template <typename T> struct Known {
+    T value;
+    unsigned depth;
+  };
+  mlir::Value emitNode(const BodyNode &node);
+  mlir::Value emitVar(VarId id);
+  mlir::Value fromMemory(mlir::Value value, mlir::Type element);
+  mlir::Value emitPhilox(const BodyNode &node);
+  mlir::Value emitPadded(const BodyNode &node);
+  mlir::Value emitCheckedIndex(const BodyNode &node);
+  mlir::Value emitElementwise(const BodyNode &node);
+  unsigned depthOf(const IndexExpr &e) const;
+  unsigned depthOf(const BodyNode &node) const;
+  unsigned depthOfVar(VarId id) const;
+  mlir::Value laneVector(const IndexExpr &e, mlir::Type element);
+
+  llvm::DenseMap<int, Known<mlir::Value>> nodeValues, varValues;
+  std::map<std::vector<int64_t>, Known<mlir::Value>> exprValues;
+};
+
+/// The 64-bit halves of Philox4x32-10: word `lane` of each block, for scalars or vectors of i64 block numbers.
+llvm::SmallVector<mlir::Value> emitPhiloxBlock(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value block,
+                                               mlir::Value key, int64_t stream);
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_EMIT_KERNELBUILDER_H

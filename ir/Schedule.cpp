@@ -1,0 +1,259 @@
+//===- Schedule.cpp -------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Schedule.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+int64_t countOf(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+bool isReductionOp(Operation *op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
+
+Type accumulatorType(Type element) {
+  if (element.isF16() || element.isBF16())
+    return Float32Type::get(element.getContext());
+  return toScalarType(element);
+}
+
+int64_t accumulatorBytes(Operation *reduction) {
+  Type element = accumulatorType(getElementTypeOrSelf(reduction->getOperand(0).getType()));
+  return element.getIntOrFloatBitWidth() / 8 + (isa<ArgmaxOp>(reduction) ? 8 : 0);
+}
+
+static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static int64_t elementBytes(Value value) { return static_cast<int64_t>(itemsize(dtypeOf(value.getType()))); }
+
+static int64_t vectorWidth(FusionOp fusion) {
+  int64_t wide = 0, all = 0;
+  auto count = [&](Value value) {
+    if (tensorOf(value).getRank() == 0)
+      return;
+    ++all;
+    wide += elementBytes(value) == 8;
+  };
+  llvm::for_each(fusion.getInputs(), count);
+  llvm::for_each(fusion.getResults(), count);
+  return 2 * wide > all ? 8 : 16;
+}
+
+static bool isStreaming(FusionOp fusion, const TargetInfo &target) {
+  int64_t bytes = 0;
+  for (Value result : fusion.getResults())
+    bytes += bytesOf(result.getType());
+  return bytes > target.lastLevelBytes;
+}
+
+//===----------------------------------------------------------------------===//
+// loop
+//===----------------------------------------------------------------------===//
+
+int64_t loopChunk(FusionOp fusion) {
+  int64_t widest = 1;
+  for (Value result : fusion.getResults())
+    widest = std::max(widest, elementBytes(result));
+  return std::max<int64_t>((16 << 10) / widest, 64);
+}
+
+std::optional<TransposeTile> transposeTile(FusionOp fusion) {
+  if (fusion.getKind() != FusionKind::loop)
+    return std::nullopt;
+  SmallVector<int64_t> domain = fusion.getDomain();
+  auto rank = static_cast<int64_t>(domain.size());
+  int64_t inner = rank - 1;
+  while (inner >= 0 && domain[inner] == 1)
+    --inner;
+  if (inner < 1)
+    return std::nullopt;
+  for (Operation &op : fusion.getBody().front()) {
+    auto transpose = dyn_cast<TransposeOp>(op);
+    if (!transpose || transpose.getType().getShape() != ArrayRef(domain))
+      continue;
+    // The operand's innermost dimension that is not 1, seen from the result.
+    ArrayRef<int64_t> from = transpose.getA().getType().getShape(), perm = transpose.getPerm();
+    int64_t last = rank - 1;
+    while (last >= 0 && from[last] == 1)
+      --last;
+    auto dim = static_cast<int64_t>(llvm::find(perm, last) - perm.begin());
+    if (dim == inner || domain[dim] < TransposeTile::side || domain[inner] < TransposeTile::side)
+      continue;
+    TransposeTile tile;
+    tile.dim = static_cast<unsigned>(dim);
+    tile.inner = static_cast<unsigned>(inner);
+    tile.tasks = llvm::divideCeil(domain[dim], TransposeTile::rows) *
+                 llvm::divideCeil(domain[inner], TransposeTile::columns) *
+                 (countOf(domain) / (domain[dim] * domain[inner]));
+    return tile;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// row
+//===----------------------------------------------------------------------===//
+
+llvm::DenseMap<Value, unsigned> rowPasses(FusionOp fusion) {
+  llvm::DenseMap<Value, unsigned> passes;
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    unsigned pass = 0;
+    for (Value operand : op.getOperands())
+      pass = std::max(pass, passes.lookup(operand));
+    for (Value result : op.getResults())
+      passes[result] = pass + (isReductionOp(&op) ? 1 : 0);
+  }
+  return passes;
+}
+
+unsigned lastRowPass(FusionOp fusion) {
+  Block &body = fusion.getBody().front();
+  llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
+  unsigned last = 0;
+  for (Operation &op : body.without_terminator())
+    if (isReductionOp(&op))
+      last = std::max(last, passes.lookup(op.getOperand(0)));
+  SmallVector<int64_t> domain = fusion.getDomain();
+  for (Value value : body.getTerminator()->getOperands())
+    if (tensorOf(value).getShape() == ArrayRef(domain))
+      last = std::max(last, passes.lookup(value));
+  return last;
+}
+
+/// About how long an op takes for one element, in units of an addition.
+static int64_t costOf(Operation *op) {
+  if (isa<ExpOp, Expm1Op, LogOp, Log1pOp, SinOp, CosOp, TanhOp, ErfOp, SigmoidOp, PowOp, RngBitsPhiloxOp>(op))
+    return 16;
+  if (isa<DivOp, SqrtOp, RsqrtOp, RecipOp, GatherOp>(op))
+    return 6;
+  return isa<ElementwiseOp>(op) ? 1 : 0;
+}
+
+SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t scratchBytes) {
+  SmallVector<std::pair<Value, unsigned>> kept;
+  Block &body = fusion.getBody().front();
+  SmallVector<int64_t> domain = fusion.getDomain();
+  int64_t row = countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
+  llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
+  auto ofDomain = [&](Value value) { return tensorOf(value).getShape() == ArrayRef(domain); };
+
+  // What it costs to compute a value from memory.
+  llvm::DenseMap<Value, int64_t> cost;
+  constexpr int64_t dear = 12, most = 1 << 20;
+  for (Operation &op : body.without_terminator()) {
+    int64_t sum = costOf(&op);
+    if (!isReductionOp(&op))
+      for (Value operand : op.getOperands())
+        sum += cost.lookup(operand);
+    for (Value result : op.getResults())
+      cost[result] = isReductionOp(&op) ? 0 : std::min(sum, most);
+  }
+
+  // The passes that need a value, from its users on, as bits. Beyond 64 passes nothing is kept.
+  unsigned last = lastRowPass(fusion);
+  if (last >= 64)
+    return kept;
+  llvm::DenseMap<Value, uint64_t> needs;
+  for (Value value : body.getTerminator()->getOperands())
+    if (ofDomain(value))
+      needs[value] |= uint64_t(1) << last;
+  int64_t used = 0;
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    if (isReductionOp(&op)) {
+      Value operand = op.getOperand(0);
+      needs[operand] |= uint64_t(1) << passes.lookup(operand);
+      continue;
+    }
+    uint64_t need = 0;
+    for (Value result : op.getResults())
+      need |= needs.lookup(result);
+    if (!need)
+      continue;
+    bool several = need & (need - 1);
+    if (several && isa<ElementwiseOp>(op) && ofDomain(op.getResult(0)) && cost.lookup(op.getResult(0)) >= dear) {
+      int64_t bytes = llvm::alignTo(row * elementBytes(op.getResult(0)), 64);
+      if (used + bytes <= scratchBytes) {
+        used += bytes;
+        auto first = static_cast<unsigned>(llvm::countr_zero(need));
+        kept.push_back({op.getResult(0), first});
+        need = uint64_t(1) << first;
+      }
+    }
+    for (Value operand : op.getOperands())
+      needs[operand] |= need;
+  }
+  std::reverse(kept.begin(), kept.end());
+  return kept;
+}
+
+//===----------------------------------------------------------------------===//
+// column
+//===----------------------------------------------------------------------===//
+
+int64_t columnBlock(FusionOp fusion) {
+  SmallVector<int64_t> domain = fusion.getDomain();
+  int64_t columns = countOf(ArrayRef(domain).drop_front(fusion.getNumReducedDims()));
+  int64_t block = llvm::alignTo(llvm::divideCeil(columns, 16), 64);
+  return std::clamp<int64_t>(block, 256, 1024);
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target) {
+  MLIRContext *context = fusion.getContext();
+  int64_t vector = vectorWidth(fusion), tasks = 0, grain = 1, scratch = 0;
+  bool streaming = isStreaming(fusion, target);
+  SmallVector<int64_t> domain = fusion.getDomain();
+  int64_t count = countOf(domain);
+  unsigned reduced = fusion.getNumReducedDims();
+  switch (fusion.getKind()) {
+  case FusionKind::loop: {
+    if (auto tile = transposeTile(fusion)) {
+      tasks = tile->tasks;
+      grain = std::clamp<int64_t>(tasks / 256, 1, 16);
+      scratch = TransposeTile::maxOperands * TransposeTile::side * TransposeTile::side * 8;
+      break;
+    }
+    tasks = llvm::divideCeil(count, loopChunk(fusion));
+    grain = std::clamp<int64_t>(tasks / 256, 1, 16);
+    break;
+  }
+  case FusionKind::row: {
+    int64_t row = countOf(ArrayRef(domain).take_back(reduced));
+    tasks = countOf(ArrayRef(domain).drop_back(reduced));
+    grain = std::clamp<int64_t>((4 << 10) / std::max<int64_t>(row, 1), 1, std::max<int64_t>(tasks / 16, 1));
+    for (auto [value, pass] : keptRowValues(fusion, target.scratchBytes))
+      scratch += llvm::alignTo(row * elementBytes(value), 64);
+    break;
+  }
+  case FusionKind::column: {
+    int64_t block = columnBlock(fusion);
+    tasks = llvm::divideCeil(countOf(ArrayRef(domain).drop_front(reduced)), block);
+    for (Operation &op : fusion.getBody().front())
+      if (isReductionOp(&op))
+        scratch += block * accumulatorBytes(&op);
+    break;
+  }
+  case FusionKind::multi_tensor:
+    for (Operation &op : fusion.getBody().front().without_terminator())
+      tasks += llvm::divideCeil(tensorOf(op.getOperand(0)).getNumElements(), tensorChunk);
+    // State is read before it is written: its lines are in the cache already.
+    streaming = false;
+    break;
+  }
+  auto kind = *symbolizeScheduleKind(stringifyFusionKind(fusion.getKind()));
+  return ScheduleAttr::get(context, kind, vector, tasks, grain, streaming, scratch);
+}
+
+} // namespace weft::ir

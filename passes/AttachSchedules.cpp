@@ -1,0 +1,26 @@
+//===- AttachSchedules.cpp - Chooses the schedule of every fusion ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Schedule.h"
+#include "passes/Passes.h"
+
+namespace weft::passes {
+
+#define GEN_PASS_DEF_ATTACHSCHEDULES
+#include "passes/Passes.h.inc"
+
+namespace {
+struct AttachSchedules : impl::AttachSchedulesBase<AttachSchedules> {
+  void runOnOperation() override {
+    ir::TargetInfo target = ir::TargetInfo::cpu();
+    for (ir::FusionOp fusion : getOperation().getOps<ir::FusionOp>())
+      if (!fusion.getSchedule())
+        fusion.setScheduleAttr(ir::chooseSchedule(fusion, target));
+  }
+};
+} // namespace
+
+} // namespace weft::passes

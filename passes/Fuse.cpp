@@ -1,0 +1,220 @@
+//===- Fuse.cpp - Ops become kernels --------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every op starts as a kernel of its own. Pairs of kernels that exchange or share a value are merged in the
+// order of the time that this saves, ties by op order, as long as the merge is legal and saves time. Then
+// small kernels whose readers look at their results through an index map are computed inside of every reader,
+// where that is cheaper.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Decisions.h"
+#include "passes/FusionEmitter.h"
+#include "passes/OptimizerSteps.h"
+#include "passes/Passes.h"
+
+#include <queue>
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_FUSE
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct Candidate {
+  int64_t saved;
+  unsigned from, to; ///< nodes: the groups they are in may merge
+  unsigned versions; ///< of the two groups, added
+  bool operator<(const Candidate &o) const {
+    return std::tuple(saved, o.from, o.to) < std::tuple(o.saved, from, to); // highest first, then op order
+  }
+};
+
+class Fuse : public impl::FuseBase<Fuse> {
+public:
+  using FuseBase::FuseBase;
+  void runOnOperation() override;
+
+private:
+  void prepare(FuncOp func);
+  void mergeGroups(FusionGraph &graph);
+  void inlineGroups(FusionGraph &graph);
+  void note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
+            const std::string &message);
+  std::vector<FusionDecision> decisions;
+};
+
+/// Brings a reduction into a form that a kernel has: trailing or leading dimensions, at least one.
+void normalizeReduction(Operation *op) {
+  Value operand = op->getOperand(0);
+  auto type = cast<RankedTensorType>(operand.getType());
+  auto argmax = dyn_cast<ArgmaxOp>(op);
+  SmallVector<int64_t> dims;
+  if (argmax)
+    dims = {static_cast<int64_t>(argmax.getDim())};
+  else
+    dims = llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+  if (dims.empty()) {
+    op->replaceAllUsesWith(ValueRange{operand});
+    op->erase();
+    return;
+  }
+  int64_t rank = type.getRank(), count = static_cast<int64_t>(dims.size());
+  auto trailing = llvm::to_vector(llvm::seq<int64_t>(rank - count, rank));
+  if (dims == trailing || dims == llvm::to_vector(llvm::seq<int64_t>(0, count)))
+    return;
+  SmallVector<int64_t> perm;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(dims, dim))
+      perm.push_back(dim);
+  llvm::append_range(perm, dims);
+  OpBuilder builder(op);
+  op->setOperand(0, builder.create<TransposeOp>(op->getLoc(), operand, perm));
+  if (argmax)
+    argmax.setDim(static_cast<uint64_t>(rank - 1));
+  else
+    op->setAttr("dims", builder.getDenseI64ArrayAttr(trailing));
+}
+
+/// The counter after a draw is a sum of its own: the kernel that draws has results of one shape.
+void separateCounter(RngBitsPhiloxOp op) {
+  if (op.getNext().use_empty())
+    return;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  auto type = cast<RankedTensorType>(op.getNext().getType());
+  int64_t blocks = (op.getBits().getType().getNumElements() + 3) / 4;
+  Value step = builder.create<ConstantOp>(op.getLoc(), type,
+                                          DenseElementsAttr::get(type, builder.getI64IntegerAttr(blocks)));
+  op.getNext().replaceAllUsesWith(builder.create<AddOp>(op.getLoc(), op.getCounter(), step));
+}
+
+std::string describe(const FusionGraph &graph, unsigned node) {
+  Operation *op = graph.nodes[node].op;
+  return (op->getName().getStringRef() + "#" + Twine(node)).str();
+}
+
+} // namespace
+
+void Fuse::prepare(FuncOp func) {
+  Block &body = func.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (FusionGraph::isReduction(&op))
+      normalizeReduction(&op);
+    else if (auto draw = dyn_cast<RngBitsPhiloxOp>(op))
+      separateCounter(draw);
+    else if (isa<AdamStepOp, SgdStepOp>(op))
+      wrapOptimizerSteps({&op});
+  }
+}
+
+void Fuse::note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
+                const std::string &message) {
+  if (!report)
+    return;
+  decisions.push_back({code.str(), locationText(graph.nodes[to].op->getLoc()), describe(graph, from),
+                       describe(graph, to), saved, message});
+}
+
+void Fuse::mergeGroups(FusionGraph &graph) {
+  std::priority_queue<Candidate> queue;
+  auto groupOf = [&](unsigned node) { return graph.nodes[node].group; };
+  auto versions = [&](unsigned a, unsigned b) { return graph.groups[a].version + graph.groups[b].version; };
+  auto offer = [&](unsigned from, unsigned to, bool again) {
+    unsigned a = groupOf(from), b = groupOf(to);
+    if (a == b || graph.groups[a].opaque || graph.groups[b].opaque)
+      return;
+    FusionRefusal refusal;
+    if (std::optional<FusionMerge> merged = graph.evaluate(a, b, refusal))
+      queue.push({merged->saved, from, to, versions(a, b)});
+    else
+      note(graph, refusal.code, from, to, 0, refusal.message);
+  };
+  // Producers and consumers; then readers of one value, each with the next.
+  for (const FusionEdge &edge : graph.edges)
+    offer(edge.from, edge.to, false);
+  std::vector<int64_t> lastReader(graph.values.size(), -1);
+  for (unsigned node = 0, e = static_cast<unsigned>(graph.nodes.size()); node < e; ++node) {
+    if (graph.groups[groupOf(node)].opaque)
+      continue;
+    SmallVector<unsigned> read;
+    for (Value operand : graph.nodes[node].op->getOperands())
+      if (ReadPath path = graph.pathOf(operand); path.source)
+        if (unsigned value = graph.valueOf.lookup(path.source); !llvm::is_contained(read, value))
+          read.push_back(value);
+    for (unsigned value : read) {
+      if (lastReader[value] >= 0)
+        offer(static_cast<unsigned>(lastReader[value]), node, false);
+      lastReader[value] = node;
+    }
+  }
+  while (!queue.empty()) {
+    Candidate top = queue.top();
+    queue.pop();
+    unsigned a = groupOf(top.from), b = groupOf(top.to);
+    if (a == b)
+      continue;
+    FusionRefusal refusal;
+    std::optional<FusionMerge> merged = graph.evaluate(a, b, refusal);
+    if (!merged) {
+      note(graph, refusal.code, top.from, top.to, 0, refusal.message);
+      continue;
+    }
+    // Prices change as groups grow; one that fell waits for its turn.
+    if (versions(a, b) != top.versions && merged->saved < top.saved && !queue.empty()) {
+      queue.push({merged->saved, top.from, top.to, versions(a, b)});
+      continue;
+    }
+    note(graph, "fused", top.from, top.to, merged->saved, stringifyFusionKind(merged->kind).str());
+    graph.merge(a, b, *merged);
+  }
+}
+
+void Fuse::inlineGroups(FusionGraph &graph) {
+  // From the end, so that a reader is settled before what it reads.
+  for (unsigned id = static_cast<unsigned>(graph.groups.size()); id-- > 0;) {
+    FusionGroup &group = graph.groups[id];
+    if (!group.alive || group.opaque || group.out.empty())
+      continue;
+    FusionRefusal refusal;
+    std::optional<int64_t> saved = graph.evaluateInlining(id, refusal);
+    unsigned reader = graph.edges[group.out.back()].to;
+    if (!saved) {
+      if (refusal.code != "WEFT-F001") // a value that has to be in memory anyway is no decision
+        note(graph, refusal.code, group.lastNode, reader, 0, refusal.message);
+      continue;
+    }
+    group.inlined = true;
+    note(graph, "inlined", group.lastNode, reader, *saved, "computed inside of its readers");
+  }
+}
+
+void Fuse::runOnOperation() {
+  FuncOp func = getOperation();
+  if (func.isExternal())
+    return;
+  const DeviceCosts *costs = findDeviceCosts(target);
+  if (!costs) {
+    func.emitError() << "unknown target '" << target << "', expected one of: " << deviceCostNames();
+    return signalPassFailure();
+  }
+  decisions.clear();
+  prepare(func);
+  FusionGraph graph(func, *costs);
+  mergeGroups(graph);
+  inlineGroups(graph);
+  if (failed(emitFusions(graph)))
+    return signalPassFailure();
+  recordDecisions(func, decisions);
+}
+
+} // namespace weft::passes

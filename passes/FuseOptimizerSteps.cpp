@@ -1,0 +1,124 @@
+//===- FuseOptimizerSteps.cpp - Optimiser steps as one kernel -------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/OptimizerSteps.h"
+#include "passes/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_FUSEOPTIMIZERSTEPS
+#include "passes/Passes.h.inc"
+
+FusionOp wrapOptimizerSteps(ArrayRef<Operation *> steps) {
+  OpBuilder builder(steps.back());
+  llvm::SetVector<Value> inputs;
+  SmallVector<Type> types;
+  SmallVector<Location> locations;
+  for (Operation *step : steps) {
+    inputs.insert(step->operand_begin(), step->operand_end());
+    llvm::append_range(types, step->getResultTypes());
+    if (!llvm::is_contained(locations, step->getLoc()) && locations.size() < 8)
+      locations.push_back(step->getLoc());
+  }
+  Location loc = FusedLoc::get(builder.getContext(), locations);
+  auto fusion = builder.create<FusionOp>(loc, types, inputs.getArrayRef(), FusionKind::multi_tensor,
+                                         ScheduleAttr(), ArrayAttr());
+  Block &block = fusion.getBody().emplaceBlock();
+  IRMapping map;
+  for (Value input : inputs)
+    map.map(input, block.addArgument(input.getType(), input.getLoc()));
+  OpBuilder body = OpBuilder::atBlockEnd(&block);
+  SmallVector<Value> yields;
+  for (Operation *step : steps)
+    llvm::append_range(yields, body.clone(*step, map)->getResults());
+  body.create<YieldOp>(loc, yields);
+  unsigned next = 0;
+  for (Operation *step : steps) {
+    step->replaceAllUsesWith(fusion.getResults().slice(next, step->getNumResults()));
+    next += step->getNumResults();
+  }
+  for (Operation *step : steps)
+    step->erase();
+  return fusion;
+}
+
+namespace {
+
+/// The operands of a step that are scalars: state and hyper-parameters that steps share.
+SmallVector<Value> scalarsOf(Operation *op) {
+  if (auto adam = dyn_cast<AdamStepOp>(op))
+    return {adam.getStep(), adam.getLr(), adam.getBeta1(), adam.getBeta2(), adam.getEps(), adam.getDecay()};
+  auto sgd = cast<SgdStepOp>(op);
+  return {sgd.getStep(), sgd.getLr(), sgd.getMomentum(), sgd.getDampening(), sgd.getDecay()};
+}
+
+struct FuseOptimizerSteps : impl::FuseOptimizerStepsBase<FuseOptimizerSteps> {
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    if (func.isExternal())
+      return;
+    Block &body = func.getBody().front();
+    // Steps of one kind, element type and scalars, in classes; a step that depends on another, by any way, is
+    // in a later class than that one. `depth` counts the steps on the longest way to a value.
+    using Key = std::tuple<StringRef, SmallVector<Value>, Type, DictionaryAttr, unsigned>;
+    SmallVector<std::pair<Key, SmallVector<Operation *>>> classes;
+    llvm::DenseMap<Value, unsigned> depth;
+    llvm::DenseMap<Value, SmallVector<size_t>> classesOfStep; // by the step count, which few classes share
+    for (Operation &op : body.without_terminator()) {
+      unsigned level = 0;
+      for (Value operand : op.getOperands())
+        level = std::max(level, depth.lookup(operand));
+      bool isStep = isa<AdamStepOp, SgdStepOp>(op);
+      if (isStep) {
+        SmallVector<Value> scalars = scalarsOf(&op);
+        Key key{op.getName().getStringRef(), scalars, getElementTypeOrSelf(op.getOperand(0).getType()),
+                op.getAttrDictionary(), level};
+        SmallVector<size_t> &known = classesOfStep[scalars[0]];
+        const auto *it = llvm::find_if(known, [&](size_t i) { return classes[i].first == key; });
+        if (it == known.end()) {
+          known.push_back(classes.size());
+          classes.push_back({key, {}});
+          it = &known.back();
+        }
+        classes[*it].second.push_back(&op);
+      }
+      for (Value result : op.getResults())
+        depth[result] = level + (isStep ? 1 : 0);
+    }
+    // The kernel stands where the last of its steps stood; what reads an earlier one moves behind it.
+    for (auto &entry : classes) {
+      SmallVector<Operation *> &steps = entry.second;
+      llvm::sort(steps, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+      llvm::SmallDenseSet<Operation *> late;
+      SmallVector<Operation *> moved;
+      llvm::SmallDenseSet<Operation *> members(steps.begin(), steps.end());
+      for (Operation *op = steps.front(); op != steps.back(); op = op->getNextNode()) {
+        bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
+          Operation *maker = operand.getDefiningOp();
+          return maker && (late.count(maker) || members.count(maker));
+        });
+        if (reads && !members.count(op)) {
+          late.insert(op);
+          moved.push_back(op);
+        }
+      }
+      FusionOp fusion = wrapOptimizerSteps(steps);
+      Operation *after = fusion;
+      for (Operation *op : moved) {
+        op->moveAfter(after);
+        after = op;
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace weft::passes

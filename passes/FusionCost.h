@@ -1,0 +1,48 @@
+//===- FusionCost.h - What a kernel costs, in picoseconds ------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An integer model of bytes, operations and launches. It is used to compare two ways of cutting a program
+// into kernels; its absolute numbers mean little.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_PASSES_FUSIONCOST_H
+#define WEFT_PASSES_FUSIONCOST_H
+
+#include "ir/DeviceCosts.h"
+#include "ir/Dialect.h"
+
+namespace weft::passes {
+
+/// What the model looks at of one kernel.
+struct KernelWork {
+  int64_t readBytes = 0, writtenBytes = 0;
+  int64_t flops = 0; ///< additions' worth of arithmetic
+  int64_t tasks = 1; ///< independent pieces of work
+};
+
+/// Arithmetic of one element of `op`, in additions.
+int64_t flopsPerElement(mlir::Operation *op);
+
+/// Time of a kernel without its launch.
+int64_t kernelTime(const ir::DeviceCosts &target, const KernelWork &work);
+
+/// Time to move `bytes` with `tasks` pieces of work.
+int64_t transferTime(const ir::DeviceCosts &target, int64_t bytes, int64_t tasks);
+/// Time to do `flops` with `tasks` pieces of work.
+int64_t arithmeticTime(const ir::DeviceCosts &target, int64_t flops, int64_t tasks);
+
+/// Pieces of work of a kernel over `domain`, of which the trailing (row) or leading (column) `reduced`
+/// dimensions are reduced.
+int64_t kernelTasks(const ir::DeviceCosts &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
+                    unsigned reduced);
+
+/// The product of `shape`.
+int64_t elementCount(llvm::ArrayRef<int64_t> shape);
+
+} // namespace weft::passes
+
+#endif // WEFT_PASSES_FUSIONCOST_H

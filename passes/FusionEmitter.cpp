@@ -1,0 +1,363 @@
+//===- FusionEmitter.cpp - From groups to weft.fusion ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/FusionEmitter.h"
+
+#include "llvm/ADT/SetVector.h"
+#include <queue>
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+namespace {
+
+/// Values in memory, by what they were before: the rewritten function so far.
+class StoredValues {
+public:
+  explicit StoredValues(OpBuilder &builder) : builder(builder) {}
+  void set(Value before, Value now) { stored[before] = now; }
+  Value lookup(Value before) {
+    auto it = stored.find(before);
+    return it == stored.end() ? before : it->second;
+  }
+  /// The stored value under a shape of as many elements.
+  Value get(Value before, ArrayRef<int64_t> shape, Location loc) {
+    Value now = lookup(before);
+    if (typeOf(now).getShape() == shape)
+      return now;
+    Value &reshaped = reshapes[{now, withShape(typeOf(now), shape)}];
+    if (!reshaped)
+      reshaped = builder.create<ReshapeOp>(loc, now, shape);
+    return reshaped;
+  }
+
+private:
+  OpBuilder &builder;
+  llvm::DenseMap<Value, Value> stored;
+  llvm::DenseMap<std::pair<Value, Type>, Value> reshapes;
+};
+
+/// Builds one fusion.
+class GroupEmitter {
+public:
+  GroupEmitter(FusionGraph &graph, unsigned id, StoredValues &stored, OpBuilder &builder)
+      : graph(graph), id(id), group(graph.groups[id]), stored(stored), builder(builder),
+        body(builder.getContext()) {}
+
+  void run();
+
+private:
+  /// Whether the value is computed by a node of this group.
+  bool isOurs(Value value) const {
+    return graph.groupOf(value) == static_cast<int64_t>(id) && !viewOnly(value);
+  }
+  /// A view that is in memory too is still read through, where readers look through it.
+  bool viewOnly(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && FusionGraph::isView(op) && !graph.isNode(op);
+  }
+  bool isInlined(Value value) const {
+    int64_t maker = graph.groupOf(value);
+    return maker >= 0 && graph.groups[maker].inlined;
+  }
+  void collect(Value value);
+  void collectOperands(Operation *op);
+  Value input(Value source, ArrayRef<int64_t> shape);
+  Value native(Value value);
+  Value read(OpOperand &operand, Place place);
+  Value reshaped(Value value, ArrayRef<int64_t> shape, Location loc);
+  void emitNode(Operation *op, Place place);
+  void emitForeign(Operation *op);
+  ArrayRef<int64_t> shapeAt(Place place) const {
+    return place == Place::domain ? ArrayRef(group.domain) : group.keptShape();
+  }
+
+  FusionGraph &graph;
+  unsigned id;
+  FusionGroup &group;
+  StoredValues &stored;
+  OpBuilder &builder;
+  OpBuilder body;
+  Block *block = nullptr;
+  SmallVector<Value> inputs;
+  llvm::DenseMap<Value, Value> argumentOf; ///< of a value in memory
+  llvm::DenseMap<Value, Value> computed;   ///< our own values, in the shape of their place
+  llvm::DenseMap<Value, Value> foreign;    ///< views and values of inlined groups, in their own shape
+  llvm::DenseMap<std::pair<Value, Type>, Value> reshapes, spreads;
+  llvm::SetVector<Operation *> needed;
+};
+
+} // namespace
+
+void GroupEmitter::collectOperands(Operation *op) {
+  for (Value operand : op->getOperands())
+    collect(operand);
+}
+
+/// Finds the views, and the ops of inlined groups, that computing `value` in the body takes.
+void GroupEmitter::collect(Value first) {
+  SmallVector<Value> work{first};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || needed.contains(op))
+      continue;
+    ReadPath path = graph.pathOf(value);
+    if (path.source && path.kind == ReadKind::same && !isInlined(path.source))
+      continue; // in memory, or our own
+    bool foreignNode = path.source == value;
+    if (path.source && path.kind == ReadKind::broadcast && isOurs(path.source) && op == path.broadcast)
+      continue; // spread from what the reductions leave
+    if (!foreignNode && !FusionGraph::isView(op))
+      continue;
+    needed.insert(op);
+    llvm::append_range(work, op->getOperands());
+  }
+}
+
+Value GroupEmitter::input(Value source, ArrayRef<int64_t> shape) {
+  Value now = stored.get(source, shape, source.getLoc());
+  Value &argument = argumentOf[now];
+  if (!argument) {
+    argument = block->addArgument(now.getType(), now.getLoc());
+    inputs.push_back(now);
+  }
+  return argument;
+}
+
+Value GroupEmitter::reshaped(Value value, ArrayRef<int64_t> shape, Location loc) {
+  if (typeOf(value).getShape() == shape)
+    return value;
+  Value &result = reshapes[{value, withShape(typeOf(value), shape)}];
+  if (!result)
+    result = body.create<ReshapeOp>(loc, value, shape);
+  return result;
+}
+
+/// A value in the shape that it has outside of fusions.
+Value GroupEmitter::native(Value value) {
+  if (Value found = foreign.lookup(value))
+    return found;
+  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  ReadPath path = graph.pathOf(value);
+  if (path.source && path.kind == ReadKind::same) {
+    if (Value ours = computed.lookup(path.source))
+      return reshaped(ours, shape, value.getLoc());
+    return input(path.source, shape);
+  }
+  // A broadcast of our own value that was not cloned because nodes spread it by themselves.
+  return body.create<BroadcastInDimOp>(value.getLoc(), native(path.broadcast.getA()),
+                                       path.broadcast.getDims(), path.broadcast.getShape());
+}
+
+/// The operand of one of our nodes, in the shape of the node's place.
+Value GroupEmitter::read(OpOperand &operand, Place place) {
+  Value value = operand.get();
+  ArrayRef<int64_t> shape = shapeAt(place);
+  ReadPath path = graph.pathOf(value);
+  if (path.source && path.kind == ReadKind::same && !isInlined(path.source)) {
+    if (Value ours = computed.lookup(path.source))
+      return reshaped(ours, shape, value.getLoc());
+    return input(path.source, shape);
+  }
+  if (path.source && path.kind == ReadKind::broadcast) {
+    if (Value ours = computed.lookup(path.source)) {
+      Value &spread = spreads[{ours, withShape(typeOf(ours), shape)}];
+      if (!spread) {
+        auto rank = static_cast<int64_t>(group.domain.size());
+        int64_t begin = group.kind == FusionKind::column ? group.reduced : 0;
+        auto dims = llvm::to_vector(llvm::seq<int64_t>(begin, begin + rank - group.reduced));
+        spread = body.create<BroadcastInDimOp>(path.broadcast.getLoc(), ours, dims, shape);
+      }
+      return spread;
+    }
+  }
+  return reshaped(native(value), shape, value.getLoc());
+}
+
+/// A view, or an op of an inlined group, as it is outside.
+void GroupEmitter::emitForeign(Operation *op) {
+  IRMapping map;
+  for (Value operand : op->getOperands())
+    map.map(operand, native(operand));
+  Operation *clone = body.clone(*op, map);
+  for (auto [before, now] : llvm::zip(op->getResults(), clone->getResults()))
+    foreign[before] = now;
+}
+
+void GroupEmitter::emitNode(Operation *op, Place place) {
+  auto define = [&](Operation *made) {
+    for (auto [before, now] : llvm::zip(op->getResults(), made->getResults()))
+      computed[before] = now;
+  };
+  if (isa<ElementwiseOp>(op)) {
+    OperationState state(op->getLoc(), op->getName());
+    for (OpOperand &operand : op->getOpOperands())
+      state.operands.push_back(read(operand, place));
+    state.addTypes(withShape(typeOf(op->getResult(0)), shapeAt(place)));
+    state.attributes = op->getAttrs();
+    define(body.create(state));
+    return;
+  }
+  if (auto gather = dyn_cast<GatherOp>(op); gather && place == Place::kept) {
+    Value table = read(gather.getAMutable(), Place::domain);
+    Value index = reshaped(read(gather.getIndexMutable(), Place::kept), typeOf(gather.getIndex()).getShape(),
+                           gather.getLoc());
+    Value picked = body.create<GatherOp>(gather.getLoc(), table, index, gather.getDim(), gather.getKind());
+    computed[gather.getResult()] = reshaped(picked, shapeAt(place), gather.getLoc());
+    return;
+  }
+  if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
+    ReadPath path = graph.pathOf(broadcast.getA());
+    if (path.kind == ReadKind::same && path.source && computed.lookup(path.source)) {
+      // The same spreading as readers do.
+      Value ours = computed.lookup(path.source);
+      auto rank = static_cast<int64_t>(group.domain.size());
+      int64_t begin = group.kind == FusionKind::column ? group.reduced : 0;
+      auto dims = llvm::to_vector(llvm::seq<int64_t>(begin, begin + rank - group.reduced));
+      computed[broadcast.getResult()] =
+          body.create<BroadcastInDimOp>(op->getLoc(), ours, dims, shapeAt(place));
+      return;
+    }
+  }
+  IRMapping map;
+  for (OpOperand &operand : op->getOpOperands())
+    map.map(operand.get(),
+            FusionGraph::isReduction(op) ? read(operand, Place::domain) : native(operand.get()));
+  define(body.clone(*op, map));
+}
+
+void GroupEmitter::run() {
+  llvm::sort(group.nodes);
+  SmallVector<Location> locations;
+  for (unsigned node : group.nodes) {
+    Operation *op = graph.nodes[node].op;
+    if (!llvm::is_contained(locations, op->getLoc()) && locations.size() < 8)
+      locations.push_back(op->getLoc());
+    if (graph.groups[graph.nodes[node].group].kind != FusionKind::loop || !FusionGraph::isView(op))
+      for (Value operand : op->getOperands())
+        collect(operand);
+    else
+      collectOperands(op);
+  }
+  Location loc = FusedLoc::get(builder.getContext(), locations);
+
+  Block scratch;
+  block = &scratch;
+  body.setInsertionPointToEnd(block);
+  SmallVector<std::pair<unsigned, Operation *>> order; // by position, our own nodes among the others
+  for (Operation *op : needed)
+    order.push_back({graph.orderOf.lookup(op), op});
+  llvm::DenseMap<Operation *, Place> ours;
+  for (unsigned node : group.nodes) {
+    ours[graph.nodes[node].op] = graph.nodes[node].place;
+    order.push_back({graph.orderOf.lookup(graph.nodes[node].op), graph.nodes[node].op});
+  }
+  llvm::sort(order);
+  order.erase(std::unique(order.begin(), order.end()), order.end());
+  for (auto [position, op] : order) {
+    // A generator that is in memory too has both forms: readers of ours take the clone.
+    if (needed.contains(op))
+      emitForeign(op);
+    if (auto it = ours.find(op); it != ours.end())
+      emitNode(op, it->second);
+  }
+
+  SmallVector<Value> yields, before;
+  SmallVector<Type> types;
+  for (unsigned node : group.nodes)
+    for (Value result : graph.nodes[node].op->getResults())
+      if (graph.isStored(graph.values[graph.valueOf.lookup(result)])) {
+        before.push_back(result);
+        yields.push_back(computed.lookup(result));
+        types.push_back(yields.back().getType());
+      }
+  body.create<YieldOp>(loc, yields);
+  auto fusion = builder.create<FusionOp>(loc, types, inputs, group.kind, ScheduleAttr(), ArrayAttr());
+  fusion.getBody().push_back(new Block());
+  Block &target = fusion.getBody().front();
+  for (BlockArgument argument : scratch.getArguments())
+    argument.replaceAllUsesWith(target.addArgument(argument.getType(), argument.getLoc()));
+  target.getOperations().splice(target.end(), scratch.getOperations());
+  for (auto [value, result] : llvm::zip(before, fusion.getResults()))
+    stored.set(value, result);
+}
+
+LogicalResult emitFusions(FusionGraph &graph) {
+  Block &entry = graph.func.getBody().front();
+  SmallVector<Operation *> before;
+  for (Operation &op : entry.without_terminator())
+    before.push_back(&op);
+  OpBuilder builder(entry.getTerminator());
+  StoredValues stored(builder);
+
+  // Groups in an order that respects edges; among those that may come next, the one whose last op came first.
+  std::vector<unsigned> waits(graph.groups.size());
+  for (const FusionEdge &edge : graph.edges)
+    if (graph.nodes[edge.from].group != graph.nodes[edge.to].group)
+      ++waits[graph.nodes[edge.to].group];
+  std::priority_queue<std::pair<unsigned, unsigned>, std::vector<std::pair<unsigned, unsigned>>,
+                      std::greater<>>
+      ready;
+  size_t alive = 0, done = 0;
+  for (auto [id, group] : llvm::enumerate(graph.groups)) {
+    if (!group.alive)
+      continue;
+    ++alive;
+    if (waits[id] == 0)
+      ready.push({group.lastNode, static_cast<unsigned>(id)});
+  }
+  while (!ready.empty()) {
+    unsigned id = ready.top().second;
+    ready.pop();
+    ++done;
+    FusionGroup &group = graph.groups[id];
+    for (unsigned edge : group.out) {
+      unsigned next = graph.nodes[graph.edges[edge].to].group;
+      if (next != id && --waits[next] == 0)
+        ready.push({graph.groups[next].lastNode, next});
+    }
+    if (group.opaque) {
+      Operation *op = graph.nodes[group.nodes.front()].op;
+      for (OpOperand &operand : op->getOpOperands()) {
+        Value read = operand.get();
+        ArrayRef<int64_t> shape = typeOf(read).getShape();
+        while (auto reshape = read.getDefiningOp<ReshapeOp>()) {
+          ReadPath path = graph.pathOf(read);
+          bool direct = path.kind == ReadKind::same && path.source;
+          read = direct ? path.source : reshape.getA();
+          if (direct)
+            break;
+        }
+        operand.set(stored.get(read, shape, operand.get().getLoc()));
+      }
+      if (!op->hasTrait<OpTrait::IsTerminator>())
+        op->moveBefore(entry.getTerminator());
+      continue;
+    }
+    if (!group.inlined)
+      GroupEmitter(graph, id, stored, builder).run();
+  }
+  if (done != alive)
+    return graph.func.emitError() << "fusion formed a cycle: " << alive - done << " of " << alive
+                                  << " kernels wait for each other; this is a defect of weft-fuse";
+  // What is left of the old text: nodes and views.
+  for (Operation *op : llvm::reverse(before)) {
+    auto it = graph.nodeOf.find(op);
+    bool keep = it != graph.nodeOf.end() && graph.groups[graph.nodes[it->second].group].opaque;
+    if (keep)
+      continue;
+    op->dropAllUses();
+    op->erase();
+  }
+  return success();
+}
+
+} // namespace weft::passes

@@ -1,0 +1,315 @@
+//===- FusionGroups.cpp - The graph that fusion works on ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/FusionGroups.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+ArrayRef<int64_t> FusionGroup::keptShape() const {
+  return kind == FusionKind::column ? ArrayRef(domain).drop_front(reduced)
+                                    : ArrayRef(domain).drop_back(reduced);
+}
+
+static bool isSplatConstant(Operation *op) {
+  auto constant = dyn_cast<ConstantOp>(op);
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
+bool FusionGraph::isView(Operation *op) {
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp, IotaOp, FullOp>(op) ||
+         isSplatConstant(op);
+}
+
+/// Views that every reader reads through, even where the value also is in memory.
+static bool isCheap(Operation *op) {
+  return isa<BroadcastInDimOp, IotaOp, FullOp>(op) || isSplatConstant(op);
+}
+
+bool FusionGraph::isReduction(Operation *op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
+
+static bool isComputed(Operation *op) {
+  return isa<ElementwiseOp, GatherOp, RngBitsPhiloxOp>(op) || FusionGraph::isReduction(op);
+}
+
+static SmallVector<int64_t> reducedDims(Operation *op) {
+  if (auto argmax = dyn_cast<ArgmaxOp>(op))
+    return {static_cast<int64_t>(argmax.getDim())};
+  return llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+}
+
+/// A gather that picks one element of each row of its table.
+static bool isRowGather(Operation *op) {
+  auto gather = dyn_cast<GatherOp>(op);
+  if (!gather || gather.getKind() != GatherKind::along)
+    return false;
+  auto table = gather.getA().getType();
+  int64_t last = table.getRank() - 1;
+  if (static_cast<int64_t>(gather.getDim()) != last || gather.getIndex().getType().getDimSize(last) != 1)
+    return false;
+  return table.getShape().drop_back() == gather.getIndex().getType().getShape().drop_back();
+}
+
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
+
+/// Index maps are not composed beyond this many views; the value in between is stored.
+static constexpr unsigned maxViews = 8;
+
+ReadPath FusionGraph::pathOf(Value value) {
+  auto it = paths.find(value);
+  if (it != paths.end())
+    return it->second;
+  // Ops come in order, so that the operands of a view have a path already.
+  ReadPath path{value, ReadKind::same, BroadcastInDimOp()};
+  Operation *op = value.getDefiningOp();
+  if (op && isView(op) && (isCheap(op) || !materialized.lookup(op))) {
+    if (op->getNumOperands() == 0) {
+      path.source = nullptr;
+    } else {
+      path = pathOf(op->getOperand(0));
+      if (auto broadcast = dyn_cast<BroadcastInDimOp>(op); broadcast && path.kind == ReadKind::same) {
+        path.kind = ReadKind::broadcast;
+        path.broadcast = broadcast;
+      } else if (!isa<ReshapeOp>(op) || path.kind != ReadKind::same) {
+        path.kind = ReadKind::mapped;
+        path.broadcast = nullptr;
+      }
+    }
+  }
+  return paths.try_emplace(value, path).first->second;
+}
+
+FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target) : func(func), target(target) {
+  Block &body = func.getBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : body) {
+    orderOf[&op] = static_cast<unsigned>(ops.size());
+    ops.push_back(&op);
+  }
+  // Views that something opaque reads have to be in memory; a reshape of something in memory is free.
+  llvm::DenseMap<Operation *, bool> exposed;
+  for (Operation *op : llvm::reverse(ops)) {
+    bool isExposed = false;
+    for (Operation *user : op->getUsers())
+      isExposed |= isa<ReshapeOp>(user) ? exposed.lookup(user) : !isView(user) && !isComputed(user);
+    exposed[op] = isExposed;
+    if (isExposed && isView(op) && !isa<ReshapeOp>(op))
+      materialized[op] = true;
+  }
+  llvm::DenseMap<Operation *, unsigned> depth;
+  for (Operation *op : ops) {
+    if (!isView(op) || op->getNumOperands() == 0)
+      continue;
+    Operation *above = op->getOperand(0).getDefiningOp();
+    unsigned below = above && isView(above) && !materialized.lookup(above) ? depth.lookup(above) : 0;
+    // A chain of reshapes alone is one reshape.
+    depth[op] = below + (isa<ReshapeOp>(op) && below == 0 ? 0 : 1);
+    if (depth[op] > maxViews && !isa<ReshapeOp>(op) && !isCheap(op))
+      materialized[op] = true;
+  }
+  for (Operation *op : ops) {
+    for (Value result : op->getResults())
+      pathOf(result);
+    if (isView(op) && !materialized.lookup(op))
+      continue;
+    addNode(*op, !isView(op) && !isComputed(op));
+  }
+  for (unsigned i = 0, e = static_cast<unsigned>(nodes.size()); i < e; ++i)
+    addEdges(i);
+  visited.assign(groups.size(), 0);
+  for (FusionValue &value : values) {
+    if (value.node < 0 || !isStored(value))
+      continue;
+    FusionGroup &group = groups[nodes[value.node].group];
+    group.writtenBytes += value.bytes;
+    ++group.outputs;
+  }
+}
+
+unsigned FusionGraph::internValue(Value value) {
+  auto [it, inserted] = valueOf.try_emplace(value, static_cast<unsigned>(values.size()));
+  if (inserted)
+    values.push_back({value, -1, bytesOf(value.getType())});
+  return it->second;
+}
+
+void FusionGraph::addNode(Operation &op, bool opaque) {
+  auto id = static_cast<unsigned>(nodes.size());
+  nodeOf[&op] = id;
+  nodes.push_back({&op, id});
+  FusionGroup group;
+  group.opaque = opaque;
+  group.nodes = {id};
+  group.firstNode = group.lastNode = id;
+  for (Value result : op.getResults())
+    values[internValue(result)].node = id;
+  if (!opaque) {
+    Value result = op.getResult(0);
+    group.device = deviceOf(result.getType());
+    group.pinned = !isa<ElementwiseOp>(op);
+    group.domain = llvm::to_vector(shapeOf(isReduction(&op) ? op.getOperand(0) : result));
+    if (isReduction(&op)) {
+      SmallVector<int64_t> dims = reducedDims(&op);
+      auto rank = static_cast<int64_t>(group.domain.size());
+      group.reduced = static_cast<unsigned>(dims.size());
+      group.reductions = 1;
+      bool trailing = dims == llvm::to_vector(llvm::seq<int64_t>(rank - group.reduced, rank));
+      group.kind = trailing ? FusionKind::row : FusionKind::column;
+    }
+    group.rowGather = isRowGather(&op);
+    group.flops = flopsPerElement(&op) * elementCount(group.domain);
+  }
+  groups.push_back(std::move(group));
+}
+
+void FusionGraph::addEdges(unsigned id) {
+  Operation *op = nodes[id].op;
+  FusionGroup &group = groups[nodes[id].group];
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value read = operand.get();
+    if (group.opaque) {
+      // Memory, or a reshape of it.
+      while (auto reshape = read.getDefiningOp<ReshapeOp>()) {
+        ReadPath path = pathOf(read);
+        if (path.kind == ReadKind::same && path.source) {
+          read = path.source;
+          break;
+        }
+        read = reshape.getA();
+      }
+    }
+    ReadPath path = group.opaque ? ReadPath{read, ReadKind::stored, BroadcastInDimOp()} : pathOf(read);
+    if (!path.source)
+      continue;
+    if (isView(op) && !group.opaque) {
+      if (isa<BroadcastInDimOp>(op) && path.kind == ReadKind::same) {
+        path.kind = ReadKind::broadcast;
+        path.broadcast = cast<BroadcastInDimOp>(op);
+      } else {
+        path.kind = ReadKind::mapped;
+      }
+    }
+    if (isa<RngBitsPhiloxOp>(op))
+      path.kind = ReadKind::stored;
+    if (auto gather = dyn_cast<GatherOp>(op)) {
+      if (operand.getOperandNumber() == 0)
+        path.kind = group.rowGather && path.kind == ReadKind::same ? ReadKind::gathered : ReadKind::stored;
+      else if (gather.getKind() == GatherKind::points)
+        path.kind = ReadKind::stored;
+    }
+    unsigned value = internValue(path.source);
+    FusionValue &info = values[value];
+    ++info.reads;
+    info.escapes |= group.opaque;
+    if (!group.opaque && group.inputs[value]++ == 0)
+      group.readBytes += info.bytes;
+    if (info.node < 0)
+      continue;
+    auto edge = static_cast<unsigned>(edges.size());
+    auto from = static_cast<unsigned>(info.node);
+    edges.push_back({from, id, value, operand.getOperandNumber(), path.kind, path.broadcast});
+    group.in.push_back(edge);
+    groups[nodes[from].group].out.push_back(edge);
+  }
+}
+
+int64_t FusionGraph::groupOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  auto it = op ? nodeOf.find(op) : nodeOf.end();
+  return it == nodeOf.end() ? -1 : static_cast<int64_t>(nodes[it->second].group);
+}
+
+KernelWork FusionGraph::workOf(const FusionGroup &group) const {
+  return {group.readBytes, group.writtenBytes, group.flops,
+          kernelTasks(target, group.kind, group.domain, group.reduced)};
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> FusionGraph::edgesBetween(unsigned a, unsigned b) const {
+  const FusionGroup &ga = groups[a], &gb = groups[b];
+  bool aIsSmall = ga.in.size() + ga.out.size() <= gb.in.size() + gb.out.size();
+  const FusionGroup &small = aIsSmall ? ga : gb;
+  unsigned other = aIsSmall ? b : a;
+  SmallVector<unsigned> found;
+  for (unsigned edge : small.in)
+    if (nodes[edges[edge].from].group == other)
+      found.push_back(edge);
+  for (unsigned edge : small.out)
+    if (nodes[edges[edge].to].group == other)
+      found.push_back(edge);
+  llvm::sort(found);
+  return found;
+}
+
+unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
+  for (unsigned edge : edgesBetween(a, b)) {
+    FusionValue &value = values[edges[edge].value];
+    FusionGroup &maker = groups[nodes[edges[edge].from].group], &reader = groups[nodes[edges[edge].to].group];
+    bool was = isStored(value);
+    ++value.inner;
+    if (was && !isStored(value)) {
+      maker.writtenBytes -= value.bytes;
+      --maker.outputs;
+    }
+    if (--reader.inputs[edges[edge].value] == 0) {
+      reader.inputs.erase(edges[edge].value);
+      reader.readBytes -= value.bytes;
+    }
+  }
+  for (auto [id, place] : {std::pair(a, merged.placeA), std::pair(b, merged.placeB)})
+    if (groups[id].kind == FusionKind::loop && place == Place::kept)
+      for (unsigned node : groups[id].nodes)
+        nodes[node].place = place;
+  auto sizeOf = [](const FusionGroup &g) {
+    return g.nodes.size() + g.in.size() + g.out.size() + g.inputs.size();
+  };
+  if (sizeOf(groups[a]) < sizeOf(groups[b]))
+    std::swap(a, b);
+  FusionGroup &into = groups[a], &from = groups[b];
+  for (unsigned node : from.nodes)
+    nodes[node].group = a;
+  llvm::append_range(into.nodes, from.nodes);
+  llvm::append_range(into.in, from.in);
+  llvm::append_range(into.out, from.out);
+  into.readBytes += from.readBytes;
+  into.writtenBytes += from.writtenBytes;
+  into.outputs += from.outputs;
+  for (auto [value, count] : from.inputs) {
+    unsigned &mine = into.inputs[value];
+    if (mine)
+      into.readBytes -= values[value].bytes;
+    mine += count;
+  }
+  into.kind = merged.kind;
+  into.domain = merged.domain;
+  into.reduced = merged.reduced;
+  into.reductions += from.reductions;
+  into.flops += from.flops;
+  into.rowGather = (into.rowGather || !into.pinned) && (from.rowGather || !from.pinned);
+  into.pinned |= from.pinned;
+  into.rowGather &= into.pinned;
+  into.firstNode = std::min(into.firstNode, from.firstNode);
+  into.lastNode = std::max(into.lastNode, from.lastNode);
+  ++into.version;
+  ++from.version;
+  from.alive = false;
+  from.nodes = {};
+  from.in = {};
+  from.out = {};
+  from.inputs.clear();
+  return a;
+}
+
+} // namespace weft::passes

@@ -1,0 +1,151 @@
+//===- FusionGroups.h - Ops gathered into kernels --------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The graph that fusion works on. A node is an op that computes; views and cheap generators (broadcast,
+// transpose, slice, pad, reshape, iota, splats) are no nodes but ways of reading a value, unless something
+// that is no kernel of ours needs them in memory. A group is a set of nodes that becomes one kernel. It
+// starts as one node and grows by merging, small into large, so that a chain of any length takes near-linear
+// time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_PASSES_FUSIONGROUPS_H
+#define WEFT_PASSES_FUSIONGROUPS_H
+
+#include "passes/FusionCost.h"
+#include "llvm/ADT/DenseMap.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::passes {
+
+/// How a value is read through views.
+enum class ReadKind : uint8_t {
+  same,      ///< at the reader's own linear index, perhaps under another shape
+  broadcast, ///< through one broadcast
+  mapped,    ///< through some other index map
+  gathered,  ///< the table of a gather that picks one element a row
+  stored     ///< only from memory
+};
+
+/// What a value is, seen through the views above it.
+struct ReadPath {
+  mlir::Value source; ///< null for constants and iota
+  ReadKind kind = ReadKind::same;
+  ir::BroadcastInDimOp broadcast; ///< for ReadKind::broadcast
+};
+
+/// Where in a kernel a value lives: at every point of the domain, or once for what the reductions leave.
+enum class Place : uint8_t { domain, kept };
+
+struct FusionEdge {
+  unsigned from, to; ///< nodes
+  unsigned value;    ///< of `from`
+  unsigned operand;  ///< of `to`
+  ReadKind kind;
+  ir::BroadcastInDimOp broadcast;
+};
+
+struct FusionNode {
+  mlir::Operation *op;
+  unsigned group;
+  Place place = Place::domain;
+};
+
+/// A value that a kernel may read or write.
+struct FusionValue {
+  mlir::Value value;
+  int64_t node = -1; ///< the node that makes it; none for arguments
+  int64_t bytes = 0;
+  unsigned reads = 0;   ///< edges that leave it
+  unsigned inner = 0;   ///< of these, edges to the group that makes it
+  bool escapes = false; ///< something that is no group reads it
+};
+
+struct FusionGroup {
+  bool alive = true;
+  bool opaque = false;    ///< an op that is no kernel of ours: it takes part in the order only
+  bool inlined = false;   ///< computed inside of each reader instead of on its own
+  bool pinned = false;    ///< holds an op whose meaning depends on its shape
+  bool rowGather = false; ///< pinned by gathers only that pick one element a row
+  ir::FusionKind kind = ir::FusionKind::loop;
+  ir::DeviceAttr device;
+  llvm::SmallVector<int64_t> domain;
+  unsigned reduced = 0, reductions = 0, version = 0, outputs = 0;
+  int64_t flops = 0, readBytes = 0, writtenBytes = 0;
+  unsigned firstNode = 0, lastNode = 0;
+  std::vector<unsigned> nodes, in, out;
+  llvm::DenseMap<unsigned, unsigned> inputs; ///< values read from outside, and by how many edges
+  llvm::ArrayRef<int64_t> keptShape() const;
+};
+
+/// Why two groups stay two.
+struct FusionRefusal {
+  llvm::StringRef code;
+  std::string message;
+};
+
+/// What two groups become.
+struct FusionMerge {
+  ir::FusionKind kind;
+  llvm::SmallVector<int64_t> domain;
+  unsigned reduced;
+  Place placeA, placeB; ///< of a group that was a loop
+  int64_t saved;
+};
+
+class FusionGraph {
+public:
+  FusionGraph(ir::FuncOp func, const ir::DeviceCosts &target);
+
+  /// Whether groups `a` and `b` may become one, and what that saves.
+  std::optional<FusionMerge> evaluate(unsigned a, unsigned b, FusionRefusal &refusal);
+  /// Makes them one, and returns which of the two numbers remains.
+  unsigned merge(unsigned a, unsigned b, const FusionMerge &merged);
+  /// What computing loop group `a` inside of every reader saves, or why that cannot be.
+  std::optional<int64_t> evaluateInlining(unsigned a, FusionRefusal &refusal);
+
+  bool isNode(mlir::Operation *op) const { return nodeOf.count(op); }
+  /// The group of a value's op, or -1.
+  int64_t groupOf(mlir::Value value) const;
+  bool isStored(const FusionValue &value) const { return value.escapes || value.inner < value.reads; }
+  ReadPath pathOf(mlir::Value value);
+  /// Whether an op is read through rather than computed.
+  static bool isView(mlir::Operation *op);
+  static bool isReduction(mlir::Operation *op);
+  KernelWork workOf(const FusionGroup &group) const;
+
+  ir::FuncOp func;
+  const ir::DeviceCosts &target;
+  std::vector<FusionNode> nodes;
+  std::vector<FusionGroup> groups;
+  std::vector<FusionEdge> edges;
+  std::vector<FusionValue> values;
+  llvm::DenseMap<mlir::Value, unsigned> valueOf;
+  llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
+  llvm::DenseMap<mlir::Operation *, unsigned> orderOf; ///< position of every op of the function
+
+private:
+  void addNode(mlir::Operation &op, bool opaque);
+  void addEdges(unsigned node);
+  unsigned internValue(mlir::Value value);
+  llvm::SmallVector<unsigned> edgesBetween(unsigned a, unsigned b) const;
+  bool placesAgree(const FusionEdge &edge, const FusionMerge &merged, unsigned a, unsigned b,
+                   FusionRefusal &refusal) const;
+  std::optional<FusionMerge> combine(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
+                                     FusionRefusal &refusal) const;
+  bool wouldFormCycle(unsigned a, unsigned b);
+
+  llvm::DenseMap<mlir::Value, ReadPath> paths;
+  llvm::DenseMap<mlir::Operation *, bool> materialized;
+  std::vector<unsigned> visited;
+  unsigned visit = 0;
+};
+
+} // namespace weft::passes
+
+#endif // WEFT_PASSES_FUSIONGROUPS_H

@@ -1,0 +1,303 @@
+//===- FusionLegality.cpp - Which kernels may merge, and what that saves --===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/FusionGroups.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+/// Whether a broadcast spreads what the reductions of a kernel leave over the reduced dimensions, and nothing
+/// else.
+static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<int64_t> domain, FusionKind kind,
+                        unsigned reduced) {
+  if (broadcast.getShape() != domain)
+    return false;
+  ArrayRef<int64_t> from = shapeOf(broadcast.getA());
+  size_t keptBegin = kind == FusionKind::column ? reduced : 0;
+  size_t keptEnd = kind == FusionKind::column ? domain.size() : domain.size() - reduced;
+  SmallVector<int64_t> size(domain.size(), 1);
+  for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+    size[dim] = from[i];
+  for (size_t dim = 0; dim < domain.size(); ++dim)
+    if (size[dim] != (dim >= keptBegin && dim < keptEnd ? domain[dim] : 1))
+      return false;
+  return true;
+}
+
+bool FusionGraph::placesAgree(const FusionEdge &edge, const FusionMerge &merged, unsigned a, unsigned b,
+                              FusionRefusal &refusal) const {
+  const FusionNode &from = nodes[edge.from], &to = nodes[edge.to];
+  // A group of kind loop takes one place as a whole.
+  auto placeOf = [&](const FusionNode &node) {
+    if (groups[node.group].kind != FusionKind::loop)
+      return node.place;
+    return node.group == a ? merged.placeA : merged.placeB;
+  };
+  Place made = isReduction(from.op) ? Place::kept : placeOf(from);
+  Place read = isReduction(to.op) ? Place::domain : placeOf(to);
+  switch (edge.kind) {
+  case ReadKind::same:
+    if (made == read)
+      return true;
+    break;
+  case ReadKind::broadcast:
+    if (merged.kind == FusionKind::loop || made != Place::kept || read != Place::domain ||
+        !spreadsKept(edge.broadcast, merged.domain, merged.kind, merged.reduced))
+      break;
+    if (merged.kind == FusionKind::column && groups[from.group].kind == FusionKind::column) {
+      refusal = {"WEFT-F003", "the consumer needs what the reduction of columns gives at every element"};
+      return false;
+    }
+    return true;
+  case ReadKind::gathered:
+    if (merged.kind == FusionKind::row && merged.reduced == 1 && made == Place::domain &&
+        placeOf(to) == Place::kept && shapeOf(to.op->getOperand(0)) == ArrayRef(merged.domain))
+      return true;
+    break;
+  case ReadKind::mapped:
+  case ReadKind::stored:
+    break;
+  }
+  refusal = {"WEFT-F001",
+             edge.kind == ReadKind::mapped || edge.kind == ReadKind::stored
+                 ? "the consumer reads the value at other indices than those at which it is computed"
+                 : "the consumer iterates over another domain"};
+  return false;
+}
+
+std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef<unsigned> between,
+                                                FusionRefusal &refusal) const {
+  const FusionGroup &ga = groups[a], &gb = groups[b];
+  auto mismatch = [&]() -> std::optional<FusionMerge> {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "domains [";
+    llvm::interleaveComma(ga.domain, os);
+    os << "] (" << stringifyFusionKind(ga.kind) << ") and [";
+    llvm::interleaveComma(gb.domain, os);
+    os << "] (" << stringifyFusionKind(gb.kind) << ") differ";
+    refusal = {"WEFT-F001", text};
+    return std::nullopt;
+  };
+  bool loopA = ga.kind == FusionKind::loop, loopB = gb.kind == FusionKind::loop;
+  FusionMerge merged{FusionKind::loop, {}, 0, Place::domain, Place::domain, 0};
+  if (loopA && loopB) {
+    // Under another shape an elementwise op is the same op.
+    if (ga.domain != gb.domain &&
+        (between.empty() || (ga.pinned && gb.pinned) || elementCount(ga.domain) != elementCount(gb.domain)))
+      return mismatch();
+    merged.domain = ga.domain == gb.domain || gb.pinned ? gb.domain : ga.pinned ? ga.domain : gb.domain;
+    return merged;
+  }
+  const FusionGroup &anchor = loopA ? gb : ga;
+  merged.kind = anchor.kind;
+  merged.domain = anchor.domain;
+  merged.reduced = anchor.reduced;
+  if (!loopA && !loopB) {
+    if (ga.kind != gb.kind || ga.domain != gb.domain || ga.reduced != gb.reduced)
+      return mismatch();
+    if (ga.kind == FusionKind::column && !between.empty()) {
+      refusal = {"WEFT-F003", "a reduction of columns depends on another"};
+      return std::nullopt;
+    }
+    return merged;
+  }
+  // The place that a loop takes beside reductions follows from what connects the two.
+  const FusionGroup &loop = loopA ? ga : gb;
+  unsigned loopId = loopA ? a : b;
+  Place place = Place::domain;
+  if (!between.empty()) {
+    const FusionEdge &edge = edges[between.front()];
+    bool fromLoop = nodes[edge.from].group == loopId;
+    const FusionNode &other = nodes[fromLoop ? edge.to : edge.from];
+    if (edge.kind == ReadKind::broadcast)
+      place = fromLoop ? Place::kept : Place::domain;
+    else if (edge.kind == ReadKind::gathered)
+      place = fromLoop ? Place::domain : Place::kept;
+    else if (isReduction(other.op))
+      place = fromLoop ? Place::domain : Place::kept;
+    else
+      place = other.place;
+  } else if (loop.rowGather && loop.nodes.size() == 1 &&
+             shapeOf(nodes[loop.nodes[0]].op->getOperand(0)) == ArrayRef(anchor.domain)) {
+    place = Place::kept;
+  }
+  SmallVector<int64_t> need(place == Place::domain ? ArrayRef(anchor.domain) : anchor.keptShape());
+  if (elementCount(loop.domain) != elementCount(need))
+    return mismatch();
+  if (loop.domain != need && loop.pinned &&
+      !(loop.rowGather && place == Place::kept && anchor.kind == FusionKind::row))
+    return mismatch();
+  if (loop.domain != need && between.empty() && !loop.rowGather)
+    return mismatch();
+  if (loop.rowGather && loop.pinned && anchor.kind == FusionKind::row && place == Place::kept)
+    for (unsigned node : loop.nodes)
+      if (auto gather = dyn_cast<GatherOp>(nodes[node].op))
+        if (anchor.reduced != 1 || shapeOf(gather.getA()) != ArrayRef(anchor.domain))
+          return mismatch();
+  (loopA ? merged.placeA : merged.placeB) = place;
+  return merged;
+}
+
+/// The search for a way around gives up, and the merge with it, after this many edges.
+static constexpr unsigned maxSearch = 4096;
+
+bool FusionGraph::wouldFormCycle(unsigned a, unsigned b) {
+  for (auto [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    // Is there a path from `from` to `to` by way of a third group?
+    ++visit;
+    unsigned steps = 0;
+    SmallVector<unsigned> stack;
+    auto push = [&](unsigned group) {
+      for (unsigned edge : groups[group].out) {
+        unsigned next = nodes[edges[edge].to].group;
+        if (++steps > maxSearch)
+          return true;
+        if (next == group || next == from || visited[next] == visit ||
+            groups[next].firstNode > groups[to].lastNode)
+          continue;
+        if (next == to) {
+          if (group != from)
+            return true;
+          continue;
+        }
+        visited[next] = visit;
+        stack.push_back(next);
+      }
+      return false;
+    };
+    if (push(from))
+      return true;
+    while (!stack.empty())
+      if (push(stack.pop_back_val()))
+        return true;
+  }
+  return false;
+}
+
+std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionRefusal &refusal) {
+  const FusionGroup &ga = groups[a], &gb = groups[b];
+  auto refuse = [&](StringRef code, const Twine &message) -> std::optional<FusionMerge> {
+    refusal = {code, message.str()};
+    return std::nullopt;
+  };
+  if (ga.device != gb.device)
+    return refuse("WEFT-F001", "the devices differ");
+  SmallVector<unsigned> between = edgesBetween(a, b);
+  std::optional<FusionMerge> merged = combine(a, b, between, refusal);
+  if (!merged)
+    return std::nullopt;
+  for (unsigned edge : between)
+    if (!placesAgree(edges[edge], *merged, a, b, refusal))
+      return std::nullopt;
+  auto opCount = static_cast<int64_t>(ga.nodes.size() + gb.nodes.size());
+  if (opCount > target.maxOps)
+    return refuse("WEFT-F005", "would hold " + Twine(opCount) + " ops, the limit is " + Twine(target.maxOps));
+  if (ga.reductions + gb.reductions > target.maxReductions)
+    return refuse("WEFT-F006", "would hold " + Twine(ga.reductions + gb.reductions) +
+                                   " reductions, the limit is " + Twine(target.maxReductions));
+
+  KernelWork wa = workOf(ga), wb = workOf(gb), both;
+  both.flops = wa.flops + wb.flops;
+  both.readBytes = wa.readBytes + wb.readBytes;
+  both.writtenBytes = wa.writtenBytes + wb.writtenBytes;
+  both.tasks = kernelTasks(target, merged->kind, merged->domain, merged->reduced);
+  int64_t operands = static_cast<int64_t>(ga.inputs.size() + gb.inputs.size()) + ga.outputs + gb.outputs;
+  llvm::SmallDenseMap<unsigned, unsigned> crossing;
+  for (unsigned edge : between)
+    ++crossing[edges[edge].value];
+  for (auto [value, count] : crossing) {
+    both.readBytes -= values[value].bytes;
+    --operands;
+    if (!values[value].escapes && values[value].inner + count == values[value].reads) {
+      both.writtenBytes -= values[value].bytes;
+      --operands;
+    }
+  }
+  const FusionGroup &small = ga.inputs.size() <= gb.inputs.size() ? ga : gb;
+  const FusionGroup &large = &small == &ga ? gb : ga;
+  for (auto [value, count] : small.inputs)
+    if (large.inputs.count(value)) {
+      both.readBytes -= values[value].bytes;
+      --operands;
+    }
+  if (operands > target.maxOperands)
+    return refuse("WEFT-F004", "would have " + Twine(operands) + " operands and results, the limit is " +
+                                   Twine(target.maxOperands));
+  int64_t apart = kernelTime(target, wa) + kernelTime(target, wb) + target.launchPs;
+  merged->saved = apart - kernelTime(target, both);
+  if (merged->saved < 0)
+    return refuse(both.tasks < std::min(std::max(wa.tasks, wb.tasks), target.cores) ? "WEFT-F007"
+                                                                                    : "WEFT-F008",
+                  "saves " + Twine(merged->saved / 1000) + " ns, with " + Twine(both.tasks) +
+                      " tasks instead of " + Twine(wa.tasks) + " and " + Twine(wb.tasks));
+  if (wouldFormCycle(a, b))
+    return refuse("WEFT-F002", "what lies between the two would have to run inside of the kernel");
+  return merged;
+}
+
+std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &refusal) {
+  const FusionGroup &group = groups[a];
+  auto refuse = [&](StringRef code, const Twine &message) -> std::optional<int64_t> {
+    refusal = {code, message.str()};
+    return std::nullopt;
+  };
+  constexpr size_t maxOps = 30, maxReaders = 4;
+  if (group.kind != FusionKind::loop || group.nodes.size() > maxOps)
+    return refuse("WEFT-F005", "is too large to be computed again by its readers");
+  KernelWork work = workOf(group);
+  int64_t saved = target.launchPs + kernelTime(target, work);
+  int64_t flops = group.flops / std::max<int64_t>(1, elementCount(group.domain));
+  SmallVector<unsigned> readers, used;
+  for (unsigned node : group.nodes) {
+    if (isa<GatherOp, RngBitsPhiloxOp>(nodes[node].op))
+      return refuse("WEFT-F008", "holds an op that is not computed twice");
+    for (Value result : nodes[node].op->getResults())
+      if (values[valueOf.lookup(result)].escapes)
+        return refuse("WEFT-F001", "something that is no kernel of Weft's reads its result");
+  }
+  for (unsigned id : group.out) {
+    const FusionEdge &edge = edges[id];
+    unsigned to = nodes[edge.to].group;
+    if (to == a)
+      continue;
+    const FusionGroup &reader = groups[to];
+    if (edge.kind == ReadKind::stored || edge.kind == ReadKind::gathered || reader.inlined || reader.opaque)
+      return refuse("WEFT-F001", "its reader needs it in memory");
+    if (!llvm::is_contained(readers, to)) {
+      readers.push_back(to);
+      if (static_cast<int64_t>(reader.nodes.size() + group.nodes.size()) > target.maxOps)
+        return refuse("WEFT-F005", "its reader would hold too many ops");
+      if (static_cast<int64_t>(reader.inputs.size() + group.inputs.size()) + reader.outputs >
+          target.maxOperands)
+        return refuse("WEFT-F004", "its reader would have too many operands");
+      // What the group reads, its readers read.
+      for (auto [value, count] : group.inputs)
+        if (!reader.inputs.count(value))
+          saved -= transferTime(target, values[value].bytes, work.tasks);
+    }
+    if (readers.size() > maxReaders)
+      return refuse("WEFT-F008", "more than four kernels read it");
+    if (!llvm::is_contained(used, edge.value)) {
+      used.push_back(edge.value);
+      saved += transferTime(target, values[edge.value].bytes, work.tasks);
+    }
+    int64_t points = elementCount(shapeOf(nodes[edge.to].op->getOperand(edge.operand)));
+    saved -= arithmeticTime(target, flops * points,
+                            kernelTasks(target, reader.kind, reader.domain, reader.reduced));
+  }
+  if (readers.empty())
+    return refuse("WEFT-F001", "nothing reads it");
+  if (saved < 0)
+    return refuse("WEFT-F008", "computing it again would save " + Twine(saved / 1000) + " ns");
+  return saved;
+}
+
+} // namespace weft::passes

@@ -1,0 +1,220 @@
+//===- MemoryPlan.cpp - Packing of the arena, and what may share storage --===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/MemoryPlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Placed buffers by live range: a segment tree over launches, so that finding those that overlap a range
+/// does not look at all others.
+class LiveIndex {
+public:
+  explicit LiveIndex(unsigned launches) {
+    while (leaves < launches)
+      leaves *= 2;
+    lists.resize(2 * leaves);
+    occupied.assign(2 * leaves, false);
+  }
+  void insert(unsigned buffer, unsigned begin, unsigned end) {
+    for (unsigned l = begin + leaves, r = end + leaves + 1; l < r; l /= 2, r /= 2) {
+      if (l & 1)
+        add(l++, buffer);
+      if (r & 1)
+        add(--r, buffer);
+    }
+  }
+  /// Buffers whose range meets [begin, end], perhaps some of them twice.
+  void query(unsigned begin, unsigned end, SmallVectorImpl<unsigned> &found) const {
+    SmallVector<std::array<unsigned, 3>> work{{1, 0, leaves - 1}};
+    while (!work.empty()) {
+      auto [node, first, last] = work.pop_back_val();
+      if (last < begin || first > end || !occupied[node])
+        continue;
+      found.append(lists[node].begin(), lists[node].end());
+      if (first == last)
+        continue;
+      unsigned middle = (first + last) / 2;
+      work.push_back({2 * node, first, middle});
+      work.push_back({2 * node + 1, middle + 1, last});
+    }
+  }
+
+private:
+  void add(unsigned node, unsigned buffer) {
+    lists[node].push_back(buffer);
+    for (; node && !occupied[node]; node /= 2)
+      occupied[node] = true;
+  }
+  unsigned leaves = 1;
+  std::vector<std::vector<unsigned>> lists;
+  std::vector<bool> occupied; ///< something lies at the node or below
+};
+
+} // namespace
+
+/// Places the buffers in the given order, each in the smallest gap that holds it.
+static int64_t place(ArrayRef<ArenaBuffer> buffers, ArrayRef<unsigned> order, unsigned launches,
+                     std::vector<int64_t> &offsets) {
+  LiveIndex index(launches);
+  int64_t top = 0;
+  SmallVector<unsigned> found;
+  SmallVector<std::pair<int64_t, int64_t>> taken;
+  for (unsigned id : order) {
+    const ArenaBuffer &buffer = buffers[id];
+    found.clear();
+    taken.clear();
+    index.query(buffer.begin, buffer.end, found);
+    for (unsigned other : found)
+      taken.push_back({offsets[other], offsets[other] + buffers[other].bytes});
+    llvm::sort(taken);
+    int64_t cursor = 0, best = -1, bestGap = INT64_MAX;
+    for (auto [from, to] : taken) {
+      if (from - cursor >= buffer.bytes && from - cursor < bestGap) {
+        best = cursor;
+        bestGap = from - cursor;
+      }
+      cursor = std::max(cursor, to);
+    }
+    offsets[id] = best >= 0 ? best : cursor;
+    top = std::max(top, offsets[id] + buffer.bytes);
+    index.insert(id, buffer.begin, buffer.end);
+  }
+  return top;
+}
+
+ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
+  ArenaPlan plan;
+  plan.offsets.assign(given.size(), 0);
+  std::vector<ArenaBuffer> buffers(given.begin(), given.end());
+  std::vector<unsigned> order;
+  unsigned launches = 0;
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    buffer.bytes = llvm::alignTo(buffer.bytes, arenaAlignment);
+    launches = std::max(launches, buffer.end + 1);
+    if (buffer.bytes)
+      order.push_back(static_cast<unsigned>(i));
+  }
+  if (order.empty())
+    return plan;
+  std::vector<int64_t> change(launches + 1);
+  for (unsigned id : order) {
+    change[buffers[id].begin] += buffers[id].bytes;
+    change[buffers[id].end + 1] -= buffers[id].bytes;
+  }
+  int64_t live = 0;
+  for (int64_t bytes : change)
+    plan.lowerBound = std::max(plan.lowerBound, live += bytes);
+
+  plan.bytes = INT64_MAX;
+  std::vector<int64_t> offsets(buffers.size());
+  auto attempt = [&] {
+    int64_t top = place(buffers, order, launches, offsets);
+    if (top < plan.bytes) {
+      plan.bytes = top;
+      plan.offsets = offsets;
+    }
+    return plan.bytes == plan.lowerBound;
+  };
+  auto lifetime = [&](unsigned id) { return buffers[id].end - buffers[id].begin; };
+  auto bySize = [&](unsigned a, unsigned b) {
+    return std::tuple(-buffers[a].bytes, ~lifetime(a), a) < std::tuple(-buffers[b].bytes, ~lifetime(b), b);
+  };
+  auto byLifetime = [&](unsigned a, unsigned b) {
+    return std::tuple(~lifetime(a), -buffers[a].bytes, a) < std::tuple(~lifetime(b), -buffers[b].bytes, b);
+  };
+  llvm::sort(order, byLifetime);
+  if (attempt())
+    return plan;
+  llvm::sort(order, bySize);
+  if (attempt())
+    return plan;
+  // What sticks out goes first, and again, a bounded number of times.
+  size_t rounds = std::clamp<size_t>(20000 / order.size(), 2, 64);
+  for (size_t round = 0; round < rounds; ++round) {
+    int64_t top = 0;
+    for (unsigned id : order)
+      top = std::max(top, offsets[id] + buffers[id].bytes);
+    std::vector<unsigned> next;
+    for (bool sticksOut : {true, false})
+      for (unsigned id : order)
+        if ((offsets[id] + buffers[id].bytes == top) == sticksOut)
+          next.push_back(id);
+    order = std::move(next);
+    if (attempt())
+      break;
+  }
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// What may share storage
+//===----------------------------------------------------------------------===//
+
+Value storageRoot(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getA();
+  return value;
+}
+
+bool mayFail(Operation *op) {
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion)
+    return isa<GatherOp, CrossEntropyOp>(op);
+  return llvm::any_of(fusion.getBody().front(), [](Operation &inner) { return isa<GatherOp>(inner); });
+}
+
+bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion)
+    return false;
+  Block &body = fusion.getBody().front();
+  BlockArgument argument = body.getArgument(operand);
+  Value written = body.getTerminator()->getOperand(result);
+  auto read = cast<RankedTensorType>(argument.getType()), made = cast<RankedTensorType>(written.getType());
+  if (itemsize(dtypeOf(read)) != itemsize(dtypeOf(made)) || read.getShape() != made.getShape())
+    return false;
+  if (fusion.getKind() == FusionKind::multi_tensor)
+    return argument.hasOneUse() && *argument.getUsers().begin() == written.getDefiningOp();
+  if (fusion.getKind() != FusionKind::loop)
+    return false;
+  // Whatever is computed from the operand is computed, and used, at the operand's own index.
+  SmallVector<Value> work{argument};
+  llvm::SmallDenseSet<Operation *> seen;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (isa<YieldOp>(user) || !seen.insert(user).second)
+        continue;
+      if (!isa<ElementwiseOp>(user))
+        return false;
+      work.push_back(user->getResult(0));
+    }
+  return true;
+}
+
+SliceAttr sliceOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return SliceAttr::get(value.getContext(), StorageKind::argument, argument.getArgNumber(),
+                          bytesOf(value.getType()));
+  Operation *op = value.getDefiningOp();
+  auto slices = op->getAttrOfType<ArrayAttr>(attr::slices);
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  return slices && number < slices.size() ? dyn_cast<SliceAttr>(slices[number]) : SliceAttr();
+}
+
+} // namespace weft::passes

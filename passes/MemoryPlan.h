@@ -1,0 +1,53 @@
+//===- MemoryPlan.h - Storage of the values of a launch list ---*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_PASSES_MEMORYPLAN_H
+#define WEFT_PASSES_MEMORYPLAN_H
+
+#include "ir/Dialect.h"
+#include <vector>
+
+namespace weft::passes {
+
+/// Offsets are multiples of this many bytes.
+inline constexpr int64_t arenaAlignment = 64;
+
+/// A value of the arena: bytes, and the first and last launch at which they hold something.
+struct ArenaBuffer {
+  int64_t bytes = 0;
+  unsigned begin = 0, end = 0;
+};
+
+struct ArenaPlan {
+  std::vector<int64_t> offsets; ///< one per buffer
+  int64_t bytes = 0;            ///< of the arena
+  int64_t lowerBound = 0;       ///< the largest sum of bytes that hold something at one launch
+};
+
+/// Places buffers so that those which hold something at the same launch do not overlap. Each goes to the
+/// tightest gap of its live range; several orders are tried and the smallest arena is kept.
+ArenaPlan packArena(llvm::ArrayRef<ArenaBuffer> buffers);
+
+/// The value whose storage `value` is a view of: itself, unless it is a reshape.
+mlir::Value storageRoot(mlir::Value value);
+
+/// Whether a launch can stop the call, as one with an index can. Nothing that the caller sees may be written
+/// before.
+bool mayFail(mlir::Operation *op);
+
+/// Whether launch `op` reads each element of operand `operand` only before it writes the element of result
+/// `result` with the same linear index, and never another time: then both can have one storage.
+bool readsInPlace(mlir::Operation *op, unsigned operand, unsigned result);
+
+/// What a launch's result is stored in, or null. Arguments have the storage of their number.
+ir::SliceAttr sliceOf(mlir::Value value);
+
+/// Proves that the plan of a function is sound; emits what is not.
+mlir::LogicalResult verifyMemoryPlan(ir::FuncOp func);
+
+} // namespace weft::passes
+
+#endif // WEFT_PASSES_MEMORYPLAN_H

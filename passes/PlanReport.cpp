@@ -1,0 +1,100 @@
+//===- PlanReport.cpp - A launch list as a table --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/PlanReport.h"
+#include "passes/Decisions.h"
+#include "passes/MemoryPlan.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/raw_ostream.h"
+#include <array>
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+
+static std::string kindOf(Operation *op) {
+  if (auto fusion = dyn_cast<FusionOp>(op))
+    return stringifyFusionKind(fusion.getKind()).str();
+  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+    std::string kind = "contraction";
+    if (dot.getBias())
+      kind += "+bias";
+    if (dot.getRelu())
+      kind += "+relu";
+    return kind;
+  }
+  return op->getName().stripDialect().str();
+}
+
+static std::string typeText(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  std::string text(name(dtypeOf(type)));
+  text += '[';
+  for (auto [i, size] : llvm::enumerate(tensor.getShape()))
+    text += (i ? "x" : "") + std::to_string(size);
+  return text + ']';
+}
+
+static std::string sliceText(SliceAttr slice) {
+  if (!slice)
+    return "-";
+  std::string text = stringifyStorageKind(slice.getStorage()).str();
+  bool isRange = slice.getStorage() == StorageKind::arena || slice.getStorage() == StorageKind::constant;
+  text += ' ' + std::to_string(slice.getPosition());
+  return isRange ? text + ".." + std::to_string(slice.getPosition() + slice.getBytes()) : text;
+}
+
+std::string formatPlan(FuncOp func) {
+  using Row = std::array<std::string, 7>;
+  std::vector<Row> rows{{"#", "kind", "results", "read", "written", "slices", "location"}};
+  int64_t number = 0, totalRead = 0, totalWritten = 0;
+  for (Operation &op : func.getBody().front()) {
+    if (!isa<FusionOp, DotGeneralOp>(op))
+      continue;
+    int64_t read = 0, written = 0;
+    llvm::SetVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.insert(storageRoot(operand));
+    for (Value operand : operands)
+      read += bytesOf(operand.getType());
+    std::string types, slices;
+    for (Value result : op.getResults()) {
+      written += bytesOf(result.getType());
+      types += (types.empty() ? "" : " ") + typeText(result.getType());
+      slices += (slices.empty() ? "" : ", ") + sliceText(sliceOf(result));
+    }
+    totalRead += read;
+    totalWritten += written;
+    rows.push_back({std::to_string(number++), kindOf(&op), types, std::to_string(read),
+                    std::to_string(written), slices, locationText(op.getLoc())});
+  }
+  std::array<size_t, 7> width{};
+  for (const Row &row : rows)
+    for (size_t i = 0; i < row.size(); ++i)
+      width[i] = std::max(width[i], row[i].size());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const Row &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      bool isNumber = i == 0 || i == 3 || i == 4;
+      std::string pad(width[i] - row[i].size(), ' ');
+      line += (i ? "  " : "") + (isNumber ? pad + row[i] : row[i] + pad);
+    }
+    os << StringRef(line).rtrim() << '\n';
+  }
+  os << number << " launches read " << totalRead << " and write " << totalWritten << " bytes";
+  auto bytes = func->getAttrOfType<IntegerAttr>(attr::arenaBytes);
+  auto bound = func->getAttrOfType<IntegerAttr>(attr::arenaLowerBound);
+  if (bytes && bound)
+    os << "; arena " << bytes.getInt() << " bytes, lower bound " << bound.getInt();
+  os << '\n';
+  return text;
+}
+
+} // namespace weft::passes

@@ -1,0 +1,240 @@
+//===- VerifyMemoryPlan.cpp - Proof that a memory plan is sound -----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Works on the text alone: it shares with the planner only the rules of what may fail and what is read in
+// place.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/MemoryPlan.h"
+#include "passes/Passes.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_VERIFYMEMORYPLAN
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class PlanVerifier {
+public:
+  explicit PlanVerifier(FuncOp func) : func(func), body(func.getBody().front()) {}
+  LogicalResult run();
+
+private:
+  void number();
+  LogicalResult checkSlices(Operation &op);
+  LogicalResult checkSlice(Operation &op, OpResult result, SliceAttr slice);
+  LogicalResult checkArena();
+  LogicalResult checkArgumentWrite(OpResult result, unsigned argument);
+  LogicalResult checkReturn(ReturnOp op);
+
+  FuncOp func;
+  Block &body;
+  int64_t arenaBytes = 0;
+  llvm::DenseMap<Operation *, unsigned> position;
+  llvm::DenseMap<Value, unsigned> lastRead;
+  llvm::DenseMap<unsigned, Value> writerOfArgument, writerOfResult;
+  Operation *lastFailing = nullptr;
+};
+
+} // namespace
+
+void PlanVerifier::number() {
+  unsigned next = 0;
+  for (Operation &op : body) {
+    position[&op] = next++;
+    if (mayFail(&op))
+      lastFailing = &op;
+    if (!isa<ReshapeOp>(op))
+      for (Value operand : op.getOperands())
+        lastRead[storageRoot(operand)] = position[&op];
+  }
+}
+
+LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr slice) {
+  int64_t bytes = bytesOf(result.getType());
+  auto fail = [&] { return op.emitOpError() << "result #" << result.getResultNumber() << " "; };
+  if (slice.getBytes() != bytes)
+    return fail() << "needs " << bytes << " bytes, but its slice has " << slice.getBytes();
+  if (isa<ReshapeOp>(op)) {
+    SliceAttr expected = sliceOf(op.getOperand(0));
+    if (expected != slice)
+      return fail() << "is a view, but its slice " << slice << " is not that of its operand, " << expected;
+    return success();
+  }
+  auto index = static_cast<unsigned>(slice.getPosition());
+  auto terminator = cast<ReturnOp>(body.getTerminator());
+  if (isa<ConstantOp>(op) != (slice.getStorage() == StorageKind::constant))
+    return fail() << "cannot be stored in " << slice;
+  switch (slice.getStorage()) {
+  case StorageKind::constant:
+    break;
+  case StorageKind::arena:
+    if (slice.getPosition() % arenaAlignment)
+      return fail() << "starts at byte " << slice.getPosition() << " of the arena, which is no multiple of "
+                    << arenaAlignment;
+    if (slice.getPosition() > arenaBytes - bytes)
+      return fail() << "ends at byte " << slice.getPosition() + bytes << " of an arena of " << arenaBytes
+                    << " bytes";
+    break;
+  case StorageKind::result: {
+    if (index >= terminator.getNumOperands() || func.getTiedArgument(index) >= 0 ||
+        storageRoot(terminator.getOperand(index)) != result)
+      return fail() << "is stored as result " << index << " of the function, which it is not";
+    if (!writerOfResult.try_emplace(index, result).second)
+      return fail() << "is stored as result " << index << ", as another value is";
+    break;
+  }
+  case StorageKind::argument:
+    return checkArgumentWrite(result, index);
+  }
+  return success();
+}
+
+LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argument) {
+  Operation *op = result.getDefiningOp();
+  auto fail = [&] {
+    return op->emitOpError() << "result #" << result.getResultNumber() << " is written to argument "
+                             << argument;
+  };
+  if (argument >= body.getNumArguments() || !func.isDonated(argument))
+    return fail() << ", which is not donated";
+  bool tied = false;
+  for (OpOperand &operand : body.getTerminator()->getOpOperands())
+    tied |=
+        storageRoot(operand.get()) == result && func.getTiedArgument(operand.getOperandNumber()) == argument;
+  if (!tied)
+    return fail() << ", to which it is not tied";
+  if (!writerOfArgument.try_emplace(argument, result).second)
+    return fail() << ", as another value is";
+  Value old = body.getArgument(argument);
+  unsigned at = position.lookup(op);
+  if (auto read = lastRead.find(old); read != lastRead.end() && read->second > at)
+    return fail() << ", but a later launch reads the argument";
+  for (OpOperand &operand : op->getOpOperands())
+    if (storageRoot(operand.get()) == old &&
+        !readsInPlace(op, operand.getOperandNumber(), result.getResultNumber()))
+      return fail() << ", but the launch reads the argument at other indices than it writes";
+  if (lastFailing && position.lookup(lastFailing) >= at) {
+    auto diag = fail() << ", but a launch that may fail does not come before it";
+    diag.attachNote(lastFailing->getLoc()) << "this launch may fail";
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult PlanVerifier::checkSlices(Operation &op) {
+  if (op.getNumResults() == 0)
+    return success();
+  auto slices = op.getAttrOfType<ArrayAttr>(attr::slices);
+  if (!slices || slices.size() != op.getNumResults())
+    return op.emitOpError() << "needs " << op.getNumResults() << " slices, found "
+                            << (slices ? static_cast<int64_t>(slices.size()) : 0)
+                            << "; run --weft-plan-memory";
+  for (OpResult result : op.getResults()) {
+    SliceAttr slice = sliceOf(result);
+    if (!slice)
+      return op.emitOpError() << "has the slice " << slices[result.getResultNumber()]
+                              << ", expected a #weft.slice";
+    if (failed(checkSlice(op, result, slice)))
+      return failure();
+  }
+  return success();
+}
+
+/// Sweeps over the launches with the values that hold something, ordered by offset.
+LogicalResult PlanVerifier::checkArena() {
+  std::map<int64_t, Value> live; // by offset; no two overlap
+  std::vector<SmallVector<Value>> dying(position.size());
+  for (Operation &op : body) {
+    unsigned at = position.lookup(&op);
+    for (OpResult result : op.getResults()) {
+      SliceAttr slice = sliceOf(result);
+      if (isa<ReshapeOp>(op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
+        continue;
+      int64_t begin = slice.getPosition(), end = begin + slice.getBytes();
+      auto it = live.lower_bound(begin);
+      if (it != live.begin() && std::prev(it)->first + sliceOf(std::prev(it)->second).getBytes() > begin)
+        --it;
+      while (it != live.end() && it->first < end) {
+        Value other = it->second;
+        bool replaces = it->first == begin && sliceOf(other).getBytes() == slice.getBytes() &&
+                        lastRead.lookup(other) == at && other.getDefiningOp() != &op;
+        for (OpOperand &operand : op.getOpOperands())
+          replaces &= storageRoot(operand.get()) != other ||
+                      readsInPlace(&op, operand.getOperandNumber(), result.getResultNumber());
+        if (!replaces) {
+          auto diag = op.emitOpError()
+                      << "result #" << result.getResultNumber() << " overlaps a value that is still "
+                      << "needed: bytes [" << begin << ", " << end << ") of the arena";
+          diag.attachNote(other.getLoc()) << "this value is in bytes [" << it->first << ", "
+                                          << it->first + sliceOf(other).getBytes() << ")";
+          return diag;
+        }
+        it = live.erase(it);
+      }
+      live[begin] = result;
+      auto read = lastRead.find(result);
+      dying[read == lastRead.end() ? at : read->second].push_back(result);
+    }
+    for (Value value : dying[at])
+      if (auto it = live.find(sliceOf(value).getPosition()); it != live.end() && it->second == value)
+        live.erase(it);
+  }
+  return success();
+}
+
+LogicalResult PlanVerifier::checkReturn(ReturnOp op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    int64_t tied = func.getTiedArgument(number);
+    SliceAttr slice = sliceOf(storageRoot(operand.get()));
+    StorageKind kind = tied >= 0 ? StorageKind::argument : StorageKind::result;
+    int64_t index = tied >= 0 ? tied : number;
+    if (slice.getStorage() != kind || slice.getPosition() != index)
+      return op.emitOpError() << "value #" << number << " is stored in " << slice
+                              << ", expected the storage of " << (tied >= 0 ? "argument " : "result ")
+                              << index;
+    // The argument itself, unchanged, is right only where nothing else was written to it.
+    if (isa<BlockArgument>(storageRoot(operand.get())) &&
+        writerOfArgument.count(static_cast<unsigned>(index)))
+      return op.emitOpError() << "value #" << number << " is argument " << index
+                              << ", which a launch has written";
+  }
+  return success();
+}
+
+LogicalResult PlanVerifier::run() {
+  if (auto bytes = func->getAttrOfType<IntegerAttr>(attr::arenaBytes))
+    arenaBytes = bytes.getInt();
+  else
+    return func.emitOpError() << "has no memory plan: it needs the attribute " << attr::arenaBytes;
+  number();
+  for (Operation &op : body)
+    if (failed(checkSlices(op)))
+      return failure();
+  return failure(failed(checkArena()) || failed(checkReturn(cast<ReturnOp>(body.getTerminator()))));
+}
+
+LogicalResult verifyMemoryPlan(FuncOp func) {
+  return func.isExternal() ? success() : PlanVerifier(func).run();
+}
+
+namespace {
+struct VerifyMemoryPlan : impl::VerifyMemoryPlanBase<VerifyMemoryPlan> {
+  void runOnOperation() override {
+    if (failed(verifyMemoryPlan(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+} // namespace weft::passes

@@ -1,0 +1,422 @@
+#!/usr/bin/env python3
+"""Runs the test suites of a build and adds up what they report.
+
+Called by scripts/test, which installs and builds first. Every suite is a row of SUITES: its name, the levels
+that it belongs to, and a function that runs it. A suite that crashes, hangs, or has no tests has failed. The
+last line is "N passed, N failed".
+"""
+
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, "build")
+RELEASE = os.path.join(BUILD, "release")
+LOGS = os.path.join(BUILD, "logs")
+CLOSING_LINE = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.MULTILINE)
+FUZZ_SECONDS = {"ci": 60, "full": 300}
+# A hang must not hold up CI until someone looks.
+HOUR = 3600
+
+
+def say(text=""):
+    print(text, flush=True)
+
+
+class Counts:
+    """What a suite, or a part of it, came to."""
+
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def __iadd__(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        return self
+
+    def __str__(self):
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+def failure(text):
+    say("    FAILED: " + text)
+    return Counts(failed=1)
+
+
+class Outcome:
+    def __init__(self, code, output, seconds, log):
+        self.code, self.output, self.seconds, self.log = code, output, seconds, log
+
+    def why(self):
+        """How the process ended, in words."""
+        if self.code is None:
+            return "took too long and was stopped"
+        if self.code < 0:
+            return f"died of {signal.Signals(-self.code).name}"
+        return f"ended with exit code {self.code}"
+
+    def tail(self, lines=40):
+        return "\n".join("    | " + line for line in self.output.rstrip().splitlines()[-lines:])
+
+
+def run(name, command, timeout=HOUR, environment=None, cwd=ROOT, quiet=False):
+    """Runs a command with its output in a log file; a line now and then shows that it still runs."""
+    os.makedirs(LOGS, exist_ok=True)
+    log = os.path.join(LOGS, re.sub(r"[^A-Za-z0-9.-]+", "-", name) + ".log")
+    started = time.monotonic()
+    done = threading.Event()
+
+    def tick():
+        while not done.wait(30):
+            say(f"    {name}: running for {time.monotonic() - started:.0f} s")
+
+    if not quiet:
+        threading.Thread(target=tick, daemon=True).start()
+    try:
+        with open(log, "wb") as file:
+            # A session of its own, so that a test which hangs is stopped with all of its children.
+            process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=file,
+                                       stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})},
+                                       start_new_session=True)
+            try:
+                code = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                code = None
+    finally:
+        done.set()
+    with open(log, encoding="utf-8", errors="replace") as file:
+        output = file.read()
+    return Outcome(code, output, time.monotonic() - started, log)
+
+
+def closing_line(name, command, **options):
+    """Runs a program whose last line is "N passed, N failed" and believes it, unless the exit code disagrees."""
+    outcome = run(name, command, **options)
+    found = CLOSING_LINE.findall(outcome.output)
+    if not found:
+        say(outcome.tail())
+        return failure(f"{name} {outcome.why()} without a line 'N passed, N failed' ({outcome.log})")
+    counts = Counts(int(found[-1][0]), int(found[-1][1]))
+    if counts.failed:
+        say(outcome.tail())
+    elif outcome.code != 0:
+        say(outcome.tail())
+        counts += failure(f"{name} {outcome.why()} ({outcome.log})")
+    elif counts.passed == 0:
+        counts += failure(f"{name} ran no tests ({outcome.log})")
+    say(f"    {name}: {counts} ({outcome.seconds:.1f} s)")
+    return counts
+
+
+def gtest(binary, label="", **options):
+    """Runs a GoogleTest binary and counts from its report; without a report it has crashed."""
+    name = label + os.path.basename(binary)
+    report = os.path.join(LOGS, name + ".json")
+    os.makedirs(LOGS, exist_ok=True)
+    if os.path.exists(report):
+        os.remove(report)
+    outcome = run(name, [binary, "--gtest_output=json:" + report, "--gtest_color=no"], **options)
+    counts = Counts()
+    try:
+        with open(report, encoding="utf-8") as file:
+            suites = json.load(file)["testsuites"]
+        for suite in suites:
+            for case in suite["testsuite"]:
+                if case.get("failures"):
+                    counts.failed += 1
+                    say(f"    FAILED: {name}: {suite['name']}.{case['name']}")
+                    say("\n".join("    | " + line for failed in case["failures"]
+                                  for line in failed["failure"].splitlines()[:30]))
+                elif case.get("result") == "COMPLETED":
+                    counts.passed += 1
+                else:
+                    counts.skipped += 1
+        if outcome.code != 0 and not counts.failed:
+            say(outcome.tail())
+            counts += failure(f"{name} {outcome.why()} after its tests ({outcome.log})")
+        elif counts.passed + counts.failed == 0:
+            counts += failure(f"{name} ran no tests ({outcome.log})")
+    except (OSError, ValueError, KeyError) as error:
+        counts = Counts(passed=len(re.findall(r"^\[       OK \]", outcome.output, re.MULTILINE)))
+        started = re.findall(r"^\[ RUN      \] (\S+)", outcome.output, re.MULTILINE)
+        say(outcome.tail())
+        where = f" in {started[-1]}" if started else ""
+        counts += failure(f"{name} {outcome.why()}{where}, and left no report ({error}; {outcome.log})")
+    say(f"    {name}: {counts} ({outcome.seconds:.1f} s)")
+    return counts
+
+
+def unit_binaries(build):
+    """The GoogleTest programs of a build. The random programs are a suite of their own."""
+    return [path for path in sorted(glob.glob(os.path.join(build, "bin", "weft-*-tests")))
+            if os.path.basename(path) != "weft-random-tests"]
+
+
+def unit(level, build=RELEASE, label="", environment=None):
+    counts = Counts()
+    binaries = unit_binaries(build)
+    if not binaries:
+        return failure(f"no weft-*-tests in {build}/bin: nothing was built")
+    for binary in binaries:
+        counts += gtest(binary, label, environment=environment)
+    return counts
+
+
+def lit(level, build=RELEASE, label="", environment=None):
+    report = os.path.join(LOGS, label + "lit.json")
+    os.makedirs(LOGS, exist_ok=True)
+    if os.path.exists(report):
+        os.remove(report)
+    outcome = run(label + "lit", [sys.executable, "-m", "lit.main", "-s", "--no-progress-bar", "--output", report,
+                                  os.path.join(build, "test")], environment=environment)
+    counts = Counts()
+    try:
+        with open(report, encoding="utf-8") as file:
+            tests = json.load(file)["tests"]
+    except (OSError, ValueError, KeyError) as error:
+        say(outcome.tail())
+        return failure(f"lit {outcome.why()} and left no report ({error}; {outcome.log})")
+    for test in tests:
+        if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
+            counts.passed += 1
+        elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+            counts.skipped += 1
+        else:
+            counts.failed += 1
+            say(f"    FAILED: {test['code']} {test['name']}")
+            say("\n".join("    | " + line for line in test.get("output", "").rstrip().splitlines()[-30:]))
+    if not counts.passed and not counts.failed:
+        counts += failure(f"lit found no tests in {build}/test ({outcome.log})")
+    elif outcome.code != 0 and not counts.failed:
+        say(outcome.tail())
+        counts += failure(f"lit {outcome.why()} ({outcome.log})")
+    say(f"    {label}lit: {counts} ({outcome.seconds:.1f} s)")
+    return counts
+
+
+def ctest(label, build=RELEASE, environment=None, selection=()):
+    """Runs what CMake's add_test knows under a selection, and counts from the JUnit report."""
+    report = os.path.join(LOGS, f"ctest-{label}.xml")
+    os.makedirs(LOGS, exist_ok=True)
+    if os.path.exists(report):
+        os.remove(report)
+    outcome = run("ctest-" + label, ["ctest", "--test-dir", build, "--output-on-failure", "--timeout", "600",
+                                     "--output-junit", report, *selection], environment=environment)
+    counts = Counts()
+    try:
+        cases = ElementTree.parse(report).getroot().findall("testcase")
+    except (OSError, ElementTree.ParseError) as error:
+        say(outcome.tail())
+        return failure(f"ctest {outcome.why()} and left no report ({error}; {outcome.log})")
+    for case in cases:
+        if case.get("status") == "run":
+            counts.passed += 1
+        elif case.get("status") in ("notrun", "disabled"):
+            counts.skipped += 1
+        else:
+            counts.failed += 1
+            say(f"    FAILED: {case.get('name')}")
+    if counts.failed:
+        say(outcome.tail(60))
+    elif not counts.passed:
+        counts += failure(f"ctest found no tests under {' '.join(selection)} ({outcome.log})")
+    say(f"    {label}: {counts} ({outcome.seconds:.1f} s)")
+    return counts
+
+
+def house(level):
+    counts = Counts()
+    for script in ("include_graph", "formatting", "text_rules", "symbols"):
+        path = os.path.join(ROOT, "test", "house", script + ".py")
+        counts += closing_line("house-" + script, [sys.executable, path], timeout=600)
+    return counts
+
+
+def examples(level):
+    return ctest("examples", selection=["-L", "^example$"])
+
+
+def docs(level):
+    path = os.path.join(ROOT, "test", "house", "docs.py")
+    return closing_line("docs", [sys.executable, path, "--build", RELEASE])
+
+
+def install(level):
+    path = os.path.join(ROOT, "test", "house", "install_test.sh")
+    return closing_line("install", ["bash", path, RELEASE])
+
+
+def random(level):
+    program = os.path.join(RELEASE, "bin", "weft-random-tests")
+    if not os.path.exists(program):
+        return failure(f"{program} was not built")
+    count = {"quick": 50, "default": 500, "ci": 2000, "full": 20000}[level]
+    counts = closing_line("random-fixed", [program, f"--count={count}", "--seed=1"], timeout=2 * HOUR)
+    if level in ("ci", "full"):
+        # Fresh seeds look for what nobody has found yet. A find is printed, with how to repeat it, but a change
+        # is not held up by a fault that it did not bring.
+        seed = secrets.randbelow(2**31)
+        outcome = run("random-fresh", [program, "--count=200", f"--seed={seed}"])
+        if outcome.code != 0:
+            say(outcome.tail(200))
+            say(f"    NOT COUNTED: a fresh random program failed; repeat: {program} --count=200 --seed={seed}")
+        else:
+            say(f"    random-fresh: 200 programs from seed {seed} agree ({outcome.seconds:.1f} s)")
+    return counts
+
+
+def parity(level):
+    driver = os.path.join(ROOT, "test", "parity", "run.py")
+    return closing_line("parity", [sys.executable, driver, "--build", RELEASE], timeout=2 * HOUR)
+
+
+SANITIZER_ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19",
+}
+# Containers cross the border between our code and LLVM, which is not instrumented.
+COMPILER_SANITIZER_ENVIRONMENT = {
+    **SANITIZER_ENVIRONMENT, "ASAN_OPTIONS": SANITIZER_ENVIRONMENT["ASAN_OPTIONS"] + ":detect_container_overflow=0"}
+
+
+def build(preset, folder, *arguments):
+    """Builds a further preset. True if it worked; what went wrong is printed."""
+    outcome = run("build-" + folder, [os.path.join(ROOT, "scripts", "build"), preset, folder, *arguments],
+                  timeout=3 * HOUR)
+    if outcome.code != 0:
+        say(outcome.tail())
+        return False
+    say(f"    build/{folder} built ({outcome.seconds:.1f} s)")
+    return True
+
+
+def fuzz(folder, seconds):
+    """Each fuzzer for a bounded time, from the seeds in the tree. What it finds stays in build/fuzz."""
+    programs = sorted(glob.glob(os.path.join(folder, "bin", "weft-fuzz-*")))
+    if not programs:
+        return failure(f"no weft-fuzz-* in {folder}/bin")
+
+    def one(program):
+        name = os.path.basename(program)
+        found = os.path.join(BUILD, "fuzz", name)
+        shutil.rmtree(found, ignore_errors=True)
+        os.makedirs(found)
+        seeds = os.path.join(ROOT, "test", "fuzz", "corpus", name.removeprefix("weft-fuzz-"))
+        command = [program, f"-max_total_time={seconds}", "-max_len=4096", "-timeout=20", "-rss_limit_mb=2048",
+                   f"-artifact_prefix={found}/", found] + ([seeds] if os.path.isdir(seeds) else [])
+        return name, found, run(name, command, timeout=seconds + 300, environment=SANITIZER_ENVIRONMENT, quiet=True)
+
+    counts = Counts()
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for name, found, outcome in pool.map(one, programs):
+            if outcome.code != 0:
+                say(outcome.tail(60))
+                counts += failure(f"{name} {outcome.why()}; the input that did it is in {found}")
+            else:
+                inputs = re.findall(r"^Done (\d+) runs", outcome.output, re.MULTILINE)
+                say(f"    {name}: {inputs[-1] if inputs else 'no'} inputs in {outcome.seconds:.0f} s, nothing found")
+                counts += Counts(passed=1) if inputs else failure(f"{name} ran no inputs ({outcome.log})")
+    return counts
+
+
+def sanitizers(level):
+    if not build("asan", "asan", "-DWEFT_COMPILER=OFF"):
+        return failure("the build under AddressSanitizer")
+    folder = os.path.join(BUILD, "asan")
+    counts = unit(level, folder, "asan-", SANITIZER_ENVIRONMENT)
+    counts += fuzz(folder, FUZZ_SECONDS.get(level, 20))
+    return counts
+
+
+def asan_full(level):
+    if not build("asan", "asan-full"):
+        return failure("the whole build under AddressSanitizer")
+    folder = os.path.join(BUILD, "asan-full")
+    counts = unit(level, folder, "asan-full-", COMPILER_SANITIZER_ENVIRONMENT)
+    counts += lit(level, folder, "asan-full-", COMPILER_SANITIZER_ENVIRONMENT)
+    return counts
+
+
+def tsan(level):
+    if not build("tsan", "tsan", "-DWEFT_COMPILER=OFF"):
+        return failure("the build under ThreadSanitizer")
+    # libgomp is not instrumented and would be reported; the executor on std::thread does the same work.
+    environment = {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1", "WEFT_EXECUTOR": "threads"}
+    return unit(level, os.path.join(BUILD, "tsan"), "tsan-", environment)
+
+
+def lint(level):
+    return closing_line("lint", [os.path.join(ROOT, "scripts", "lint"), "--all"], timeout=3 * HOUR)
+
+
+SUITES = [
+    ("house", ("quick", "default", "ci", "full"), house),
+    ("lit", ("quick", "default", "ci", "full"), lit),
+    ("unit", ("quick", "default", "ci", "full"), unit),
+    ("examples", ("default", "ci", "full"), examples),
+    ("docs", ("default", "ci", "full"), docs),
+    ("install", ("default", "ci", "full"), install),
+    ("random", ("quick", "default", "ci", "full"), random),
+    ("parity", ("parity", "ci", "full"), parity),
+    ("sanitizers", ("ci", "full"), sanitizers),
+    ("tsan", ("full",), tsan),
+    ("asan-full", ("full",), asan_full),
+    ("lint", ("full",), lint),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--level", choices=["quick", "default", "ci", "full", "parity"], default="default")
+    parser.add_argument("--only", help="parts to run, separated by commas, whatever the level")
+    arguments = parser.parse_args()
+    names = [name for name, _, _ in SUITES]
+    wanted = arguments.only.split(",") if arguments.only else [
+        name for name, levels, _ in SUITES if arguments.level in levels]
+    for name in wanted:
+        if name not in names:
+            say(f"there is no part '{name}'; there are {', '.join(names)}")
+            say("0 passed, 1 failed")
+            return 1
+    level = "default" if arguments.level == "parity" else arguments.level
+    # Tests look at these to decide how much to do.
+    os.environ["WEFT_TEST_LEVEL"] = level
+    if level == "full":
+        os.environ["WEFT_TEST_FULL"] = "1"
+    os.environ.setdefault("CTEST_PARALLEL_LEVEL", "1")
+
+    total, table = Counts(), []
+    for name, _, suite in SUITES:
+        if name not in wanted:
+            continue
+        say(f"==> {name}")
+        started = time.monotonic()
+        counts = suite(level)
+        table.append((name, counts, time.monotonic() - started))
+        total += counts
+    say("==> Summary")
+    for name, counts, seconds in table:
+        say(f"    {name:<12} {seconds:8.1f} s   {counts}")
+    say(f"{total.passed} passed, {total.failed} failed")
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

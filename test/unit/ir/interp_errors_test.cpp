@@ -1,0 +1,239 @@
+//===- interp_errors_test.cpp - What only values or a run can show ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Support.h"
+
+#include "ir/Vjp.h"
+
+using namespace weft;
+using namespace weft::ir;
+using namespace weft::ir::test;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+TEST(Errors, GatherNamesIndexPositionAndSize) {
+  auto a = reals(DType::f32, {4, 2}, std::vector<double>(8));
+  EXPECT_EQ(errorOf("weft.gather %a, %b, dim = 0, kind = points : T<4x2xf32>, T<2x3xi64>", {"T<2x3x2xf32>"},
+                    {a, wholes(DType::i64, {2, 3}, {0, 1, 2, 3, 4, 5})}),
+            "'weft.gather' op index 4 at position [1, 1] of the index tensor is outside [0, 4), the size of "
+            "dimension 0");
+  EXPECT_EQ(errorOf("weft.gather %a, %b, dim = 1, kind = along : T<4x2xf32>, T<4x1xi32>", {"T<4x1xf32>"},
+                    {a, wholes(DType::i32, {4, 1}, {0, 1, -1, 0})}),
+            "'weft.gather' op index -1 at position [2, 0] of the index tensor is outside [0, 2), the size of "
+            "dimension 1");
+  // Also where the result is empty and nothing would be read.
+  EXPECT_EQ(errorOf("weft.gather %a, %b, dim = 0, kind = points : T<4x0xf32>, T<i64>", {"T<0xf32>"},
+                    {reals(DType::f32, {4, 0}, {}), wholes(DType::i64, {}, {4})}),
+            "'weft.gather' op index 4 at position [] of the index tensor is outside [0, 4), the size of "
+            "dimension 0");
+}
+
+TEST(Errors, CrossEntropyNamesTheTarget) {
+  auto error = [](std::string rest, std::vector<int64_t> targets) {
+    return errorOf("weft.cross_entropy %a, %b, reduction = " + rest + " : T<2x3xf32>, T<2xi64>",
+                   {"T<f32>", "T<2xf32>"},
+                   {reals(DType::f32, {2, 3}, std::vector<double>(6)), wholes(DType::i64, {2}, targets)});
+  };
+  EXPECT_EQ(error("mean", {0, 3}),
+            "'weft.cross_entropy' op target 3 at position [1] is outside [0, 3), the number "
+            "of classes, and is not the ignore_index, -100");
+  EXPECT_EQ(
+      error("sum ignore_index = 7", {-100, 7}),
+      "'weft.cross_entropy' op target -100 at position [0] is outside [0, 3), the number of classes, and is "
+      "not the ignore_index, 7");
+}
+
+TEST(Errors, HaveTheLocationOfTheOp) {
+  Program program(R"(weft.func @f(%a: T<2xf32>, %i: T<i64>) -> T<f32> {
+    %r = weft.gather %a, %i, dim = 0, kind = points : T<2xf32>, T<i64> loc("model.cpp":12:3)
+    weft.return %r : T<f32>
+  })");
+  std::string location;
+  mlir::ScopedDiagnosticHandler handler(&program.context, [&](mlir::Diagnostic &diagnostic) {
+    llvm::raw_string_ostream(location) << diagnostic.getLocation();
+  });
+  EXPECT_TRUE(program.run({reals(DType::f32, {2}, {1, 2}), wholes(DType::i64, {}, {2})}).empty());
+  EXPECT_EQ(location, "loc(\"model.cpp\":12:3)");
+}
+
+//===----------------------------------------------------------------------===//
+// Calls and arguments
+//===----------------------------------------------------------------------===//
+
+static const char *identity =
+    "weft.func @f(%a: T<2x3xf32>) -> T<2x3xf32> {\n  weft.return %a : T<2x3xf32>\n}";
+
+TEST(Errors, ArgumentsOfAnotherType) {
+  auto error = [](llvm::ArrayRef<Literal> arguments) {
+    Program program(identity);
+    EXPECT_TRUE(program.run(arguments).empty());
+    return program.said();
+  };
+  EXPECT_EQ(error({}), "'weft.func' op 'f' takes 1 arguments, found 0");
+  EXPECT_EQ(error(Literal(DType::f32, {3, 2})),
+            "'weft.func' op 'f' argument 0 is f32[3x2], expected f32[2x3]");
+  EXPECT_EQ(error(Literal(DType::f64, {2, 3})),
+            "'weft.func' op 'f' argument 0 is f64[2x3], expected f32[2x3]");
+}
+
+TEST(Errors, CallsThatRecur) {
+  Program program(R"(
+    weft.func @f(%a: T<f32>) -> T<f32> {
+      %r = weft.call @g(%a) : (T<f32>) -> T<f32>
+      weft.return %r : T<f32>
+    }
+    weft.func @g(%a: T<f32>) -> T<f32> {
+      %r = weft.call @f(%a) : (T<f32>) -> T<f32>
+      weft.return %r : T<f32>
+    })");
+  EXPECT_TRUE(program.run(reals(DType::f32, {}, {1})).empty());
+  EXPECT_EQ(program.said(), "'weft.call' op 'f' calls itself, so that it would never end");
+}
+
+TEST(Errors, GeneratorsWithoutState) {
+  Program load(R"(weft.func @f() -> T<i64> {
+    %k, %c = weft.rng_state_load "g" : T<i64>, T<i64>
+    weft.return %k : T<i64>
+  })");
+  EXPECT_TRUE(load.run().empty());
+  EXPECT_EQ(load.said(),
+            "'weft.rng_state_load' op generator 'g' has no state: give the interpreter its key and counter");
+  Program store(R"(weft.func @f(%a: T<i64>) {
+    weft.rng_state_store %a, "h" : T<i64>
+    weft.return
+  })");
+  EXPECT_TRUE(failed(interpretFunction(store.function(), wholes(DType::i64, {}, {1}))));
+  EXPECT_EQ(store.said(),
+            "'weft.rng_state_store' op generator 'h' has no state: give the interpreter its key and counter");
+}
+
+TEST(Errors, ValuesThatWouldNotFit) {
+  Program program(R"(weft.func @f(%a: T<f32>) -> T<1000x1000xf32> {
+    %r = weft.full %a, shape = [1000, 1000] : T<f32>
+    weft.return %r : T<1000x1000xf32>
+  })");
+  program.options.maxElements = 999999;
+  EXPECT_TRUE(program.run(reals(DType::f32, {}, {1})).empty());
+  EXPECT_EQ(program.said(),
+            "'weft.full' op has a result of 1000000 elements; the interpreter's limit is 999999");
+  program.options.maxElements = 1000000;
+  EXPECT_EQ(program.run(reals(DType::f32, {}, {1})).size(), 1u);
+}
+
+TEST(Errors, OpsWithoutAMeaningOfTheirOwn) {
+  Program gradient(R"(weft.func @f(%a: T<f32>) -> T<f32> {
+    %r = weft.gradient %a wrt %a : T<f32>, T<f32>
+    weft.return %r : T<f32>
+  })");
+  EXPECT_TRUE(gradient.run(reals(DType::f32, {}, {1})).empty());
+  EXPECT_EQ(gradient.said(), "'weft.gradient' op has no value of its own: run --weft-differentiate first");
+  Program foreign(R"(weft.func @f(%a: T<f32>) -> T<f32> {
+    %r = builtin.unrealized_conversion_cast %a : T<f32> to T<f32>
+    weft.return %r : T<f32>
+  })");
+  EXPECT_TRUE(foreign.run(reals(DType::f32, {}, {1})).empty());
+  EXPECT_EQ(foreign.said(), "'builtin.unrealized_conversion_cast' op cannot be interpreted");
+}
+
+//===----------------------------------------------------------------------===//
+// Modules that nobody verified: errors all the same
+//===----------------------------------------------------------------------===//
+
+static std::string unverified(const std::string &text, llvm::ArrayRef<Literal> arguments) {
+  Program program(text, /*verify=*/false);
+  EXPECT_TRUE(mlir::failed(interpretFunction(program.function(), arguments)));
+  return program.said();
+}
+
+TEST(Unverified, Functions) {
+  Literal one = reals(DType::f32, {}, {1});
+  EXPECT_EQ(unverified("weft.func @f(T<f32>) -> T<f32>", one),
+            "'weft.func' op 'f' has no body of one block to interpret");
+  EXPECT_EQ(unverified("weft.func @f(%a: T<f32>) {\n  %r = weft.neg %a : T<f32>\n}", one),
+            "'weft.func' op 'f' does not end in weft.return");
+  EXPECT_EQ(unverified("weft.func @f(%a: f32) {\n  weft.return\n}", one),
+            "'weft.func' op 'f' argument 0 has type 'f32', which cannot be interpreted");
+  EXPECT_EQ(
+      unverified("weft.func @f(%a: T<f32>) {\n  weft.call @g(%a) : (T<f32>) -> ()\n  weft.return\n}", one),
+      "'weft.call' op 'g' is no function of this module");
+  EXPECT_EQ(
+      unverified("weft.func @f(%a: T<f32>) {\n  %r = weft.neg %s : T<f32>\n  %s = weft.neg %a : T<f32>\n"
+                 "  weft.return\n}",
+                 one),
+      "'weft.neg' op operand 0 has no value here: verify the module before running it");
+  EXPECT_EQ(
+      unverified("weft.func @f(%a: T<f32>) {\n  %r = \"weft.neg\"(%a) : (T<f32>) -> f32\n  weft.return\n}",
+                 one),
+      "'weft.neg' op has a result of type 'f32', which cannot be interpreted");
+}
+
+TEST(Unverified, Reductions) {
+  Literal empty(DType::f32, {2, 0});
+  EXPECT_EQ(unverified("weft.func @f(%a: T<2x0xf32>) {\n  %r = weft.rmax %a, dims = [1] : T<2x0xf32>\n"
+                       "  weft.return\n}",
+                       empty),
+            "'weft.rmax' op has nothing to choose from: a reduced dimension has size 0");
+  EXPECT_EQ(unverified("weft.func @f(%a: T<2x0xf32>) {\n  %r = weft.argmax %a, dim = 1 : T<2x0xf32>\n"
+                       "  weft.return\n}",
+                       empty),
+            "'weft.argmax' op has nothing to choose from: dimension 1 has size 0");
+}
+
+TEST(Unverified, Fusions) {
+  Literal one = reals(DType::f32, {}, {1});
+  auto fusion = [](const std::string &body) {
+    return "weft.func @f(%a: T<f32>) {\n  %r = weft.fusion loop (%a) : (T<f32>) -> T<f32> {\n  ^bb0(%x: "
+           "T<f32>):\n" +
+           body + "  }\n  weft.return\n}";
+  };
+  EXPECT_EQ(
+      unverified(fusion("    %g = weft.gradient %x wrt %x : T<f32>, T<f32>\n    weft.yield %g : T<f32>\n"),
+                 one),
+      "'weft.gradient' op cannot be interpreted inside a fusion");
+  EXPECT_EQ(unverified(fusion("    %g = weft.neg %x : T<f32>\n"), one),
+            "'weft.fusion' op does not end in weft.yield");
+}
+
+//===----------------------------------------------------------------------===//
+// Derivatives that do not exist
+//===----------------------------------------------------------------------===//
+
+/// What the derivative rule of the first op of @f says, asked for all operands with `results` cotangents.
+static std::string derivativeError(const std::string &text, std::vector<bool> cotangents) {
+  Program program(text);
+  mlir::Operation *op = &program.function().getBody().front().front();
+  mlir::OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  llvm::SmallVector<mlir::Value> values;
+  for (auto [i, given] : llvm::enumerate(cotangents))
+    values.push_back(given ? op->getResult(static_cast<unsigned>(i)) : mlir::Value());
+  llvm::SmallVector<bool> needs(op->getNumOperands(), true);
+  VjpBuilder vjp(builder, op, values, needs);
+  EXPECT_TRUE(mlir::failed(mlir::cast<DifferentiableOp>(op).buildVjp(vjp)));
+  return program.said();
+}
+
+TEST(Derivatives, OpsThatHaveNone) {
+  EXPECT_EQ(derivativeError("weft.func @f(%a: T<4xf32>, %i: T<2xi64>) {\n"
+                            "  %r = weft.gather %a, %i, dim = 0, kind = points : T<4xf32>, T<2xi64>\n"
+                            "  weft.return\n}",
+                            {true}),
+            "'weft.gather' op has no derivative yet: it needs a scatter (WEFT-G002); detach its operand");
+  EXPECT_EQ(
+      derivativeError("weft.func @f(%a: T<4x3xf32>, %t: T<4xi64>) {\n"
+                      "  %l, %s = weft.cross_entropy %a, %t, reduction = mean : T<4x3xf32>, T<4xi64>\n"
+                      "  weft.return\n}",
+                      {true, true}),
+      "'weft.cross_entropy' op has no derivative through its second result, the log-sum-exp (WEFT-G001)");
+  EXPECT_EQ(
+      derivativeError("weft.func @f(%a: T<4x3xf32>, %b: T<3x2xf32>) {\n"
+                      "  %r = weft.dot_general %a, %b, relu, contract = [1] x [0] : T<4x3xf32>, T<3x2xf32>\n"
+                      "  weft.return\n}",
+                      {true}),
+      "'weft.dot_general' op has an epilogue, which is attached after differentiation: it has no derivative");
+}
