@@ -1,0 +1,246 @@
+//===- BoundElementwise.cpp - Errors of ops on single elements ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// No op has a rule here but for its documented accuracy: its reference is evaluated, on doubles and without
+// rounding, over the intervals of its operands.
+//
+//===----------------------------------------------------------------------===//
+#include "BoundRules.h"
+#include "BoundedReal.h"
+
+using namespace mlir;
+namespace weft::randomtest {
+
+namespace {
+
+/// What is known of an op.
+struct Accuracy {
+  StringLiteral name;
+  /// What a backend may be off on exact operands, in units in the last place of f32 (docs/numerics.md); 0 where
+  /// IEEE fixes the result. f64 functions are the C library's, which keeps the same bounds.
+  double ulps;
+  /// Monotone in each operand between the points in `kCritical`. Others are sampled more closely, and over
+  /// wide intervals not at all.
+  bool monotone = true;
+};
+
+constexpr Accuracy kAccuracies[] = {
+    {"neg", 0},    {"abs", 0},     {"sign", 0},    {"ceil", 0},       {"floor", 0},      {"round", 0},
+    {"trunc", 0},  {"sqrt", 0},    {"recip", 0},   {"isnan", 0},      {"add", 0},        {"sub", 0},
+    {"mul", 0},    {"div", 0},     {"max", 0},     {"min", 0},        {"select", 0},     {"convert", 0},
+    {"bnot", 0},   {"eq", 0},      {"ne", 0},      {"lt", 0},         {"le", 0},         {"gt", 0},
+    {"ge", 0},     {"and", 0},     {"or", 0},      {"xor", 0},        {"log", 1},        {"exp", 2},
+    {"rsqrt", 2},  {"expm1", 3},   {"log1p", 3},   {"pow", 4},        {"sigmoid", 4},    {"tanh", 5},
+    {"erf", 5},    {"sin", 2, false}, {"cos", 2, false},
+};
+
+/// A new op is taken for a function of the least accuracy that one may have without saying so.
+Accuracy accuracyOf(Operation *op) {
+  for (const Accuracy &accuracy : kAccuracies)
+    if (accuracy.name == op->getName().stripDialect())
+      return accuracy;
+  return {"", 4, false};
+}
+
+/// Whether the op returns one of its operands, at most with another sign: then there is nothing to round.
+bool onlyChooses(Operation *op) {
+  return isa<ir::NegOp, ir::AbsOp, ir::SignOp, ir::MaxOp, ir::MinOp, ir::SelectOp>(op);
+}
+
+constexpr double kCritical[] = {-1, -0.0, 0.0, 1};
+
+/// Where one operand is tried; the first is its value.
+SmallVector<double> candidates(double value, double error, bool monotone) {
+  SmallVector<double> points{value};
+  if (error == 0)
+    return points;
+  double low = value - error, high = value + error;
+  points.append({low, high});
+  for (double point : kCritical)
+    if (point >= low && point <= high)
+      points.push_back(point);
+  for (int i = 1; !monotone && i < 8; ++i)
+    points.push_back(low + (high - low) * i / 8);
+  return points;
+}
+
+enum class Kind { finite, nan, positive, negative };
+Kind kindOf(double value) {
+  return std::isfinite(value) ? Kind::finite
+         : std::isnan(value)  ? Kind::nan
+         : value > 0          ? Kind::positive
+                              : Kind::negative;
+}
+
+/// The samples of one element, as a range of rows of the tables that the op is evaluated on.
+struct Samples {
+  int64_t element;
+  size_t begin, end;
+};
+
+class ElementwiseBound {
+public:
+  ElementwiseBound(ir::ElementwiseOp op, ArrayRef<const Bounded *> operands, Bounded &result,
+                   Reference reference)
+      : op(op), operands(operands), result(result), reference(reference), ulps(accuracyOf(op).ulps),
+        monotone(accuracyOf(op).monotone) {}
+
+  LogicalResult run() {
+    for (const Bounded *operand : operands)
+      tables.emplace_back(operand->value.isReal() ? DType::f64 : operand->value.dtype, ArrayRef<int64_t>());
+    for (ir::Literal &table : tables) {
+      table.real.clear();
+      table.whole.clear();
+    }
+    for (int64_t i = 0, e = result.value.count(); i < e; ++i)
+      collect(i);
+    return samples.empty() ? success() : evaluate();
+  }
+
+private:
+  bool isExact(int64_t i) const {
+    return llvm::all_of(operands, [&](const Bounded *operand) { return operand->error[i] == 0; });
+  }
+
+  void collect(int64_t i) {
+    if (auto select = dyn_cast<ir::SelectOp>(op.getOperation()); select && operands[0]->error[i] == 0) {
+      result.error[i] = operands[operands[0]->value.whole[i] ? 1 : 2]->error[i];
+      return;
+    }
+    for (const Bounded *operand : operands)
+      if (!isKnown(operand->error[i]) || (!monotone && operand->error[i] > 0.125)) {
+        result.error[i] = kUnknown;
+        return;
+      }
+    if (isExact(i) && !result.value.isReal())
+      return;
+    if (isExact(i) && ulps == 0 && (reference == Reference::interpreter || onlyChooses(op)))
+      return;
+    size_t begin = rows;
+    SmallVector<SmallVector<double>, 3> points;
+    for (const Bounded *operand : operands)
+      points.push_back(operand->value.isReal()
+                           ? candidates(operand->value.real[i], operand->error[i], monotone)
+                           : SmallVector<double>{0.0});
+    SmallVector<size_t, 3> at(points.size(), 0);
+    for (bool more = true; more;) {
+      SmallVector<double, 3> row;
+      for (size_t k = 0; k < at.size(); ++k)
+        row.push_back(points[k][at[k]]);
+      addRow(i, row);
+      size_t k = 0;
+      while (k < at.size() && ++at[k] == points[k].size())
+        at[k++] = 0;
+      more = k < at.size();
+    }
+    addEqual(i);
+    samples.push_back({i, begin, rows});
+  }
+
+  /// Where two operands may be equal, that they are.
+  void addEqual(int64_t i) {
+    if (operands.size() != 2 || !operands[0]->value.isReal() || isExact(i))
+      return;
+    double low = -kUnknown, high = kUnknown;
+    for (const Bounded *operand : operands) {
+      low = std::max(low, operand->value.real[i] - operand->error[i]);
+      high = std::min(high, operand->value.real[i] + operand->error[i]);
+    }
+    double middle = low / 2 + high / 2;
+    if (low <= high && std::isfinite(middle))
+      addRow(i, {middle, middle});
+  }
+
+  void addRow(int64_t i, ArrayRef<double> row) {
+    for (auto [k, table] : llvm::enumerate(tables)) {
+      if (table.isReal())
+        table.real.push_back(row[k]);
+      else
+        table.whole.push_back(operands[k]->value.whole[i]);
+    }
+    ++rows;
+  }
+
+  LogicalResult evaluate() {
+    SmallVector<const ir::Literal *> pointers;
+    for (ir::Literal &table : tables) {
+      table.shape = {static_cast<int64_t>(rows)};
+      pointers.push_back(&table);
+    }
+    ir::Literal out(result.value.isReal() ? DType::f64 : result.value.dtype, {static_cast<int64_t>(rows)});
+    auto rule = cast<ir::InterpretableOp>(op.getOperation());
+    if (failed(rule.interpret(pointers, out)))
+      return failure();
+    for (const Samples &range : samples) {
+      if (!result.value.isReal())
+        result.error[range.element] = boundWhole(out, range);
+      else
+        result.error[range.element] = boundReal(out, range);
+    }
+    return success();
+  }
+
+  static double boundWhole(const ir::Literal &out, const Samples &range) {
+    for (size_t row = range.begin; row < range.end; ++row)
+      if (out.whole[row] != out.whole[range.begin])
+        return kUnknown;
+    return 0;
+  }
+
+  double boundReal(const ir::Literal &out, const Samples &range) const {
+    DType dtype = result.value.dtype;
+    double middle = out.real[range.begin], spread = 0, largest = 0;
+    for (size_t row = range.begin; row < range.end; ++row) {
+      double value = out.real[row];
+      if (kindOf(value) != kindOf(middle))
+        return kUnknown;
+      if (std::isfinite(value)) {
+        spread = std::max(spread, std::fabs(value - middle));
+        largest = std::max(largest, std::fabs(value));
+      } else if (std::isinf(value)) {
+        largest = kUnknown;
+      }
+    }
+    if (!std::isfinite(middle))
+      return 0;
+    double error = spread;
+    if (ulps > 0) {
+      // Halves compute in f32, whose error is below one of their own roundings.
+      DType computed = itemsize(dtype) == 2 ? DType::f32 : dtype;
+      error += ulps * ulp(computed, largest);
+    }
+    bool rounds = reference == Reference::realNumbers
+                      ? !onlyChooses(op) && (dtype == DType::f64 || ir::roundTo(dtype, middle) != middle ||
+                                             error > 0)
+                      : error > 0;
+    if (rounds && !(onlyChooses(op) && ulps == 0))
+      error += ulp(dtype, largest + error);
+    // Near the largest number of the type either side may overflow.
+    if (error > 0 && kindOf(ir::roundTo(dtype, largest - error)) != kindOf(ir::roundTo(dtype, largest + error)))
+      return kUnknown;
+    return std::isfinite(result.value.real[range.element]) ? error : 0;
+  }
+
+  ir::ElementwiseOp op;
+  ArrayRef<const Bounded *> operands;
+  Bounded &result;
+  Reference reference;
+  double ulps;
+  bool monotone;
+  size_t rows = 0;
+  SmallVector<ir::Literal, 3> tables;
+  std::vector<Samples> samples;
+};
+
+} // namespace
+
+LogicalResult boundElementwise(ir::ElementwiseOp op, ArrayRef<const Bounded *> operands, Bounded &result,
+                               Reference reference) {
+  return ElementwiseBound(op, operands, result, reference).run();
+}
+
+} // namespace weft::randomtest

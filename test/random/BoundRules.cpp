@@ -1,0 +1,325 @@
+//===- BoundRules.cpp - Errors of reductions, contractions, steps ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "BoundRules.h"
+#include "BoundedReal.h"
+
+#include "ir/interp/Rules.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+namespace weft::randomtest {
+
+namespace {
+
+using Operands = ArrayRef<const Bounded *>;
+
+//===----------------------------------------------------------------------===//
+// Elements that move
+//===----------------------------------------------------------------------===//
+
+/// The errors of the first operand go where its elements go: the op itself moves them.
+LogicalResult move(Operation *op, Operands operands, Bounded &result) {
+  SmallVector<ir::Literal> literals;
+  for (const Bounded *operand : operands)
+    literals.push_back(operand->value);
+  auto asReals = [](const Bounded &tensor) {
+    ir::Literal literal(DType::f64, tensor.value.shape);
+    literal.real = tensor.error;
+    return literal;
+  };
+  literals[0] = asReals(*operands[0]);
+  SmallVector<const ir::Literal *> pointers;
+  for (const ir::Literal &literal : literals)
+    pointers.push_back(&literal);
+  ir::Literal out(DType::f64, result.value.shape);
+  if (failed(cast<ir::InterpretableOp>(op).interpret(pointers, out)))
+    return failure();
+  result.error = std::move(out.real);
+  // Where an index may be another one, so may every element.
+  for (const Bounded *operand : operands.drop_front())
+    if (!llvm::all_of(operand->error, isKnown))
+      result.error.assign(result.error.size(), kUnknown);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// The terms of one sum.
+struct Sum {
+  double magnitude = 0, errors = 0;
+  int64_t terms = 0, roundedTerms = 0;
+  bool unknown = false;
+
+  void add(double value, double error) {
+    ++terms;
+    errors += error;
+    unknown |= !isKnown(error);
+    if (std::isfinite(value))
+      magnitude += std::fabs(value);
+  }
+
+  /// Any order of additions in the accumulator, then one rounding to `dtype`. `perTerm` more roundings, and as
+  /// many underflows, may have happened to each term.
+  double bound(DType dtype, double value, int perTerm) const {
+    DType accumulator = itemsize(dtype) == 2 ? DType::f32 : dtype;
+    if (unknown)
+      return kUnknown;
+    // Partial sums may overflow in one order and not in another.
+    double most = magnitude + errors;
+    if (!std::isfinite(ir::roundTo(accumulator, most * (1 + static_cast<double>(terms) * 1e-7))))
+      return kUnknown;
+    if (!std::isfinite(value)) {
+      // Infinities among the terms decide; but if it only came of rounding the sum to a half, how near it was.
+      return errors == 0 && !std::isfinite(value) ? (magnitude > overflowEdge(dtype) ? kUnknown : 0) : kUnknown;
+    }
+    auto roundings = static_cast<double>(std::max<int64_t>(terms - 1, 0) + perTerm);
+    double u = unitRoundoff(accumulator);
+    // The interpreter's own sum of doubles is rounded too: it shows in f64.
+    double error = errors + roundings * u * most * (dtype == DType::f64 ? 2 : 1);
+    if (perTerm > 0)
+      error += static_cast<double>(terms) * ulp(accumulator, 0);
+    if (dtype != accumulator || error > 0)
+      error += error > 0 ? ulp(dtype, std::fabs(value) + error) : 0;
+    // The sign of a zero depends on where the sum begins.
+    if (value == 0)
+      error = std::max(error, ulp(dtype, 0));
+    return error > 0 && !std::isfinite(ir::roundTo(dtype, std::fabs(value) + error)) ? kUnknown : error;
+  }
+
+  static double overflowEdge(DType dtype) { return dtype == DType::f16 ? 65000 : std::ldexp(1.0, 127); }
+};
+
+LogicalResult boundSum(ir::SumOp op, const Bounded &in, Bounded &result) {
+  auto strides = in.value.strides();
+  auto kept = ir::offsets(in.value.shape, strides, ir::otherDims(in.value.rank(), op.getDims()));
+  auto reduced = ir::offsets(in.value.shape, strides, op.getDims());
+  for (auto [i, base] : llvm::enumerate(kept)) {
+    Sum sum;
+    for (int64_t offset : reduced)
+      sum.add(in.value.isReal() ? in.value.real[base + offset] : 0, in.error[base + offset]);
+    if (in.value.isReal())
+      result.error[i] = sum.bound(in.value.dtype, result.value.real[i], 0);
+    else
+      result.error[i] = sum.errors == 0 ? 0 : kUnknown;
+  }
+  return success();
+}
+
+LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) {
+  const Bounded &a = *operands[0], &b = *operands[1];
+  const Bounded *bias = op.getBias() ? operands[2] : nullptr;
+  auto side = [](const Bounded &x, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+    SmallVector<int64_t> used(batch);
+    llvm::append_range(used, contract);
+    auto strides = x.value.strides();
+    return std::array{ir::offsets(x.value.shape, strides, batch),
+                      ir::offsets(x.value.shape, strides, ir::otherDims(x.value.rank(), used)),
+                      ir::offsets(x.value.shape, strides, contract)};
+  };
+  auto [batchA, freeA, sumA] = side(a, op.getBatchA(), op.getContractA());
+  auto [batchB, freeB, sumB] = side(b, op.getBatchB(), op.getContractB());
+  size_t i = 0, width = result.value.shape.empty() ? 1 : static_cast<size_t>(result.value.shape.back());
+  bool real = result.value.isReal();
+  for (size_t n = 0; n < batchA.size(); ++n)
+    for (int64_t row : freeA)
+      for (int64_t column : freeB) {
+        Sum sum;
+        double value = 0;
+        for (size_t k = 0; k < sumA.size(); ++k) {
+          int64_t x = batchA[n] + row + sumA[k], y = batchB[n] + column + sumB[k];
+          double left = real ? a.value.real[x] : 1, right = real ? b.value.real[y] : 1;
+          value += left * right;
+          sum.add(left * right, productError(left, a.error[x], right, b.error[y]));
+        }
+        if (bias) {
+          value += real ? bias->value.real[i % width] : 0;
+          sum.add(real ? bias->value.real[i % width] : 0, bias->error[i % width]);
+        }
+        if (real) {
+          // What relu cuts off was computed all the same: a NaN stays, and an overflow below zero is a zero.
+          double error = sum.bound(result.value.dtype, ir::roundTo(result.value.dtype, value), 1);
+          result.error[i] = error;
+        } else {
+          result.error[i] = sum.errors == 0 ? 0 : kUnknown;
+        }
+        ++i;
+      }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Extremes
+//===----------------------------------------------------------------------===//
+
+LogicalResult boundExtreme(Operation *op, ArrayRef<int64_t> dims, bool largest, const Bounded &in,
+                           Bounded &result) {
+  auto strides = in.value.strides();
+  auto kept = ir::offsets(in.value.shape, strides, ir::otherDims(in.value.rank(), dims));
+  auto reduced = ir::offsets(in.value.shape, strides, dims);
+  for (auto [i, base] : llvm::enumerate(kept)) {
+    double low = -kUnknown, high = -kUnknown, error = 0, sign = largest ? 1 : -1;
+    bool exact = true, unknown = false;
+    for (int64_t offset : reduced) {
+      error = in.error[base + offset];
+      exact &= error == 0;
+      unknown |= !isKnown(error);
+      if (!in.value.isReal() || unknown)
+        continue;
+      double value = sign * in.value.real[base + offset];
+      low = std::max(low, value - error);
+      high = std::max(high, value + error);
+    }
+    if (exact)
+      continue;
+    double value = in.value.isReal() ? sign * result.value.real[i] : 0;
+    result.error[i] = unknown ? kUnknown : std::isfinite(value) ? std::max(value - low, high - value) : 0;
+  }
+  return success();
+}
+
+LogicalResult boundArgmax(ir::ArgmaxOp op, const Bounded &in, Bounded &result) {
+  auto strides = in.value.strides();
+  SmallVector<int64_t> dims{static_cast<int64_t>(op.getDim())};
+  auto kept = ir::offsets(in.value.shape, strides, ir::otherDims(in.value.rank(), dims));
+  auto reduced = ir::offsets(in.value.shape, strides, dims);
+  for (auto [i, base] : llvm::enumerate(kept)) {
+    int64_t best = base + reduced[result.value.whole[i]];
+    for (int64_t offset : reduced) {
+      int64_t other = base + offset;
+      double error = in.error[other] + in.error[best];
+      // Another element may be the largest, or as large: then which is first decides.
+      if (!isKnown(error) || (other != best && error > 0 && in.value.isReal() &&
+                              !(in.value.real[other] + error < in.value.real[best]) &&
+                              !std::isnan(in.value.real[best])))
+        result.error[i] = kUnknown;
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Optimiser steps
+//===----------------------------------------------------------------------===//
+
+/// The formulas once more, with errors. Scalars are computed in f64 and rounded last.
+class StepBound {
+public:
+  explicit StepBound(DType dtype) : computed(itemsize(dtype) == 2 ? DType::f32 : dtype), stored(dtype) {}
+
+  BoundedReal tensor(const Bounded *operand, int64_t i) const {
+    return {operand->value.real[i], operand->error[i], computed};
+  }
+  /// `relative`: what f64 may be off already.
+  BoundedReal scalar(double value, double relative = 0) const {
+    return {value, settle(value, ulp(computed, value) + std::fabs(value) * relative), computed};
+  }
+  double store(BoundedReal x) const {
+    double error = x.error + ulp(stored, std::fabs(x.value) + x.error);
+    return std::isfinite(ir::roundTo(stored, std::fabs(x.value) + error)) ? error : kUnknown;
+  }
+
+private:
+  DType computed, stored;
+};
+
+bool scalarsKnown(Operands scalars) {
+  return llvm::all_of(scalars, [](const Bounded *scalar) { return scalar->error[0] == 0; });
+}
+
+LogicalResult boundSgd(ir::SgdStepOp op, Operands operands, MutableArrayRef<Bounded> results) {
+  const Bounded *p = operands[0], *g = operands[1], *buf = op.getBuf() ? operands[2] : nullptr;
+  Operands rest = operands.drop_front(buf ? 3 : 2);
+  StepBound bound(p->value.dtype);
+  auto scalar = [&](size_t i) { return rest[i]->value.real[0]; };
+  bool known = scalarsKnown(rest);
+  BoundedReal lr = bound.scalar(scalar(1)), momentum = bound.scalar(scalar(2)),
+              undamped = bound.scalar(1 - scalar(3), 1e-15), decay = bound.scalar(scalar(4));
+  for (int64_t i = 0, e = p->value.count(); i < e; ++i) {
+    BoundedReal parameter = bound.tensor(p, i), d = bound.tensor(g, i);
+    if (op.getMaximize())
+      d.value = -d.value;
+    d = d + decay * parameter;
+    if (buf) {
+      BoundedReal next = rest[0]->value.whole[0] == 0 ? d : momentum * bound.tensor(buf, i) + undamped * d;
+      results[1].error[i] = known ? bound.store(next) : kUnknown;
+      d = op.getNesterov() ? d + momentum * next : next;
+    }
+    results[0].error[i] = known ? bound.store(parameter - lr * d) : kUnknown;
+  }
+  return success();
+}
+
+LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bounded> results) {
+  const Bounded *p = operands[0], *g = operands[1], *m = operands[2], *v = operands[3],
+                *vmax = op.getVmax() ? operands[4] : nullptr;
+  Operands rest = operands.drop_front(vmax ? 5 : 4);
+  StepBound bound(p->value.dtype);
+  auto scalar = [&](size_t i) { return rest[i]->value.real[0]; };
+  bool known = scalarsKnown(rest);
+  double t = static_cast<double>(rest[0]->value.whole[0]) + 1;
+  double left1 = 1 - std::pow(scalar(2), t), left2 = 1 - std::pow(scalar(3), t);
+  BoundedReal stepSize = bound.scalar(scalar(1) / left1, 1e-15 / left1),
+              correction = bound.scalar(std::sqrt(left2), 1e-15 / left2),
+              gain1 = bound.scalar(1 - scalar(2), 1e-15), gain2 = bound.scalar(1 - scalar(3), 1e-15),
+              beta2 = bound.scalar(scalar(3)), eps = bound.scalar(scalar(4)),
+              decay = bound.scalar(scalar(5)), shrink = bound.scalar(1 - scalar(1) * scalar(5), 1e-15);
+  for (int64_t i = 0, e = p->value.count(); i < e; ++i) {
+    BoundedReal parameter = bound.tensor(p, i), gradient = bound.tensor(g, i), first = bound.tensor(m, i);
+    if (op.getMaximize())
+      gradient.value = -gradient.value;
+    if (op.getDecoupled())
+      parameter = parameter * shrink;
+    else
+      gradient = gradient + decay * parameter;
+    first = first + gain1 * (gradient - first);
+    BoundedReal second = beta2 * bound.tensor(v, i) + gain2 * gradient * gradient;
+    results[1].error[i] = known ? bound.store(first) : kUnknown;
+    results[2].error[i] = known ? bound.store(second) : kUnknown;
+    if (vmax) {
+      BoundedReal other = bound.tensor(vmax, i);
+      double larger = ir::larger(other.value, second.value);
+      second = {larger, settle(larger, std::max(other.error, second.error)), second.dtype};
+      results[3].error[i] = known ? bound.store(second) : kUnknown;
+    }
+    BoundedReal root = sqrt(second);
+    results[0].error[i] =
+        known ? bound.store(parameter - stepSize * first / (root / correction + eps)) : kUnknown;
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded> results, Reference) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::PadOp,
+            ir::GatherOp, ir::TransferOp>([&](auto) { return move(op, operands, results[0]); })
+      .Case([&](ir::SumOp sum) { return boundSum(sum, *operands[0], results[0]); })
+      .Case([&](ir::RmaxOp extreme) {
+        return boundExtreme(op, extreme.getDims(), /*largest=*/true, *operands[0], results[0]);
+      })
+      .Case([&](ir::RminOp extreme) {
+        return boundExtreme(op, extreme.getDims(), /*largest=*/false, *operands[0], results[0]);
+      })
+      .Case([&](ir::ArgmaxOp argmax) { return boundArgmax(argmax, *operands[0], results[0]); })
+      .Case([&](ir::DotGeneralOp dot) { return boundDot(dot, operands, results[0]); })
+      .Case([&](ir::SgdStepOp step) { return boundSgd(step, operands, results); })
+      .Case([&](ir::AdamStepOp step) { return boundAdam(step, operands, results); })
+      .Case([&](ir::RngBitsPhiloxOp) {
+        bool known = llvm::all_of(operands, [](const Bounded *operand) { return operand->error[0] == 0; });
+        for (Bounded &result : results)
+          result.error.assign(result.error.size(), known ? 0 : kUnknown);
+        return success();
+      })
+      .Default([&](Operation *) {
+        return op->emitOpError("has no rule for its error: add one to test/random/BoundRules.cpp");
+      });
+}
+
+} // namespace weft::randomtest

@@ -1,0 +1,23 @@
+//===- BoundRules.h - The error that one op adds ---------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_RANDOM_BOUNDRULES_H
+#define WEFT_TEST_RANDOM_BOUNDRULES_H
+
+#include "Bounds.h"
+
+namespace weft::randomtest {
+
+/// Both set the errors of `results`, whose values are there already.
+mlir::LogicalResult boundElementwise(ir::ElementwiseOp op, llvm::ArrayRef<const Bounded *> operands,
+                                     Bounded &result, Reference reference);
+/// Every other op that is no composite. One without a rule is a diagnostic.
+mlir::LogicalResult boundOp(mlir::Operation *op, llvm::ArrayRef<const Bounded *> operands,
+                            llvm::MutableArrayRef<Bounded> results, Reference reference);
+
+} // namespace weft::randomtest
+
+#endif // WEFT_TEST_RANDOM_BOUNDRULES_H

@@ -1,0 +1,75 @@
+//===- BoundedReal.h - Numbers with a bound on their error -----*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_RANDOM_BOUNDEDREAL_H
+#define WEFT_TEST_RANDOM_BOUNDEDREAL_H
+
+#include "Bounds.h"
+
+#include <cmath>
+#include <limits>
+
+namespace weft::randomtest {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+/// Whether a value with that error may be claimed. NaN, which comes of infinities among errors, is no claim.
+inline bool isKnown(double error) { return error < kUnknown; }
+
+/// What is left of an error once it is computed: a claim about a value that is not finite holds only if no
+/// error went into it.
+inline double settle(double value, double error) {
+  if (!isKnown(error))
+    return kUnknown;
+  return std::isfinite(value) || error == 0 ? error : kUnknown;
+}
+
+/// A real number that a backend computes in `dtype`, one rounding an op.
+struct BoundedReal {
+  double value, error;
+  DType dtype;
+
+  BoundedReal make(double result, double propagated) const {
+    return {result, settle(result, propagated + ulp(dtype, std::fabs(result) + propagated)), dtype};
+  }
+};
+
+/// The error of a product from those of its factors.
+inline double productError(double a, double ea, double b, double eb) {
+  // An exact infinity times what may be zero, or of either sign, could be anything.
+  if ((!std::isfinite(a) && eb > 0) || (!std::isfinite(b) && ea > 0))
+    return kUnknown;
+  if (ea == 0 && eb == 0)
+    return 0;
+  return std::fabs(a) * eb + std::fabs(b) * ea + ea * eb;
+}
+
+inline BoundedReal operator+(BoundedReal a, BoundedReal b) { return a.make(a.value + b.value, a.error + b.error); }
+inline BoundedReal operator-(BoundedReal a, BoundedReal b) { return a.make(a.value - b.value, a.error + b.error); }
+inline BoundedReal operator*(BoundedReal a, BoundedReal b) {
+  return a.make(a.value * b.value, productError(a.value, a.error, b.value, b.error));
+}
+inline BoundedReal operator/(BoundedReal a, BoundedReal b) {
+  double quotient = a.value / b.value, smallest = std::fabs(b.value) - b.error;
+  if (a.error == 0 && b.error == 0)
+    return a.make(quotient, 0);
+  if (!(smallest > 0) || !std::isfinite(b.value))
+    return {quotient, kUnknown, a.dtype};
+  return a.make(quotient, (a.error + std::fabs(quotient) * b.error) / smallest);
+}
+inline BoundedReal sqrt(BoundedReal a) {
+  double root = std::sqrt(a.value);
+  if (a.error == 0)
+    return a.make(root, 0);
+  if (!(a.value - a.error >= 0))
+    return {root, kUnknown, a.dtype};
+  // sqrt(x) - sqrt(x - e) is the larger side, and at most e / sqrt(x); at 0 it is sqrt(e).
+  return a.make(root, root - std::sqrt(a.value - a.error));
+}
+
+} // namespace weft::randomtest
+
+#endif // WEFT_TEST_RANDOM_BOUNDEDREAL_H

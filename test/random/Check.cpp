@@ -1,0 +1,194 @@
+//===- Check.cpp - Whether a program means the same everywhere ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Check.h"
+#include "Generator.h"
+#include "Inputs.h"
+
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+namespace weft::randomtest {
+
+namespace {
+
+/// Collects what a context says while it lives.
+class Diagnostics {
+public:
+  explicit Diagnostics(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            text += (text.empty() ? "" : "; ") + diagnostic.str();
+          return success();
+        }) {}
+  std::string text;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+ir::FuncOp entryOf(ModuleOp module) { return module.lookupSymbol<ir::FuncOp>(kEntry); }
+
+bool hasGradient(ir::FuncOp function) {
+  return llvm::any_of(function.getBody().front(), [](Operation &op) { return isa<ir::GradientOp>(op); });
+}
+
+/// What the program means, as far as it is certain.
+struct Expectation {
+  SmallVector<Bounded> results;
+  int64_t counter = 0; ///< of the generator, afterwards
+};
+
+/// Rewrites whose results the interpreter itself rounds otherwise: it adds in the order of the text.
+bool mayRound(StringRef pass) {
+  return llvm::is_contained(
+      {"weft-decompose", "weft-split-reductions", "weft-canonicalize-contractions", "weft-attach-epilogues"},
+      pass);
+}
+
+/// Interprets the entry function after every pass that leaves it interpretable.
+class CheckAfterPass : public PassInstrumentation {
+public:
+  CheckAfterPass(ModuleOp module, uint64_t seed, const Expectation &expected, std::optional<Failure> &failure,
+                 int64_t &stages)
+      : module(module), seed(seed), expected(expected), failure(failure), stages(stages) {}
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    auto function = dyn_cast<ir::FuncOp>(op);
+    if (failure || pass->getArgument().empty() || (function && function.getName() != kEntry))
+      return;
+    function = entryOf(module);
+    if (!function || hasGradient(function))
+      return;
+    ++stages;
+    auto report = [&](std::string message) {
+      failure = Failure{"after " + pass->getArgument().str(), std::move(message)};
+    };
+    Diagnostics diagnostics(module.getContext());
+    if (failed(verify(module)))
+      return report("does not verify: " + diagnostics.text);
+    ir::InterpreterOptions options = makeGenerators(seed);
+    auto results = ir::interpretFunction(function, makeInputs(function, seed), options);
+    if (failed(results))
+      return report("cannot be interpreted: " + diagnostics.text);
+    if (results->size() < expected.results.size())
+      return report("lost a result");
+    for (auto [i, bounded] : llvm::enumerate(expected.results)) {
+      std::string prefix = "result " + std::to_string(i) + ", ";
+      if (auto mismatch = findMismatch(bounded, (*results)[i]))
+        return report(prefix + *mismatch);
+      if (!previous.empty() && !mayRound(pass->getArgument()))
+        if (auto difference = findDifference(previous[i], (*results)[i]))
+          return report(prefix + "must keep every bit: " + *difference);
+    }
+    // The state of the generator is a result as soon as it is an argument.
+    int64_t counter = results->size() > expected.results.size() ? results->back().whole[0]
+                                                                 : options.generators[kGenerator].counter;
+    if (counter != expected.counter)
+      return report("the generator stands at " + std::to_string(counter) + ", expected " +
+                    std::to_string(expected.counter));
+    previous = std::move(*results);
+  }
+
+private:
+  ModuleOp module;
+  uint64_t seed;
+  const Expectation &expected;
+  std::optional<Failure> &failure;
+  int64_t &stages;
+  SmallVector<ir::Literal> previous;
+};
+
+/// The program without calls and gradients, which the analysis reads.
+LogicalResult flatten(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.addPass(createInlinerPass());
+  passes.addPass(createSymbolDCEPass());
+  passes.addNestedPass<ir::FuncOp>(passes::createDifferentiate());
+  return passes.run(module);
+}
+
+std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expectation &expected,
+                                   int64_t &stages) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  std::optional<Failure> failure;
+  PassManager passes(module.getContext());
+  passes::buildPipeline(passes, passes::PipelineOptions());
+  passes.addInstrumentation(std::make_unique<CheckAfterPass>(*copy, seed, expected, failure, stages));
+  Diagnostics diagnostics(module.getContext());
+  if (failed(passes.run(*copy)) && !failure)
+    failure = Failure{"pipeline", diagnostics.text};
+  return failure;
+}
+
+} // namespace
+
+std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckOptions &options,
+                                    Statistics *statistics) {
+  Statistics ignored;
+  Statistics &count = statistics ? *statistics : ignored;
+  ir::FuncOp function = entryOf(module);
+  SmallVector<ir::Literal> inputs = makeInputs(function, seed);
+
+  Expectation expected;
+  {
+    Diagnostics diagnostics(module.getContext());
+    if (failed(verify(module)))
+      return Failure{"generator", "does not verify: " + diagnostics.text};
+    OwningOpRef<ModuleOp> flat(module.clone());
+    if (failed(flatten(*flat)))
+      return Failure{"differentiation", diagnostics.text};
+    SmallVector<Bounded> arguments;
+    for (const ir::Literal &input : inputs)
+      arguments.emplace_back(input);
+    ir::InterpreterOptions generators = makeGenerators(seed);
+    auto results = interpretWithBounds(entryOf(*flat), arguments, generators);
+    if (failed(results))
+      return Failure{"interpreter", diagnostics.text};
+    expected = {std::move(*results), generators.generators[kGenerator].counter};
+  }
+  for (const Bounded &result : expected.results) {
+    count.elements += result.value.count();
+    count.unknown += llvm::count_if(result.error, [](double error) { return !(error < HUGE_VAL); });
+  }
+
+  // The interpreter proper, with calls and without bounds.
+  if (!hasGradient(function)) {
+    Diagnostics diagnostics(module.getContext());
+    ir::InterpreterOptions generators = makeGenerators(seed);
+    auto results = ir::interpretFunction(function, inputs, generators);
+    if (failed(results))
+      return Failure{"interpreter", diagnostics.text};
+    for (auto [i, bounded] : llvm::enumerate(expected.results))
+      if (auto difference = findDifference(bounded.value, (*results)[i]))
+        return Failure{"interpreter", "result " + std::to_string(i) + ", without calls: " + *difference};
+  }
+
+  if (options.passes)
+    if (auto failure = checkPasses(module, seed, expected, count.stages))
+      return failure;
+
+  if (options.backend) {
+    Diagnostics diagnostics(module.getContext());
+    OwningOpRef<ModuleOp> copy(module.clone());
+    auto results = options.backend(*copy, inputs, seed);
+    if (!results)
+      return Failure{"backend", results.status().message() + diagnostics.text};
+    for (auto [i, bounded] : llvm::enumerate(expected.results))
+      if (auto mismatch = findMismatch(bounded, (*results)[i]))
+        return Failure{"backend", "result " + std::to_string(i) + ", " + *mismatch};
+  }
+  return std::nullopt;
+}
+
+} // namespace weft::randomtest

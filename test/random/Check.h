@@ -1,0 +1,48 @@
+//===- Check.h - Whether a program means the same everywhere ---*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_RANDOM_CHECK_H
+#define WEFT_TEST_RANDOM_CHECK_H
+
+#include "Bounds.h"
+#include "weft/status.hpp"
+
+#include "mlir/IR/BuiltinOps.h"
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace weft::randomtest {
+
+/// Compiles a module, which it may change, and calls its function `main`. `inputs` are those of the function as it
+/// was given; results beyond the function's own are not returned.
+using Backend = std::function<Expected<llvm::SmallVector<ir::Literal>>(
+    mlir::ModuleOp module, llvm::ArrayRef<ir::Literal> inputs, uint64_t seed)>;
+
+struct CheckOptions {
+  /// Interpret the program again after every pass.
+  bool passes = false;
+  /// What is compared with the interpreter, or none.
+  Backend backend;
+};
+
+struct Failure {
+  std::string stage;   ///< "after weft-simplify", "backend", ...
+  std::string message; ///< with the numbers
+};
+
+/// How much of what was compared could be.
+struct Statistics {
+  int64_t elements = 0, unknown = 0, stages = 0;
+};
+
+/// Nothing if all agree. Every diagnostic on the way is part of a failure's message; none is printed.
+std::optional<Failure> checkProgram(mlir::ModuleOp module, uint64_t seed, const CheckOptions &options,
+                                    Statistics *statistics = nullptr);
+
+} // namespace weft::randomtest
+
+#endif // WEFT_TEST_RANDOM_CHECK_H

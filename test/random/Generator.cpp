@@ -1,0 +1,497 @@
+//===- Generator.cpp - Random programs ------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Generator.h"
+#include "ProgramBuilder.h"
+
+using namespace mlir;
+namespace weft::randomtest {
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Elementwise ops
+//===----------------------------------------------------------------------===//
+
+/// Any op in any of the ways that its verifier accepts, rather on values that are there.
+Operation *createElementwise(ProgramBuilder &p, const OpCatalog &catalog) {
+  const ElementwiseEntry &entry = catalog.elementwise[p.random.below(catalog.elementwise.size())];
+  const Signature *signature = nullptr;
+  std::optional<Entry> first; // a copy: making operands moves the values
+  for (int attempt = 0; attempt < 8 && !first; ++attempt) {
+    signature = &entry.signatures[p.random.below(entry.signatures.size())];
+    DType dtype = signature->operands.back();
+    if (attempt < 4 && dtype != p.anyDType())
+      continue;
+    if (const Entry *found = p.find([&](const Entry &e) { return e.dtype() == dtype; }))
+      first = *found;
+  }
+  Shape shape = first && !oneIn(p.random, 8) ? Shape(first->shape()) : p.anyShape();
+  SmallVector<Value> operands;
+  for (DType dtype : signature->operands)
+    operands.push_back(p.obtain(dtype, shape));
+  if (first && first->shape() == ArrayRef<int64_t>(shape) && !oneIn(p.random, 4))
+    operands[operands.size() == 1 || oneIn(p.random, 2) ? operands.size() - 1 : operands.size() / 2] =
+        first->value;
+  OperationState state(p.loc, entry.name, operands, {tensorType(p.context, signature->result, shape)},
+                       signature->attributes);
+  return p.builder.create(state);
+}
+
+void sampleElementwise(ProgramBuilder &p, const OpCatalog &catalog) {
+  p.commit(createElementwise(p, catalog));
+}
+
+/// A function of its own that the program calls.
+void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
+  Operation *op = createElementwise(p, catalog);
+  OpBuilder outer(p.context);
+  outer.setInsertionPointToStart(p.module->getBody());
+  unsigned number = 0;
+  std::string name;
+  do
+    name = "helper" + std::to_string(number++);
+  while (p.module->lookupSymbol(name));
+  auto helper = outer.create<ir::FuncOp>(
+      p.loc, name, outer.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
+  helper.setSymVisibility("private");
+  outer.setInsertionPointToEnd(&helper.getBody().front());
+  auto call = p.builder.create<ir::CallOp>(p.loc, op->getResultTypes(), name, op->getOperands());
+  SmallVector<Value> operands(op->getOperands());
+  Operation *inner = outer.clone(*op);
+  inner->setOperands(helper.getBody().front().getArguments());
+  outer.create<ir::ReturnOp>(p.loc, inner->getResults());
+  // The op itself is executed in place of the call, whose value is the same.
+  size_t known = p.entries.size();
+  if (!p.commit(op)) {
+    call->erase();
+    helper->erase();
+    return;
+  }
+  Entry made = p.entries[known];
+  p.entries.pop_back();
+  op->erase();
+  p.define(call.getResult(0), made.literal, made.differentiable);
+}
+
+//===----------------------------------------------------------------------===//
+// The others
+//===----------------------------------------------------------------------===//
+
+bool isFloat(const Entry &e) { return is_floating_point(e.dtype()); }
+bool isNumber(const Entry &e) { return e.dtype() != DType::i1; }
+
+void sampleConstant(ProgramBuilder &p) { p.constant(p.anyDType(), p.anyShape()); }
+
+void sampleFull(ProgramBuilder &p) {
+  Value value = p.obtain(p.anyDType(), {});
+  p.add<ir::FullOp>(true, value, p.anyShape());
+}
+
+void sampleIota(ProgramBuilder &p) {
+  Shape shape = p.anyShape(1);
+  DType dtype = kAllDTypes[p.random.below(6)];
+  p.add<ir::IotaOp>(true, tensorType(p.context, dtype, shape), p.random.below(shape.size()));
+}
+
+void sampleRngBits(ProgramBuilder &p) {
+  Value key, counter;
+  if (p.generatorCounter || oneIn(p.random, 2)) {
+    if (!p.generatorCounter) {
+      Type type = tensorType(p.context, DType::i64, {});
+      auto load = p.builder.create<ir::RngStateLoadOp>(p.loc, type, type, kGenerator);
+      auto state = makeGenerators(p.seed).generators[kGenerator];
+      auto literal = [](int64_t number) {
+        ir::Literal value(DType::i64, {});
+        value.whole[0] = number;
+        return std::make_shared<ir::Literal>(std::move(value));
+      };
+      p.define(load.getKey(), literal(state.key), true);
+      p.define(load.getCounter(), literal(state.counter), true);
+      p.generatorKey = load.getKey();
+      p.generatorCounter = load.getCounter();
+    }
+    key = p.generatorKey;
+    counter = p.generatorCounter;
+  } else {
+    key = p.obtain(DType::i64, {});
+    counter = p.obtain(DType::i64, {});
+  }
+  bool own = counter == p.generatorCounter;
+  auto op = p.builder.create<ir::RngBitsPhiloxOp>(p.loc, key, counter, p.anyShape(), p.random.below(3));
+  Value next = op.getNext();
+  if (p.commit(op) && own)
+    p.generatorCounter = next;
+}
+
+void sampleBroadcast(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return entry.shape().size() < 4; });
+  if (!e)
+    return;
+  Value a = e->value;
+  Shape from(e->shape()), dims, shape;
+  for (int64_t size : from) {
+    while (shape.size() < 4 - from.size() && oneIn(p.random, 3))
+      shape.push_back(p.anySize());
+    dims.push_back(static_cast<int64_t>(shape.size()));
+    shape.push_back(size == 1 && oneIn(p.random, 2) ? p.anySize() : size);
+  }
+  if (shape.size() < 4 && oneIn(p.random, 2))
+    shape.push_back(p.anySize());
+  p.add<ir::BroadcastInDimOp>(true, a, dims, shape);
+}
+
+void sampleReshape(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &) { return true; });
+  if (!e)
+    return;
+  Value a = e->value;
+  Shape shape;
+  for (int64_t size : e->shape()) {
+    if (shape.size() < 5 && oneIn(p.random, 5))
+      shape.push_back(1);
+    int64_t divisor = 2 + static_cast<int64_t>(p.random.below(8));
+    if (!shape.empty() && oneIn(p.random, 2)) {
+      shape.back() *= size;
+    } else if (size > 0 && size % divisor == 0 && oneIn(p.random, 2)) {
+      shape.push_back(divisor);
+      shape.push_back(size / divisor);
+    } else {
+      shape.push_back(size);
+    }
+  }
+  if (e->count() == 0 && oneIn(p.random, 4))
+    shape = {p.anySize(), 0};
+  if (shape.size() < 5 && oneIn(p.random, 4))
+    shape.push_back(1);
+  if (shape.size() <= 6)
+    p.add<ir::ReshapeOp>(true, a, shape);
+}
+
+void sampleTranspose(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return entry.shape().size() > 1; });
+  if (!e)
+    return;
+  Shape perm;
+  for (size_t i = 0; i < e->shape().size(); ++i)
+    perm.insert(perm.begin() + static_cast<int64_t>(p.random.below(i + 1)), static_cast<int64_t>(i));
+  p.add<ir::TransposeOp>(true, e->value, perm);
+}
+
+void sampleSlice(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return !entry.shape().empty(); });
+  if (!e)
+    return;
+  Shape start, limit, step;
+  for (int64_t size : e->shape()) {
+    bool whole = oneIn(p.random, 2);
+    start.push_back(whole ? 0 : static_cast<int64_t>(p.random.below(static_cast<uint64_t>(size + 1))));
+    limit.push_back(whole ? size
+                          : start.back() + static_cast<int64_t>(p.random.below(
+                                               static_cast<uint64_t>(size - start.back() + 1))));
+    step.push_back(oneIn(p.random, 3) ? 1 + static_cast<int64_t>(p.random.below(4)) : 1);
+  }
+  p.add<ir::SliceOp>(true, e->value, start, limit, step);
+}
+
+void samplePad(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return !entry.shape().empty(); });
+  if (!e)
+    return;
+  Shape low, high, interior;
+  for (size_t i = 0; i < e->shape().size(); ++i) {
+    low.push_back(static_cast<int64_t>(oneIn(p.random, 2) ? p.random.below(4) : 0));
+    high.push_back(static_cast<int64_t>(oneIn(p.random, 2) ? p.random.below(4) : 0));
+    interior.push_back(static_cast<int64_t>(oneIn(p.random, 4) ? p.random.below(3) : 0));
+  }
+  p.add<ir::PadOp>(true, e->value, low, high, interior);
+}
+
+/// Some of the dimensions of a value: often the last ones, often the first, and any.
+Shape someDims(ProgramBuilder &p, size_t rank) {
+  Shape dims;
+  auto cut = static_cast<int64_t>(p.random.below(rank + 1));
+  size_t how = pick(p.random, {3, 2, 3});
+  for (int64_t i = 0; i < static_cast<int64_t>(rank); ++i)
+    if (how == 0 ? i >= cut : how == 1 ? i < cut : oneIn(p.random, 2))
+      dims.push_back(i);
+  return dims;
+}
+
+template <typename Op> void sampleReduction(ProgramBuilder &p) {
+  const Entry *e = p.find(isNumber);
+  if (!e)
+    return;
+  Shape dims = someDims(p, e->shape().size());
+  p.add<Op>(true, e->value, dims);
+}
+
+void sampleArgmax(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return isNumber(entry) && !entry.shape().empty(); });
+  if (!e)
+    return;
+  size_t dim = p.random.below(e->shape().size());
+  if (e->shape()[dim] > 0)
+    p.add<ir::ArgmaxOp>(true, e->value, dim);
+}
+
+void sampleGather(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return !entry.shape().empty(); });
+  if (!e)
+    return;
+  Value a = e->value;
+  Shape from(e->shape()), shape;
+  size_t dim = p.random.below(from.size());
+  bool along = oneIn(p.random, 2);
+  if (along) {
+    for (size_t i = 0; i < from.size(); ++i)
+      shape.push_back(i == dim          ? p.anySize()
+                      : oneIn(p.random, 3) ? static_cast<int64_t>(p.random.below(static_cast<uint64_t>(from[i] + 1)))
+                                        : from[i]);
+  } else if (!oneIn(p.random, 4)) {
+    shape.push_back(p.anySize());
+  }
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  if ((from[dim] == 0 && count > 0) || count > p.maxElements)
+    return;
+  DType dtype = oneIn(p.random, 2) ? DType::i64 : DType::i32;
+  Value index = p.argument(dtype, shape, "index", std::max<int64_t>(from[dim], 1));
+  p.add<ir::GatherOp>(/*hasDerivative=*/false, a, index, dim,
+                      along ? ir::GatherKind::along : ir::GatherKind::points);
+}
+
+void sampleDotGeneral(ProgramBuilder &p) {
+  const Entry *e = p.find(isNumber);
+  if (!e)
+    return;
+  Value a = e->value;
+  DType dtype = e->dtype();
+  Shape aShape(e->shape()), bShape, batchA, batchB, contractA, contractB, free;
+  // The dimensions of b: those paired with dimensions of a, and new ones, in any order.
+  struct Dim {
+    int64_t size, a;
+    bool batch;
+  };
+  SmallVector<Dim> dims;
+  for (auto [i, size] : llvm::enumerate(aShape)) {
+    size_t role = pick(p.random, {3, 5, 2}); // free, contracted, batch
+    if (role != 0)
+      dims.push_back({size, static_cast<int64_t>(i), role == 2});
+  }
+  for (uint64_t i = 0, n = p.random.below(3); i < n && dims.size() < 4; ++i)
+    dims.push_back({p.anySize(), -1, false});
+  for (size_t i = dims.size(); i > 1; --i)
+    std::swap(dims[i - 1], dims[p.random.below(i)]);
+  int64_t work = 1;
+  for (int64_t size : aShape)
+    work *= size;
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    bShape.push_back(dim.size);
+    if (dim.a < 0) {
+      work *= dim.size;
+      continue;
+    }
+    (dim.batch ? batchA : contractA).push_back(dim.a);
+    (dim.batch ? batchB : contractB).push_back(static_cast<int64_t>(i));
+  }
+  int64_t count = 1;
+  for (int64_t size : bShape)
+    count *= size;
+  if (work > 500000 || count > p.maxElements)
+    return;
+  Value b = p.obtain(dtype, bShape);
+  auto probe = p.builder.create<ir::DotGeneralOp>(p.loc, a, b, Value(), batchA, batchB, contractA, contractB, false);
+  Shape shape(probe.getType().getShape());
+  probe->erase();
+  Value bias;
+  if (!shape.empty() && oneIn(p.random, 6))
+    bias = p.obtain(dtype, ArrayRef<int64_t>(shape).take_back());
+  bool relu = oneIn(p.random, 8);
+  p.add<ir::DotGeneralOp>(!bias && !relu, a, b, bias, batchA, batchB, contractA, contractB, relu);
+}
+
+template <typename Op> void sampleSoftmax(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return isFloat(entry) && !entry.shape().empty(); });
+  if (e)
+    p.add<Op>(true, e->value, p.random.below(e->shape().size()));
+}
+
+void sampleCrossEntropy(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) {
+    return isFloat(entry) && entry.shape().size() == 2 && entry.shape()[1] > 0;
+  });
+  Value logits = e && !oneIn(p.random, 4) ? e->value : Value();
+  if (!logits) {
+    int64_t classes = std::max<int64_t>(p.anySize(), 1), rows = p.anySize();
+    if (rows * classes > p.maxElements)
+      return;
+    logits = p.obtain(p.anyDType(/*floatOnly=*/true), {rows, classes});
+  }
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(logits.getType()).getShape();
+  Value target = p.argument(DType::i64, shape.take_front(), oneIn(p.random, 3) ? "target" : "index", shape[1]);
+  auto reduction = static_cast<ir::ReductionKind>(p.random.below(3));
+  auto op = p.builder.create<ir::CrossEntropyOp>(p.loc, logits, target, reduction);
+  if (oneIn(p.random, 4) && p.entryOf(target).literal->count() > 0 &&
+      llvm::all_of(p.entryOf(target).literal->whole, [](int64_t value) { return value >= 0; }))
+    op.setIgnoreIndex(0);
+  Value lse = op.getLse();
+  if (p.commit(op) && p.entries.back().value == lse)
+    p.entries.back().differentiable = false;
+}
+
+void sampleSgdStep(ProgramBuilder &p) {
+  const Entry *e = p.find(isFloat);
+  if (!e)
+    return;
+  Value parameter = e->value;
+  DType dtype = e->dtype();
+  Shape shape(e->shape());
+  Value g = p.obtain(dtype, shape), buf;
+  if (oneIn(p.random, 2))
+    buf = p.obtain(dtype, shape);
+  auto hyper = [&](StringRef use) { return p.scalar(DType::f64, "fraction", use); };
+  Value step = p.scalar(DType::i64, "count", "step");
+  Value lr = hyper("lr"), momentum = hyper("momentum"), dampening = hyper("dampening"), decay = hyper("decay");
+  p.add<ir::SgdStepOp>(false, TypeRange(buf ? SmallVector<Type>(2, parameter.getType())
+                                            : SmallVector<Type>(1, parameter.getType())),
+                       parameter, g, buf, step, lr, momentum, dampening, decay,
+                       buf && oneIn(p.random, 2), oneIn(p.random, 4));
+}
+
+void sampleAdamStep(ProgramBuilder &p) {
+  const Entry *e = p.find(isFloat);
+  if (!e)
+    return;
+  Value parameter = e->value;
+  DType dtype = e->dtype();
+  Shape shape(e->shape());
+  Value g = p.obtain(dtype, shape), m = p.obtain(dtype, shape), v = p.argument(dtype, shape, "nonnegative"), vmax;
+  if (oneIn(p.random, 3))
+    vmax = p.argument(dtype, shape, "nonnegative");
+  auto hyper = [&](StringRef use) { return p.scalar(DType::f64, "fraction", use); };
+  Value step = p.scalar(DType::i64, "count", "step");
+  Value lr = hyper("lr"), beta1 = hyper("beta1"), beta2 = hyper("beta2"), eps = hyper("eps"), decay = hyper("decay");
+  p.add<ir::AdamStepOp>(false, TypeRange(SmallVector<Type>(vmax ? 4 : 3, parameter.getType())), parameter, g, m, v,
+                        vmax, step, lr, beta1, beta2, eps, decay, oneIn(p.random, 2), oneIn(p.random, 4));
+}
+
+/// To another device and back; what stands between is done there.
+void sampleTransfer(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &) { return true; });
+  if (!e)
+    return;
+  auto there = ir::DeviceAttr::get(p.context, ir::DeviceKind::cuda, static_cast<int64_t>(p.random.below(2)));
+  auto here = ir::DeviceAttr::get(p.context, ir::DeviceKind::cpu, 0);
+  Entry from = *e;
+  Value value = p.builder.create<ir::TransferOp>(p.loc, from.value, there, oneIn(p.random, 4));
+  if (isNumber(from) && oneIn(p.random, 2)) {
+    value = p.builder.create<ir::NegOp>(p.loc, value);
+    value = p.builder.create<ir::NegOp>(p.loc, value);
+  }
+  value = p.builder.create<ir::TransferOp>(p.loc, value, here, false);
+  p.define(value, from.literal, from.differentiable);
+}
+
+/// What the gradient of a program is: of one value, made small, with respect to some that it is made of.
+void sampleGradient(ProgramBuilder &p) {
+  auto smooth = [](const Entry &entry) { return isFloat(entry) && entry.differentiable; };
+  const Entry *e = p.find([&](const Entry &entry) { return smooth(entry) && entry.value.getDefiningOp(); });
+  if (!e)
+    return;
+  Value of = e->value;
+  if (!oneIn(p.random, 4)) {
+    Shape dims;
+    for (size_t i = 0; i < e->shape().size(); ++i)
+      dims.push_back(static_cast<int64_t>(i));
+    if (!dims.empty() && p.add<ir::SumOp>(true, of, dims))
+      of = p.entries.back().value;
+  }
+  SmallVector<Value> wrt;
+  for (uint64_t i = 0, n = 1 + p.random.below(3); i < n; ++i)
+    if (const Entry *other = p.find(smooth); other && !llvm::is_contained(wrt, other->value))
+      wrt.push_back(other->value);
+  if (wrt.empty())
+    return;
+  // A derivative has no derivative through the statistics of a cross_entropy.
+  bool again = true;
+  for (Operation &op : p.function.getBody().front())
+    again &= !isa<ir::CrossEntropyOp>(op);
+  p.add<ir::GradientOp>(again, of, wrt);
+}
+
+struct Sampler {
+  StringLiteral name;
+  unsigned weight;
+  void (*sample)(ProgramBuilder &);
+};
+
+constexpr Sampler kSamplers[] = {
+    {"weft.adam_step", 2, sampleAdamStep},
+    {"weft.argmax", 2, sampleArgmax},
+    {"weft.broadcast_in_dim", 5, sampleBroadcast},
+    {"weft.constant", 3, sampleConstant},
+    {"weft.cross_entropy", 3, sampleCrossEntropy},
+    {"weft.dot_general", 6, sampleDotGeneral},
+    {"weft.full", 2, sampleFull},
+    {"weft.gather", 3, sampleGather},
+    {"weft.gradient", 4, sampleGradient},
+    {"weft.iota", 2, sampleIota},
+    {"weft.log_softmax", 2, sampleSoftmax<ir::LogSoftmaxOp>},
+    {"weft.pad", 3, samplePad},
+    {"weft.reshape", 5, sampleReshape},
+    {"weft.rmax", 3, sampleReduction<ir::RmaxOp>},
+    {"weft.rmin", 2, sampleReduction<ir::RminOp>},
+    {"weft.rng_bits_philox", 2, sampleRngBits},
+    {"weft.sgd_step", 2, sampleSgdStep},
+    {"weft.slice", 4, sampleSlice},
+    {"weft.softmax", 3, sampleSoftmax<ir::SoftmaxOp>},
+    {"weft.sum", 6, sampleReduction<ir::SumOp>},
+    {"weft.transfer", 1, sampleTransfer},
+    {"weft.transpose", 5, sampleTranspose},
+};
+
+} // namespace
+
+std::optional<std::string> findMissingSampler(const OpCatalog &catalog) {
+  for (const std::string &name : catalog.others)
+    if (llvm::none_of(kSamplers, [&](const Sampler &sampler) { return sampler.name == name; }))
+      return name;
+  return std::nullopt;
+}
+
+OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &catalog, uint64_t seed) {
+  ProgramBuilder p(&context, seed);
+  unsigned total = 0;
+  for (const Sampler &sampler : kSamplers)
+    total += sampler.weight;
+  // Something to begin with.
+  for (uint64_t i = 0, n = 1 + p.random.below(3); i < n; ++i)
+    p.argument(p.anyDType(), p.anyShape(), oneIn(p.random, 12) ? "special" : "plain");
+  uint64_t length = std::array{3, 6, 12, 24}[pick(p.random, {2, 4, 4, 2})];
+  for (uint64_t i = 0, n = 1 + p.random.below(length); i < n; ++i) {
+    if (oneIn(p.random, 40)) {
+      sampleCall(p, catalog);
+      continue;
+    }
+    if (oneIn(p.random, 2)) {
+      sampleElementwise(p, catalog);
+      continue;
+    }
+    uint64_t at = p.random.below(total);
+    for (const Sampler &sampler : kSamplers) {
+      if (at < sampler.weight) {
+        sampler.sample(p);
+        break;
+      }
+      at -= sampler.weight;
+    }
+  }
+  return p.finish();
+}
+
+} // namespace weft::randomtest

@@ -1,0 +1,271 @@
+//===- Main.cpp - weft-random-tests ---------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Check.h"
+#include "Generator.h"
+#include "Shrink.h"
+
+#include "ir/Parse.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::randomtest;
+
+namespace {
+
+constexpr const char *kUsage = R"(usage: weft-random-tests [options]
+
+Compares random programs: the interpreter with what it gives after every pass, and with the backend.
+
+  --count=N             programs to try (2000)
+  --seed=N              seed of the first program; the next ones count up (1)
+  --passes              interpret again after every pass
+  --no-backend          leave out the backend
+  --save-failures=DIR   write shrunk failures to DIR (random-failures)
+  --no-shrink           report failures as they are
+  --max-failures=N      stop after N failures (10)
+  --verbose             print every program
+  --print=N             print the program of seed N and stop
+  --reproduce=FILE      check a saved failure again
+)";
+
+struct Arguments {
+  uint64_t count = 2000, seed = 1, maxFailures = 10;
+  bool passes = false, backend = true, shrink = true, verbose = false;
+  std::optional<uint64_t> print;
+  std::string failures = "random-failures", reproduce;
+};
+
+/// Reads the command line; on an error says what is wrong with it.
+bool parseArguments(int argc, char **argv, Arguments &arguments) {
+  for (int i = 1; i < argc; ++i) {
+    StringRef text = argv[i];
+    auto [name, value] = text.split('=');
+    uint64_t number = 0;
+    bool isNumber = !value.getAsInteger(10, number);
+    if (name == "--count" && isNumber)
+      arguments.count = number;
+    else if (name == "--seed" && isNumber)
+      arguments.seed = number;
+    else if (name == "--max-failures" && isNumber)
+      arguments.maxFailures = number;
+    else if (name == "--print" && isNumber)
+      arguments.print = number;
+    else if (name == "--save-failures" && !value.empty())
+      arguments.failures = value.str();
+    else if (name == "--save-failures" && i + 1 < argc)
+      arguments.failures = argv[++i];
+    else if (name == "--reproduce" && !value.empty())
+      arguments.reproduce = value.str();
+    else if (name == "--reproduce" && i + 1 < argc)
+      arguments.reproduce = argv[++i];
+    else if (text == "--passes")
+      arguments.passes = true;
+    else if (text == "--no-backend")
+      arguments.backend = false;
+    else if (text == "--no-shrink")
+      arguments.shrink = false;
+    else if (text == "--verbose")
+      arguments.verbose = true;
+    else {
+      llvm::errs() << "weft-random-tests: cannot read '" << text << "'\n\n" << kUsage;
+      return false;
+    }
+  }
+  return true;
+}
+
+class Run {
+public:
+  Run(MLIRContext &context, const Arguments &arguments) : context(context), arguments(arguments) {
+    options.passes = arguments.passes;
+  }
+
+  int reproduce();
+  int run(const OpCatalog &catalog);
+
+private:
+  void check(const OpCatalog &catalog, uint64_t seed);
+  void report(ModuleOp module, uint64_t seed, const Failure &failure);
+  void progress(uint64_t done);
+  bool printCoverage(const OpCatalog &catalog);
+
+  MLIRContext &context;
+  const Arguments &arguments;
+  CheckOptions options;
+  Statistics statistics;
+  uint64_t passed = 0, failed = 0;
+  std::map<std::string, uint64_t> programsWith;
+  std::chrono::steady_clock::time_point lastProgress{};
+};
+
+int Run::reproduce() {
+  auto buffer = llvm::MemoryBuffer::getFile(arguments.reproduce);
+  if (!buffer) {
+    llvm::errs() << "weft-random-tests: cannot read '" << arguments.reproduce
+                 << "': " << buffer.getError().message() << "\n";
+    return 2;
+  }
+  StringRef text = (*buffer)->getBuffer();
+  uint64_t seed = 0;
+  StringRef rest = text.split("inputs-seed: ").second;
+  if (rest.consumeInteger(10, seed)) {
+    llvm::errs() << "weft-random-tests: '" << arguments.reproduce
+                 << "' has no line '// inputs-seed: N', which says what arguments it failed on\n";
+    return 2;
+  }
+  auto module = ir::parseModule(context, text, arguments.reproduce);
+  if (!module) {
+    llvm::errs() << module.status().message() << "\n";
+    return 2;
+  }
+  if (!(*module)->lookupSymbol<ir::FuncOp>(kEntry)) {
+    llvm::errs() << "weft-random-tests: '" << arguments.reproduce << "' has no function @" << kEntry << "\n";
+    return 2;
+  }
+  auto failure = checkProgram(**module, seed, options, &statistics);
+  if (failure)
+    llvm::outs() << failure->stage << ": " << failure->message << "\n";
+  llvm::outs() << (failure ? "0 passed, 1 failed\n" : "1 passed, 0 failed\n");
+  return failure ? 1 : 0;
+}
+
+void Run::report(ModuleOp module, uint64_t seed, const Failure &failure) {
+  llvm::outs() << "\nseed " << seed << ", " << failure.stage << ": " << failure.message << "\n";
+  OwningOpRef<ModuleOp> shrunk(module.clone());
+  Failure last = failure;
+  if (arguments.shrink)
+    shrunk = shrinkProgram(module, [&](ModuleOp candidate) {
+      auto again = checkProgram(candidate, seed, options);
+      // Another failure is another bug, which would hide this one.
+      bool same = again && again->stage == failure.stage;
+      if (same)
+        last = *again;
+      return same;
+    });
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// " << last.stage << ": " << last.message << "\n// from seed " << seed << "; inputs-seed: " << seed
+     << "\n";
+  OpPrintingFlags flags;
+  shrunk->print(os, flags);
+  os << "\n";
+  std::string path = arguments.failures + "/seed-" + std::to_string(seed) + ".mlir";
+  llvm::outs() << text;
+  if (auto error = llvm::sys::fs::create_directories(arguments.failures))
+    llvm::outs() << "cannot make the folder '" << arguments.failures << "': " << error.message() << "\n";
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (error) {
+    llvm::outs() << "cannot write '" << path << "': " << error.message() << "\n";
+    return;
+  }
+  file << text;
+  llvm::outs() << "again: weft-random-tests" << (options.passes ? " --passes" : "")
+               << (arguments.backend ? "" : " --no-backend") << " --reproduce=" << path << "\n";
+}
+
+void Run::check(const OpCatalog &catalog, uint64_t seed) {
+  std::string place = "random program of seed " + std::to_string(seed);
+  llvm::PrettyStackTraceString trace(place.c_str());
+  OwningOpRef<ModuleOp> module = generateProgram(context, catalog, seed);
+  std::set<std::string> names;
+  module->walk([&](Operation *op) { names.insert(op->getName().getStringRef().str()); });
+  for (const std::string &name : names)
+    ++programsWith[name];
+  if (arguments.verbose)
+    llvm::outs() << "// seed " << seed << "\n" << *module << "\n";
+  auto failure = checkProgram(*module, seed, options, &statistics);
+  if (!failure) {
+    ++passed;
+    return;
+  }
+  ++failed;
+  report(*module, seed, *failure);
+}
+
+void Run::progress(uint64_t done) {
+  auto now = std::chrono::steady_clock::now();
+  bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
+  if (now - lastProgress < (terminal ? std::chrono::milliseconds(200) : std::chrono::seconds(10)))
+    return;
+  lastProgress = now;
+  llvm::errs() << (terminal ? "\r" : "") << done << " of " << arguments.count << " programs, " << failed
+               << " failed" << (terminal ? "" : "\n");
+}
+
+bool Run::printCoverage(const OpCatalog &catalog) {
+  llvm::outs() << "\nprograms with each op:\n";
+  unsigned column = 0;
+  bool complete = true;
+  for (const std::string &name : catalog.names()) {
+    uint64_t count = programsWith[name];
+    complete &= count > 0;
+    llvm::outs() << "  " << name;
+    llvm::outs().indent(name.size() < 24 ? static_cast<unsigned>(24 - name.size()) : 1)
+        << llvm::format("%6llu", static_cast<unsigned long long>(count)) << (++column % 3 == 0 ? "\n" : "");
+  }
+  if (column % 3)
+    llvm::outs() << "\n";
+  double unknown = statistics.elements ? 100.0 * static_cast<double>(statistics.unknown) /
+                                             static_cast<double>(statistics.elements)
+                                       : 0;
+  llvm::outs() << statistics.elements << " result elements, " << llvm::format("%.1f", unknown)
+               << " % of them without a claim; " << statistics.stages << " checks after passes\n";
+  if (complete || arguments.count < 500)
+    return true;
+  llvm::outs() << "an op of the dialect never appeared: see the zeros above\n";
+  return false;
+}
+
+int Run::run(const OpCatalog &catalog) {
+  for (uint64_t i = 0; i < arguments.count && failed < arguments.maxFailures; ++i) {
+    progress(i);
+    check(catalog, arguments.seed + i);
+  }
+  bool covered = failed >= arguments.maxFailures || printCoverage(catalog);
+  llvm::outs() << passed << " passed, " << failed + (covered ? 0 : 1) << " failed\n";
+  return failed || !covered ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::sys::PrintStackTraceOnErrorSignal(argv[0]);
+  llvm::EnablePrettyStackTrace();
+  Arguments arguments;
+  if (!parseArguments(argc, argv, arguments))
+    return 2;
+  DialectRegistry registry;
+  ir::registerDialect(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  auto catalog = OpCatalog::discover(context);
+  if (!catalog) {
+    llvm::errs() << "weft-random-tests: " << catalog.status().message() << "\n";
+    return 2;
+  }
+  if (auto missing = findMissingSampler(*catalog)) {
+    llvm::errs() << "weft-random-tests: no program can have " << *missing
+                 << ": add a sampler to test/random/Generator.cpp\n";
+    return 2;
+  }
+  if (arguments.print) {
+    llvm::outs() << *generateProgram(context, *catalog, *arguments.print) << "\n";
+    return 0;
+  }
+  Run run(context, arguments);
+  return arguments.reproduce.empty() ? run.run(*catalog) : run.reproduce();
+}
