@@ -329,7 +329,7 @@ def fuzz(folder, seconds):
         shutil.rmtree(found, ignore_errors=True)
         os.makedirs(found)
         seeds = os.path.join(ROOT, "test", "fuzz", "corpus", name.removeprefix("weft-fuzz-"))
-        command = [program, f"-max_total_time={seconds}", "-max_len=4096", "-timeout=20", "-rss_limit_mb=2048",
+        command = [program, f"-max_total_time={seconds}", "-max_len=10000", "-timeout=20", "-rss_limit_mb=2048",
                    f"-artifact_prefix={found}/", found] + ([seeds] if os.path.isdir(seeds) else [])
         return name, found, run(name, command, timeout=seconds + 300, environment=SANITIZER_ENVIRONMENT, quiet=True)
 
