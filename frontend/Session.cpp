@@ -253,7 +253,6 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   if (failed(verify(*module)))
     return Status::error(messages);
   auto compiled = codegen::compileModule(*module, {});
-  if (!compiled && getenv("WEFT_DBG")) fprintf(stderr,"%s\n", program->traceText.c_str());
   if (!compiled)
     return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");
   program->planText = print(*module);
