@@ -24,6 +24,7 @@ struct RowResult {
 struct Row {
   std::string name;
   RowResult (*run)();
+  bool hasLoop; ///< whether hand-written loops run beside Weft
 };
 
 /// In the order in which they are shown.

@@ -12,26 +12,31 @@
 
 #include "Rows.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <regex>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace weft::bench {
 
 const std::vector<Row> &rows() {
-  static const std::vector<Row> list = {{"copy", run_copy},
-                                        {"mul_add", run_mul_add},
-                                        {"gelu_sigmoid", run_gelu_sigmoid},
-                                        {"bias_relu", run_bias_relu},
-                                        {"transpose_add", run_transpose_add},
-                                        {"softmax", run_softmax},
-                                        {"column_sum", run_column_sum},
-                                        {"full_sum", run_full_sum},
-                                        {"mlp_step", run_mlp_step},
-                                        {"small_call", run_small_call},
-                                        {"alternating", run_alternating}};
+  static const std::vector<Row> list = {{"copy", run_copy, true},
+                                        {"mul_add", run_mul_add, true},
+                                        {"gelu_sigmoid", run_gelu_sigmoid, true},
+                                        {"bias_relu", run_bias_relu, true},
+                                        {"transpose_add", run_transpose_add, true},
+                                        {"softmax", run_softmax, true},
+                                        {"column_sum", run_column_sum, true},
+                                        {"full_sum", run_full_sum, true},
+                                        {"mlp_step", run_mlp_step, false},
+                                        {"small_call", run_small_call, false},
+                                        {"alternating", run_alternating, false}};
   return list;
 }
 
@@ -47,16 +52,77 @@ std::string json(const std::string &name, const RowResult &result) {
   return text + "}, \"note\": " + quoted(result.note) + "}";
 }
 
+std::string line(const std::string &name, const RowResult &result) {
+  std::string text = name + std::string(name.size() < 14 ? 14 - name.size() : 0, ' ');
+  for (const Samples &samples : result.samples)
+    text += "  " + samples.name + " " + number(samples.median()) + " ms (min " + number(samples.min()) + ")";
+  for (const auto &[figure, value] : result.figures)
+    text += "  " + figure + " " + number(value);
+  return text + (result.note.empty() ? "" : "  " + result.note);
+}
+
+std::string failure(const std::string &name, const std::string &why) {
+  return "{\"row\": " + quoted(name) + ", \"results\": {}, \"error\": " + quoted(why) + "}";
+}
+
+/// What a row's own process does; its last words go to `out`.
+void run_here(const Row &row, bool asJson, int out) {
+  // libgomp keeps a team for every thread that uses it, and lets nobody spin once there are more threads than
+  // processors. With the work of both sides on this thread, there is one team.
+  if (row.hasLoop)
+    ::setenv("WEFT_CPU_QUEUE", "inline", 0);
+  std::string text;
+  try {
+    const RowResult result = row.run();
+    text = asJson ? json(row.name, result) : line(row.name, result);
+  } catch (const std::exception &error) {
+    text = asJson ? failure(row.name, error.what()) : row.name + " failed: " + error.what();
+  }
+  text += '\n';
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(out, text.data() + done, text.size() - done);
+    if (written <= 0)
+      break;
+    done += static_cast<size_t>(written);
+  }
+}
+
+/// Runs a row in a process of its own, so that no row finds the threads, memory and kernels of another.
+std::string run_apart(const Row &row, bool asJson) {
+  int ends[2];
+  if (::pipe(ends) != 0)
+    return failure(row.name, std::string("pipe: ") + std::strerror(errno));
+  const pid_t child = ::fork();
+  if (child < 0)
+    return failure(row.name, std::string("fork: ") + std::strerror(errno));
+  if (child == 0) {
+    ::close(ends[0]);
+    run_here(row, asJson, ends[1]);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(got));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!text.empty() && text.back() == '\n') {
+    text.pop_back();
+    return text;
+  }
+  const std::string why = WIFSIGNALED(status)
+                              ? std::string("it ended by signal: ") + ::strsignal(WTERMSIG(status))
+                              : "it ended with status " + std::to_string(WEXITSTATUS(status));
+  return asJson ? failure(row.name, why) : row.name + " failed: " + why;
+}
+
 std::string answer(const std::string &name) {
   for (const Row &row : rows())
-    if (row.name == name) {
-      try {
-        return json(name, row.run());
-      } catch (const std::exception &error) {
-        return "{\"row\": " + quoted(name) + ", \"results\": {}, \"error\": " + quoted(error.what()) + "}";
-      }
-    }
-  return "{\"row\": " + quoted(name) + ", \"results\": {}, \"error\": \"there is no such row\"}";
+    if (row.name == name)
+      return run_apart(row, true);
+  return failure(name, "there is no such row");
 }
 
 int serve() {
@@ -76,19 +142,10 @@ int show(const std::string &pattern) {
   for (const Row &row : rows()) {
     if (!std::regex_search(row.name, wanted))
       continue;
-    std::printf("%-14s", row.name.c_str());
+    const std::string text = run_apart(row, false);
+    failed += text.find(" failed: ") != std::string::npos;
+    std::printf("%s\n", text.c_str());
     std::fflush(stdout);
-    try {
-      const RowResult result = row.run();
-      for (const Samples &samples : result.samples)
-        std::printf("  %s %.4g ms (min %.4g)", samples.name.c_str(), samples.median(), samples.min());
-      for (const auto &[name, value] : result.figures)
-        std::printf("  %s %.4g", name.c_str(), value);
-      std::printf("%s%s\n", result.note.empty() ? "" : "  ", result.note.c_str());
-    } catch (const std::exception &error) {
-      std::printf("  failed: %s\n", error.what());
-      ++failed;
-    }
   }
   return failed ? 1 : 0;
 }
