@@ -1,1 +1,6 @@
-// Exists so that the precompiled header has a target of its own.
+//===- MLIRPch.cpp - Gives the precompiled header a target of its own ----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//

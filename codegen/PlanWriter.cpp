@@ -11,8 +11,10 @@
 #include "runtime/Kernel.h"
 #include "runtime/plan_generated.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <map>
 

@@ -12,6 +12,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <atomic>
 #include <chrono>
@@ -96,10 +97,26 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
   if (types.empty()) {
     auto registered = RegisteredOperationName::lookup(state.name.getStringRef(), &context());
     auto *inference = registered ? registered->getInterface<InferTypeOpInterface>() : nullptr;
+    if (!inference)
+      return failure();
+    // Inference reads an op's attributes from its properties, which the op does not have before it exists.
+    size_t bytes = registered->getOpPropertyByteSize();
+    auto storage = std::make_unique<std::max_align_t[]>(bytes / sizeof(std::max_align_t) + 1);
+    OpaqueProperties properties(bytes ? storage.get() : nullptr);
+    DictionaryAttr dictionary = state.attributes.getDictionary(&context());
+    if (bytes) {
+      registered->initOpProperties(properties, nullptr);
+      // Defaults first: what the attributes leave out keeps them.
+      registered->populateDefaultProperties(properties);
+    }
+    auto release = llvm::make_scope_exit([&] {
+      if (bytes)
+        registered->destroyOpProperties(properties);
+    });
     SmallVector<Type> inferred;
-    if (!inference ||
-        failed(inference->inferReturnTypes(
-            &context(), loc, operands, state.attributes.getDictionary(&context()), nullptr, {}, inferred)))
+    if ((bytes && failed(registered->setOpPropertiesFromAttribute(*registered, properties, dictionary,
+                                                                  [&] { return emitError(loc); }))) ||
+        failed(inference->inferReturnTypes(&context(), loc, operands, dictionary, properties, {}, inferred)))
       return failure();
     state.addTypes(inferred);
   } else {
@@ -239,7 +256,7 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   if (!compiled)
     return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");
   program->planText = print(*module);
-  program->explanation = compiled->explain();
+  program->explanation = compiled->report.str();
   program->package = std::move(compiled->package);
   auto package = runtime::Package::from_memory(program->package);
   if (!package)

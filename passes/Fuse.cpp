@@ -31,8 +31,10 @@ struct Candidate {
   int64_t saved;
   unsigned from, to; ///< nodes: the groups they are in may merge
   unsigned versions; ///< of the two groups, added
+  bool siblings;     ///< they share an operand; otherwise one reads the other
+  /// The highest saving first, then producers and consumers, then op order.
   bool operator<(const Candidate &o) const {
-    return std::tuple(saved, o.from, o.to) < std::tuple(o.saved, from, to); // highest first, then op order
+    return std::tuple(saved, o.siblings, o.from, o.to) < std::tuple(o.saved, siblings, from, to);
   }
 };
 
@@ -126,22 +128,12 @@ void Fuse::note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, 
 }
 
 void Fuse::mergeGroups(FusionGraph &graph) {
-  std::priority_queue<Candidate> queue;
   auto groupOf = [&](unsigned node) { return graph.nodes[node].group; };
   auto versions = [&](unsigned a, unsigned b) { return graph.groups[a].version + graph.groups[b].version; };
-  auto offer = [&](unsigned from, unsigned to, bool again) {
-    unsigned a = groupOf(from), b = groupOf(to);
-    if (a == b || graph.groups[a].opaque || graph.groups[b].opaque)
-      return;
-    FusionRefusal refusal;
-    if (std::optional<FusionMerge> merged = graph.evaluate(a, b, refusal))
-      queue.push({merged->saved, from, to, versions(a, b)});
-    else
-      note(graph, refusal.code, from, to, 0, refusal.message);
-  };
   // Producers and consumers; then readers of one value, each with the next.
+  std::vector<Candidate> waiting;
   for (const FusionEdge &edge : graph.edges)
-    offer(edge.from, edge.to, false);
+    waiting.push_back({0, edge.from, edge.to, 0, false});
   std::vector<int64_t> lastReader(graph.values.size(), -1);
   for (unsigned node = 0, e = static_cast<unsigned>(graph.nodes.size()); node < e; ++node) {
     if (graph.groups[groupOf(node)].opaque)
@@ -153,29 +145,66 @@ void Fuse::mergeGroups(FusionGraph &graph) {
           read.push_back(value);
     for (unsigned value : read) {
       if (lastReader[value] >= 0)
-        offer(static_cast<unsigned>(lastReader[value]), node, false);
+        waiting.push_back({0, static_cast<unsigned>(lastReader[value]), node, 0, true});
       lastReader[value] = node;
     }
   }
-  while (!queue.empty()) {
-    Candidate top = queue.top();
-    queue.pop();
-    unsigned a = groupOf(top.from), b = groupOf(top.to);
-    if (a == b)
-      continue;
+  // What cannot be merged now may be later, when what lies between is part of one of the two. A few rounds
+  // do: each is for values that reach a kernel by one more way.
+  constexpr unsigned maxRounds = 8;
+  bool merging = true;
+  for (unsigned round = 0; round < maxRounds && merging; ++round) {
+    merging = false;
+    std::priority_queue<Candidate> queue;
+    std::vector<Candidate> refused;
+    auto offer = [&](Candidate c) {
+      unsigned a = groupOf(c.from), b = groupOf(c.to);
+      if (a == b || graph.groups[a].opaque || graph.groups[b].opaque)
+        return;
+      bool unchanged = round > 0 && versions(a, b) == c.versions;
+      FusionRefusal refusal;
+      std::optional<FusionMerge> merged = unchanged ? std::nullopt : graph.evaluate(a, b, refusal);
+      c.versions = versions(a, b);
+      if (merged)
+        queue.push({merged->saved, c.from, c.to, c.versions, c.siblings});
+      else
+        refused.push_back(c);
+    };
+    for (const Candidate &c : waiting)
+      offer(c);
+    while (!queue.empty()) {
+      Candidate top = queue.top();
+      queue.pop();
+      unsigned a = groupOf(top.from), b = groupOf(top.to);
+      if (a == b)
+        continue;
+      FusionRefusal refusal;
+      std::optional<FusionMerge> merged = graph.evaluate(a, b, refusal);
+      if (!merged) {
+        top.versions = versions(a, b);
+        refused.push_back(top);
+        continue;
+      }
+      // Prices change as groups grow; one that fell waits for its turn.
+      if (versions(a, b) != top.versions && merged->saved < top.saved && !queue.empty()) {
+        queue.push({merged->saved, top.from, top.to, versions(a, b), top.siblings});
+        continue;
+      }
+      note(graph, "fused", top.from, top.to, merged->saved, stringifyFusionKind(merged->kind).str());
+      graph.merge(a, b, *merged);
+      merging = true;
+    }
+    waiting = std::move(refused);
+  }
+  if (!report)
+    return;
+  llvm::sort(waiting, [](const Candidate &x, const Candidate &y) {
+    return std::tuple(x.from, x.to, x.siblings) < std::tuple(y.from, y.to, y.siblings);
+  });
+  for (const Candidate &c : waiting) {
     FusionRefusal refusal;
-    std::optional<FusionMerge> merged = graph.evaluate(a, b, refusal);
-    if (!merged) {
-      note(graph, refusal.code, top.from, top.to, 0, refusal.message);
-      continue;
-    }
-    // Prices change as groups grow; one that fell waits for its turn.
-    if (versions(a, b) != top.versions && merged->saved < top.saved && !queue.empty()) {
-      queue.push({merged->saved, top.from, top.to, versions(a, b)});
-      continue;
-    }
-    note(graph, "fused", top.from, top.to, merged->saved, stringifyFusionKind(merged->kind).str());
-    graph.merge(a, b, *merged);
+    if (groupOf(c.from) != groupOf(c.to) && !graph.evaluate(groupOf(c.from), groupOf(c.to), refusal))
+      note(graph, refusal.code, c.from, c.to, 0, refusal.message);
   }
 }
 

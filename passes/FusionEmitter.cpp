@@ -206,7 +206,8 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
     define(body.create(state));
     return;
   }
-  if (auto gather = dyn_cast<GatherOp>(op); gather && place == Place::kept) {
+  if (auto gather = dyn_cast<GatherOp>(op); gather && place == Place::kept && FusionGraph::isRowGather(op) &&
+                                            typeOf(gather.getA()).getShape() == ArrayRef(group.domain)) {
     Value table = read(gather.getAMutable(), Place::domain);
     Value index = reshaped(read(gather.getIndexMutable(), Place::kept), typeOf(gather.getIndex()).getShape(),
                            gather.getLoc());

@@ -45,8 +45,7 @@ static SmallVector<int64_t> reducedDims(Operation *op) {
   return llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
 }
 
-/// A gather that picks one element of each row of its table.
-static bool isRowGather(Operation *op) {
+bool FusionGraph::isRowGather(Operation *op) {
   auto gather = dyn_cast<GatherOp>(op);
   if (!gather || gather.getKind() != GatherKind::along)
     return false;
@@ -149,7 +148,7 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
   FusionGroup group;
   group.opaque = opaque;
   group.nodes = {id};
-  group.firstNode = group.lastNode = id;
+  group.lastNode = group.rank = id;
   for (Value result : op.getResults())
     values[internValue(result)].node = id;
   if (!opaque) {
@@ -254,6 +253,25 @@ SmallVector<unsigned> FusionGraph::edgesBetween(unsigned a, unsigned b) const {
 }
 
 unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
+  // What comes before either of the two keeps coming before both, and what comes after after both: the ranks that these
+  // groups have are given out anew.
+  SmallVector<unsigned> after, before, ranks;
+  separate(a, b, after, before);
+  auto byRank = [&](unsigned x, unsigned y) { return groups[x].rank < groups[y].rank; };
+  llvm::sort(after, byRank);
+  llvm::sort(before, byRank);
+  for (unsigned group : llvm::concat<unsigned>(after, before))
+    ranks.push_back(groups[group].rank);
+  ranks.append({groups[a].rank, groups[b].rank});
+  llvm::sort(ranks);
+  size_t next = 0;
+  for (unsigned group : before)
+    groups[group].rank = ranks[next++];
+  groups[a].rank = groups[b].rank = ranks[next];
+  next += 2;
+  for (unsigned group : after)
+    groups[group].rank = ranks[next++];
+
   for (unsigned edge : edgesBetween(a, b)) {
     FusionValue &value = values[edges[edge].value];
     FusionGroup &maker = groups[nodes[edges[edge].from].group], &reader = groups[nodes[edges[edge].to].group];
@@ -283,6 +301,14 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   llvm::append_range(into.nodes, from.nodes);
   llvm::append_range(into.in, from.in);
   llvm::append_range(into.out, from.out);
+  if (into.in.size() + into.out.size() > into.tidyAt) {
+    auto isInside = [&](unsigned edge) {
+      return nodes[edges[edge].from].group == a && nodes[edges[edge].to].group == a;
+    };
+    llvm::erase_if(into.in, isInside);
+    llvm::erase_if(into.out, isInside);
+    into.tidyAt = std::max<size_t>(64, 2 * (into.in.size() + into.out.size()));
+  }
   into.readBytes += from.readBytes;
   into.writtenBytes += from.writtenBytes;
   into.outputs += from.outputs;
@@ -300,10 +326,8 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   into.rowGather = (into.rowGather || !into.pinned) && (from.rowGather || !from.pinned);
   into.pinned |= from.pinned;
   into.rowGather &= into.pinned;
-  into.firstNode = std::min(into.firstNode, from.firstNode);
   into.lastNode = std::max(into.lastNode, from.lastNode);
-  ++into.version;
-  ++from.version;
+  into.version = std::max(into.version, from.version) + 1; // grows for every node
   from.alive = false;
   from.nodes = {};
   from.in = {};

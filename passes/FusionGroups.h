@@ -77,8 +77,10 @@ struct FusionGroup {
   llvm::SmallVector<int64_t> domain;
   unsigned reduced = 0, reductions = 0, version = 0, outputs = 0;
   int64_t flops = 0, readBytes = 0, writtenBytes = 0;
-  unsigned firstNode = 0, lastNode = 0;
+  unsigned lastNode = 0;
+  unsigned rank = 0;      ///< edges lead to groups of a higher rank, so that groups are in order at every time
   std::vector<unsigned> nodes, in, out;
+  size_t tidyAt = 64;     ///< edges from which those inside of the group are dropped from `in` and `out`
   llvm::DenseMap<unsigned, unsigned> inputs; ///< values read from outside, and by how many edges
   llvm::ArrayRef<int64_t> keptShape() const;
 };
@@ -117,6 +119,8 @@ public:
   /// Whether an op is read through rather than computed.
   static bool isView(mlir::Operation *op);
   static bool isReduction(mlir::Operation *op);
+  /// Whether an op picks one element of each row of its table.
+  static bool isRowGather(mlir::Operation *op);
   KernelWork workOf(const FusionGroup &group) const;
 
   ir::FuncOp func;
@@ -138,7 +142,10 @@ private:
                    FusionRefusal &refusal) const;
   std::optional<FusionMerge> combine(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
                                      FusionRefusal &refusal) const;
-  bool wouldFormCycle(unsigned a, unsigned b);
+  /// The groups between `a` and `b` that come after `a`, and those that come before `b`; false if one is both, or if
+  /// finding out takes too long.
+  bool separate(unsigned a, unsigned b, llvm::SmallVectorImpl<unsigned> &after,
+                llvm::SmallVectorImpl<unsigned> &before);
 
   llvm::DenseMap<mlir::Value, ReadPath> paths;
   llvm::DenseMap<mlir::Operation *, bool> materialized;

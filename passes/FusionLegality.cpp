@@ -149,37 +149,45 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
 /// The search for a way around gives up, and the merge with it, after this many edges.
 static constexpr unsigned maxSearch = 4096;
 
-bool FusionGraph::wouldFormCycle(unsigned a, unsigned b) {
-  for (auto [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-    // Is there a path from `from` to `to` by way of a third group?
-    ++visit;
-    unsigned steps = 0;
-    SmallVector<unsigned> stack;
-    auto push = [&](unsigned group) {
-      for (unsigned edge : groups[group].out) {
-        unsigned next = nodes[edges[edge].to].group;
-        if (++steps > maxSearch)
-          return true;
-        if (next == group || next == from || visited[next] == visit ||
-            groups[next].firstNode > groups[to].lastNode)
-          continue;
-        if (next == to) {
-          if (group != from)
-            return true;
-          continue;
-        }
-        visited[next] = visit;
-        stack.push_back(next);
-      }
-      return false;
-    };
-    if (push(from))
-      return true;
-    while (!stack.empty())
-      if (push(stack.pop_back_val()))
-        return true;
+bool FusionGraph::separate(unsigned a, unsigned b, SmallVectorImpl<unsigned> &after,
+                           SmallVectorImpl<unsigned> &before) {
+  if (groups[a].rank > groups[b].rank)
+    std::swap(a, b);
+  unsigned low = groups[a].rank, high = groups[b].rank, steps = 0;
+  if (high - low == 1)
+    return true;
+  // Ranks bound the search: a way from `a` to `b` has only ranks in between.
+  ++visit;
+  SmallVector<unsigned> work{a};
+  while (!work.empty()) {
+    unsigned group = work.pop_back_val();
+    for (unsigned edge : groups[group].out) {
+      unsigned next = nodes[edges[edge].to].group;
+      if (++steps > maxSearch || (next == b && group != a))
+        return false;
+      if (next == group || groups[next].rank >= high || visited[next] == visit)
+        continue;
+      visited[next] = visit;
+      after.push_back(next);
+      work.push_back(next);
+    }
   }
-  return false;
+  ++visit;
+  work.push_back(b);
+  while (!work.empty()) {
+    unsigned group = work.pop_back_val();
+    for (unsigned edge : groups[group].in) {
+      unsigned next = nodes[edges[edge].from].group;
+      if (++steps > maxSearch)
+        return false;
+      if (next == group || groups[next].rank <= low || visited[next] == visit)
+        continue;
+      visited[next] = visit;
+      before.push_back(next);
+      work.push_back(next);
+    }
+  }
+  return true;
 }
 
 std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionRefusal &refusal) {
@@ -238,7 +246,8 @@ std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionR
                                                                                     : "WEFT-F008",
                   "saves " + Twine(merged->saved / 1000) + " ns, with " + Twine(both.tasks) +
                       " tasks instead of " + Twine(wa.tasks) + " and " + Twine(wb.tasks));
-  if (wouldFormCycle(a, b))
+  SmallVector<unsigned> after, before;
+  if (!separate(a, b, after, before))
     return refuse("WEFT-F002", "what lies between the two would have to run inside of the kernel");
   return merged;
 }

@@ -70,7 +70,7 @@ private:
 
 /// Places the buffers in the given order, each in the smallest gap that holds it.
 static int64_t place(ArrayRef<ArenaBuffer> buffers, ArrayRef<unsigned> order, unsigned launches,
-                     std::vector<int64_t> &offsets) {
+                     std::vector<int64_t> &offsets, size_t &work) {
   LiveIndex index(launches);
   int64_t top = 0;
   SmallVector<unsigned> found;
@@ -80,6 +80,7 @@ static int64_t place(ArrayRef<ArenaBuffer> buffers, ArrayRef<unsigned> order, un
     found.clear();
     taken.clear();
     index.query(buffer.begin, buffer.end, found);
+    work += found.size() + 1;
     for (unsigned other : found)
       taken.push_back({offsets[other], offsets[other] + buffers[other].bytes});
     llvm::sort(taken);
@@ -123,8 +124,9 @@ ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
 
   plan.bytes = INT64_MAX;
   std::vector<int64_t> offsets(buffers.size());
+  size_t work = 0;
   auto attempt = [&] {
-    int64_t top = place(buffers, order, launches, offsets);
+    int64_t top = place(buffers, order, launches, offsets, work);
     if (top < plan.bytes) {
       plan.bytes = top;
       plan.offsets = offsets;
@@ -145,8 +147,8 @@ ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
   if (attempt())
     return plan;
   // What sticks out goes first, and again, a bounded number of times.
-  size_t rounds = std::clamp<size_t>(20000 / order.size(), 2, 64);
-  for (size_t round = 0; round < rounds; ++round) {
+  constexpr size_t maxRounds = 64, maxWork = 2'000'000;
+  for (size_t round = 0; round < maxRounds && work < maxWork; ++round) {
     int64_t top = 0;
     for (unsigned id : order)
       top = std::max(top, offsets[id] + buffers[id].bytes);

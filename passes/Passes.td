@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In alphabetical order; the order in which they run is in Pipeline.cpp. No pass uses `Statistic`: its layout depends
-// on NDEBUG, which the libraries of LLVM are built with and Weft is not. Counts are printed as remarks instead.
+// In alphabetical order; the order in which they run is in Pipeline.cpp. No pass uses `Statistic`: its
+// layout depends on NDEBUG, which the libraries of LLVM are built with and Weft is not. Counts are printed
+// as remarks instead.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PASSES_TD
@@ -44,9 +45,9 @@ def AttachSchedules : Weft_FuncPass<"weft-schedule"> {
 def Canonicalize : Weft_FuncPass<"weft-canonicalize"> {
   let summary = "folds and canonicalises, up to a bound";
   let description = [{
-    The folders and canonicalisation patterns of the dialect, folding of elementwise ops on splat constants that are
-    exact, and removal of dead code. Unlike `canonicalize`, a function that still changes after `max-iterations`
-    rounds is an error that names the pattern set.
+    The folders and canonicalisation patterns of the dialect, folding of elementwise ops on splat constants
+    that are exact, and removal of dead code. Unlike `canonicalize`, a function that still changes after
+    `max-iterations` rounds is an error that names the pattern set.
   }];
   let options = [Option<"maxIterations", "max-iterations", "int64_t", "10", "rounds over the function">];
 }
@@ -54,27 +55,27 @@ def Canonicalize : Weft_FuncPass<"weft-canonicalize"> {
 def CanonicalizeContractions : Weft_FuncPass<"weft-canonicalize-contractions"> {
   let summary = "brings every contraction into a form with one stride a dimension";
   let description = [{
-    Afterwards `getContractionShape` (ir/Contraction.h) describes every `weft.dot_general`: its batch, kept and
-    contracted dimensions each lie in row-major storage as one strided dimension. An operand that does not is
-    transposed first.
+    Afterwards `getContractionShape` (ir/Contraction.h) describes every `weft.dot_general`: its batch, kept
+    and contracted dimensions each lie in row-major storage as one strided dimension. An operand that does
+    not is transposed first.
   }];
 }
 
 def DecomposeComposites : Weft_FuncPass<"weft-decompose"> {
   let summary = "replaces composites by their primitives";
   let description = [{
-    softmax, log_softmax and cross_entropy become primitives, with the same statistics in f32 for halves. It runs as
-    late as fusion, so that what runs before can still see what the primitives are for.
+    softmax, log_softmax and cross_entropy become primitives, with the same statistics in f32 for halves. It
+    runs as late as fusion, so that what runs before can still see what the primitives are for.
   }];
 }
 
 def Differentiate : Weft_FuncPass<"weft-differentiate"> {
   let summary = "replaces weft.gradient by the derivative";
   let description = [{
-    Reverse mode over the ops of the function, in the order of the text: only values on a path from a `wrt` value to
-    `of` get a cotangent, which are added in op order. An op without a derivative on such a path is WEFT-G001.
-    Each op that is built carries the location of the op that it differentiates. A `wrt` value that `of` does not
-    depend on gets zeros.
+    Reverse mode over the ops of the function, in the order of the text: only values on a path from a `wrt`
+    value to `of` get a cotangent, which are added in op order. An op without a derivative on such a path is
+    WEFT-G001. Each op that is built carries the location of the op that it differentiates. A `wrt` value
+    that `of` does not depend on gets zeros.
   }];
 }
 
@@ -104,18 +105,19 @@ def FuseOptimizerSteps : Weft_FuncPass<"weft-fuse-optimizer-steps"> {
 def MapDevices : Weft_ModulePass<"weft-map-devices"> {
   let summary = "maps every logical device to one of the target";
   let description = [{
-    With `target=cpu` every logical device becomes `cpu`: types of values, arguments and functions, and attributes.
-    Transfers between devices that are now one disappear.
+    With `target=cpu` every logical device becomes `cpu`: types of values, arguments and functions, and
+    attributes. Transfers between devices that are now one disappear.
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what the program is compiled for: cpu">];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"",
+                        "what the program is compiled for: cpu">];
 }
 
 def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
   let summary = "makes the state of random generators arguments and results";
   let description = [{
-    A function that loads the generator `g` gets the arguments `rng.g.key` and `rng.g.counter`, of role `random`, after
-    its other arguments and ordered by generator name. If it stores the generator's counter, the counter is donated
-    and a result `rng.g.counter` is tied to it.
+    A function that loads the generator `g` gets the arguments `rng.g.key` and `rng.g.counter`, of role
+    `random`, after its other arguments and ordered by generator name. If it stores the generator's counter,
+    the counter is donated and a result `rng.g.counter` is tied to it.
   }];
 }
 
@@ -135,10 +137,11 @@ def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
 def Simplify : Weft_FuncPass<"weft-simplify"> {
   let summary = "algebra that keeps every value";
   let description = [{
-    A table of rewrites, each with its exactness: bit-exact, or value-exact (up to the payload and sign of a NaN). None is
-    approximate. `print-rules` prints how often each applied.
+    A table of rewrites, each with its exactness: bit-exact, or value-exact (up to the payload and sign of a
+    NaN). None is approximate. `print-rules` prints how often each applied.
   }];
-  let options = [Option<"printRules", "print-rules", "bool", "false", "print how often each rule applied, as remarks">,
+  let options = [Option<"printRules", "print-rules", "bool", "false",
+                        "print how often each rule applied, as remarks">,
                  Option<"disable", "disable", "std::string", "\"\"", "name of one rule not to use">,
                  Option<"maxIterations", "max-iterations", "int64_t", "10", "rounds over the function">];
 }
@@ -146,12 +149,13 @@ def Simplify : Weft_FuncPass<"weft-simplify"> {
 def SplitReductions : Weft_FuncPass<"weft-split-reductions"> {
   let summary = "splits long reductions with few results into two steps";
   let description = [{
-    A reduction over trailing dimensions of at least `min-extent` elements with fewer than `max-results` results has too
-    few rows to occupy a machine. It becomes a reduction of S pieces a row and one of the S partial results, where S
-    follows from the shape alone, so that the order of additions does too. An extent without a good divisor is
-    cut into S equal pieces and a rest that the last step adds.
+    A reduction over trailing dimensions of at least `min-extent` elements with fewer than `max-results`
+    results has too few rows to occupy a machine. It becomes a reduction of S pieces a row and one of the S
+    partial results, where S follows from the shape alone, so that the order of additions does too. An
+    extent without a good divisor is cut into S equal pieces and a rest that the last step adds.
   }];
-  let options = [Option<"minExtent", "min-extent", "int64_t", "32768", "reduced elements from which to split">,
+  let options = [Option<"minExtent", "min-extent", "int64_t", "32768",
+                        "reduced elements from which to split">,
                  Option<"maxResults", "max-results", "int64_t", "64", "results from which not to split">];
 }
 
@@ -167,8 +171,9 @@ def VerifyMemoryPlan : Weft_FuncPass<"weft-verify-memory-plan"> {
 def VerifyPlacement : Weft_ModulePass<"weft-verify-placement"> {
   let summary = "checks the device of every value of a module";
   let description = [{
-    Every tensor has a device; every op, call and return keeps the rule that operands have one device (WEFT-P001), for all
-    ops and not only up to the first that breaks it. Scalars of optimiser steps may lie on the host.
+    Every tensor has a device; every op, call and return keeps the rule that operands have one device
+    (WEFT-P001), for all ops and not only up to the first that breaks it. Scalars of optimiser steps may lie
+    on the host.
   }];
 }
 

@@ -25,7 +25,8 @@ static void addCleanup(OpPassManager &passes) {
 void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   // Inlining. A compiled function called under a trace contributes its ops; what is private and no longer
   // called goes.
-  passes.addPass(createInlinerPass());
+  // Nothing else changes yet: the inliner's own canonicalisation is left out.
+  passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   passes.addPass(createSymbolDCEPass());
 
   // Placement: the rule is checked on the whole program before logical devices become those of the target.
@@ -45,19 +46,19 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   if (options.stopBeforeDecomposition)
     return;
 
-  // Decomposition as late as fusion; the parts are simplified once more. The two passes that follow fix the
-  // order in which reductions and contractions read their operands, from shapes alone, before anything is
-  // fused.
+  // Decomposition as late as fusion. Splitting reductions and canonicalising contractions fix the order in
+  // which operands are read, from shapes alone, before anything is fused; between them the parts of
+  // composites are simplified, and reshapes of split reductions move up to where they are views.
   passes.nest<ir::FuncOp>().addPass(createDecomposeComposites());
-  passes.nest<ir::FuncOp>().addPass(createSimplify());
   passes.nest<ir::FuncOp>().addPass(createSplitReductions());
+  passes.nest<ir::FuncOp>().addPass(createSimplify());
   passes.nest<ir::FuncOp>().addPass(createCanonicalizeContractions());
   addCleanup(passes);
 
   // Fusion. Contractions take their epilogues first, so that what is left over is fused with its neighbours.
   passes.nest<ir::FuncOp>().addPass(createAttachEpilogues(AttachEpiloguesOptions{options.report}));
   passes.nest<ir::FuncOp>().addPass(createFuseOptimizerSteps());
-  passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.report}));
+  passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.target, options.report}));
 
   // The launch list: how each fusion becomes a kernel, where each value lives, and the proof of that.
   passes.nest<ir::FuncOp>().addPass(createAttachSchedules());

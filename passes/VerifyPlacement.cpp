@@ -78,9 +78,8 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
                   << expected.str() << " and " << device.str() << "! (WEFT-P001)";
       diag.attachNote(first.getLoc()) << "this operand is on " << expected.str();
       diag.attachNote(operand.getLoc()) << "operand #" << i << " is on " << device.str();
-      diag.attachNote(op->getLoc()) << "to fix, move operand #" << i
-                                    << ": `weft.transfer ... to #weft.device<" << expected.str()
-                                    << ">`, or `.to(\"" << expected.str() << "\")` in C++";
+      diag.attachNote(op->getLoc()) << "to fix, move operand #" << i << ": `weft.transfer ... to <"
+                                    << expected.str() << ">`, or `.to(\"" << expected.str() << "\")` in C++";
       return failure();
     }
     if (!first)

@@ -55,13 +55,17 @@ build_with_progress() {
     ninja -C "$folder" -j "$(build_jobs)"
     return
   fi
-  NINJA_STATUS='[%f/%t %e s] ' ninja -C "$folder" -j "$(build_jobs)" 2>&1 | tee "$folder/build.log" |
-    awk '/^\[[0-9]+\/[0-9]+ / {
-           now = systime_of($0)
-           if (now - last >= 20) { print "    " $0; fflush(); last = now }
-           next
-         }
-         { print; fflush() }
-         function systime_of(line,   part) { split(line, part, " "); return part[2] + 0 }'
+  # Read by bash: mawk, Debian's awk, would hold the lines back until it has a block of them.
+  NINJA_STATUS='[%f/%t] ' ninja -C "$folder" -j "$(build_jobs)" 2>&1 | tee "$folder/build.log" | {
+    local shown=-100 line
+    while IFS= read -r line; do
+      if [[ ! $line =~ ^\[[0-9]+/[0-9]+\]\  ]]; then
+        printf '%s\n' "$line"
+      elif ((SECONDS - shown >= 20)); then
+        printf '    %s\n' "$line"
+        shown=$SECONDS
+      fi
+    done
+  }
   return "${PIPESTATUS[0]}"
 }

@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
   weft::passes::registerPipeline();
   weft::codegen::registerEmitKernelsPass();
   mlir::registerCSEPass();
+  mlir::registerCanonicalizerPass();
   mlir::registerInlinerPass();
   mlir::registerStripDebugInfoPass();
   mlir::registerSymbolDCEPass();

@@ -312,6 +312,31 @@ int64_t BodyGraph::countLaneReads(ArrayRef<int> roots) const {
   return count;
 }
 
+int64_t BodyGraph::countDivisions(ArrayRef<int> roots, VarId var) const {
+  std::vector<uint8_t> counted(space.numVars());
+  int64_t count = 0;
+  auto dependsOn = [&](VarId id) {
+    SmallVector<VarId> todo{id};
+    while (!todo.empty()) {
+      VarId next = todo.pop_back_val();
+      if (next == var)
+        return true;
+      for (auto [inner, coefficient] : space.var(next).of.terms)
+        todo.push_back(inner);
+    }
+    return false;
+  };
+  for (int id : ordered(roots))
+    for (auto [used, coefficient] : nodes[id].expr.terms) {
+      IndexVar::Kind kind = space.var(used).kind;
+      if ((kind != IndexVar::quotient && kind != IndexVar::remainder) || counted[used])
+        continue;
+      counted[used] = 1;
+      count += dependsOn(used);
+    }
+  return count;
+}
+
 //===----------------------------------------------------------------------===//
 // Views
 //===----------------------------------------------------------------------===//

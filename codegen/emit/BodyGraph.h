@@ -69,6 +69,8 @@ public:
   std::vector<int> ordered(llvm::ArrayRef<int> roots) const;
   /// How many reads, among what `roots` need, go lane by lane.
   int64_t countLaneReads(llvm::ArrayRef<int> roots) const;
+  /// How many divisions, among what `roots` need, change with `var`.
+  int64_t countDivisions(llvm::ArrayRef<int> roots, VarId var) const;
 
   ir::FusionOp fusion;
   IndexSpace &space;

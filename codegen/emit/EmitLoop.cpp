@@ -63,14 +63,16 @@ unsigned chooseOuterDims(ir::FusionOp fusion, int64_t lanes) {
     // In units of one vector operation over a whole vector: a read by lanes costs about one a lane, and a
     // column that fills no vector is computed by scalars.
     auto nodes = static_cast<int64_t>(body.graph.size());
-    int64_t cost = nodes + body.graph.countLaneReads(body.roots) * 2 * lanes;
+    int64_t laneReads = body.graph.countLaneReads(body.roots),
+            divisions = body.graph.countDivisions(body.roots, body.column);
+    int64_t cost = nodes + laneReads * 2 * lanes + divisions * 4;
     if (inner < lanes)
       cost = nodes * lanes;
     if (cost < least) {
       least = cost;
       best = outer;
     }
-    if (body.graph.countLaneReads(body.roots) == 0)
+    if (laneReads + divisions == 0)
       break;
   }
   return best;

@@ -40,6 +40,8 @@ static Value sumSplat(Operation *op, PatternRewriter &rewriter) {
     return {};
   Attribute splat = getSplat(op->getOperand(0));
   int64_t count = countReduced(op);
+  if (count == 0) // zero, whose sign is not that of the element
+    return {};
   if (auto whole = dyn_cast_or_null<IntegerAttr>(splat)) {
     APInt product = whole.getValue() *
                     APInt(64, static_cast<uint64_t>(count)).zextOrTrunc(whole.getValue().getBitWidth());

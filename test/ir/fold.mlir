@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --canonicalize | FileCheck %s
+// RUN: weft-opt %s --weft-canonicalize | FileCheck %s
 
 #cpu = #weft.device<cpu>
 #gpu = #weft.device<cuda:0>

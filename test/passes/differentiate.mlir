@@ -154,3 +154,21 @@ weft.func @beside(%x: tensor<4xf32, #cpu>, %y: tensor<4xf32, #cpu>) -> tensor<4x
   %g = weft.gradient %m wrt %x : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
   weft.return %g : tensor<4xf32, #cpu>
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+
+// What was recorded without gradients lets none through, and the mark goes with it, so that equal ops merge again.
+// CHECK-LABEL: weft.func @detached(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4xf32, #cpu>)
+// CHECK-NEXT:    %[[E:.*]] = weft.exp %[[X]] : tensor<4xf32, #cpu>
+// CHECK:         %[[ONE:.*]] = weft.constant dense<1.000000e+00>
+// CHECK-NEXT:    %[[G:.*]] = weft.mul %[[ONE]], %[[E]]
+// CHECK-NEXT:    weft.return %[[G]]
+weft.func @detached(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  %e = weft.exp %x {weft.no_grad} : tensor<4xf32, #cpu>
+  %m = weft.mul %x, %e : tensor<4xf32, #cpu>
+  %g = weft.gradient %m wrt %x : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+  weft.return %g : tensor<4xf32, #cpu>
+}

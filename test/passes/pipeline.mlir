@@ -43,3 +43,17 @@ weft.func @step(%x: tensor<5x3xf32, #cpu>, %w: tensor<3x4xf32, #cuda0> {weft.don
     : tensor<3x4xf32, #cuda0>, tensor<3x4xf32, #cuda0>, tensor<i64, #cuda0>, tensor<f64, #cuda0>
   weft.return %l, %p : tensor<f32, #cuda0>, tensor<3x4xf32, #cuda0>
 }
+
+// A long sum of squares is split, and the split moves up to the argument: the squares are computed in the pieces' shape.
+// CHECK-LABEL: weft.func @long_sum(
+// CHECK-SAME:    %[[X:.*]]: tensor<1048576xf32, #cpu>)
+// CHECK-NEXT:    %[[R:.*]] = weft.reshape %[[X]] : tensor<1048576xf32, #cpu> -> tensor<256x4096xf32, #cpu>
+// CHECK-NEXT:    %[[M:.*]] = weft.mul %[[R]], %[[R]]
+// CHECK-NEXT:    %[[P:.*]] = weft.sum %[[M]], dims = [1]
+// CHECK-NEXT:    %[[S:.*]] = weft.sum %[[P]], dims = [0]
+// CHECK-NEXT:    weft.return %[[S]]
+weft.func @long_sum(%x: tensor<1048576xf32, #cpu>) -> tensor<f32, #cpu> {
+  %m = weft.mul %x, %x : tensor<1048576xf32, #cpu>
+  %s = weft.sum %m, dims = [0] : tensor<1048576xf32, #cpu>
+  weft.return %s : tensor<f32, #cpu>
+}

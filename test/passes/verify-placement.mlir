@@ -24,7 +24,7 @@ weft.func @two_devices(%a: tensor<4xf32, #cpu>, %b: tensor<4xf32, #cuda0>) -> te
   // expected-note @-1 {{operand #0 is on cpu}}
   // expected-note @-2 {{operand #1 is on cuda:0}}
   // expected-error @+2 {{Expected all tensors to be on the same device, but found at least two devices, cpu and cuda:0! (WEFT-P001)}}
-  // expected-note @+1 {{to fix, move operand #1: `weft.transfer ... to #weft.device<cpu>`, or `.to("cpu")` in C++}}
+  // expected-note @+1 {{to fix, move operand #1: `weft.transfer ... to <cpu>`, or `.to("cpu")` in C++}}
   %0 = weft.add %a, %b : tensor<4xf32, #cpu>, tensor<4xf32, #cuda0>
   weft.return %0 : tensor<4xf32, #cpu>
 }

@@ -1,0 +1,64 @@
+//===- HandLoops.h - What a person would write by hand ----------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One loop for each memory-bound row, vectorised and threaded, over memory that was touched before: the bar
+// that compiled kernels are held to. Each exists with streaming and with plain stores, and the benchmark
+// takes the faster. Built with -O3 -march=native -ffp-contract=off.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_BENCH_HANDLOOPS_H
+#define WEFT_BENCH_HANDLOOPS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace weft::bench {
+
+/// Floats on huge pages where the system gives them, aligned to 2 MiB, every page touched.
+class Floats {
+public:
+  explicit Floats(int64_t count);
+  ~Floats();
+  Floats(const Floats &) = delete;
+  Floats &operator=(const Floats &) = delete;
+  float *data() { return data_; }
+  const float *data() const { return data_; }
+  int64_t size() const { return count_; }
+
+private:
+  float *data_;
+  int64_t count_;
+};
+
+/// How the results are written.
+enum class Stores { streaming, plain };
+
+namespace hand {
+
+/// to = from
+void copy(const float *from, float *to, int64_t n, Stores stores);
+/// out = x * 2 + y * y - x
+void mul_add(const float *x, const float *y, float *out, int64_t n, Stores stores);
+/// out = gelu_tanh(x * y + z) * sigmoid(z)
+void gelu_sigmoid(const float *x, const float *y, const float *z, float *out, int64_t n, Stores stores);
+/// out[i][j] = relu((x[i][j] + row[j]) * column[i])
+void bias_relu(const float *x, const float *row, const float *column, float *out, int64_t rows,
+               int64_t columns, Stores stores);
+/// out[i][j] = x[j][i] + y[i][j]; the side is a multiple of 64.
+void transpose_add(const float *x, const float *y, float *out, int64_t side, Stores stores);
+/// Softmax of each row, which is read from memory once; at most 4,096 columns.
+void softmax(const float *x, float *out, int64_t rows, int64_t columns, Stores stores);
+/// out[j] = sum over i of x[i][j]^2; at most 4,096 columns.
+void column_sum(const float *x, float *out, int64_t rows, int64_t columns);
+/// *out = sum of x^2
+void full_sum(const float *x, float *out, int64_t n);
+
+} // namespace hand
+} // namespace weft::bench
+
+#endif // WEFT_BENCH_HANDLOOPS_H

@@ -1,0 +1,49 @@
+//===- Rows.h - The rows of the benchmark -----------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_BENCH_ROWS_H
+#define WEFT_BENCH_ROWS_H
+
+#include "Timing.h"
+
+#include <cstdint>
+
+namespace weft::bench {
+
+/// What one row measured.
+struct RowResult {
+  std::vector<Samples> samples; ///< "weft", "hand", "copy"
+  int64_t bytes = 0;            ///< read and written once; 0 where the row is not about memory
+  std::vector<std::pair<std::string, double>> figures; ///< more, by name with the unit
+  std::string note;
+};
+
+struct Row {
+  std::string name;
+  RowResult (*run)();
+};
+
+/// In the order in which they are shown.
+const std::vector<Row> &rows();
+
+RowResult run_copy();
+RowResult run_mul_add();
+RowResult run_gelu_sigmoid();
+RowResult run_bias_relu();
+RowResult run_transpose_add();
+RowResult run_softmax();
+RowResult run_column_sum();
+RowResult run_full_sum();
+RowResult run_mlp_step();
+RowResult run_small_call();
+RowResult run_alternating();
+
+/// The training step in a process that has not compiled anything: how long its first call takes, as JSON.
+std::string first_step();
+
+} // namespace weft::bench
+
+#endif // WEFT_BENCH_ROWS_H

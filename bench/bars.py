@@ -1,0 +1,60 @@
+"""What each row must reach, and whether it did.
+
+A bar is (text, value, limit): the row passes where value(row) <= limit. `row` is a view on one row's figures; a
+value is None where what it compares with was not measured.
+"""
+
+
+class View:
+    """Medians of one row in milliseconds, by column."""
+
+    def __init__(self, medians, figures):
+        self.medians, self.figures = medians, figures
+
+    def __getattr__(self, name):
+        return self.medians.get({"torch": "torch eager", "compiled": "torch.compile"}.get(name, name))
+
+
+def over(row, *names):
+    """Ours over the best of these that were measured."""
+    there = [value for name in names if (value := getattr(row, name)) is not None]
+    return row.weft / min(there) if there and row.weft is not None else None
+
+
+HAND_95 = ("hand loop's speed >= 0.95", lambda row: over(row, "hand"), 1 / 0.95)
+HAND_90 = ("hand loop's speed >= 0.9", lambda row: over(row, "hand"), 1 / 0.9)
+HAND_80 = ("hand loop's speed >= 0.8", lambda row: over(row, "hand"), 1 / 0.8)
+FASTER_THAN_DRJIT = ("<= 1 of drjit", lambda row: over(row, "drjit"), 1.0)
+NO_SLOWER_THAN_JAX = ("<= 1 of jax", lambda row: over(row, "jax"), 1.0)
+
+
+def plain(name):
+    return lambda row: row.figures.get(name)
+
+
+BARS = {
+    "mul_add": [HAND_95, FASTER_THAN_DRJIT],
+    "gelu_sigmoid": [("<= 0.8 of drjit", lambda row: over(row, "drjit"), 0.8)],
+    "bias_relu": [HAND_95, FASTER_THAN_DRJIT],
+    "transpose_add": [HAND_80],
+    "softmax": [HAND_90, ("<= 0.5 of best(torch.compile, jax)", lambda row: over(row, "compiled", "jax"), 0.5)],
+    "column_sum": [HAND_90, NO_SLOWER_THAN_JAX],
+    "full_sum": [HAND_90, NO_SLOWER_THAN_JAX],
+    "mlp_step": [("<= 0.75 of best(torch, torch.compile, jax)",
+                  lambda row: over(row, "torch", "compiled", "jax"), 0.75)],
+    "alternating": [("<= 1.1 of the sum of its parts", lambda row: over(row, "parts"), 1.1)],
+    "small_call": [("<= 2 us", lambda row: row.weft * 1e3 if row.weft is not None else None, 2.0)],
+    "cold_compile": [("<= 500 ms", lambda row: row.weft, 500.0)],
+    "disk_compile": [("<= 50 ms", lambda row: row.weft, 50.0)],
+    "runtime_size": [("<= 10 MB", plain("megabytes"), 10.0)],
+}
+
+
+def judge(name, medians, figures):
+    """[(text, value, limit, passed)]; passed is None where the comparison is missing."""
+    row = View(medians, figures)
+    verdicts = []
+    for text, value, limit in BARS.get(name, []):
+        found = value(row)
+        verdicts.append((text, found, limit, None if found is None else found <= limit))
+    return verdicts

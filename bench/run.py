@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""Runs Weft's rows and the peers' in turn, and prints one table. `scripts/bench` builds and calls this.
+
+    scripts/bench                        everything; some minutes, most of it torch.compile
+    scripts/bench --no-torch-compile     two minutes
+    scripts/bench --rows 'softmax|_sum'
+    scripts/bench --record               also writes bench/results/<date>-<processor>.json
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import bars  # noqa: E402
+
+TITLES = {
+    "copy": "copy 64 MB",
+    "mul_add": "x*2 + y*y - x, 16M",
+    "gelu_sigmoid": "gelu(x*y+z) * sigmoid(z), 16M",
+    "bias_relu": "relu((x+row) * col), 4096^2",
+    "transpose_add": "x.T + y, 4096^2",
+    "softmax": "softmax, 8192 x 1024",
+    "column_sum": "column sum of squares, 8192 x 1024",
+    "full_sum": "full sum of squares, 16M",
+    "mlp_step": "MLP training step",
+    "alternating": "8 x (matmul, kernel)",
+    "small_call": "cached call, 8 elements",
+    "cold_compile": "MLP step: compile, no caches",
+    "disk_compile": "MLP step: compile, disk cache",
+    "runtime_size": "libweft-runtime.so, stripped",
+}
+COMPILE_ROWS = ["cold_compile", "disk_compile"]
+COLUMNS = ["torch eager", "torch.compile", "jax", "drjit"]
+PEER_OF = {"torch eager": "torch", "torch.compile": "torch", "jax": "jax", "drjit": "drjit"}
+
+
+def note(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Server:
+    """A process that answers row names with lines of JSON. One that ends is started again at the next row."""
+
+    def __init__(self, command, environment):
+        self.command, self.environment = command, environment
+        self.child, self.hello = None, {}
+        self.start()
+
+    def start(self):
+        self.child = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                      env=self.environment, stderr=subprocess.PIPE if not VERBOSE else None)
+        if self.child.stderr:  # drained, so that it cannot fill up
+            import threading
+            self.errors = []
+            threading.Thread(target=lambda stream, kept: [kept.append(line) for line in stream],
+                             args=(self.child.stderr, self.errors), daemon=True).start()
+        line = self.child.stdout.readline()
+        self.hello = json.loads(line) if line else {"error": self.why()}
+
+    def why(self):
+        code = self.child.wait()
+        tail = "".join(getattr(self, "errors", [])[-1:]).strip()
+        return f"the process ended with status {code}" + (f": {tail}" if tail else "")
+
+    def ask(self, row):
+        if self.child.poll() is not None:
+            self.start()
+        if "error" in self.hello:
+            return {"results": {}, "error": self.hello["error"]}
+        try:
+            self.child.stdin.write(row + "\n")
+            self.child.stdin.flush()
+            line = self.child.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        return json.loads(line) if line else {"results": {}, "error": self.why()}
+
+    def stop(self):
+        if self.child.poll() is None:
+            self.child.stdin.close()
+            self.child.wait()
+
+
+VERBOSE = False
+
+
+def cpu_model():
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def commit():
+    def git(*arguments):
+        return subprocess.run(["git", "-C", HERE, *arguments], capture_output=True, text=True).stdout.strip()
+    return git("rev-parse", "--short", "HEAD") + (" with changes" if git("status", "--porcelain", "-uno") else "")
+
+
+def merge(into, results):
+    """Adds samples of a further visit to a row."""
+    for column, found in results.items():
+        known = into.setdefault(column, {"samples_ms": [], "visits_ms": []})
+        known["samples_ms"] += found["samples_ms"]
+        known["visits_ms"].append(found["ms"])
+        known["ms"] = statistics.median(known["samples_ms"])
+        known["min_ms"] = min(known["samples_ms"])
+        if len(known["samples_ms"]) > 3:
+            low, _, high = statistics.quantiles(known["samples_ms"], n=4)
+            known["spread"] = (high - low) / known["ms"]
+
+
+def run_row(name, weft, peers):
+    """Ours, every peer, and ours again, so that a machine that changes its speed shows."""
+    row = {"results": {}, "errors": {}, "figures": {}, "bytes": 0, "note": ""}
+
+    def ours():
+        answer = weft.ask(name)
+        merge(row["results"], answer["results"])
+        row["bytes"] = answer.get("bytes", row["bytes"])
+        row["note"] = answer.get("note", row["note"])
+        row["figures"].update(answer.get("figures", {}))
+        if "error" in answer:
+            row["errors"]["weft"] = answer["error"]
+
+    ours()
+    for peer, server in peers.items():
+        answer = server.ask(name)
+        merge(row["results"], answer["results"])
+        if "error" in answer:
+            row["errors"][peer] = answer["error"]
+    if "weft" not in row["errors"]:
+        ours()
+    return row
+
+
+def first_steps(rows, binary, python, available, options, environment):
+    """The training step's first call in fresh processes: with empty cache folders, then with what those left."""
+    made = {name: {"results": {}, "errors": {}, "figures": {}, "bytes": 0, "note": ""} for name in COMPILE_ROWS}
+
+    def measure(column, command, times):
+        for visit in range(times):
+            folder = tempfile.mkdtemp(prefix="weft-bench-")
+            own = dict(environment, WEFT_CACHE_DIR=folder + "/weft", TORCHINDUCTOR_CACHE_DIR=folder + "/inductor",
+                       TRITON_CACHE_DIR=folder + "/triton", JAX_COMPILATION_CACHE_DIR=folder + "/jax",
+                       JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0", JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="-1")
+            try:
+                for name in COMPILE_ROWS:
+                    done = subprocess.run(command, env=own, capture_output=True, text=True)
+                    if done.returncode != 0:
+                        tail = done.stderr.strip().splitlines()[-1:] or ["no message"]
+                        made[name]["errors"][column] = f"status {done.returncode}: {tail[0]}"
+                        return
+                    found = json.loads(done.stdout.strip().splitlines()[-1])
+                    value = max(found["first_ms"] - (0 if column == "torch.compile" else found["third_ms"]), 0)
+                    merge(made[name]["results"], {column: {"ms": value, "samples_ms": [value]}})
+                    for key in ("setup_ms", "compile_ms"):
+                        if key in found:
+                            made[name]["figures"].setdefault(key, []).append(found[key])
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    measure("weft", [binary, "--first-step"], 5)
+    peers = os.path.join(HERE, "peers.py")
+    for column, times in (("torch.compile", 1), ("jax", 3)):
+        if PEER_OF[column] in available and not (column == "torch.compile" and options.no_torch_compile):
+            measure(column, [python, peers, "--threads", str(options.threads), "--first-step", column], times)
+    for row in made.values():
+        row["figures"] = {key: statistics.median(values) for key, values in row["figures"].items()}
+    return {name: made[name] for name in rows}
+
+
+def runtime_size(build):
+    row = {"results": {}, "errors": {}, "figures": {}, "bytes": 0, "note": ""}
+    library = os.path.join(build, "lib", "libweft-runtime.so")
+    strip = shutil.which("llvm-strip-19") or shutil.which("strip")
+    if not strip:
+        row["errors"]["weft"] = "neither llvm-strip-19 nor strip is installed"
+        return row
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
+        target = os.path.join(folder, "stripped.so")
+        done = subprocess.run([strip, "-o", target, library], capture_output=True, text=True)
+        if done.returncode != 0:
+            row["errors"]["weft"] = done.stderr.strip()
+        else:
+            row["figures"]["megabytes"] = os.path.getsize(target) / 1e6
+    return row
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The table
+# ---------------------------------------------------------------------------------------------------------------
+
+def milliseconds(value):
+    if value is None:
+        return "-"
+    if value < 0.1:
+        return f"{value * 1e3:.2f} us"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def summarise(name, row):
+    """Adds what is derived: ratios, share of copy bandwidth, verdicts."""
+    medians = {column: found["ms"] for column, found in row["results"].items()}
+    weft, hand, copy = (medians.get(column) for column in ("weft", "hand", "copy"))
+    row["speed_of_hand"] = hand / weft if weft and hand else None
+    row["share_of_copy"] = row["bytes"] / (weft or hand) / ((1 << 27) / copy) if (weft or hand) and copy and row["bytes"] else None
+    best = min(((medians[column], column) for column in COLUMNS if column in medians), default=None)
+    row["best_peer"] = best[1] if best else None
+    row["over_best_peer"] = weft / best[0] if weft and best else None
+    failed = "weft" in row["errors"]  # a row that we cannot run is missed, whatever the peers did
+    row["bars"] = [{"bar": text, "found": found, "limit": limit, "passed": False if failed else passed}
+                   for text, found, limit, passed in bars.judge(name, medians, row["figures"])]
+    visits = row["results"].get("weft", {}).get("visits_ms", [])
+    row["drift"] = visits[-1] / visits[0] - 1 if len(visits) == 2 else None
+    return row
+
+
+def table(rows):
+    head = ["row (ms)", "weft", "min", "+-", "drift", "hand", "x hand", "% copy", *COLUMNS, "x best peer", "must reach"]
+    lines = [head]
+    for name, row in rows.items():
+        found = row["results"]
+        weft = found.get("weft", {})
+        value = lambda column: milliseconds(found.get(column, {}).get("ms"))
+        percent = lambda number: "-" if number is None else f"{100 * number:.0f}%"
+        ratio = lambda number: "-" if number is None else f"{number:.2f}"
+        shown = row["figures"].get("megabytes")
+        second = "parts" if name == "alternating" else "hand"
+        cells = [TITLES[name], f"{shown:.1f} MB" if shown else value("weft"), milliseconds(weft.get("min_ms")),
+                 percent(weft.get("spread")), percent(row["drift"]), value(second), ratio(row["speed_of_hand"]),
+                 percent(row["share_of_copy"]), *[value(column) for column in COLUMNS], ratio(row["over_best_peer"])]
+        verdicts = []
+        for bar in row["bars"]:
+            mark = {True: "ok", False: "MISSED", None: "not measured"}[bar["passed"]]
+            detail = ""
+            if bar["found"] is not None:
+                shown = 1 / bar["found"] if bar["bar"].startswith("hand") else bar["found"]
+                detail = f" ({shown:.3g})"
+            verdicts.append(f"{mark}: {bar['bar']}{detail}")
+        lines.append(cells + ["; ".join(verdicts) or "-"])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
+    text = []
+    for line in lines:
+        cells = [line[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(line[1:-1], widths[1:])]
+        text.append("  ".join(cells) + "  " + line[-1])
+    return "\n".join(text)
+
+
+def report(result):
+    print(f"\n{result['cpu']}, {result['threads']} threads, {result['date']}, Weft at {result['commit']}")
+    print("peers: " + ", ".join(f"{peer} {state}" for peer, state in result["peers"].items()) + "\n")
+    if result["load_before"] > 0.5:
+        print(f"warning: other work was running (load {result['load_before']:.1f} before the start); "
+              "repeat this on a quiet machine\n")
+    print(table(result["rows"]))
+    for name, row in result["rows"].items():
+        figures = ", ".join(f"{key} {value:.4g}" for key, value in row["figures"].items() if value is not None)
+        if figures or row["note"]:
+            print(f"  {name}: " + "; ".join(part for part in (figures, row["note"]) if part))
+        for who, error in row["errors"].items():
+            print(f"  {name}: {who} failed: {error}")
+    judged = [bar for row in result["rows"].values() for bar in row["bars"]]
+    count = lambda state: sum(bar["passed"] is state for bar in judged)
+    print(f"\n{count(True)} bars reached, {count(False)} missed, {count(None)} not measured")
+
+
+def find_python(wanted):
+    if wanted:
+        return wanted
+    own = os.path.join(HERE, "..", ".venv", "bin", "python")
+    return own if os.access(own, os.X_OK) else sys.executable
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", default="", metavar="REGEX", help="only the rows whose names match")
+    parser.add_argument("--json", metavar="FILE", help="also write everything that was measured")
+    parser.add_argument("--record", action="store_true", help="write bench/results/<date>-<processor>.json")
+    parser.add_argument("--python", metavar="EXE", help="the Python that has the peers (default: .venv's, then this one)")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--no-torch-compile", action="store_true", help="leave out torch.compile, which takes minutes")
+    parser.add_argument("--no-peers", action="store_true", help="Weft and the hand-written loops alone")
+    parser.add_argument("--verbose", action="store_true", help="show what the processes print on stderr")
+    parser.add_argument("--build", default="build/release", help="the build folder (default: build/release)")
+    options = parser.parse_args()
+    global VERBOSE
+    VERBOSE = options.verbose
+    if options.threads < 1:
+        parser.error(f"--threads must be at least 1, found {options.threads}")
+    try:
+        wanted = re.compile(options.rows)
+    except re.error as error:
+        parser.error(f"--rows is no regular expression: {error}")
+    names = [name for name in TITLES if wanted.search(name)]
+    if not names:
+        parser.error(f"no row matches '{options.rows}'; rows: {', '.join(TITLES)}")
+
+    available_cpus = sorted(os.sched_getaffinity(0))
+    if len(available_cpus) > options.threads:
+        os.sched_setaffinity(0, available_cpus[:options.threads])
+    environment = dict(os.environ, WEFT_NUM_THREADS=str(options.threads))
+    binary = os.path.join(options.build, "bin", "weft-bench")
+    python = find_python(options.python)
+    states, peers = {}, {}
+    peer_rows = [name for name in names if name not in COMPILE_ROWS + ["runtime_size"]]
+    if not options.no_peers:
+        peers_file = os.path.join(HERE, "peers.py")
+        listed = subprocess.run([python, peers_file, "--list"], capture_output=True, text=True)
+        if listed.returncode != 0:
+            sys.exit(f"bench: {python} cannot run {peers_file}: {listed.stderr.strip()}")
+        for peer, there in json.loads(listed.stdout).items():
+            if not there:
+                states[peer] = "missing"
+                continue
+            note(f"bench: starting {peer}")
+            command = [python, peers_file, "--serve", peer, "--threads", str(options.threads)]
+            server = Server(command + (["--no-torch-compile"] if options.no_torch_compile else []), environment)
+            if "error" in server.hello:
+                states[peer] = "cannot start: " + server.hello["error"]
+            else:
+                states[peer] = server.hello["version"]
+                peers[peer] = server
+    else:
+        states = {peer: "left out" for peer in ("torch", "jax", "drjit")}
+
+    result = {"date": datetime.datetime.now().isoformat(timespec="seconds"), "cpu": cpu_model(),
+              "threads": options.threads, "commit": commit(), "peers": states,
+              "load_before": os.getloadavg()[0], "rows": {}}
+    weft = Server([binary, "--serve"], environment) if peer_rows else None
+    for i, name in enumerate(peer_rows):
+        note(f"bench: [{i + 1}/{len(peer_rows)}] {name}")
+        result["rows"][name] = summarise(name, run_row(name, weft, peers))
+    for server in [*peers.values(), *([weft] if weft else [])]:
+        server.stop()
+    compile_rows = [name for name in names if name in COMPILE_ROWS]
+    if compile_rows:
+        note("bench: first calls of the training step in fresh processes")
+        for name, row in first_steps(compile_rows, binary, python, peers, options, environment).items():
+            result["rows"][name] = summarise(name, row)
+    if "runtime_size" in names:
+        result["rows"]["runtime_size"] = summarise("runtime_size", runtime_size(options.build))
+    result["load_after"] = os.getloadavg()[0]
+
+    report(result)
+    files = [options.json] if options.json else []
+    if options.record:
+        slug = re.sub(r"[^a-z0-9]+", "-", result["cpu"].lower()).strip("-")
+        files.append(os.path.join(HERE, "results", f"{result['date'][:10]}-{slug}.json"))
+    for file in files:
+        os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
+        with open(file, "w") as out:
+            json.dump(result, out, indent=1)
+            out.write("\n")
+        note(f"bench: wrote {file}")
+    return 1 if any("weft" in row["errors"] for row in result["rows"].values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

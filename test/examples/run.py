@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Runs one example in an empty folder and checks that it does what it says.
+
+Usage: run.py PROGRAM. MNIST is taken from WEFT_DATA_DIR or from shared/data beside the project; where it is not,
+a small set of images that are easy to tell apart stands in for it.
+"""
+
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def mnist_folder(folder):
+    """A folder with MNIST, and whether it is the real one."""
+    for base in (os.environ.get("WEFT_DATA_DIR"), os.path.join(ROOT, "..", "shared", "data")):
+        for real in ((os.path.join(base, "mnist"), base) if base else ()):
+            if os.path.isdir(real) and any("-images-idx3-ubyte" in name for name in os.listdir(real)):
+                return os.path.abspath(real), True
+    made = os.path.join(folder, "made")
+    os.mkdir(made)
+    generator = random.Random(0)
+    shapes = [bytes(255 if generator.random() < 0.2 else 0 for _ in range(784)) for _ in range(10)]
+    for name, count in (("train", 2000), ("t10k", 500)):
+        labels = bytes(generator.randrange(10) for _ in range(count))
+        with open(os.path.join(made, name + "-images-idx3-ubyte"), "wb") as file:
+            file.write(struct.pack(">IIII", 0x803, count, 28, 28))
+            for label in labels:
+                file.write(bytes(max(0, pixel - generator.randrange(60)) for pixel in shapes[label]))
+        with open(os.path.join(made, name + "-labels-idx1-ubyte"), "wb") as file:
+            file.write(struct.pack(">II", 0x801, count) + labels)
+    return made, False
+
+
+def fail(text, output=""):
+    print(output[-4000:])
+    print("FAILED: " + text)
+    sys.exit(1)
+
+
+def expect_file(path, start):
+    if not os.path.exists(path) or not open(path, "rb").read().lstrip().startswith(start):
+        fail(f"{path} is missing or does not begin with {start!r}")
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    name = os.path.basename(program)
+    with tempfile.TemporaryDirectory(prefix="weft-example-") as folder:
+        data, real = mnist_folder(folder)
+        os.symlink(data, os.path.join(folder, "mnist"))
+        arguments = ["--data", data, "--output", os.path.join(folder, "out")] if name == "mnist" else []
+        result = subprocess.run([program, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, timeout=500, check=False)
+        output = result.stdout.decode(errors="replace")
+        if result.returncode != 0:
+            fail(f"{name} ended with {result.returncode}", output)
+        if not output.strip():
+            fail(f"{name} printed nothing")
+        if name == "mnist":
+            accuracy = re.search(r"test accuracy: ([\d.]+) %", output)
+            if not accuracy or float(accuracy.group(1)) < 95:
+                fail(f"the accuracy must be 95 % or more{' on MNIST' if real else ''}", output)
+            expect_file(os.path.join(folder, "out", "loss.svg"), b"<")
+            if not os.path.getsize(os.path.join(folder, "out", "mlp.safetensors")):
+                fail("mlp.safetensors is empty", output)
+            # What is wrong with the arguments is said, and is no crash.
+            for wrong in (["--data", os.path.join(folder, "nowhere")], ["--epochs", "0"], ["--colour", "red"]):
+                code = subprocess.run([program, *wrong], cwd=folder, stdin=subprocess.DEVNULL, timeout=500,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
+                if code not in (1, 2):
+                    fail(f"{name} {' '.join(wrong)} ended with {code}; a user's mistake is 1 or 2")
+        if name == "train_mlp":
+            found = re.search(r"(\d+) of (\d+) right", output)
+            if not found or int(found.group(1)) < 0.95 * int(found.group(2)):
+                fail("the network must get 95 % or more right", output)
+            if not os.path.getsize(os.path.join(folder, "mlp.safetensors")):
+                fail("mlp.safetensors is empty", output)
+        print(f"{name}: as it should be")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""What the house checks share: the tracked files, and counting in the manner of the test runner."""
+
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CXX_SUFFIXES = (".c", ".cpp", ".h", ".hpp", ".inc")
+
+
+def tracked_files():
+    """Tracked files and new ones that are not ignored: what the next commit may hold."""
+    output = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            check=True, stdout=subprocess.PIPE).stdout.decode()
+    return sorted(name for name in output.split("\0") if name and os.path.isfile(os.path.join(ROOT, name)))
+
+
+def cxx_files():
+    return [name for name in tracked_files() if name.endswith(CXX_SUFFIXES)]
+
+
+def read(name):
+    """The text of a tracked file, or None if it is not text."""
+    with open(os.path.join(ROOT, name), "rb") as file:
+        data = file.read()
+    try:
+        return None if b"\0" in data else data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+class Checks:
+    """Counts checks, prints those that fail, and ends with the closing line."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, holds, message):
+        if holds:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print("FAILED: " + message)
+        return holds
+
+    def finish(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        sys.exit(1 if self.failed or not self.passed else 0)

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Reads every #include of the tree and fails on an arrow that points the wrong way.
+
+The rules are RULES below: for each folder, the headers that its files may include. Headers of the C++ and C
+libraries are free for all. The most specific folder counts. A self-test shows that a planted wrong include of
+every kind is found, and that a right one is not.
+"""
+
+import re
+
+from common import Checks, cxx_files, read
+
+PUBLIC = r"weft/\w+\.(hpp|h)"
+COMPILER_LIBRARIES = r"(mlir|llvm|mlir-c|llvm-c)/.+"
+# What runtime/ shows to the compiler: the format of packages, plans and images, and what a kernel is called with.
+PACKAGE = r"runtime/(Package|Image|Kernel|PlanVerifier|plan_generated)\.h"
+GTEST = r"gtest/.+|gmock/.+"
+RUNTIME_LIBRARIES = r"flatbuffers/.+|dnnl\.hp*|sanitizer/\w+_interface\.h"
+
+# Folder -> patterns of what may be included from it, besides the standard and system headers.
+RULES = {
+    "include/weft": [PUBLIC],
+    "runtime": [r"runtime/.+", r"weft/(status|dtype|export|philox)\.hpp", r"weft/weft\.h", RUNTIME_LIBRARIES],
+    "ir": [r"ir/.+", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
+    "passes": [r"passes/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
+    "codegen": [r"codegen/.+", r"ir/.+", PACKAGE, r"weft/(status|dtype)\.hpp", r"flatbuffers/.+",
+                COMPILER_LIBRARIES],
+    # Image compilation knows upstream dialects only, so that other front ends can use it.
+    "codegen/cpu": [r"codegen/cpu/.+", r"runtime/Kernel\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
+    "frontend": [r"frontend/.+", r"runtime/.+", PUBLIC],
+    "frontend/io": [r"frontend/io/.+", r"weft/(status|dtype|philox|export)\.hpp", r"zlib\.h"],
+    "tools": [r"tools/.+", r"(ir|passes|codegen|frontend|runtime)/.+", PUBLIC, COMPILER_LIBRARIES],
+    "examples": [PUBLIC],
+    # The peers of a benchmark are whatever is installed; of Weft it sees what its users see.
+    "bench": [r"bench/.+", PUBLIC, r"dnnl\.h|dnnl_\w+\.h"],
+    "cmake": [COMPILER_LIBRARIES],
+    "test": [r".+"],
+    "test/fuzz": [r"(frontend|runtime|ir|passes|codegen|tools|test)/.+", PUBLIC, COMPILER_LIBRARIES],
+}
+# Single files that join what their folders keep apart.
+EXCEPTIONS = {
+    # One library, WeftCodegen, joins passes, kernels and plan.
+    "codegen/Compile.cpp": [r"passes/.+", r"runtime/.+"],
+    "codegen/PlanWriter.cpp": [r"passes/Decisions\.h"],  # their source lines go into the package
+    "frontend/Session.cpp": [r"(ir|passes|codegen)/.+", COMPILER_LIBRARIES],  # the one file that speaks MLIR
+}
+# These embed the runtime alone, which has no public header yet for all that they need.
+EXCEPTION_PATTERNS = {
+    r"examples/[\w/]*runtime[\w/]*\.cpp": [r"runtime/\w+\.h"],
+}
+SYSTEM_NAMES = r"[a-z0-9_]+(\.h)?"
+SYSTEM_FOLDERS = r"(sys|linux|arpa|netinet)/[a-z0-9_]+\.h"
+LIBRARY_NAMES = r"(zlib|mpfr|gmp|gmpxx|dnnl|fmt|omp|cuda|nvrtc)\.h"
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def folder_of(path):
+    parts = path.split("/")[:-1]
+    while parts:
+        if "/".join(parts) in RULES:
+            return "/".join(parts)
+        parts.pop()
+    return None
+
+
+def resolve(path, name, files):
+    """The path of an included file as the tree knows it: "Common.h" beside the includer is its folder's."""
+    beside = "/".join(path.split("/")[:-1] + [name])
+    return beside if "/" not in name and beside in files else name
+
+
+def wrong(path, quoted, name, files):
+    """Why `path` may not include `name`, or None if it may."""
+    name = resolve(path, name, files)
+    if not quoted and re.fullmatch(SYSTEM_NAMES + "|" + SYSTEM_FOLDERS, name) and not re.fullmatch(LIBRARY_NAMES, name):
+        return None
+    if ".." in name.split("/"):
+        return "a path with '..' hides where it leads; include from the root of the tree"
+    folder = folder_of(path)
+    if folder is None:
+        return "there is no rule for this folder; add one to RULES of test/house/include_graph.py"
+    allowed = RULES[folder] + EXCEPTIONS.get(path, [])
+    for pattern, more in EXCEPTION_PATTERNS.items():
+        if re.fullmatch(pattern, path):
+            allowed = allowed + more
+    if any(re.fullmatch(pattern, name) for pattern in allowed):
+        return None
+    return f"{folder}/ must not depend on it (CONTRIBUTING.md, 'Which folder may use which')"
+
+
+def includes(text):
+    for match in INCLUDE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match.group(1) == '"', match.group(2)
+
+
+# (file, include line, whether it is right). Every rule has its wrong include here.
+SELF_TEST = [
+    ("include/weft/tensor.hpp", '#include "weft/dtype.hpp"', True),
+    ("include/weft/tensor.hpp", '#include <source_location>', True),
+    ("include/weft/tensor.hpp", '#include "frontend/Graph.h"', False),
+    ("include/weft/tensor.hpp", '#include "mlir/IR/Value.h"', False),
+    ("include/weft/tensor.hpp", '#include <llvm/ADT/SmallVector.h>', False),
+    ("include/weft/tensor.hpp", '#include <dnnl.h>', False),
+    ("include/weft/tensor.hpp", '#include <fmt/format.h>', False),
+    ("runtime/Queue.cpp", '#include "runtime/Queue.h"', True),
+    ("runtime/Queue.cpp", '#include <sys/mman.h>', True),
+    ("runtime/Queue.cpp", '#include "ir/Dialect.h"', False),
+    ("runtime/Queue.cpp", '#include "passes/Passes.h"', False),
+    ("runtime/Queue.cpp", '#include "codegen/Compile.h"', False),
+    ("runtime/Queue.cpp", '#include "frontend/Lazy.h"', False),
+    ("runtime/Queue.cpp", '  #  include "llvm/Support/Error.h"', False),
+    ("runtime/Queue.cpp", '#include "../ir/Dialect.h"', False),
+    ("ir/Dialect.cpp", '#include "mlir/IR/Builders.h"', True),
+    ("ir/Dialect.cpp", '#include "passes/Passes.h"', False),
+    ("ir/interp/Interpreter.cpp", '#include "runtime/Kernel.h"', False),
+    ("ir/Dialect.cpp", '#include "weft/tensor.hpp"', False),
+    ("passes/Pipeline.cpp", '#include "ir/Dialect.h"', True),
+    ("passes/Pipeline.cpp", '#include "codegen/Compile.h"', False),
+    ("passes/Pipeline.cpp", '#include "runtime/Package.h"', False),
+    ("codegen/Compile.cpp", '#include "passes/Pipeline.h"', True),
+    ("codegen/Emit.cpp", '#include "passes/Pipeline.h"', False),
+    ("codegen/Emit.cpp", '#include "runtime/Queue.h"', False),
+    ("codegen/Emit.cpp", '#include "runtime/Package.h"', True),
+    ("codegen/cpu/LinkImage.cpp", '#include "ir/Dialect.h"', False),
+    ("frontend/Session.cpp", '#include "passes/Pipeline.h"', True),
+    ("frontend/Tensor.cpp", '#include "passes/Pipeline.h"', False),
+    ("frontend/Tensor.cpp", '#include "mlir/IR/MLIRContext.h"', False),
+    ("frontend/io/Npy.cpp", '#include "frontend/Lazy.h"', False),
+    ("frontend/io/Npy.cpp", '#include <zlib.h>', True),
+    ("examples/mnist.cpp", '#include <weft/weft.hpp>', True),
+    ("examples/mnist.cpp", '#include "frontend/Session.h"', False),
+    ("bench/bench.cpp", '#include "passes/Pipeline.h"', False),
+    ("somewhere/File.cpp", '#include "weft/dtype.hpp"', False),
+]
+
+
+def main():
+    checks = Checks()
+    for path, line, right in SELF_TEST:
+        [(_, quoted, name)] = includes(line)
+        found = wrong(path, quoted, name, set())
+        checks.check((found is None) == right,
+                     f"self-test: '{line}' in {path} was {'refused' if found else 'accepted'}")
+    files = cxx_files()
+    known = set(files)
+    for path in files:
+        found = [f"{path}:{line}: includes '{name}': {reason}" for line, quoted, name in includes(read(path) or "")
+                 if (reason := wrong(path, quoted, name, known))]
+        checks.check(not found, "\n        ".join(found))
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs a build into an empty prefix, moves it, and builds a program outside of the tree against it with
+# find_package(Weft). Usage: install_test.sh BUILD_FOLDER
+set -uo pipefail
+
+build=$(cd "${1:?usage: install_test.sh BUILD_FOLDER}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+check() { # check TEXT COMMAND...
+  local text=$1
+  shift
+  if "$@" >"$work/output" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $text"
+    tail -n 30 "$work/output"
+  fi
+}
+
+targets=(runtime)
+grep -q '^WEFT_COMPILER:BOOL=ON' "$build/CMakeCache.txt" && targets+=(weft)
+
+check "cmake --install" cmake --install "$build" --prefix "$work/first"
+# What is installed must not remember where it was put, nor where it was built.
+mv "$work/first" "$work/prefix"
+
+mkdir -p "$work/program"
+cat >"$work/program/CMakeLists.txt" <<'TEXT'
+cmake_minimum_required(VERSION 3.25)
+project(Outside LANGUAGES CXX)
+find_package(Weft REQUIRED COMPONENTS ${NEEDED})
+foreach(target ${NEEDED})
+  add_executable(use-${target} ${target}.cpp)
+  target_link_libraries(use-${target} PRIVATE Weft::${target})
+  target_compile_options(use-${target} PRIVATE -Wall -Wextra -Werror)
+endforeach()
+TEXT
+cat >"$work/program/runtime.cpp" <<'TEXT'
+#include "runtime/Buffer.h"
+#include "runtime/Package.h"
+#include <cstdio>
+int main() {
+  auto buffer = weft::runtime::Buffer::allocate(4096);
+  auto package = weft::runtime::Package::open("there-is-no.weft");
+  if (!buffer.ok() || (*buffer)->bytes() != 4096 || package.ok())
+    return 1;
+  std::printf("%s\n", package.status().message().c_str());
+}
+TEXT
+cat >"$work/program/weft.cpp" <<'TEXT'
+#include <weft/weft.hpp>
+#include <vector>
+int main() {
+  using namespace weft;
+  std::vector<float> values = {1, 2, 3, 4};
+  Tensor x = Tensor::from(values, {2, 2});
+  Tensor y = relu(x * 2 - 3).sum();
+  return y.item<float>() == 9 ? 0 : 1;
+}
+TEXT
+needed=$(IFS=';'; echo "${targets[*]}")
+check "configuring a program with find_package(Weft)" cmake -G Ninja -S "$work/program" -B "$work/build" \
+  -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_PREFIX_PATH="$work/prefix" "-DNEEDED=$needed"
+# No header or library may come from the tree.
+check "the installed files name no folder of the build" bash -c \
+  "! grep -rl --include=*.cmake -e '$build' '$work/prefix'"
+for target in "${targets[@]}"; do
+  check "building against Weft::$target" cmake --build "$work/build" --target "use-$target"
+  check "running what was built against Weft::$target" "$work/build/use-$target"
+done
+# GCC is what Debian's users have.
+if [[ " ${targets[*]} " == *" weft "* ]]; then
+  check "the public headers compile with g++" g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror \
+    -I "$work/prefix/include" "$work/program/weft.cpp"
+  start=$(date +%s%N)
+  check "the public headers compile with clang" clang++-19 -std=c++20 -fsyntax-only -I "$work/prefix/include" \
+    "$work/program/weft.cpp"
+  milliseconds=$((($(date +%s%N) - start) / 1000000))
+  echo "a program with weft.hpp compiles in $milliseconds ms"
+  check "a program with weft.hpp compiles in less than 5 s" test "$milliseconds" -lt 5000
+  check "the installed weft-opt runs" "$work/prefix/bin/weft-opt" --version
+fi
+echo "$passed passed, $failed failed"
+((failed == 0 && passed > 0))

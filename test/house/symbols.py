@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""What the shared libraries need and what they show.
+
+libweft-runtime.so needs neither LLVM nor MLIR, and both libraries export symbols of Weft only, so that they live
+beside any other library of a process. Pass another build folder to check that one.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+from common import ROOT, Checks
+
+COMPILER = re.compile(r"lib(LLVM|MLIR|clang)")
+# Weft's namespace in mangled names (functions, and type information and tables of its classes), and the C API.
+OURS = re.compile(r"_ZN?[KVRO]*(4weft|[A-Z]+N?[KVRO]*4weft)|_ZG[VR]N?4weft|_ZT[hcv][\w]*4weft|weft_\w+$")
+# Instantiations that the C++ library leaves in every shared library, with weak binding (nm: V, W, u).
+STANDARD = re.compile(r"_Z(N?[KVRO]*(St|S[abdiost]|9__gnu_cxx|10__cxxabiv)|[A-Z]+N?[KVRO]*(St|9__gnu_cxx))|_Z(nw|na|dl|da)")
+LINKER = {"_init", "_fini", "_end", "_edata", "__bss_start"}
+
+
+def needed(library):
+    output = subprocess.run(["readelf", "-dW", library], check=True, capture_output=True, text=True).stdout
+    return re.findall(r"\(NEEDED\).*\[(.+?)\]", output)
+
+
+def exported(library):
+    output = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    for line in output.splitlines():
+        fields = line.split()
+        yield fields[-2], fields[-1].split("@")[0]
+
+
+def foreign(library):
+    for kind, symbol in exported(library):
+        if OURS.match(symbol) or symbol in LINKER:
+            continue
+        if kind in "VWu" and STANDARD.match(symbol):
+            continue
+        yield f"{kind} {symbol}"
+
+
+SELF_TEST = [
+    (OURS, "_ZN4weft6TensorC1Ev", True),
+    (OURS, "_ZNK4weft6Tensor3dimEv", True),
+    (OURS, "_ZTVN4weft5ErrorE", True),
+    (OURS, "weft_package_open", True),
+    (OURS, "_ZN4mlir7ContextC1Ev", False),
+    (OURS, "_ZN4llvm9StringRefC1Ev", False),
+    (OURS, "ZSTD_compress", False),
+    (STANDARD, "_ZNSt6vectorIiSaIiEED1Ev", True),
+    (STANDARD, "_ZTSSt11_Mutex_baseILN9__gnu_cxx12_Lock_policyE2EE", True),
+    (STANDARD, "_ZN4llvm9StringRefC1Ev", False),
+]
+
+
+def main():
+    build = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build", "release")
+    checks = Checks()
+    for pattern, symbol, ours in SELF_TEST:
+        checks.check(bool(pattern.match(symbol)) == ours, f"self-test: {symbol}")
+    libraries = ["libweft-runtime.so"]
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
+        if "WEFT_COMPILER:BOOL=ON" in file.read():
+            libraries.append("libweft.so")
+    for name in libraries:
+        library = os.path.join(build, "lib", name)
+        if not checks.check(os.path.exists(library), f"{library} was not built"):
+            continue
+        if name == "libweft-runtime.so":
+            wrong = [soname for soname in needed(library) if COMPILER.match(soname)]
+            checks.check(not wrong, f"{name} needs {', '.join(wrong)}; the runtime must run without a compiler")
+        symbols = list(exported(library))
+        checks.check(any(OURS.match(symbol) for _, symbol in symbols), f"{name} exports nothing of Weft")
+        found = list(foreign(library))
+        checks.check(not found, f"{name} exports {len(found)} symbols that are not Weft's:\n        " +
+                     "\n        ".join(found[:40]))
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,298 @@
+//===- ReductionTest.cpp - Row and column kernels, optimiser steps ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ExecuteHarness.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+namespace weft::testing {
+namespace {
+
+std::string with(std::string text, int64_t rows, int64_t columns, const std::string &type = "f32") {
+  auto replace = [&](const std::string &what, const std::string &by) {
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+  };
+  replace("$R", std::to_string(rows));
+  replace("$N", std::to_string(columns));
+  replace("$T", type);
+  return text;
+}
+
+/// `floor`: the magnitude of the summed terms, where cancellation makes the result's own spacing meaningless.
+void expectClose(const std::string &text, ir::FusionKind kind, double units, double floor = 1e-30, double low = -2,
+                 double high = 2, std::vector<int> inPlace = {}) {
+  FusedProgram program(text, kind);
+  ASSERT_TRUE(program.valid());
+  auto arguments = program.randomArguments(11, low, high);
+  auto expected = program.interpret(arguments);
+  std::vector<ir::Literal> first;
+  for (auto target : runnableTargets()) {
+    auto found = program.run(arguments, target, inPlace);
+    ASSERT_EQ(found.size(), expected.size()) << text;
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_LE(distance(expected[i], found[i], floor), units)
+          << target.cpu() << " result " << i << "\n" << text << "\n" << program.kernelText;
+    // The order of a sum does not depend on the level of the target.
+    if (!first.empty())
+      for (size_t i = 0; i < found.size(); ++i)
+        EXPECT_EQ(distance(first[i], found[i]), 0) << text;
+    first = std::move(found);
+  }
+}
+
+const int64_t lengths[] = {1, 2, 10, 15, 16, 17, 31, 48, 63, 64, 65, 100, 1023, 1024, 1025};
+
+/// Roundings along the longest path of a row's sum: 1/64 of its blocks, the tree and the rest.
+double sumUnits(int64_t n) { return 2.0 + static_cast<double>(n) / 64 + 6 + std::min<int64_t>(n, 16); }
+
+const char *rowReductions = R"(weft.func @main(%x: tensor<$Rx$Nx$T, #cpu>)
+    -> (tensor<$Rx$T, #cpu>, tensor<$Rx$T, #cpu>, tensor<$Rx$T, #cpu>, tensor<$Rxi64, #cpu>) {
+  %0 = weft.sum %x, dims = [1] : tensor<$Rx$Nx$T, #cpu>
+  %1 = weft.rmax %x, dims = [1] : tensor<$Rx$Nx$T, #cpu>
+  %2 = weft.rmin %x, dims = [1] : tensor<$Rx$Nx$T, #cpu>
+  %3 = weft.argmax %x, dim = 1 : tensor<$Rx$Nx$T, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<$Rx$T, #cpu>, tensor<$Rx$T, #cpu>, tensor<$Rx$T, #cpu>, tensor<$Rxi64, #cpu>
+})";
+
+const char *columnReductions = R"(weft.func @main(%x: tensor<$Rx$Nx$T, #cpu>)
+    -> (tensor<$Nx$T, #cpu>, tensor<$Nx$T, #cpu>, tensor<$Nx$T, #cpu>, tensor<$Nxi64, #cpu>) {
+  %0 = weft.sum %x, dims = [0] : tensor<$Rx$Nx$T, #cpu>
+  %1 = weft.rmax %x, dims = [0] : tensor<$Rx$Nx$T, #cpu>
+  %2 = weft.rmin %x, dims = [0] : tensor<$Rx$Nx$T, #cpu>
+  %3 = weft.argmax %x, dim = 0 : tensor<$Rx$Nx$T, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<$Nx$T, #cpu>, tensor<$Nx$T, #cpu>, tensor<$Nx$T, #cpu>, tensor<$Nxi64, #cpu>
+})";
+
+TEST(Row, ReductionsOverLengths) {
+  for (int64_t n : lengths)
+    expectClose(with(rowReductions, 3, n), ir::FusionKind::row, sumUnits(n), static_cast<double>(n));
+}
+
+TEST(Row, ReductionsOverTypes) {
+  for (const char *type : {"f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8"})
+    for (int64_t n : {5, 77})
+      expectClose(with(rowReductions, 4, n, type), ir::FusionKind::row, sumUnits(n), static_cast<double>(n));
+}
+
+TEST(Row, NothingToSum) {
+  expectClose(R"(weft.func @main(%x: tensor<3x0xf32, #cpu>) -> tensor<3xf32, #cpu> {
+    %0 = weft.sum %x, dims = [1] : tensor<3x0xf32, #cpu>
+    weft.return %0 : tensor<3xf32, #cpu>
+  })", ir::FusionKind::row, 0);
+  expectClose(R"(weft.func @main(%x: tensor<0x5xf32, #cpu>) -> tensor<0xf32, #cpu> {
+    %0 = weft.sum %x, dims = [1] : tensor<0x5xf32, #cpu>
+    weft.return %0 : tensor<0xf32, #cpu>
+  })", ir::FusionKind::row, 0);
+  expectClose(R"(weft.func @main(%x: tensor<0x5xf32, #cpu>) -> tensor<5xf32, #cpu> {
+    %0 = weft.sum %x, dims = [0] : tensor<0x5xf32, #cpu>
+    weft.return %0 : tensor<5xf32, #cpu>
+  })", ir::FusionKind::column, 0);
+}
+
+TEST(Row, NanWinsAndTheFirstOfEquals) {
+  for (auto kind : {ir::FusionKind::row, ir::FusionKind::column})
+    for (int64_t n : {7, 100}) {
+      bool row = kind == ir::FusionKind::row;
+      FusedProgram program(row ? with(rowReductions, 4, n) : with(columnReductions, n, 4), kind);
+      ASSERT_TRUE(program.valid());
+      auto arguments = program.randomArguments(5);
+      auto at = [&](int64_t group, int64_t i) { return row ? group * n + i : i * 4 + group; };
+      for (int64_t i = 0; i < n; ++i) {
+        arguments[0].setReal(at(0, i), 1.0);
+        arguments[0].setReal(at(1, i), -INFINITY);
+      }
+      arguments[0].setReal(at(2, 3), NAN);
+      arguments[0].setReal(at(2, 5), NAN);
+      arguments[0].setReal(at(3, n - 1), INFINITY);
+      auto expected = program.interpret(arguments);
+      for (auto target : runnableTargets()) {
+        auto found = program.run(arguments, target);
+        for (size_t i = 1; i < 4; ++i)
+          EXPECT_EQ(distance(expected[i], found[i]), 0) << program.kernelText;
+        EXPECT_TRUE(std::isnan(found[0].real[2]));
+        EXPECT_EQ(found[3].whole[0], 0);
+        EXPECT_EQ(found[3].whole[2], 3);
+      }
+    }
+}
+
+const char *softmax = R"(weft.func @main(%x: tensor<$Rx$Nxf32, #cpu>) -> tensor<$Rx$Nxf32, #cpu> {
+  %0 = weft.rmax %x, dims = [1] : tensor<$Rx$Nxf32, #cpu>
+  %1 = weft.broadcast_in_dim %0, dims = [0] : tensor<$Rxf32, #cpu> -> tensor<$Rx$Nxf32, #cpu>
+  %2 = weft.sub %x, %1 : tensor<$Rx$Nxf32, #cpu>
+  %3 = weft.exp %2 : tensor<$Rx$Nxf32, #cpu>
+  %4 = weft.sum %3, dims = [1] : tensor<$Rx$Nxf32, #cpu>
+  %5 = weft.broadcast_in_dim %4, dims = [0] : tensor<$Rxf32, #cpu> -> tensor<$Rx$Nxf32, #cpu>
+  %6 = weft.div %3, %5 : tensor<$Rx$Nxf32, #cpu>
+  weft.return %6 : tensor<$Rx$Nxf32, #cpu>
+})";
+
+TEST(Row, Softmax) {
+  for (int64_t n : lengths) {
+    expectClose(with(softmax, 5, n), ir::FusionKind::row, 3 + sumUnits(n));
+    expectClose(with(softmax, 5, n), ir::FusionKind::row, 3 + sumUnits(n), 1e-30, -2, 2, {0});
+  }
+}
+
+/// Statistics of a row, an affine map by columns, the row's deviation as another result.
+const char *layerNorm = R"(weft.func @main(%x: tensor<$Rx$Nx$T, #cpu>, %r: tensor<$Rx$Nx$T, #cpu>, %w: tensor<$Nx$T, #cpu>,
+    %n: tensor<$T, #cpu>) -> (tensor<$Rx$Nx$T, #cpu>, tensor<$Rx$Nx$T, #cpu>, tensor<$Rx$T, #cpu>) {
+  %h = weft.add %x, %r : tensor<$Rx$Nx$T, #cpu>
+  %s = weft.sum %h, dims = [1] : tensor<$Rx$Nx$T, #cpu>
+  %c = weft.full %n, shape = [$R] : tensor<$T, #cpu>
+  %m = weft.div %s, %c : tensor<$Rx$T, #cpu>
+  %b = weft.broadcast_in_dim %m, dims = [0] : tensor<$Rx$T, #cpu> -> tensor<$Rx$Nx$T, #cpu>
+  %d = weft.sub %h, %b : tensor<$Rx$Nx$T, #cpu>
+  %q = weft.mul %d, %d : tensor<$Rx$Nx$T, #cpu>
+  %v = weft.sum %q, dims = [1] : tensor<$Rx$Nx$T, #cpu>
+  %u = weft.add %v, %c : tensor<$Rx$T, #cpu>
+  %i = weft.rsqrt %u : tensor<$Rx$T, #cpu>
+  %j = weft.broadcast_in_dim %i, dims = [0] : tensor<$Rx$T, #cpu> -> tensor<$Rx$Nx$T, #cpu>
+  %y = weft.mul %d, %j : tensor<$Rx$Nx$T, #cpu>
+  %g = weft.broadcast_in_dim %w, dims = [1] : tensor<$Nx$T, #cpu> -> tensor<$Rx$Nx$T, #cpu>
+  %z = weft.mul %y, %g : tensor<$Rx$Nx$T, #cpu>
+  weft.return %h, %z, %i : tensor<$Rx$Nx$T, #cpu>, tensor<$Rx$Nx$T, #cpu>, tensor<$Rx$T, #cpu>
+})";
+
+TEST(Row, LayerNorm) {
+  for (int64_t n : {7, 64, 100, 1024})
+    expectClose(with(layerNorm, 6, n), ir::FusionKind::row, 4 * sumUnits(n), static_cast<double>(n), 1, 2);
+  expectClose(with(layerNorm, 6, 100, "f64"), ir::FusionKind::row, 4 * sumUnits(100), 100, 1, 2);
+  // In place: the first result over the residual, the second over the input.
+  expectClose(with(layerNorm, 6, 100), ir::FusionKind::row, 4 * sumUnits(100), 100, 1, 2, {1, 0, -1});
+}
+
+TEST(Row, SeveralDimensionsAndBroadcastInside) {
+  expectClose(R"(weft.func @main(%x: tensor<2x3x4x16xf32, #cpu>, %w: tensor<4xf32, #cpu>, %k: tensor<3x1xf32, #cpu>)
+      -> (tensor<2x3xf32, #cpu>, tensor<2x3x4x16xf32, #cpu>) {
+    %0 = weft.broadcast_in_dim %w, dims = [2] : tensor<4xf32, #cpu> -> tensor<2x3x4x16xf32, #cpu>
+    %1 = weft.mul %x, %0 : tensor<2x3x4x16xf32, #cpu>
+    %2 = weft.sum %1, dims = [2, 3] : tensor<2x3x4x16xf32, #cpu>
+    %3 = weft.broadcast_in_dim %2, dims = [0, 1] : tensor<2x3xf32, #cpu> -> tensor<2x3x4x16xf32, #cpu>
+    %4 = weft.reshape %k : tensor<3x1xf32, #cpu> -> tensor<3xf32, #cpu>
+    %5 = weft.broadcast_in_dim %4, dims = [1] : tensor<3xf32, #cpu> -> tensor<2x3x4x16xf32, #cpu>
+    %6 = weft.mul %3, %5 : tensor<2x3x4x16xf32, #cpu>
+    weft.return %2, %6 : tensor<2x3xf32, #cpu>, tensor<2x3x4x16xf32, #cpu>
+  })", ir::FusionKind::row, sumUnits(64) + 2, 64, 0.5, 2);
+}
+
+/// A sum has the same bits whatever it is fused with.
+TEST(Row, FusionNeverChangesASum) {
+  for (int64_t n : {10, 100, 1000}) {
+    FusedProgram alone(with(R"(weft.func @main(%x: tensor<$Rx$Nxf32, #cpu>) -> tensor<$Rxf32, #cpu> {
+      %0 = weft.sum %x, dims = [1] : tensor<$Rx$Nxf32, #cpu>
+      weft.return %0 : tensor<$Rxf32, #cpu>
+    })", 4, n), ir::FusionKind::row);
+    // The doubles make vectors of 8.
+    FusedProgram fused(with(R"(weft.func @main(%x: tensor<$Rx$Nxf32, #cpu>, %y: tensor<$Rx$Nxf64, #cpu>)
+        -> (tensor<$Rxf32, #cpu>, tensor<$Rx$Nxf64, #cpu>, tensor<$Rx$Nxf64, #cpu>) {
+      %0 = weft.sum %x, dims = [1] : tensor<$Rx$Nxf32, #cpu>
+      %1 = weft.convert %x to f64 : tensor<$Rx$Nxf32, #cpu>
+      %2 = weft.mul %1, %y : tensor<$Rx$Nxf64, #cpu>
+      weft.return %0, %1, %2 : tensor<$Rxf32, #cpu>, tensor<$Rx$Nxf64, #cpu>, tensor<$Rx$Nxf64, #cpu>
+    })", 4, n), ir::FusionKind::row);
+    ASSERT_TRUE(alone.valid() && fused.valid());
+    EXPECT_EQ(fused.fusion.getSchedule()->getVector(), 8);
+    auto arguments = fused.randomArguments(9);
+    for (auto target : runnableTargets()) {
+      auto a = alone.run({arguments[0]}, target), b = fused.run(arguments, target);
+      EXPECT_EQ(a[0].real, b[0].real);
+    }
+  }
+}
+
+TEST(Column, ReductionsOverShapes) {
+  for (int64_t columns : {1, 10, 16, 17, 300, 1025})
+    for (int64_t rows : {1, 7, 8, 9, 100})
+      expectClose(with(columnReductions, rows, columns), ir::FusionKind::column, 4.0 + rows / 8.0 + 8,
+                  static_cast<double>(rows));
+}
+
+TEST(Column, ReductionsOverTypes) {
+  for (const char *type : {"f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8"})
+    expectClose(with(columnReductions, 21, 40, type), ir::FusionKind::column, 16, 21);
+}
+
+TEST(Column, PrologueEpilogueAndResultsOnTheWay) {
+  for (int64_t columns : {5, 33, 600})
+    expectClose(with(R"(weft.func @main(%g: tensor<$Rx$Nxf32, #cpu>, %x: tensor<$Rx$Nxf32, #cpu>, %s: tensor<$Nxf32, #cpu>)
+        -> (tensor<$Nxf32, #cpu>, tensor<$Rx$Nxf32, #cpu>, tensor<$Nxf32, #cpu>, tensor<$Rx$Nxf32, #cpu>) {
+      %0 = weft.mul %g, %x : tensor<$Rx$Nxf32, #cpu>
+      %1 = weft.sum %0, dims = [0] : tensor<$Rx$Nxf32, #cpu>
+      %2 = weft.sum %g, dims = [0] : tensor<$Rx$Nxf32, #cpu>
+      %3 = weft.mul %2, %s : tensor<$Nxf32, #cpu>
+      %4 = weft.broadcast_in_dim %1, dims = [1] : tensor<$Nxf32, #cpu> -> tensor<$Rx$Nxf32, #cpu>
+      %5 = weft.sub %0, %4 : tensor<$Rx$Nxf32, #cpu>
+      weft.return %1, %0, %3, %5 : tensor<$Nxf32, #cpu>, tensor<$Rx$Nxf32, #cpu>, tensor<$Nxf32, #cpu>, tensor<$Rx$Nxf32, #cpu>
+    })", 37, columns), ir::FusionKind::column, 24, 37, 0.5, 2);
+}
+
+TEST(MultiTensor, AdamInPlace) {
+  for (const char *type : {"f32", "f64", "bf16"})
+    for (const char *flags : {"", " decoupled", " maximize"}) {
+      std::string t = type;
+      std::string small = "tensor<5x" + t + ", #cpu>", large = "tensor<9000x" + t + ", #cpu>";
+      std::string numbers = "%t: tensor<i64, #cpu>, %l: tensor<f64, #cpu>, %b: tensor<f64, #cpu>, %c: tensor<f64, #cpu>, "
+                            "%e: tensor<f64, #cpu>, %d: tensor<f64, #cpu>";
+      auto tensors = [](const std::string &p, const std::string &type) {
+        std::string text;
+        for (const char *name : {"p", "g", "m", "v"})
+          text += "%" + p + name + ": " + type + ", ";
+        return text;
+      };
+      auto step = [&](const std::string &p, const std::string &type) {
+        return "%" + p + "x, %" + p + "y, %" + p + "z = weft.adam_step(%" + p + "p, %" + p + "g, m %" + p + "m, v %" + p +
+               "v, step %t, lr %l, betas %b, %c, eps %e, decay %d)" + flags + " : " + type + ", " + type + ", " + type +
+               ", " + type + ", tensor<i64, #cpu>, tensor<f64, #cpu>\n";
+      };
+      std::string results = small + ", " + small + ", " + small + ", " + large + ", " + large + ", " + large;
+      std::string text = "weft.func @main(" + tensors("a", small) + tensors("b", large) + numbers + ") -> (" + results +
+                         ") {\n" + step("a", small) + step("b", large) +
+                         "weft.return %ax, %ay, %az, %bx, %by, %bz : " + results + "\n}";
+      FusedProgram program(text, ir::FusionKind::multi_tensor);
+      ASSERT_TRUE(program.valid());
+      auto arguments = program.randomArguments(2, 0.1, 0.9);
+      arguments[8].setWhole(0, 2);
+      double values[] = {0.01, 0.9, 0.999, 1e-8, 0.1};
+      for (int i = 0; i < 5; ++i)
+        arguments[9 + i].setReal(0, values[i]);
+      auto expected = program.interpret(arguments);
+      for (auto target : runnableTargets()) {
+        auto found = program.run(arguments, target, {0, 2, 3, 4, 6, 7});
+        ASSERT_EQ(found.size(), 6u);
+        for (size_t i = 0; i < 6; ++i)
+          EXPECT_LE(distance(expected[i], found[i], 0.1), 4) << type << flags << i << program.kernelText;
+      }
+    }
+}
+
+TEST(MultiTensor, SgdFirstAndLaterSteps) {
+  for (int64_t stepsDone : {0, 3})
+    for (const char *flags : {"", " nesterov", " maximize"}) {
+      FusedProgram program(std::string(R"(weft.func @main(%p: tensor<100xf32, #cpu>, %g: tensor<100xf32, #cpu>,
+          %b: tensor<100xf32, #cpu>, %t: tensor<i64, #cpu>, %l: tensor<f64, #cpu>, %m: tensor<f64, #cpu>, %a: tensor<f64, #cpu>,
+          %d: tensor<f64, #cpu>) -> (tensor<100xf32, #cpu>, tensor<100xf32, #cpu>) {
+        %0, %1 = weft.sgd_step(%p, %g buf %b, step %t, lr %l, momentum %m, dampening %a, decay %d))") + flags +
+          R"( : tensor<100xf32, #cpu>, tensor<100xf32, #cpu> buf tensor<100xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
+        weft.return %0, %1 : tensor<100xf32, #cpu>, tensor<100xf32, #cpu>
+      })", ir::FusionKind::multi_tensor);
+      ASSERT_TRUE(program.valid());
+      auto arguments = program.randomArguments(2, 0.1, 0.9);
+      arguments[3].setWhole(0, stepsDone);
+      auto expected = program.interpret(arguments);
+      for (auto target : runnableTargets()) {
+        auto found = program.run(arguments, target, {0, 2});
+        for (size_t i = 0; i < 2; ++i)
+          EXPECT_LE(distance(expected[i], found[i], 1), 4) << program.kernelText;
+      }
+    }
+}
+
+} // namespace
+} // namespace weft::testing

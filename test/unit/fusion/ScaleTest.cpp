@@ -1,0 +1,146 @@
+//===- ScaleTest.cpp - Time and depth on large graphs ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include <ctime>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace weft::ir;
+using namespace weft;
+
+namespace {
+
+class Scale : public testing::Test {
+protected:
+  Scale() : context(registry(), MLIRContext::Threading::DISABLED), builder(&context) {
+    context.loadAllAvailableDialects();
+    context.allowUnregisteredDialects(false);
+    device = DeviceAttr::get(&context, DeviceKind::cpu, 0);
+    type = RankedTensorType::get({64, 64}, builder.getF32Type(), device);
+    module = ModuleOp::create(builder.getUnknownLoc());
+    builder.setInsertionPointToEnd(module->getBody());
+    func = builder.create<FuncOp>(builder.getUnknownLoc(), "f", builder.getFunctionType({type, type}, {}));
+    builder.setInsertionPointToEnd(&func.getBody().front());
+  }
+  static const DialectRegistry &registry() {
+    static DialectRegistry instance = [] {
+      DialectRegistry made;
+      registerDialect(made);
+      return made;
+    }();
+    return instance;
+  }
+  Value argument(unsigned i) { return func.getBody().getArgument(i); }
+  void finish(ValueRange results) {
+    builder.create<ReturnOp>(builder.getUnknownLoc(), results);
+    func.setFunctionTypeAttr(TypeAttr::get(builder.getFunctionType({type, type}, results.getTypes())));
+  }
+  /// Milliseconds of fusion and memory plan.
+  double run() {
+    PassManager manager(&context);
+    manager.enableVerifier(false);
+    manager.nest<FuncOp>().addPass(passes::createFuse());
+    manager.nest<FuncOp>().addPass(passes::createPlanMemory());
+    std::clock_t begin = std::clock(); // processor time: other programs do not count
+    EXPECT_TRUE(succeeded(manager.run(*module)));
+    return 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  }
+  size_t fusions() {
+    auto ops = func.getBody().front().getOps<FusionOp>();
+    return std::distance(ops.begin(), ops.end());
+  }
+
+  MLIRContext context;
+  OpBuilder builder;
+  DeviceAttr device;
+  RankedTensorType type;
+  OwningOpRef<ModuleOp> module;
+  FuncOp func;
+};
+
+TEST_F(Scale, ChainOfTenThousand) {
+  Value v = argument(0);
+  for (int i = 0; i < 10000; ++i)
+    v = builder.create<AddOp>(builder.getUnknownLoc(), v, argument(1));
+  finish(v);
+  double time = run();
+  RecordProperty("milliseconds", static_cast<int>(time));
+  EXPECT_LT(time, 2000);
+  EXPECT_LE(fusions(), 40u); // at least 256 ops in each
+}
+
+TEST_F(Scale, TenThousandReadersOfOneValue) {
+  SmallVector<Value> all;
+  for (int i = 0; i < 10000; ++i)
+    all.push_back(builder.create<MulOp>(builder.getUnknownLoc(), argument(0), argument(1)));
+  while (all.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i + 1 < all.size(); i += 2)
+      next.push_back(builder.create<AddOp>(builder.getUnknownLoc(), all[i], all[i + 1]));
+    if (all.size() % 2)
+      next.push_back(all.back());
+    all = std::move(next);
+  }
+  finish(all);
+  double time = run();
+  RecordProperty("milliseconds", static_cast<int>(time));
+  EXPECT_LT(time, 2000);
+}
+
+TEST_F(Scale, LayersWithReductions) {
+  // Softmax after softmax with a residual from far back: 10,000 ops.
+  Value v = argument(0);
+  int64_t dims[] = {1}, kept[] = {0};
+  for (int i = 0; i < 1400; ++i) {
+    Location loc = builder.getUnknownLoc();
+    Value top = builder.create<RmaxOp>(loc, v, dims);
+    Value shifted =
+        builder.create<SubOp>(loc, v, builder.create<BroadcastInDimOp>(loc, top, kept, type.getShape()));
+    Value e = builder.create<ExpOp>(loc, shifted);
+    Value sum = builder.create<SumOp>(loc, e, dims);
+    Value y =
+        builder.create<DivOp>(loc, e, builder.create<BroadcastInDimOp>(loc, sum, kept, type.getShape()));
+    v = builder.create<AddOp>(loc, y, argument(1));
+  }
+  finish(v);
+  double time = run();
+  RecordProperty("milliseconds", static_cast<int>(time));
+  EXPECT_LT(time, 2000);
+  EXPECT_LE(fusions(), 1400u);
+}
+
+TEST_F(Scale, ContractionsInALine) {
+  Value v = argument(0);
+  int64_t contract[] = {1};
+  for (int i = 0; i < 5000; ++i) {
+    v = builder.create<DotGeneralOp>(builder.getUnknownLoc(), v, argument(1), Value(), ArrayRef<int64_t>(),
+                                     ArrayRef<int64_t>(), contract, contract, false);
+    v = builder.create<TanhOp>(builder.getUnknownLoc(), v);
+  }
+  finish(v);
+  double time = run();
+  RecordProperty("milliseconds", static_cast<int>(time));
+  EXPECT_LT(time, 2000);
+  EXPECT_EQ(fusions(), 5000u);
+  // Two values are alive at a time; tanh replaces its operand.
+  EXPECT_EQ(func->getAttrOfType<IntegerAttr>(attr::arenaBytes).getInt(), 2 * 64 * 64 * 4);
+}
+
+TEST_F(Scale, ChainOfAHundredThousandDoesNotOverflow) {
+  Value v = argument(0);
+  for (int i = 0; i < 100000; ++i)
+    v = i % 7 ? builder.create<NegOp>(builder.getUnknownLoc(), v).getResult()
+              : builder.create<TransposeOp>(builder.getUnknownLoc(), v, ArrayRef<int64_t>{1, 0}).getResult();
+  finish(v);
+  double time = run();
+  RecordProperty("milliseconds", static_cast<int>(time));
+  EXPECT_LT(time, 30000);
+}
+
+} // namespace
