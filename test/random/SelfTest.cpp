@@ -58,7 +58,7 @@ Backend interpreterWith(Edit edit) {
   return [edit](ModuleOp module, ArrayRef<ir::Literal> inputs,
                 uint64_t seed) -> Expected<SmallVector<ir::Literal>> {
     PassManager passes(module.getContext());
-    passes.addPass(createInlinerPass());
+    passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
     passes.addNestedPass<ir::FuncOp>(passes::createDifferentiate());
     if (failed(passes.run(module)))
       return Status::error("cannot be differentiated");
