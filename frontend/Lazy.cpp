@@ -52,8 +52,15 @@ static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
   return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.node->buffers[ref.result];
 }
 
+/// The serial number of the last node when something was last flushed. Guarded by the graph's lock.
+static uint64_t &serialAtFlush() {
+  static uint64_t serial = 0;
+  return serial;
+}
+
 void flush(const std::vector<Ref> &values) {
   GraphLock lock(graphMutex());
+  serialAtFlush() = nextSerial();
   std::vector<Ref> wanted;
   for (const Ref &ref : values) {
     if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
@@ -118,17 +125,12 @@ void flushAll() {
 }
 
 void flushIfLarge() {
+  GraphLock lock(graphMutex());
   constexpr uint64_t maxPendingOps = 4096;
-  thread_local uint64_t serialAtFlush = 0;
-  if (Trace::current())
+  if (Trace::current() || nextSerial() - serialAtFlush() < maxPendingOps)
     return;
-  uint64_t now = nextSerial();
-  if (serialAtFlush == 0)
-    serialAtFlush = now;
-  if (now - serialAtFlush < maxPendingOps)
-    return;
-  serialAtFlush = now;
   flushAll();
+  serialAtFlush() = nextSerial();
 }
 
 } // namespace weft::frontend

@@ -59,7 +59,8 @@ namespace attr {
 inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", donated = "weft.donated",
                                      tied = "weft.tied", queue = "weft.queue", arenaBytes = "weft.arena_bytes",
                                      arenaLowerBound = "weft.arena_lower_bound", slices = "slices",
-                                     noGrad = "weft.no_grad", relu = "weft.relu";
+                                     noGrad = "weft.no_grad", relu = "weft.relu",
+                                     indexName = "weft.index_name";
 } // namespace attr
 
 //===----------------------------------------------------------------------===//

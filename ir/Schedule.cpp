@@ -179,7 +179,8 @@ SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t s
     if (!need)
       continue;
     bool several = need & (need - 1);
-    if (several && isa<ElementwiseOp>(op) && ofDomain(op.getResult(0)) && cost.lookup(op.getResult(0)) >= dear) {
+    if (several && isa<ElementwiseOp>(op) && ofDomain(op.getResult(0)) &&
+        cost.lookup(op.getResult(0)) >= dear) {
       int64_t bytes = llvm::alignTo(row * elementBytes(op.getResult(0)), 64);
       if (used + bytes <= scratchBytes) {
         used += bytes;

@@ -7,18 +7,23 @@
 //
 // A schedule is a pure function of shapes, dtypes and target. The reasoning, by kind:
 //
-// - loop: the domain is cut in chunks of 16 KiB of the widest result, in row-major order, whatever the loops inside
-//   are: a thread streams through memory, half a chunk of each of four operands stays in a first-level cache, and the
-//   16M-element kernel still has 4,096 tasks. A chunk is a multiple of 64 elements, so that a vector never
-//   straddles two tasks. If an operand's innermost dimension is another one than the domain's, the task is a block
-//   of `tileRows` x `tileColumns` instead, transposed in square tiles of one cache line a side.
-// - row: a task is a row; short rows are handed out many at a time. A value that is computed in one pass over the
-//   row and needed in a later one is kept in scratch when computing it again costs more than a store and a load.
-// - column: a task is a block of columns. Rows are read in order, 8 at a time, and the partial sums of the block stay
+// - loop: the domain is cut in chunks of 16 KiB of the widest result, in row-major order, whatever the loops
+// inside
+//   are: a thread streams through memory, half a chunk of each of four operands stays in a first-level cache,
+//   and the 16M-element kernel still has 4,096 tasks. A chunk is a multiple of 64 elements, so that a vector
+//   never straddles two tasks. If an operand's innermost dimension is another one than the domain's, the task
+//   is a block of `tileRows` x `tileColumns` instead, transposed in square tiles of one cache line a side.
+// - row: a task is a row; short rows are handed out many at a time. A value that is computed in one pass over
+// the
+//   row and needed in a later one is kept in scratch when computing it again costs more than a store and a
+//   load.
+// - column: a task is a block of columns. Rows are read in order, 8 at a time, and the partial sums of the
+// block stay
 //   in the first-level cache; a block is at least 1 KiB wide, so that the prefetcher sees streams.
 // - multi_tensor: a task is a chunk of one tensor.
 //
-// Width: 16 elements, or 8 where most operands and results have 8-byte elements. It never changes a bit of a result.
+// Width: 16 elements, or 8 where most operands and results have 8-byte elements. It never changes a bit of a
+// result.
 //
 // The emitter and the scheduler share the functions below, so that what one counts the other does.
 //
@@ -41,9 +46,9 @@ int64_t loopChunk(FusionOp fusion);
 
 /// loop with an operand that is contiguous along another dimension of the domain.
 struct TransposeTile {
-  static constexpr int64_t side = 16;       ///< of a tile that is transposed at once
-  static constexpr int64_t rows = 64, columns = 64; ///< of one task
-  static constexpr int64_t maxOperands = 8; ///< more are read element by element
+  static constexpr int64_t side = 16;                ///< of a tile that is transposed at once
+  static constexpr int64_t rows = 256, columns = 64; ///< of one task
+  static constexpr int64_t maxOperands = 8;          ///< more are read element by element
   unsigned dim = 0;   ///< the domain's dimension that the operand is contiguous along
   unsigned inner = 0; ///< the domain's innermost dimension that is not 1
   int64_t tasks = 0;
@@ -53,8 +58,8 @@ std::optional<TransposeTile> transposeTile(FusionOp fusion);
 /// row: reductions along the row read their operand in this many passes; the pass of a value is the number of
 /// reductions that must be done before it can be computed.
 llvm::DenseMap<mlir::Value, unsigned> rowPasses(FusionOp fusion);
-/// row: the pass in which results of the domain's shape are stored. It is the last one, as their storage may be that of an
-/// operand.
+/// row: the pass in which results of the domain's shape are stored. It is the last one, as their storage may
+/// be that of an operand.
 unsigned lastRowPass(FusionOp fusion);
 /// row: values of the domain's shape that one pass stores for later ones, with that pass, in op order.
 llvm::SmallVector<std::pair<mlir::Value, unsigned>> keptRowValues(FusionOp fusion, int64_t scratchBytes);

@@ -11,13 +11,13 @@
 
 namespace weft::ir {
 
-/// Sizes that schedules are chosen by. They are those of a class of machines, never of the one that compiles: the
-/// same program gives the same plan everywhere.
+/// Sizes that schedules are chosen by. They are those of a class of machines, never of the one that compiles:
+/// the same program gives the same plan everywhere.
 struct TargetInfo {
-  int64_t l1Bytes = 32 << 10;            ///< data cache of one core
-  int64_t l2Bytes = 1 << 20;             ///< of one core
-  int64_t lastLevelBytes = 16 << 20;     ///< shared; results larger than this bypass the cache
-  int64_t scratchBytes = 256 << 10;      ///< most that one thread may keep beside its operands
+  int64_t l1Bytes = 32 << 10;        ///< data cache of one core
+  int64_t l2Bytes = 1 << 20;         ///< of one core
+  int64_t lastLevelBytes = 16 << 20; ///< shared; results larger than this bypass the cache
+  int64_t scratchBytes = 256 << 10;  ///< most that one thread may keep beside its operands
 
   static TargetInfo cpu() { return {}; }
 };

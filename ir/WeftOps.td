@@ -55,6 +55,7 @@ def Weft_RngBitsPhiloxOp : Weft_ComputeOp<"rng_bits_philox", [Differentiable]> {
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let results = (outs Weft_IntTensor:$bits, Weft_I64Scalar:$next);
   let assemblyFormat = "$key `,` $counter `,` `shape` `=` $shape (`stream` `=` $stream^)? attr-dict `:` custom<OperandTypes>(type($key), type($counter))";
+  let hasCanonicalizeMethod = 1;
   let hasVerifier = 1;
 }
 

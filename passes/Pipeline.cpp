@@ -60,10 +60,11 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   passes.nest<ir::FuncOp>().addPass(createFuseOptimizerSteps());
   passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.target, options.report}));
 
-  // The launch list: how each fusion becomes a kernel, where each value lives, and the proof of that.
-  passes.nest<ir::FuncOp>().addPass(createAttachSchedules());
+  // The launch list: where each value lives, the proof of that, and how each fusion becomes a kernel. Schedules come
+  // last because the plan adds copies, which need one too.
   passes.nest<ir::FuncOp>().addPass(createPlanMemory());
   passes.nest<ir::FuncOp>().addPass(createVerifyMemoryPlan());
+  passes.nest<ir::FuncOp>().addPass(createAttachSchedules());
 }
 
 namespace {

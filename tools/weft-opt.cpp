@@ -9,9 +9,9 @@
 // of ir/TextGuard.h before it is parsed.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/emit/EmitKernel.h"
 #include "ir/Dialect.h"
 #include "ir/TextGuard.h"
-#include "codegen/emit/EmitKernel.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 

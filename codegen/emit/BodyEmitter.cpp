@@ -176,7 +176,8 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
     Value base = emitExpr(address);
     SmallVector<Value> lanes;
     for (int64_t lane = 0; lane < space.lanes; ++lane)
-      lanes.push_back(kernel.create<memref::LoadOp>(buffer, ValueRange{kernel.addIndex(base, lane * address.lane)}));
+      lanes.push_back(
+          kernel.create<memref::LoadOp>(buffer, ValueRange{kernel.addIndex(base, lane * address.lane)}));
     value = kernel.create<vector::FromElementsOp>(VectorType::get({space.lanes}, memory), lanes);
   }
   return fromMemory(value, element);
@@ -197,7 +198,8 @@ Value BodyEmitter::fromMemory(Value value, Type element) {
 
 void BodyEmitter::store(Value buffer, const IndexExpr &address, Value value, bool streaming) {
   if (getElementTypeOrSelf(value.getType()).isInteger(1))
-    value = kernel.create<arith::ExtUIOp>(ir::withElement(value.getType(), kernel.builder.getI8Type()), value);
+    value =
+        kernel.create<arith::ExtUIOp>(ir::withElement(value.getType(), kernel.builder.getI8Type()), value);
   if (address.lane == 0) {
     kernel.create<memref::StoreOp>(value, buffer, ValueRange{emitExpr(address)});
     return;
@@ -392,7 +394,8 @@ SmallVector<Value> emitPhiloxBlock(OpBuilder &b, Location loc, Value block, Valu
   };
   auto exclusive = [&](Value x, Value y) -> Value { return b.create<arith::XOrIOp>(loc, x, y); };
   Value c0 = low(block), c1 = high(block);
-  Value c2 = constant(narrow, static_cast<uint32_t>(stream)), c3 = constant(narrow, static_cast<uint64_t>(stream) >> 32);
+  Value c2 = constant(narrow, static_cast<uint32_t>(stream)),
+        c3 = constant(narrow, static_cast<uint64_t>(stream) >> 32);
   Value k0 = low(key), k1 = high(key);
   for (int round = 0; round < 10; ++round) {
     if (round > 0) {
@@ -414,7 +417,8 @@ SmallVector<Value> emitPhiloxBlock(OpBuilder &b, Location loc, Value block, Valu
 
 Value BodyEmitter::emitPhilox(const BodyNode &node) {
   auto op = cast<ir::RngBitsPhiloxOp>(node.op);
-  Value key = nodeValues.find(node.deps[0])->second.value, counter = nodeValues.find(node.deps[1])->second.value;
+  Value key = nodeValues.find(node.deps[0])->second.value,
+        counter = nodeValues.find(node.deps[1])->second.value;
   Type i64 = kernel.builder.getI64Type();
   int64_t lanes = node.expr.lane == 0 ? 1 : space.lanes;
   auto stream = static_cast<int64_t>(op.getStream());
@@ -425,7 +429,8 @@ Value BodyEmitter::emitPhilox(const BodyNode &node) {
   Value first = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));
   auto spread = [&](Value value, int64_t width) -> Value {
     return width == 1 ? value
-                      : kernel.create<vector::BroadcastOp>(VectorType::get({width}, value.getType()), value).getResult();
+                      : kernel.create<vector::BroadcastOp>(VectorType::get({width}, value.getType()), value)
+                            .getResult();
   };
   auto steps = [&](int64_t width) -> Value {
     SmallVector<int64_t> values = llvm::to_vector(llvm::seq<int64_t>(0, width));

@@ -376,7 +376,8 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
     return true;
   }
   if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
-    ArrayRef<int64_t> from = shapeOf(broadcast.getA()), shape = broadcast.getShape(), dims = broadcast.getDims();
+    ArrayRef<int64_t> from = shapeOf(broadcast.getA()), shape = broadcast.getShape(),
+                      dims = broadcast.getDims();
     SmallVector<unsigned> groups = groupOfDims(index);
     auto rank = static_cast<unsigned>(from.size());
     auto stretched = [&](unsigned j) { return from[j] == 1; };
@@ -398,13 +399,15 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
     return true;
   }
   if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {
-    ArrayRef<int64_t> perm = transpose.getPerm(), shape = shapeOf(op->getResult(0)), from = shapeOf(transpose.getA());
+    ArrayRef<int64_t> perm = transpose.getPerm(), shape = shapeOf(op->getResult(0)),
+                      from = shapeOf(transpose.getA());
     SmallVector<unsigned> inverse(perm.size()), groups = groupOfDims(index);
     for (auto [i, p] : llvm::enumerate(perm))
       inverse[p] = static_cast<unsigned>(i);
     for (unsigned j = 0; j < inverse.size();) {
       unsigned end = j + 1;
-      while (end < inverse.size() && inverse[end] == inverse[end - 1] + 1 && groups[inverse[end]] == groups[inverse[j]])
+      while (end < inverse.size() && inverse[end] == inverse[end - 1] + 1 &&
+             groups[inverse[end]] == groups[inverse[j]])
         ++end;
       mapped.groups.push_back({end - j, countOf(from.slice(j, end - j)),
                                rangeIndex(space, index, shape, inverse[j], inverse[end - 1] + 1)});
@@ -452,7 +455,8 @@ int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
       unsigned end = d + 1;
       while (end < rank && plain(end) && groups[end] == groups[d])
         ++end;
-      mapped.groups.push_back({end - d, countOf(from.slice(d, end - d)), rangeIndex(space, index, shape, d, end)});
+      mapped.groups.push_back(
+          {end - d, countOf(from.slice(d, end - d)), rangeIndex(space, index, shape, d, end)});
       d = end;
       continue;
     }

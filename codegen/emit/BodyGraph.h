@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The values of a fusion's body at given indices, as a graph: a node is one tensor value at one index, computed
-// once however often it is used. Views (broadcasts, slices, reshapes, transpositions, ..) are no nodes: they map
-// an index to another. What cannot be read as a vector is read lane by lane, at the leaves only.
+// The values of a fusion's body at given indices, as a graph: a node is one tensor value at one index,
+// computed once however often it is used. Views (broadcasts, slices, reshapes, transpositions, ..) are no
+// nodes: they map an index to another. What cannot be read as a vector is read lane by lane, at the leaves
+// only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_BODYGRAPH_H
@@ -38,8 +39,8 @@ struct BodyNode {
   llvm::SmallVector<int, 4> deps;
   IndexExpr expr;
   unsigned argument = 0;
-  /// padded: `expr` must lie in [0, extent * stride) and be a multiple of stride; where lanes differ in no affine
-  /// way, `perLane` has the expression of each lane.
+  /// padded: `expr` must lie in [0, extent * stride) and be a multiple of stride; where lanes differ in no
+  /// affine way, `perLane` has the expression of each lane.
   struct Bound {
     IndexExpr expr;
     int64_t extent = 0, stride = 1;

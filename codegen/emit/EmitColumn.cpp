@@ -9,8 +9,8 @@
 //
 //   partial = partial + ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))   with the eight added first
 //
-// and what is left of the rows is added one by one. The partial results of the block lie in scratch, which stays in the
-// first-level cache, so that memory is read in long runs however many rows there are.
+// and what is left of the rows is added one by one. The partial results of the block lie in scratch, which
+// stays in the first-level cache, so that memory is read in long runs however many rows there are.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -119,7 +119,8 @@ void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool doma
     values.push_back(ofDomain[i] == domainShaped ? emitter.emit(root) : Value());
   for (auto [i, value] : llvm::enumerate(values))
     if (value)
-      emitter.store(kernel.result(static_cast<unsigned>(i)), domainShaped ? body.address : body.keptAddress, value);
+      emitter.store(kernel.result(static_cast<unsigned>(i)), domainShaped ? body.address : body.keptAddress,
+                    value);
 }
 
 Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer) {

@@ -47,7 +47,8 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
     return status.context("cannot make kernel '" + symbol.str() + "': ");
   kernel.finish();
   if (failed(verify(*kernel.module)))
-    return Status::error("kernel '" + symbol.str() + "' is not valid kernel IR; this is an error of Weft: please "
+    return Status::error("kernel '" + symbol.str() +
+                         "' is not valid kernel IR; this is an error of Weft: please "
                          "report it with the program");
   return std::move(kernel.module);
 }

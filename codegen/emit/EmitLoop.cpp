@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A task is a chunk of the domain in row-major order. The domain is seen as rows of its innermost dimensions: as many
-// as can be merged without an operand having to be read lane by lane. If that is all of them, there is one loop.
+// A task is a chunk of the domain in row-major order. The domain is seen as rows of its innermost dimensions:
+// as many as can be merged without an operand having to be read lane by lane. If that is all of them, there
+// is one loop.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -111,7 +112,8 @@ Status detail::emitLoop(KernelBuilder &kernel) {
         values.push_back(emitter.emit(root));
       for (auto [i, value] : llvm::enumerate(values)) {
         bool stream = body.address.lane != 0 && !streams.empty() && streams[i];
-        emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value, stream);
+        emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value,
+                      stream);
       }
     };
     auto segment = [&](Value low, Value high, bool exact) {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One launch for all parameters: a task is a chunk of one tensor. Steps that differ in nothing but their tensors
-// share a function, which gets the chunk's bounds and the step's numbers. Those are computed in f64 once a call
-// and rounded last.
+// One launch for all parameters: a task is a chunk of one tensor. Steps that differ in nothing but their
+// tensors share a function, which gets the chunk's bounds and the step's numbers. Those are computed in f64
+// once a call and rounded last.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -158,8 +158,9 @@ void MultiTensorEmitter::emitStep(const StepCall &call, func::FuncOp function) {
     };
     SmallVector<Value> in, n;
     for (Value source : sources)
-      in.push_back(widen(vector ? kernel.create<vector::LoadOp>(cast<VectorType>(type), source, at).getResult()
-                                : kernel.create<memref::LoadOp>(source, at).getResult()));
+      in.push_back(widen(vector
+                             ? kernel.create<vector::LoadOp>(cast<VectorType>(type), source, at).getResult()
+                             : kernel.create<memref::LoadOp>(source, at).getResult()));
     for (Value number : numbers)
       n.push_back(vector && !number.getType().isInteger(1)
                       ? kernel.create<vector::BroadcastOp>(cast<VectorType>(wideType), number).getResult()
@@ -199,7 +200,8 @@ func::FuncOp MultiTensorEmitter::functionOf(const StepCall &call) {
   {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.builder.setInsertionPoint(kernel.function);
-    std::string name = (isa<ir::AdamStepOp>(call.op) ? "adam_step" : "sgd_step") + std::to_string(functions.size());
+    std::string name =
+        (isa<ir::AdamStepOp>(call.op) ? "adam_step" : "sgd_step") + std::to_string(functions.size());
     function = kernel.create<func::FuncOp>(name, kernel.builder.getFunctionType(types, {}));
     function.setPrivate();
     function->setAttr("passthrough", kernel.builder.getStrArrayAttr({"noinline"}));
@@ -215,7 +217,8 @@ Status MultiTensorEmitter::emit() {
   llvm::DenseMap<Value, unsigned> targets;
   for (auto [i, value] : llvm::enumerate(yield->getOperands()))
     if (!targets.try_emplace(value, static_cast<unsigned>(i)).second)
-      return Status::error("result " + std::to_string(i) + " of a multi_tensor fusion is a step's value that is "
+      return Status::error("result " + std::to_string(i) +
+                           " of a multi_tensor fusion is a step's value that is "
                            "another result already");
   int64_t firstTask = 0;
   for (Operation &op : fusion.getBody().front().without_terminator()) {

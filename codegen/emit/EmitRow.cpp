@@ -11,9 +11,9 @@
 //   rest            = the last n mod 16 elements, in order
 //   result          = tree(partials) + rest
 //
-// where the tree adds the four groups of 16 pairwise, then the 16 sums by halves. Vectors of 8 and of 16 elements
-// give the same sums. Each level of dependent reductions is one pass over the row; the first brings it into
-// the first-level cache. Results of the domain's shape are stored in the last pass.
+// where the tree adds the four groups of 16 pairwise, then the 16 sums by halves. Vectors of 8 and of 16
+// elements give the same sums. Each level of dependent reductions is one pass over the row; the first brings
+// it into the first-level cache. Results of the domain's shape are stored in the last pass.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -96,8 +96,8 @@ private:
     Type element;
   };
   /// One step of a pass at `column`: reductions go to `states`, results and kept values to memory.
-  void step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value column, MutableArrayRef<Reducer::State> states,
-            ArrayRef<Value> streams);
+  void step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value column,
+            MutableArrayRef<Reducer::State> states, ArrayRef<Value> streams);
   void emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar);
 
   SmallVector<Reducer> reducers;
@@ -125,8 +125,9 @@ Status RowEmitter::prepare() {
   for (auto [value, pass] : ir::keptRowValues(fusion, fusion.getSchedule()->getScratch())) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
     Type memory = KernelBuilder::memoryType(element);
-    kept.push_back({pass, vectors.graph.request(value, vectors.whole), scalars.graph.request(value, scalars.whole),
-                    kernel.scratchView(offset, length, memory), element});
+    kept.push_back({pass, vectors.graph.request(value, vectors.whole),
+                    scalars.graph.request(value, scalars.whole), kernel.scratchView(offset, length, memory),
+                    element});
     offset += llvm::alignTo(length * (memory.getIntOrFloatBitWidth() / 8), 64);
   }
   Status status = vectors.graph.expand();
@@ -151,9 +152,9 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
       if (vector) {
         auto type = VectorType::get({lanes}, position.getType());
         SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
-        position = kernel.add(emitter.toVector(position),
-                              kernel.create<arith::ConstantOp>(
-                                  DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
+        position = kernel.add(
+            emitter.toVector(position),
+            kernel.create<arith::ConstantOp>(DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
       }
     }
     state = reducers[i].combine(state, reducers[i].lift(element, position));
@@ -182,10 +183,11 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
       active.push_back(i);
   int64_t vectorEnd = lanes > 1 ? length / granule * granule : 0;
   if (active.empty()) {
-    strip(kernel, kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true, [&](Value column, bool isVector) {
-      if (isVector)
-        step(pass, vectors, vector, column, {}, streams);
-    });
+    strip(kernel, kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true,
+          [&](Value column, bool isVector) {
+            if (isVector)
+              step(pass, vectors, vector, column, {}, streams);
+          });
     if (vectorEnd < length)
       kernel.forLoop(kernel.index(vectorEnd), kernel.index(length), 1,
                      [&](Value column) { step(pass, scalars, scalar, column, {}, streams); });
@@ -322,7 +324,8 @@ Status detail::emitRow(KernelBuilder &kernel) {
     BodyEmitter vector(kernel, rows.vectors.graph), scalar(kernel, rows.scalars.graph);
     // Only results of the domain's shape are written in vectors.
     SmallVector<Value> usable(streams);
-    kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value row) { rows.emitRow(row, usable, vector, scalar); });
+    kernel.forLoop(kernel.begin, kernel.end, 1,
+                   [&](Value row) { rows.emitRow(row, usable, vector, scalar); });
   });
   return {};
 }

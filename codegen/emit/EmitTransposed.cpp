@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An operand that is contiguous along another dimension of the domain than the result is read in square tiles of
-// one vector a side: loaded along its own dimension, transposed in registers, and put into scratch as the vectors
-// that the result's rows need. Every cache line of both sides is used whole.
+// An operand that is contiguous along another dimension of the domain than the result is read in square tiles
+// of one vector a side: loaded along its own dimension, transposed in registers, and put into scratch as the
+// vectors that the result's rows need. Every cache line of both sides is used whole.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -124,7 +124,8 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
         values.push_back(emitter.emit(root));
       for (auto [i, value] : llvm::enumerate(values)) {
         bool stream = body.address.lane != 0 && !streams.empty() && streams[i];
-        emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value, stream);
+        emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value,
+                      stream);
       }
     };
     auto square = [&](Value row, Value column) {
@@ -143,7 +144,8 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
         }
         transpose(kernel, lines);
         for (auto [j, line] : llvm::enumerate(lines))
-          kernel.create<vector::StoreOp>(line, buffer, ValueRange{kernel.index(static_cast<int64_t>(j) * lanes)});
+          kernel.create<vector::StoreOp>(line, buffer,
+                                         ValueRange{kernel.index(static_cast<int64_t>(j) * lanes)});
       }
       kernel.popScope();
       vector.setVar(vectors.column, column);
@@ -183,11 +185,13 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
       Value rowFrom = kernel.mul(rowBlock, ir::TransposeTile::rows);
       Value rowTo = kernel.minimum(kernel.addIndex(rowFrom, ir::TransposeTile::rows), kernel.index(height));
       Value columnFrom = kernel.mul(columnBlock, ir::TransposeTile::columns);
-      Value columnTo = kernel.minimum(kernel.addIndex(columnFrom, ir::TransposeTile::columns), kernel.index(width));
+      Value columnTo =
+          kernel.minimum(kernel.addIndex(columnFrom, ir::TransposeTile::columns), kernel.index(width));
       Value rowMiddle = wholeTiles(rowFrom, rowTo, exactRows);
       Value columnMiddle = wholeTiles(columnFrom, columnTo, exactColumns);
-      kernel.forLoop(rowFrom, rowMiddle, lanes, [&](Value row) {
-        kernel.forLoop(columnFrom, columnMiddle, lanes, [&](Value column) { square(row, column); });
+      // Down the rows inside, which is along the transposed operand: its lines come as streams.
+      kernel.forLoop(columnFrom, columnMiddle, lanes, [&](Value column) {
+        kernel.forLoop(rowFrom, rowMiddle, lanes, [&](Value row) { square(row, column); });
       });
       if (!exactColumns)
         single(rowFrom, rowMiddle, columnMiddle, columnTo);

@@ -110,7 +110,8 @@ bool IndexSpace::split(const IndexExpr &e, int64_t by, IndexExpr &quotient, Inde
       continue;
     }
     int64_t reach;
-    if (__builtin_mul_overflow(coefficient, vars[id].maximum, &reach) || __builtin_add_overflow(most, reach, &most))
+    if (__builtin_mul_overflow(coefficient, vars[id].maximum, &reach) ||
+        __builtin_add_overflow(most, reach, &most))
       return false;
     remainder.terms.push_back({id, coefficient});
   }
@@ -209,7 +210,8 @@ IndexExpr IndexSpace::linear(const IndexExpr &a, int64_t factor, const IndexExpr
         continue;
       IndexExpr whole = scale(low.of, coefficient);
       VarId highId = high->first, lowId = id;
-      llvm::erase_if(sum.terms, [&](const auto &term) { return term.first == highId || term.first == lowId; });
+      llvm::erase_if(sum.terms,
+                     [&](const auto &term) { return term.first == highId || term.first == lowId; });
       sum = add(sum, whole);
       changed = true;
       break;
@@ -225,8 +227,8 @@ static int64_t product(llvm::ArrayRef<int64_t> sizes) {
   return result;
 }
 
-IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<int64_t> shape, unsigned begin,
-                     unsigned end) {
+IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<int64_t> shape,
+                     unsigned begin, unsigned end) {
   IndexExpr result;
   unsigned at = 0;
   for (const TensorIndex::Group &group : index.groups) {

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel computes whole tensors element by element. Where the elements of one step lie is kept symbolic until
-// it is used: an affine expression over variables of loops and the number of the vector lane. So views cost
-// nothing, what does not change in a loop is seen to be invariant, and a load whose lane coefficient is 1 is a vector
-// load. A quotient or remainder that affine form cannot express becomes a variable of its own; where such a
-// pair meets again in a linear index, it cancels.
+// A kernel computes whole tensors element by element. Where the elements of one step lie is kept symbolic
+// until it is used: an affine expression over variables of loops and the number of the vector lane. So views
+// cost nothing, what does not change in a loop is seen to be invariant, and a load whose lane coefficient is
+// 1 is a vector load. A quotient or remainder that affine form cannot express becomes a variable of its own;
+// where such a pair meets again in a linear index, it cancels.
 //
-// The index of a tensor is kept by groups of consecutive dimensions, one linear expression each. A group is split only
-// when an op needs one of its dimensions alone.
+// The index of a tensor is kept by groups of consecutive dimensions, one linear expression each. A group is
+// split only when an op needs one of its dimensions alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_INDEXEXPR_H
@@ -103,8 +103,8 @@ struct TensorIndex {
 };
 
 /// The linear index within dimensions [begin, end) of a tensor of `shape`.
-IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<int64_t> shape, unsigned begin,
-                     unsigned end);
+IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<int64_t> shape,
+                     unsigned begin, unsigned end);
 /// The row-major linear index.
 IndexExpr linearIndex(IndexSpace &space, const TensorIndex &index);
 

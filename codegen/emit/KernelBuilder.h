@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The kernel's function with its arguments, and the loops that are open. Loops are scopes: a value is put into the
-// outermost one in which all that it depends on is known, so that invariants are computed once.
+// The kernel's function with its arguments, and the loops that are open. Loops are scopes: a value is put
+// into the outermost one in which all that it depends on is known, so that invariants are computed once.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_KERNELBUILDER_H
@@ -56,10 +56,11 @@ public:
 
   /// A loop; `body` gets its variable and the values it carries and gives the next ones.
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
-  llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
-                                         Body body);
+  llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, int64_t step,
+                                         mlir::ValueRange initial, Body body);
   void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::function_ref<void(mlir::Value)> body);
-  void ifThen(mlir::Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise = {});
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> body,
+              llvm::function_ref<void()> otherwise = {});
 
   /// \name Scopes
   /// @{
@@ -137,9 +138,10 @@ private:
   std::map<std::vector<int64_t>, Known<mlir::Value>> exprValues;
 };
 
-/// The 64-bit halves of Philox4x32-10: word `lane` of each block, for scalars or vectors of i64 block numbers.
-llvm::SmallVector<mlir::Value> emitPhiloxBlock(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value block,
-                                               mlir::Value key, int64_t stream);
+/// The 64-bit halves of Philox4x32-10: word `lane` of each block, for scalars or vectors of i64 block
+/// numbers.
+llvm::SmallVector<mlir::Value> emitPhiloxBlock(mlir::OpBuilder &builder, mlir::Location loc,
+                                               mlir::Value block, mlir::Value key, int64_t stream);
 
 } // namespace weft::codegen
 

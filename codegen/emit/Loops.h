@@ -11,14 +11,14 @@
 
 namespace weft::codegen {
 
-/// Runs over [low, high) in vectors of `lanes` elements, then by single elements. `exact`: the extent is known to be a
-/// multiple of `lanes`.
+/// Runs over [low, high) in vectors of `lanes` elements, then by single elements. `exact`: the extent is
+/// known to be a multiple of `lanes`.
 void strip(KernelBuilder &kernel, mlir::Value low, mlir::Value high, int64_t lanes, bool exact,
            llvm::function_ref<void(mlir::Value, bool vector)> body);
 
 /// Emits the kernel's work with stores that bypass the cache if `streaming`, for results whose address allows
-/// it: `emit` gets the results as vectors, or null for those to be stored as usual. As it is known at run time only
-/// whether they are aligned, the work is then there twice.
+/// it: `emit` gets the results as vectors, or null for those to be stored as usual. As it is known at run
+/// time only whether they are aligned, the work is then there twice.
 void emitWithStreams(KernelBuilder &kernel, bool streaming, int64_t lanes,
                      llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> emit);
 

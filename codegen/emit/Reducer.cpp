@@ -78,9 +78,11 @@ Reducer::State Reducer::combine(const State &a, const State &b) {
   Value better, tie;
   if (isFloat) {
     Value nanA = k.make<arith::CmpFOp>(F::UNO, a[0], a[0]), nanB = k.make<arith::CmpFOp>(F::UNO, b[0], b[0]);
-    Value larger = k.make<arith::CmpFOp>(F::OGT, b[0], a[0]), equal = k.make<arith::CmpFOp>(F::OEQ, b[0], a[0]);
+    Value larger = k.make<arith::CmpFOp>(F::OGT, b[0], a[0]),
+          equal = k.make<arith::CmpFOp>(F::OEQ, b[0], a[0]);
     Value ordered = k.make<arith::XOrIOp>(nanA, k.constantLike(nanA, -1));
-    better = k.make<arith::OrIOp>(k.make<arith::AndIOp>(larger, ordered), k.make<arith::AndIOp>(nanB, ordered));
+    better =
+        k.make<arith::OrIOp>(k.make<arith::AndIOp>(larger, ordered), k.make<arith::AndIOp>(nanB, ordered));
     tie = k.make<arith::OrIOp>(equal, k.make<arith::AndIOp>(nanA, nanB));
   } else {
     better = k.make<arith::CmpIOp>(isUnsigned ? I::ugt : I::sgt, b[0], a[0]);
@@ -95,8 +97,8 @@ Reducer::State Reducer::fold(State state) {
   for (int64_t width = cast<VectorType>(state[0].getType()).getDimSize(0); width > 1; width /= 2) {
     State low, high;
     for (Value value : state) {
-      low.push_back(kernel.create<vector::ExtractStridedSliceOp>(value, ArrayRef<int64_t>{0},
-                                                                 ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{1}));
+      low.push_back(kernel.create<vector::ExtractStridedSliceOp>(
+          value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{1}));
       high.push_back(kernel.create<vector::ExtractStridedSliceOp>(
           value, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{1}));
     }

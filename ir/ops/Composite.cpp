@@ -137,7 +137,9 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   Sym keep = counted(v, *this);
   Sym index = v.select(keep, target, v.like(target, 0));
   Sym column = v.reshape(index, {shape[0], 1});
-  Sym picked = v.reshape(v.make<GatherOp>(wide.value, column.value, 1, GatherKind::along), {shape[0]});
+  Sym gathered = v.make<GatherOp>(wide.value, column.value, 1, GatherKind::along);
+  gathered.value.getDefiningOp()->setAttr(attr::indexName, builder.getStringAttr("Target"));
+  Sym picked = v.reshape(gathered, {shape[0]});
   Sym loss = v.select(keep, lse - picked, v.like(lse, 0.0));
   if (getReduction() != ReductionKind::none) {
     loss = v.sum(loss, {0});

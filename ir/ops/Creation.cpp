@@ -111,6 +111,18 @@ LogicalResult RngBitsPhiloxOp::verify() {
   return success();
 }
 
+/// The next counter follows from the shape alone: whoever needs it does not need the bits.
+LogicalResult RngBitsPhiloxOp::canonicalize(RngBitsPhiloxOp op, PatternRewriter &rewriter) {
+  if (op.getNext().use_empty())
+    return failure();
+  int64_t blocks = (op.getBits().getType().getNumElements() + 3) / 4;
+  auto type = op.getNext().getType();
+  Value advance = rewriter.create<ConstantOp>(
+      op.getLoc(), type, DenseElementsAttr::get(type, Attribute(rewriter.getI64IntegerAttr(blocks))));
+  rewriter.replaceAllUsesWith(op.getNext(), rewriter.create<AddOp>(op.getLoc(), op.getCounter(), advance));
+  return success();
+}
+
 LogicalResult RngBitsPhiloxOp::buildVjp(VjpBuilder &) { return success(); }
 
 } // namespace weft::ir

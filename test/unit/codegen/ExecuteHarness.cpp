@@ -88,7 +88,8 @@ FusedProgram::Loaded FusedProgram::build(codegen::CpuTarget target) {
     ADD_FAILURE() << object.status().message() << "\n" << kernelText;
     return loaded;
   }
-  auto image = codegen::linkImage({{"kernel", std::make_shared<const std::vector<char>>(std::move(*object))}});
+  auto image =
+      codegen::linkImage({{"kernel", std::make_shared<const std::vector<char>>(std::move(*object))}});
   if (!image) {
     ADD_FAILURE() << image.status().message();
     return loaded;
@@ -121,15 +122,16 @@ struct Memory {
 };
 } // namespace
 
-std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &arguments, codegen::CpuTarget target,
-                                           std::vector<int> inPlace) {
+std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &arguments,
+                                           codegen::CpuTarget target, std::vector<int> inPlace) {
   Loaded loaded = build(target);
   if (!loaded.fn)
     return {};
   std::vector<std::unique_ptr<Memory>> memory;
   std::vector<void *> buffers;
   for (const ir::Literal &argument : arguments) {
-    memory.push_back(std::make_unique<Memory>(static_cast<size_t>(argument.count()) * itemsize(argument.dtype)));
+    memory.push_back(
+        std::make_unique<Memory>(static_cast<size_t>(argument.count()) * itemsize(argument.dtype)));
     argument.toBytes(memory.back()->data);
     buffers.push_back(memory.back()->data);
   }
@@ -156,7 +158,8 @@ std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &argum
   std::vector<ir::Literal> results;
   for (auto [i, type] : llvm::enumerate(fusion.getResultTypes())) {
     auto tensor = cast<RankedTensorType>(type);
-    results.push_back(ir::Literal::fromBytes(ir::dtypeOf(type), tensor.getShape(), buffers[arguments.size() + i]));
+    results.push_back(
+        ir::Literal::fromBytes(ir::dtypeOf(type), tensor.getShape(), buffers[arguments.size() + i]));
   }
   return results;
 }
@@ -168,7 +171,8 @@ double FusedProgram::time(const std::vector<ir::Literal> &arguments, codegen::Cp
   std::vector<std::unique_ptr<Memory>> memory;
   std::vector<void *> buffers;
   for (const ir::Literal &argument : arguments) {
-    memory.push_back(std::make_unique<Memory>(static_cast<size_t>(argument.count()) * itemsize(argument.dtype)));
+    memory.push_back(
+        std::make_unique<Memory>(static_cast<size_t>(argument.count()) * itemsize(argument.dtype)));
     argument.toBytes(memory.back()->data);
     buffers.push_back(memory.back()->data);
   }
@@ -209,15 +213,23 @@ double distance(const ir::Literal &expected, const ir::Literal &found, double fl
   double worst = 0;
   int digits = 0;
   switch (expected.dtype) {
-  case DType::f16: digits = 11; break;
-  case DType::bf16: digits = 8; break;
-  case DType::f32: digits = 24; break;
-  default: digits = 53; break;
+  case DType::f16:
+    digits = 11;
+    break;
+  case DType::bf16:
+    digits = 8;
+    break;
+  case DType::f32:
+    digits = 24;
+    break;
+  default:
+    digits = 53;
+    break;
   }
   for (int64_t i = 0, e = expected.count(); i < e; ++i) {
     if (!expected.isReal()) {
-      worst = std::max(worst, std::fabs(static_cast<double>(expected.whole[i]) -
-                                        static_cast<double>(found.whole[i])));
+      worst = std::max(
+          worst, std::fabs(static_cast<double>(expected.whole[i]) - static_cast<double>(found.whole[i])));
       continue;
     }
     double a = expected.real[i], b = found.real[i];

@@ -48,8 +48,8 @@ private:
   Loaded build(codegen::CpuTarget target);
 };
 
-/// The largest difference between two results in units of `dtype`'s spacing at the expected value, but at least at
-/// `floor`; integers differ by their difference, and NaN equals NaN.
+/// The largest difference between two results in units of `dtype`'s spacing at the expected value, but at
+/// least at `floor`; integers differ by their difference, and NaN equals NaN.
 double distance(const ir::Literal &expected, const ir::Literal &found, double floor = 1e-30);
 
 } // namespace weft::testing

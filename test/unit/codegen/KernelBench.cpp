@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One thread. Bytes are those of unique operands and results; "copy" is a streaming copy of 64 MB in the same run.
+// One thread. Bytes are those of unique operands and results; "copy" is a streaming copy of 64 MB in the same
+// run.
 //
 //===----------------------------------------------------------------------===//
 #include "ExecuteHarness.h"
@@ -135,7 +136,8 @@ int main(int argc, char **argv) {
     auto arguments = program.randomArguments(1);
     for (auto target : runnableTargets()) {
       double seconds = program.time(arguments, target, 8);
-      std::printf("%-40s %8.2f GB/s %5.2f ms %s\n", work.name, work.bytes / seconds * 1e-9, seconds * 1e3, target.cpu());
+      std::printf("%-40s %8.2f GB/s %5.2f ms %s\n", work.name, work.bytes / seconds * 1e-9, seconds * 1e3,
+                  target.cpu());
     }
     if (argc > 2)
       std::printf("%s\n", program.kernelText.c_str());

@@ -33,7 +33,9 @@ void expectClose(const std::string &text, double units, double low = -2, double 
     auto found = program.run(arguments, target, inPlace);
     ASSERT_EQ(found.size(), expected.size()) << text;
     for (size_t i = 0; i < found.size(); ++i)
-      EXPECT_LE(distance(expected[i], found[i], floor), units) << target.cpu() << "\n" << text << "\n" << program.kernelText;
+      EXPECT_LE(distance(expected[i], found[i], floor), units) << target.cpu() << "\n"
+                                                               << text << "\n"
+                                                               << program.kernelText;
   }
 }
 
@@ -41,11 +43,14 @@ const int64_t sizes[] = {0, 1, 7, 15, 16, 17, 63, 64, 65, 1023, 1024, 1025, 9000
 
 TEST(Loop, ChainOverSizes) {
   for (int64_t size : sizes)
-    expectClose(with(R"(weft.func @main(%x: tensor<$Nxf32, #cpu>, %y: tensor<$Nxf32, #cpu>) -> tensor<$Nxf32, #cpu> {
+    expectClose(
+        with(R"(weft.func @main(%x: tensor<$Nxf32, #cpu>, %y: tensor<$Nxf32, #cpu>) -> tensor<$Nxf32, #cpu> {
       %0 = weft.add %x, %y : tensor<$Nxf32, #cpu>
       %1 = weft.mul %0, %x : tensor<$Nxf32, #cpu>
       weft.return %1 : tensor<$Nxf32, #cpu>
-    })", size), 1, 1, 2);
+    })",
+             size),
+        1, 1, 2);
 }
 
 /// Every unary op on every float type, in the range where it is defined.
@@ -54,46 +59,50 @@ TEST(Loop, FloatUnaries) {
     const char *op;
     double units, low, high;
   };
-  const Case cases[] = {{"neg", 0, -4, 4},   {"abs", 0, -4, 4},    {"sign", 0, -4, 4},    {"ceil", 0, -4, 4},
-                        {"floor", 0, -4, 4}, {"round", 0, -4, 4},  {"trunc", 0, -4, 4},   {"sqrt", 1, 0, 9},
-                        {"rsqrt", 2, 0.1, 9}, {"recip", 1, 0.1, 9}, {"exp", 2, -5, 5},     {"expm1", 3, -2, 2},
-                        {"log", 2, 0.1, 9},  {"log1p", 3, -0.5, 9}, {"sin", 3, -3, 3},     {"cos", 3, -1.4, 1.4},
-                        {"tanh", 5, -4, 4},  {"erf", 5, -3, 3},    {"sigmoid", 4, -5, 5}};
+  const Case cases[] = {
+      {"neg", 0, -4, 4},    {"abs", 0, -4, 4},     {"sign", 0, -4, 4},   {"ceil", 0, -4, 4},
+      {"floor", 0, -4, 4},  {"round", 0, -4, 4},   {"trunc", 0, -4, 4},  {"sqrt", 1, 0, 9},
+      {"rsqrt", 2, 0.1, 9}, {"recip", 1, 0.1, 9},  {"exp", 2, -5, 5},    {"expm1", 3, -2, 2},
+      {"log", 2, 0.1, 9},   {"log1p", 3, -0.5, 9}, {"sin", 3, -3, 3},    {"cos", 3, -1.4, 1.4},
+      {"tanh", 5, -4, 4},   {"erf", 5, -3, 3},     {"sigmoid", 4, -5, 5}};
   for (const char *type : {"f32", "f64", "f16", "bf16"})
     for (const Case &c : cases)
-      expectClose(with(std::string("weft.func @main(%x: tensor<$Nx$T, #cpu>) -> tensor<$Nx$T, #cpu> {\n %0 = weft.") +
-                           c.op + " %x : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",
-                       77, type),
-                  c.units, c.low, c.high);
+      expectClose(
+          with(std::string("weft.func @main(%x: tensor<$Nx$T, #cpu>) -> tensor<$Nx$T, #cpu> {\n %0 = weft.") +
+                   c.op + " %x : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",
+               77, type),
+          c.units, c.low, c.high);
 }
 
 TEST(Loop, Binaries) {
   for (const char *type : {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8"})
     for (const char *op : {"add", "sub", "mul", "div", "max", "min"})
       expectClose(with(std::string("weft.func @main(%x: tensor<$Nx$T, #cpu>, %y: tensor<$Nx$T, #cpu>) -> "
-                                   "tensor<$Nx$T, #cpu> {\n %0 = weft.") + op +
-                           " %x, %y : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",
+                                   "tensor<$Nx$T, #cpu> {\n %0 = weft.") +
+                           op + " %x, %y : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",
                        50, type),
                   1);
   for (const char *type : {"i1", "i8", "i16", "i32", "i64", "ui8"})
     for (const char *op : {"and", "or", "xor"})
       expectClose(with(std::string("weft.func @main(%x: tensor<$Nx$T, #cpu>, %y: tensor<$Nx$T, #cpu>) -> "
-                                   "tensor<$Nx$T, #cpu> {\n %0 = weft.") + op +
-                           " %x, %y : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",
+                                   "tensor<$Nx$T, #cpu> {\n %0 = weft.") +
+                           op + " %x, %y : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",
                        50, type),
                   0);
   for (const char *type : {"f32", "f64"})
-    expectClose(with("weft.func @main(%x: tensor<$Nx$T, #cpu>, %y: tensor<$Nx$T, #cpu>) -> tensor<$Nx$T, #cpu> {\n"
-                     " %0 = weft.pow %x, %y : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",
-                     50, type),
-                4, 0.1, 4);
+    expectClose(
+        with("weft.func @main(%x: tensor<$Nx$T, #cpu>, %y: tensor<$Nx$T, #cpu>) -> tensor<$Nx$T, #cpu> {\n"
+             " %0 = weft.pow %x, %y : tensor<$Nx$T, #cpu>\n weft.return %0 : tensor<$Nx$T, #cpu>\n}",
+             50, type),
+        4, 0.1, 4);
 }
 
 TEST(Loop, ComparisonsAndSelect) {
   for (const char *type : {"f32", "f64", "f16", "bf16", "i8", "i32", "i64", "ui8"})
     for (const char *op : {"eq", "ne", "lt", "le", "gt", "ge"})
       expectClose(with(std::string("weft.func @main(%x: tensor<$Nx$T, #cpu>, %y: tensor<$Nx$T, #cpu>) -> "
-                                   "(tensor<$Nxi1, #cpu>, tensor<$Nx$T, #cpu>) {\n %0 = weft.") + op +
+                                   "(tensor<$Nxi1, #cpu>, tensor<$Nx$T, #cpu>) {\n %0 = weft.") +
+                           op +
                            " %x, %y : tensor<$Nx$T, #cpu>\n"
                            " %1 = weft.select %0, %x, %y : tensor<$Nxi1, #cpu>, tensor<$Nx$T, #cpu>\n"
                            " weft.return %0, %1 : tensor<$Nxi1, #cpu>, tensor<$Nx$T, #cpu>\n}",
@@ -114,7 +123,9 @@ TEST(Loop, Conversions) {
 
 TEST(Loop, BroadcastsOfEveryKind) {
   for (int64_t size : {1, 3, 16, 17, 64, 100})
-    expectClose(with(R"(weft.func @main(%x: tensor<5x$Nxf32, #cpu>, %r: tensor<$Nxf32, #cpu>, %c: tensor<5x1xf32, #cpu>,
+    expectClose(
+        with(
+            R"(weft.func @main(%x: tensor<5x$Nxf32, #cpu>, %r: tensor<$Nxf32, #cpu>, %c: tensor<5x1xf32, #cpu>,
         %s: tensor<f32, #cpu>) -> tensor<5x$Nxf32, #cpu> {
       %0 = weft.broadcast_in_dim %r, dims = [1] : tensor<$Nxf32, #cpu> -> tensor<5x$Nxf32, #cpu>
       %1 = weft.broadcast_in_dim %c, dims = [0, 1] : tensor<5x1xf32, #cpu> -> tensor<5x$Nxf32, #cpu>
@@ -123,11 +134,14 @@ TEST(Loop, BroadcastsOfEveryKind) {
       %4 = weft.mul %3, %1 : tensor<5x$Nxf32, #cpu>
       %5 = weft.max %4, %2 : tensor<5x$Nxf32, #cpu>
       weft.return %5 : tensor<5x$Nxf32, #cpu>
-    })", size), 2, 0.5, 2);
+    })",
+            size),
+        2, 0.5, 2);
 }
 
 TEST(Loop, ViewsCompose) {
-  expectClose(R"(weft.func @main(%x: tensor<6x35xf32, #cpu>, %y: tensor<70x3xf32, #cpu>, %z: tensor<7xf32, #cpu>)
+  expectClose(
+      R"(weft.func @main(%x: tensor<6x35xf32, #cpu>, %y: tensor<70x3xf32, #cpu>, %z: tensor<7xf32, #cpu>)
       -> tensor<5x42xf32, #cpu> {
     %0 = weft.reshape %x : tensor<6x35xf32, #cpu> -> tensor<5x42xf32, #cpu>
     %1 = weft.transpose %y, perm = [1, 0] : tensor<70x3xf32, #cpu>
@@ -137,22 +151,26 @@ TEST(Loop, ViewsCompose) {
     %5 = weft.reshape %4 : tensor<5x6x7xf32, #cpu> -> tensor<5x42xf32, #cpu>
     %6 = weft.mul %3, %5 : tensor<5x42xf32, #cpu>
     weft.return %6 : tensor<5x42xf32, #cpu>
-  })", 2, 0.5, 2);
+  })",
+      2, 0.5, 2);
   expectClose(R"(weft.func @main(%x: tensor<9x40xf32, #cpu>) -> tensor<4x19xf32, #cpu> {
     %0 = weft.slice %x, start = [1, 2], limit = [9, 40], step = [2, 2] : tensor<9x40xf32, #cpu>
     weft.return %0 : tensor<4x19xf32, #cpu>
-  })", 0);
+  })",
+              0);
   expectClose(R"(weft.func @main(%x: tensor<4x20xf32, #cpu>) -> tensor<9x45xf32, #cpu> {
     %0 = weft.pad %x, low = [1, 3], high = [1, 3], interior = [1, 1] : tensor<4x20xf32, #cpu>
     weft.return %0 : tensor<9x45xf32, #cpu>
-  })", 0);
+  })",
+              0);
   expectClose(R"(weft.func @main(%x: tensor<20x32xi32, #cpu>) -> tensor<20x32xi32, #cpu> {
     %0 = weft.iota dim = 0 : tensor<20x32xi32, #cpu>
     %1 = weft.iota dim = 1 : tensor<20x32xi32, #cpu>
     %2 = weft.mul %0, %1 : tensor<20x32xi32, #cpu>
     %3 = weft.add %2, %x : tensor<20x32xi32, #cpu>
     weft.return %3 : tensor<20x32xi32, #cpu>
-  })", 0);
+  })",
+              0);
 }
 
 TEST(Loop, TransposedOperands) {
@@ -163,44 +181,57 @@ TEST(Loop, TransposedOperands) {
         %0 = weft.transpose %x, perm = [0, 2, 1] : tensor<2x$Nx70x$T, #cpu>
         %1 = weft.lt %0, %y : tensor<2x70x$Nx$T, #cpu>
         weft.return %1 : tensor<2x70x$Nxi1, #cpu>
-      })", size, type), 0);
+      })",
+                       size, type),
+                  0);
 }
 
 TEST(Loop, PhiloxIsOneStreamWhateverTheShape) {
   for (int64_t size : {1, 5, 16, 33, 64, 1000})
-    expectClose(with(R"(weft.func @main(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>) -> tensor<3x$Nxi32, #cpu> {
+    expectClose(
+        with(R"(weft.func @main(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>) -> tensor<3x$Nxi32, #cpu> {
       %0, %1 = weft.rng_bits_philox %k, %c, shape = [3, $N] stream = 5 : tensor<i64, #cpu>
       weft.return %0 : tensor<3x$Nxi32, #cpu>
-    })", size), 0);
+    })",
+             size),
+        0);
   expectClose(R"(weft.func @main(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>) -> tensor<i64, #cpu> {
     %0, %1 = weft.rng_bits_philox %k, %c, shape = [3, 7] : tensor<i64, #cpu>
     weft.return %1 : tensor<i64, #cpu>
-  })", 0);
+  })",
+              0);
   // Rows of 20 taken out of a larger field: vectors begin inside of a block of four.
   expectClose(R"(weft.func @main(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>) -> tensor<7x22xi32, #cpu> {
     %0, %1 = weft.rng_bits_philox %k, %c, shape = [7, 23] : tensor<i64, #cpu>
     %2 = weft.slice %0, start = [0, 1], limit = [7, 23], step = [1, 1] : tensor<7x23xi32, #cpu>
     weft.return %2 : tensor<7x22xi32, #cpu>
-  })", 0);
+  })",
+              0);
 }
 
 TEST(Loop, Gathers) {
-  expectClose(R"(weft.func @main(%t: tensor<8x48xf32, #cpu>, %i: tensor<5xi64, #cpu>) -> tensor<5x48xf32, #cpu> {
+  expectClose(
+      R"(weft.func @main(%t: tensor<8x48xf32, #cpu>, %i: tensor<5xi64, #cpu>) -> tensor<5x48xf32, #cpu> {
     %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8x48xf32, #cpu>, tensor<5xi64, #cpu>
     weft.return %0 : tensor<5x48xf32, #cpu>
-  })", 0);
-  expectClose(R"(weft.func @main(%t: tensor<40x8xf32, #cpu>, %i: tensor<40x1xi32, #cpu>) -> tensor<40xf32, #cpu> {
+  })",
+      0);
+  expectClose(
+      R"(weft.func @main(%t: tensor<40x8xf32, #cpu>, %i: tensor<40x1xi32, #cpu>) -> tensor<40xf32, #cpu> {
     %0 = weft.gather %t, %i, dim = 1, kind = along : tensor<40x8xf32, #cpu>, tensor<40x1xi32, #cpu>
     %1 = weft.reshape %0 : tensor<40x1xf32, #cpu> -> tensor<40xf32, #cpu>
     weft.return %1 : tensor<40xf32, #cpu>
-  })", 0);
+  })",
+      0);
 }
 
 TEST(Loop, GatherReportsTheFirstIndexOutOfRange) {
-  FusedProgram program(R"(weft.func @main(%t: tensor<8x48xf32, #cpu>, %i: tensor<30xi64, #cpu>) -> tensor<30x48xf32, #cpu> {
+  FusedProgram program(
+      R"(weft.func @main(%t: tensor<8x48xf32, #cpu>, %i: tensor<30xi64, #cpu>) -> tensor<30x48xf32, #cpu> {
     %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8x48xf32, #cpu>, tensor<30xi64, #cpu>
     weft.return %0 : tensor<30x48xf32, #cpu>
-  })", ir::FusionKind::loop);
+  })",
+      ir::FusionKind::loop);
   auto arguments = program.randomArguments(3);
   for (auto target : runnableTargets()) {
     program.run(arguments, target);
@@ -223,7 +254,9 @@ TEST(Loop, InPlace) {
       %0 = weft.add %x, %y : tensor<$Nxf32, #cpu>
       %1 = weft.mul %x, %y : tensor<$Nxf32, #cpu>
       weft.return %0, %1 : tensor<$Nxf32, #cpu>, tensor<$Nxf32, #cpu>
-    })", size), 1, 0.5, 2, {1, 0});
+    })",
+                     size),
+                1, 0.5, 2, {1, 0});
 }
 
 } // namespace

@@ -25,8 +25,8 @@ std::string with(std::string text, int64_t rows, int64_t columns, const std::str
 }
 
 /// `floor`: the magnitude of the summed terms, where cancellation makes the result's own spacing meaningless.
-void expectClose(const std::string &text, ir::FusionKind kind, double units, double floor = 1e-30, double low = -2,
-                 double high = 2, std::vector<int> inPlace = {}) {
+void expectClose(const std::string &text, ir::FusionKind kind, double units, double floor = 1e-30,
+                 double low = -2, double high = 2, std::vector<int> inPlace = {}) {
   FusedProgram program(text, kind);
   ASSERT_TRUE(program.valid());
   auto arguments = program.randomArguments(11, low, high);
@@ -36,8 +36,9 @@ void expectClose(const std::string &text, ir::FusionKind kind, double units, dou
     auto found = program.run(arguments, target, inPlace);
     ASSERT_EQ(found.size(), expected.size()) << text;
     for (size_t i = 0; i < found.size(); ++i)
-      EXPECT_LE(distance(expected[i], found[i], floor), units)
-          << target.cpu() << " result " << i << "\n" << text << "\n" << program.kernelText;
+      EXPECT_LE(distance(expected[i], found[i], floor), units) << target.cpu() << " result " << i << "\n"
+                                                               << text << "\n"
+                                                               << program.kernelText;
     // The order of a sum does not depend on the level of the target.
     if (!first.empty())
       for (size_t i = 0; i < found.size(); ++i)
@@ -84,15 +85,18 @@ TEST(Row, NothingToSum) {
   expectClose(R"(weft.func @main(%x: tensor<3x0xf32, #cpu>) -> tensor<3xf32, #cpu> {
     %0 = weft.sum %x, dims = [1] : tensor<3x0xf32, #cpu>
     weft.return %0 : tensor<3xf32, #cpu>
-  })", ir::FusionKind::row, 0);
+  })",
+              ir::FusionKind::row, 0);
   expectClose(R"(weft.func @main(%x: tensor<0x5xf32, #cpu>) -> tensor<0xf32, #cpu> {
     %0 = weft.sum %x, dims = [1] : tensor<0x5xf32, #cpu>
     weft.return %0 : tensor<0xf32, #cpu>
-  })", ir::FusionKind::row, 0);
+  })",
+              ir::FusionKind::row, 0);
   expectClose(R"(weft.func @main(%x: tensor<0x5xf32, #cpu>) -> tensor<5xf32, #cpu> {
     %0 = weft.sum %x, dims = [0] : tensor<0x5xf32, #cpu>
     weft.return %0 : tensor<5xf32, #cpu>
-  })", ir::FusionKind::column, 0);
+  })",
+              ir::FusionKind::column, 0);
 }
 
 TEST(Row, NanWinsAndTheFirstOfEquals) {
@@ -141,7 +145,8 @@ TEST(Row, Softmax) {
 }
 
 /// Statistics of a row, an affine map by columns, the row's deviation as another result.
-const char *layerNorm = R"(weft.func @main(%x: tensor<$Rx$Nx$T, #cpu>, %r: tensor<$Rx$Nx$T, #cpu>, %w: tensor<$Nx$T, #cpu>,
+const char *layerNorm =
+    R"(weft.func @main(%x: tensor<$Rx$Nx$T, #cpu>, %r: tensor<$Rx$Nx$T, #cpu>, %w: tensor<$Nx$T, #cpu>,
     %n: tensor<$T, #cpu>) -> (tensor<$Rx$Nx$T, #cpu>, tensor<$Rx$Nx$T, #cpu>, tensor<$Rx$T, #cpu>) {
   %h = weft.add %x, %r : tensor<$Rx$Nx$T, #cpu>
   %s = weft.sum %h, dims = [1] : tensor<$Rx$Nx$T, #cpu>
@@ -169,7 +174,8 @@ TEST(Row, LayerNorm) {
 }
 
 TEST(Row, SeveralDimensionsAndBroadcastInside) {
-  expectClose(R"(weft.func @main(%x: tensor<2x3x4x16xf32, #cpu>, %w: tensor<4xf32, #cpu>, %k: tensor<3x1xf32, #cpu>)
+  expectClose(
+      R"(weft.func @main(%x: tensor<2x3x4x16xf32, #cpu>, %w: tensor<4xf32, #cpu>, %k: tensor<3x1xf32, #cpu>)
       -> (tensor<2x3xf32, #cpu>, tensor<2x3x4x16xf32, #cpu>) {
     %0 = weft.broadcast_in_dim %w, dims = [2] : tensor<4xf32, #cpu> -> tensor<2x3x4x16xf32, #cpu>
     %1 = weft.mul %x, %0 : tensor<2x3x4x16xf32, #cpu>
@@ -179,7 +185,8 @@ TEST(Row, SeveralDimensionsAndBroadcastInside) {
     %5 = weft.broadcast_in_dim %4, dims = [1] : tensor<3xf32, #cpu> -> tensor<2x3x4x16xf32, #cpu>
     %6 = weft.mul %3, %5 : tensor<2x3x4x16xf32, #cpu>
     weft.return %2, %6 : tensor<2x3xf32, #cpu>, tensor<2x3x4x16xf32, #cpu>
-  })", ir::FusionKind::row, sumUnits(64) + 2, 64, 0.5, 2);
+  })",
+      ir::FusionKind::row, sumUnits(64) + 2, 64, 0.5, 2);
 }
 
 /// A sum has the same bits whatever it is fused with.
@@ -188,7 +195,9 @@ TEST(Row, FusionNeverChangesASum) {
     FusedProgram alone(with(R"(weft.func @main(%x: tensor<$Rx$Nxf32, #cpu>) -> tensor<$Rxf32, #cpu> {
       %0 = weft.sum %x, dims = [1] : tensor<$Rx$Nxf32, #cpu>
       weft.return %0 : tensor<$Rxf32, #cpu>
-    })", 4, n), ir::FusionKind::row);
+    })",
+                            4, n),
+                       ir::FusionKind::row);
     // The doubles make vectors of 8.
     FusedProgram fused(with(R"(weft.func @main(%x: tensor<$Rx$Nxf32, #cpu>, %y: tensor<$Rx$Nxf64, #cpu>)
         -> (tensor<$Rxf32, #cpu>, tensor<$Rx$Nxf64, #cpu>, tensor<$Rx$Nxf64, #cpu>) {
@@ -196,7 +205,9 @@ TEST(Row, FusionNeverChangesASum) {
       %1 = weft.convert %x to f64 : tensor<$Rx$Nxf32, #cpu>
       %2 = weft.mul %1, %y : tensor<$Rx$Nxf64, #cpu>
       weft.return %0, %1, %2 : tensor<$Rxf32, #cpu>, tensor<$Rx$Nxf64, #cpu>, tensor<$Rx$Nxf64, #cpu>
-    })", 4, n), ir::FusionKind::row);
+    })",
+                            4, n),
+                       ir::FusionKind::row);
     ASSERT_TRUE(alone.valid() && fused.valid());
     EXPECT_EQ(fused.fusion.getSchedule()->getVector(), 8);
     auto arguments = fused.randomArguments(9);
@@ -221,7 +232,9 @@ TEST(Column, ReductionsOverTypes) {
 
 TEST(Column, PrologueEpilogueAndResultsOnTheWay) {
   for (int64_t columns : {5, 33, 600})
-    expectClose(with(R"(weft.func @main(%g: tensor<$Rx$Nxf32, #cpu>, %x: tensor<$Rx$Nxf32, #cpu>, %s: tensor<$Nxf32, #cpu>)
+    expectClose(
+        with(
+            R"(weft.func @main(%g: tensor<$Rx$Nxf32, #cpu>, %x: tensor<$Rx$Nxf32, #cpu>, %s: tensor<$Nxf32, #cpu>)
         -> (tensor<$Nxf32, #cpu>, tensor<$Rx$Nxf32, #cpu>, tensor<$Nxf32, #cpu>, tensor<$Rx$Nxf32, #cpu>) {
       %0 = weft.mul %g, %x : tensor<$Rx$Nxf32, #cpu>
       %1 = weft.sum %0, dims = [0] : tensor<$Rx$Nxf32, #cpu>
@@ -230,7 +243,9 @@ TEST(Column, PrologueEpilogueAndResultsOnTheWay) {
       %4 = weft.broadcast_in_dim %1, dims = [1] : tensor<$Nxf32, #cpu> -> tensor<$Rx$Nxf32, #cpu>
       %5 = weft.sub %0, %4 : tensor<$Rx$Nxf32, #cpu>
       weft.return %1, %0, %3, %5 : tensor<$Nxf32, #cpu>, tensor<$Rx$Nxf32, #cpu>, tensor<$Nxf32, #cpu>, tensor<$Rx$Nxf32, #cpu>
-    })", 37, columns), ir::FusionKind::column, 24, 37, 0.5, 2);
+    })",
+            37, columns),
+        ir::FusionKind::column, 24, 37, 0.5, 2);
 }
 
 TEST(MultiTensor, AdamInPlace) {
@@ -238,8 +253,9 @@ TEST(MultiTensor, AdamInPlace) {
     for (const char *flags : {"", " decoupled", " maximize"}) {
       std::string t = type;
       std::string small = "tensor<5x" + t + ", #cpu>", large = "tensor<9000x" + t + ", #cpu>";
-      std::string numbers = "%t: tensor<i64, #cpu>, %l: tensor<f64, #cpu>, %b: tensor<f64, #cpu>, %c: tensor<f64, #cpu>, "
-                            "%e: tensor<f64, #cpu>, %d: tensor<f64, #cpu>";
+      std::string numbers =
+          "%t: tensor<i64, #cpu>, %l: tensor<f64, #cpu>, %b: tensor<f64, #cpu>, %c: tensor<f64, #cpu>, "
+          "%e: tensor<f64, #cpu>, %d: tensor<f64, #cpu>";
       auto tensors = [](const std::string &p, const std::string &type) {
         std::string text;
         for (const char *name : {"p", "g", "m", "v"})
@@ -247,13 +263,13 @@ TEST(MultiTensor, AdamInPlace) {
         return text;
       };
       auto step = [&](const std::string &p, const std::string &type) {
-        return "%" + p + "x, %" + p + "y, %" + p + "z = weft.adam_step(%" + p + "p, %" + p + "g, m %" + p + "m, v %" + p +
-               "v, step %t, lr %l, betas %b, %c, eps %e, decay %d)" + flags + " : " + type + ", " + type + ", " + type +
-               ", " + type + ", tensor<i64, #cpu>, tensor<f64, #cpu>\n";
+        return "%" + p + "x, %" + p + "y, %" + p + "z = weft.adam_step(%" + p + "p, %" + p + "g, m %" + p +
+               "m, v %" + p + "v, step %t, lr %l, betas %b, %c, eps %e, decay %d)" + flags + " : " + type +
+               ", " + type + ", " + type + ", " + type + ", tensor<i64, #cpu>, tensor<f64, #cpu>\n";
       };
       std::string results = small + ", " + small + ", " + small + ", " + large + ", " + large + ", " + large;
-      std::string text = "weft.func @main(" + tensors("a", small) + tensors("b", large) + numbers + ") -> (" + results +
-                         ") {\n" + step("a", small) + step("b", large) +
+      std::string text = "weft.func @main(" + tensors("a", small) + tensors("b", large) + numbers + ") -> (" +
+                         results + ") {\n" + step("a", small) + step("b", large) +
                          "weft.return %ax, %ay, %az, %bx, %by, %bz : " + results + "\n}";
       FusedProgram program(text, ir::FusionKind::multi_tensor);
       ASSERT_TRUE(program.valid());
@@ -275,13 +291,16 @@ TEST(MultiTensor, AdamInPlace) {
 TEST(MultiTensor, SgdFirstAndLaterSteps) {
   for (int64_t stepsDone : {0, 3})
     for (const char *flags : {"", " nesterov", " maximize"}) {
-      FusedProgram program(std::string(R"(weft.func @main(%p: tensor<100xf32, #cpu>, %g: tensor<100xf32, #cpu>,
+      FusedProgram program(
+          std::string(R"(weft.func @main(%p: tensor<100xf32, #cpu>, %g: tensor<100xf32, #cpu>,
           %b: tensor<100xf32, #cpu>, %t: tensor<i64, #cpu>, %l: tensor<f64, #cpu>, %m: tensor<f64, #cpu>, %a: tensor<f64, #cpu>,
           %d: tensor<f64, #cpu>) -> (tensor<100xf32, #cpu>, tensor<100xf32, #cpu>) {
-        %0, %1 = weft.sgd_step(%p, %g buf %b, step %t, lr %l, momentum %m, dampening %a, decay %d))") + flags +
-          R"( : tensor<100xf32, #cpu>, tensor<100xf32, #cpu> buf tensor<100xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
+        %0, %1 = weft.sgd_step(%p, %g buf %b, step %t, lr %l, momentum %m, dampening %a, decay %d))") +
+              flags +
+              R"( : tensor<100xf32, #cpu>, tensor<100xf32, #cpu> buf tensor<100xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
         weft.return %0, %1 : tensor<100xf32, #cpu>, tensor<100xf32, #cpu>
-      })", ir::FusionKind::multi_tensor);
+      })",
+          ir::FusionKind::multi_tensor);
       ASSERT_TRUE(program.valid());
       auto arguments = program.randomArguments(2, 0.1, 0.9);
       arguments[3].setWhole(0, stepsDone);

@@ -1,0 +1,185 @@
+//===- CompileTest.cpp - From a module to a package that runs --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/Compile.h"
+
+#include "ExecuteHarness.h"
+#include "ir/interp/Interpreter.h"
+#include "runtime/Executable.h"
+
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+#include <cstring>
+#include <random>
+
+using namespace mlir;
+
+namespace weft::testing {
+namespace {
+
+class CompiledProgram {
+public:
+  explicit CompiledProgram(const std::string &text) {
+    DialectRegistry registry;
+    ir::registerDialect(registry);
+    context.appendDialectRegistry(registry);
+    reference = parseSourceString<ModuleOp>("#cpu = #weft.device<cpu>\n" + text, &context);
+    module = parseSourceString<ModuleOp>("#cpu = #weft.device<cpu>\n" + text, &context);
+    if (!module) {
+      ADD_FAILURE() << "cannot parse\n" << text;
+      return;
+    }
+    auto compiled = codegen::compileModule(*module);
+    if (!compiled) {
+      ADD_FAILURE() << compiled.status().message();
+      return;
+    }
+    report = compiled->report;
+    auto package = runtime::Package::from_memory(std::move(compiled->package));
+    if (!package) {
+      ADD_FAILURE() << package.status().message();
+      return;
+    }
+    auto loaded = runtime::Executable::load(*package, "main");
+    if (!loaded)
+      ADD_FAILURE() << loaded.status().message();
+    else
+      executable = *loaded;
+  }
+
+  ir::FuncOp function() { return *reference->getOps<ir::FuncOp>().begin(); }
+
+  std::vector<ir::Literal> randomArguments(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> real(-1, 1);
+    std::vector<ir::Literal> arguments;
+    for (Type type : function().getArgumentTypes()) {
+      ir::Literal literal(cast<RankedTensorType>(type));
+      for (int64_t i = 0, e = literal.count(); i < e; ++i)
+        if (literal.isReal())
+          literal.setReal(i, real(random));
+        else
+          literal.setWhole(i, static_cast<int64_t>(random() % 8));
+      arguments.push_back(std::move(literal));
+    }
+    return arguments;
+  }
+
+  Expected<std::vector<ir::Literal>> run(const std::vector<ir::Literal> &arguments) {
+    std::vector<std::shared_ptr<runtime::Buffer>> in, out(executable->signature().results.size());
+    for (const ir::Literal &argument : arguments) {
+      auto buffer =
+          runtime::Buffer::allocate(static_cast<size_t>(argument.count()) * itemsize(argument.dtype));
+      if (!buffer)
+        return buffer.status();
+      argument.toBytes((*buffer)->data());
+      in.push_back(*buffer);
+    }
+    runtime::RunOptions options;
+    options.mode = runtime::QueueMode::inlined;
+    if (Status status = executable->run(in, out, options); !status)
+      return status;
+    std::vector<ir::Literal> results;
+    for (auto [i, buffer] : llvm::enumerate(out)) {
+      if (Status status = buffer->wait(); !status)
+        return status;
+      const auto &type = executable->signature().results[i].type;
+      results.push_back(ir::Literal::fromBytes(type.dtype, type.shape, buffer->data()));
+    }
+    return results;
+  }
+
+  void expectClose(double units, double floor) {
+    ASSERT_TRUE(executable);
+    auto arguments = randomArguments(4);
+    auto expected = ir::interpretFunction(function(), arguments);
+    ASSERT_TRUE(succeeded(expected));
+    auto found = run(arguments);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    ASSERT_EQ(found->size(), expected->size());
+    for (size_t i = 0; i < found->size(); ++i)
+      EXPECT_LE(distance((*expected)[i], (*found)[i], floor), units) << "result " << i << "\n"
+                                                                     << report.str();
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> reference, module;
+  codegen::CompileReport report;
+  std::shared_ptr<runtime::Executable> executable;
+};
+
+TEST(Compile, SoftmaxOfAnAffineMap) {
+  CompiledProgram program(
+      R"(weft.func @main(%x: tensor<40x30xf32, #cpu>, %w: tensor<30x50xf32, #cpu>, %b: tensor<50xf32, #cpu>)
+      -> tensor<40x50xf32, #cpu> {
+    %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<40x30xf32, #cpu>, tensor<30x50xf32, #cpu>
+    %1 = weft.broadcast_in_dim %b, dims = [1] : tensor<50xf32, #cpu> -> tensor<40x50xf32, #cpu>
+    %2 = weft.add %0, %1 : tensor<40x50xf32, #cpu>
+    %3 = weft.softmax %2, dim = 1 : tensor<40x50xf32, #cpu>
+    weft.return %3 : tensor<40x50xf32, #cpu>
+  })");
+  program.expectClose(64, 0.02);
+  EXPECT_EQ(program.executable->launch_count(), 2u) << program.report.str();
+}
+
+TEST(Compile, EqualKernelsAreMadeOnce) {
+  CompiledProgram program(R"(weft.func @main(%x: tensor<20x20xf32, #cpu>) -> tensor<20x20xf32, #cpu> {
+    %0 = weft.dot_general %x, %x, contract = [1] x [0] : tensor<20x20xf32, #cpu>, tensor<20x20xf32, #cpu>
+    %1 = weft.tanh %0 : tensor<20x20xf32, #cpu>
+    %2 = weft.dot_general %1, %x, contract = [1] x [0] : tensor<20x20xf32, #cpu>, tensor<20x20xf32, #cpu>
+    %3 = weft.tanh %2 : tensor<20x20xf32, #cpu>
+    weft.return %3 : tensor<20x20xf32, #cpu>
+  })");
+  program.expectClose(256, 0.1);
+  ASSERT_EQ(program.report.kernels.size(), 1u) << program.report.str();
+  EXPECT_EQ(program.report.kernels[0].launches, 2u);
+}
+
+TEST(Compile, AnIndexOutOfRangeIsAnErrorOfTheCall) {
+  CompiledProgram program(
+      R"(weft.func @main(%t: tensor<8x16xf32, #cpu>, %i: tensor<5xi64, #cpu>) -> tensor<5x16xf32, #cpu> {
+    %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8x16xf32, #cpu>, tensor<5xi64, #cpu>
+    weft.return %0 : tensor<5x16xf32, #cpu>
+  })");
+  program.expectClose(0, 1e-30);
+  auto arguments = program.randomArguments(1);
+  arguments[1].setWhole(3, 12);
+  auto found = program.run(arguments);
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.status().message().find("index 12 is out of bounds for dimension 0 with size 8"),
+            std::string::npos)
+      << found.status().message();
+  EXPECT_NE(found.status().message().find("position 3"), std::string::npos) << found.status().message();
+}
+
+TEST(Compile, CrossEntropyAndItsGradient) {
+  CompiledProgram program(R"(weft.func @main(%x: tensor<33x10xf32, #cpu>, %t: tensor<33xi64, #cpu>)
+      -> (tensor<f32, #cpu>, tensor<33x10xf32, #cpu>) {
+    %loss, %lse = weft.cross_entropy %x, %t, reduction = mean : tensor<33x10xf32, #cpu>, tensor<33xi64, #cpu>
+    %g = weft.gradient %loss wrt %x : tensor<f32, #cpu>, tensor<33x10xf32, #cpu>
+    weft.return %loss, %g : tensor<f32, #cpu>, tensor<33x10xf32, #cpu>
+  })");
+  ASSERT_TRUE(program.executable);
+  auto arguments = program.randomArguments(6);
+  auto found = program.run(arguments);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  // The gradient of each row sums to zero; the loss is the mean of lse - logit.
+  double loss = 0;
+  for (int64_t r = 0; r < 33; ++r) {
+    double total = 0, sum = 0;
+    for (int64_t c = 0; c < 10; ++c) {
+      total += std::exp(arguments[0].real[r * 10 + c]);
+      sum += (*found)[1].real[r * 10 + c];
+    }
+    EXPECT_NEAR(sum, 0, 1e-6);
+    loss += (std::log(total) - arguments[0].real[r * 10 + arguments[1].whole[r]]) / 33;
+  }
+  EXPECT_NEAR((*found)[0].real[0], loss, 1e-5);
+}
+
+} // namespace
+} // namespace weft::testing
