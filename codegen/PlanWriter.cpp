@@ -12,7 +12,6 @@
 #include "runtime/plan_generated.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
