@@ -121,11 +121,14 @@ Slot::~Slot() {
   grad.reset();
 }
 
-std::vector<std::shared_ptr<Slot>> pendingSlots() {
+/// The pending slots that satisfy `wanted`, in the order in which their values were recorded: everything that follows
+/// from it, argument numbers among it, must not depend on where slots lie in memory.
+template <typename Predicate> static std::vector<std::shared_ptr<Slot>> slotsInOrder(Predicate wanted) {
   std::vector<std::shared_ptr<Slot>> slots;
-  for (Slot *pendingSlot : pending())
-    if (auto slot = pendingSlot->weak_from_this().lock())
-      slots.push_back(std::move(slot));
+  for (Slot *slot : pending())
+    if (wanted(*slot))
+      if (auto shared = slot->weak_from_this().lock())
+        slots.push_back(std::move(shared));
   std::sort(slots.begin(), slots.end(), [](const auto &a, const auto &b) {
     return std::pair(a->value().node->serial, a->value().result) <
            std::pair(b->value().node->serial, b->value().result);
@@ -133,13 +136,13 @@ std::vector<std::shared_ptr<Slot>> pendingSlots() {
   return slots;
 }
 
+std::vector<std::shared_ptr<Slot>> pendingSlots() {
+  return slotsInOrder([](const Slot &) { return true; });
+}
+
 void settleSlots() {
-  std::vector<std::shared_ptr<Slot>> slots;
-  for (Slot *slot : pending())
-    if (slot->value().node->computed(slot->value().result))
-      if (auto shared = slot->weak_from_this().lock())
-        slots.push_back(std::move(shared));
-  for (const auto &slot : slots) {
+  auto computed = [](const Slot &slot) { return slot.value().node->computed(slot.value().result); };
+  for (const auto &slot : slotsInOrder(computed)) {
     Ref value = slot->value();
     if (value.node->requiresGrad)
       pending().erase(slot.get());

@@ -82,6 +82,9 @@ struct Canonicalize : impl::CanonicalizeBase<Canonicalize> {
     ir::FuncOp function = getOperation();
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldSplats>(&getContext());
+    for (RegisteredOperationName name : getContext().getRegisteredOperations())
+      if (name.getDialectNamespace() == ir::WeftDialect::getDialectNamespace())
+        name.getCanonicalizationPatterns(patterns, &getContext());
     GreedyRewriteConfig config;
     config.useTopDownTraversal = true;
     config.enableRegionSimplification = GreedySimplifyRegionLevel::Disabled;

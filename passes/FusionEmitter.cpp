@@ -211,7 +211,8 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
     Value table = read(gather.getAMutable(), Place::domain);
     Value index = reshaped(read(gather.getIndexMutable(), Place::kept), typeOf(gather.getIndex()).getShape(),
                            gather.getLoc());
-    Value picked = body.create<GatherOp>(gather.getLoc(), table, index, gather.getDim(), gather.getKind());
+    auto picked = body.create<GatherOp>(gather.getLoc(), table, index, gather.getDim(), gather.getKind());
+    picked->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
     computed[gather.getResult()] = reshaped(picked, shapeAt(place), gather.getLoc());
     return;
   }

@@ -183,7 +183,8 @@ def lit(level, build=RELEASE, label="", environment=None):
     os.makedirs(LOGS, exist_ok=True)
     if os.path.exists(report):
         os.remove(report)
-    outcome = run(label + "lit", [sys.executable, "-m", "lit.main", "-s", "--no-progress-bar", "--output", report,
+    # The package can be called neither with -m nor, in every version, as lit.main.
+    outcome = run(label + "lit", [sys.executable, "-c", "from lit.main import main; main()", "-s", "--no-progress-bar", "--output", report,
                                   os.path.join(build, "test")], environment=environment)
     counts = Counts()
     try:
@@ -272,13 +273,16 @@ def random(level):
     if not os.path.exists(program):
         say("    this tree has no weft-random-tests")
         return Counts(skipped=1)
+    save = "--save-failures=" + os.path.join(BUILD, "random-failures")
     count = {"quick": 50, "default": 500, "ci": 2000, "full": 20000}[level]
-    counts = closing_line("random-fixed", [program, f"--count={count}", "--seed=1"], timeout=2 * HOUR)
+    counts = closing_line("random-fixed", [program, f"--count={count}", "--seed=1", save], timeout=2 * HOUR)
     if level in ("ci", "full"):
-        # Fresh seeds look for what nobody has found yet. A find is printed, with how to repeat it, but a change
-        # is not held up by a fault that it did not bring.
+        # Every pass by itself: slower, and what fails says which pass did it.
+        counts += closing_line("random-passes", [program, "--count=200", "--seed=1000001", "--passes", save])
+        # Fresh seeds look for what nobody has found yet. A find is saved, shrunk and printed, but a change is not
+        # held up by a fault that it did not bring.
         seed = secrets.randbelow(2**31)
-        outcome = run("random-fresh", [program, "--count=200", f"--seed={seed}"])
+        outcome = run("random-fresh", [program, "--count=200", f"--seed={seed}", save])
         if outcome.code != 0:
             say(outcome.tail(200))
             say(f"    NOT COUNTED: a fresh random program failed; repeat: {program} --count=200 --seed={seed}")
@@ -329,7 +333,7 @@ def fuzz(folder, seconds):
         shutil.rmtree(found, ignore_errors=True)
         os.makedirs(found)
         seeds = os.path.join(ROOT, "test", "fuzz", "corpus", name.removeprefix("weft-fuzz-"))
-        command = [program, f"-max_total_time={seconds}", "-max_len=4096", "-timeout=20", "-rss_limit_mb=2048",
+        command = [program, f"-max_total_time={seconds}", "-max_len=10000", "-timeout=20", "-rss_limit_mb=2048",
                    f"-artifact_prefix={found}/", found] + ([seeds] if os.path.isdir(seeds) else [])
         return name, found, run(name, command, timeout=seconds + 300, environment=SANITIZER_ENVIRONMENT, quiet=True)
 
