@@ -63,6 +63,13 @@ void normalizeReduction(Operation *op) {
   else
     dims = llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
   if (dims.empty()) {
+    // A sum begins at +0, so that one of -0 alone is +0.
+    if (isa<SumOp>(op) && isa<FloatType>(type.getElementType())) {
+      OpBuilder builder(op);
+      auto zero = DenseElementsAttr::get(type, Attribute(builder.getFloatAttr(type.getElementType(), 0.0)));
+      operand = builder.create<AddOp>(op->getLoc(), operand,
+                                      builder.create<ConstantOp>(op->getLoc(), type, zero));
+    }
     op->replaceAllUsesWith(ValueRange{operand});
     op->erase();
     return;
@@ -95,6 +102,9 @@ void separateCounter(RngBitsPhiloxOp op) {
   Value step = builder.create<ConstantOp>(op.getLoc(), type,
                                           DenseElementsAttr::get(type, builder.getI64IntegerAttr(blocks)));
   op.getNext().replaceAllUsesWith(builder.create<AddOp>(op.getLoc(), op.getCounter(), step));
+  // Bits that nothing read were kept for their counter.
+  if (op.getBits().use_empty())
+    op.erase();
 }
 
 std::string describe(const FusionGraph &graph, unsigned node) {

@@ -21,8 +21,16 @@ static int64_t countReduced(Operation *op) {
   return count;
 }
 
-static Value reduceNothing(Operation *op, PatternRewriter &) {
-  return isa<ir::SumOp, ir::RmaxOp, ir::RminOp>(op) && reducedDims(op).empty() ? op->getOperand(0) : Value();
+// A sum begins at +0, so that one of -0 alone is +0.
+static Value reduceNothing(Operation *op, PatternRewriter &rewriter) {
+  if (!isa<ir::SumOp, ir::RmaxOp, ir::RminOp>(op) || !reducedDims(op).empty())
+    return {};
+  Value operand = op->getOperand(0);
+  auto element = dyn_cast<FloatType>(typeOf(operand).getElementType());
+  if (!isa<ir::SumOp>(op) || !element)
+    return operand;
+  Value zero = makeSplat(typeOf(operand), FloatAttr::get(element, 0.0), op->getLoc(), rewriter);
+  return rewriter.create<ir::AddOp>(op->getLoc(), operand, zero);
 }
 
 // The largest of one element is that element. A sum of one is not touched: it may begin at +0, which -0 does

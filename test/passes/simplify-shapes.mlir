@@ -170,17 +170,22 @@ weft.func @transpose_dot_stays(%a: tensor<5x3xf32, #cpu>, %b: tensor<3x4xf32, #c
   weft.return %0, %1, %3, %5 : tensor<5x4xf32, #cpu>, tensor<4x5xf32, #cpu>, tensor<4x5xf32, #cpu>, tensor<5x7x4xf32, #cpu>
 }
 
-// reduce-nothing, extreme-of-one: no dimensions are no reduction; the largest of one is it. A sum of one stays.
+// reduce-nothing, extreme-of-one: no dimensions are no reduction, but a sum begins at +0, which -0 does not survive;
+// the largest of one is it. A sum of one stays.
 // CHECK-LABEL: weft.func @reduce_nothing(
-// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x1xf32, #cpu>)
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x1xf32, #cpu>, %[[I:[a-z0-9]+]]: tensor<4xi32, #cpu>)
+// CHECK-NEXT:    %[[Z:.*]] = weft.constant dense<0.000000e+00> : tensor<4x1xf32, #cpu>
+// CHECK-NEXT:    %[[A:.*]] = weft.add %[[X]], %[[Z]]
 // CHECK-NEXT:    %[[R:.*]] = weft.reshape %[[X]] : tensor<4x1xf32, #cpu> -> tensor<4xf32, #cpu>
 // CHECK-NEXT:    %[[S:.*]] = weft.sum %[[X]], dims = [1]
-// CHECK-NEXT:    weft.return %[[X]], %[[R]], %[[S]]
-weft.func @reduce_nothing(%x: tensor<4x1xf32, #cpu>) -> (tensor<4x1xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>) {
+// CHECK-NEXT:    weft.return %[[A]], %[[R]], %[[S]], %[[I]]
+weft.func @reduce_nothing(%x: tensor<4x1xf32, #cpu>, %i: tensor<4xi32, #cpu>)
+    -> (tensor<4x1xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xi32, #cpu>) {
   %0 = weft.sum %x, dims = [] : tensor<4x1xf32, #cpu>
   %1 = weft.rmax %x, dims = [1] : tensor<4x1xf32, #cpu>
   %2 = weft.sum %x, dims = [1] : tensor<4x1xf32, #cpu>
-  weft.return %0, %1, %2 : tensor<4x1xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+  %3 = weft.sum %i, dims = [] : tensor<4xi32, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<4x1xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xi32, #cpu>
 }
 
 // sum-splat: where every partial sum is a number of the type, in any order; a tenth's are not.

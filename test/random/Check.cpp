@@ -112,7 +112,7 @@ private:
 /// The program without calls and gradients, which the analysis reads.
 LogicalResult flatten(ModuleOp module) {
   PassManager passes(module.getContext());
-  passes.addPass(createInlinerPass());
+  passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   passes.addPass(createSymbolDCEPass());
   passes.addNestedPass<ir::FuncOp>(passes::createDifferentiate());
   return passes.run(module);

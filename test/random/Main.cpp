@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Backend.h"
 #include "Check.h"
 #include "Generator.h"
 #include "Shrink.h"
@@ -32,7 +33,7 @@ Compares random programs: the interpreter with what it gives after every pass, a
 
   --count=N             programs to try (2000)
   --seed=N              seed of the first program; the next ones count up (1)
-  --passes              interpret again after every pass
+  --passes              interpret every program again after every pass, not only every tenth
   --no-backend          leave out the backend
   --save-failures=DIR   write shrunk failures to DIR (random-failures)
   --no-shrink           report failures as they are
@@ -92,6 +93,8 @@ class Run {
 public:
   Run(MLIRContext &context, const Arguments &arguments) : context(context), arguments(arguments) {
     options.passes = arguments.passes;
+    if (arguments.backend)
+      options.backend = runCompiled;
   }
 
   int reproduce();
@@ -136,6 +139,7 @@ int Run::reproduce() {
     llvm::errs() << "weft-random-tests: '" << arguments.reproduce << "' has no function @" << kEntry << "\n";
     return 2;
   }
+  options.passes = true;
   auto failure = checkProgram(**module, seed, options, &statistics);
   if (failure)
     llvm::outs() << failure->stage << ": " << failure->message << "\n";
@@ -174,8 +178,7 @@ void Run::report(ModuleOp module, uint64_t seed, const Failure &failure) {
     return;
   }
   file << text;
-  llvm::outs() << "again: weft-random-tests" << (options.passes ? " --passes" : "")
-               << (arguments.backend ? "" : " --no-backend") << " --reproduce=" << path << "\n";
+  llvm::outs() << "again: weft-random-tests" << (arguments.backend ? "" : " --no-backend") << " --reproduce=" << path << "\n";
 }
 
 void Run::check(const OpCatalog &catalog, uint64_t seed) {
@@ -188,6 +191,7 @@ void Run::check(const OpCatalog &catalog, uint64_t seed) {
     ++programsWith[name];
   if (arguments.verbose)
     llvm::outs() << "// seed " << seed << "\n" << *module << "\n";
+  options.passes = arguments.passes || seed % 10 == 0;
   auto failure = checkProgram(*module, seed, options, &statistics);
   if (!failure) {
     ++passed;

@@ -70,7 +70,9 @@ private:
       state.addAttributes(attributes);
       Operation *op = Operation::create(state);
       block.push_back(op);
-      bool valid = succeeded(op->getName().verifyInvariants(op));
+      // Inferred types are checked with the regions.
+      bool valid = succeeded(op->getName().verifyInvariants(op)) &&
+                   succeeded(op->getName().verifyRegionInvariants(op));
       op->erase();
       if (valid) {
         found.push_back({SmallVector<DType, 3>(operands), SmallVector<NamedAttribute, 1>(attributes), result});

@@ -44,7 +44,8 @@ public:
   /// An existing value that `accept` accepts, or null. Recent ones are likelier.
   const Entry *find(llvm::function_ref<bool(const Entry &)> accept);
   /// A value of that type: an existing one, one that is made from existing ones, a constant or an argument.
-  mlir::Value obtain(DType dtype, llvm::ArrayRef<int64_t> shape);
+  /// Rather not `beside`.
+  mlir::Value obtain(DType dtype, llvm::ArrayRef<int64_t> shape, mlir::Value beside = {});
   /// A new argument; `kind` and `bound` as in Inputs.h.
   mlir::Value argument(DType dtype, llvm::ArrayRef<int64_t> shape, llvm::StringRef kind, int64_t bound = 0);
   mlir::Value constant(DType dtype, llvm::ArrayRef<int64_t> shape);

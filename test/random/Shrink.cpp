@@ -135,7 +135,7 @@ public:
   OwningOpRef<ModuleOp> run() {
     attempt([](ModuleOp copy) {
       PassManager passes(copy.getContext());
-      passes.addPass(createInlinerPass());
+      passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
       passes.addPass(createSymbolDCEPass());
       return succeeded(passes.run(copy));
     });

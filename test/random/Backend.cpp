@@ -1,0 +1,74 @@
+//===- Backend.cpp - Programs through the compiler and the runtime --------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Backend.h"
+#include "Generator.h"
+#include "Inputs.h"
+
+#include "codegen/Compile.h"
+#include "runtime/Executable.h"
+#include "runtime/Package.h"
+
+#include <cstring>
+
+using namespace mlir;
+namespace weft::randomtest {
+
+Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Literal> inputs, uint64_t seed) {
+  size_t resultCount = module.lookupSymbol<ir::FuncOp>(kEntry).getNumResults();
+  codegen::CompileOptions options;
+  options.threads = 1;
+  auto compiled = codegen::compileModule(module, options);
+  if (!compiled)
+    return compiled.status().context("compilation: ");
+  auto package = runtime::Package::from_memory(std::move(compiled->package));
+  if (!package)
+    return package.status().context("package: ");
+  auto executable = runtime::Executable::load(*package, kEntry.str());
+  if (!executable)
+    return executable.status().context("loading: ");
+
+  const runtime::Signature &signature = (*executable)->signature();
+  ir::GeneratorState state = makeGenerators(seed).generators[kGenerator];
+  std::vector<std::shared_ptr<runtime::Buffer>> arguments, results(signature.results.size());
+  for (auto [i, info] : llvm::enumerate(signature.arguments)) {
+    auto buffer = runtime::Buffer::allocate(info.type.bytes);
+    if (!buffer)
+      return buffer.status();
+    if (i < inputs.size()) {
+      inputs[i].toBytes((*buffer)->data());
+    } else { // the state of the generator, which a pass made an argument
+      int64_t number = StringRef(info.name).ends_with(".key") ? state.key : state.counter;
+      std::memcpy((*buffer)->data(), &number, sizeof number);
+    }
+    arguments.push_back(std::move(*buffer));
+  }
+  if (Status status = (*executable)->run(arguments, results); !status)
+    return status.context("call: ");
+
+  SmallVector<ir::Literal> literals;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (Status status = results[i]->wait(); !status)
+      return status.context("result: ");
+    if (i >= resultCount)
+      break;
+    const runtime::TensorInfo &type = signature.results[i].type;
+    literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, results[i]->data()));
+  }
+  // A call leaves what was not donated as it was.
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const runtime::ArgumentInfo &info = signature.arguments[i];
+    if (info.donated)
+      continue;
+    auto after = ir::Literal::fromBytes(info.type.dtype, info.type.shape, arguments[i]->data());
+    if (auto difference = findDifference(inputs[i], after))
+      return Status::error("the call changed argument " + std::to_string(i) + ", which is not donated: " +
+                           *difference);
+  }
+  return literals;
+}
+
+} // namespace weft::randomtest

@@ -1,0 +1,20 @@
+//===- Backend.h - Programs through the compiler and the runtime -*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_RANDOM_BACKEND_H
+#define WEFT_TEST_RANDOM_BACKEND_H
+
+#include "Check.h"
+
+namespace weft::randomtest {
+
+/// Compiles for this processor, loads the package and calls it once. An error of the call is an error here.
+Expected<llvm::SmallVector<ir::Literal>> runCompiled(mlir::ModuleOp module, llvm::ArrayRef<ir::Literal> inputs,
+                                                     uint64_t seed);
+
+} // namespace weft::randomtest
+
+#endif // WEFT_TEST_RANDOM_BACKEND_H

@@ -1,0 +1,244 @@
+//===- SelfTest.cpp - That the comparison can fail ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A test that passes 20,000 programs shows nothing unless it fails a backend that is wrong. These backends
+// are: the interpreter on a program with one kind of op replaced by another, and with results that are off by
+// little.
+//
+//===----------------------------------------------------------------------===//
+#include "Check.h"
+#include "Generator.h"
+#include "Inputs.h"
+#include "Shrink.h"
+
+#include "passes/Passes.h"
+
+#include "ir/Parse.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::randomtest;
+
+namespace {
+
+class RandomPrograms : public testing::Test {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    ir::registerDialect(registry);
+    context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+    auto found = OpCatalog::discover(*context);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    catalog = std::move(*found);
+  }
+
+  OwningOpRef<ModuleOp> parse(const std::string &body) {
+    auto module = ir::parseModule(*context, "#cpu = #weft.device<cpu>\n" + body, "test");
+    EXPECT_TRUE(module.ok()) << module.status().message();
+    return module.ok() ? std::move(*module) : OwningOpRef<ModuleOp>();
+  }
+
+  std::unique_ptr<MLIRContext> context;
+  OpCatalog catalog;
+};
+
+using Edit = std::function<void(ModuleOp)>;
+
+/// Interprets the module, after an edit of its ops.
+Backend interpreterWith(Edit edit) {
+  return [edit](ModuleOp module, ArrayRef<ir::Literal> inputs,
+                uint64_t seed) -> Expected<SmallVector<ir::Literal>> {
+    PassManager passes(module.getContext());
+    passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+    passes.addNestedPass<ir::FuncOp>(passes::createDifferentiate());
+    if (failed(passes.run(module)))
+      return Status::error("cannot be differentiated");
+    edit(module);
+    ir::InterpreterOptions options = makeGenerators(seed);
+    auto results = ir::interpretFunction(module.lookupSymbol<ir::FuncOp>(kEntry), inputs, options);
+    if (failed(results))
+      return Status::error("cannot be interpreted");
+    return std::move(*results);
+  };
+}
+
+template <typename From, typename To> void replaceOps(ModuleOp module) {
+  module.walk([](From op) {
+    OpBuilder builder(op);
+    op.replaceAllUsesWith(builder.create<To>(op.getLoc(), op.getA(), op.getB()).getResult());
+    op.erase();
+  });
+}
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  return text;
+}
+
+TEST_F(RandomPrograms, EveryOpHasASampler) {
+  auto missing = findMissingSampler(catalog);
+  EXPECT_FALSE(missing) << *missing;
+  EXPECT_GE(catalog.elementwise.size(), 35u);
+  // convert: from each of ten types to each.
+  for (const ElementwiseEntry &entry : catalog.elementwise)
+    if (entry.name.getStringRef() == "weft.convert") {
+      EXPECT_EQ(entry.signatures.size(), 100u);
+    }
+}
+
+TEST_F(RandomPrograms, OneSeedGivesOneProgram) {
+  for (uint64_t seed : {1, 2, 3, 50}) {
+    std::string first = print(*generateProgram(*context, catalog, seed));
+    MLIRContext other(context->getDialectRegistry(), MLIRContext::Threading::DISABLED);
+    auto again = OpCatalog::discover(other);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(first, print(*generateProgram(other, *again, seed)));
+  }
+}
+
+TEST_F(RandomPrograms, TheInterpreterAgreesWithItself) {
+  CheckOptions options;
+  options.backend = interpreterWith([](ModuleOp) {});
+  Statistics statistics;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    auto failure = checkProgram(*generateProgram(*context, catalog, seed), seed, options, &statistics);
+    EXPECT_FALSE(failure) << seed << ": " << failure->stage << ": " << failure->message;
+  }
+  // The comparison would mean little if most elements could be anything.
+  EXPECT_LT(statistics.unknown * 4, statistics.elements);
+}
+
+TEST_F(RandomPrograms, AWrongOpIsFoundAndShrunk) {
+  CheckOptions options;
+  options.backend = interpreterWith(replaceOps<ir::AddOp, ir::SubOp>);
+  int64_t found = 0, candidates = 0;
+  for (uint64_t seed = 1; seed <= 200 && found < 5; ++seed) {
+    auto module = generateProgram(*context, catalog, seed);
+    bool hasAdd = false;
+    module->walk([&](ir::AddOp add) { hasAdd |= add.getA().getType().getNumElements() > 0; });
+    candidates += hasAdd;
+    if (!hasAdd || countOps(*module) < 4 || !checkProgram(*module, seed, options))
+      continue;
+    ++found;
+    auto small = shrinkProgram(*module, [&](ModuleOp candidate) {
+      return checkProgram(candidate, seed, options).has_value();
+    });
+    EXPECT_TRUE(checkProgram(*small, seed, options).has_value());
+    EXPECT_LE(countOps(*small), 3) << print(*small);
+    for (Type type : small->lookupSymbol<ir::FuncOp>(kEntry).getArgumentTypes())
+      EXPECT_LE(cast<RankedTensorType>(type).getNumElements(), 4) << print(*small);
+  }
+  EXPECT_EQ(found, 5) << "of " << candidates << " programs with an add";
+}
+
+TEST_F(RandomPrograms, OneUnitInTheLastPlaceIsFoundWhereNoneIsAllowed) {
+  auto module = parse(R"(
+    weft.func @main(%a: tensor<7xf32, #cpu> {weft.name = "plain:0"}, %b: tensor<7xf32, #cpu> {weft.name = "plain:1"})
+        -> tensor<7xf32, #cpu> {
+      %0 = weft.mul %a, %b : tensor<7xf32, #cpu>
+      weft.return %0 : tensor<7xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  CheckOptions options;
+  auto exact = interpreterWith([](ModuleOp) {});
+  options.backend = exact;
+  EXPECT_FALSE(checkProgram(*module, 1, options));
+  options.backend = [&](ModuleOp copy, ArrayRef<ir::Literal> inputs,
+                        uint64_t seed) -> Expected<SmallVector<ir::Literal>> {
+    auto results = exact(copy, inputs, seed);
+    double &value = (*results)[0].real[3];
+    value = std::nextafterf(static_cast<float>(value), INFINITY);
+    return results;
+  };
+  auto failure = checkProgram(*module, 1, options);
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->message.find("element 3 of 7"), std::string::npos) << failure->message;
+}
+
+TEST_F(RandomPrograms, BoundsOfFunctionsAreTheDocumentedOnes) {
+  auto module = parse(R"(
+    weft.func @main(%a: tensor<7xf32, #cpu> {weft.name = "plain:0"}) -> tensor<7xf32, #cpu> {
+      %0 = weft.exp %a : tensor<7xf32, #cpu>
+      weft.return %0 : tensor<7xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  auto exact = interpreterWith([](ModuleOp) {});
+  for (int off : {3, 6}) {
+    CheckOptions options;
+    options.backend = [&, off](ModuleOp copy, ArrayRef<ir::Literal> inputs,
+                               uint64_t seed) -> Expected<SmallVector<ir::Literal>> {
+      auto results = exact(copy, inputs, seed);
+      double &value = (*results)[0].real[2];
+      value += off * ulp(DType::f32, value);
+      return results;
+    };
+    // Two units of the function, one of its rounding.
+    EXPECT_EQ(checkProgram(*module, 1, options).has_value(), off == 6);
+  }
+}
+
+TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
+  // sum over a dimension of a broadcast, as a rewrite without regard to rounding would have it.
+  auto module = parse(R"(
+    weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
+      %0 = weft.broadcast_in_dim %a, dims = [0] : tensor<5xf32, #cpu> -> tensor<5x3xf32, #cpu>
+      %1 = weft.sum %0, dims = [1] : tensor<5x3xf32, #cpu>
+      weft.return %1 : tensor<5xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  CheckOptions options;
+  options.backend = interpreterWith([](ModuleOp copy) {
+    copy.walk([](ir::SumOp sum) {
+      OpBuilder builder(sum);
+      auto type = sum.getType();
+      Value factor = builder.create<ir::ConstantOp>(
+          sum.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getF32FloatAttr(2.0f))));
+      Value a = sum.getA().getDefiningOp<ir::BroadcastInDimOp>().getA();
+      sum.replaceAllUsesWith(builder.create<ir::MulOp>(sum.getLoc(), a, factor).getResult());
+      sum.erase();
+    });
+  });
+  EXPECT_TRUE(checkProgram(*module, 1, options).has_value());
+  options.backend = nullptr;
+  options.passes = true;
+  Statistics statistics;
+  EXPECT_FALSE(checkProgram(*module, 1, options, &statistics));
+  EXPECT_GT(statistics.stages, 5);
+}
+
+TEST_F(RandomPrograms, WhatIsUnstableIsNotClaimed) {
+  // The comparison of two values that rounding makes equal or not.
+  auto module = parse(R"(
+    weft.func @main(%a: tensor<7xf32, #cpu> {weft.name = "plain:0"}) -> (tensor<7xi1, #cpu>, tensor<7xi1, #cpu>) {
+      %0 = weft.exp %a : tensor<7xf32, #cpu>
+      %1 = weft.log %0 : tensor<7xf32, #cpu>
+      %2 = weft.lt %1, %a : tensor<7xf32, #cpu>
+      %3 = weft.constant dense<100.0> : tensor<7xf32, #cpu>
+      %4 = weft.lt %1, %3 : tensor<7xf32, #cpu>
+      weft.return %2, %4 : tensor<7xi1, #cpu>, tensor<7xi1, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  auto function = module->lookupSymbol<ir::FuncOp>(kEntry);
+  SmallVector<Bounded> arguments;
+  for (const ir::Literal &input : makeInputs(function, 1))
+    arguments.emplace_back(input);
+  ir::InterpreterOptions options;
+  auto results = interpretWithBounds(function, arguments, options);
+  ASSERT_TRUE(succeeded(results));
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_TRUE(std::isinf((*results)[0].error[i]));
+    EXPECT_EQ((*results)[1].error[i], 0);
+  }
+}
+
+} // namespace
