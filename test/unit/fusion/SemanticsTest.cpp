@@ -8,6 +8,8 @@
 #include "ir/interp/Interpreter.h"
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "passes/PlanReport.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -173,5 +175,59 @@ TEST_P(Random, ThePlanHoldsEveryValueWhileItIsNeeded) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Random, testing::Range(0u, 300u));
+
+// A whole training step: epilogues, losses, optimiser steps and state that is replaced in place.
+TEST(TrainingStep, MeansTheSameFusedAndPlanned) {
+  auto module = parseSourceFile<ModuleOp>(WEFT_SOURCE_DIR "/test/passes/training-step.mlir", &context());
+  ASSERT_TRUE(module);
+  PassManager manager(&context());
+  passes::buildPipeline(manager, {});
+  ASSERT_TRUE(succeeded(manager.run(*module)));
+  FuncOp func = functionOf(*module);
+  std::vector<Literal> arguments = test::randomArguments(func, 7);
+  // Moments are not negative, hyper-parameters are those of a first step.
+  for (auto [literal, type] : llvm::zip(arguments, func.getArgumentTypes())) {
+    for (double &value : literal.real)
+      value = cast<RankedTensorType>(type).getRank() ? std::fabs(value) : 0.125;
+  }
+  auto expected = interpretFunction(func, arguments);
+  ASSERT_TRUE(succeeded(expected));
+  ASSERT_TRUE(succeeded(runPasses(*module, true))) << textOf(*module);
+  std::vector<Literal> found = PlanExecutor(func).run(arguments);
+  ASSERT_EQ(found.size(), expected->size());
+  for (size_t i = 0; i < found.size(); ++i)
+    expectSame((*expected)[i], found[i], "result " + std::to_string(i));
+
+  std::string plan = passes::formatPlan(func);
+  EXPECT_NE(plan.find(" 0  contraction+bias+relu  f32[6x8]"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("training-step.mlir:"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("\n15 launches read "), std::string::npos) << plan;
+  auto arena = func->getAttrOfType<IntegerAttr>(attr::arenaBytes).getInt();
+  auto bound = func->getAttrOfType<IntegerAttr>(attr::arenaLowerBound).getInt();
+  EXPECT_LE(arena * 100, bound * 102);
+}
+
+// The derivative of relu looks at its result alone, and is 0 at 0.
+TEST(Relu, DerivativeIsZeroAtZero) {
+  constexpr const char *text = R"(
+    #cpu = #weft.device<cpu>
+    weft.func @f(%x: tensor<3xf32, #cpu>) -> tensor<3xf32, #cpu> {
+      %z = weft.constant dense<0.0> : tensor<3xf32, #cpu>
+      %y = weft.max %x, %z {weft.relu} : tensor<3xf32, #cpu>
+      %s = weft.sum %y, dims = [0] : tensor<3xf32, #cpu>
+      %g = weft.gradient %s wrt %x : tensor<f32, #cpu>, tensor<3xf32, #cpu>
+      weft.return %g : tensor<3xf32, #cpu>
+    })";
+  auto module = parseSourceString<ModuleOp>(text, &context());
+  ASSERT_TRUE(module);
+  PassManager manager(&context());
+  passes::buildPipeline(manager, {});
+  ASSERT_TRUE(succeeded(manager.run(*module)));
+  Literal x(DType::f32, {3});
+  x.real = {-1, 0, 2};
+  auto found = interpretFunction(functionOf(*module), {x});
+  ASSERT_TRUE(succeeded(found));
+  EXPECT_EQ((*found)[0].real, (std::vector<double>{0, 0, 1}));
+}
 
 } // namespace
