@@ -42,6 +42,11 @@ struct Kernels {
 };
 
 Expected<Kernels> collectKernels(ModuleOp module) {
+  // Kernel IR is made of dialects that text from outside may not use, so that they are not known before.
+  DialectRegistry registry;
+  registerKernelDialects(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  module.getContext()->loadAllAvailableDialects();
   Kernels kernels;
   llvm::StringMap<size_t> byText;
   for (auto function : module.getOps<FuncOp>()) {
@@ -153,12 +158,6 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
   report.passMs = millisecondsSince(start);
 
   start = std::chrono::steady_clock::now();
-  module.getContext()->appendDialectRegistry([] {
-    DialectRegistry registry;
-    registerKernelDialects(registry);
-    return registry;
-  }());
-  module.getContext()->loadAllAvailableDialects();
   auto kernels = collectKernels(module);
   if (!kernels)
     return kernels.status();

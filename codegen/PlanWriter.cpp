@@ -255,7 +255,8 @@ private:
     auto dim = static_cast<int64_t>(gather.getDim());
     std::string size = std::to_string(gather.getA().getType().getDimSize(dim));
     if (auto what = gather->getAttrOfType<StringAttr>(attr::indexName))
-      check->message = what.str() + " {value} is out of bounds: expected a number in [0, " + size + ") (at position {position})";
+      check->message = what.str() + " {value} is out of bounds: expected a number in [0, " + size +
+                       ") (at position {position})";
     else
       check->message = "index {value} is out of bounds for dimension " + std::to_string(dim) + " with size " +
                        size + " (at position {position})";

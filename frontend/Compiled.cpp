@@ -196,6 +196,9 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
     if (used.contains(leaf.node.get()))
       fail("the function reads a value that belongs to no tensor", leaf.node->loc);
 
+  for (const RegionResult &result : region.results)
+    if (result.value.node->needsCuda)
+      failWithoutCuda(result.value, loc_);
   auto program = compileRegion(region);
   if (!program) {
     std::string message = program.status().message();

@@ -121,8 +121,8 @@ Slot::~Slot() {
   grad.reset();
 }
 
-/// The pending slots that satisfy `wanted`, in the order in which their values were recorded: everything that follows
-/// from it, argument numbers among it, must not depend on where slots lie in memory.
+/// The pending slots that satisfy `wanted`, in the order in which their values were recorded: everything that
+/// follows from it, argument numbers among it, must not depend on where slots lie in memory.
 template <typename Predicate> static std::vector<std::shared_ptr<Slot>> slotsInOrder(Predicate wanted) {
   std::vector<std::shared_ptr<Slot>> slots;
   for (Slot *slot : pending())
@@ -195,6 +195,8 @@ static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, std::vecto
   node->serial = nextSerial();
   node->buffers.resize(results.size());
   node->liveSlots.resize(results.size());
+  for (const Spec &spec : results)
+    node->needsCuda |= spec.device.is_cuda();
   node->results = std::move(results);
   node->trace = Trace::current();
   node->loc = loc;
@@ -270,8 +272,10 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   }
   auto node = newNode(NodeKind::op, name, it->second, loc);
   bool wanted = false, real = false;
-  for (const Ref &ref : operands)
+  for (const Ref &ref : operands) {
     wanted |= ref.requiresGrad();
+    node->needsCuda |= ref.node->needsCuda;
+  }
   for (const Spec &spec : node->results)
     real |= is_floating_point(spec.dtype);
   node->requiresGrad = wanted && real && gradEnabled();

@@ -79,6 +79,7 @@ struct Node {
   double number = 0;
   std::array<std::byte, 8> numberBytes{};
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
+  bool needsCuda = false;    ///< it, or something that it is computed from, is on a CUDA device
   bool stopsGrad = false;    ///< recorded without gradients although an operand has one
   const Trace *trace = nullptr;
   std::vector<std::weak_ptr<Slot>> leafSlots; ///< per result, or empty: the slot whose gradient it collects

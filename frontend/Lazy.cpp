@@ -58,11 +58,21 @@ static uint64_t &serialAtFlush() {
   return serial;
 }
 
+void failWithoutCuda(const Ref &value, Loc loc) {
+  fail("this value needs " + value.spec().device.str() +
+           ", and this build of Weft has no CUDA backend (WEFT-E001): programs for CUDA are recorded and "
+           "checked, but "
+           "run on the device \"cpu\" only",
+       loc, {value}, "WEFT-E001");
+}
+
 void flush(const std::vector<Ref> &values) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
   std::vector<Ref> wanted;
   for (const Ref &ref : values) {
+    if (ref.node->needsCuda)
+      failWithoutCuda(ref, ref.node->loc);
     if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
       ref.node->buffers[ref.result] = numberBuffer(*ref.node);
     if (!ref.node->computed(ref.result) && std::find(wanted.begin(), wanted.end(), ref) == wanted.end())
@@ -118,8 +128,10 @@ void flush(const std::vector<Ref> &values) {
 void flushAll() {
   GraphLock lock(graphMutex());
   std::vector<Ref> values;
+  // What needs a device that is not there is an error when it is read, and not when something else is.
   for (const auto &slot : pendingSlots())
-    values.push_back(slot->value());
+    if (!slot->value().node->needsCuda)
+      values.push_back(slot->value());
   if (!values.empty())
     flush(values);
 }

@@ -13,6 +13,8 @@ namespace weft::frontend {
 
 /// Computes these values, and every value that a slot holds on the way to them. Throws Error.
 void flush(const std::vector<Ref> &values);
+/// Throws the Error of a value that this build cannot compute.
+[[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
 /// Computes everything that any slot waits for.
 void flushAll();
 /// Runs what is pending once there are more than 4,096 operations of it, so that a loop which never reads a

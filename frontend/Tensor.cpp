@@ -197,11 +197,8 @@ static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc)
          "the tensor "
          "and read it outside",
          loc, {value}, "WEFT-C001");
-  if (!value.spec().device.is_cpu())
-    fail("this tensor is on " + value.spec().device.str() +
-             ", and this build of Weft runs on the CPU only "
-             "(WEFT-E001): use the device \"cpu\"",
-         loc, {value}, "WEFT-E001");
+  if (value.node->needsCuda)
+    failWithoutCuda(value, loc);
   flush({value});
   const auto &buffer = value.node->buffers[value.result];
   if (Status status = buffer->wait(); !status)

@@ -32,6 +32,7 @@ Ref Trace::addArgument(Spec spec, bool requiresGrad, Loc loc) {
   node->serial = nextSerial();
   node->buffers.resize(1);
   node->liveSlots.resize(1);
+  node->needsCuda = spec.device.is_cuda();
   node->results = {std::move(spec)};
   node->trace = this;
   node->requiresGrad = requiresGrad;
@@ -52,6 +53,7 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
   node->buffers.resize(1);
   node->liveSlots.resize(1);
   node->results = {before.spec()};
+  node->needsCuda = before.node->needsCuda;
   node->trace = this;
   node->loc = slot->loc;
   // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its own,

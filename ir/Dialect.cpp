@@ -39,12 +39,18 @@ std::optional<DType> toDType(Type element) {
     if (!integer.isSignless())
       return std::nullopt;
     switch (integer.getWidth()) {
-    case 1: return DType::i1;
-    case 8: return DType::i8;
-    case 16: return DType::i16;
-    case 32: return DType::i32;
-    case 64: return DType::i64;
-    default: return std::nullopt;
+    case 1:
+      return DType::i1;
+    case 8:
+      return DType::i8;
+    case 16:
+      return DType::i16;
+    case 32:
+      return DType::i32;
+    case 64:
+      return DType::i64;
+    default:
+      return std::nullopt;
     }
   }
   return std::nullopt;
@@ -53,16 +59,26 @@ std::optional<DType> toDType(Type element) {
 Type toElementType(MLIRContext *context, DType dtype) {
   Builder b(context);
   switch (dtype) {
-  case DType::i1: return b.getI1Type();
-  case DType::i8: return b.getI8Type();
-  case DType::i16: return b.getI16Type();
-  case DType::i32: return b.getI32Type();
-  case DType::i64: return b.getI64Type();
-  case DType::ui8: return b.getIntegerType(8, /*isSigned=*/false);
-  case DType::f16: return b.getF16Type();
-  case DType::bf16: return b.getBF16Type();
-  case DType::f32: return b.getF32Type();
-  case DType::f64: return b.getF64Type();
+  case DType::i1:
+    return b.getI1Type();
+  case DType::i8:
+    return b.getI8Type();
+  case DType::i16:
+    return b.getI16Type();
+  case DType::i32:
+    return b.getI32Type();
+  case DType::i64:
+    return b.getI64Type();
+  case DType::ui8:
+    return b.getIntegerType(8, /*isSigned=*/false);
+  case DType::f16:
+    return b.getF16Type();
+  case DType::bf16:
+    return b.getBF16Type();
+  case DType::f32:
+    return b.getF32Type();
+  case DType::f64:
+    return b.getF64Type();
   }
   return {};
 }
@@ -102,9 +118,7 @@ RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape, Type 
 // Attributes
 //===----------------------------------------------------------------------===//
 
-std::string DeviceAttr::str() const {
-  return isCpu() ? "cpu" : "cuda:" + std::to_string(getIndex());
-}
+std::string DeviceAttr::str() const { return isCpu() ? "cpu" : "cuda:" + std::to_string(getIndex()); }
 
 Attribute DeviceAttr::parse(AsmParser &parser, Type) {
   StringRef kind;
@@ -135,7 +149,8 @@ Attribute DeviceAttr::parse(AsmParser &parser, Type) {
 
 void DeviceAttr::print(AsmPrinter &printer) const { printer << "<" << str() << ">"; }
 
-LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, DeviceKind kind, int64_t index) {
+LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, DeviceKind kind,
+                                 int64_t index) {
   if (index < 0 || index > 127)
     return emitError() << "device number " << index << " is not in [0, 127]";
   return success();
@@ -174,8 +189,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
-  printer << "<" << stringifyScheduleKind(getKind()) << ", vector = " << getVector() << ", tasks = " << getTasks()
-          << ", grain = " << getGrain() << ", scratch = " << getScratch();
+  printer << "<" << stringifyScheduleKind(getKind()) << ", vector = " << getVector()
+          << ", tasks = " << getTasks() << ", grain = " << getGrain() << ", scratch = " << getScratch();
   if (getStreaming())
     printer << ", streaming";
   printer << ">";
@@ -237,11 +252,12 @@ LogicalResult impl::verifySameDevice(Operation *op) {
     }
     if (device == first)
       continue;
-    auto diag = op->emitOpError() << "Expected all tensors to be on the same device, but found at least two devices, "
-                                  << first.str() << " and " << device.str() << "! (WEFT-P001)";
+    auto diag =
+        op->emitOpError() << "Expected all tensors to be on the same device, but found at least two devices, "
+                          << first.str() << " and " << device.str() << "! (WEFT-P001)";
     auto note = [&](unsigned which, DeviceAttr where) {
-      diag.attachNote(op->getOperand(which).getLoc()) << "operand #" << which << " is on " << where.str()
-                                                      << ", and was made here";
+      diag.attachNote(op->getOperand(which).getLoc())
+          << "operand #" << which << " is on " << where.str() << ", and was made here";
     };
     note(firstIndex, first);
     note(index, device);

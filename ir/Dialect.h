@@ -39,12 +39,13 @@ namespace weft::ir {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Whether `type` is a tensor of a supported element type and static shape, of fewer than 2^63 bytes, whose encoding
-/// is a device.
+/// Whether `type` is a tensor of a supported element type and static shape, of fewer than 2^63 bytes, whose
+/// encoding is a device.
 bool isWeftTensor(mlir::Type type);
 /// The device of a tensor type, or a null attribute.
 DeviceAttr deviceOf(mlir::Type type);
-/// The element type for a DType, and back. An unsigned 8-bit integer is `ui8`; all others are signless and signed.
+/// The element type for a DType, and back. An unsigned 8-bit integer is `ui8`; all others are signless and
+/// signed.
 mlir::Type toElementType(mlir::MLIRContext *context, DType dtype);
 std::optional<DType> toDType(mlir::Type elementType);
 /// The dtype of a tensor that `isWeftTensor` accepts.
@@ -53,12 +54,14 @@ DType dtypeOf(mlir::Type tensorType);
 int64_t bytesOf(mlir::Type tensorType);
 /// A tensor type of the same device and element type, or of another element type.
 mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> shape);
-mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> shape, mlir::Type element);
+mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> shape,
+                                 mlir::Type element);
 
 /// Names of the attributes of function arguments and results.
 namespace attr {
 inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", donated = "weft.donated",
-                                     tied = "weft.tied", queue = "weft.queue", arenaBytes = "weft.arena_bytes",
+                                     tied = "weft.tied", queue = "weft.queue",
+                                     arenaBytes = "weft.arena_bytes",
                                      arenaLowerBound = "weft.arena_lower_bound", slices = "slices",
                                      noGrad = "weft.no_grad", relu = "weft.relu",
                                      indexName = "weft.index_name";
@@ -91,8 +94,8 @@ public:
 // Assembly
 //===----------------------------------------------------------------------===//
 
-/// `custom<OperandTypes>`: one type where all operands agree, else one for each. So that text with operands on two
-/// devices parses, and the verifier can say what is wrong with it.
+/// `custom<OperandTypes>`: one type where all operands agree, else one for each. So that text with operands
+/// on two devices parses, and the verifier can say what is wrong with it.
 mlir::ParseResult parseOperandTypeList(mlir::OpAsmParser &parser, llvm::ArrayRef<mlir::Type *> types);
 void printOperandTypeList(mlir::OpAsmPrinter &printer, llvm::ArrayRef<mlir::Type> types);
 template <typename... Types> mlir::ParseResult parseOperandTypes(mlir::OpAsmParser &parser, Types &...types) {
@@ -103,7 +106,8 @@ void printOperandTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, Types... 
   printOperandTypeList(printer, {mlir::Type(types)...});
 }
 
-/// Registers the dialect and what its text may use (`builtin` only): nothing else can be parsed from strangers' text.
+/// Registers the dialect and what its text may use (`builtin` only): nothing else can be parsed from
+/// strangers' text.
 void registerDialect(mlir::DialectRegistry &registry);
 
 } // namespace weft::ir

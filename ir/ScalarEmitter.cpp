@@ -21,7 +21,9 @@ Type withElement(Type type, Type element) {
   return element;
 }
 
-bool ScalarEmitter::isFloat(Value value) const { return isa<FloatType>(getElementTypeOrSelf(value.getType())); }
+bool ScalarEmitter::isFloat(Value value) const {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
 
 bool ScalarEmitter::isUnsigned(unsigned index) const {
   Type element = getElementTypeOrSelf(op->getOperand(index).getType());
@@ -34,7 +36,8 @@ Value ScalarEmitter::constantLike(Value like, double value) {
   if (isa<FloatType>(element))
     attr = builder.getFloatAttr(element, value);
   else
-    attr = IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), static_cast<int64_t>(value), true));
+    attr =
+        IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), static_cast<int64_t>(value), true));
   if (auto vector = dyn_cast<VectorType>(type))
     attr = DenseElementsAttr::get(vector, Attribute(attr));
   return make<arith::ConstantOp>(attr);
@@ -46,11 +49,20 @@ Value ScalarEmitter::compare(arith::CmpFPredicate real, arith::CmpIPredicate who
   if (isUnsigned(0)) {
     using P = arith::CmpIPredicate;
     switch (whole) {
-    case P::slt: whole = P::ult; break;
-    case P::sle: whole = P::ule; break;
-    case P::sgt: whole = P::ugt; break;
-    case P::sge: whole = P::uge; break;
-    default: break;
+    case P::slt:
+      whole = P::ult;
+      break;
+    case P::sle:
+      whole = P::ule;
+      break;
+    case P::sgt:
+      whole = P::ugt;
+      break;
+    case P::sge:
+      whole = P::uge;
+      break;
+    default:
+      break;
     }
   }
   return make<arith::CmpIOp>(whole, a, b);

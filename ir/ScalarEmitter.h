@@ -13,8 +13,9 @@
 
 namespace weft::ir {
 
-/// What an op's `body` is written with. Values are scalars or vectors; both forms get the same operations, so that
-/// vector width never changes a bit. Integers are signless here: signedness is a fact of the op's operand types.
+/// What an op's `body` is written with. Values are scalars or vectors; both forms get the same operations, so
+/// that vector width never changes a bit. Integers are signless here: signedness is a fact of the op's
+/// operand types.
 class ScalarEmitter {
 public:
   ScalarEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op)

@@ -33,7 +33,8 @@ Sym operator-(Sym a, double b);
 Sym operator-(double a, Sym b);
 Sym operator*(Sym a, double b);
 
-/// Collects the cotangents of one op's operands. Ops are built where `builder` stands, at the forward op's location.
+/// Collects the cotangents of one op's operands. Ops are built where `builder` stands, at the forward op's
+/// location.
 class VjpBuilder {
 public:
   /// `cotangents` has one value per result, null where nothing flows back; `needs` one flag per operand.

@@ -67,8 +67,8 @@ void normalizeReduction(Operation *op) {
     if (isa<SumOp>(op) && isa<FloatType>(type.getElementType())) {
       OpBuilder builder(op);
       auto zero = DenseElementsAttr::get(type, Attribute(builder.getFloatAttr(type.getElementType(), 0.0)));
-      operand = builder.create<AddOp>(op->getLoc(), operand,
-                                      builder.create<ConstantOp>(op->getLoc(), type, zero));
+      operand =
+          builder.create<AddOp>(op->getLoc(), operand, builder.create<ConstantOp>(op->getLoc(), type, zero));
     }
     op->replaceAllUsesWith(ValueRange{operand});
     op->erase();

@@ -253,8 +253,8 @@ SmallVector<unsigned> FusionGraph::edgesBetween(unsigned a, unsigned b) const {
 }
 
 unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
-  // What comes before either of the two keeps coming before both, and what comes after after both: the ranks that these
-  // groups have are given out anew.
+  // What comes before either of the two keeps coming before both, and what comes after after both: the ranks
+  // that these groups have are given out anew.
   SmallVector<unsigned> after, before, ranks;
   separate(a, b, after, before);
   auto byRank = [&](unsigned x, unsigned y) { return groups[x].rank < groups[y].rank; };

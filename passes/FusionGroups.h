@@ -78,9 +78,9 @@ struct FusionGroup {
   unsigned reduced = 0, reductions = 0, version = 0, outputs = 0;
   int64_t flops = 0, readBytes = 0, writtenBytes = 0;
   unsigned lastNode = 0;
-  unsigned rank = 0;      ///< edges lead to groups of a higher rank, so that groups are in order at every time
+  unsigned rank = 0; ///< edges lead to groups of a higher rank, so that groups are in order at every time
   std::vector<unsigned> nodes, in, out;
-  size_t tidyAt = 64;     ///< edges from which those inside of the group are dropped from `in` and `out`
+  size_t tidyAt = 64; ///< edges from which those inside of the group are dropped from `in` and `out`
   llvm::DenseMap<unsigned, unsigned> inputs; ///< values read from outside, and by how many edges
   llvm::ArrayRef<int64_t> keptShape() const;
 };
@@ -142,8 +142,8 @@ private:
                    FusionRefusal &refusal) const;
   std::optional<FusionMerge> combine(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
                                      FusionRefusal &refusal) const;
-  /// The groups between `a` and `b` that come after `a`, and those that come before `b`; false if one is both, or if
-  /// finding out takes too long.
+  /// The groups between `a` and `b` that come after `a`, and those that come before `b`; false if one is
+  /// both, or if finding out takes too long.
   bool separate(unsigned a, unsigned b, llvm::SmallVectorImpl<unsigned> &after,
                 llvm::SmallVectorImpl<unsigned> &before);
 

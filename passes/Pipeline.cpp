@@ -60,8 +60,8 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   passes.nest<ir::FuncOp>().addPass(createFuseOptimizerSteps());
   passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.target, options.report}));
 
-  // The launch list: where each value lives, the proof of that, and how each fusion becomes a kernel. Schedules come
-  // last because the plan adds copies, which need one too.
+  // The launch list: where each value lives, the proof of that, and how each fusion becomes a kernel.
+  // Schedules come last because the plan adds copies, which need one too.
   passes.nest<ir::FuncOp>().addPass(createPlanMemory());
   passes.nest<ir::FuncOp>().addPass(createVerifyMemoryPlan());
   passes.nest<ir::FuncOp>().addPass(createAttachSchedules());
@@ -71,7 +71,8 @@ namespace {
 struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
   Option<std::string> target{*this, "target", llvm::cl::desc("what the program is compiled for"),
                              llvm::cl::init(PipelineOptions().target)};
-  Option<bool> report{*this, "report", llvm::cl::desc("record every decision in the text"), llvm::cl::init(false)};
+  Option<bool> report{*this, "report", llvm::cl::desc("record every decision in the text"),
+                      llvm::cl::init(false)};
   Option<bool> stopBeforeDecomposition{*this, "stop-before-decomposition",
                                        llvm::cl::desc("stop while composites are whole"),
                                        llvm::cl::init(false)};

@@ -46,8 +46,9 @@ using KernelFn = void (*)(const KernelFrame *frame, int64_t begin, int64_t end);
 #define WEFT_KERNEL_IMPORTS(X)                                                                               \
   X(exp)                                                                                                     \
   X(expm1)                                                                                                   \
-  X(log) X(log1p) X(log2) X(sin) X(cos) X(tan) X(tanh) X(asin) X(acos) X(atan) X(erf) X(pow) X(atan2)        \
-      X(fmod) X(lgamma)
+  X(log)                                                                                                     \
+  X(log1p) X(log2) X(sin) X(cos) X(tan) X(tanh) X(asin) X(acos) X(atan) X(erf) X(pow) X(atan2) X(fmod)       \
+      X(lgamma)
 
 enum class ImportId : uint32_t {
 #define WEFT_IMPORT_ENUM(name) name##_f64,

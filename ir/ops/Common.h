@@ -14,8 +14,8 @@
 
 namespace weft::ir {
 
-/// Appends the type of `like` with the dimensions `shape`, after checking that they are sizes and that their product
-/// and the bytes fit 63 bits.
+/// Appends the type of `like` with the dimensions `shape`, after checking that they are sizes and that their
+/// product and the bytes fit 63 bits.
 mlir::LogicalResult inferShaped(std::optional<mlir::Location> loc, llvm::StringRef op, mlir::Value like,
                                 llvm::ArrayRef<int64_t> shape, llvm::SmallVectorImpl<mlir::Type> &types);
 

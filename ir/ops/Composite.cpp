@@ -12,7 +12,8 @@ namespace weft::ir {
 
 /// Decompositions are written with the same symbolic tensors as derivatives.
 static VjpBuilder symbolic(OpBuilder &builder, Operation *op) {
-  return VjpBuilder(builder, op, SmallVector<Value>(op->getNumResults()), SmallVector<bool>(op->getNumOperands()));
+  return VjpBuilder(builder, op, SmallVector<Value>(op->getNumResults()),
+                    SmallVector<bool>(op->getNumOperands()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -26,12 +27,13 @@ template <typename Op> static LogicalResult verifySoftmaxDim(Op op) {
   return success();
 }
 
-#define WEFT_SOFTMAX_COMMON(Op)                                                                                  \
-  LogicalResult Op::verify() { return verifySoftmaxDim(*this); }                                                 \
-  LogicalResult Op::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr, \
-                                     OpaqueProperties, RegionRange, SmallVectorImpl<Type> &types) {              \
-    types.push_back(operands[0].getType());                                                                      \
-    return success();                                                                                            \
+#define WEFT_SOFTMAX_COMMON(Op)                                                                              \
+  LogicalResult Op::verify() { return verifySoftmaxDim(*this); }                                             \
+  LogicalResult Op::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands,            \
+                                     DictionaryAttr, OpaqueProperties, RegionRange,                          \
+                                     SmallVectorImpl<Type> &types) {                                         \
+    types.push_back(operands[0].getType());                                                                  \
+    return success();                                                                                        \
   }
 WEFT_SOFTMAX_COMMON(SoftmaxOp)
 WEFT_SOFTMAX_COMMON(LogSoftmaxOp)
@@ -91,9 +93,10 @@ LogicalResult LogSoftmaxOp::buildVjp(VjpBuilder &vjp) {
 // cross_entropy
 //===----------------------------------------------------------------------===//
 
-LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                               DictionaryAttr attributes, OpaqueProperties properties,
-                                               RegionRange regions, SmallVectorImpl<Type> &types) {
+LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                               ValueRange operands, DictionaryAttr attributes,
+                                               OpaqueProperties properties, RegionRange regions,
+                                               SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   auto logits = cast<RankedTensorType>(operands[0].getType());
   if (logits.getRank() != 2)
@@ -121,7 +124,8 @@ LogicalResult CrossEntropyOp::verify() {
 /// One where the row counts, zero where its target is `ignore_index`, in the type of the statistics.
 static Sym counted(VjpBuilder &v, CrossEntropyOp op) {
   Sym target = v.operand(1);
-  return v.compare<NeOp>(target, v.like(target, static_cast<double>(static_cast<int64_t>(op.getIgnoreIndex()))));
+  return v.compare<NeOp>(target,
+                         v.like(target, static_cast<double>(static_cast<int64_t>(op.getIgnoreIndex()))));
 }
 
 SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
@@ -184,7 +188,8 @@ static LogicalResult verifyStep(Operation *op, ArrayRef<std::pair<StringRef, Val
       continue;
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getShape() != expected.getShape() || type.getElementType() != expected.getElementType())
-      return op->emitOpError() << "needs " << name << " of the parameter's type " << expected << ", found " << type;
+      return op->emitOpError() << "needs " << name << " of the parameter's type " << expected << ", found "
+                               << type;
   }
   return success();
 }

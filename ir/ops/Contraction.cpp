@@ -50,8 +50,8 @@ ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &state) {
       return parser.emitError(loc) << "expected tensors with a device, found " << type;
   SmallVector<Type> results;
   if (failed(inferReturnTypes(parser.getContext(), parser.getEncodedSourceLoc(loc), state.operands,
-                              state.attributes.getDictionary(parser.getContext()), state.getRawProperties(), {},
-                              results)))
+                              state.attributes.getDictionary(parser.getContext()), state.getRawProperties(),
+                              {}, results)))
     return failure();
   state.addTypes(results);
   return success();
@@ -72,7 +72,8 @@ void DotGeneralOp::print(OpAsmPrinter &printer) {
   if (!getBatchA().empty())
     pair("batch", getBatchAAttr(), getBatchBAttr());
   pair("contract", getContractAAttr(), getContractBAttr());
-  printer.printOptionalAttrDict((*this)->getAttrs(), {"batch_a", "batch_b", "contract_a", "contract_b", "relu"});
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"batch_a", "batch_b", "contract_a", "contract_b", "relu"});
   printer << " : ";
   llvm::interleaveComma(getOperandTypes(), printer);
 }
@@ -93,15 +94,17 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   auto a = cast<RankedTensorType>(operands[0].getType()), b = cast<RankedTensorType>(operands[1].getType());
   auto check = [&](StringRef what, ArrayRef<int64_t> da, ArrayRef<int64_t> db) -> LogicalResult {
     if (da.size() != db.size())
-      return emitOptionalError(loc, "'weft.dot_general' op pairs ", da.size(), " ", what, " dimensions of a with ",
-                               db.size(), " of b");
+      return emitOptionalError(loc, "'weft.dot_general' op pairs ", da.size(), " ", what,
+                               " dimensions of a with ", db.size(), " of b");
     for (auto [ia, ib] : llvm::zip(da, db)) {
       if (ia < 0 || ia >= a.getRank() || ib < 0 || ib >= b.getRank())
-        return emitOptionalError(loc, "'weft.dot_general' op has a ", what, " dimension outside of the operands: ", ia,
-                                 " of rank ", a.getRank(), " and ", ib, " of rank ", b.getRank());
+        return emitOptionalError(loc, "'weft.dot_general' op has a ", what,
+                                 " dimension outside of the operands: ", ia, " of rank ", a.getRank(),
+                                 " and ", ib, " of rank ", b.getRank());
       if (a.getDimSize(ia) != b.getDimSize(ib))
-        return emitOptionalError(loc, "'weft.dot_general' op pairs ", what, " dimension ", ia, " of a, of size ",
-                                 a.getDimSize(ia), ", with dimension ", ib, " of b, of size ", b.getDimSize(ib));
+        return emitOptionalError(loc, "'weft.dot_general' op pairs ", what, " dimension ", ia,
+                                 " of a, of size ", a.getDimSize(ia), ", with dimension ", ib,
+                                 " of b, of size ", b.getDimSize(ib));
     }
     return success();
   };
@@ -151,23 +154,25 @@ LogicalResult DotGeneralOp::buildVjp(VjpBuilder &vjp) {
   auto bFree = freeDims(bType.getRank(), getBatchB(), getContractB());
   auto batch = static_cast<int64_t>(getBatchA().size()), rank = getType().getRank();
   auto range = [](int64_t from, int64_t to) { return llvm::to_vector(llvm::seq<int64_t>(from, to)); };
-  SmallVector<int64_t> gBatch = range(0, batch), gA = range(batch, batch + static_cast<int64_t>(aFree.size())),
+  SmallVector<int64_t> gBatch = range(0, batch),
+                       gA = range(batch, batch + static_cast<int64_t>(aFree.size())),
                        gB = range(batch + static_cast<int64_t>(aFree.size()), rank);
   Sym g = vjp.cotangent(0);
 
-  // The product has batch, then free dimensions of its first and second operand; `order` lists, for each of these,
-  // the operand dimension of `like` that it is.
-  auto back = [&](Sym x, Sym y, ArrayRef<int64_t> xBatch, ArrayRef<int64_t> yBatch, ArrayRef<int64_t> xContract,
-                  ArrayRef<int64_t> yContract, ArrayRef<int64_t> order) {
-    Sym product = vjp.make<DotGeneralOp>(x.value, y.value, Value(), xBatch, yBatch, xContract, yContract, false);
+  // The product has batch, then free dimensions of its first and second operand; `order` lists, for each of
+  // these, the operand dimension of `like` that it is.
+  auto back = [&](Sym x, Sym y, ArrayRef<int64_t> xBatch, ArrayRef<int64_t> yBatch,
+                  ArrayRef<int64_t> xContract, ArrayRef<int64_t> yContract, ArrayRef<int64_t> order) {
+    Sym product =
+        vjp.make<DotGeneralOp>(x.value, y.value, Value(), xBatch, yBatch, xContract, yContract, false);
     SmallVector<int64_t> perm(order.size());
     for (auto [i, dim] : llvm::enumerate(order))
       perm[dim] = static_cast<int64_t>(i);
     return perm == range(0, static_cast<int64_t>(perm.size())) ? product
-                                                                : vjp.make<TransposeOp>(product.value, perm);
+                                                               : vjp.make<TransposeOp>(product.value, perm);
   };
-  // With x = g the product is [batch, free of the other side left in g, free of y]: the contracted dimensions of the
-  // other operand come last, in the order in which they stand in it.
+  // With x = g the product is [batch, free of the other side left in g, free of y]: the contracted dimensions
+  // of the other operand come last, in the order in which they stand in it.
   if (vjp.needs(0)) {
     SmallVector<int64_t> order(getBatchA());
     llvm::append_range(order, aFree);
@@ -179,7 +184,8 @@ LogicalResult DotGeneralOp::buildVjp(VjpBuilder &vjp) {
     vjp.set(0, back(g, vjp.operand(1), gBatch, getBatchB(), gB, bFree, order));
   }
   if (vjp.needs(1)) {
-    // b's cotangent as [batch, free of b, contracted]: g first keeps the usual case (x W^T) free of transposition.
+    // b's cotangent as [batch, free of b, contracted]: g first keeps the usual case (x W^T) free of
+    // transposition.
     SmallVector<int64_t> order(getBatchB());
     llvm::append_range(order, bFree);
     SmallVector<int64_t> contracted;

@@ -74,9 +74,9 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
                       function_interface_impl::VariadicFlag,
                       std::string &) { return builder.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, state, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(state.name), buildType,
-                                                  getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
+  return function_interface_impl::parseFunctionOp(
+      parser, state, /*allowVariadic=*/false, getFunctionTypeAttrName(state.name), buildType,
+      getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
 }
 
 void FuncOp::print(OpAsmPrinter &printer) {
@@ -111,11 +111,12 @@ LogicalResult FuncOp::verify() {
       return emitOpError() << "ties result " << i << " to argument " << argument
                            << ", which is not donated; mark it {weft.donated}";
     if (getResultTypes()[i] != getArgumentTypes()[argument])
-      return emitOpError() << "ties result " << i << " of type " << getResultTypes()[i] << " to argument " << argument
-                           << " of type " << getArgumentTypes()[argument];
+      return emitOpError() << "ties result " << i << " of type " << getResultTypes()[i] << " to argument "
+                           << argument << " of type " << getArgumentTypes()[argument];
     auto [it, inserted] = tied.try_emplace(argument, i);
     if (!inserted)
-      return emitOpError() << "ties results " << it->second << " and " << i << " to the same argument " << argument;
+      return emitOpError() << "ties results " << it->second << " and " << i << " to the same argument "
+                           << argument;
   }
   for (unsigned i = 0; i < getNumArguments(); ++i)
     if (auto role = getArgAttrOfType<StringAttr>(i, attr::role);

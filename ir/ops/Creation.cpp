@@ -25,7 +25,8 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseAttribute(value, "value", state.attributes))
     return failure();
   if (!isWeftTensor(value.getShapedType()))
-    return parser.emitError(loc) << "expected values of a tensor with a device, found " << value.getShapedType();
+    return parser.emitError(loc) << "expected values of a tensor with a device, found "
+                                 << value.getShapedType();
   state.addTypes(value.getShapedType());
   return success();
 }
@@ -37,8 +38,8 @@ void ConstantOp::print(OpAsmPrinter &printer) {
 
 LogicalResult ConstantOp::verify() {
   if (getValue().getShapedType() != getType())
-    return emitOpError() << "holds a value of type " << getValue().getShapedType() << " but has the result type "
-                         << getType();
+    return emitOpError() << "holds a value of type " << getValue().getShapedType()
+                         << " but has the result type " << getType();
   if (!isa<DenseElementsAttr, DenseResourceElementsAttr>(getValue()))
     return emitOpError() << "needs its values as dense<..> or dense_resource<..>";
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(getValue())) {
@@ -62,15 +63,16 @@ LogicalResult ConstantOp::buildVjp(VjpBuilder &) { return success(); }
 //===----------------------------------------------------------------------===//
 
 LogicalResult FullOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                       DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-                                       SmallVectorImpl<Type> &types) {
+                                       DictionaryAttr attributes, OpaqueProperties properties,
+                                       RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   return inferShaped(loc, getOperationName(), operands[0], op.getShape(), types);
 }
 
 LogicalResult FullOp::verify() {
   if (getValue().getType().getRank() != 0)
-    return emitOpError() << "needs a 0-dimensional value, found shape [" << getValue().getType().getShape() << "]";
+    return emitOpError() << "needs a 0-dimensional value, found shape [" << getValue().getType().getShape()
+                         << "]";
   return success();
 }
 
@@ -82,8 +84,8 @@ LogicalResult FullOp::buildVjp(VjpBuilder &vjp) {
 
 LogicalResult IotaOp::verify() {
   if (static_cast<int64_t>(getDim()) < 0 || static_cast<int64_t>(getDim()) >= getType().getRank())
-    return emitOpError() << "counts along dimension " << static_cast<int64_t>(getDim()) << ", but the result has rank "
-                         << getType().getRank();
+    return emitOpError() << "counts along dimension " << static_cast<int64_t>(getDim())
+                         << ", but the result has rank " << getType().getRank();
   return success();
 }
 
@@ -107,7 +109,8 @@ LogicalResult RngBitsPhiloxOp::inferReturnTypes(MLIRContext *context, std::optio
 
 LogicalResult RngBitsPhiloxOp::verify() {
   if (static_cast<int64_t>(getStream()) < 0)
-    return emitOpError() << "needs a stream number that is not negative, found " << static_cast<int64_t>(getStream());
+    return emitOpError() << "needs a stream number that is not negative, found "
+                         << static_cast<int64_t>(getStream());
   return success();
 }
 

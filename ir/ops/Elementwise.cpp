@@ -36,8 +36,8 @@ LogicalResult SelectOp::buildVjp(VjpBuilder &vjp) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ConvertOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                          DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-                                          SmallVectorImpl<Type> &types) {
+                                          DictionaryAttr attributes, OpaqueProperties properties,
+                                          RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   if (!toDType(op.getTo()))
     return emitOptionalError(loc, "'weft.convert' op cannot convert to ", op.getTo(),

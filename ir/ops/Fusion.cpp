@@ -105,14 +105,16 @@ LogicalResult FusionOp::verify() {
     auto shape = cast<RankedTensorType>(op.getOperand(0).getType()).getShape();
     if (shape != ArrayRef(domain) || reducedDims(op) != dims)
       return op.emitOpError() << "reduces dimensions [" << reducedDims(op) << "] of [" << shape
-                              << "], but this fusion's reductions reduce [" << dims << "] of [" << domain << "]";
+                              << "], but this fusion's reductions reduce [" << dims << "] of [" << domain
+                              << "]";
   }
   SmallVector<int64_t> kept = withoutDims(domain, kind == FusionKind::loop ? SmallVector<int64_t>() : dims);
   for (auto [i, type] : llvm::enumerate(getResultTypes())) {
     auto shape = cast<RankedTensorType>(type).getShape();
     if (shape != ArrayRef(domain) && shape != ArrayRef(kept))
-      return emitOpError() << "has result " << i << " of shape [" << shape << "], expected the domain [" << domain
-                           << "]" << (kind == FusionKind::loop ? "" : " or what its reductions leave");
+      return emitOpError() << "has result " << i << " of shape [" << shape << "], expected the domain ["
+                           << domain << "]"
+                           << (kind == FusionKind::loop ? "" : " or what its reductions leave");
   }
   return success();
 }

@@ -24,11 +24,11 @@ static LogicalResult inferReduction(std::optional<Location> loc, ValueRange oper
   return success();
 }
 
-#define WEFT_INFER_REDUCTION(Op)                                                                                 \
-  LogicalResult Op::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,            \
-                                     DictionaryAttr attributes, OpaqueProperties properties,                     \
-                                     RegionRange regions, SmallVectorImpl<Type> &types) {                        \
-    return inferReduction<Op>(loc, operands, Adaptor(operands, attributes, properties, regions), types);         \
+#define WEFT_INFER_REDUCTION(Op)                                                                             \
+  LogicalResult Op::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,        \
+                                     DictionaryAttr attributes, OpaqueProperties properties,                 \
+                                     RegionRange regions, SmallVectorImpl<Type> &types) {                    \
+    return inferReduction<Op>(loc, operands, Adaptor(operands, attributes, properties, regions), types);     \
   }
 WEFT_INFER_REDUCTION(SumOp)
 WEFT_INFER_REDUCTION(RmaxOp)
@@ -70,9 +70,10 @@ LogicalResult RminOp::buildVjp(VjpBuilder &vjp) { return extremeVjp(*this, vjp);
 // argmax
 //===----------------------------------------------------------------------===//
 
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, ValueRange operands,
-                                         DictionaryAttr attributes, OpaqueProperties properties,
-                                         RegionRange regions, SmallVectorImpl<Type> &types) {
+LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                         ValueRange operands, DictionaryAttr attributes,
+                                         OpaqueProperties properties, RegionRange regions,
+                                         SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   auto from = cast<RankedTensorType>(operands[0].getType());
   int64_t dim = static_cast<int64_t>(op.getDim());
@@ -93,8 +94,8 @@ LogicalResult ArgmaxOp::buildVjp(VjpBuilder &) { return success(); }
 //===----------------------------------------------------------------------===//
 
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                         DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-                                         SmallVectorImpl<Type> &types) {
+                                         DictionaryAttr attributes, OpaqueProperties properties,
+                                         RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   auto from = cast<RankedTensorType>(operands[0].getType());
   auto index = cast<RankedTensorType>(operands[1].getType());

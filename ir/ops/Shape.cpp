@@ -45,7 +45,8 @@ LogicalResult checkDims(std::optional<Location> loc, StringRef op, StringRef wha
     if (dim < 0 || dim >= rank)
       return emitOptionalError(loc, "'", op, "' op has ", what, " ", dim, " outside of rank ", rank);
     if (dim <= previous)
-      return emitOptionalError(loc, "'", op, "' op needs ", what, "s in increasing order, found [", dims, "]");
+      return emitOptionalError(loc, "'", op, "' op needs ", what, "s in increasing order, found [", dims,
+                               "]");
     previous = dim;
   }
   return success();
@@ -97,9 +98,10 @@ ParseResult BroadcastInDimOp::parse(OpAsmParser &parser, OperationState &state) 
 }
 void BroadcastInDimOp::print(OpAsmPrinter &printer) { printWithResultShape(printer, *this, "dims"); }
 
-LogicalResult BroadcastInDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                                 DictionaryAttr attributes, OpaqueProperties properties,
-                                                 RegionRange regions, SmallVectorImpl<Type> &types) {
+LogicalResult BroadcastInDimOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                                 ValueRange operands, DictionaryAttr attributes,
+                                                 OpaqueProperties properties, RegionRange regions,
+                                                 SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   return inferShaped(loc, getOperationName(), operands[0], op.getShape(), types);
 }
@@ -107,9 +109,10 @@ LogicalResult BroadcastInDimOp::inferReturnTypes(MLIRContext *, std::optional<Lo
 LogicalResult BroadcastInDimOp::verify() {
   auto from = getA().getType();
   if (static_cast<int64_t>(getDims().size()) != from.getRank())
-    return emitOpError() << "needs one entry of dims per operand dimension: rank " << from.getRank() << ", dims ["
-                         << getDims() << "]";
-  if (failed(checkDims(getLoc(), getOperationName(), "dim", getDims(), static_cast<int64_t>(getShape().size()))))
+    return emitOpError() << "needs one entry of dims per operand dimension: rank " << from.getRank()
+                         << ", dims [" << getDims() << "]";
+  if (failed(
+          checkDims(getLoc(), getOperationName(), "dim", getDims(), static_cast<int64_t>(getShape().size()))))
     return failure();
   for (auto [i, dim] : llvm::enumerate(getDims()))
     if (from.getDimSize(i) != getShape()[dim] && from.getDimSize(i) != 1)
@@ -245,8 +248,8 @@ LogicalResult TransposeOp::buildVjp(VjpBuilder &vjp) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                        DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-                                        SmallVectorImpl<Type> &types) {
+                                        DictionaryAttr attributes, OpaqueProperties properties,
+                                        RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   auto from = cast<RankedTensorType>(operands[0].getType());
   auto rank = static_cast<size_t>(from.getRank());
@@ -256,8 +259,8 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   for (size_t i = 0; i < rank; ++i) {
     int64_t start = op.getStart()[i], limit = op.getLimit()[i], step = op.getStep()[i];
     if (start < 0 || limit < start || limit > from.getDimSize(i) || step < 1)
-      return emitOptionalError(loc, "'weft.slice' op takes ", start, ":", limit, ":", step, " of dimension ", i,
-                               ", which has size ", from.getDimSize(i));
+      return emitOptionalError(loc, "'weft.slice' op takes ", start, ":", limit, ":", step, " of dimension ",
+                               i, ", which has size ", from.getDimSize(i));
     shape.push_back((limit - start + step - 1) / step);
   }
   types.push_back(withShape(from, shape));
@@ -290,8 +293,8 @@ LogicalResult SliceOp::buildVjp(VjpBuilder &vjp) {
 }
 
 LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                      DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-                                      SmallVectorImpl<Type> &types) {
+                                      DictionaryAttr attributes, OpaqueProperties properties,
+                                      RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   auto from = cast<RankedTensorType>(operands[0].getType());
   auto rank = static_cast<size_t>(from.getRank());

@@ -65,8 +65,8 @@ Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Lit
       continue;
     auto after = ir::Literal::fromBytes(info.type.dtype, info.type.shape, arguments[i]->data());
     if (auto difference = findDifference(inputs[i], after))
-      return Status::error("the call changed argument " + std::to_string(i) + ", which is not donated: " +
-                           *difference);
+      return Status::error("the call changed argument " + std::to_string(i) +
+                           ", which is not donated: " + *difference);
   }
   return literals;
 }

@@ -20,8 +20,8 @@ namespace {
 /// What is known of an op.
 struct Accuracy {
   StringLiteral name;
-  /// What a backend may be off on exact operands, in units in the last place of f32 (docs/numerics.md); 0 where
-  /// IEEE fixes the result. f64 functions are the C library's, which keeps the same bounds.
+  /// What a backend may be off on exact operands, in units in the last place of f32 (docs/numerics.md); 0
+  /// where IEEE fixes the result. f64 functions are the C library's, which keeps the same bounds.
   double ulps;
   /// Monotone in each operand between the points in `kCritical`. Others are sampled more closely, and over
   /// wide intervals not at all.
@@ -29,13 +29,13 @@ struct Accuracy {
 };
 
 constexpr Accuracy kAccuracies[] = {
-    {"neg", 0},    {"abs", 0},     {"sign", 0},    {"ceil", 0},       {"floor", 0},      {"round", 0},
-    {"trunc", 0},  {"sqrt", 0},    {"recip", 0},   {"isnan", 0},      {"add", 0},        {"sub", 0},
-    {"mul", 0},    {"div", 0},     {"max", 0},     {"min", 0},        {"select", 0},     {"convert", 0},
-    {"bnot", 0},   {"eq", 0},      {"ne", 0},      {"lt", 0},         {"le", 0},         {"gt", 0},
-    {"ge", 0},     {"and", 0},     {"or", 0},      {"xor", 0},        {"log", 1},        {"exp", 2},
-    {"rsqrt", 2},  {"expm1", 3},   {"log1p", 3},   {"pow", 4},        {"sigmoid", 4},    {"tanh", 5},
-    {"erf", 5},    {"sin", 2, false}, {"cos", 2, false},
+    {"neg", 0},   {"abs", 0},        {"sign", 0},       {"ceil", 0},  {"floor", 0},   {"round", 0},
+    {"trunc", 0}, {"sqrt", 0},       {"recip", 0},      {"isnan", 0}, {"add", 0},     {"sub", 0},
+    {"mul", 0},   {"div", 0},        {"max", 0},        {"min", 0},   {"select", 0},  {"convert", 0},
+    {"bnot", 0},  {"eq", 0},         {"ne", 0},         {"lt", 0},    {"le", 0},      {"gt", 0},
+    {"ge", 0},    {"and", 0},        {"or", 0},         {"xor", 0},   {"log", 1},     {"exp", 2},
+    {"rsqrt", 2}, {"expm1", 3},      {"log1p", 3},      {"pow", 4},   {"sigmoid", 4}, {"tanh", 5},
+    {"erf", 5},   {"sin", 2, false}, {"cos", 2, false},
 };
 
 /// A new op is taken for a function of the least accuracy that one may have without saying so.
@@ -213,14 +213,15 @@ private:
       DType computed = itemsize(dtype) == 2 ? DType::f32 : dtype;
       error += ulps * ulp(computed, largest);
     }
-    bool rounds = reference == Reference::realNumbers
-                      ? !onlyChooses(op) && (dtype == DType::f64 || ir::roundTo(dtype, middle) != middle ||
-                                             error > 0)
-                      : error > 0;
+    bool rounds =
+        reference == Reference::realNumbers
+            ? !onlyChooses(op) && (dtype == DType::f64 || ir::roundTo(dtype, middle) != middle || error > 0)
+            : error > 0;
     if (rounds && !(onlyChooses(op) && ulps == 0))
       error += ulp(dtype, largest + error);
     // Near the largest number of the type either side may overflow.
-    if (error > 0 && kindOf(ir::roundTo(dtype, largest - error)) != kindOf(ir::roundTo(dtype, largest + error)))
+    if (error > 0 &&
+        kindOf(ir::roundTo(dtype, largest - error)) != kindOf(ir::roundTo(dtype, largest + error)))
       return kUnknown;
     return std::isfinite(result.value.real[range.element]) ? error : 0;
   }

@@ -64,8 +64,8 @@ struct Sum {
       magnitude += std::fabs(value);
   }
 
-  /// Any order of additions in the accumulator, then one rounding to `dtype`. `perTerm` more roundings, and as
-  /// many underflows, may have happened to each term.
+  /// Any order of additions in the accumulator, then one rounding to `dtype`. `perTerm` more roundings, and
+  /// as many underflows, may have happened to each term.
   double bound(DType dtype, double value, int perTerm) const {
     DType accumulator = itemsize(dtype) == 2 ? DType::f32 : dtype;
     if (unknown)
@@ -75,8 +75,10 @@ struct Sum {
     if (!std::isfinite(ir::roundTo(accumulator, most * (1 + static_cast<double>(terms) * 1e-7))))
       return kUnknown;
     if (!std::isfinite(value)) {
-      // Infinities among the terms decide; but if it only came of rounding the sum to a half, how near it was.
-      return errors == 0 && !std::isfinite(value) ? (magnitude > overflowEdge(dtype) ? kUnknown : 0) : kUnknown;
+      // Infinities among the terms decide; but if it only came of rounding the sum to a half, how near it
+      // was.
+      return errors == 0 && !std::isfinite(value) ? (magnitude > overflowEdge(dtype) ? kUnknown : 0)
+                                                  : kUnknown;
     }
     auto roundings = static_cast<double>(std::max<int64_t>(terms - 1, 0) + perTerm);
     double u = unitRoundoff(accumulator);
@@ -194,9 +196,9 @@ LogicalResult boundArgmax(ir::ArgmaxOp op, const Bounded &in, Bounded &result) {
       int64_t other = base + offset;
       double error = in.error[other] + in.error[best];
       // Another element may be the largest, or as large: then which is first decides.
-      if (!isKnown(error) || (other != best && error > 0 && in.value.isReal() &&
-                              !(in.value.real[other] + error < in.value.real[best]) &&
-                              !std::isnan(in.value.real[best])))
+      if (!isKnown(error) ||
+          (other != best && error > 0 && in.value.isReal() &&
+           !(in.value.real[other] + error < in.value.real[best]) && !std::isnan(in.value.real[best])))
         result.error[i] = kUnknown;
     }
   }
@@ -267,8 +269,8 @@ LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bo
   BoundedReal stepSize = bound.scalar(scalar(1) / left1, 1e-15 / left1),
               correction = bound.scalar(std::sqrt(left2), 1e-15 / left2),
               gain1 = bound.scalar(1 - scalar(2), 1e-15), gain2 = bound.scalar(1 - scalar(3), 1e-15),
-              beta2 = bound.scalar(scalar(3)), eps = bound.scalar(scalar(4)),
-              decay = bound.scalar(scalar(5)), shrink = bound.scalar(1 - scalar(1) * scalar(5), 1e-15);
+              beta2 = bound.scalar(scalar(3)), eps = bound.scalar(scalar(4)), decay = bound.scalar(scalar(5)),
+              shrink = bound.scalar(1 - scalar(1) * scalar(5), 1e-15);
   for (int64_t i = 0, e = p->value.count(); i < e; ++i) {
     BoundedReal parameter = bound.tensor(p, i), gradient = bound.tensor(g, i), first = bound.tensor(m, i);
     if (op.getMaximize())

@@ -47,8 +47,12 @@ inline double productError(double a, double ea, double b, double eb) {
   return std::fabs(a) * eb + std::fabs(b) * ea + ea * eb;
 }
 
-inline BoundedReal operator+(BoundedReal a, BoundedReal b) { return a.make(a.value + b.value, a.error + b.error); }
-inline BoundedReal operator-(BoundedReal a, BoundedReal b) { return a.make(a.value - b.value, a.error + b.error); }
+inline BoundedReal operator+(BoundedReal a, BoundedReal b) {
+  return a.make(a.value + b.value, a.error + b.error);
+}
+inline BoundedReal operator-(BoundedReal a, BoundedReal b) {
+  return a.make(a.value - b.value, a.error + b.error);
+}
 inline BoundedReal operator*(BoundedReal a, BoundedReal b) {
   return a.make(a.value * b.value, productError(a.value, a.error, b.value, b.error));
 }

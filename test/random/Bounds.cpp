@@ -127,8 +127,8 @@ private:
     return boundOp(op, operands, results, reference);
   }
 
-  /// The decomposition, apart from the program, measured against real numbers: the composite rounds once where
-  /// its parts round many times.
+  /// The decomposition, apart from the program, measured against real numbers: the composite rounds once
+  /// where its parts round many times.
   LogicalResult boundComposite(Operation *op, ArrayRef<const Bounded *> operands,
                                MutableArrayRef<Bounded> results) {
     OpBuilder builder(op->getContext());
@@ -186,7 +186,8 @@ static std::string describe(const ir::Literal &expected, const ir::Literal &actu
     else
       os << literal.whole[i];
   };
-  os << "element " << i << " of " << expected.count() << " (" << StringRef(name(expected.dtype)) << "): expected ";
+  os << "element " << i << " of " << expected.count() << " (" << StringRef(name(expected.dtype))
+     << "): expected ";
   number(expected);
   if (error > 0)
     os << " within " << llvm::format("%.3g", error);

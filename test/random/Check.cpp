@@ -93,7 +93,7 @@ public:
     }
     // The state of the generator is a result as soon as it is an argument.
     int64_t counter = results->size() > expected.results.size() ? results->back().whole[0]
-                                                                 : options.generators[kGenerator].counter;
+                                                                : options.generators[kGenerator].counter;
     if (counter != expected.counter)
       return report("the generator stands at " + std::to_string(counter) + ", expected " +
                     std::to_string(expected.counter));

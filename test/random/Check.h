@@ -17,8 +17,8 @@
 
 namespace weft::randomtest {
 
-/// Compiles a module, which it may change, and calls its function `main`. `inputs` are those of the function as it
-/// was given; results beyond the function's own are not returned.
+/// Compiles a module, which it may change, and calls its function `main`. `inputs` are those of the function
+/// as it was given; results beyond the function's own are not returned.
 using Backend = std::function<Expected<llvm::SmallVector<ir::Literal>>(
     mlir::ModuleOp module, llvm::ArrayRef<ir::Literal> inputs, uint64_t seed)>;
 

@@ -36,7 +36,8 @@ Operation *createElementwise(ProgramBuilder &p, const OpCatalog &catalog) {
                                                                      : signature->operands.size() / 2;
   SmallVector<Value> operands;
   for (auto [i, dtype] : llvm::enumerate(signature->operands))
-    operands.push_back(fits && i == own ? first->value : p.obtain(dtype, shape, first ? first->value : Value()));
+    operands.push_back(fits && i == own ? first->value
+                                        : p.obtain(dtype, shape, first ? first->value : Value()));
   OperationState state(p.loc, entry.name, operands, {tensorType(p.context, signature->result, shape)},
                        signature->attributes);
   return p.builder.create(state);
@@ -56,8 +57,8 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
   do
     name = "helper" + std::to_string(number++);
   while (p.module->lookupSymbol(name));
-  auto helper = outer.create<ir::FuncOp>(
-      p.loc, name, outer.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
+  auto helper = outer.create<ir::FuncOp>(p.loc, name,
+                                         outer.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
   helper.setSymVisibility("private");
   outer.setInsertionPointToEnd(&helper.getBody().front());
   auto call = p.builder.create<ir::CallOp>(p.loc, op->getResultTypes(), name, op->getOperands());
@@ -249,9 +250,10 @@ void sampleGather(ProgramBuilder &p) {
   bool along = oneIn(p.random, 2);
   if (along) {
     for (size_t i = 0; i < from.size(); ++i)
-      shape.push_back(i == dim          ? p.anySize()
-                      : oneIn(p.random, 3) ? static_cast<int64_t>(p.random.below(static_cast<uint64_t>(from[i] + 1)))
-                                        : from[i]);
+      shape.push_back(i == dim ? p.anySize()
+                      : oneIn(p.random, 3)
+                          ? static_cast<int64_t>(p.random.below(static_cast<uint64_t>(from[i] + 1)))
+                          : from[i]);
   } else if (!oneIn(p.random, 4)) {
     shape.push_back(p.anySize());
   }
@@ -306,7 +308,8 @@ void sampleDotGeneral(ProgramBuilder &p) {
   if (work > 500000 || count > p.maxElements)
     return;
   Value b = p.obtain(dtype, bShape);
-  auto probe = p.builder.create<ir::DotGeneralOp>(p.loc, a, b, Value(), batchA, batchB, contractA, contractB, false);
+  auto probe =
+      p.builder.create<ir::DotGeneralOp>(p.loc, a, b, Value(), batchA, batchB, contractA, contractB, false);
   Shape shape(probe.getType().getShape());
   probe->erase();
   Value bias;
@@ -323,9 +326,8 @@ template <typename Op> void sampleSoftmax(ProgramBuilder &p) {
 }
 
 void sampleCrossEntropy(ProgramBuilder &p) {
-  const Entry *e = p.find([](const Entry &entry) {
-    return isFloat(entry) && entry.shape().size() == 2 && entry.shape()[1] > 0;
-  });
+  const Entry *e = p.find(
+      [](const Entry &entry) { return isFloat(entry) && entry.shape().size() == 2 && entry.shape()[1] > 0; });
   Value logits = e && !oneIn(p.random, 4) ? e->value : Value();
   if (!logits) {
     int64_t classes = std::max<int64_t>(p.anySize(), 1), rows = p.anySize();
@@ -334,7 +336,8 @@ void sampleCrossEntropy(ProgramBuilder &p) {
     logits = p.obtain(p.anyDType(/*floatOnly=*/true), {rows, classes});
   }
   ArrayRef<int64_t> shape = cast<RankedTensorType>(logits.getType()).getShape();
-  Value target = p.argument(DType::i64, shape.take_front(), oneIn(p.random, 3) ? "target" : "index", shape[1]);
+  Value target =
+      p.argument(DType::i64, shape.take_front(), oneIn(p.random, 3) ? "target" : "index", shape[1]);
   auto reduction = static_cast<ir::ReductionKind>(p.random.below(3));
   auto op = p.builder.create<ir::CrossEntropyOp>(p.loc, logits, target, reduction);
   if (oneIn(p.random, 4) && p.entryOf(target).literal->count() > 0 &&
@@ -357,11 +360,12 @@ void sampleSgdStep(ProgramBuilder &p) {
     buf = p.obtain(dtype, shape);
   auto hyper = [&](StringRef use) { return p.scalar(DType::f64, "fraction", use); };
   Value step = p.scalar(DType::i64, "count", "step");
-  Value lr = hyper("lr"), momentum = hyper("momentum"), dampening = hyper("dampening"), decay = hyper("decay");
-  p.add<ir::SgdStepOp>(false, TypeRange(buf ? SmallVector<Type>(2, parameter.getType())
-                                            : SmallVector<Type>(1, parameter.getType())),
-                       parameter, g, buf, step, lr, momentum, dampening, decay,
-                       buf && oneIn(p.random, 2), oneIn(p.random, 4));
+  Value lr = hyper("lr"), momentum = hyper("momentum"), dampening = hyper("dampening"),
+        decay = hyper("decay");
+  p.add<ir::SgdStepOp>(
+      false,
+      TypeRange(buf ? SmallVector<Type>(2, parameter.getType()) : SmallVector<Type>(1, parameter.getType())),
+      parameter, g, buf, step, lr, momentum, dampening, decay, buf && oneIn(p.random, 2), oneIn(p.random, 4));
 }
 
 void sampleAdamStep(ProgramBuilder &p) {
@@ -371,14 +375,17 @@ void sampleAdamStep(ProgramBuilder &p) {
   Value parameter = e->value;
   DType dtype = e->dtype();
   Shape shape(e->shape());
-  Value g = p.obtain(dtype, shape), m = p.obtain(dtype, shape), v = p.argument(dtype, shape, "nonnegative"), vmax;
+  Value g = p.obtain(dtype, shape), m = p.obtain(dtype, shape), v = p.argument(dtype, shape, "nonnegative"),
+        vmax;
   if (oneIn(p.random, 3))
     vmax = p.argument(dtype, shape, "nonnegative");
   auto hyper = [&](StringRef use) { return p.scalar(DType::f64, "fraction", use); };
   Value step = p.scalar(DType::i64, "count", "step");
-  Value lr = hyper("lr"), beta1 = hyper("beta1"), beta2 = hyper("beta2"), eps = hyper("eps"), decay = hyper("decay");
-  p.add<ir::AdamStepOp>(false, TypeRange(SmallVector<Type>(vmax ? 4 : 3, parameter.getType())), parameter, g, m, v,
-                        vmax, step, lr, beta1, beta2, eps, decay, oneIn(p.random, 2), oneIn(p.random, 4));
+  Value lr = hyper("lr"), beta1 = hyper("beta1"), beta2 = hyper("beta2"), eps = hyper("eps"),
+        decay = hyper("decay");
+  p.add<ir::AdamStepOp>(false, TypeRange(SmallVector<Type>(vmax ? 4 : 3, parameter.getType())), parameter, g,
+                        m, v, vmax, step, lr, beta1, beta2, eps, decay, oneIn(p.random, 2),
+                        oneIn(p.random, 4));
 }
 
 /// To another device and back; what stands between is done there.

@@ -25,9 +25,7 @@ uint64_t hashName(StringRef name) {
 }
 
 /// A multiple of 2^-52 in [0, 1).
-double unit(PhiloxSequence &random) {
-  return std::ldexp(static_cast<double>(random.next64() >> 12), -52);
-}
+double unit(PhiloxSequence &random) { return std::ldexp(static_cast<double>(random.next64() >> 12), -52); }
 
 double signedBy(PhiloxSequence &random, double value) { return random.next32() & 1 ? -value : value; }
 

@@ -178,7 +178,8 @@ void Run::report(ModuleOp module, uint64_t seed, const Failure &failure) {
     return;
   }
   file << text;
-  llvm::outs() << "again: weft-random-tests" << (arguments.backend ? "" : " --no-backend") << " --reproduce=" << path << "\n";
+  llvm::outs() << "again: weft-random-tests" << (arguments.backend ? "" : " --no-backend")
+               << " --reproduce=" << path << "\n";
 }
 
 void Run::check(const OpCatalog &catalog, uint64_t seed) {

@@ -75,7 +75,8 @@ private:
                    succeeded(op->getName().verifyRegionInvariants(op));
       op->erase();
       if (valid) {
-        found.push_back({SmallVector<DType, 3>(operands), SmallVector<NamedAttribute, 1>(attributes), result});
+        found.push_back(
+            {SmallVector<DType, 3>(operands), SmallVector<NamedAttribute, 1>(attributes), result});
         return;
       }
     }

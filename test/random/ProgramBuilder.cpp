@@ -177,8 +177,8 @@ Value ProgramBuilder::derive(DType dtype, ArrayRef<int64_t> shape) {
   }
   case 2: { // a permutation
     const Entry *entry = find([&](const Entry &e) {
-      return e.dtype() == dtype && std::is_permutation(e.shape().begin(), e.shape().end(), shape.begin(),
-                                                       shape.end());
+      return e.dtype() == dtype &&
+             std::is_permutation(e.shape().begin(), e.shape().end(), shape.begin(), shape.end());
     });
     if (!entry)
       return {};

@@ -130,9 +130,8 @@ TEST_F(RandomPrograms, AWrongOpIsFoundAndShrunk) {
     if (!hasAdd || countOps(*module) < 4 || !checkProgram(*module, seed, options))
       continue;
     ++found;
-    auto small = shrinkProgram(*module, [&](ModuleOp candidate) {
-      return checkProgram(candidate, seed, options).has_value();
-    });
+    auto small = shrinkProgram(
+        *module, [&](ModuleOp candidate) { return checkProgram(candidate, seed, options).has_value(); });
     EXPECT_TRUE(checkProgram(*small, seed, options).has_value());
     EXPECT_LE(countOps(*small), 3) << print(*small);
     for (Type type : small->lookupSymbol<ir::FuncOp>(kEntry).getArgumentTypes())

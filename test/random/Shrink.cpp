@@ -61,9 +61,10 @@ Value addArgument(ir::FuncOp function, Type type) {
     name = "plain:" + std::to_string(number++);
   while (names.count(name));
   Builder builder(function);
-  function.insertArgument(function.getNumArguments(), type,
-                          builder.getDictionaryAttr(builder.getNamedAttr(ir::attr::name, builder.getStringAttr(name))),
-                          function.getLoc());
+  function.insertArgument(
+      function.getNumArguments(), type,
+      builder.getDictionaryAttr(builder.getNamedAttr(ir::attr::name, builder.getStringAttr(name))),
+      function.getLoc());
   return function.getArguments().back();
 }
 
@@ -111,8 +112,8 @@ OwningOpRef<ModuleOp> resize(ModuleOp module, int64_t from, int64_t to) {
       types.push_back(type);
     } else if (auto inferable = dyn_cast<InferTypeOpInterface>(op)) {
       if (failed(inferable.inferReturnTypes(op.getContext(), op.getLoc(), op.getOperands(),
-                                            op.getAttrDictionary(), op.getPropertiesStorage(), op.getRegions(),
-                                            types)))
+                                            op.getAttrDictionary(), op.getPropertiesStorage(),
+                                            op.getRegions(), types)))
         return {};
     } else {
       for (Type type : op.getResultTypes())
@@ -282,9 +283,8 @@ OwningOpRef<ModuleOp> shrinkProgram(ModuleOp module, llvm::function_ref<bool(Mod
 }
 
 int64_t countOps(ModuleOp module) {
-  return llvm::count_if(entryOf(module).getBody().front(), [](Operation &op) {
-    return !isa<ir::ConstantOp, ir::ReturnOp>(op);
-  });
+  return llvm::count_if(entryOf(module).getBody().front(),
+                        [](Operation &op) { return !isa<ir::ConstantOp, ir::ReturnOp>(op); });
 }
 
 } // namespace weft::randomtest

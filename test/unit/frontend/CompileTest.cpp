@@ -239,7 +239,8 @@ TEST(Compile, ALabelOutOfRangeUndoesTheStep) {
   auto moments = bitsOf(state);
   Tensor bad = Tensor::from(std::vector<int64_t>{0, 1, 7, 2}, {4});
   std::string message = errorOf([&] { step(x, bad).item<float>(); });
-  EXPECT_NE(message.find("Target 7 is out of bounds: expected a number in [0, 4)"), std::string::npos) << message;
+  EXPECT_NE(message.find("Target 7 is out of bounds: expected a number in [0, 4)"), std::string::npos)
+      << message;
   EXPECT_EQ(bitsOf(trainer.net.parameters()), parameters);
   EXPECT_EQ(bitsOf(state), moments);
   step(x, y).item<float>(); // and everything goes on

@@ -117,7 +117,10 @@ TEST(Tensor, MixedDevicesAreAnErrorThatNamesBoth) {
   EXPECT_NE(message.find("operand 1 is tensor<2xf32, cuda:0>"), std::string::npos) << message;
   EXPECT_EQ((a.to("cuda:0") + b).device(),
             Device("cuda:0")); // recorded and checked, though it cannot run here
-  EXPECT_ERROR(b.to_vector<float>(), "CPU only");
+  EXPECT_ERROR(b.to_vector<float>(), "has no CUDA backend (WEFT-E001)");
+  Tensor back = b.to("cpu");
+  EXPECT_ERROR(back.to_vector<float>(), "WEFT-E001");
+  EXPECT_EQ(ones({1}).item<float>(), 1); // what does not need the device goes on
 }
 
 TEST(Tensor, HandlesShareASlotAndCopyWritesIt) {

@@ -170,7 +170,8 @@ const std::vector<Case> &cases() {
        {{{2, 3}}},
        {2, 3}},
       // Several paths from one value, and one through an op that the gradient does not need.
-      {"%s = weft.sin %a : @2x3@ %q0 = weft.mul %s, %a : @2x3@ %e = weft.exp %q0 : @2x3@ %p = weft.mul %e, %s "
+      {"%s = weft.sin %a : @2x3@ %q0 = weft.mul %s, %a : @2x3@ %e = weft.exp %q0 : @2x3@ %p = weft.mul %e, "
+       "%s "
        ": @2x3@ "
        "%u = weft.cos %p : @2x3@ %r = weft.add %p, %b : @2x3@",
        {{{2, 3}}, {{2, 3}}},

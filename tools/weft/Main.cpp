@@ -1,0 +1,40 @@
+//===- Main.cpp - The weft tool ---------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Tool.h"
+
+#include <cstdio>
+#include <cstring>
+
+static const char *help = R"(usage: weft COMMAND ...
+
+  run       run a program or a package; compare with the reference interpreter
+  compile   compile a program to a package
+  explain   what a program becomes: launches, memory, fusions, refusals
+  kernels   the code of a program's kernels
+
+weft COMMAND --help says more, with an example.
+)";
+
+int main(int argc, char **argv) {
+  struct Command {
+    const char *name;
+    int (*run)(int, char **);
+  };
+  const Command commands[] = {{"run", weft::tool::runCommand},
+                              {"compile", weft::tool::compileCommand},
+                              {"explain", weft::tool::explainCommand},
+                              {"kernels", weft::tool::kernelsCommand}};
+  if (argc < 2 || !std::strcmp(argv[1], "--help") || !std::strcmp(argv[1], "help")) {
+    std::fputs(help, argc < 2 ? stderr : stdout);
+    return argc < 2 ? 2 : 0;
+  }
+  for (const Command &command : commands)
+    if (!std::strcmp(argv[1], command.name))
+      return command.run(argc - 2, argv + 2);
+  std::fprintf(stderr, "weft: unknown command '%s'\n%s", argv[1], help);
+  return 2;
+}

@@ -1,0 +1,134 @@
+//===- Tool.cpp ----------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Tool.h"
+
+#include "frontend/io/Npy.h"
+#include "ir/Parse.h"
+#include "ir/interp/Literal.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace weft::tool {
+
+Expected<Arguments> Arguments::parse(int argc, char **argv, const std::map<std::string, bool> &known) {
+  Arguments arguments;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "-o")
+      word = "--output";
+    if (word.rfind("--", 0) != 0 || word == "--") {
+      arguments.positional.push_back(word);
+      continue;
+    }
+    std::string name = word.substr(2), value;
+    size_t equals = name.find('=');
+    bool given = equals != std::string::npos;
+    if (given) {
+      value = name.substr(equals + 1);
+      name = name.substr(0, equals);
+    }
+    auto it = known.find(name);
+    if (it == known.end()) {
+      std::string list;
+      for (const auto &[option, unused] : known)
+        list += (list.empty() ? "--" : ", --") + option;
+      return Status::error("unknown option '--" + name + "'; there are " + list);
+    }
+    if (it->second && !given) {
+      if (++i == argc)
+        return Status::error("option '--" + name + "' needs a value");
+      value = argv[i];
+    }
+    if (!it->second && given)
+      return Status::error("option '--" + name + "' takes no value");
+    arguments.options_.emplace_back(name, value);
+  }
+  return arguments;
+}
+
+bool Arguments::has(const std::string &name) const {
+  for (const auto &[option, value] : options_)
+    if (option == name)
+      return true;
+  return false;
+}
+
+std::string Arguments::get(const std::string &name, const std::string &otherwise) const {
+  std::vector<std::string> values = all(name);
+  return values.empty() ? otherwise : values.back();
+}
+
+std::vector<std::string> Arguments::all(const std::string &name) const {
+  std::vector<std::string> values;
+  for (const auto &[option, value] : options_)
+    if (option == name)
+      values.push_back(value);
+  return values;
+}
+
+Expected<std::string> readText(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return Status::error("cannot read '" + path + "': " + std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context, const std::string &path) {
+  auto text = readText(path);
+  if (!text)
+    return text.status();
+  return ir::parseModule(context, *text, path);
+}
+
+Expected<io::HostArray> readInput(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    return io::read_npy(text);
+  // SHAPExDTYPE=VALUE
+  std::string type = text.substr(0, equals);
+  std::vector<int64_t> shape;
+  size_t start = 0;
+  auto wrong = [&](const std::string &what) {
+    return Status::error("input '" + text + "' " + what +
+                         "; expected a file as x.npy, or SHAPExDTYPE=VALUE as 2x3xf32=1.5");
+  };
+  for (size_t x; (x = type.find('x', start)) != std::string::npos; start = x + 1) {
+    char *end = nullptr;
+    int64_t size = std::strtoll(type.c_str() + start, &end, 10);
+    if (end != type.c_str() + x || size < 0)
+      return wrong("has a size that is no number");
+    shape.push_back(size);
+  }
+  auto dtype = parse_dtype(type.substr(start));
+  if (!dtype)
+    return wrong("has the unknown dtype '" + type.substr(start) + "'");
+  char *end = nullptr;
+  double value = std::strtod(text.c_str() + equals + 1, &end);
+  if (end == text.c_str() + equals + 1 || *end)
+    return wrong("has a value that is no number");
+  auto array = io::HostArray::allocate(*dtype, shape);
+  if (!array)
+    return array.status();
+  ir::Literal literal(*dtype, shape);
+  for (int64_t i = 0, e = literal.count(); i < e; ++i)
+    literal.isReal() ? literal.setReal(i, value) : literal.setWhole(i, static_cast<int64_t>(value));
+  literal.toBytes(array->bytes.data());
+  return array;
+}
+
+int complain(const char *command, const Status &status) {
+  std::fprintf(stderr, "weft %s: %s\n", command, status.message().c_str());
+  return 1;
+}
+
+} // namespace weft::tool

@@ -1,0 +1,57 @@
+//===- Tool.h - Shared by the subcommands of weft ---------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TOOLS_WEFT_TOOL_H
+#define WEFT_TOOLS_WEFT_TOOL_H
+
+#include "frontend/io/HostArray.h"
+#include "weft/status.hpp"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weft::tool {
+
+/// A command line taken apart: positional arguments, and options in the order in which they came. Both
+/// `--name=value` and `--name value` are read; an option that takes no value has an empty one.
+class Arguments {
+public:
+  /// `known` maps each option to whether it takes a value. An unknown option is an error that lists the known
+  /// ones.
+  static Expected<Arguments> parse(int argc, char **argv, const std::map<std::string, bool> &known);
+  bool has(const std::string &name) const;
+  std::string get(const std::string &name, const std::string &otherwise = "") const;
+  std::vector<std::string> all(const std::string &name) const;
+  std::vector<std::string> positional;
+
+private:
+  std::vector<std::pair<std::string, std::string>> options_;
+};
+
+/// Reads, guards, parses and verifies a program.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context, const std::string &path);
+Expected<std::string> readText(const std::string &path);
+
+/// "x.npy" or "2x3xf32=1.5".
+Expected<io::HostArray> readInput(const std::string &text);
+
+// The subcommands: each prints its own help, and returns the exit code.
+int runCommand(int argc, char **argv);
+int compileCommand(int argc, char **argv);
+int explainCommand(int argc, char **argv);
+int kernelsCommand(int argc, char **argv);
+
+/// Prints "weft COMMAND: message" on standard error; returns 1.
+int complain(const char *command, const Status &status);
+
+} // namespace weft::tool
+
+#endif // WEFT_TOOLS_WEFT_TOOL_H
