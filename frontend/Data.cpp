@@ -7,6 +7,7 @@
 #include "weft/data.hpp"
 
 #include "frontend/Graph.h"
+#include "frontend/Lazy.h"
 #include "frontend/Ops.h"
 #include "frontend/io/BatchOrder.h"
 #include "frontend/io/Digits.h"
@@ -88,7 +89,8 @@ DataLoader::Iterator &DataLoader::Iterator::operator++() {
 /// Rows of `source` in a tensor of their own: a batch stays valid when the loader has gone on.
 static Tensor takeRows(const Tensor &source, const int64_t *rows, int64_t count, Device device) {
   // The data set is in memory for good: reading it waits for nothing after the first time.
-  const Ref value = use(source, Loc::current());
+  Ref value = use(source, Loc::current());
+  flush({value});
   const auto &buffer = value.node->buffers[value.result];
   buffer->wait().throw_if_failed();
   Shape shape = source.sizes();

@@ -43,12 +43,11 @@ using KernelFn = void (*)(const KernelFrame *frame, int64_t begin, int64_t end);
 
 /// Library functions that an image may call, by position in KernelFrame::imports. Append only.
 /// All are the C library's functions on doubles (f64 goes through libm; f32 has functions of its own).
-#define WEFT_KERNEL_IMPORTS(X)                                                                               \
-  X(exp)                                                                                                     \
-  X(expm1)                                                                                                   \
-  X(log)                                                                                                     \
-  X(log1p) X(log2) X(sin) X(cos) X(tan) X(tanh) X(asin) X(acos) X(atan) X(erf) X(pow) X(atan2) X(fmod)       \
-      X(lgamma)
+// clang-format off
+#define WEFT_KERNEL_IMPORTS(X)                                                                                       \
+  X(exp) X(expm1) X(log) X(log1p) X(log2) X(sin) X(cos) X(tan) X(tanh) X(asin) X(acos) X(atan) X(erf) X(pow)         \
+  X(atan2) X(fmod) X(lgamma)
+// clang-format on
 
 enum class ImportId : uint32_t {
 #define WEFT_IMPORT_ENUM(name) name##_f64,

@@ -27,9 +27,12 @@ weft.func private @model(%x: tensor<5x3xf32, #cuda0>, %w: tensor<3x4xf32, #cuda0
 // CHECK-NOT:     weft.call
 // CHECK-NOT:     weft.transfer
 // CHECK-NOT:     weft.cross_entropy
-// CHECK:         weft.gather
 // CHECK:         weft.dot_general
-// CHECK:         weft.sgd_step
+// CHECK:         weft.fusion row
+// CHECK:           weft.gather
+// CHECK:         weft.dot_general
+// CHECK:         weft.fusion multi_tensor {{.*}}schedule = #weft.schedule<multi_tensor
+// CHECK-SAME:      slices = [#weft.slice<argument, 1, 48>]
 // CHECK:         weft.return
 weft.func @step(%x: tensor<5x3xf32, #cpu>, %w: tensor<3x4xf32, #cuda0> {weft.donated}, %t: tensor<5xi64, #cuda0>,
                 %n: tensor<i64, #cuda0>, %lr: tensor<f64, #cuda0>)
@@ -47,11 +50,13 @@ weft.func @step(%x: tensor<5x3xf32, #cpu>, %w: tensor<3x4xf32, #cuda0> {weft.don
 // A long sum of squares is split, and the split moves up to the argument: the squares are computed in the pieces' shape.
 // CHECK-LABEL: weft.func @long_sum(
 // CHECK-SAME:    %[[X:.*]]: tensor<1048576xf32, #cpu>)
-// CHECK-NEXT:    %[[R:.*]] = weft.reshape %[[X]] : tensor<1048576xf32, #cpu> -> tensor<256x4096xf32, #cpu>
-// CHECK-NEXT:    %[[M:.*]] = weft.mul %[[R]], %[[R]]
-// CHECK-NEXT:    %[[P:.*]] = weft.sum %[[M]], dims = [1]
-// CHECK-NEXT:    %[[S:.*]] = weft.sum %[[P]], dims = [0]
-// CHECK-NEXT:    weft.return %[[S]]
+// CHECK-NEXT:    %[[R:.*]] = weft.reshape %[[X]] {slices = [#weft.slice<argument, 0, 4194304>]} : tensor<1048576xf32, #cpu> -> tensor<256x4096xf32, #cpu>
+// CHECK-NEXT:    %[[P:.*]] = weft.fusion row (%[[R]])
+// CHECK:           %[[M:.*]] = weft.mul %[[A:.*]], %[[A]]
+// CHECK-NEXT:      weft.sum %[[M]], dims = [1]
+// CHECK:         %[[S:.*]] = weft.fusion row (%[[P]])
+// CHECK:           weft.sum %{{.*}}, dims = [0]
+// CHECK:         weft.return %[[S]]
 weft.func @long_sum(%x: tensor<1048576xf32, #cpu>) -> tensor<f32, #cpu> {
   %m = weft.mul %x, %x : tensor<1048576xf32, #cpu>
   %s = weft.sum %m, dims = [0] : tensor<1048576xf32, #cpu>
