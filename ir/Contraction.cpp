@@ -90,4 +90,10 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
   return shape;
 }
 
+bool takesBias(DotGeneralOp op) {
+  ArrayRef<int64_t> result = op.getType().getShape();
+  auto shape = getContractionShape(op);
+  return shape && !result.empty() && shape->n == result.back();
+}
+
 } // namespace weft::ir

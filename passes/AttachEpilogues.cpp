@@ -7,6 +7,8 @@
 #include "passes/Decisions.h"
 #include "passes/Passes.h"
 
+#include "ir/Contraction.h"
+
 using namespace mlir;
 using namespace weft::ir;
 
@@ -94,7 +96,8 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     if (value.hasOneUse()) {
       Operation *user = *value.getUsers().begin();
       if (Value beside = besideIn<AddOp>(user, value))
-        if ((bias = repeatedVector(beside))) {
+        if (Value vector = repeatedVector(beside); vector && takesBias(dot)) {
+          bias = vector;
           last = user;
           value = user->getResult(0);
         }

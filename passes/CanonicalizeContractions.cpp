@@ -34,12 +34,37 @@ struct CanonicalizeContractions : impl::CanonicalizeContractionsBase<Canonicaliz
   void runOnOperation() override {
     SmallVector<ir::DotGeneralOp> contractions;
     getOperation().walk([&](ir::DotGeneralOp op) { contractions.push_back(op); });
-    for (ir::DotGeneralOp op : contractions)
+    for (ir::DotGeneralOp op : contractions) {
       if (!ir::getContractionShape(op))
         rewrite(op);
+      if (op.getBias() && !ir::takesBias(op))
+        detachBias(op);
+    }
   }
 
 private:
+  /// A bias belongs to the columns of the matrix product. Where the result's last dimension is not all of
+  /// them (b keeps several dimensions, or none), bias and relu are ops of their own.
+  void detachBias(ir::DotGeneralOp op) {
+    RankedTensorType type = op.getType();
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(op);
+    Location loc = op.getLoc();
+    Value product =
+        builder.create<ir::DotGeneralOp>(loc, op.getA(), op.getB(), Value(), op.getBatchA(), op.getBatchB(),
+                                         op.getContractA(), op.getContractB(), false);
+    Value bias = builder.create<ir::BroadcastInDimOp>(loc, op.getBias(),
+                                                      ArrayRef<int64_t>{type.getRank() - 1}, type.getShape());
+    Value result = builder.create<ir::AddOp>(loc, product, bias);
+    if (op.getRelu())
+      result = builder.create<ir::MaxOp>(
+          loc, result,
+          builder.create<ir::ConstantOp>(
+              loc, type, DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType()))));
+    op.getResult().replaceAllUsesWith(result);
+    op.erase();
+  }
+
   void rewrite(ir::DotGeneralOp op) {
     orderPairs(op);
     // What is left needs an operand that lies differently.

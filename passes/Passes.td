@@ -57,7 +57,8 @@ def CanonicalizeContractions : Weft_FuncPass<"weft-canonicalize-contractions"> {
   let description = [{
     Afterwards `getContractionShape` (ir/Contraction.h) describes every `weft.dot_general`: its batch, kept
     and contracted dimensions each lie in row-major storage as one strided dimension. An operand that does
-    not is transposed first.
+    not is transposed first. A
+    bias that is not one of the columns of that matrix product is added after it.
   }];
 }
 

@@ -229,6 +229,7 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
       op->erase();
     }
     expandHalfConversions(module);
+    storeBf16AsBits(module);
   }
 };
 

@@ -7,6 +7,7 @@
 #include "codegen/cpu/ExpandMath.h"
 #include "codegen/cpu/MathEmitter.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -134,6 +135,25 @@ void expandHalfConversions(Operation *root) {
     op->getResult(0).replaceAllUsesWith(y);
     op->erase();
   }
+}
+
+void storeBf16AsBits(Operation *root) {
+  MLIRContext *context = root->getContext();
+  Type bits = IntegerType::get(context, 16);
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](BFloat16Type) { return bits; });
+  replacer.addReplacement([&](FloatAttr attr) -> std::optional<Attribute> {
+    if (!attr.getType().isBF16())
+      return std::nullopt;
+    return IntegerAttr::get(bits, attr.getValue().bitcastToAPInt());
+  });
+  replacer.addReplacement([&](DenseElementsAttr attr) -> std::optional<Attribute> {
+    if (!attr.getElementType().isBF16())
+      return std::nullopt;
+    return attr.bitcast(bits);
+  });
+  replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
 }
 
 } // namespace weft::codegen

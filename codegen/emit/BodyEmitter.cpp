@@ -300,7 +300,22 @@ Value BodyEmitter::emitElementwise(const BodyNode &node) {
     operands.push_back(node.vector ? toVector(value) : value);
   }
   ir::ScalarEmitter k(kernel.builder, node.op->getLoc(), node.op);
-  return cast<ir::ElementwiseOp>(node.op).emitScalar(k, operands);
+  auto op = cast<ir::ElementwiseOp>(node.op);
+  // Halves are computed in f32 and rounded once an op, however many steps its body has.
+  auto isHalf = [](Type type) {
+    return getElementTypeOrSelf(type).isF16() || getElementTypeOrSelf(type).isBF16();
+  };
+  if (isa<ir::ConvertOp, ir::SelectOp>(node.op) || !isHalf(operands[0].getType()))
+    return op.emitScalar(k, operands);
+  Type narrow = operands[0].getType();
+  for (Value &operand : operands)
+    operand = kernel.create<arith::ExtFOp>(ir::withElement(operand.getType(), kernel.builder.getF32Type()),
+                                           operand);
+  Value result = op.emitScalar(k, operands);
+  if (!isHalf(node.op->getResult(0).getType()))
+    return result;
+  return kernel.create<arith::TruncFOp>(ir::withElement(result.getType(), getElementTypeOrSelf(narrow)),
+                                        result);
 }
 
 Value BodyEmitter::emitPadded(const BodyNode &node) {

@@ -267,7 +267,9 @@ void BodyGraph::expandNode(int id) {
   }
   addExprDeps(nodes[id].expr, deps);
   for (const auto &bound : nodes[id].bounds) {
-    addExprDeps(bound.expr, deps);
+    // Lane by lane, what the lanes read is needed, and not what they were made from.
+    if (bound.perLane.empty())
+      addExprDeps(bound.expr, deps);
     for (const IndexExpr &e : bound.perLane)
       addExprDeps(e, deps);
   }

@@ -138,8 +138,10 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
                       MutableArrayRef<Reducer::State> states, ArrayRef<Value> streams) {
   bool vector = &body == &vectors && lanes > 1;
   emitter.setVar(body.column, column);
+  // A value that is the same in every column is a scalar among vectors: it is not kept but computed again.
+  auto isKept = [&](const Kept &value) { return !vector || vectors.graph.node(value.vectorNode).vector; };
   for (const Kept &value : kept)
-    if (value.pass < pass)
+    if (value.pass < pass && isKept(value))
       emitter.setNode(vector ? value.vectorNode : value.scalarNode,
                       emitter.load(value.buffer, body.inRow, value.element));
   for (auto [state, i] : llvm::zip(states, active)) {
@@ -160,7 +162,7 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
     state = reducers[i].combine(state, reducers[i].lift(element, position));
   }
   for (const Kept &value : kept)
-    if (value.pass == pass)
+    if (value.pass == pass && isKept(value))
       emitter.store(value.buffer, body.inRow, emitter.emit(vector ? value.vectorNode : value.scalarNode));
   if (pass != lastPass)
     return;

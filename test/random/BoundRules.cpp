@@ -132,7 +132,7 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
     for (int64_t row : freeA)
       for (int64_t column : freeB) {
         Sum sum;
-        double value = 0;
+        double value = 0, unbiased = 0;
         for (size_t k = 0; k < sumA.size(); ++k) {
           int64_t x = batchA[n] + row + sumA[k], y = batchB[n] + column + sumB[k];
           double left = real ? a.value.real[x] : 1, right = real ? b.value.real[y] : 1;
@@ -140,10 +140,14 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
           sum.add(left * right, productError(left, a.error[x], right, b.error[y]));
         }
         if (bias) {
+          unbiased = value;
           value += real ? bias->value.real[i % width] : 0;
           sum.add(real ? bias->value.real[i % width] : 0, bias->error[i % width]);
         }
         if (real) {
+          // The product alone may be rounded before the bias is added.
+          if (bias && std::isfinite(unbiased))
+            sum.errors += ulp(result.value.dtype, unbiased);
           // What relu cuts off was computed all the same: a NaN stays, and an overflow below zero is a zero.
           double error = sum.bound(result.value.dtype, ir::roundTo(result.value.dtype, value), 1);
           result.error[i] = error;

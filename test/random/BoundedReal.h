@@ -33,7 +33,11 @@ struct BoundedReal {
   DType dtype;
 
   BoundedReal make(double result, double propagated) const {
-    return {result, settle(result, propagated + ulp(dtype, std::fabs(result) + propagated)), dtype};
+    double error = propagated + ulp(dtype, std::fabs(result) + propagated);
+    // The interpreter's double has room where a step in `dtype` overflows.
+    if (!std::isfinite(ir::roundTo(dtype, std::fabs(result) + error)) && std::isfinite(result))
+      error = kUnknown;
+    return {result, settle(result, error), dtype};
   }
 };
 

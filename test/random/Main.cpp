@@ -147,6 +147,18 @@ int Run::reproduce() {
   return failure ? 1 : 0;
 }
 
+/// What failures of one bug have in common: the message without names, numbers, and what follows them.
+std::string kindOf(const Failure &failure) {
+  std::string kind = failure.stage + ": ";
+  bool quoted = false;
+  for (char c : StringRef(failure.message).take_front(120)) {
+    quoted ^= c == '\'';
+    if (!quoted && !llvm::isDigit(c))
+      kind += c;
+  }
+  return kind.substr(0, 60);
+}
+
 void Run::report(ModuleOp module, uint64_t seed, const Failure &failure) {
   llvm::outs() << "\nseed " << seed << ", " << failure.stage << ": " << failure.message << "\n";
   OwningOpRef<ModuleOp> shrunk(module.clone());
@@ -155,7 +167,7 @@ void Run::report(ModuleOp module, uint64_t seed, const Failure &failure) {
     shrunk = shrinkProgram(module, [&](ModuleOp candidate) {
       auto again = checkProgram(candidate, seed, options);
       // Another failure is another bug, which would hide this one.
-      bool same = again && again->stage == failure.stage;
+      bool same = again && kindOf(*again) == kindOf(failure);
       if (same)
         last = *again;
       return same;
