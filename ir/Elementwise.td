@@ -173,9 +173,11 @@ def Weft_ErfOp : Weft_Unary<"erf", Weft_FloatTensor, "error function",
   [{ d(0, [&] { return g * (vjp.unary<ExpOp>(-(a * a)) * 1.12837916709551257390); }); }], [{ return std::erf(a); }]>;
 
 def Weft_SigmoidOp : Weft_Unary<"sigmoid", Weft_FloatTensor, "1/(1 + exp(-a))",
-  [{ auto one = k.constantLike(a, 1);
-     auto e = k.make<::mlir::math::ExpOp>(k.make<::mlir::arith::NegFOp>(a));
-     return k.make<::mlir::arith::DivFOp>(one, k.make<::mlir::arith::AddFOp>(one, e)); }],
+  [{ // exp(a) / (1 + exp(a)) below zero, where exp(-a) would overflow before the result is too small.
+     auto one = k.constantLike(a, 1);
+     auto e = k.make<::mlir::math::ExpOp>(k.make<::mlir::arith::NegFOp>(k.make<::mlir::math::AbsFOp>(a)));
+     return k.make<::mlir::arith::DivFOp>(k.select(k.lt(a, k.zeroLike(a)), e, one),
+                                          k.make<::mlir::arith::AddFOp>(one, e)); }],
   [{ d(0, [&] { return g * (y * (1.0 - y)); }); }], [{ return 1 / (1 + std::exp(-a)); }]>;
 
 def Weft_IsNanOp : Weft_Unary<"isnan", Weft_FloatTensor, "true where a is not a number",

@@ -56,6 +56,13 @@ struct MapDevices : impl::MapDevicesBase<MapDevices> {
     module.walk([&](ir::TransferOp transfer) {
       if (transfer.getA().getType() != transfer.getType())
         return;
+      // A gradient with respect to the copy is not one with respect to what was copied: the copy stays until
+      // differentiation has told them apart.
+      auto isAskedFor = [](OpOperand &use) {
+        return isa<ir::GradientOp>(use.getOwner()) && use.getOperandNumber() > 0;
+      };
+      if (llvm::any_of(transfer->getUses(), isAskedFor))
+        return;
       transfer.replaceAllUsesWith(transfer.getA());
       transfer.erase();
     });

@@ -333,9 +333,11 @@ private:
     for (uint32_t d = 0; d < 3; ++d)
       steps[d] = {launch.c_strides()->Get(d), operands[2].extents[d]};
     std::sort(steps.begin(), steps.end());
+    // Where there is none, there is nothing to share.
+    bool hasElements = std::ranges::none_of(steps, [](const auto &step) { return step.second == 0; });
     int64_t reach = 0;
     for (const auto &[stride, extent] : steps) {
-      if (extent > 1 && stride <= reach)
+      if (hasElements && extent > 1 && stride <= reach)
         return fail(what + ": elements of c share memory: stride " + number(stride) + ", reach " +
                     number(reach));
       reach += extent > 1 ? stride * (extent - 1) : 0;

@@ -78,3 +78,22 @@ weft.func @unlike(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %b: tens
   %7 = weft.max %6, %one : tensor<4x8xf32, #cpu>
   weft.return %0, %2, %5, %7 : tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>
 }
+
+// -----
+#cpu = #weft.device<cpu>
+
+// The columns of the matrix product are all that the right operand keeps: two dimensions here, and none there. A bias
+// of the last dimension of the result is then no bias of the columns.
+// CHECK-LABEL: weft.func @not_the_columns
+// CHECK-NOT:     bias
+// CHECK:         weft.return
+weft.func @not_the_columns(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x2x8xf32, #cpu>, %v: tensor<6xf32, #cpu>,
+                           %b: tensor<8xf32, #cpu>, %c: tensor<4xf32, #cpu>)
+    -> (tensor<4x2x8xf32, #cpu>, tensor<4xf32, #cpu>) {
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x2x8xf32, #cpu>
+  %1 = weft.broadcast_in_dim %b, dims = [2] : tensor<8xf32, #cpu> -> tensor<4x2x8xf32, #cpu>
+  %2 = weft.add %0, %1 : tensor<4x2x8xf32, #cpu>
+  %3 = weft.dot_general %x, %v, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6xf32, #cpu>
+  %4 = weft.add %3, %c : tensor<4xf32, #cpu>
+  weft.return %2, %4 : tensor<4x2x8xf32, #cpu>, tensor<4xf32, #cpu>
+}

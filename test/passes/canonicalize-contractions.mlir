@@ -52,3 +52,15 @@ weft.func @between(%a: tensor<5x3x6xf32, #cpu>, %b: tensor<3x4xf32, #cpu>) -> te
   %0 = weft.dot_general %a, %b, contract = [1] x [0] : tensor<5x3x6xf32, #cpu>, tensor<3x4xf32, #cpu>
   weft.return %0 : tensor<5x6x4xf32, #cpu>
 }
+
+// A bias that is not one of the columns is added after the product, and relu comes after it.
+// CHECK-LABEL: weft.func @bias_of_rows(
+// CHECK-SAME:    %[[C:[a-z0-9]+]]: tensor<4xf32, #cpu>)
+// CHECK:         %[[P:.*]] = weft.dot_general %{{.*}}, %{{.*}}, contract = [1] x [0]
+// CHECK:         %[[B:.*]] = weft.broadcast_in_dim %[[C]], dims = [0]
+// CHECK:         %[[S:.*]] = weft.add %[[P]], %[[B]]
+// CHECK:         weft.max %[[S]], %{{.*}}
+weft.func @bias_of_rows(%x: tensor<4x6xf32, #cpu>, %v: tensor<6xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  %0 = weft.dot_general %x, %v, bias %c, relu, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<4xf32, #cpu>
+  weft.return %0 : tensor<4xf32, #cpu>
+}

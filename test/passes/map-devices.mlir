@@ -34,3 +34,17 @@ weft.func @step(%a: tensor<4xf32, #cpu>,
   // CHECK: weft.return %[[Z]] : tensor<4xf32, #cpu>
   weft.return %4 : tensor<4xf32, #cuda0>
 }
+
+// A gradient with respect to a copy is zero here, and one with respect to the original is not: the copy stays.
+// CHECK-LABEL: weft.func @gradient_of_copy(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4xf32, #cpu>)
+// CHECK-NEXT:    %[[C:.*]] = weft.transfer %[[X]] to #cpu
+// CHECK-NEXT:    %[[S:.*]] = weft.sum %[[X]]
+// CHECK-NEXT:    weft.gradient %[[S]] wrt %[[X]], %[[C]]
+weft.func @gradient_of_copy(%x: tensor<4xf32, #cuda0>) -> (tensor<4xf32, #cuda0>, tensor<4xf32, #cuda0>) {
+  %0 = weft.transfer %x to #cuda1 : tensor<4xf32, #cuda0>
+  %1 = weft.transfer %0 to #cuda0 : tensor<4xf32, #cuda1>
+  %2 = weft.sum %x, dims = [0] : tensor<4xf32, #cuda0>
+  %3:2 = weft.gradient %2 wrt %x, %1 : tensor<f32, #cuda0>, tensor<4xf32, #cuda0>, tensor<4xf32, #cuda0>
+  weft.return %3#0, %3#1 : tensor<4xf32, #cuda0>, tensor<4xf32, #cuda0>
+}

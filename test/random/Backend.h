@@ -11,7 +11,8 @@
 
 namespace weft::randomtest {
 
-/// Compiles for this processor, loads the package and calls it once. An error of the call is an error here.
+/// Compiles for this processor, or for x86-64-v3 where the seed says so, loads the package and calls it once.
+/// An error of the call is an error here.
 Expected<llvm::SmallVector<ir::Literal>> runCompiled(mlir::ModuleOp module,
                                                      llvm::ArrayRef<ir::Literal> inputs, uint64_t seed);
 

@@ -137,6 +137,19 @@ TEST(PlanVerifier, NamesEveryBrokenRule) {
   EXPECT_FAILS(verify(good(), 63), "lies outside the constants of 63 bytes");
 }
 
+TEST(PlanVerifier, ProductsOfNothingShareNothing) {
+  PlanBuilder builder = good();
+  // Without columns the rows have no distance.
+  for (auto &launch : builder.plan.launches)
+    if (fb::ContractionLaunchT *product = launch->op.AsContractionLaunch()) {
+      product->n = 0;
+      product->bias = -1;
+      product->c_strides = {0, 0, 1};
+    }
+  const Status status = verify(builder);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 TEST(PlanVerifier, FlippedBytesNeverCrash) {
   const auto image = Image::from_functions({{"guard", nothing}, {"update", nothing}});
   const std::vector<std::byte> bytes = good().bytes();
