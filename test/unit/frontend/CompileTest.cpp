@@ -306,3 +306,15 @@ TEST(Module, StateDictsAndErrors) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   EXPECT_ERROR(net.register_parameter("fc1", zeros({1})), "already");
 }
+
+TEST(Module, SequentialNamesItsPartsAndAppliesThemInOrder) {
+  nn::Sequential net(nn::Flatten(), nn::Linear(6, 4), nn::ReLU(), nn::Linear(4, 2, /*bias=*/false));
+  StateDict state = net.state_dict();
+  ASSERT_EQ(state.size(), 3u);
+  EXPECT_EQ(state[0].first, "1.weight");
+  EXPECT_EQ(state[2].first, "3.weight");
+  Tensor x = arange(12).to(f32).reshape({2, 2, 3});
+  Tensor hidden = relu(nn::linear(x.flatten(1), state[0].second, state[1].second));
+  EXPECT_EQ(net(x).to_vector<float>(), matmul(hidden, state[2].second.t()).to_vector<float>());
+  EXPECT_ERROR(net(zeros({2, 5})), "mat1 and mat2 shapes cannot be multiplied (2x5 and 6x4)");
+}
