@@ -9,6 +9,7 @@
 #include "passes/MemoryPlan.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <array>
 
@@ -70,8 +71,8 @@ std::string formatPlan(FuncOp func) {
     }
     totalRead += read;
     totalWritten += written;
-    rows.push_back({std::to_string(number++), kindOf(&op), types, std::to_string(read),
-                    std::to_string(written), slices, locationText(op.getLoc())});
+    rows.push_back({std::to_string(number++), kindOf(&op), shortList(types, " "), std::to_string(read),
+                    std::to_string(written), shortList(slices, ", "), shortLocation(op.getLoc())});
   }
   std::array<size_t, 7> width{};
   for (const Row &row : rows)
