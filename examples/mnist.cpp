@@ -75,6 +75,7 @@ static void run(const std::string &folder, int epochs, const std::map<std::strin
   Curve curve{"training loss", {}};
   Progress progress("training", epochs * loader.size());
   std::vector<double> times;
+  std::string explanation; // of the full batch: the last one of an epoch is shorter, and a variant of its own
   int64_t count = 0;
   for (int epoch = 0; epoch < epochs; ++epoch)
     for (auto &[images, labels] : loader) {
@@ -82,6 +83,8 @@ static void run(const std::string &folder, int epochs, const std::map<std::strin
       float loss = step(images, labels).item<float>();
       if (images.size(0) == 128)
         times.push_back(now() - start);
+      if (explanation.empty())
+        explanation = step.explain();
       curve.points.emplace_back(count, loss);
       progress.update(++count, "loss " + std::to_string(loss));
     }
@@ -107,7 +110,7 @@ static void run(const std::string &folder, int epochs, const std::map<std::strin
   save_safetensors(output + "/mlp.safetensors", model.state_dict());
   std::printf("loss curve:    %s/loss.svg\nweights:       %s/mlp.safetensors\n\n", output.c_str(),
               output.c_str());
-  std::printf("what the compiler made of one training step:\n%s\n", step.explain().c_str());
+  std::printf("what the compiler made of one training step:\n%s\n", explanation.c_str());
 }
 
 int main(int argc, char **argv) {

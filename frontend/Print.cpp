@@ -27,8 +27,9 @@ struct Format {
     char text[64];
     if (!is_floating_point(dtype)) {
       if (dtype == DType::i1)
-        return value != 0 ? " True" : "False";
-      std::snprintf(text, sizeof(text), "%*.0f", width, value);
+        std::snprintf(text, sizeof(text), "%*s", width, value != 0 ? "True" : "False");
+      else
+        std::snprintf(text, sizeof(text), "%*.0f", width, value);
     } else if (!std::isfinite(value)) {
       std::snprintf(text, sizeof(text), "%*s", width, std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
     } else if (scientific) {

@@ -50,6 +50,25 @@ static std::string sliceText(SliceAttr slice) {
   return isRange ? text + ".." + std::to_string(slice.getPosition() + slice.getBytes()) : text;
 }
 
+/// The source line without its folder: a table is for people who know where their files are.
+static std::string shortLocation(Location loc) {
+  std::string text = locationText(loc), line;
+  SmallVector<StringRef> parts;
+  StringRef(text).split(parts, ", ");
+  for (StringRef part : ArrayRef(parts).take_front(2)) {
+    size_t slash = part.rfind('/');
+    line += (line.empty() ? "" : ", ") + (slash == StringRef::npos ? part : part.drop_front(slash + 1)).str();
+  }
+  return parts.size() > 2 ? line + " +" + std::to_string(parts.size() - 2) : line;
+}
+
+/// The first few of a list that may be as long as a model has parameters.
+static std::string shortList(ArrayRef<std::string> items, StringRef separator) {
+  constexpr size_t shown = 3;
+  std::string text = llvm::join(items.take_front(shown), separator);
+  return items.size() > shown ? text + " +" + std::to_string(items.size() - shown) : text;
+}
+
 std::string formatPlan(FuncOp func) {
   using Row = std::array<std::string, 7>;
   std::vector<Row> rows{{"#", "kind", "results", "read", "written", "slices", "location"}};
@@ -63,11 +82,11 @@ std::string formatPlan(FuncOp func) {
       operands.insert(storageRoot(operand));
     for (Value operand : operands)
       read += bytesOf(operand.getType());
-    std::string types, slices;
+    SmallVector<std::string> types, slices;
     for (Value result : op.getResults()) {
       written += bytesOf(result.getType());
-      types += (types.empty() ? "" : " ") + typeText(result.getType());
-      slices += (slices.empty() ? "" : ", ") + sliceText(sliceOf(result));
+      types.push_back(typeText(result.getType()));
+      slices.push_back(sliceText(sliceOf(result)));
     }
     totalRead += read;
     totalWritten += written;

@@ -272,6 +272,27 @@ TEST(Lazy, ADeepGraphIsTakenApartWithoutRecursion) {
   }
 }
 
+TEST(Compile, ExplainsItselfAndSavesAPackage) {
+  auto f = compile([](Tensor x) { return softmax(x * 2, -1); });
+  EXPECT_ERROR(f.explain(), "has not run yet");
+  f(ones({4, 8}));
+  EXPECT_NE(f.explain().find("row"), std::string::npos) << f.explain();
+  EXPECT_NE(f.mlir().find("weft.softmax"), std::string::npos);
+  EXPECT_NE(f.mlir("plan").find("#weft.schedule<row"), std::string::npos);
+  EXPECT_ERROR(f.mlir("llvm"), "unknown stage 'llvm'");
+  std::string path = "/tmp/weft-test-" + std::to_string(::getpid()) + ".weft";
+  f.save(path);
+  std::remove(path.c_str());
+}
+
+TEST(Profile, NamesTheKernelsAndTheirLines) {
+  Tensor x = ones({256, 256});
+  synchronize();
+  Profile p = profile([&] { (x * 3).to_vector<float>(); });
+  EXPECT_NE(p.table().find("CompileTest.cpp"), std::string::npos) << p.table();
+  EXPECT_NE(p.chrome_trace().find("traceEvents"), std::string::npos);
+}
+
 TEST(Module, StateDictsAndErrors) {
   Net net, other;
   StateDict state = net.state_dict();

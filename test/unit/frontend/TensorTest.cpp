@@ -151,6 +151,7 @@ TEST(Tensor, Printing) {
   EXPECT_EQ(to_string(tensor({1, 2}, {2})), "tensor([1., 2.])");
   EXPECT_EQ(to_string(arange(3)), "tensor([0, 1, 2])");
   EXPECT_EQ(to_string(arange(2) == arange(2)), "tensor([True, True])");
+  EXPECT_EQ(to_string(arange(2) == 0), "tensor([ True, False])");
   EXPECT_EQ(to_string(tensor({1e-6f, 1}, {2})), "tensor([1.0000e-06, 1.0000e+00])");
   EXPECT_EQ(to_string(zeros({2000})), "tensor([0., 0., 0.,  ..., 0., 0., 0.])");
   EXPECT_EQ(to_string(zeros({0})), "tensor([], size=(0,))");
