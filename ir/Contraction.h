@@ -44,8 +44,8 @@ bool isContractible(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> batch
 /// matrix dense, so that a leading dimension derived from it is valid.
 std::optional<ContractionShape> getContractionShape(DotGeneralOp op);
 
-/// Whether a bias of the result's last dimension is one of the columns of the matrix product: not where b keeps
-/// several dimensions, or none. False where there is no matrix product.
+/// Whether a bias of the result's last dimension is one of the columns of the matrix product: not where b
+/// keeps several dimensions, or none. False where there is no matrix product.
 bool takesBias(DotGeneralOp op);
 
 } // namespace weft::ir
