@@ -24,10 +24,11 @@ namespace {
 struct HiddenInput {
   std::shared_ptr<Slot> slot;
   Spec spec;
-  bool hadGrad = false; ///< whether it had a gradient before the call
-  int argument = -1;    ///< number in the executable, or -1 if only its presence matters
-  int tiedResult = -1;  ///< the result that is written to its storage
-  int freshResult = -1; ///< a result of another type, `freshSpec`, that replaces its value
+  bool requiresGrad = false; ///< whether gradients were collected in it
+  bool hadGrad = false;      ///< whether it had a gradient before the call
+  int argument = -1;         ///< number in the executable, or -1 if only its presence matters
+  int tiedResult = -1;       ///< the result that is written to its storage
+  int freshResult = -1;      ///< a result of another type, `freshSpec`, that replaces its value
   Spec freshSpec;
   int gradResult = -1;     ///< a gradient that the call makes where there was none
   bool clearsGrad = false; ///< the call leaves no gradient
@@ -44,6 +45,7 @@ struct Variant {
   std::vector<Loc> resultLocs;
   std::shared_ptr<Program> program;
   std::string signature, reason;
+  bool waits = false; ///< the call can fail, and the host acts on its success
   uint64_t calls = 0;
   // Kept between calls so that a steady loop allocates nothing of its own.
   std::vector<std::shared_ptr<runtime::Buffer>> argumentBuffers, resultBuffers;
@@ -107,6 +109,9 @@ std::optional<std::string> CompiledImpl::mismatch(const Variant &variant,
     std::string name = slot.name.empty() ? "the tensor made at " + str(slot.loc) : slot.name;
     if (slot.value().spec() != hidden.spec)
       return name + " was " + hidden.spec.str() + " and is " + slot.value().spec().str();
+    if (slot.requiresGrad != hidden.requiresGrad)
+      return name +
+             (hidden.requiresGrad ? " required a gradient and does not" : " required no gradient and does");
     if ((slot.grad != nullptr) != hidden.hadGrad)
       return name + (hidden.hadGrad ? " had a gradient and has none" : " had no gradient and has one");
   }
@@ -131,6 +136,12 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
   for (const Tensor &output : outputs)
     results.push_back(use(output, loc));
   std::vector<Ref> argumentRefs = trace.arguments();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (Access::slot(inputs[i])->value() != argumentRefs[i])
+      fail("argument " + std::to_string(i) +
+               " is written in place in a compiled function, and the caller's tensor "
+               "would not see it: return the new value, or capture the tensor instead of passing it",
+           Access::slot(inputs[i])->value().node->loc);
   variant->modes = trace.modes();
   std::vector<Trace::Change> changes = trace.finish();
 
@@ -170,6 +181,7 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
     HiddenInput hidden;
     hidden.slot = touched.slot;
     hidden.spec = touched.before.spec();
+    hidden.requiresGrad = touched.slot->requiresGrad;
     hidden.hadGrad = touched.gradBefore != nullptr;
     hidden.clearsGrad = touched.gradBefore && !change.gradAfter;
     bool written = change.after != touched.input;
@@ -205,6 +217,9 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
     fail(message, loc_, {}, program.status().code());
   }
   variant->program = *program;
+  for (const HiddenInput &hidden : variant->hidden)
+    variant->waits |=
+        mayFail(region) && (hidden.gradResult >= 0 || hidden.clearsGrad || hidden.freshResult >= 0);
   variant->signature = describe(variant->arguments, variant->modes);
   variant->argumentBuffers.resize(region.arguments.size());
   variant->resultBuffers.resize(region.results.size());
@@ -241,6 +256,12 @@ std::vector<Tensor> CompiledImpl::run(Variant &variant, const std::vector<Ref> &
                                 : hidden.slot->value().node->buffers[hidden.slot->value().result];
   ++variant.calls;
   Status status = variant.program->executable->run(in, out);
+  // What the host changes after the call (which gradients exist, values of another type) must not happen if
+  // the call fails: where it can, its end is waited for.
+  if (status && variant.waits)
+    for (const auto &buffer : out)
+      if (Status late = buffer->wait(); !late && status)
+        status = late;
   if (!status) {
     std::fill(in.begin(), in.end(), nullptr);
     std::fill(out.begin(), out.end(), nullptr);

@@ -295,6 +295,10 @@ Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs
   return {record(name, std::move(operands), std::move(attrs), loc), 0};
 }
 
+Ref sameValue(Ref value, Loc loc) {
+  return record1("reshape", {value}, {{"shape", value.spec().shape}}, loc);
+}
+
 Ref constant(Spec spec, double value, Loc loc) {
   auto node = newNode(NodeKind::constant, "constant", {std::move(spec)}, loc);
   node->number = value;
@@ -397,6 +401,9 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   GraphLock lock(graphMutex());
   if (Trace *trace = Trace::current(); trace && slot->trace != trace)
     trace->touch(slot);
+  // Gradients are collected by node: a leaf's node belongs to one slot.
+  if (value.node->leafSlot(value.result) || (slot->requiresGrad && value.node->liveSlots[value.result] > 0))
+    value = sameValue(value, value.node->loc);
   slot->setValue(std::move(value));
 }
 

@@ -128,6 +128,8 @@ Ref constant(Spec spec, double value, Loc loc);
 /// A 0-dimensional number of the user.
 Ref number(DType dtype, Device device, double real, int64_t whole, Loc loc);
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc);
+/// The same value as a node of its own.
+Ref sameValue(Ref value, Loc loc);
 uint64_t nextSerial();
 /// @}
 

@@ -118,7 +118,14 @@ void flush(const std::vector<Ref> &values) {
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());
   for (const Ref &ref : leaves)
     arguments.push_back(bufferOf(ref));
-  if (Status status = program->executable->run(arguments, computed); !status)
+  Status status = program->executable->run(arguments, computed);
+  // A value whose computation failed must stay pending: state that follows from it is then given back, not
+  // lost.
+  if (status && mayFail(region))
+    for (const auto &buffer : computed)
+      if (Status late = buffer->wait(); !late && status)
+        status = late;
+  if (!status)
     fail(status.message(), wanted[0].node->loc, {}, status.code());
   for (size_t i = 0; i < results.size(); ++i)
     results[i].node->buffers[results[i].result] = std::move(computed[i]);
@@ -132,8 +139,18 @@ void flushAll() {
   for (const auto &slot : pendingSlots())
     if (!slot->value().node->needsCuda)
       values.push_back(slot->value());
-  if (!values.empty())
+  if (values.empty())
+    return;
+  try {
     flush(values);
+  } catch (const Error &) {
+    // One value that cannot be computed must not hold up the others; its error is thrown when it is read.
+    for (const Ref &value : values)
+      try {
+        flush({value});
+      } catch (const Error &) {
+      }
+  }
 }
 
 void flushIfLarge() {

@@ -66,6 +66,8 @@ void Module::add_child(const std::string &name, const Module &child) {
 
 Tensor Module::register_parameter(const std::string &name, Tensor value) {
   checkName(*state_, name);
+  if (!value.defined())
+    throw Error("the parameter '" + name + "' is an undefined tensor");
   value.requires_grad_();
   Access::slot(value)->name = name;
   state_->tensors.push_back({name, value, true});
@@ -74,6 +76,8 @@ Tensor Module::register_parameter(const std::string &name, Tensor value) {
 
 Tensor Module::register_buffer(const std::string &name, Tensor value) {
   checkName(*state_, name);
+  if (!value.defined())
+    throw Error("the buffer '" + name + "' is an undefined tensor");
   Access::slot(value)->name = name;
   state_->tensors.push_back({name, value, false});
   return value;
@@ -142,9 +146,14 @@ void Module::to(DType dtype) {
     throw Error("nn.Module.to only accepts floating point dtypes, but got desired dtype=" +
                 std::string(name(dtype)));
   NoGradGuard guard;
-  for (auto &[name, tensor] : state_dict())
-    if (is_floating_point(tensor.dtype()))
-      assign(Access::slot(tensor), Access::slot(tensor.to(dtype))->value());
+  for (auto &[name, tensor] : state_dict()) {
+    if (!is_floating_point(tensor.dtype()))
+      continue;
+    const auto &slot = Access::slot(tensor);
+    assign(slot, Access::slot(tensor.to(dtype))->value());
+    if (slot->grad)
+      assign(slot->grad, Access::slot(Access::make(slot->grad).to(dtype))->value());
+  }
 }
 
 void Module::train(bool mode) {

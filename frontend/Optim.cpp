@@ -36,6 +36,15 @@ struct OptimizerState {
   /// Per parameter: name and tensor of each piece of state, empty before the first update.
   std::vector<std::vector<std::pair<const char *, Tensor>>> slots;
 
+  /// What the step under way wrote, with the values before it.
+  std::vector<std::pair<std::shared_ptr<Slot>, Ref>> written;
+  void write(const Tensor &tensor, Ref value) {
+    const auto &slot = Access::slot(tensor);
+    use(tensor, slot->loc);
+    written.emplace_back(slot, slot->value());
+    assign(slot, std::move(value));
+  }
+
   const Tensor &scalar(const char *name) const {
     for (const Scalar &s : scalars)
       if (std::string_view(s.name) == name)
@@ -103,19 +112,31 @@ void Optimizer::step(Loc loc) {
       gradients.emplace_back(i, gradient);
   if (gradients.empty())
     return;
+  state.written.clear();
   if (!state.step.defined()) {
     SuspendTrace suspend;
     int64_t zero = 0;
     state.step = Tensor::from(&zero, Shape{}, {}, loc);
     Access::slot(state.step)->name = state.kind + ".step";
   }
-  // Parameters on one device share the scalars that are copied there.
   for (auto &[index, gradient] : gradients)
     state.update(index, gradient, loc);
   Tensor next = add({state.step, loc}, {1, loc});
-  assign(Access::slot(state.step), use(next, loc));
-  if (!Trace::current())
-    flushAll();
+  state.write(state.step, use(next, loc));
+  if (Trace::current())
+    return;
+  // A step happens or it does not: where it fails, every slot gets its value back.
+  std::vector<Ref> values;
+  for (const auto &[slot, before] : state.written)
+    values.push_back(slot->value());
+  try {
+    flush(values);
+    state.written.clear();
+  } catch (...) {
+    for (const auto &[slot, before] : state.written)
+      slot->setValue(before);
+    throw;
+  }
 }
 
 void Optimizer::zero_grad() {
@@ -131,7 +152,8 @@ void Optimizer::set_lr(double lr) {
   for (auto &scalar : state_->scalars)
     if (std::string_view(scalar.name) == "lr") {
       scalar.value = lr;
-      scalar.tensor.copy_(Tensor::from(&lr, Shape{}));
+      Tensor fresh = Tensor::from(&lr, Shape{});
+      Access::slot(scalar.tensor)->setValue(use(fresh, Access::slot(fresh)->loc));
     }
 }
 
@@ -172,9 +194,9 @@ struct SgdState : OptimizerState {
       operands.push_back(use(scalar(name), loc));
     auto node =
         record("sgd_step", operands, {{"nesterov", options.nesterov}, {"maximize", options.maximize}}, loc);
-    assign(Access::slot(parameter), {node, 0});
+    write(parameter, {node, 0});
     if (buffer.defined())
-      assign(Access::slot(buffer), {node, 1});
+      write(buffer, {node, 1});
   }
 };
 
@@ -192,11 +214,11 @@ struct AdamState : OptimizerState {
     for (const char *name : {"lr", "beta1", "beta2", "eps", "weight_decay"})
       operands.push_back(use(scalar(name), loc));
     auto node = record("adam_step", operands, {{"decoupled", decoupled}, {"maximize", maximize}}, loc);
-    assign(Access::slot(parameter), {node, 0});
-    assign(Access::slot(m), {node, 1});
-    assign(Access::slot(v), {node, 2});
+    write(parameter, {node, 0});
+    write(m, {node, 1});
+    write(v, {node, 2});
     if (vmax.defined())
-      assign(Access::slot(vmax), {node, 3});
+      write(vmax, {node, 3});
   }
 };
 

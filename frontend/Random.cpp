@@ -18,15 +18,14 @@ namespace weft {
 using namespace frontend;
 
 static Tensor stateScalar(int64_t value, const char *name) {
+  SuspendTrace suspend; // a generator is older than the trace that first draws from it
   Tensor tensor = Tensor::from(&value, Shape{});
   Access::slot(tensor)->name = name;
   return tensor;
 }
 
 Generator::Generator(uint64_t seed)
-    : key_(stateScalar(0, "rng.key")), counter_(stateScalar(0, "rng.counter")) {
-  manual_seed(seed);
-}
+    : key_(stateScalar(static_cast<int64_t>(seed), "rng.key")), counter_(stateScalar(0, "rng.counter")) {}
 
 void Generator::manual_seed(uint64_t seed) {
   GraphLock lock(graphMutex());

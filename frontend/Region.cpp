@@ -78,6 +78,13 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
   });
 }
 
+bool mayFail(const Region &region) {
+  return std::any_of(region.nodes.begin(), region.nodes.end(), [](const Node *node) {
+    std::string_view name = node->name;
+    return name == "gather" || name == "cross_entropy";
+  });
+}
+
 std::string structuralKey(const Region &region) {
   std::string key;
   auto put = [&](const auto &value) { key.append(reinterpret_cast<const char *>(&value), sizeof(value)); };
@@ -114,6 +121,7 @@ std::string structuralKey(const Region &region) {
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
       putSpec(node->results[0]);
       put(node->number);
+      put(node->numberBytes);
     }
     for (const Ref &operand : node->operands)
       put(numbering.at({operand.node.get(), operand.result}));

@@ -42,6 +42,9 @@ struct Region {
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
              std::vector<Ref> &leaves);
 
+/// Whether running the region can fail on values: an index out of bounds.
+bool mayFail(const Region &region);
+
 /// A key that two regions share if one compiled function serves both.
 std::string structuralKey(const Region &region);
 

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 
 using namespace mlir;
 
@@ -164,11 +165,19 @@ Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec 
 // Emission
 //===----------------------------------------------------------------------===//
 
-static Attribute splat(RankedTensorType type, double value) {
+/// The constant of a node: numbers of the user by their bytes, since not every i64 is a double.
+static Attribute splat(RankedTensorType type, const Node &node) {
+  double value = node.number;
+  int64_t whole = static_cast<int64_t>(value);
+  if (node.kind == NodeKind::number)
+    std::memcpy(&whole, node.numberBytes.data(), sizeof(whole));
+
   Type element = type.getElementType();
   if (isa<FloatType>(element))
     return DenseElementsAttr::get(type, Attribute(FloatAttr::get(element, value)));
-  APInt bits(element.getIntOrFloatBitWidth(), static_cast<int64_t>(value), /*isSigned=*/true);
+  if (element.isInteger(1))
+    whole = value != 0;
+  APInt bits = APInt(64, static_cast<uint64_t>(whole)).trunc(element.getIntOrFloatBitWidth());
   return DenseElementsAttr::get(type, Attribute(IntegerAttr::get(element, bits)));
 }
 
@@ -207,8 +216,7 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
     Location loc = toLocation(node->loc);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
       RankedTensorType type = toType(node->results[0]);
-      values[{node, 0}] =
-          builder.create<ir::ConstantOp>(loc, type, cast<ElementsAttr>(splat(type, node->number)));
+      values[{node, 0}] = builder.create<ir::ConstantOp>(loc, type, cast<ElementsAttr>(splat(type, *node)));
       continue;
     }
     SmallVector<Value> operands;

@@ -292,6 +292,9 @@ Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
   double count = 1;
   for (int64_t dim : wrapDims(dims, this->dim(), loc))
     count *= static_cast<double>(sizes()[static_cast<size_t>(dim)]);
+  // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
+  if (itemsize(dtype()) == 2)
+    return to(DType::f32, loc).mean(dims, keepdim, loc).to(dtype(), loc);
   return div({sum(dims, keepdim, loc), loc}, {count, loc});
 }
 

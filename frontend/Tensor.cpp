@@ -39,9 +39,14 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
     fail(buffer.status().message(), loc, {}, buffer.status().code());
   if (needed)
     std::memcpy((*buffer)->data(), data, needed);
-  Tensor tensor = wrap(leaf(Spec{dtype, std::move(shape), {}}, *buffer, loc), loc);
-  if (Trace::current()) // host data met in a trace is state of the call, as a tensor from outside would be
-    Access::slot(tensor)->trace = nullptr;
+  Tensor tensor;
+  {
+    SuspendTrace suspend;
+    tensor = wrap(leaf(Spec{dtype, std::move(shape), {}}, *buffer, loc), loc);
+  }
+  // Met in a trace, the data is an input of every call, and the tensor made from it is the call's own.
+  if (Trace::current())
+    tensor = wrap(use(tensor, loc), loc);
   if (options.dtype && *options.dtype != dtype)
     tensor = tensor.to(*options.dtype, loc);
   if (!options.device.is_cpu())
@@ -91,6 +96,9 @@ Tensor &Tensor::requires_grad_(bool value) {
                 "operation; use detach() first");
   slot_->requiresGrad = value;
   Ref current = slot_->value();
+  // A value that another tensor holds as well is given a node of its own: gradients are collected by node.
+  if (value && current.node->liveSlots[current.result] > 1)
+    current = sameValue(current, slot_->loc);
   if (!value && !current.node->leafSlots.empty())
     current.node->leafSlots[current.result].reset();
   slot_->setValue(current);
@@ -121,10 +129,7 @@ Tensor Tensor::detach() const {
   GraphLock lock(graphMutex());
   Ref value = use(*this, Loc::current());
   NoGradGuard guard;
-  return wrap(value.requiresGrad()
-                  ? record1("reshape", {value}, {{"shape", value.spec().shape}}, value.node->loc)
-                  : value,
-              value.node->loc);
+  return wrap(value.requiresGrad() ? sameValue(value, value.node->loc) : value, value.node->loc);
 }
 
 void Tensor::backward(Loc loc) const {

@@ -55,6 +55,14 @@ Sym VjpBuilder::reshape(Sym a, ArrayRef<int64_t> shape) {
   return a.type().getShape() == shape ? a : make<ReshapeOp>(a.value, shape);
 }
 
+Sym VjpBuilder::checkedIndex(Sym index, int64_t size, StringRef what) {
+  // Reading 0, 1, .. by the index gives the index, and the reading is checked.
+  Sym table = make<IotaOp>(withShape(index.type(), {size}), 0);
+  Sym checked = make<GatherOp>(table.value, index.value, 0, GatherKind::points);
+  checked.value.getDefiningOp()->setAttr(attr::indexName, builder.getStringAttr(what));
+  return checked;
+}
+
 Sym VjpBuilder::broadcastBack(Sym a, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> kept;
   for (int64_t i = 0, e = static_cast<int64_t>(shape.size()); i < e; ++i)

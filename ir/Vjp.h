@@ -62,6 +62,9 @@ public:
   Sym convert(Sym a, mlir::Type element);
   Sym sum(Sym a, llvm::ArrayRef<int64_t> dims);
   Sym reshape(Sym a, llvm::ArrayRef<int64_t> shape);
+  /// The same index, with a check that it lies in [0, size): what reads this value fails the call where it
+  /// does not, whatever becomes of other readers. `what` names the index in the message.
+  Sym checkedIndex(Sym index, int64_t size, llvm::StringRef what);
   /// Puts back dimensions that a reduction over `dims` removed, and stretches them to `shape`.
   Sym broadcastBack(Sym a, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape);
 

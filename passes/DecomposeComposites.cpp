@@ -31,6 +31,27 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       composite->replaceAllUsesWith(values);
       composite->erase();
     }
+    keepChecks();
+  }
+
+  /// A kernel checks an index where it reads with it. Where the table may turn out to be the same everywhere
+  /// along the dimension (a splat, a broadcast, or what is computed from one), nothing is read with the
+  /// index, and the check needs a reading of its own.
+  void keepChecks() {
+    SmallVector<ir::GatherOp> gathers;
+    getOperation().walk([&](ir::GatherOp gather) { gathers.push_back(gather); });
+    for (ir::GatherOp gather : gathers) {
+      Operation *table = gather.getA().getDefiningOp();
+      auto dim = static_cast<int64_t>(gather.getDim());
+      int64_t size = gather.getA().getType().getDimSize(dim);
+      if (!table || isa<ir::IotaOp, ir::DotGeneralOp>(table) || size == 0)
+        continue;
+      OpBuilder builder(gather);
+      ir::VjpBuilder symbolic(builder, gather, {Value()}, {false, false});
+      auto name = gather->getAttrOfType<StringAttr>(ir::attr::indexName);
+      ir::Sym checked = symbolic.checkedIndex(symbolic.operand(1), size, name ? name.getValue() : "index");
+      gather.getIndexMutable().assign(checked.value);
+    }
   }
 };
 

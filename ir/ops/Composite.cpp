@@ -161,7 +161,11 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   Sym a = vjp.operand(0), target = vjp.operand(1), lse = vjp.result(1);
   ArrayRef<int64_t> shape = a.type().getShape();
   Type wideType = lse.type().getElementType();
-  Sym keep = vjp.convert(counted(vjp, *this), wideType);
+  Sym counts = counted(vjp, *this), keep = vjp.convert(counts, wideType);
+  // The derivative checks its targets itself: a program may use it and not the loss.
+  Sym index = shape[1] == 0
+                  ? target
+                  : vjp.checkedIndex(vjp.select(counts, target, vjp.like(target, 0)), shape[1], "Target");
   Sym g = vjp.convert(vjp.cotangent(0), wideType);
   if (getReduction() == ReductionKind::mean)
     g = g / vjp.sum(keep, {0});
@@ -171,7 +175,7 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   Sym probability = vjp.unary<ExpOp>(vjp.convert(a, wideType) - vjp.broadcastBack(lse, {1}, shape));
   auto indexType = withShape(target.type(), shape);
   Sym classes = vjp.make<IotaOp>(indexType, 1);
-  Sym hit = vjp.convert(vjp.compare<EqOp>(classes, vjp.broadcastBack(target, {1}, shape)), wideType);
+  Sym hit = vjp.convert(vjp.compare<EqOp>(classes, vjp.broadcastBack(index, {1}, shape)), wideType);
   vjp.set(0, vjp.convert((probability - hit) * weight, a.type().getElementType()));
   return success();
 }

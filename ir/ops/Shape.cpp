@@ -261,7 +261,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
     if (start < 0 || limit < start || limit > from.getDimSize(i) || step < 1)
       return emitOptionalError(loc, "'weft.slice' op takes ", start, ":", limit, ":", step, " of dimension ",
                                i, ", which has size ", from.getDimSize(i));
-    shape.push_back((limit - start + step - 1) / step);
+    shape.push_back(limit == start ? 0 : (limit - start - 1) / step + 1);
   }
   types.push_back(withShape(from, shape));
   return success();

@@ -318,3 +318,106 @@ TEST(Module, SequentialNamesItsPartsAndAppliesThemInOrder) {
   EXPECT_EQ(net(x).to_vector<float>(), matmul(hidden, state[2].second.t()).to_vector<float>());
   EXPECT_ERROR(net(zeros({2, 5})), "mat1 and mat2 shapes cannot be multiplied (2x5 and 6x4)");
 }
+
+// The check of a label belongs to what reads it: it holds where the loss itself is not used, too.
+TEST(Compile, ALabelOutOfRangeIsFoundWhereTheLossIsNotUsed) {
+  nn::Linear net(2, 2);
+  optim::SGD sgd(net.parameters(), {.lr = 1});
+  auto step = compile([&](Tensor x, Tensor y) {
+    nn::cross_entropy(net(x), y).backward();
+    sgd.step();
+    sgd.zero_grad();
+  });
+  auto before = bitsOf(net.parameters());
+  step(ones({1, 2}), Tensor::from(std::vector<int64_t>{7}, {1}));
+  EXPECT_EQ(bitsOf(net.parameters()), before);
+}
+
+TEST(Lazy, AFailedStepGivesEverySlotItsValueBack) {
+  nn::Linear net(2, 2);
+  optim::Adam adam(net.parameters());
+  auto before = bitsOf(net.parameters());
+  for (bool keepLoss : {false, true}) {
+    Tensor loss = nn::cross_entropy(net(ones({1, 2})), Tensor::from(std::vector<int64_t>{9}, {1}));
+    loss.backward();
+    if (!keepLoss)
+      loss = Tensor();
+    EXPECT_ERROR(adam.step(), "Target 9 is out of bounds");
+    adam.zero_grad();
+    EXPECT_EQ(bitsOf(net.parameters()), before);
+    EXPECT_EQ((ones({2}) + 1).to_vector<float>(), (std::vector<float>{2, 2})); // others go on
+  }
+}
+
+TEST(Compile, IndexChecksHoldForUniformTables) {
+  Tensor nine = Tensor::from(std::vector<int64_t>{9}, {1});
+  EXPECT_ERROR(ones({3}).index_select(0, nine).to_vector<float>(), "index 9 is out of bounds");
+  EXPECT_ERROR(full({1}, 4).expand({3}).index_select(0, nine).to_vector<float>(), "index 9 is out of bounds");
+  EXPECT_ERROR(nn::cross_entropy(ones({1, 3}), nine).item<float>(), "Target 9 is out of bounds");
+}
+
+TEST(Gradient, TensorsThatSharedAValueCollectTheirOwn) {
+  nn::Linear a(2, 1, false), b(2, 1, false);
+  b.load_state_dict(a.state_dict());
+  a(ones({1, 2})).sum().backward();
+  EXPECT_TRUE(a.weight.grad().defined());
+  EXPECT_FALSE(b.weight.grad().defined());
+  Tensor p = ones({2}), q = p.detach();
+  p.requires_grad_();
+  q.requires_grad_();
+  (p * q * 2).sum().backward();
+  EXPECT_EQ(p.grad().to_vector<float>(), (std::vector<float>{2, 2}));
+  EXPECT_EQ(q.grad().to_vector<float>(), (std::vector<float>{2, 2}));
+  Tensor copy = zeros({2});
+  {
+    NoGradGuard guard;
+    copy.copy_(p);
+  }
+  EXPECT_FALSE(copy.requires_grad());
+}
+
+TEST(Compile, FreezingAParameterIsAGuard) {
+  Tensor w = ones({1});
+  w.requires_grad_();
+  optim::SGD sgd({w}, {.lr = 0.1});
+  auto f = compile([&](Tensor x) {
+    Tensor loss = (w * x).sum() + (x * 0).sum();
+    if (loss.requires_grad())
+      loss.backward();
+    sgd.step();
+    sgd.zero_grad();
+    return loss;
+  });
+  f(ones({1}));
+  float once = w.item<float>();
+  w.requires_grad_(false);
+  f(ones({1}));
+  EXPECT_EQ(w.item<float>(), once);
+  EXPECT_EQ(f.variants().size(), 2u);
+}
+
+TEST(Compile, WhatIsMadeOfHostDataInsideIsNewAtEveryCall) {
+  auto f = compile([](Tensor x) {
+    Tensor total = Tensor::from(std::vector<float>{0}, {1});
+    total += x;
+    return total;
+  });
+  EXPECT_EQ(f(ones({1})).item<float>(), 1);
+  EXPECT_EQ(f(ones({1})).item<float>(), 1);
+}
+
+TEST(Compile, WritingAnArgumentIsAnError) {
+  auto f = compile([](Tensor x) {
+    x += 1;
+    return x * 1;
+  });
+  EXPECT_ERROR(f(ones({1})), "argument 0 is written in place in a compiled function");
+}
+
+TEST(Compile, LargeIntegersKeepTheirBits) {
+  int64_t odd = (int64_t(1) << 53) + 1;
+  Tensor x = zeros({1}, {.dtype = i64});
+  auto f = compile([&](Tensor a) { return a + odd; });
+  EXPECT_EQ(f(x).item<int64_t>(), odd);
+  EXPECT_EQ((x + odd).item<int64_t>(), odd);
+}
