@@ -26,6 +26,8 @@ void IndexExpr::append(std::vector<int64_t> &key) const {
 void TensorIndex::append(std::vector<int64_t> &key) const {
   for (const Group &group : groups) {
     key.push_back(group.dims);
+    // Of a slice that begins at 0 only the sizes differ.
+    key.push_back(group.size);
     group.expr.append(key);
   }
 }

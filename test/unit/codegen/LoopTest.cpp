@@ -173,6 +173,39 @@ TEST(Loop, ViewsCompose) {
               0);
 }
 
+/// What stands above and below a slice that begins at 0 is read with another row length.
+TEST(Loop, SlicesBetweenElementwiseOps) {
+  expectClose(
+      R"(weft.func @main(%x: tensor<3x3x3xi32, #cpu>, %y: tensor<3x3x3xi32, #cpu>) -> tensor<3x3x2xi32, #cpu> {
+      %0 = weft.min %x, %y : tensor<3x3x3xi32, #cpu>
+      %1 = weft.slice %0, start = [0, 0, 0], limit = [3, 3, 2], step = [1, 1, 1] : tensor<3x3x3xi32, #cpu>
+      %2 = weft.bnot %1 : tensor<3x3x2xi32, #cpu>
+      weft.return %2 : tensor<3x3x2xi32, #cpu>
+    })",
+      0, 1, 2);
+}
+
+/// Functions of several steps round once; at -15 a step in f16 would overflow.
+TEST(Loop, HalvesRoundOnceAnOp) {
+  for (const char *type : {"f16", "bf16", "f32"})
+    expectClose(with("weft.func @main(%x: tensor<$Nx$T, #cpu>) -> tensor<$Nx$T, #cpu> {\n"
+                     " %0 = weft.sigmoid %x : tensor<$Nx$T, #cpu>\n"
+                     " weft.return %0 : tensor<$Nx$T, #cpu>\n}",
+                     77, type),
+                4, -16, -14, {}, type[1] == '1' ? 0x1p-14 : 1e-30);
+}
+
+/// A bf16 that is only moved is bits.
+TEST(Loop, ScalarsOfBf16) {
+  expectClose(R"(weft.func @main(%x: tensor<bf16, #cpu>, %y: tensor<5xbf16, #cpu>)
+          -> (tensor<7xbf16, #cpu>, tensor<7xbf16, #cpu>) {
+      %0 = weft.full %x, shape = [7] : tensor<bf16, #cpu>
+      %1 = weft.pad %y, low = [1], high = [1], interior = [0] : tensor<5xbf16, #cpu>
+      weft.return %0, %1 : tensor<7xbf16, #cpu>, tensor<7xbf16, #cpu>
+    })",
+              0, -2, 2);
+}
+
 TEST(Loop, TransposedOperands) {
   for (int64_t size : {16, 31, 64, 100, 130})
     for (const char *type : {"f32", "f64", "bf16", "i8", "i1"})
