@@ -404,6 +404,8 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   // Gradients are collected by node: a leaf's node belongs to one slot.
   if (value.node->leafSlot(value.result) || (slot->requiresGrad && value.node->liveSlots[value.result] > 0))
     value = sameValue(value, value.node->loc);
+  if (slot->requiresGrad && value.node->kind == NodeKind::op && !value.node->requiresGrad)
+    value.node->stopsGrad = true; // a leaf's gradient ends there, though the value came from somewhere
   slot->setValue(std::move(value));
 }
 

@@ -97,8 +97,10 @@ Tensor &Tensor::requires_grad_(bool value) {
   slot_->requiresGrad = value;
   Ref current = slot_->value();
   // A value that another tensor holds as well is given a node of its own: gradients are collected by node.
-  if (value && current.node->liveSlots[current.result] > 1)
+  if (value && current.node->liveSlots[current.result] > 1) {
     current = sameValue(current, slot_->loc);
+    current.node->stopsGrad = true; // a leaf's gradient ends there, though the value came from somewhere
+  }
   if (!value && !current.node->leafSlots.empty())
     current.node->leafSlots[current.result].reset();
   slot_->setValue(current);

@@ -51,6 +51,19 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       auto name = gather->getAttrOfType<StringAttr>(ir::attr::indexName);
       ir::Sym checked = symbolic.checkedIndex(symbolic.operand(1), size, name ? name.getValue() : "index");
       gather.getIndexMutable().assign(checked.value);
+      // A result that depends on the index whatever the table holds. The index is never negative once it is
+      // checked, but nothing in the program says so.
+      builder.setInsertionPointAfter(gather);
+      ir::Sym result{gather.getResult(), &symbolic};
+      ArrayRef<int64_t> shape = gather.getType().getShape();
+      if (gather.getKind() == ir::GatherKind::points) {
+        auto rank = static_cast<int64_t>(checked.type().getRank());
+        checked = symbolic.make<ir::BroadcastInDimOp>(
+            checked.value, llvm::to_vector(llvm::seq<int64_t>(dim, dim + rank)), shape);
+      }
+      ir::Sym negative = symbolic.compare<ir::LtOp>(checked, symbolic.like(checked, 0));
+      ir::Sym kept = symbolic.select(negative, symbolic.like(result, 0), result);
+      gather.getResult().replaceAllUsesExcept(kept.value, kept.value.getDefiningOp());
     }
   }
 };
