@@ -16,6 +16,31 @@ namespace weft::passes {
 
 namespace {
 
+/// Whether computing an element of `value` surely reads memory at an address that depends on the index along
+/// `dim`.
+bool readsAlong(Value value, int64_t dim) {
+  SmallVector<std::pair<Value, int64_t>> worklist{{value, dim}};
+  // Bounded, since this is asked of every gather: what is not found near is not taken for granted.
+  for (size_t i = 0; i < worklist.size() && i < 64; ++i) {
+    auto [current, along] = worklist[i];
+    Operation *op = current.getDefiningOp();
+    if (!op || isa<ir::DotGeneralOp>(op))
+      return true;
+    if (auto iota = dyn_cast<ir::IotaOp>(op)) {
+      if (static_cast<int64_t>(iota.getDim()) == along)
+        return true;
+    } else if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
+      for (auto [from, to] : llvm::enumerate(broadcast.getDims()))
+        if (to == along && broadcast.getA().getType().getDimSize(from) == broadcast.getType().getDimSize(to))
+          worklist.emplace_back(broadcast.getA(), static_cast<int64_t>(from));
+    } else if (isa<ir::ElementwiseOp>(op)) {
+      for (Value operand : op->getOperands())
+        worklist.emplace_back(operand, along);
+    }
+  }
+  return false;
+}
+
 struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> {
   void runOnOperation() override {
     SmallVector<ir::DecomposableOp> composites;
@@ -41,10 +66,9 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
     SmallVector<ir::GatherOp> gathers;
     getOperation().walk([&](ir::GatherOp gather) { gathers.push_back(gather); });
     for (ir::GatherOp gather : gathers) {
-      Operation *table = gather.getA().getDefiningOp();
       auto dim = static_cast<int64_t>(gather.getDim());
       int64_t size = gather.getA().getType().getDimSize(dim);
-      if (!table || isa<ir::IotaOp, ir::DotGeneralOp>(table) || size == 0)
+      if (size == 0 || readsAlong(gather.getA(), dim))
         continue;
       OpBuilder builder(gather);
       ir::VjpBuilder symbolic(builder, gather, {Value()}, {false, false});

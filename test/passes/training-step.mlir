@@ -1,6 +1,6 @@
 // RUN: weft-opt %s -pass-pipeline='builtin.module(weft-pipeline,weft.func(weft-fuse-optimizer-steps,weft-attach-epilogues,weft-fuse,weft-plan-memory))' | FileCheck %s
 
-// A training step of a perceptron with three layers is 15 launches: three contractions with their epilogues, two kernels
+// A training step of a perceptron with three layers is 16 launches: three contractions with their epilogues, two kernels
 // of the loss, one kernel per layer for the gradient through relu with the gradient of the bias, five contractions,
 // one kernel for all parameters and one for the step count. Every state is written in place.
 
