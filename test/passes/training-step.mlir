@@ -1,7 +1,7 @@
 // RUN: weft-opt %s -pass-pipeline='builtin.module(weft-pipeline,weft.func(weft-fuse-optimizer-steps,weft-attach-epilogues,weft-fuse,weft-plan-memory))' | FileCheck %s
 
 // A training step of a perceptron with three layers is 16 launches: three contractions with their epilogues, two kernels
-// of the loss, one kernel per layer for the gradient through relu with the gradient of the bias, five contractions,
+// of the loss, one that checks the targets for the derivative, one kernel per layer for the gradient through relu with the gradient of the bias, five contractions,
 // one kernel for all parameters and one for the step count. Every state is written in place.
 
 // CHECK-LABEL: weft.func @step
