@@ -19,10 +19,6 @@ namespace weft::data {
 
 using namespace frontend;
 
-static Tensor toTensor(const io::HostArray &array) {
-  return Tensor::from_bytes(array.bytes.data(), array.bytes.size(), array.dtype, array.shape);
-}
-
 Dataset::Dataset(Tensor images, Tensor labels, Loc loc)
     : images_(std::move(images)), labels_(std::move(labels)) {
   if (images_.dim() < 1 || labels_.dim() < 1 || images_.size(0) != labels_.size(0))

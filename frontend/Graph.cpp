@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Graph.h"
+#include "frontend/KeyWriter.h"
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
 
@@ -206,38 +207,11 @@ static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, std::vecto
 /// The key under which inferred result types are remembered: a steady loop infers nothing twice.
 static std::string inferenceKey(const char *name, const std::vector<Ref> &operands,
                                 const std::vector<Attr> &attrs) {
-  std::string key = name;
-  auto put = [&](const auto &value) { key.append(reinterpret_cast<const char *>(&value), sizeof(value)); };
-  auto putList = [&](const std::vector<int64_t> &list) {
-    put(list.size());
-    key.append(reinterpret_cast<const char *>(list.data()), list.size() * sizeof(int64_t));
-  };
-  for (const Ref &ref : operands) {
-    const Spec &spec = ref.spec();
-    put(spec.dtype);
-    put(spec.device.type());
-    put(spec.device.index().value_or(-1));
-    putList(spec.shape);
-  }
-  for (const Attr &attr : attrs) {
-    key += '\0';
-    key += attr.name;
-    put(attr.value.index());
-    std::visit(
-        [&](const auto &value) {
-          using T = std::decay_t<decltype(value)>;
-          if constexpr (std::is_same_v<T, std::vector<int64_t>>)
-            putList(value);
-          else if constexpr (std::is_same_v<T, std::string>)
-            key += value;
-          else if constexpr (std::is_same_v<T, Device>)
-            key += value.str();
-          else
-            put(value);
-        },
-        attr.value);
-  }
-  return key;
+  KeyWriter writer{name};
+  for (const Ref &ref : operands)
+    writer.putSpec(ref.spec());
+  writer.putAttrs(attrs);
+  return std::move(writer.key);
 }
 
 static void checkDevices(const char *name, const std::vector<Ref> &operands, Loc loc) {

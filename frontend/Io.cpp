@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 #include "weft/io.hpp"
 
+#include "frontend/Ops.h"
 #include "frontend/io/Npy.h"
 #include "frontend/io/Safetensors.h"
 
 namespace weft {
 
-static Tensor toTensor(const io::HostArray &array) {
+using frontend::toTensor;
+
+Tensor frontend::toTensor(const io::HostArray &array) {
   return Tensor::from_bytes(array.bytes.data(), array.bytes.size(), array.dtype, array.shape);
 }
 

@@ -9,7 +9,14 @@
 
 #include "frontend/Graph.h"
 
+namespace weft::io {
+struct HostArray;
+}
+
 namespace weft::frontend {
+
+/// What a reader of files gives, as a tensor.
+Tensor toTensor(const io::HostArray &array);
 
 /// "[2, 3]".
 std::string shapeText(const Shape &shape);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Region.h"
+#include "frontend/KeyWriter.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -86,18 +87,8 @@ bool mayFail(const Region &region) {
 }
 
 std::string structuralKey(const Region &region) {
-  std::string key;
-  auto put = [&](const auto &value) { key.append(reinterpret_cast<const char *>(&value), sizeof(value)); };
-  auto putList = [&](const std::vector<int64_t> &list) {
-    put(list.size());
-    key.append(reinterpret_cast<const char *>(list.data()), list.size() * sizeof(int64_t));
-  };
-  auto putSpec = [&](const Spec &spec) {
-    put(spec.dtype);
-    put(spec.device.type());
-    put(spec.device.index().value_or(-1));
-    putList(spec.shape);
-  };
+  KeyWriter writer;
+  std::string &key = writer.key;
   struct Hash {
     size_t operator()(const std::pair<const Node *, uint32_t> &p) const {
       return std::hash<const Node *>()(p.first) * 31 + p.second;
@@ -109,48 +100,31 @@ std::string structuralKey(const Region &region) {
     numbering.try_emplace({node, result}, next);
   };
   for (const RegionArgument &argument : region.arguments) {
-    putSpec(argument.value.spec());
+    writer.putSpec(argument.value.spec());
     key += argument.role[0];
-    put(argument.donated);
+    writer.put(argument.donated);
     define(argument.value.node.get(), argument.value.result);
   }
   for (const Node *node : region.nodes) {
     key += '|';
     key += node->name;
-    put(node->stopsGrad);
+    writer.put(node->stopsGrad);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
-      putSpec(node->results[0]);
-      put(node->number);
-      put(node->numberBytes);
+      writer.putSpec(node->results[0]);
+      writer.put(node->number);
+      writer.put(node->numberBytes);
     }
     for (const Ref &operand : node->operands)
-      put(numbering.at({operand.node.get(), operand.result}));
-    for (const Attr &attr : node->attrs) {
-      key += '\0';
-      key += attr.name;
-      put(attr.value.index());
-      std::visit(
-          [&](const auto &value) {
-            using T = std::decay_t<decltype(value)>;
-            if constexpr (std::is_same_v<T, std::vector<int64_t>>)
-              putList(value);
-            else if constexpr (std::is_same_v<T, std::string>)
-              key += value;
-            else if constexpr (std::is_same_v<T, Device>)
-              key += value.str();
-            else
-              put(value);
-          },
-          attr.value);
-    }
+      writer.put(numbering.at({operand.node.get(), operand.result}));
+    writer.putAttrs(node->attrs);
     for (uint32_t i = 0; i < node->results.size(); ++i)
       define(node, i);
   }
   for (const RegionResult &result : region.results) {
-    put(numbering.at({result.value.node.get(), result.value.result}));
-    put(result.tiedTo);
+    writer.put(numbering.at({result.value.node.get(), result.value.result}));
+    writer.put(result.tiedTo);
   }
-  return key;
+  return std::move(key);
 }
 
 } // namespace weft::frontend

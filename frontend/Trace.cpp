@@ -25,7 +25,8 @@ Trace::~Trace() {
     (*it)();
 }
 
-Ref Trace::addArgument(Spec spec, bool requiresGrad, Loc loc) {
+/// A node that stands for a value from outside of the trace.
+static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
   auto node = std::make_shared<Node>();
   node->kind = NodeKind::input;
   node->name = "input";
@@ -34,9 +35,14 @@ Ref Trace::addArgument(Spec spec, bool requiresGrad, Loc loc) {
   node->liveSlots.resize(1);
   node->needsCuda = spec.device.is_cuda();
   node->results = {std::move(spec)};
-  node->trace = this;
-  node->requiresGrad = requiresGrad;
+  node->trace = trace;
   node->loc = loc;
+  return node;
+}
+
+Ref Trace::addArgument(Spec spec, bool requiresGrad, Loc loc) {
+  auto node = makeInput(this, std::move(spec), loc);
+  node->requiresGrad = requiresGrad;
   arguments_.push_back({node, 0});
   return arguments_.back();
 }
@@ -46,16 +52,8 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
   if (!inserted)
     return touched_[it->second];
   Ref before = slot->value();
-  auto node = std::make_shared<Node>();
-  node->kind = NodeKind::input;
-  node->name = "input";
-  node->serial = nextSerial();
-  node->buffers.resize(1);
-  node->liveSlots.resize(1);
-  node->results = {before.spec()};
+  auto node = makeInput(this, before.spec(), slot->loc);
   node->needsCuda = before.node->needsCuda;
-  node->trace = this;
-  node->loc = slot->loc;
   // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its own,
   // which `backward` reports.
   node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
