@@ -17,6 +17,8 @@ using namespace mlir;
 #include "ir/WeftEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/WeftAttributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ir/WeftTypes.cpp.inc"
 
 namespace weft::ir {
 
@@ -354,6 +356,10 @@ void WeftDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "ir/WeftAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ir/WeftTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

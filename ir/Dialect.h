@@ -33,6 +33,9 @@
 #define GET_ATTRDEF_CLASSES
 #include "ir/WeftAttributes.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "ir/WeftTypes.h.inc"
+
 namespace weft::ir {
 
 //===----------------------------------------------------------------------===//

@@ -164,6 +164,34 @@ def Weft_CosOp : Weft_Unary<"cos", Weft_FloatTensor, "cosine of an angle in radi
   [{ return k.make<::mlir::math::CosOp>(a); }],
   [{ d(0, [&] { return -g * vjp.unary<SinOp>(a); }); }], [{ return std::cos(a); }]>;
 
+def Weft_TanOp : Weft_Unary<"tan", Weft_FloatTensor, "tangent of an angle in radians",
+  [{ return k.make<::mlir::math::TanOp>(a); }],
+  [{ d(0, [&] { return g * (y * y + 1.0); }); }], [{ return std::tan(a); }]>;
+
+def Weft_AsinOp : Weft_Unary<"asin", Weft_FloatTensor, "angle whose sine is a, in radians; NaN outside of [-1, 1]",
+  [{ return k.make<::mlir::math::AsinOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<RsqrtOp>(1.0 - a * a); }); }], [{ return std::asin(a); }]>;
+
+def Weft_AcosOp : Weft_Unary<"acos", Weft_FloatTensor, "angle whose cosine is a, in radians; NaN outside of [-1, 1]",
+  [{ return k.make<::mlir::math::AcosOp>(a); }],
+  [{ d(0, [&] { return -g * vjp.unary<RsqrtOp>(1.0 - a * a); }); }], [{ return std::acos(a); }]>;
+
+def Weft_AtanOp : Weft_Unary<"atan", Weft_FloatTensor, "angle whose tangent is a, in radians",
+  [{ return k.make<::mlir::math::AtanOp>(a); }],
+  [{ d(0, [&] { return g / (a * a + 1.0); }); }], [{ return std::atan(a); }]>;
+
+def Weft_Log2Op : Weft_Unary<"log2", Weft_FloatTensor, "logarithm to base 2, exact at powers of two",
+  [{ return k.make<::mlir::math::Log2Op>(a); }],
+  [{ d(0, [&] { return g / (a * 0.693147180559945309417); }); }], [{ return std::log2(a); }]>;
+
+def Weft_Log10Op : Weft_Unary<"log10", Weft_FloatTensor, "logarithm to base 10",
+  [{ return k.make<::mlir::math::Log10Op>(a); }],
+  [{ d(0, [&] { return g / (a * 2.30258509299404568402); }); }], [{ return std::log10(a); }]>;
+
+def Weft_Exp2Op : Weft_Unary<"exp2", Weft_FloatTensor, "2 to the power a, exact at integers",
+  [{ return k.make<::mlir::math::Exp2Op>(a); }],
+  [{ d(0, [&] { return g * (y * 0.693147180559945309417); }); }], [{ return std::exp2(a); }]>;
+
 def Weft_TanhOp : Weft_Unary<"tanh", Weft_FloatTensor, "hyperbolic tangent",
   [{ return k.make<::mlir::math::TanhOp>(a); }],
   [{ d(0, [&] { return g * (1.0 - y * y); }); }], [{ return std::tanh(a); }]>;
@@ -213,15 +241,49 @@ def Weft_DivOp : Weft_Binary<"div", Weft_NumberTensor,
   [{ d(0, [&] { return g / b; }); d(1, [&] { return -g * y / b; }); }],
   [{ return a / b; }], [{ return b == 0 ? -1 : b == -1 ? ::weft::ir::wrapSub(0, a) : a / b; }]>;
 
-def Weft_PowOp : Weft_Binary<"pow", Weft_FloatTensor, "a to the power b, as pow of C",
-  [{ return k.make<::mlir::math::PowFOp>(a, b); }],
+def Weft_RemOp : Weft_Binary<"rem", Weft_NumberTensor,
+  "remainder with the sign of a, exact (fmod of C); x rem 0 is NaN for floats, x for integers",
+  [{ return k.isFloat(a) ? k.make<::mlir::arith::RemFOp>(a, b) : k.remainderIntegers(a, b); }],
+  [{ d(0, [&] { return g; }); d(1, [&] { return -g * vjp.unary<TruncOp>(a / b); }); }],
+  [{ return std::fmod(a, b); }], [{ return b == 0 ? a : b == -1 ? 0 : a % b; }]>;
+
+def Weft_ModOp : Weft_Binary<"mod", Weft_NumberTensor,
+  "remainder with the sign of b (% of Python, torch.remainder); x mod 0 is NaN for floats, x for integers",
+  [{ auto r = k.isFloat(a) ? k.make<::mlir::arith::RemFOp>(a, b) : k.remainderIntegers(a, b);
+     if (k.isUnsigned(0)) return r;
+     auto zero = k.zeroLike(a);
+     auto differ = k.make<::mlir::arith::XOrIOp>(k.lt(r, zero), k.lt(b, zero));
+     auto inexact = k.compare(::mlir::arith::CmpFPredicate::UNE, ::mlir::arith::CmpIPredicate::ne, r, zero);
+     auto nonzero = k.compare(::mlir::arith::CmpFPredicate::UNE, ::mlir::arith::CmpIPredicate::ne, b, zero);
+     auto shifted = k.isFloat(a) ? k.make<::mlir::arith::AddFOp>(r, b) : k.make<::mlir::arith::AddIOp>(r, b);
+     auto move = k.make<::mlir::arith::AndIOp>(k.make<::mlir::arith::AndIOp>(differ, inexact), nonzero);
+     return k.select(move, shifted, r); }],
+  [{ d(0, [&] { return g; }); d(1, [&] { return -g * vjp.unary<FloorOp>(a / b); }); }],
+  [{ double r = std::fmod(a, b); return r != 0 && (r < 0) != (b < 0) && b != 0 ? r + b : r; }],
+  [{ if (b == 0) return a;
+     int64_t r = b == -1 ? 0 : a % b;
+     return r != 0 && (r < 0) != (b < 0) ? r + b : r; }]>;
+
+def Weft_PowOp : Weft_Binary<"pow", Weft_NumberTensor,
+  "a to the power b: pow of C for floats; for integers a negative power is 0 unless a is 1 or -1",
+  [{ return k.isFloat(a) ? k.make<::mlir::math::PowFOp>(a, b) : k.powIntegers(a, b); }],
   [{ auto zero = vjp.like(a, 0.0);
      d(0, [&] { return vjp.select(vjp.compare<EqOp>(b, zero), zero, g * b * vjp.binary<PowOp>(a, b - 1.0)); });
      d(1, [&] {
        auto edge = vjp.binary<AndOp>(vjp.compare<EqOp>(a, zero), vjp.compare<GeOp>(b, zero));
        return vjp.select(edge, zero, g * y * vjp.unary<LogOp>(a));
      }); }],
-  [{ return std::pow(a, b); }]>;
+  [{ return std::pow(a, b); }], [{ return ::weft::ir::wrapPow(a, b); }]>;
+
+def Weft_Atan2Op : Weft_Binary<"atan2", Weft_FloatTensor, "angle of the point (b, a), in radians, in (-pi, pi]",
+  [{ return k.make<::mlir::math::Atan2Op>(a, b); }],
+  [{ d(0, [&] { return g * b / (a * a + b * b); }); d(1, [&] { return -g * a / (a * a + b * b); }); }],
+  [{ return std::atan2(a, b); }]>;
+
+def Weft_CopysignOp : Weft_Binary<"copysign", Weft_FloatTensor, "magnitude of a with the sign bit of b",
+  [{ return k.make<::mlir::math::CopySignOp>(a, b); }],
+  [{ d(0, [&] { auto zero = vjp.like(a, 0.0); return vjp.select(vjp.compare<EqOp>(a, zero), zero, g * (y / a)); }); }],
+  [{ return std::copysign(a, b); }]>;
 
 def Weft_MaxOp : Weft_Binary<"max", Weft_NumberTensor, "the larger; NaN propagates, max(-0, +0) = +0",
   [{ if (k.isFloat(a)) return k.make<::mlir::arith::MaximumFOp>(a, b);
@@ -269,6 +331,16 @@ def Weft_XorOp : Weft_Bitwise<"xor", "XOrIOp", "^", "bitwise exclusive or; logic
 //===----------------------------------------------------------------------===//
 // Ternary and conversion
 //===----------------------------------------------------------------------===//
+
+def Weft_FmaOp : Weft_Elementwise<"fma",
+  [{ return k.make<::mlir::math::FmaOp>(a, b, c); }],
+  [{ d(0, [&] { return g * b; }); d(1, [&] { return g * a; }); d(2, [&] { return g; }); }],
+  [{ return std::fma(a, b, c); }], noWhole, []> {
+  let summary = "a * b + c with one rounding";
+  let arguments = (ins Weft_FloatTensor:$a, Weft_FloatTensor:$b, Weft_FloatTensor:$c);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` custom<OperandTypes>(type($a), type($b), type($c))";
+}
 
 def Weft_SelectOp : Weft_ComputeOp<"select", [Weft_ElementwiseTrait, Differentiable,
                                               DeclareOpInterfaceMethods<Weft_ElementwiseOp>]> {

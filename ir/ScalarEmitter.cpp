@@ -83,6 +83,41 @@ Value ScalarEmitter::divideIntegers(Value a, Value b) {
   return select(byZero, minusOne, quotient);
 }
 
+Value ScalarEmitter::remainderIntegers(Value a, Value b) {
+  Value zero = zeroLike(b), one = constantLike(b, 1);
+  Value byZero = make<arith::CmpIOp>(arith::CmpIPredicate::eq, b, zero);
+  if (isUnsigned(0))
+    return select(byZero, a, make<arith::RemUIOp>(a, select(byZero, one, b)));
+  // min % -1 is a fault on x86; by 1 it has the same remainder, 0.
+  Value byMinusOne = make<arith::CmpIOp>(arith::CmpIPredicate::eq, b, constantLike(b, -1));
+  Value safe = select(make<arith::OrIOp>(byZero, byMinusOne), one, b);
+  return select(byZero, a, make<arith::RemSIOp>(a, safe));
+}
+
+Value ScalarEmitter::powIntegers(Value a, Value b) {
+  Value zero = zeroLike(b), one = constantLike(a, 1);
+  unsigned width = getElementTypeOrSelf(a.getType()).getIntOrFloatBitWidth();
+  bool isSigned = !isUnsigned(0);
+  // Every bit of the exponent but the sign: straight code, which vectors take without a loop.
+  Value result = one, power = a, bits = b;
+  for (unsigned bit = 0, e = isSigned ? width - 1 : width; bit < e; ++bit) {
+    Value odd =
+        make<arith::CmpIOp>(arith::CmpIPredicate::ne, make<arith::AndIOp>(bits, constantLike(b, 1)), zero);
+    result = select(odd, make<arith::MulIOp>(result, power), result);
+    power = make<arith::MulIOp>(power, power);
+    bits = make<arith::ShRUIOp>(bits, constantLike(b, 1));
+  }
+  if (!isSigned)
+    return result;
+  Value isOdd =
+      make<arith::CmpIOp>(arith::CmpIPredicate::ne, make<arith::AndIOp>(b, constantLike(b, 1)), zero);
+  Value minusOne = constantLike(a, -1);
+  Value ofMinusOne = select(make<arith::CmpIOp>(arith::CmpIPredicate::eq, a, minusOne),
+                            select(isOdd, minusOne, one), zeroLike(a));
+  Value negative = select(make<arith::CmpIOp>(arith::CmpIPredicate::eq, a, one), one, ofMinusOne);
+  return select(make<arith::CmpIOp>(arith::CmpIPredicate::slt, b, zero), negative, result);
+}
+
 Value ScalarEmitter::convert(Value a, Type from, Type to) {
   Type target = withElement(a.getType(), toScalarType(to));
   bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);

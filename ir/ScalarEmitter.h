@@ -47,6 +47,10 @@ public:
   }
   /// Division toward zero that never traps: x/0 = -1 (all ones), min/-1 = min.
   mlir::Value divideIntegers(mlir::Value a, mlir::Value b);
+  /// Remainder with the sign of `a`, which never traps: x rem 0 = x, min rem -1 = 0.
+  mlir::Value remainderIntegers(mlir::Value a, mlir::Value b);
+  /// a^b by squaring, wrapping; a negative exponent gives 0 unless the base is 1 or -1.
+  mlir::Value powIntegers(mlir::Value a, mlir::Value b);
   /// Another element type, with the rules of `weft.convert`. `from` and `to` are tensor element types.
   mlir::Value convert(mlir::Value a, mlir::Type from, mlir::Type to);
 

@@ -23,6 +23,7 @@ def Weft_Dialect : Dialect {
     broadcast: an importer inserts `weft.convert` and `weft.broadcast_in_dim`.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
 }
 
@@ -41,6 +42,9 @@ def Weft_ScheduleKind : Weft_Enum<"ScheduleKind", "shape of a kernel",
     ["loop", "row", "column", "multi_tensor"]>;
 def Weft_FusionKind : Weft_Enum<"FusionKind", "what a fusion may hold", ["loop", "row", "column", "multi_tensor"]>;
 def Weft_GatherKind : Weft_Enum<"GatherKind", "how the index tensor lies in the result", ["along", "points"]>;
+def Weft_IndexMode : Weft_Enum<"IndexMode", "what becomes of an index outside of its range", ["check", "clip", "assume"]>;
+def Weft_ScatterKind : Weft_Enum<"ScatterKind", "how an element is combined with what is there",
+    ["add", "set", "max", "min", "mul"]>;
 def Weft_ReductionKind : Weft_Enum<"ReductionKind", "how a loss is reduced", ["none", "mean", "sum"]>;
 
 class Weft_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Weft_Dialect, info, mnemonic> {
@@ -48,6 +52,8 @@ class Weft_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Weft_Dialect,
 }
 def Weft_FusionKindAttr : Weft_EnumAttr<Weft_FusionKind, "fusion_kind">;
 def Weft_GatherKindAttr : Weft_EnumAttr<Weft_GatherKind, "gather_kind">;
+def Weft_IndexModeAttr : Weft_EnumAttr<Weft_IndexMode, "index_mode">;
+def Weft_ScatterKindAttr : Weft_EnumAttr<Weft_ScatterKind, "scatter_kind">;
 def Weft_ReductionKindAttr : Weft_EnumAttr<Weft_ReductionKind, "reduction">;
 
 //===----------------------------------------------------------------------===//
@@ -103,6 +109,13 @@ def Weft_SliceAttr : Weft_Attr<"Slice", "slice"> {
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
+
+class Weft_TypeDef<string typeName, string typeMnemonic, string summaryText> : TypeDef<Weft_Dialect, typeName> {
+  let mnemonic = typeMnemonic;
+  let summary = summaryText;
+}
+def Weft_TokenType : Weft_TypeDef<"Token", "token", "a point in the order of effects">;
+def Weft_EventType : Weft_TypeDef<"Event", "event", "a point that other queues, or the host, can wait for">;
 
 def Weft_Tensor : Type<CPred<"::weft::ir::isWeftTensor($_self)">,
     "statically shaped tensor of a supported element type with a device as its encoding", "::mlir::RankedTensorType">;

@@ -60,4 +60,12 @@ def Weft_DecomposableOp : Weft_Interface<"DecomposableOp"> {
   ];
 }
 
+def Weft_CaptureOp : Weft_Interface<"CaptureOp"> {
+  let description = [{ An op that cannot be part of a captured graph, and says why. }];
+  let methods = [
+    InterfaceMethod<[{ The reason code ("WEFT-C001") and the fact, for the report and for errors. }],
+      "std::pair<::llvm::StringRef, ::llvm::StringRef>", "whyNotCapturable", (ins)>,
+  ];
+}
+
 #endif // WEFT_INTERFACES_TD

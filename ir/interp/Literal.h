@@ -61,6 +61,16 @@ inline int64_t wrapSub(int64_t a, int64_t b) {
 inline int64_t wrapMul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
+/// a^b; a negative exponent gives 0 unless the base is 1 or -1.
+inline int64_t wrapPow(int64_t a, int64_t b) {
+  if (b < 0)
+    return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
+  int64_t result = 1;
+  for (; b != 0; b /= 2, a = wrapMul(a, a))
+    if (b % 2 != 0)
+      result = wrapMul(result, a);
+  return result;
+}
 
 /// The reference rule of an elementwise op. A comparison takes reals and gives integers.
 template <typename Real, typename Whole>

@@ -339,7 +339,8 @@ void sampleCrossEntropy(ProgramBuilder &p) {
   Value target =
       p.argument(DType::i64, shape.take_front(), oneIn(p.random, 3) ? "target" : "index", shape[1]);
   auto reduction = static_cast<ir::ReductionKind>(p.random.below(3));
-  auto op = p.builder.create<ir::CrossEntropyOp>(p.loc, logits, target, reduction);
+  auto op =
+      p.builder.create<ir::CrossEntropyOp>(p.loc, logits, target, Value(), reduction, -100, APFloat(0.0));
   if (oneIn(p.random, 4) && p.entryOf(target).literal->count() > 0 &&
       llvm::all_of(p.entryOf(target).literal->whole, [](int64_t value) { return value >= 0; }))
     op.setIgnoreIndex(0);

@@ -89,12 +89,48 @@ private:
 
 } // namespace
 
+// PENDING-LIST: each branch deletes its own lines.
+static constexpr llvm::StringLiteral kPending[] = {
+    // pending: index
+    "weft.undef",
+    "weft.concat",
+    "weft.reverse",
+    "weft.dynamic_slice",
+    "weft.dynamic_update_slice",
+    "weft.bitcast",
+    "weft.scatter",
+    "weft.index_update",
+    // pending: reduce
+    "weft.prod",
+    "weft.any",
+    "weft.argmin",
+    "weft.welford",
+    "weft.cumsum",
+    "weft.cumprod",
+    "weft.layer_norm",
+    "weft.dropout",
+    // pending: effects
+    "weft.copy_into",
+    "weft.alias",
+    "weft.to_host_scalar",
+    "weft.print",
+    "weft.assert",
+    "weft.token",
+    "weft.barrier",
+    "weft.event_record",
+    "weft.event_wait",
+    "weft.stream_fork",
+    "weft.stream_join",
+};
+
 Expected<OpCatalog> OpCatalog::discover(MLIRContext &context) {
   context.getOrLoadDialect<ir::WeftDialect>();
   Prober prober(&context);
   OpCatalog catalog;
   for (RegisteredOperationName name : context.getRegisteredOperations()) {
     if (name.getDialectNamespace() != ir::WeftDialect::getDialectNamespace())
+      continue;
+    if (llvm::is_contained(kPending, name.getStringRef()))
       continue;
     if (name.hasInterface<ir::ElementwiseOp>()) {
       auto signatures = prober.probe(name);

@@ -1,0 +1,142 @@
+//===- Composite.td - Contractions, and ops that stay whole until fusion *- tablegen -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_COMPOSITE_TD
+#define WEFT_COMPOSITE_TD
+
+include "ir/Elementwise.td"
+
+//===----------------------------------------------------------------------===//
+// Contraction
+//===----------------------------------------------------------------------===//
+
+def Weft_DotGeneralOp : Weft_ComputeOp<"dot_general", [Differentiable]> {
+  let summary = "sum of products over the contracted dimensions";
+  let description = [{
+    The result has the batch dimensions, then the other dimensions of a, then those of b. `bias`, a vector
+    of the result's last dimension, is added and `relu` applied after the sum: the epilogue that fusion attaches.
+  }];
+  let arguments = (ins Weft_Tensor:$a, Weft_Tensor:$b, Optional<Weft_Tensor>:$bias,
+                       DenseI64ArrayAttr:$batch_a, DenseI64ArrayAttr:$batch_b,
+                       DenseI64ArrayAttr:$contract_a, DenseI64ArrayAttr:$contract_b, UnitAttr:$relu);
+  let results = (outs Weft_Tensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Composites
+//===----------------------------------------------------------------------===//
+
+class Weft_Composite<string mnemonic, list<Trait> traits = []> :
+    Weft_ComputeOp<mnemonic, [DeclareOpInterfaceMethods<Weft_DecomposableOp>] # traits>;
+
+class Weft_SoftmaxLike<string mnemonic, string summaryText> : Weft_Composite<mnemonic, [Differentiable]> {
+  let summary = summaryText;
+  let arguments = (ins Weft_FloatTensor:$a, I64Attr:$dim);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` `dim` `=` $dim attr-dict `:` type($a)";
+  let hasVerifier = 1;
+}
+def Weft_SoftmaxOp : Weft_SoftmaxLike<"softmax", "exp(a - max) / sum(exp(a - max)) along a dimension">;
+def Weft_LogSoftmaxOp : Weft_SoftmaxLike<"log_softmax", "a - max - log(sum(exp(a - max))) along a dimension">;
+
+def Weft_CrossEntropyOp : Weft_Composite<"cross_entropy", [Differentiable]> {
+  let summary = "negative log-likelihood of the target classes under softmax(logits)";
+  let description = [{
+    `logits` is N x C, `target` N class numbers (i64). Rows whose target is `ignore_index` count for nothing. The mean
+    divides by the number of rows that count, or by the sum of their targets' weights where `weight` gives one per
+    class; if there is none the result is NaN. `label_smoothing` s takes 1-s of the target and s/C of every class. `lse`, the log of the sum
+    of exponentials of each row, is what the derivative needs. A target outside `[0, C)` is an error of the call.
+  }];
+  let arguments = (ins Weft_FloatTensor:$logits, Weft_IntTensor:$target, Optional<Weft_FloatTensor>:$weight,
+                       Weft_ReductionKindAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
+  let results = (outs Weft_Tensor:$loss, Weft_Tensor:$lse);
+  let assemblyFormat = [{
+    $logits `,` $target (`weight` $weight^)? `,` `reduction` `=` $reduction (`ignore_index` `=` $ignore_index^)?
+    (`label_smoothing` `=` $label_smoothing^)? attr-dict `:` type($logits) `,` type($target) (`,` type($weight)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Weft_LayerNormOp : Weft_Composite<"layer_norm", [Differentiable, AttrSizedOperandSegments]> {
+  let summary = "(a - mean) / sqrt(variance + eps) * weight + bias over the dimensions from `axis` on";
+  let description = [{
+    `weight` and `bias` have the shape of the normalised dimensions. The variance is the biased one. `mean` and
+    `rstd`, 1/sqrt(variance + eps), have the shape of the dimensions before `axis`; they are f32 for halves, and
+    are what the derivative needs.
+  }];
+  let arguments = (ins Weft_FloatTensor:$a, Optional<Weft_FloatTensor>:$weight, Optional<Weft_FloatTensor>:$bias,
+                       I64Attr:$axis, F64Attr:$eps);
+  let results = (outs Weft_FloatTensor:$y, Weft_FloatTensor:$mean, Weft_FloatTensor:$rstd);
+  let assemblyFormat = [{
+    $a (`weight` $weight^)? (`bias` $bias^)? `,` `axis` `=` $axis `,` `eps` `=` $eps attr-dict
+    `:` type($a) (`weight` type($weight)^)? (`bias` type($bias)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Weft_DropoutOp : Weft_Composite<"dropout", [Differentiable]> {
+  let summary = "zeros elements with probability p and divides the others by 1 - p";
+  let description = [{
+    Element i is kept where the uniform number made of lane i mod 4 of block counter + i/4 is not below p. The second
+    result is counter + ceil(elements / 4). p = 1 gives zeros. The derivative makes the same mask again.
+  }];
+  let arguments = (ins Weft_FloatTensor:$a, Weft_I64Scalar:$key, Weft_I64Scalar:$counter, F64Attr:$p,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let results = (outs Weft_FloatTensor:$y, Weft_I64Scalar:$next);
+  let assemblyFormat = [{
+    $a `,` $key `,` $counter `,` `p` `=` $p (`stream` `=` $stream^)? attr-dict
+    `:` type($a) `,` custom<OperandTypes>(type($key), type($counter))
+  }];
+  let hasVerifier = 1;
+}
+
+class Weft_OptimizerStep<string mnemonic> : Weft_ComputeOp<mnemonic> {
+  let hasVerifier = 1;
+}
+
+def Weft_SgdStepOp : Weft_OptimizerStep<"sgd_step"> {
+  let summary = "one step of stochastic gradient descent, as torch.optim.SGD";
+  let description = [{
+    d = g + decay p; with a buffer: buf' = d at the first step, else momentum buf + (1 - dampening) d, and d is
+    buf', or d + momentum buf' with `nesterov`; p' = p - lr d. `step` is the number of steps already done.
+  }];
+  let arguments = (ins Weft_FloatTensor:$p, Weft_FloatTensor:$g, Optional<Weft_FloatTensor>:$buf, Weft_I64Scalar:$step,
+                       Weft_F64Scalar:$lr, Weft_F64Scalar:$momentum, Weft_F64Scalar:$dampening, Weft_F64Scalar:$decay,
+                       UnitAttr:$nesterov, UnitAttr:$maximize);
+  let results = (outs Weft_Tensor:$p_new, Optional<Weft_Tensor>:$buf_new);
+  let assemblyFormat = [{
+    `(` $p `,` $g (`buf` $buf^)? `,` `step` $step `,` `lr` $lr `,` `momentum` $momentum `,`
+    `dampening` $dampening `,` `decay` $decay `)` (`nesterov` $nesterov^)? (`maximize` $maximize^)? attr-dict `:`
+    type($p) `,` type($g) (`buf` type($buf)^)? `,` type($step) `,` custom<OperandTypes>(type($lr), type($momentum),
+    type($dampening), type($decay))
+  }];
+}
+
+def Weft_AdamStepOp : Weft_OptimizerStep<"adam_step"> {
+  let summary = "one step of Adam, as torch.optim.Adam, or AdamW if `decoupled`";
+  let description = [{
+    t = step + 1, where `step` is the number of steps already done. g' = g + decay p, or p' = p (1 - lr decay) if
+    `decoupled`; m' = m + (1 - beta1)(g' - m); v' = beta2 v + (1 - beta2) g'^2; with `vmax`, vmax' = max(vmax, v') and
+    v' is replaced by it below; p' = p - (lr / (1 - beta1^t)) m' / (sqrt(v') / sqrt(1 - beta2^t) + eps). The
+    scalars are computed in f64 once and rounded last.
+  }];
+  let arguments = (ins Weft_FloatTensor:$p, Weft_FloatTensor:$g, Weft_FloatTensor:$m, Weft_FloatTensor:$v,
+                       Optional<Weft_FloatTensor>:$vmax, Weft_I64Scalar:$step, Weft_F64Scalar:$lr,
+                       Weft_F64Scalar:$beta1, Weft_F64Scalar:$beta2, Weft_F64Scalar:$eps, Weft_F64Scalar:$decay,
+                       UnitAttr:$decoupled, UnitAttr:$maximize);
+  let results = (outs Weft_Tensor:$p_new, Weft_Tensor:$m_new, Weft_Tensor:$v_new, Optional<Weft_Tensor>:$vmax_new);
+  let assemblyFormat = [{
+    `(` $p `,` $g `,` `m` $m `,` `v` $v (`vmax` $vmax^)? `,` `step` $step `,` `lr` $lr `,` `betas` $beta1 `,`
+    $beta2 `,` `eps` $eps `,` `decay` $decay `)` (`decoupled` $decoupled^)? (`maximize` $maximize^)? attr-dict `:`
+    type($p) `,` type($g) `,` type($m) `,` type($v) (`vmax` type($vmax)^)? `,` type($step) `,`
+    custom<OperandTypes>(type($lr), type($beta1), type($beta2), type($eps), type($decay))
+  }];
+}
+
+#endif // WEFT_COMPOSITE_TD

@@ -1,0 +1,67 @@
+//===- Reduction.td - Reductions and scans -----------------*- tablegen -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_REDUCTION_TD
+#define WEFT_REDUCTION_TD
+
+include "ir/Elementwise.td"
+
+class Weft_Reduction<string mnemonic, Type operand, string summaryText> :
+    Weft_ComputeOp<mnemonic, [Differentiable]> {
+  let summary = summaryText;
+  let arguments = (ins operand:$a, DenseI64ArrayAttr:$dims);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` `dims` `=` $dims attr-dict `:` type($a)";
+  let hasVerifier = 1;
+}
+def Weft_SumOp : Weft_Reduction<"sum", Weft_NumberTensor,
+  "sum over dimensions, which disappear; halves and f32 accumulate in f32, integers wrap; 0 over nothing">;
+def Weft_RmaxOp : Weft_Reduction<"rmax", Weft_NumberTensor, "largest over dimensions, which disappear; NaN propagates">;
+def Weft_RminOp : Weft_Reduction<"rmin", Weft_NumberTensor, "smallest over dimensions, which disappear; NaN propagates">;
+
+def Weft_ProdOp : Weft_Reduction<"prod", Weft_NumberTensor,
+  "product over dimensions, which disappear; halves and f32 accumulate in f32, integers wrap; 1 over nothing">;
+def Weft_AnyOp : Weft_Reduction<"any", Weft_BoolTensor, "whether one is true over dimensions, which disappear">;
+
+class Weft_ArgReduction<string mnemonic, string summaryText> : Weft_ComputeOp<mnemonic, [Differentiable]> {
+  let summary = summaryText;
+  let arguments = (ins Weft_NumberTensor:$a, I64Attr:$dim);
+  let results = (outs Weft_IntTensor:$result);
+  let assemblyFormat = "$a `,` `dim` `=` $dim attr-dict `:` type($a)";
+  let hasVerifier = 1;
+}
+def Weft_ArgmaxOp : Weft_ArgReduction<"argmax",
+  "index of the largest along a dimension, which disappears; the first of equals; NaN wins">;
+def Weft_ArgminOp : Weft_ArgReduction<"argmin",
+  "index of the smallest along a dimension, which disappears; the first of equals; NaN wins">;
+
+def Weft_WelfordOp : Weft_ComputeOp<"welford", [Differentiable]> {
+  let summary = "mean, and sum of squared differences from it, over dimensions, which disappear";
+  let description = [{
+    `mean` and `m2` are f32 for halves, else of the operand's element type; `count` is the number of elements that
+    each of them is made of. Partial results are merged pairwise, so that m2 has no cancellation (Chan, Golub,
+    LeVeque 1983). Over nothing the mean is NaN and m2 is 0.
+  }];
+  let arguments = (ins Weft_FloatTensor:$a, DenseI64ArrayAttr:$dims);
+  let results = (outs Weft_FloatTensor:$mean, Weft_FloatTensor:$m2, Weft_I64Scalar:$count);
+  let assemblyFormat = "$a `,` `dims` `=` $dims attr-dict `:` type($a)";
+  let hasVerifier = 1;
+}
+
+class Weft_Scan<string mnemonic, string summaryText> : Weft_ComputeOp<mnemonic, [Differentiable]> {
+  let summary = summaryText;
+  let description = [{
+    `reverse` runs from the end; with `exclusive` an element does not count itself, and the first is the identity.
+  }];
+  let arguments = (ins Weft_NumberTensor:$a, I64Attr:$dim, UnitAttr:$reverse, UnitAttr:$exclusive);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` `dim` `=` $dim (`reverse` $reverse^)? (`exclusive` $exclusive^)? attr-dict `:` type($a)";
+  let hasVerifier = 1;
+}
+def Weft_CumsumOp : Weft_Scan<"cumsum", "running sum along a dimension; halves and f32 accumulate in f32, integers wrap">;
+def Weft_CumprodOp : Weft_Scan<"cumprod", "running product along a dimension; halves and f32 accumulate in f32, integers wrap">;
+
+#endif // WEFT_REDUCTION_TD

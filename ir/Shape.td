@@ -1,0 +1,178 @@
+//===- Shape.td - Making tensors and moving their elements -*- tablegen -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_SHAPE_TD
+#define WEFT_SHAPE_TD
+
+include "ir/Elementwise.td"
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+def Weft_ConstantOp : Weft_Op<"constant", [Pure, ConstantLike, Differentiable,
+    DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
+  let summary = "values known when the program is compiled";
+  let description = [{ `weft.constant dense<1.0> : tensor<4xf32, #cpu>`. The result type carries the device. }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Weft_Tensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Weft_FullOp : Weft_ComputeOp<"full", [Differentiable]> {
+  let summary = "a tensor that repeats one run-time number";
+  let arguments = (ins Weft_Tensor:$value, DenseI64ArrayAttr:$shape);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$value `,` `shape` `=` $shape attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Weft_IotaOp : Weft_Op<"iota", [Pure, Differentiable, DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
+  let summary = "the index along one dimension";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Weft_IntTensor:$result);
+  let assemblyFormat = "`dim` `=` $dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Weft_RngBitsPhiloxOp : Weft_ComputeOp<"rng_bits_philox", [Differentiable]> {
+  let summary = "random bits of the Philox4x32-10 counter generator";
+  let description = [{
+    Element i, in row-major order of the result, is lane i mod 4 of the block whose 128-bit counter is
+    (counter + i/4, stream) and whose key is `key`. The second result is counter + ceil(elements / 4).
+  }];
+  let arguments = (ins Weft_I64Scalar:$key, Weft_I64Scalar:$counter, DenseI64ArrayAttr:$shape,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let results = (outs Weft_IntTensor:$bits, Weft_I64Scalar:$next);
+  let assemblyFormat = "$key `,` $counter `,` `shape` `=` $shape (`stream` `=` $stream^)? attr-dict `:` custom<OperandTypes>(type($key), type($counter))";
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+def Weft_UndefOp : Weft_Op<"undef", [Pure, Differentiable, DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
+  let summary = "a tensor whose contents nobody relies on";
+  let description = [{ The elements are unspecified, but the same each time they are read: never undefined behaviour. }];
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+def Weft_BroadcastInDimOp : Weft_ComputeOp<"broadcast_in_dim", [Differentiable]> {
+  let summary = "stretches dimensions of size 1 and adds new ones";
+  let description = [{
+    Dimension i of the operand becomes dimension `dims[i]` of the result; it has that size, or 1. `dims` increases.
+  }];
+  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$dims, DenseI64ArrayAttr:$shape);
+  let results = (outs Weft_Tensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Weft_ReshapeOp : Weft_ComputeOp<"reshape", [Differentiable]> {
+  let summary = "the same elements, in row-major order, in another shape";
+  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$shape);
+  let results = (outs Weft_Tensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Weft_TransposeOp : Weft_ComputeOp<"transpose", [Differentiable]> {
+  let summary = "dimensions in another order";
+  let description = [{ Dimension i of the result is dimension `perm[i]` of the operand. }];
+  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$perm);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` `perm` `=` $perm attr-dict `:` type($a)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Weft_SliceOp : Weft_ComputeOp<"slice", [Differentiable]> {
+  let summary = "elements start, start + step, ... below limit, along each dimension";
+  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$limit, DenseI64ArrayAttr:$step);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $a `,` `start` `=` $start `,` `limit` `=` $limit `,` `step` `=` $step attr-dict `:` type($a)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Weft_PadOp : Weft_ComputeOp<"pad", [Differentiable]> {
+  let summary = "adds elements before, after and between the elements of each dimension";
+  let description = [{
+    `low`, `high` and `interior` count added elements. A negative `low` or `high` takes elements away, after
+    the interior ones were added; `interior` is not negative. The added elements are `value`, a 0-dimensional
+    tensor, or zero where it is left out.
+  }];
+  let arguments = (ins Weft_Tensor:$a, Optional<Weft_Tensor>:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+                       DenseI64ArrayAttr:$interior);
+  let results = (outs Weft_Tensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::llvm::ArrayRef<int64_t>":$low, "::llvm::ArrayRef<int64_t>":$high,
+                                 "::llvm::ArrayRef<int64_t>":$interior),
+                            [{ build($_builder, $_state, a, ::mlir::Value(), low, high, interior); }]>];
+  let assemblyFormat = [{
+    $a (`value` $value^)? `,` `low` `=` $low `,` `high` `=` $high `,` `interior` `=` $interior attr-dict
+    `:` type($a) (`,` type($value)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Weft_ConcatOp : Weft_ComputeOp<"concat", [Differentiable]> {
+  let summary = "tensors one after the other along a dimension";
+  let description = [{ At least one operand; they agree in element type and in every other dimension. }];
+  let arguments = (ins Variadic<Weft_Tensor>:$parts, I64Attr:$dim);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$parts `,` `dim` `=` $dim attr-dict `:` type($parts)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Weft_ReverseOp : Weft_ComputeOp<"reverse", [Differentiable]> {
+  let summary = "the elements of some dimensions in the opposite order";
+  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$dims);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` `dims` `=` $dims attr-dict `:` type($a)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Weft_DynamicSliceOp : Weft_ComputeOp<"dynamic_slice", [Differentiable]> {
+  let summary = "a window of static size at run-time offsets, one i64 scalar per dimension; offsets are clamped into range";
+  let arguments = (ins Weft_Tensor:$a, Variadic<Weft_I64Scalar>:$starts, DenseI64ArrayAttr:$sizes);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` `starts` `(` $starts `)` `,` `sizes` `=` $sizes attr-dict `:` type($a) (`,` type($starts)^)?";
+  let hasVerifier = 1;
+}
+
+def Weft_DynamicUpdateSliceOp : Weft_ComputeOp<"dynamic_update_slice", [Differentiable]> {
+  let summary = "a with the window at run-time offsets replaced by u; offsets are clamped into range";
+  let arguments = (ins Weft_Tensor:$a, Weft_Tensor:$u, Variadic<Weft_I64Scalar>:$starts);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `,` $u `,` `starts` `(` $starts `)` attr-dict `:` type($a) `,` type($u) (`,` type($starts)^)?";
+  let hasVerifier = 1;
+}
+
+def Weft_BitcastOp : Weft_ComputeOp<"bitcast", [Differentiable]> {
+  let summary = "the same bytes as another element type";
+  let description = [{
+    Where the widths differ the last dimension shrinks or grows by their ratio, which must divide it. i1 is refused:
+    its bytes are not free.
+  }];
+  let arguments = (ins Weft_Tensor:$a, TypeAttr:$to);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = "$a `to` $to attr-dict `:` type($a)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif // WEFT_SHAPE_TD
