@@ -7,6 +7,8 @@
 #ifndef WEFT_WEFT_HPP
 #define WEFT_WEFT_HPP
 
+#include "weft/checkpoint.hpp"
+#include "weft/clip.hpp"
 #include "weft/compile.hpp"
 #include "weft/data.hpp"
 #include "weft/device.hpp"
@@ -14,6 +16,8 @@
 #include "weft/init.hpp"
 #include "weft/io.hpp"
 #include "weft/layers.hpp"
+#include "weft/lr.hpp"
+#include "weft/metric.hpp"
 #include "weft/module.hpp"
 #include "weft/nn.hpp"
 #include "weft/optim.hpp"
