@@ -109,8 +109,10 @@ std::string structuralKey(const Region &region) {
     key += '|';
     key += node->name;
     writer.put(node->stopsGrad);
+    if (node->operands.empty()) // the type follows from nothing else: constants, numbers, iota
+      for (const Spec &spec : node->results)
+        writer.putSpec(spec);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
-      writer.putSpec(node->results[0]);
       writer.put(node->number);
       writer.put(node->numberBytes);
     }
