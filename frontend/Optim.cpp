@@ -193,7 +193,11 @@ struct SgdState : OptimizerState {
     for (const char *name : {"lr", "momentum", "dampening", "weight_decay"})
       operands.push_back(use(scalar(name), loc));
     auto node =
-        record("sgd_step", operands, {{"nesterov", options.nesterov}, {"maximize", options.maximize}}, loc);
+        record("sgd_step", operands,
+               {{"nesterov", options.nesterov},
+                {"maximize", options.maximize},
+                {"operandSegmentSizes", std::vector<int64_t>{1, 1, buffer.defined(), 1, 1, 1, 1, 1, 0}}},
+               loc);
     write(parameter, {node, 0});
     if (buffer.defined())
       write(buffer, {node, 1});
@@ -213,7 +217,12 @@ struct AdamState : OptimizerState {
     operands.push_back(use(step, loc));
     for (const char *name : {"lr", "beta1", "beta2", "eps", "weight_decay"})
       operands.push_back(use(scalar(name), loc));
-    auto node = record("adam_step", operands, {{"decoupled", decoupled}, {"maximize", maximize}}, loc);
+    auto node = record(
+        "adam_step", operands,
+        {{"decoupled", decoupled},
+         {"maximize", maximize},
+         {"operandSegmentSizes", std::vector<int64_t>{1, 1, 1, 1, vmax.defined(), 1, 1, 1, 1, 1, 1, 0}}},
+        loc);
     write(parameter, {node, 0});
     write(m, {node, 1});
     write(v, {node, 2});
