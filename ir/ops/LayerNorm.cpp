@@ -7,6 +7,8 @@
 #include "ir/Dialect.h"
 #include "ir/ops/Common.h"
 
+#include <cmath>
+
 using namespace mlir;
 namespace weft::ir {
 
@@ -43,8 +45,8 @@ LogicalResult LayerNormOp::verify() {
   if (failed(check("weight", getWeight())) || failed(check("bias", getBias())))
     return failure();
   double eps = getEps().convertToDouble();
-  if (!(eps >= 0))
-    return emitOpError() << "needs an eps that is not negative, found " << eps;
+  if (!std::isfinite(eps))
+    return emitOpError() << "needs a finite eps, found " << eps;
   return success();
 }
 
