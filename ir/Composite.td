@@ -82,10 +82,10 @@ def Weft_LayerNormOp : Weft_Composite<"layer_norm", [Differentiable, AttrSizedOp
 }
 
 def Weft_DropoutOp : Weft_Composite<"dropout", [Differentiable]> {
-  let summary = "zeros elements with probability p and divides the others by 1 - p";
+  let summary = "zeros elements with probability p and scales the others by 1/(1 - p)";
   let description = [{
-    Element i is kept where the uniform number made of lane i mod 4 of block counter + i/4 is not below p. The second
-    result is counter + ceil(elements / 4). p = 1 gives zeros. The derivative makes the same mask again.
+    Element i is kept where the uniform number made of lane i mod 4 of block counter + i/4 is not below p; the factor
+    1/(1 - p) is rounded to f32, for f64 to f64. The second result is counter + ceil(elements / 4). p = 1 gives zeros. The derivative makes the same mask again.
   }];
   let arguments = (ins Weft_FloatTensor:$a, Weft_I64Scalar:$key, Weft_I64Scalar:$counter, F64Attr:$p,
                        DefaultValuedAttr<I64Attr, "0">:$stream);

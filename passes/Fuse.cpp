@@ -65,12 +65,9 @@ void normalizeReduction(Operation *op) {
     Value mean = operand;
     if (auto wide = welford.getMean().getType(); wide != type)
       mean = builder.create<ConvertOp>(op->getLoc(), operand, wide.getElementType());
-    auto zero = DenseElementsAttr::get(
-        welford.getM2().getType(),
-        Attribute(builder.getFloatAttr(welford.getM2().getType().getElementType(), 0)));
-    Value none = builder.create<ConstantOp>(op->getLoc(), welford.getM2().getType(), zero);
     welford.getMean().replaceAllUsesWith(mean);
-    welford.getM2().replaceAllUsesWith(builder.create<MulOp>(op->getLoc(), mean, none));
+    // NaN where the mean is no number.
+    welford.getM2().replaceAllUsesWith(builder.create<SubOp>(op->getLoc(), mean, mean));
     op->erase();
     return;
   }

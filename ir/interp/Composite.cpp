@@ -132,12 +132,13 @@ LogicalResult DropoutOp::interpret(ArrayRef<const Literal *> operands, MutableAr
   const Literal &in = *operands[0];
   uint64_t key = operands[1]->whole[0], counter = operands[2]->whole[0], stream = getStream();
   double p = getP().convertToDouble();
+  double scale = roundTo(in.dtype == DType::f64 ? DType::f64 : DType::f32, 1 / (1 - p));
   for (int64_t i = 0, e = in.count(); i < e; ++i) {
     uint64_t block = counter + static_cast<uint64_t>(i / 4);
     uint32_t bits =
         philox4x32({low(block), high(block), low(stream), high(stream)}, {low(key), high(key)})[i % 4];
     bool kept = std::ldexp(static_cast<double>(bits >> 8), -24) >= p;
-    results[0].setReal(i, kept ? in.real[i] / (1 - p) : 0);
+    results[0].setReal(i, kept ? in.real[i] * scale : 0);
   }
   results[1].setWhole(0, wrapAdd(operands[2]->whole[0], (in.count() + 3) / 4));
   return success();
