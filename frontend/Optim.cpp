@@ -151,7 +151,10 @@ struct SgdRule : detail::Rule {
   }
   const char *op() const override { return "sgd_step"; }
   std::vector<Attr> attributes() const override {
-    return {{"nesterov", options.nesterov}, {"maximize", options.maximize}};
+    return {{"nesterov", options.nesterov},
+            {"maximize", options.maximize},
+            // p, g, the buffer, step, lr, momentum, dampening, decay; no found_inf
+            {"operandSegmentSizes", std::vector<int64_t>{1, 1, options.momentum != 0, 1, 1, 1, 1, 1, 0}}};
   }
 };
 
@@ -164,7 +167,12 @@ struct AdamRule : detail::Rule {
     return names;
   }
   const char *op() const override { return "adam_step"; }
-  std::vector<Attr> attributes() const override { return {{"decoupled", decoupled}, {"maximize", maximize}}; }
+  std::vector<Attr> attributes() const override {
+    return {{"decoupled", decoupled},
+            {"maximize", maximize},
+            // p, g, m, v, vmax, step, lr, betas, eps, decay; no found_inf
+            {"operandSegmentSizes", std::vector<int64_t>{1, 1, 1, 1, amsgrad, 1, 1, 1, 1, 1, 1, 0}}};
+  }
 };
 } // namespace
 

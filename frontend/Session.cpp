@@ -69,8 +69,12 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
     return b.getF64FloatAttr(*real);
   if (const auto *flag = std::get_if<bool>(&value))
     return *flag ? Attribute(b.getUnitAttr()) : Attribute();
-  if (const auto *list = std::get_if<std::vector<int64_t>>(&value))
+  if (const auto *list = std::get_if<std::vector<int64_t>>(&value)) {
+    // How many operands each of an op's groups has, where some are optional.
+    if (name == "operandSegmentSizes")
+      return b.getDenseI32ArrayAttr(SmallVector<int32_t>(list->begin(), list->end()));
     return b.getDenseI64ArrayAttr(*list);
+  }
   if (const auto *dtype = std::get_if<DType>(&value))
     return TypeAttr::get(ir::toElementType(&context(), *dtype));
   if (const auto *device = std::get_if<Device>(&value))

@@ -47,6 +47,7 @@ struct TensorOptions {
 };
 
 class Arg;
+struct ValuesIndices;
 
 template <typename T> struct dtype_of;
 #define WEFT_DTYPE_OF(Type, value)                                                                           \
@@ -173,7 +174,36 @@ public:
   Tensor mean(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   Tensor amax(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   Tensor amin(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
-  Tensor argmax(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor prod(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// Whether one element (every element) is true; an i1 tensor.
+  Tensor any(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor all(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// The index of the largest (smallest) along a dimension, or in row-major order without one: the first of
+  /// equals; a NaN comes before all numbers.
+  Tensor argmax(std::optional<int64_t> dim = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor argmin(std::optional<int64_t> dim = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// The largest (smallest) element; equal ones share its gradient.
+  Tensor max(Loc loc = Loc::current()) const { return amax({}, false, loc); }
+  Tensor min(Loc loc = Loc::current()) const { return amin({}, false, loc); }
+  /// The largest (smallest) along a dimension and where they are; the gradient goes to that place.
+  ValuesIndices max(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
+  ValuesIndices min(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// m2 / (n - correction); the standard deviation is its root, whose gradient at 0 is 0.
+  Tensor var(std::vector<int64_t> dims = {}, double correction = 1, bool keepdim = false,
+             Loc loc = Loc::current()) const;
+  Tensor std(std::vector<int64_t> dims = {}, double correction = 1, bool keepdim = false,
+             Loc loc = Loc::current()) const;
+  /// (sum of |a|^p)^(1/p); p = infinity (-infinity): the largest (smallest) |a|; p = 0: how many are not 0.
+  /// The gradient at the zero vector is 0.
+  Tensor norm(double p = 2, std::vector<int64_t> dims = {}, bool keepdim = false,
+              Loc loc = Loc::current()) const;
+  /// log(sum(exp(a))), without overflow.
+  Tensor logsumexp(std::vector<int64_t> dims, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// How many elements are not 0, as i64.
+  Tensor count_nonzero(std::vector<int64_t> dims = {}, Loc loc = Loc::current()) const;
+  /// Running sums and products along a dimension; of bool and integers i64.
+  Tensor cumsum(int64_t dim, Loc loc = Loc::current()) const;
+  Tensor cumprod(int64_t dim, Loc loc = Loc::current()) const;
   /// @}
 
   /// \name Elementwise, as the free functions of the same names
@@ -196,6 +226,11 @@ private:
   friend struct frontend::Access;
   void read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const;
   std::shared_ptr<frontend::Slot> slot_;
+};
+
+/// What a choice along a dimension gives: the elements chosen, and their i64 positions.
+struct ValuesIndices {
+  Tensor values, indices;
 };
 
 /// An operand of an operator: a tensor, or a number that takes the tensor's dtype. It remembers the source
