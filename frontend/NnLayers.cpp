@@ -51,6 +51,26 @@ void Linear::reset_parameters(Loc loc) {
 Tensor Linear::operator()(const Tensor &x, Loc loc) const { return linear(x, weight, bias, loc); }
 
 //===----------------------------------------------------------------------===//
+// LayerNorm, Dropout
+//===----------------------------------------------------------------------===//
+
+LayerNorm::LayerNorm(Shape normalized_shape, double eps, bool elementwise_affine, bool with_bias, Loc loc)
+    : Module("LayerNorm", shapeText(normalized_shape) + ", eps=" + numberText(eps) +
+                              ", elementwise_affine=" + (elementwise_affine ? "True" : "False")),
+      shape_(std::move(normalized_shape)), eps_(eps) {
+  if (!elementwise_affine)
+    return;
+  weight = register_parameter("weight", ones(shape_, {}, loc));
+  if (with_bias)
+    bias = register_parameter("bias", zeros(shape_, {}, loc));
+}
+
+Dropout::Dropout(double p, Loc loc) : Module("Dropout", "p=" + numberText(p)), p_(p) {
+  if (!(p >= 0 && p <= 1))
+    fail("dropout probability has to be between 0 and 1, but got " + std::to_string(p), loc);
+}
+
+//===----------------------------------------------------------------------===//
 // Activations
 //===----------------------------------------------------------------------===//
 

@@ -8,6 +8,7 @@
 #define WEFT_LAYERS_HPP
 
 #include "weft/nn.hpp"
+#include "weft/reduce.hpp"
 
 namespace weft::nn {
 
@@ -23,6 +24,37 @@ public:
   /// Draws weight and bias anew: both uniform in +-1/sqrt(in).
   void reset_parameters(Loc loc = Loc::current());
   Parameter weight, bias;
+};
+
+/// (x - mean) / sqrt(variance + eps) over the trailing dimensions, then times weight (ones at first) plus
+/// bias (zeros at first) unless `elementwise_affine` is off.
+class WEFT_API LayerNorm : public Module {
+public:
+  explicit LayerNorm(Shape normalized_shape, double eps = 1e-5, bool elementwise_affine = true,
+                     bool bias = true, Loc loc = Loc::current());
+  explicit LayerNorm(int64_t size, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
+                     Loc loc = Loc::current())
+      : LayerNorm(Shape{size}, eps, elementwise_affine, bias, loc) {}
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
+    return layer_norm(x, shape_, weight, bias, eps_, loc);
+  }
+  Parameter weight, bias;
+
+private:
+  Shape shape_;
+  double eps_;
+};
+
+/// In training, zeros elements with probability `p` and divides the others by 1 - p; otherwise the identity.
+class WEFT_API Dropout : public Module {
+public:
+  explicit Dropout(double p = 0.5, Loc loc = Loc::current());
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
+    return dropout(x, p_, is_training(), loc);
+  }
+
+private:
+  double p_;
 };
 
 //===----------------------------------------------------------------------===//

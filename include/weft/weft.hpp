@@ -18,6 +18,7 @@
 #include "weft/io.hpp"
 #include "weft/layers.hpp"
 #include "weft/loss.hpp"
+#include "weft/losses.hpp"
 #include "weft/lr.hpp"
 #include "weft/metric.hpp"
 #include "weft/module.hpp"

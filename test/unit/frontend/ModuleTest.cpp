@@ -247,3 +247,70 @@ TEST(Layers, LinearTakesAnyNumberOfRows) {
   EXPECT_EQ(linear(x).flatten().to_vector<float>(), linear(x.reshape({4, 3})).flatten().to_vector<float>());
   EXPECT_EQ(linear(x.select(0, 0).select(0, 0)).sizes(), (Shape{2}));
 }
+
+TEST(Layers, LayerNormNormalisesTheTrailingDimensions) {
+  nn::LayerNorm norm(Shape{2, 3}, 1e-5);
+  EXPECT_EQ(namesOf(norm.named_parameters()), (Names{"weight", "bias"}));
+  EXPECT_EQ(norm.weight.to_vector<float>(), std::vector<float>(6, 1.0f));
+  EXPECT_EQ(norm.bias.to_vector<float>(), std::vector<float>(6, 0.0f));
+  Tensor x = tensor({1, 2, 3, 4, 5, 6, -1, -1, -1, 5, 5, 5}, {2, 2, 3});
+  std::vector<float> y = norm(x).to_vector<float>();
+  for (int i = 0; i < 6; ++i)
+    EXPECT_NEAR(y[static_cast<size_t>(i)], (i - 2.5) / std::sqrt(35.0 / 12 + 1e-5), 1e-6);
+  for (size_t i = 6; i < 12; ++i)
+    EXPECT_NEAR(y[i], i < 9 ? -1 : 1, 1e-5);
+  nn::init::constant_(norm.weight, 2);
+  nn::init::constant_(norm.bias, 3);
+  EXPECT_NEAR(norm(x).to_vector<float>()[11], 5, 1e-5);
+  EXPECT_TRUE(nn::LayerNorm(3, 1e-5, /*elementwise_affine=*/false).parameters().empty());
+  EXPECT_EQ(nn::LayerNorm(3, 1e-5, true, /*bias=*/false).parameters().size(), 1u);
+  EXPECT_ERROR(nn::LayerNorm(4)(x), "normalized_shape");
+}
+
+// Row 32: train or eval is part of the signature, so both variants stay compiled.
+TEST(Layers, DropoutDropsInTrainingOnly) {
+  nn::Sequential net(nn::Dropout(0.25));
+  Tensor x = ones({10000});
+  auto apply = compile([&](Tensor in) { return net(in); });
+  manual_seed(3);
+  for (int i = 0; i < 2; ++i) {
+    net.train();
+    std::vector<float> y = apply(x).to_vector<float>();
+    int dropped = 0;
+    for (float v : y) {
+      EXPECT_TRUE(v == 0 || v == 1 / 0.75f) << v;
+      dropped += v == 0;
+    }
+    EXPECT_NEAR(dropped, 2500, 220); // 5 deviations
+    net.eval();
+    EXPECT_EQ(apply(x).to_vector<float>(), std::vector<float>(10000, 1.0f));
+  }
+  EXPECT_EQ(apply.variants().size(), 2u);
+  EXPECT_ERROR(nn::Dropout(1.5), "between 0 and 1, but got 1.5");
+}
+
+TEST(Losses, ModulesGiveWhatTheFunctionsGive) {
+  manual_seed(6);
+  Tensor x = randn({4, 3}), y = randn({4, 3}), classes = randint(0, 3, {4}),
+         weight = tensor({1, 2, 0.5}, {3});
+  auto same = [](const Tensor &a, const Tensor &b) { EXPECT_EQ(a.to_vector<float>(), b.to_vector<float>()); };
+  same(nn::CrossEntropyLoss()(x, classes), nn::cross_entropy(x, classes));
+  nn::CrossEntropyLoss weighted({.weight = weight, .label_smoothing = 0.1});
+  same(weighted(x, classes), nn::cross_entropy(x, classes, {.weight = weight, .label_smoothing = 0.1}));
+  same(nn::NLLLoss({.reduction = nn::Reduction::sum, .weight = weight})(x, classes),
+       nn::nll_loss(x, classes, {.reduction = nn::Reduction::sum, .weight = weight}));
+  same(nn::BCEWithLogitsLoss({.pos_weight = weight})(x, sigmoid(y)),
+       nn::binary_cross_entropy_with_logits(x, sigmoid(y), {.pos_weight = weight}));
+  same(nn::MSELoss()(x, y), nn::mse_loss(x, y));
+  same(nn::L1Loss(nn::Reduction::none)(x, y), nn::l1_loss(x, y, nn::Reduction::none));
+  same(nn::SmoothL1Loss(nn::Reduction::mean, 0.3)(x, y), nn::smooth_l1_loss(x, y, nn::Reduction::mean, 0.3));
+  // Row 22: the weight is a buffer, which moves with the loss, and state, and is not trained.
+  EXPECT_EQ(namesOf(weighted.state_dict()), (Names{"weight"}));
+  EXPECT_TRUE(weighted.parameters().empty());
+  weighted.to("cuda:0");
+  EXPECT_EQ(weighted.weight.device(), Device("cuda:0"));
+  EXPECT_ERROR(weighted(x, classes), "Expected all tensors to be on the same device");
+  nn::CrossEntropyLoss twin = clone(nn::CrossEntropyLoss({.weight = weight}));
+  nn::init::zeros_(twin.weight);
+  EXPECT_EQ(weight.to_vector<float>()[1], 2);
+}
