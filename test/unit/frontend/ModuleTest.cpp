@@ -310,7 +310,7 @@ TEST(Losses, ModulesGiveWhatTheFunctionsGive) {
   weighted.to("cuda:0");
   EXPECT_EQ(weighted.weight.device(), Device("cuda:0"));
   EXPECT_ERROR(weighted(x, classes), "Expected all tensors to be on the same device");
-  nn::CrossEntropyLoss twin = clone(nn::CrossEntropyLoss({.weight = weight}));
+  nn::CrossEntropyLoss plain({.weight = tensor({1, 2, 3}, {3})}), twin = clone(plain);
   nn::init::zeros_(twin.weight);
-  EXPECT_EQ(weight.to_vector<float>()[1], 2);
+  EXPECT_EQ(plain.weight.to_vector<float>()[1], 2);
 }
