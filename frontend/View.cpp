@@ -104,15 +104,57 @@ static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &seco
   return both;
 }
 
+/// A slice after a transposition or an expansion as a slice before it, so that slices meet and merge, and what
+/// is sliced out of an expanded tensor is written like any other part.
+static std::optional<ViewStep> sliceFirst(ViewStep &moved, const ViewStep &slice) {
+  if (moved.kind != ViewStep::transpose && moved.kind != ViewStep::expand)
+    return std::nullopt;
+  ViewStep first{.kind = ViewStep::slice, .from = moved.from, .to = moved.from};
+  first.start.resize(moved.from.size());
+  first.limit = moved.from;
+  first.steps.resize(moved.from.size(), 1);
+  size_t added = moved.to.size() - moved.from.size();
+  for (size_t i = 0; i < slice.to.size(); ++i) {
+    if (moved.kind == ViewStep::expand && (i < added || moved.from[i - added] != moved.to[i])) {
+      if (slice.to[i] == 0)
+        return std::nullopt; // a size of 1 cannot be stretched to nothing
+      continue;
+    }
+    size_t d = moved.kind == ViewStep::expand ? i - added : static_cast<size_t>(moved.perm[i]);
+    first.start[d] = slice.start[i];
+    first.limit[d] = slice.limit[i];
+    first.steps[d] = slice.steps[i];
+    first.to[d] = slice.to[i];
+  }
+  moved.from = first.to;
+  moved.to = slice.to;
+  return first;
+}
+
 /// Appends a step; a chain of views must not make a chain of steps where one says the same.
 static void append(std::vector<ViewStep> &steps, ViewStep step) {
-  if (!steps.empty())
+  std::vector<ViewStep> after; // steps that a slice went past
+  while (!steps.empty()) {
+    if (step.kind == ViewStep::slice) {
+      ViewStep last = steps.back();
+      if (auto first = sliceFirst(last, step)) {
+        steps.pop_back();
+        after.push_back(std::move(last));
+        step = std::move(*first);
+        continue;
+      }
+    }
     if (auto both = merge(steps.back(), step)) {
       steps.pop_back();
       step = std::move(*both);
     }
+    break;
+  }
   if (!isIdentity(step))
     steps.push_back(std::move(step));
+  for (size_t i = after.size(); i-- > 0;)
+    if (!isIdentity(after[i]))
+      steps.push_back(std::move(after[i]));
 }
 
 bool View::overlaps() const {
@@ -162,7 +204,12 @@ Ref View::update(Ref into, Ref value, Loc loc) const {
         inverse[static_cast<size_t>(step.perm[d])] = static_cast<int64_t>(d);
       value = record1("transpose", {value}, {{"perm", inverse}}, loc);
     } else {
-      // An expansion that does not overlap adds dimensions of size 1 only.
+      // An expansion that does not overlap adds dimensions of size 1 only; parts of one that does became so,
+      // unless a reshape stands between.
+      if (value.spec().count() != Spec{DType::i1, step.from, {}}.count())
+        fail("unsupported operation: a part of an expanded tensor is written through a reshape. Please clone() "
+             "the tensor before performing the operation.",
+             loc);
       value = reshapeTo(value, step.from, loc);
     }
   }
