@@ -136,8 +136,9 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
       } else {
         binding.gradResult = static_cast<int>(region.results.size());
         region.results.push_back({change.gradValue, name + ".grad"});
-        variant.notes += "a gradient of " + binding.str() + " is left at the end and kept: " +
-                         std::to_string(change.gradValue.spec().bytes()) + " bytes\n";
+        variant.notes += "a gradient of " + binding.str() +
+                         " is left at the end and kept: " + std::to_string(change.gradValue.spec().bytes()) +
+                         " bytes\n";
       }
     }
     variant.bindings.push_back(std::move(binding));

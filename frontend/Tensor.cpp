@@ -40,6 +40,7 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
     fail(buffer.status().message(), loc, {}, buffer.status().code());
   if (needed)
     std::memcpy((*buffer)->data(), data, needed);
+  noteHostBytes(needed);
   Tensor tensor;
   {
     SuspendTrace suspend;

@@ -104,8 +104,8 @@ static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &seco
   return both;
 }
 
-/// A slice after a transposition or an expansion as a slice before it, so that slices meet and merge, and what
-/// is sliced out of an expanded tensor is written like any other part.
+/// A slice after a transposition or an expansion as a slice before it, so that slices meet and merge, and
+/// what is sliced out of an expanded tensor is written like any other part.
 static std::optional<ViewStep> sliceFirst(ViewStep &moved, const ViewStep &slice) {
   if (moved.kind != ViewStep::transpose && moved.kind != ViewStep::expand)
     return std::nullopt;
@@ -207,7 +207,8 @@ Ref View::update(Ref into, Ref value, Loc loc) const {
       // An expansion that does not overlap adds dimensions of size 1 only; parts of one that does became so,
       // unless a reshape stands between.
       if (value.spec().count() != Spec{DType::i1, step.from, {}}.count())
-        fail("unsupported operation: a part of an expanded tensor is written through a reshape. Please clone() "
+        fail("unsupported operation: a part of an expanded tensor is written through a reshape. Please "
+             "clone() "
              "the tensor before performing the operation.",
              loc);
       value = reshapeTo(value, step.from, loc);

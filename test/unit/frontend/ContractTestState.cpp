@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One test for each sentence of the contract of values and state, views and gradients (docs/contract.md), named
-// after it. What PyTorch defines was compared with PyTorch 2.13.
+// One test for each sentence of the contract of values and state, views and gradients (docs/contract.md),
+// named after it. What PyTorch defines was compared with PyTorch 2.13.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -566,7 +566,8 @@ TEST(ContractGradients, InPlaceWritesOfLeavesAreTheErrorsOfPyTorch) {
   Tensor w = zeros({4});
   w.requires_grad_();
   EXPECT_ERROR(w += 1, "a leaf Variable that requires grad is being used in an in-place operation");
-  EXPECT_ERROR(w[0] = 1, "a view of a leaf Variable that requires grad is being used in an in-place operation");
+  EXPECT_ERROR(w[0] = 1,
+               "a view of a leaf Variable that requires grad is being used in an in-place operation");
   Tensor quiet;
   {
     NoGradGuard guard;
