@@ -35,7 +35,9 @@ struct Metric::Impl {
       const auto &buffer = next.value.node->buffers[next.value.result];
       if (Status status = buffer->wait(); !status)
         fail(status.message(), next.value.node->loc, {}, status.code());
-      sum += next.weight * elementAsDouble(next.value.spec().dtype, buffer->data(), 0);
+      double number = 0;
+      convertElements(next.value.spec().dtype, buffer->data(), DType::f64, &number, 1);
+      sum += next.weight * number;
       weight += next.weight;
     }
   }

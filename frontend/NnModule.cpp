@@ -345,13 +345,17 @@ void Module::to(DType dtype) {
 }
 
 void Module::train(bool mode) {
+  Trace *trace = Trace::current();
   for (const Module &module : modules())
-    *module.state_->training = mode;
+    if (trace)
+      trace->writeMode(module.state_->training, mode);
+    else
+      *module.state_->training = mode;
 }
 
 bool Module::is_training() const {
   if (Trace *trace = Trace::current())
-    trace->guardMode(state_->training);
+    trace->readMode(state_->training);
   return *state_->training;
 }
 

@@ -77,7 +77,7 @@ std::shared_ptr<Counter> OptimizerState::makeCounter(int64_t value, Device devic
 void OptimizerState::makePieces(Member &member) {
   SuspendTrace suspend;
   const auto &slot = Access::slot(member.parameter);
-  const Spec spec = slot->value().spec();
+  const Spec spec = slot->spec();
   for (const char *name : groups[member.group].rule->pieces()) {
     Tensor tensor = zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, slot->loc);
     Access::slot(tensor)->name = kind + "." + member.name + "." + name;
@@ -113,9 +113,9 @@ void OptimizerState::splitCounter(const std::vector<Member *> &taking, const std
 }
 
 void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
-  const Spec &own = Access::slot(member.parameter)->value().spec();
+  const Spec &own = Access::slot(member.parameter)->spec();
   for (const Piece &piece : member.pieces) {
-    const Spec &spec = Access::slot(piece.tensor)->value().spec();
+    const Spec &spec = Access::slot(piece.tensor)->spec();
     if (spec.device != own.device)
       fail("the state of the optimiser for '" + member.name + "' is on " + spec.device.str() +
                ", where the parameter was when it was made, and the parameter is on " + own.device.str() +
@@ -231,7 +231,8 @@ std::vector<OptimizerState::Written> OptimizerState::record(Loc loc) {
   std::vector<Written> written;
   for (auto &[tensor, value] : updates) {
     const auto &slot = Access::slot(tensor);
-    written.push_back({slot, slot->value()});
+    std::shared_ptr<Slot> storage = slot->storage();
+    written.push_back({storage, storage->value()});
     assign(slot, std::move(value));
   }
   return written;
@@ -247,9 +248,6 @@ static std::string numberName(size_t group, const char *name) {
 
 StateDict OptimizerState::save() const {
   StateDict dict;
-  for (size_t i = 0; i < groups.size(); ++i)
-    for (const Hyperparameter &number : groups[i].numbers)
-      dict.emplace_back(numberName(i, number.name), number.tensor);
   for (const Member &member : members) {
     if (!member.counter)
       continue;
@@ -257,6 +255,9 @@ StateDict OptimizerState::save() const {
     for (const Piece &piece : member.pieces)
       dict.emplace_back(member.name + "." + piece.name, piece.tensor);
   }
+  for (size_t i = 0; i < groups.size(); ++i)
+    for (const Hyperparameter &number : groups[i].numbers)
+      dict.emplace_back(numberName(i, number.name), number.tensor);
   return dict;
 }
 

@@ -45,7 +45,7 @@ void overwrite(const Tensor &target, const Tensor &source) {
   const auto &slot = Access::slot(target);
   Ref own = use(target, slot->loc), value = use(source, slot->loc);
   if (own.spec().device.is_cpu() && value.spec().device.is_cpu()) {
-    slot->setValue(hostCopy(value, own.spec().dtype, slot->loc));
+    assign(slot, hostCopy(value, own.spec().dtype, slot->loc));
     return;
   }
   NoGradGuard guard;

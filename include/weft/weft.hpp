@@ -14,6 +14,7 @@
 #include "weft/data.hpp"
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
+#include "weft/index.hpp"
 #include "weft/init.hpp"
 #include "weft/io.hpp"
 #include "weft/layers.hpp"
@@ -30,5 +31,6 @@
 #include "weft/report.hpp"
 #include "weft/status.hpp"
 #include "weft/tensor.hpp"
+#include "weft/tree.hpp"
 
 #endif // WEFT_WEFT_HPP

@@ -223,7 +223,7 @@ TEST(Optimizer, AFailedTraceTakesItsStateWithIt) {
   (p * p + q * q).sum().backward();
   adam.step();
   EXPECT_EQ(adam.state_dict().size(), 11u);
-  EXPECT_EQ(adam.state_dict()[5].second.item<int64_t>(), 1);
+  EXPECT_EQ(adam.state_dict()[0].second.item<int64_t>(), 1);
 }
 
 // Row 21: state that was made before the parameter moved is an error that says what to do.
@@ -242,7 +242,7 @@ TEST(Optimizer, StateThatStayedBehindIsAnError) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   adam.to(f32);
   adam.step();
-  EXPECT_EQ(adam.state_dict()[5].second.item<int64_t>(), 2) << "the step that failed did not count";
+  EXPECT_EQ(adam.state_dict()[0].second.item<int64_t>(), 2) << "the step that failed did not count";
   linear.to("cuda:0");
   message = errorOf([&] { adam.step(); });
   for (const char *part : {"WEFT-O003", "on cpu", "on cuda:0 now", "optimizer.to(\"cuda:0\")"})
@@ -302,16 +302,16 @@ TEST(Optimizer, StateIsSavedAndRestored) {
   train(b, q, 0, 10);
   EXPECT_EQ(q.to_vector<double>(), p.to_vector<double>());
   EXPECT_LE(compile_count(), before + 1) << "zeros for the state that starts afresh";
-  saved.erase(saved.begin());
-  saved.back().second = zeros({3});
+  std::erase_if(saved, [](const auto &entry) { return entry.first == "group0.lr"; });
+  saved[2].second = zeros({3});
   saved.emplace_back("other", zeros({}));
-  auto bits = bitsOf({b.state_dict()[0].second, b.state_dict()[6].second});
+  auto bits = bitsOf({b.state_dict()[0].second, b.state_dict()[2].second});
   std::string message = errorOf([&] { b.load_state_dict(saved); });
   for (const char *part :
        {"missing: group0.lr", "size mismatch: param0.exp_avg_sq has shape [2], the state has [3]",
         "unexpected: other"})
     EXPECT_NE(message.find(part), std::string::npos) << message;
-  EXPECT_EQ(bitsOf({b.state_dict()[0].second, b.state_dict()[6].second}), bits);
+  EXPECT_EQ(bitsOf({b.state_dict()[0].second, b.state_dict()[2].second}), bits);
 }
 
 TEST(Schedules, HaveTheirValues) {
