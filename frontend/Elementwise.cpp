@@ -8,6 +8,7 @@
 #include "frontend/Ops.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft {
 
@@ -58,7 +59,7 @@ Operand operand(const Arg &arg) {
   }
   result.value = use(arg.tensor, arg.loc);
   result.kind = category(result.value.spec().dtype);
-  result.priority = result.value.spec().shape.empty() ? 1 : 2;
+  result.priority = arg.is_scalar ? 0 : result.value.spec().shape.empty() ? 1 : 2;
   return result;
 }
 
@@ -71,7 +72,7 @@ DType resultType(const std::vector<Operand> &operands) {
     for (const Operand &o : operands) {
       if (o.priority != priority)
         continue;
-      DType own = o.value                       ? o.value.spec().dtype
+      DType own = o.value && o.priority > 0     ? o.value.spec().dtype
                   : o.kind == Category::real    ? DType::f32
                   : o.kind == Category::integer ? DType::i64
                                                 : DType::i1;
@@ -332,11 +333,14 @@ Tensor ones(Shape shape, TensorOptions options, Loc loc) {
   return filled(std::move(shape), 1, options, DType::f32, loc);
 }
 Tensor full(Shape shape, double value, TensorOptions options, Loc loc) {
-  return filled(std::move(shape), value, options, DType::f32, loc);
+  // The value is the user's: a run-time scalar, so that a loop with another one each time compiles nothing.
+  bool requiresGrad = std::exchange(options.requires_grad, false);
+  NoGradGuard guard;
+  Tensor result = empty(std::move(shape), options, loc);
+  result.fill_({value, loc});
+  return requiresGrad ? result.requires_grad_() : result;
 }
-Tensor scalar(double value, TensorOptions options, Loc loc) {
-  return filled({}, value, options, DType::f32, loc);
-}
+Tensor scalar(double value, TensorOptions options, Loc loc) { return full({}, value, options, loc); }
 Tensor zeros_like(const Tensor &like, Loc loc) {
   return zeros(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
 }

@@ -58,6 +58,17 @@ static uint64_t &serialAtFlush() {
   return serial;
 }
 
+/// Host data that became tensors since then.
+static uint64_t &hostBytesSinceFlush() {
+  static uint64_t bytes = 0;
+  return bytes;
+}
+
+void noteHostBytes(size_t bytes) {
+  GraphLock lock(graphMutex());
+  hostBytesSinceFlush() += bytes;
+}
+
 void failWithoutCuda(const Ref &value, Loc loc) {
   fail("this value needs " + value.spec().device.str() +
            ", and this build of Weft has no CUDA backend (WEFT-E001): programs for CUDA are recorded and "
@@ -69,6 +80,7 @@ void failWithoutCuda(const Ref &value, Loc loc) {
 void flush(const std::vector<Ref> &values) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
+  hostBytesSinceFlush() = 0;
   std::vector<Ref> wanted;
   for (const Ref &ref : values) {
     if (ref.node->needsCuda)
@@ -118,10 +130,11 @@ void flush(const std::vector<Ref> &values) {
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());
   for (const Ref &ref : leaves)
     arguments.push_back(bufferOf(ref));
-  Status status = program->executable->run(arguments, computed);
+  Status status = program->executable->run(arguments, computed,
+                                           {.queue = nullptr, .mode = {}, .origin = runtime::CallOrigin()});
   // A value whose computation failed must stay pending: state that follows from it is then given back, not
   // lost.
-  if (status && mayFail(region))
+  if (status && program->mayFail)
     for (const auto &buffer : computed)
       if (Status late = buffer->wait(); !late && status)
         status = late;
@@ -155,11 +168,13 @@ void flushAll() {
 
 void flushIfLarge() {
   GraphLock lock(graphMutex());
-  constexpr uint64_t maxPendingOps = 4096;
-  if (Trace::current() || nextSerial() - serialAtFlush() < maxPendingOps)
+  constexpr uint64_t maxPendingOps = 4096, maxHostBytes = uint64_t(1) << 30;
+  if (Trace::current() ||
+      (nextSerial() - serialAtFlush() < maxPendingOps && hostBytesSinceFlush() < maxHostBytes))
     return;
   flushAll();
   serialAtFlush() = nextSerial();
+  hostBytesSinceFlush() = 0;
 }
 
 } // namespace weft::frontend

@@ -17,8 +17,11 @@ void flush(const std::vector<Ref> &values);
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
 /// Computes everything that any slot waits for.
 void flushAll();
-/// Runs what is pending once there are more than 4,096 operations of it, so that a loop which never reads a
-/// value needs no unbounded memory.
+/// Counts host data that became a tensor: what is pending may keep it.
+void noteHostBytes(size_t bytes);
+/// Runs what is pending once that is more than 4,096 operations, or may keep more than 1 GiB of host data, so
+/// that a loop which never reads a value needs no unbounded memory. Every operation that makes or writes a
+/// tensor comes by here.
 void flushIfLarge();
 
 } // namespace weft::frontend

@@ -69,8 +69,12 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
     return b.getF64FloatAttr(*real);
   if (const auto *flag = std::get_if<bool>(&value))
     return *flag ? Attribute(b.getUnitAttr()) : Attribute();
-  if (const auto *list = std::get_if<std::vector<int64_t>>(&value))
+  if (const auto *list = std::get_if<std::vector<int64_t>>(&value)) {
+    // How many operands each of an op's groups has, where some are optional.
+    if (name == "operandSegmentSizes")
+      return b.getDenseI32ArrayAttr(SmallVector<int32_t>(list->begin(), list->end()));
     return b.getDenseI64ArrayAttr(*list);
+  }
   if (const auto *dtype = std::get_if<DType>(&value))
     return TypeAttr::get(ir::toElementType(&context(), *dtype));
   if (const auto *device = std::get_if<Device>(&value))
@@ -258,6 +262,7 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   OwningOpRef<ModuleOp> module = emit(region);
   auto program = std::make_shared<Program>();
   program->traceText = print(*module);
+  program->mayFail = mayFail(region);
   if (failed(verify(*module)))
     return Status::error(messages);
   auto compiled = codegen::compileModule(*module, {});

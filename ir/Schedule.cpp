@@ -18,7 +18,21 @@ int64_t countOf(ArrayRef<int64_t> shape) {
   return count;
 }
 
-bool isReductionOp(Operation *op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
+bool isArgReduction(Operation *op) { return isa<ArgmaxOp, ArgminOp>(op); }
+
+bool isReductionOp(Operation *op) {
+  return isa<SumOp, ProdOp, RmaxOp, RminOp, AnyOp, WelfordOp>(op) || isArgReduction(op);
+}
+
+SmallVector<int64_t> reducedDims(Operation *op) {
+  if (isArgReduction(op))
+    return {op->getAttrOfType<IntegerAttr>("dim").getInt()};
+  return llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+}
+
+bool isScanOp(Operation *op) { return isa<CumsumOp, CumprodOp>(op); }
+
+int64_t scanDim(Operation *op) { return op->getAttrOfType<IntegerAttr>("dim").getInt(); }
 
 Type accumulatorType(Type element) {
   if (element.isF16() || element.isBF16())
@@ -28,7 +42,9 @@ Type accumulatorType(Type element) {
 
 int64_t accumulatorBytes(Operation *reduction) {
   Type element = accumulatorType(getElementTypeOrSelf(reduction->getOperand(0).getType()));
-  return element.getIntOrFloatBitWidth() / 8 + (isa<ArgmaxOp>(reduction) ? 8 : 0);
+  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  // The index beside the value; m2 beside the mean.
+  return bytes + (isArgReduction(reduction) ? 8 : isa<WelfordOp>(reduction) ? bytes : 0);
 }
 
 static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -208,6 +224,23 @@ int64_t columnBlock(FusionOp fusion) {
 }
 
 //===----------------------------------------------------------------------===//
+// scan
+//===----------------------------------------------------------------------===//
+
+ScanShape scanShape(FusionOp fusion) {
+  ScanShape shape;
+  SmallVector<int64_t> domain = fusion.getDomain();
+  for (Operation &op : fusion.getBody().front())
+    if (isScanOp(&op)) {
+      shape.dim = static_cast<unsigned>(scanDim(&op));
+      shape.outer = countOf(ArrayRef(domain).take_front(shape.dim));
+      shape.extent = domain[shape.dim];
+      shape.inner = countOf(ArrayRef(domain).drop_front(shape.dim + 1));
+    }
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
 // The choice
 //===----------------------------------------------------------------------===//
 
@@ -244,6 +277,14 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target) {
     for (Operation &op : fusion.getBody().front())
       if (isReductionOp(&op))
         scratch += block * accumulatorBytes(&op);
+    break;
+  }
+  case FusionKind::scan: {
+    ScanShape shape = scanShape(fusion);
+    tasks = shape.extent == 0 ? 0 : shape.tasks();
+    int64_t work = shape.inner == 1 ? shape.extent : shape.extent * ScanShape::columns;
+    grain = std::clamp<int64_t>((4 << 10) / std::max<int64_t>(work, 1), 1, std::max<int64_t>(tasks / 16, 1));
+    streaming = false;
     break;
   }
   case FusionKind::multi_tensor:

@@ -21,6 +21,8 @@
 // block stay
 //   in the first-level cache; a block is at least 1 KiB wide, so that the prefetcher sees streams.
 // - multi_tensor: a task is a chunk of one tensor.
+// - scan: a task is a line along the scan, or a block of columns where the scan is not along the innermost
+// dimension.
 //
 // Width: 16 elements, or 8 where most operands and results have 8-byte elements. It never changes a bit of a
 // result.
@@ -67,6 +69,17 @@ llvm::SmallVector<std::pair<mlir::Value, unsigned>> keptRowValues(FusionOp fusio
 /// column: columns of one task.
 int64_t columnBlock(FusionOp fusion);
 
+/// scan: the domain as [outer][extent][inner], the scan along the middle. A task is a line where inner is 1,
+/// else a block of columns.
+struct ScanShape {
+  static constexpr int64_t columns = 64; ///< of one task
+  unsigned dim = 0;
+  int64_t outer = 1, extent = 1, inner = 1;
+  int64_t blocks() const { return (inner + columns - 1) / columns; }
+  int64_t tasks() const { return inner == 1 ? outer : outer * blocks(); }
+};
+ScanShape scanShape(FusionOp fusion);
+
 /// multi_tensor: elements of one task.
 inline constexpr int64_t tensorChunk = 8192;
 
@@ -75,6 +88,13 @@ mlir::Type accumulatorType(mlir::Type elementType);
 /// Scratch bytes of a column reduction for one column.
 int64_t accumulatorBytes(mlir::Operation *reduction);
 bool isReductionOp(mlir::Operation *op);
+/// argmax and argmin, which have one `dim`.
+bool isArgReduction(mlir::Operation *op);
+/// The dimensions that a reduction removes.
+llvm::SmallVector<int64_t> reducedDims(mlir::Operation *reduction);
+/// cumsum and cumprod, and the dimension that they run along.
+bool isScanOp(mlir::Operation *op);
+int64_t scanDim(mlir::Operation *scan);
 
 } // namespace weft::ir
 

@@ -16,6 +16,8 @@
 #include "passes/OptimizerSteps.h"
 #include "passes/Passes.h"
 
+#include "ir/Schedule.h"
+
 #include <queue>
 
 using namespace mlir;
@@ -56,12 +58,19 @@ private:
 void normalizeReduction(Operation *op) {
   Value operand = op->getOperand(0);
   auto type = cast<RankedTensorType>(operand.getType());
-  auto argmax = dyn_cast<ArgmaxOp>(op);
-  SmallVector<int64_t> dims;
-  if (argmax)
-    dims = {static_cast<int64_t>(argmax.getDim())};
-  else
-    dims = llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+  SmallVector<int64_t> dims = reducedDims(op);
+  if (auto welford = dyn_cast<WelfordOp>(op); welford && dims.empty()) {
+    // Of one element: itself, no squares, and a count that canonicalisation has made a constant.
+    OpBuilder builder(op);
+    Value mean = operand;
+    if (auto wide = welford.getMean().getType(); wide != type)
+      mean = builder.create<ConvertOp>(op->getLoc(), operand, wide.getElementType());
+    welford.getMean().replaceAllUsesWith(mean);
+    // NaN where the mean is no number.
+    welford.getM2().replaceAllUsesWith(builder.create<SubOp>(op->getLoc(), mean, mean));
+    op->erase();
+    return;
+  }
   if (dims.empty()) {
     // A sum begins at +0, so that one of -0 alone is +0.
     if (isa<SumOp>(op) && isa<FloatType>(type.getElementType())) {
@@ -85,8 +94,8 @@ void normalizeReduction(Operation *op) {
   llvm::append_range(perm, dims);
   OpBuilder builder(op);
   op->setOperand(0, builder.create<TransposeOp>(op->getLoc(), operand, perm));
-  if (argmax)
-    argmax.setDim(static_cast<uint64_t>(rank - 1));
+  if (isArgReduction(op))
+    op->setAttr("dim", builder.getI64IntegerAttr(rank - 1));
   else
     op->setAttr("dims", builder.getDenseI64ArrayAttr(trailing));
 }

@@ -65,6 +65,9 @@ int64_t kernelTasks(const DeviceCosts &target, FusionKind kind, ArrayRef<int64_t
   case FusionKind::column:
     // A task has at least a vector of columns.
     return std::max<int64_t>(1, elementCount(domain.drop_front(reduced)) / 16);
+  case FusionKind::scan:
+    // As if the scan were along the innermost dimension; along another there are more.
+    return std::max<int64_t>(1, elementCount(domain.drop_back()));
   case FusionKind::multi_tensor:
     return target.cores;
   }

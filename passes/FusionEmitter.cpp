@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/FusionEmitter.h"
 
+#include "ir/Schedule.h"
+
 #include "llvm/ADT/SetVector.h"
 #include <queue>
 
@@ -231,8 +233,8 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
   }
   IRMapping map;
   for (OpOperand &operand : op->getOpOperands())
-    map.map(operand.get(),
-            FusionGraph::isReduction(op) ? read(operand, Place::domain) : native(operand.get()));
+    map.map(operand.get(), FusionGraph::isReduction(op) || isScanOp(op) ? read(operand, Place::domain)
+                                                                        : native(operand.get()));
   define(body.clone(*op, map));
 }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/FusionGroups.h"
 
+#include "ir/Schedule.h"
+
 using namespace mlir;
 using namespace weft::ir;
 
@@ -33,16 +35,10 @@ static bool isCheap(Operation *op) {
   return isa<BroadcastInDimOp, IotaOp, FullOp>(op) || isSplatConstant(op);
 }
 
-bool FusionGraph::isReduction(Operation *op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
+bool FusionGraph::isReduction(Operation *op) { return isReductionOp(op); }
 
 static bool isComputed(Operation *op) {
-  return isa<ElementwiseOp, GatherOp, RngBitsPhiloxOp>(op) || FusionGraph::isReduction(op);
-}
-
-static SmallVector<int64_t> reducedDims(Operation *op) {
-  if (auto argmax = dyn_cast<ArgmaxOp>(op))
-    return {static_cast<int64_t>(argmax.getDim())};
-  return llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+  return isa<ElementwiseOp, GatherOp, RngBitsPhiloxOp>(op) || FusionGraph::isReduction(op) || isScanOp(op);
 }
 
 bool FusionGraph::isRowGather(Operation *op) {
@@ -164,6 +160,8 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
       bool trailing = dims == llvm::to_vector(llvm::seq<int64_t>(rank - group.reduced, rank));
       group.kind = trailing ? FusionKind::row : FusionKind::column;
     }
+    if (isScanOp(&op))
+      group.kind = FusionKind::scan;
     group.rowGather = isRowGather(&op);
     group.flops = flopsPerElement(&op) * elementCount(group.domain);
   }

@@ -100,6 +100,20 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
   merged.kind = anchor.kind;
   merged.domain = anchor.domain;
   merged.reduced = anchor.reduced;
+  if (merged.kind == FusionKind::scan) {
+    if (!loopA && !loopB) {
+      refusal = {"WEFT-F003", "a kernel holds one scan"};
+      return std::nullopt;
+    }
+    // A scan leaves a value at every point: what is beside it is computed point by point too.
+    const FusionGroup &loop = loopA ? ga : gb;
+    bool pointwise = llvm::all_of(between, [&](unsigned edge) { return edges[edge].kind == ReadKind::same; });
+    if (!pointwise ||
+        (loop.domain != anchor.domain &&
+         (between.empty() || loop.pinned || elementCount(loop.domain) != elementCount(anchor.domain))))
+      return mismatch();
+    return merged;
+  }
   if (!loopA && !loopB) {
     if (ga.kind != gb.kind || ga.domain != gb.domain || ga.reduced != gb.reduced)
       return mismatch();

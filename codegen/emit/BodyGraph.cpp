@@ -189,10 +189,10 @@ int BodyGraph::request(Value value, TensorIndex index) {
       node.expr = linearIndex(space, index);
       return leaf(std::move(node));
     }
-    if (ir::isReductionOp(op)) {
+    if (ir::isReductionOp(op) || ir::isScanOp(op)) {
       if (!(linearIndex(space, index) == keptIndex) && status.ok())
         status = Status::error("fusion reads the result of '" + op->getName().getStringRef().str() +
-                               "' at another index than the one being reduced; it must be cut there");
+                               "' at another index than the one being computed; it must be cut there");
       node.kind = BodyNode::reduction;
       node.expr = keptIndex;
       return intern(std::move(node), {keyOf(value)});

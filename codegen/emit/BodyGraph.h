@@ -31,7 +31,7 @@ struct BodyNode {
     philoxNext,   ///< the counter afterwards
     padded,       ///< deps[0] where `bounds` hold, else zero
     checkedIndex, ///< deps[0], an element of the index tensor of the gather `op`, as an index in range
-    reduction,    ///< the result of `op`, which the schedule provides
+    reduction,    ///< the result of the reduction or scan `op`, which the schedule provides
     lanes,        ///< one of `deps` per lane
   } kind = load;
   mlir::Operation *op = nullptr;
@@ -53,7 +53,7 @@ struct BodyNode {
 
 class BodyGraph {
 public:
-  /// `keptIndex`: the linear index at which reductions may be read.
+  /// `keptIndex`: the linear index at which reductions and scans may be read.
   BodyGraph(ir::FusionOp fusion, IndexSpace &space, IndexExpr keptIndex = {})
       : fusion(fusion), space(space), keptIndex(std::move(keptIndex)) {}
 

@@ -39,6 +39,9 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   case ir::ScheduleKind::column:
     status = detail::emitColumn(kernel);
     break;
+  case ir::ScheduleKind::scan:
+    status = detail::emitScan(kernel);
+    break;
   case ir::ScheduleKind::multi_tensor:
     status = detail::emitMultiTensor(kernel);
     break;

@@ -56,7 +56,9 @@ struct RowBody {
     for (Operation &op : body.without_terminator())
       if (ir::isReductionOp(&op)) {
         operands.push_back(graph.request(op.getOperand(0), whole));
-        results.push_back(graph.request(op.getResult(0), kept));
+        auto &nodes = results.emplace_back();
+        for (unsigned i = 0; i < (isa<ir::WelfordOp>(op) ? 2u : 1u); ++i)
+          nodes.push_back(graph.request(op.getResult(i), kept));
       }
     for (Value value : body.getTerminator()->getOperands()) {
       bool domainShaped = cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain);
@@ -69,8 +71,9 @@ struct RowBody {
   VarId row, column;
   TensorIndex kept, whole;
   IndexExpr address, keptAddress, inRow;
-  SmallVector<int> operands, results; ///< of the reductions, in op order
-  SmallVector<int> roots;             ///< of the fusion's results
+  SmallVector<int> operands;                ///< of the reductions, in op order
+  SmallVector<SmallVector<int, 2>> results; ///< of each
+  SmallVector<int> roots;                   ///< of the fusion's results
 };
 
 class RowEmitter {
@@ -159,7 +162,7 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
             kernel.create<arith::ConstantOp>(DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
       }
     }
-    state = reducers[i].combine(state, reducers[i].lift(element, position));
+    state = reducers[i].accumulate(state, element, position);
   }
   for (const Kept &value : kept)
     if (value.pass == pass && isKept(value))
@@ -291,9 +294,10 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
     }
   }
   for (auto [k, i] : llvm::enumerate(active)) {
-    Value result = reducers[i].finish(totals[k]);
-    vector.setNode(vectors.results[i], result);
-    scalar.setNode(scalars.results[i], result);
+    for (auto [number, result] : llvm::enumerate(reducers[i].finish(totals[k]))) {
+      vector.setNode(vectors.results[i][number], result);
+      scalar.setNode(scalars.results[i][number], result);
+    }
   }
 }
 

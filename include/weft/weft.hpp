@@ -7,17 +7,30 @@
 #ifndef WEFT_WEFT_HPP
 #define WEFT_WEFT_HPP
 
+#include "weft/arguments.hpp"
+#include "weft/checkpoint.hpp"
+#include "weft/clip.hpp"
 #include "weft/compile.hpp"
 #include "weft/data.hpp"
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
+#include "weft/index.hpp"
+#include "weft/init.hpp"
 #include "weft/io.hpp"
+#include "weft/layers.hpp"
+#include "weft/loss.hpp"
+#include "weft/losses.hpp"
+#include "weft/lr.hpp"
+#include "weft/metric.hpp"
+#include "weft/module.hpp"
 #include "weft/nn.hpp"
 #include "weft/optim.hpp"
 #include "weft/profile.hpp"
 #include "weft/random.hpp"
+#include "weft/reduce.hpp"
 #include "weft/report.hpp"
 #include "weft/status.hpp"
 #include "weft/tensor.hpp"
+#include "weft/tree.hpp"
 
 #endif // WEFT_WEFT_HPP

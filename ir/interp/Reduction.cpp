@@ -71,6 +71,55 @@ LogicalResult SumOp::interpret(ArrayRef<const Literal *> operands, MutableArrayR
   return success();
 }
 
+LogicalResult ProdOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  ReductionLayout layout(in, getDims());
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    if (in.isReal()) {
+      double product = 1;
+      for (int64_t offset : layout.reduced)
+        product *= in.real[base + offset];
+      results[0].setReal(i, product);
+    } else {
+      int64_t product = 1;
+      for (int64_t offset : layout.reduced)
+        product = wrapMul(product, in.whole[base + offset]);
+      results[0].setWhole(i, product);
+    }
+  }
+  return success();
+}
+
+LogicalResult AnyOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  ReductionLayout layout(in, getDims());
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    bool found = false;
+    for (int64_t offset : layout.reduced)
+      found |= in.whole[base + offset] != 0;
+    results[0].setWhole(i, found);
+  }
+  return success();
+}
+
+LogicalResult WelfordOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  ReductionLayout layout(in, getDims());
+  auto count = static_cast<double>(layout.reduced.size());
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    double sum = 0, m2 = 0;
+    for (int64_t offset : layout.reduced)
+      sum += in.real[base + offset];
+    double mean = sum / count;
+    for (int64_t offset : layout.reduced)
+      m2 += (in.real[base + offset] - mean) * (in.real[base + offset] - mean);
+    results[0].setReal(i, mean);
+    results[1].setReal(i, m2);
+  }
+  results[2].setWhole(0, static_cast<int64_t>(layout.reduced.size()));
+  return success();
+}
+
 LogicalResult RmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   return interpretExtreme(*this, *operands[0], getDims(), results[0], larger,
                           [](int64_t a, int64_t b) { return std::max(a, b); });
@@ -81,27 +130,34 @@ LogicalResult RminOp::interpret(ArrayRef<const Literal *> operands, MutableArray
                           [](int64_t a, int64_t b) { return std::min(a, b); });
 }
 
-LogicalResult ArgmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
-  const Literal &in = *operands[0];
-  int64_t dim = getDim();
+/// The first index that nothing along `dim` beats.
+static LogicalResult interpretArg(Operation *op, const Literal &in, int64_t dim, bool largest, Literal &out) {
   ReductionLayout layout(in, dim);
   if (layout.reduced.empty() && !layout.kept.empty())
-    return emitOpError() << "has nothing to choose from: dimension " << dim << " has size 0";
-  // The first NaN is above everything; after it nothing wins.
-  auto above = [&](int64_t candidate, int64_t best) {
+    return op->emitOpError() << "has nothing to choose from: dimension " << dim << " has size 0";
+  // The first NaN beats everything; after it nothing wins.
+  auto beats = [&](int64_t candidate, int64_t best) {
     if (!in.isReal())
-      return in.whole[candidate] > in.whole[best];
+      return largest ? in.whole[candidate] > in.whole[best] : in.whole[candidate] < in.whole[best];
     double a = in.real[candidate], b = in.real[best];
-    return !std::isnan(b) && (std::isnan(a) || a > b);
+    return !std::isnan(b) && (std::isnan(a) || (largest ? a > b : a < b));
   };
   for (auto [i, base] : llvm::enumerate(layout.kept)) {
     int64_t best = 0;
     for (int64_t j = 1, e = static_cast<int64_t>(layout.reduced.size()); j < e; ++j)
-      if (above(base + layout.reduced[j], base + layout.reduced[best]))
+      if (beats(base + layout.reduced[j], base + layout.reduced[best]))
         best = j;
-    results[0].setWhole(i, best);
+    out.setWhole(i, best);
   }
   return success();
+}
+
+LogicalResult ArgmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  return interpretArg(*this, *operands[0], getDim(), /*largest=*/true, results[0]);
+}
+
+LogicalResult ArgminOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  return interpretArg(*this, *operands[0], getDim(), /*largest=*/false, results[0]);
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,7 +11,7 @@ using namespace mlir;
 namespace weft::ir {
 
 //===----------------------------------------------------------------------===//
-// sum, rmax, rmin
+// sum, prod, rmax, rmin, any
 //===----------------------------------------------------------------------===//
 
 template <typename Op>
@@ -33,8 +33,12 @@ static LogicalResult inferReduction(std::optional<Location> loc, ValueRange oper
 WEFT_INFER_REDUCTION(SumOp)
 WEFT_INFER_REDUCTION(RmaxOp)
 WEFT_INFER_REDUCTION(RminOp)
+WEFT_INFER_REDUCTION(ProdOp)
+WEFT_INFER_REDUCTION(AnyOp)
 
 LogicalResult SumOp::verify() { return success(); }
+LogicalResult ProdOp::verify() { return success(); }
+LogicalResult AnyOp::verify() { return success(); }
 
 static LogicalResult verifyNotEmpty(Operation *op, RankedTensorType from, ArrayRef<int64_t> dims) {
   for (int64_t dim : dims)
@@ -66,28 +70,130 @@ template <typename Op> static LogicalResult extremeVjp(Op op, VjpBuilder &vjp) {
 LogicalResult RmaxOp::buildVjp(VjpBuilder &vjp) { return extremeVjp(*this, vjp); }
 LogicalResult RminOp::buildVjp(VjpBuilder &vjp) { return extremeVjp(*this, vjp); }
 
+LogicalResult AnyOp::buildVjp(VjpBuilder &) { return success(); }
+
+/// The product of the others is what comes before times what comes after: no division, so exact around zeros.
+LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  Sym a = vjp.operand(0);
+  Type element = a.type().getElementType(), wideType = statisticsType(a.type());
+  SmallVector<int64_t> shape(a.type().getShape()), dims(getDims()), perm;
+  auto rank = static_cast<int64_t>(shape.size());
+  Sym wide = vjp.convert(a, wideType);
+  Sym g = vjp.broadcastBack(vjp.convert(vjp.cotangent(0), wideType), dims, shape);
+  if (dims.empty()) {
+    vjp.set(0, vjp.convert(g, element));
+    return success();
+  }
+  // One dimension to scan along: the reduced ones last and side by side.
+  int64_t along = dims[0];
+  SmallVector<int64_t> permuted;
+  if (dims.size() > 1) {
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (!llvm::is_contained(dims, dim))
+        perm.push_back(dim);
+    along = static_cast<int64_t>(perm.size());
+    llvm::append_range(perm, dims);
+    for (int64_t dim : perm)
+      permuted.push_back(shape[dim]);
+    SmallVector<int64_t> flat(ArrayRef(permuted).take_front(along));
+    flat.push_back(countOver(shape, dims));
+    wide = vjp.reshape(vjp.make<TransposeOp>(wide.value, perm), flat);
+  }
+  auto others = [&](bool reverse) {
+    return vjp.make<CumprodOp>(wide.value, along, reverse, /*exclusive=*/true);
+  };
+  Sym product = others(false) * others(true);
+  if (!perm.empty()) {
+    SmallVector<int64_t> inverse(perm.size());
+    for (auto [i, p] : llvm::enumerate(perm))
+      inverse[p] = static_cast<int64_t>(i);
+    product = vjp.make<TransposeOp>(vjp.reshape(product, permuted).value, inverse);
+  }
+  vjp.set(0, vjp.convert(g * product, element));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
-// argmax
+// argmax, argmin
 //===----------------------------------------------------------------------===//
 
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                                         ValueRange operands, DictionaryAttr attributes,
-                                         OpaqueProperties properties, RegionRange regions,
-                                         SmallVectorImpl<Type> &types) {
-  Adaptor op(operands, attributes, properties, regions);
+template <typename Op>
+static LogicalResult inferArg(MLIRContext *context, std::optional<Location> loc, ValueRange operands,
+                              typename Op::Adaptor op, SmallVectorImpl<Type> &types) {
   auto from = cast<RankedTensorType>(operands[0].getType());
   int64_t dim = static_cast<int64_t>(op.getDim());
-  if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, from.getRank())))
+  if (failed(checkDims(loc, Op::getOperationName(), "dimension", {dim}, from.getRank())))
     return failure();
   types.push_back(withShape(from, withoutDims(from.getShape(), {dim}), IntegerType::get(context, 64)));
   return success();
 }
 
-LogicalResult ArgmaxOp::verify() {
-  return verifyNotEmpty(*this, getA().getType(), {static_cast<int64_t>(getDim())});
+#define WEFT_ARG_REDUCTION(Op)                                                                               \
+  LogicalResult Op::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, ValueRange operands, \
+                                     DictionaryAttr attributes, OpaqueProperties properties,                 \
+                                     RegionRange regions, SmallVectorImpl<Type> &types) {                    \
+    return inferArg<Op>(context, loc, operands, Adaptor(operands, attributes, properties, regions), types);  \
+  }                                                                                                          \
+  LogicalResult Op::verify() {                                                                               \
+    return verifyNotEmpty(*this, getA().getType(), {static_cast<int64_t>(getDim())});                        \
+  }                                                                                                          \
+  LogicalResult Op::buildVjp(VjpBuilder &) { return success(); }
+WEFT_ARG_REDUCTION(ArgmaxOp)
+WEFT_ARG_REDUCTION(ArgminOp)
+
+//===----------------------------------------------------------------------===//
+// welford
+//===----------------------------------------------------------------------===//
+
+LogicalResult WelfordOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                          ValueRange operands, DictionaryAttr attributes,
+                                          OpaqueProperties properties, RegionRange regions,
+                                          SmallVectorImpl<Type> &types) {
+  Adaptor op(operands, attributes, properties, regions);
+  auto from = cast<RankedTensorType>(operands[0].getType());
+  if (failed(checkDims(loc, getOperationName(), "dimension", op.getDims(), from.getRank())))
+    return failure();
+  types.append(2, withShape(from, withoutDims(from.getShape(), op.getDims()), statisticsType(from)));
+  types.push_back(withShape(from, {}, IntegerType::get(context, 64)));
+  return success();
 }
 
-LogicalResult ArgmaxOp::buildVjp(VjpBuilder &) { return success(); }
+LogicalResult WelfordOp::verify() { return success(); }
+
+LogicalResult WelfordOp::canonicalize(WelfordOp op, PatternRewriter &rewriter) {
+  if (op.getCount().use_empty())
+    return failure();
+  int64_t count = countOver(op.getA().getType().getShape(), op.getDims());
+  auto type = op.getCount().getType();
+  Value known = rewriter.create<ConstantOp>(
+      op.getLoc(), type, DenseElementsAttr::get(type, Attribute(rewriter.getI64IntegerAttr(count))));
+  rewriter.replaceAllUsesWith(op.getCount(), known);
+  return success();
+}
+
+/// d mean = 1/n, d m2 = 2 (a - mean).
+LogicalResult WelfordOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  Sym a = vjp.operand(0), mean = vjp.result(0);
+  ArrayRef<int64_t> shape = a.type().getShape();
+  int64_t count = countOver(shape, getDims());
+  Type element = a.type().getElementType();
+  Sym gradient = vjp.like(vjp.convert(a, mean.type().getElementType()), 0.0);
+  if (vjp.hasCotangent(0))
+    gradient =
+        vjp.broadcastBack(vjp.cotangent(0) / vjp.like(mean, static_cast<double>(count)), getDims(), shape);
+  if (vjp.hasCotangent(1)) {
+    Sym wide = vjp.convert(a, mean.type().getElementType());
+    Sym through = (wide - vjp.broadcastBack(mean, getDims(), shape)) *
+                  vjp.broadcastBack(vjp.cotangent(1) * 2.0, getDims(), shape);
+    gradient = vjp.hasCotangent(0) ? gradient + through : through;
+  }
+  vjp.set(0, vjp.convert(gradient, element));
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // gather

@@ -38,6 +38,18 @@ SmallVector<int64_t> withoutDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims
   return kept;
 }
 
+int64_t countOver(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= shape[dim];
+  return count;
+}
+
+Type statisticsType(RankedTensorType type) {
+  return type.getElementType().getIntOrFloatBitWidth() < 32 ? Float32Type::get(type.getContext())
+                                                            : type.getElementType();
+}
+
 LogicalResult checkDims(std::optional<Location> loc, StringRef op, StringRef what, ArrayRef<int64_t> dims,
                         int64_t rank) {
   int64_t previous = -1;

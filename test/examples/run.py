@@ -75,6 +75,15 @@ def main():
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
                 if code not in (1, 2):
                     fail(f"{name} {' '.join(wrong)} ended with {code}; a user's mistake is 1 or 2")
+        if name == "resume":
+            # Stopped at 40 and gone on, in other processes: the last line is that of the run in one go.
+            whole = output.splitlines()[-1].split(",")[0]
+            for steps in ("40", "100"):
+                parts = subprocess.run([program, "--file", "parts.safetensors", "--steps", steps], cwd=folder, timeout=500,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       check=False).stdout.decode(errors="replace")
+            if "resumed after step 40" not in parts or parts.splitlines()[-1].split(",")[0] != whole:
+                fail(f"a resumed run must end as the whole one, with '{whole}'", parts)
         if name == "train_mlp":
             found = re.search(r"(\d+) of (\d+) right", output)
             if not found or int(found.group(1)) < 0.95 * int(found.group(2)):

@@ -50,53 +50,6 @@ LogicalResult move(Operation *op, Operands operands, Bounded &result) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// The terms of one sum.
-struct Sum {
-  double magnitude = 0, errors = 0;
-  int64_t terms = 0, roundedTerms = 0;
-  bool unknown = false;
-
-  void add(double value, double error) {
-    ++terms;
-    errors += error;
-    unknown |= !isKnown(error);
-    if (std::isfinite(value))
-      magnitude += std::fabs(value);
-  }
-
-  /// Any order of additions in the accumulator, then one rounding to `dtype`. `perTerm` more roundings, and
-  /// as many underflows, may have happened to each term.
-  double bound(DType dtype, double value, int perTerm) const {
-    DType accumulator = itemsize(dtype) == 2 ? DType::f32 : dtype;
-    if (unknown)
-      return kUnknown;
-    // Partial sums may overflow in one order and not in another.
-    double most = magnitude + errors;
-    if (!std::isfinite(ir::roundTo(accumulator, most * (1 + static_cast<double>(terms) * 1e-7))))
-      return kUnknown;
-    if (!std::isfinite(value)) {
-      // Infinities among the terms decide; but if it only came of rounding the sum to a half, how near it
-      // was.
-      return errors == 0 && !std::isfinite(value) ? (magnitude > overflowEdge(dtype) ? kUnknown : 0)
-                                                  : kUnknown;
-    }
-    auto roundings = static_cast<double>(std::max<int64_t>(terms - 1, 0) + perTerm);
-    double u = unitRoundoff(accumulator);
-    // The interpreter's own sum of doubles is rounded too: it shows in f64.
-    double error = errors + roundings * u * most * (dtype == DType::f64 ? 2 : 1);
-    if (perTerm > 0)
-      error += static_cast<double>(terms) * ulp(accumulator, 0);
-    if (dtype != accumulator || error > 0)
-      error += error > 0 ? ulp(dtype, std::fabs(value) + error) : 0;
-    // The sign of a zero depends on where the sum begins.
-    if (value == 0)
-      error = std::max(error, ulp(dtype, 0));
-    return error > 0 && !std::isfinite(ir::roundTo(dtype, std::fabs(value) + error)) ? kUnknown : error;
-  }
-
-  static double overflowEdge(DType dtype) { return dtype == DType::f16 ? 65000 : std::ldexp(1.0, 127); }
-};
-
 LogicalResult boundSum(ir::SumOp op, const Bounded &in, Bounded &result) {
   auto strides = in.value.strides();
   auto kept = ir::offsets(in.value.shape, strides, ir::otherDims(in.value.rank(), op.getDims()));
@@ -189,9 +142,10 @@ LogicalResult boundExtreme(Operation *op, ArrayRef<int64_t> dims, bool largest, 
   return success();
 }
 
-LogicalResult boundArgmax(ir::ArgmaxOp op, const Bounded &in, Bounded &result) {
+LogicalResult boundArg(int64_t dim, bool largest, const Bounded &in, Bounded &result) {
   auto strides = in.value.strides();
-  SmallVector<int64_t> dims{static_cast<int64_t>(op.getDim())};
+  SmallVector<int64_t> dims{dim};
+  double sign = largest ? 1 : -1;
   auto kept = ir::offsets(in.value.shape, strides, ir::otherDims(in.value.rank(), dims));
   auto reduced = ir::offsets(in.value.shape, strides, dims);
   for (auto [i, base] : llvm::enumerate(kept)) {
@@ -199,10 +153,10 @@ LogicalResult boundArgmax(ir::ArgmaxOp op, const Bounded &in, Bounded &result) {
     for (int64_t offset : reduced) {
       int64_t other = base + offset;
       double error = in.error[other] + in.error[best];
-      // Another element may be the largest, or as large: then which is first decides.
-      if (!isKnown(error) ||
-          (other != best && error > 0 && in.value.isReal() &&
-           !(in.value.real[other] + error < in.value.real[best]) && !std::isnan(in.value.real[best])))
+      // Another element may be the one, or as large: then which is first decides.
+      if (!isKnown(error) || (other != best && error > 0 && in.value.isReal() &&
+                              !(sign * in.value.real[other] + error < sign * in.value.real[best]) &&
+                              !std::isnan(in.value.real[best])))
         result.error[i] = kUnknown;
     }
   }
@@ -212,6 +166,16 @@ LogicalResult boundArgmax(ir::ArgmaxOp op, const Bounded &in, Bounded &result) {
 //===----------------------------------------------------------------------===//
 // Optimiser steps
 //===----------------------------------------------------------------------===//
+
+/// Whether a step is not done; then its results are what is before, with its errors.
+bool skipped(Value foundInf, Operands operands, ArrayRef<const Bounded *> before,
+             MutableArrayRef<Bounded> results) {
+  if (!foundInf || !operands.back()->value.whole[0] || operands.back()->error[0] != 0)
+    return false;
+  for (auto [operand, result] : llvm::zip(before, results))
+    result.error = operand->error;
+  return true;
+}
 
 /// The formulas once more, with errors. Scalars are computed in f64 and rounded last.
 class StepBound {
@@ -241,6 +205,8 @@ bool scalarsKnown(Operands scalars) {
 LogicalResult boundSgd(ir::SgdStepOp op, Operands operands, MutableArrayRef<Bounded> results) {
   const Bounded *p = operands[0], *g = operands[1], *buf = op.getBuf() ? operands[2] : nullptr;
   Operands rest = operands.drop_front(buf ? 3 : 2);
+  if (skipped(op.getFoundInf(), operands, {p, buf}, results))
+    return success();
   StepBound bound(p->value.dtype);
   auto scalar = [&](size_t i) { return rest[i]->value.real[0]; };
   bool known = scalarsKnown(rest);
@@ -265,6 +231,8 @@ LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bo
   const Bounded *p = operands[0], *g = operands[1], *m = operands[2], *v = operands[3],
                 *vmax = op.getVmax() ? operands[4] : nullptr;
   Operands rest = operands.drop_front(vmax ? 5 : 4);
+  if (skipped(op.getFoundInf(), operands, {p, m, v, vmax}, results))
+    return success();
   StepBound bound(p->value.dtype);
   auto scalar = [&](size_t i) { return rest[i]->value.real[0]; };
   bool known = scalarsKnown(rest);
@@ -313,7 +281,14 @@ LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded>
       .Case([&](ir::RminOp extreme) {
         return boundExtreme(op, extreme.getDims(), /*largest=*/false, *operands[0], results[0]);
       })
-      .Case([&](ir::ArgmaxOp argmax) { return boundArgmax(argmax, *operands[0], results[0]); })
+      .Case([&](ir::ArgmaxOp argmax) {
+        return boundArg(static_cast<int64_t>(argmax.getDim()), /*largest=*/true, *operands[0], results[0]);
+      })
+      .Case([&](ir::ArgminOp argmin) {
+        return boundArg(static_cast<int64_t>(argmin.getDim()), /*largest=*/false, *operands[0], results[0]);
+      })
+      .Case<ir::ProdOp, ir::AnyOp, ir::WelfordOp, ir::CumsumOp, ir::CumprodOp>(
+          [&](auto) { return boundFold(op, *operands[0], results); })
       .Case([&](ir::DotGeneralOp dot) { return boundDot(dot, operands, results[0]); })
       .Case([&](ir::SgdStepOp step) { return boundSgd(step, operands, results); })
       .Case([&](ir::AdamStepOp step) { return boundAdam(step, operands, results); })

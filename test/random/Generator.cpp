@@ -231,13 +231,60 @@ template <typename Op> void sampleReduction(ProgramBuilder &p) {
   p.add<Op>(true, e->value, dims);
 }
 
-void sampleArgmax(ProgramBuilder &p) {
+void sampleAny(ProgramBuilder &p) {
+  if (const Entry *e = p.find([](const Entry &entry) { return entry.dtype() == DType::i1; })) {
+    Shape dims = someDims(p, e->shape().size());
+    p.add<ir::AnyOp>(true, e->value, dims);
+  }
+}
+
+void sampleWelford(ProgramBuilder &p) {
+  if (const Entry *e = p.find(isFloat)) {
+    Shape dims = someDims(p, e->shape().size());
+    p.add<ir::WelfordOp>(true, e->value, dims);
+  }
+}
+
+template <typename Op> void sampleScan(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return isNumber(entry) && !entry.shape().empty(); });
+  if (e)
+    p.add<Op>(true, e->value, static_cast<int64_t>(p.random.below(e->shape().size())), oneIn(p.random, 2),
+              oneIn(p.random, 3));
+}
+
+void sampleLayerNorm(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return isFloat(entry) && !entry.shape().empty(); });
+  if (!e)
+    return;
+  Value a = e->value, weight, bias;
+  DType dtype = e->dtype();
+  size_t axis = p.random.below(e->shape().size());
+  Shape inner(e->shape().drop_front(axis));
+  if (oneIn(p.random, 2))
+    weight = p.obtain(dtype, inner);
+  if (oneIn(p.random, 2))
+    bias = p.obtain(dtype, inner);
+  p.add<ir::LayerNormOp>(true, a, weight, bias, static_cast<int64_t>(axis),
+                         APFloat(oneIn(p.random, 3) ? 0.5 : 1e-3));
+}
+
+void sampleDropout(ProgramBuilder &p) {
+  const Entry *e = p.find(isFloat);
+  if (!e)
+    return;
+  Value a = e->value, key = p.scalar(DType::i64, "bits", "key"),
+        counter = p.scalar(DType::i64, "count", "counter");
+  double probability = std::array{0.0, 0.1, 0.5, 0.9, 1.0}[p.random.below(5)];
+  p.add<ir::DropoutOp>(true, a, key, counter, APFloat(probability), static_cast<int64_t>(p.random.below(3)));
+}
+
+template <typename Op> void sampleArg(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &entry) { return isNumber(entry) && !entry.shape().empty(); });
   if (!e)
     return;
   size_t dim = p.random.below(e->shape().size());
   if (e->shape()[dim] > 0)
-    p.add<ir::ArgmaxOp>(true, e->value, dim);
+    p.add<Op>(true, e->value, dim);
 }
 
 void sampleGather(ProgramBuilder &p) {
@@ -339,14 +386,24 @@ void sampleCrossEntropy(ProgramBuilder &p) {
   Value target =
       p.argument(DType::i64, shape.take_front(), oneIn(p.random, 3) ? "target" : "index", shape[1]);
   auto reduction = static_cast<ir::ReductionKind>(p.random.below(3));
-  auto op =
-      p.builder.create<ir::CrossEntropyOp>(p.loc, logits, target, Value(), reduction, -100, APFloat(0.0));
+  Value weight;
+  if (oneIn(p.random, 3))
+    weight = p.argument(ir::dtypeOf(logits.getType()), shape.drop_front(), "nonnegative");
+  double smoothing = oneIn(p.random, 3) ? 0.25 : 0;
+  auto op = p.builder.create<ir::CrossEntropyOp>(p.loc, logits, target, weight, reduction, -100,
+                                                 APFloat(smoothing));
   if (oneIn(p.random, 4) && p.entryOf(target).literal->count() > 0 &&
       llvm::all_of(p.entryOf(target).literal->whole, [](int64_t value) { return value >= 0; }))
     op.setIgnoreIndex(0);
   Value lse = op.getLse();
-  if (p.commit(op) && p.entries.back().value == lse)
+  // No gradient flows to class weights.
+  if (p.commit(op, /*hasDerivative=*/!weight) && p.entries.back().value == lse)
     p.entries.back().differentiable = false;
+}
+
+/// Often none.
+Value sampleFoundInf(ProgramBuilder &p) {
+  return oneIn(p.random, 3) ? p.scalar(DType::i1, "plain", "found_inf") : Value();
 }
 
 void sampleSgdStep(ProgramBuilder &p) {
@@ -362,11 +419,12 @@ void sampleSgdStep(ProgramBuilder &p) {
   auto hyper = [&](StringRef use) { return p.scalar(DType::f64, "fraction", use); };
   Value step = p.scalar(DType::i64, "count", "step");
   Value lr = hyper("lr"), momentum = hyper("momentum"), dampening = hyper("dampening"),
-        decay = hyper("decay");
+        decay = hyper("decay"), foundInf = sampleFoundInf(p);
   p.add<ir::SgdStepOp>(
       false,
       TypeRange(buf ? SmallVector<Type>(2, parameter.getType()) : SmallVector<Type>(1, parameter.getType())),
-      parameter, g, buf, step, lr, momentum, dampening, decay, buf && oneIn(p.random, 2), oneIn(p.random, 4));
+      parameter, g, buf, step, lr, momentum, dampening, decay, foundInf, buf && oneIn(p.random, 2),
+      oneIn(p.random, 4));
 }
 
 void sampleAdamStep(ProgramBuilder &p) {
@@ -383,9 +441,9 @@ void sampleAdamStep(ProgramBuilder &p) {
   auto hyper = [&](StringRef use) { return p.scalar(DType::f64, "fraction", use); };
   Value step = p.scalar(DType::i64, "count", "step");
   Value lr = hyper("lr"), beta1 = hyper("beta1"), beta2 = hyper("beta2"), eps = hyper("eps"),
-        decay = hyper("decay");
+        decay = hyper("decay"), foundInf = sampleFoundInf(p);
   p.add<ir::AdamStepOp>(false, TypeRange(SmallVector<Type>(vmax ? 4 : 3, parameter.getType())), parameter, g,
-                        m, v, vmax, step, lr, beta1, beta2, eps, decay, oneIn(p.random, 2),
+                        m, v, vmax, step, lr, beta1, beta2, eps, decay, foundInf, oneIn(p.random, 2),
                         oneIn(p.random, 4));
 }
 
@@ -441,17 +499,24 @@ struct Sampler {
 
 constexpr Sampler kSamplers[] = {
     {"weft.adam_step", 2, sampleAdamStep},
-    {"weft.argmax", 2, sampleArgmax},
+    {"weft.any", 1, sampleAny},
+    {"weft.argmax", 2, sampleArg<ir::ArgmaxOp>},
+    {"weft.argmin", 1, sampleArg<ir::ArgminOp>},
     {"weft.broadcast_in_dim", 5, sampleBroadcast},
     {"weft.constant", 3, sampleConstant},
     {"weft.cross_entropy", 3, sampleCrossEntropy},
+    {"weft.cumprod", 1, sampleScan<ir::CumprodOp>},
+    {"weft.cumsum", 2, sampleScan<ir::CumsumOp>},
     {"weft.dot_general", 6, sampleDotGeneral},
+    {"weft.dropout", 2, sampleDropout},
     {"weft.full", 2, sampleFull},
     {"weft.gather", 3, sampleGather},
     {"weft.gradient", 4, sampleGradient},
     {"weft.iota", 2, sampleIota},
+    {"weft.layer_norm", 3, sampleLayerNorm},
     {"weft.log_softmax", 2, sampleSoftmax<ir::LogSoftmaxOp>},
     {"weft.pad", 3, samplePad},
+    {"weft.prod", 2, sampleReduction<ir::ProdOp>},
     {"weft.reshape", 5, sampleReshape},
     {"weft.rmax", 3, sampleReduction<ir::RmaxOp>},
     {"weft.rmin", 2, sampleReduction<ir::RminOp>},
@@ -462,6 +527,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.sum", 6, sampleReduction<ir::SumOp>},
     {"weft.transfer", 1, sampleTransfer},
     {"weft.transpose", 5, sampleTranspose},
+    {"weft.welford", 2, sampleWelford},
 };
 
 } // namespace

@@ -100,15 +100,6 @@ static constexpr llvm::StringLiteral kPending[] = {
     "weft.bitcast",
     "weft.scatter",
     "weft.index_update",
-    // pending: reduce
-    "weft.prod",
-    "weft.any",
-    "weft.argmin",
-    "weft.welford",
-    "weft.cumsum",
-    "weft.cumprod",
-    "weft.layer_norm",
-    "weft.dropout",
     // pending: effects
     "weft.copy_into",
     "weft.alias",
