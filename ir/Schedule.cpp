@@ -52,6 +52,12 @@ static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(va
 static int64_t elementBytes(Value value) { return static_cast<int64_t>(itemsize(dtypeOf(value.getType()))); }
 
 static int64_t vectorWidth(FusionOp fusion) {
+  // 64 elements need 16 blocks of random bits, whose words are then whole vectors.
+  SmallVector<int64_t> domain = fusion.getDomain();
+  if (fusion.getKind() == FusionKind::loop && !domain.empty() && domain.back() >= 64)
+    for (Operation &op : fusion.getBody().front())
+      if (isa<RngBitsPhiloxOp>(op))
+        return 64;
   int64_t wide = 0, all = 0;
   auto count = [&](Value value) {
     if (tensorOf(value).getRank() == 0)

@@ -24,8 +24,8 @@
 // - scan: a task is a line along the scan, or a block of columns where the scan is not along the innermost
 // dimension.
 //
-// Width: 16 elements, or 8 where most operands and results have 8-byte elements. It never changes a bit of a
-// result.
+// Width: 16 elements, or 8 where most operands and results have 8-byte elements, or 64 in loops that draw
+// random numbers. It never changes a bit of a result.
 //
 // The emitter and the scheduler share the functions below, so that what one counts the other does.
 //

@@ -60,7 +60,7 @@ void normalizeReduction(Operation *op) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<int64_t> dims = reducedDims(op);
   if (auto welford = dyn_cast<WelfordOp>(op); welford && dims.empty()) {
-    // Of one element: itself, no squares, and a count that canonicalisation has made a constant.
+    // Of one element: itself, and no squares; nothing reads the count any more.
     OpBuilder builder(op);
     Value mean = operand;
     if (auto wide = welford.getMean().getType(); wide != type)
@@ -100,6 +100,19 @@ void normalizeReduction(Operation *op) {
     op->setAttr("dims", builder.getDenseI64ArrayAttr(trailing));
 }
 
+/// How many elements there are is known, and no result of a kernel.
+void separateCount(WelfordOp op) {
+  if (op.getCount().use_empty())
+    return;
+  OpBuilder builder(op);
+  int64_t count = 1;
+  for (int64_t dim : op.getDims())
+    count *= op.getA().getType().getDimSize(dim);
+  auto type = op.getCount().getType();
+  op.getCount().replaceAllUsesWith(builder.create<ConstantOp>(
+      op.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getI64IntegerAttr(count)))));
+}
+
 /// The counter after a draw is a sum of its own: the kernel that draws has results of one shape.
 void separateCounter(RngBitsPhiloxOp op) {
   if (op.getNext().use_empty())
@@ -129,6 +142,8 @@ void Fuse::prepare(FuncOp func) {
     if (isOpTriviallyDead(&op))
       op.erase();
   for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (auto welford = dyn_cast<WelfordOp>(op))
+      separateCount(welford);
     if (FusionGraph::isReduction(&op))
       normalizeReduction(&op);
     else if (auto draw = dyn_cast<RngBitsPhiloxOp>(op))

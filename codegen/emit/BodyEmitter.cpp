@@ -188,6 +188,22 @@ Value BodyEmitter::loadVector(Value buffer, Value position, Type element) {
   return fromMemory(kernel.create<vector::LoadOp>(type, buffer, ValueRange{position}), element);
 }
 
+void BodyEmitter::prefetch(ArrayRef<int> roots, llvm::function_ref<int64_t(const BodyNode &)> advance) {
+  // What fits a cache of one core is there already, or comes by itself.
+  constexpr int64_t large = 1 << 20;
+  for (int id : graph.ordered(roots)) {
+    const BodyNode &node = graph.node(id);
+    if (node.kind != BodyNode::load || node.expr.lane != 1)
+      continue;
+    int64_t distance = advance(node), count = cast<RankedTensorType>(node.value.getType()).getNumElements();
+    if (distance == 0 || ir::bytesOf(node.value.getType()) < large)
+      continue;
+    Value at = kernel.minimum(kernel.addIndex(emitExpr(node.expr), distance), kernel.index(count - 1));
+    kernel.create<memref::PrefetchOp>(kernel.operand(node.argument), ValueRange{at}, /*isWrite=*/false,
+                                      /*localityHint=*/3, /*isDataCache=*/true);
+  }
+}
+
 /// A bool's byte as i1, whatever is not 0 being true.
 Value BodyEmitter::fromMemory(Value value, Type element) {
   if (!element.isInteger(1))

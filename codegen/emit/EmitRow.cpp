@@ -29,6 +29,7 @@ namespace weft::codegen {
 namespace {
 
 constexpr int64_t granule = 16, groups = 4, blockSize = granule * groups;
+constexpr int64_t pageBytes = 4096;
 
 /// The body over [rows][n], for vectors or for scalars.
 struct RowBody {
@@ -147,6 +148,18 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
     if (value.pass < pass && isKept(value))
       emitter.setNode(vector ? value.vectorNode : value.scalarNode,
                       emitter.load(value.buffer, body.inRow, value.element));
+  if (vector && pass == 0) {
+    // The first pass brings the row from memory: the page after the one being read is asked for, since the
+    // processor's own prefetching ends at the page.
+    SmallVector<int> roots;
+    for (unsigned i : active)
+      roots.push_back(body.operands[i]);
+    emitter.prefetch(roots, [&](const BodyNode &node) -> int64_t {
+      bool isStream = coefficientOf(node.expr, body.column) == 1 &&
+                      (body.space.var(body.row).maximum == 0 || coefficientOf(node.expr, body.row) == length);
+      return isStream ? pageBytes / static_cast<int64_t>(itemsize(ir::dtypeOf(node.value.getType()))) : 0;
+    });
+  }
   for (auto [state, i] : llvm::zip(states, active)) {
     Value element = emitter.emit(body.operands[i]);
     if (vector)

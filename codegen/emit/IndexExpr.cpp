@@ -50,6 +50,13 @@ IndexExpr add(const IndexExpr &a, const IndexExpr &b) {
   return sum;
 }
 
+int64_t coefficientOf(const IndexExpr &e, VarId var) {
+  for (auto [id, coefficient] : e.terms)
+    if (id == var)
+      return coefficient;
+  return 0;
+}
+
 IndexExpr scale(const IndexExpr &a, int64_t factor) {
   if (factor == 0)
     return IndexExpr();

@@ -46,6 +46,8 @@ struct IndexExpr {
 
 IndexExpr add(const IndexExpr &a, const IndexExpr &b);
 IndexExpr scale(const IndexExpr &a, int64_t factor);
+/// The coefficient of a variable; 0 where it does not occur.
+int64_t coefficientOf(const IndexExpr &e, VarId var);
 
 /// What a variable stands for.
 struct IndexVar {
