@@ -295,7 +295,7 @@ Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
   // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
   if (itemsize(dtype()) == 2)
     return to(DType::f32, loc).mean(dims, keepdim, loc).to(dtype(), loc);
-  return div({sum(dims, keepdim, loc), loc}, {count, loc});
+  return weft::div({sum(dims, keepdim, loc), loc}, {count, loc});
 }
 
 Tensor Tensor::amax(std::vector<int64_t> dims, bool keepdim, Loc loc) const {

@@ -192,20 +192,36 @@ def Weft_Exp2Op : Weft_Unary<"exp2", Weft_FloatTensor, "2 to the power a, exact 
   [{ return k.make<::mlir::math::Exp2Op>(a); }],
   [{ d(0, [&] { return g * (y * 0.693147180559945309417); }); }], [{ return std::exp2(a); }]>;
 
+def Weft_SinhOp : Weft_Unary<"sinh", Weft_FloatTensor, "hyperbolic sine",
+  [{ return k.make<::mlir::math::SinhOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<CoshOp>(a); }); }], [{ return std::sinh(a); }]>;
+
+def Weft_CoshOp : Weft_Unary<"cosh", Weft_FloatTensor, "hyperbolic cosine",
+  [{ return k.make<::mlir::math::CoshOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<SinhOp>(a); }); }], [{ return std::cosh(a); }]>;
+
 def Weft_TanhOp : Weft_Unary<"tanh", Weft_FloatTensor, "hyperbolic tangent",
   [{ return k.make<::mlir::math::TanhOp>(a); }],
   [{ d(0, [&] { return g * (1.0 - y * y); }); }], [{ return std::tanh(a); }]>;
+
+def Weft_AsinhOp : Weft_Unary<"asinh", Weft_FloatTensor, "inverse hyperbolic sine",
+  [{ return k.make<::mlir::math::AsinhOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<RsqrtOp>(a * a + 1.0); }); }], [{ return std::asinh(a); }]>;
+
+def Weft_AcoshOp : Weft_Unary<"acosh", Weft_FloatTensor, "inverse hyperbolic cosine, not negative; NaN below 1",
+  [{ return k.make<::mlir::math::AcoshOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<RsqrtOp>(a * a - 1.0); }); }], [{ return std::acosh(a); }]>;
+
+def Weft_AtanhOp : Weft_Unary<"atanh", Weft_FloatTensor, "inverse hyperbolic tangent; NaN outside of [-1, 1]",
+  [{ return k.make<::mlir::math::AtanhOp>(a); }],
+  [{ d(0, [&] { return g / (1.0 - a * a); }); }], [{ return std::atanh(a); }]>;
 
 def Weft_ErfOp : Weft_Unary<"erf", Weft_FloatTensor, "error function",
   [{ return k.make<::mlir::math::ErfOp>(a); }],
   [{ d(0, [&] { return g * (vjp.unary<ExpOp>(-(a * a)) * 1.12837916709551257390); }); }], [{ return std::erf(a); }]>;
 
 def Weft_SigmoidOp : Weft_Unary<"sigmoid", Weft_FloatTensor, "1/(1 + exp(-a))",
-  [{ // exp(a) / (1 + exp(a)) below zero, where exp(-a) would overflow before the result is too small.
-     auto one = k.constantLike(a, 1);
-     auto e = k.make<::mlir::math::ExpOp>(k.make<::mlir::arith::NegFOp>(k.make<::mlir::math::AbsFOp>(a)));
-     return k.make<::mlir::arith::DivFOp>(k.select(k.lt(a, k.zeroLike(a)), e, one),
-                                          k.make<::mlir::arith::AddFOp>(one, e)); }],
+  [{ return k.sigmoid(a); }],
   [{ d(0, [&] { return g * (y * (1.0 - y)); }); }], [{ return 1 / (1 + std::exp(-a)); }]>;
 
 def Weft_IsNanOp : Weft_Unary<"isnan", Weft_FloatTensor, "true where a is not a number",

@@ -12,6 +12,7 @@
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
 #include "weft/io.hpp"
+#include "weft/math.hpp"
 #include "weft/nn.hpp"
 #include "weft/optim.hpp"
 #include "weft/profile.hpp"
