@@ -16,13 +16,15 @@ namespace weft {
 
 using namespace frontend;
 
-/// One floating-point tensor into a formula.
+/// One tensor, floating-point or, where `least` says so, of integers, into a formula.
 template <typename Formula>
-static Tensor activate(const char *name, const Tensor &a, Loc loc, Formula formula) {
+static Tensor activate(const char *name, const Tensor &a, Loc loc, Formula formula,
+                       Category least = Category::real) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
-  if (!is_floating_point(value.spec().dtype))
-    fail(std::string(name) + ": expected a tensor of a floating-point type, found " +
+  if (category(value.spec().dtype) < least)
+    fail(std::string(name) + ": expected a tensor of " +
+             (least == Category::real ? "a floating-point type" : "numbers") + ", found " +
              std::string(weft::name(value.spec().dtype)),
          loc, {value});
   return compute({value}, loc, [&](const std::vector<Expr> &x) { return formula(x[0]); });
@@ -30,7 +32,7 @@ static Tensor activate(const char *name, const Tensor &a, Loc loc, Formula formu
 
 /// `x` within [low, high]; at the bounds the bound is taken, through which no gradient flows.
 static Expr limit(const Expr &x, const Expr &low, const Expr &high) {
-  return select(x <= low, low, select(x >= high, high, x));
+  return select((x > low) & (x < high), x, select(x <= low, low, select(x >= high, high, nanOf(x))));
 }
 static Expr limit(const Expr &x, double low, double high) { return limit(x, x.like(low), x.like(high)); }
 
@@ -91,12 +93,13 @@ Tensor hardtanh(const Tensor &a, double min, double max, Loc loc) {
     fail("hardtanh: 'min' must not be above 'max', found " + std::to_string(min) + " and " +
              std::to_string(max),
          loc);
-  return activate("hardtanh", a, loc,
-                  [&](const Expr &x) { return limit(x, x.parameter(min), x.parameter(max)); });
+  return activate(
+      "hardtanh", a, loc, [&](const Expr &x) { return limit(x, x.parameter(min), x.parameter(max)); },
+      Category::integer);
 }
 
 Tensor relu6(const Tensor &a, Loc loc) {
-  return activate("relu6", a, loc, [](const Expr &x) { return limit(x, 0, 6); });
+  return activate("relu6", a, loc, [](const Expr &x) { return limit(x, 0, 6); }, Category::integer);
 }
 
 Tensor hardswish(const Tensor &a, Loc loc) {
@@ -112,14 +115,16 @@ Tensor softshrink(const Tensor &a, double lambda, Loc loc) {
     fail("softshrink: 'lambda' must not be below 0, found " + std::to_string(lambda), loc);
   return activate("softshrink", a, loc, [&](const Expr &x) {
     Expr bound = x.parameter(lambda);
-    // The product with 0 keeps NaN.
-    return select(x > bound, x - bound, select(x < -bound, x + bound, x * 0.0));
+    // The product with 0 keeps NaN, the sum makes +0 of -0.
+    return select(x > bound, x - bound, select(x < -bound, x + bound, x * 0.0 + 0.0));
   });
 }
 
 Tensor threshold(const Tensor &a, double threshold, double value, Loc loc) {
-  return activate("threshold", a, loc,
-                  [&](const Expr &x) { return select(x <= x.parameter(threshold), x.parameter(value), x); });
+  return activate(
+      "threshold", a, loc,
+      [&](const Expr &x) { return select(x <= x.parameter(threshold), x.parameter(value), x); },
+      Category::integer);
 }
 
 } // namespace weft

@@ -83,20 +83,20 @@ static Tensor powNumber(const Arg &a, const Arg &b) {
              std::to_string(b.whole) + " a tensor",
          loc, {x});
   Ref y;
+  // Of f16 PyTorch takes no roots.
+  bool roots = dtype != DType::f16;
   if (exponent == 1)
-    y = x;
+    y = sameValue(x, loc);
   else if (exponent == 2)
     y = op("mul", x, x);
   else if (exponent == 3)
     y = op("mul", op("mul", x, x), x);
-  else if (exponent == 0.5)
+  else if (exponent == 0.5 && roots)
     y = record1("sqrt", {x}, {}, loc);
-  else if (exponent == -0.5)
+  else if (exponent == -0.5 && roots)
     y = record1("rsqrt", {x}, {}, loc);
   else if (exponent == -1)
     y = record1("recip", {x}, {}, loc);
-  else if (exponent == -2)
-    y = record1("recip", {op("mul", x, x)}, {}, loc);
   else
     y = op("pow", x, constant(x.spec(), exponent, loc));
   return finish(y, loc);
@@ -159,7 +159,11 @@ WEFT_REAL_UNARY(tanh, "tanh")
 WEFT_REAL_UNARY(sigmoid, "sigmoid")
 WEFT_REAL_UNARY(erf, "erf")
 Tensor abs(const Tensor &a, Loc loc) { return unary("abs", a, loc, false); }
-Tensor sign(const Tensor &a, Loc loc) { return unary("sign", a, loc, false); }
+Tensor sign(const Tensor &a, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  return value.spec().dtype == DType::i1 ? finish(sameValue(value, loc), loc) : unary("sign", a, loc);
+}
 Tensor ceil(const Tensor &a, Loc loc) { return rounding("ceil", a, loc); }
 Tensor floor(const Tensor &a, Loc loc) { return rounding("floor", a, loc); }
 Tensor round(const Tensor &a, Loc loc) { return rounding("round", a, loc); }

@@ -15,6 +15,8 @@
 #include "frontend/Ops.h"
 #include "frontend/Promotion.h"
 
+#include <limits>
+
 namespace weft::frontend {
 
 struct Expr {
@@ -62,6 +64,12 @@ inline Expr operator|(const Expr &a, const Expr &b) { return apply("or", a, b); 
 inline Expr operator^(const Expr &a, const Expr &b) { return apply("xor", a, b); }
 inline Expr select(const Expr &condition, const Expr &a, const Expr &b) {
   return {record1("select", {condition.ref, a.ref, b.ref}, {}, a.loc), a.loc};
+}
+
+/// Where no comparison of `x` with bounds holds something is NaN, and so is the result; integers never get
+/// there.
+inline Expr nanOf(const Expr &x) {
+  return is_floating_point(x.dtype()) ? x.like(std::numeric_limits<double>::quiet_NaN()) : x;
 }
 
 inline bool isHalf(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }

@@ -18,7 +18,7 @@ using namespace frontend;
 // Of one tensor
 //===----------------------------------------------------------------------===//
 
-Tensor square(const Tensor &a, Loc loc) { return mul(Arg(a, loc), Arg(a, loc)); }
+Tensor square(const Tensor &a, Loc loc) { return pow(Arg(a, loc), Arg(2, loc)); }
 
 /// A bool for each element, which is `whole` for integers.
 template <typename Formula> static Tensor classify(const Tensor &a, bool whole, Loc loc, Formula formula) {
@@ -126,8 +126,27 @@ Tensor floor_divide(const Arg &a, const Arg &b) { return div(a, b, "floor"); }
 // Of two and three tensors
 //===----------------------------------------------------------------------===//
 
-Tensor add(const Arg &a, const Arg &b, const Arg &alpha) { return add(a, Arg(mul(b, alpha), b.loc)); }
-Tensor sub(const Arg &a, const Arg &b, const Arg &alpha) { return sub(a, Arg(mul(b, alpha), b.loc)); }
+/// a + alpha * b, of floats with one rounding; `alpha` has no say in the dtype.
+static Tensor addScaled(const char *name, const Arg &a, const Arg &b, double alpha) {
+  GraphLock lock(graphMutex());
+  std::vector<Ref> values = promote("add", {a, b}, b.loc);
+  DType dtype = values[0].spec().dtype;
+  if (!is_floating_point(dtype) && alpha != std::trunc(alpha))
+    fail(std::string(name) + ": for integral tensors 'alpha' must be a whole number, found " +
+             std::to_string(alpha),
+         b.loc, values);
+  Expr x{values[0], b.loc}, y{values[1], b.loc}, factor = x.parameter(alpha);
+  if (is_floating_point(dtype))
+    return finish(record1("fma", {y.ref, factor.ref, x.ref}, {}, b.loc), b.loc);
+  return finish((dtype == DType::i1 ? x | (y & factor) : x + y * factor).ref, b.loc);
+}
+Tensor add(const Arg &a, const Arg &b, double alpha) { return addScaled("add", a, b, alpha); }
+Tensor sub(const Arg &a, const Arg &b, double alpha) {
+  for (const Arg &arg : {a, b})
+    if (!arg.is_number && arg.tensor.dtype() == DType::i1)
+      return sub(a, b); // which refuses
+  return addScaled("sub", a, b, -alpha);
+}
 
 /// `a` where it wins against `b` or `b` is NaN, else `b`.
 static Tensor chooseNumber(const char *compare, const Arg &a, const Arg &b) {
@@ -174,14 +193,16 @@ Tensor addcdiv(const Tensor &a, const Tensor &b, const Tensor &c, double value, 
 Tensor lerp(const Tensor &start, const Tensor &end, const Arg &weight) {
   GraphLock lock(graphMutex());
   Loc loc = weight.loc;
+  requireReal("lerp", {use(start, loc)}, loc);
+  requireReal("lerp", {use(end, loc)}, loc);
   std::vector<Ref> values = promote("add", {{start, loc}, {end, loc}, weight}, loc);
-  requireReal("lerp", values, loc);
   return compute(values, loc, [&](const std::vector<Expr> &x) {
     Expr way = x[1] - x[0], w = x[2];
-    Expr near = x[0] + w * way, far = x[1] - way * (-w + 1.0);
     if (weight.is_number) // selects the formula
-      return std::abs(weight.real) < 0.5 ? near : far;
-    return select(apply("abs", w) < 0.5, near, far);
+      return std::abs(weight.real) < 0.5 ? x[0] + w * way : x[1] + (w - 1.0) * way;
+    // One product for both: zero times an infinite distance would be NaN in the gradient of the other.
+    Expr near = apply("abs", w) < 0.5;
+    return select(near, x[0], x[1]) + select(near, w, w - 1.0) * way;
   });
 }
 
@@ -189,18 +210,18 @@ Tensor lerp(const Tensor &start, const Tensor &end, const Arg &weight) {
 // Limits
 //===----------------------------------------------------------------------===//
 
-/// Where no comparison with the bounds holds something is NaN, and so is the result; integers never get
-/// there.
-static Expr unordered(const Expr &x) {
-  return is_floating_point(x.dtype()) ? x.like(std::numeric_limits<double>::quiet_NaN()) : x;
-}
-
 Tensor clamp(const Tensor &a, const Arg &min, const Arg &max) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("min", {{a, max.loc}, min, max}, max.loc);
   Expr x{values[0], max.loc}, low{values[1], max.loc}, high{values[2], max.loc};
-  Expr below = select(low > high, high, low);
-  Expr y = select(x > high, high, select(x < low, below, unordered(x)));
+  // Bounds that cross give `max`; bounds that are equal have no gradient of their own.
+  Expr limited = low;
+  {
+    NoGradGuard guard;
+    limited = apply("min", apply("max", x, low), high);
+  }
+  Expr y = select((x < low) & (low < high), low, limited);
+  y = select(((x > high) & (low <= high)) | ((high < low) & apply("eq", x, x)), high, y);
   return finish(select((x >= low) & (x <= high), x, y).ref, max.loc);
 }
 
@@ -208,14 +229,14 @@ Tensor clamp_min(const Tensor &a, const Arg &min) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("max", {{a, min.loc}, min}, min.loc);
   Expr x{values[0], min.loc}, low{values[1], min.loc};
-  return finish(select(x >= low, x, select(x < low, low, unordered(x))).ref, min.loc);
+  return finish(select(x >= low, x, select(x < low, low, nanOf(x))).ref, min.loc);
 }
 
 Tensor clamp_max(const Tensor &a, const Arg &max) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("min", {{a, max.loc}, max}, max.loc);
   Expr x{values[0], max.loc}, high{values[1], max.loc};
-  return finish(select(x <= high, x, select(x > high, high, unordered(x))).ref, max.loc);
+  return finish(select(x <= high, x, select(x > high, high, nanOf(x))).ref, max.loc);
 }
 
 } // namespace weft

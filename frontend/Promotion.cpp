@@ -146,17 +146,19 @@ Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal) {
   GraphLock lock(graphMutex());
   Loc loc = b.loc;
   std::vector<Ref> values = promote(name, {a, b}, loc, toReal);
+  std::string_view op = name;
+  auto isBool = [](const Arg &arg) { return arg.is_number ? arg.is_bool : arg.tensor.dtype() == DType::i1; };
+  if (op == "sub" && (isBool(a) || isBool(b)))
+    fail("Subtraction, the `-` operator, with " +
+             std::string(isBool(a) && isBool(b) ? "two bool tensors" : "a bool tensor") +
+             " is not supported: convert it first, or use the `!=` operator or logical_not",
+         loc, values);
   if (values[0].spec().dtype == DType::i1) {
     // Arithmetic on bool as PyTorch defines it.
-    std::string_view op = name;
     if (op == "add" || op == "max")
       name = "or";
     else if (op == "mul" || op == "min")
       name = "and";
-    else if (op == "sub")
-      fail("Subtraction, the `-` operator, with two bool tensors is not supported: use the `!=` operator or "
-           "logical_not",
-           loc, values);
   }
   return finish(record1(name, std::move(values), {}, loc), loc);
 }

@@ -274,7 +274,11 @@ def Weft_ModOp : Weft_Binary<"mod", Weft_NumberTensor,
      auto shifted = k.isFloat(a) ? k.make<::mlir::arith::AddFOp>(r, b) : k.make<::mlir::arith::AddIOp>(r, b);
      auto move = k.make<::mlir::arith::AndIOp>(k.make<::mlir::arith::AndIOp>(differ, inexact), nonzero);
      return k.select(move, shifted, r); }],
-  [{ d(0, [&] { return g; }); d(1, [&] { return -g * vjp.unary<FloorOp>(a / b); }); }],
+  [{ d(0, [&] { return g; });
+     d(1, [&] { // -floor(a / b), exact: a / b itself may round across a whole number
+       auto r = vjp.binary<RemOp>(a, b), toZero = vjp.unary<RoundOp>((a - r) / b);
+       return -g * vjp.select(vjp.compare<EqOp>(r, y), toZero, toZero - 1.0);
+     }); }],
   [{ double r = std::fmod(a, b); return r != 0 && (r < 0) != (b < 0) && b != 0 ? r + b : r; }],
   [{ if (b == 0) return a;
      int64_t r = b == -1 ? 0 : a % b;
@@ -293,7 +297,10 @@ def Weft_PowOp : Weft_Binary<"pow", Weft_NumberTensor,
 
 def Weft_Atan2Op : Weft_Binary<"atan2", Weft_FloatTensor, "angle of the point (b, a), in radians, in (-pi, pi]",
   [{ return k.make<::mlir::math::Atan2Op>(a, b); }],
-  [{ d(0, [&] { return g * b / (a * a + b * b); }); d(1, [&] { return -g * a / (a * a + b * b); }); }],
+  [{ auto square = a * a + b * b, zero = vjp.like(a, 0.0); // no gradient at (0, 0)
+     auto scaled = vjp.select(vjp.compare<EqOp>(square, zero), zero, g / square);
+     d(0, [&] { return scaled * b; });
+     d(1, [&] { return -(scaled * a); }); }],
   [{ return std::atan2(a, b); }]>;
 
 def Weft_CopysignOp : Weft_Binary<"copysign", Weft_FloatTensor, "magnitude of a with the sign bit of b",
@@ -305,21 +312,21 @@ def Weft_MaxOp : Weft_Binary<"max", Weft_NumberTensor, "the larger; NaN propagat
   [{ if (k.isFloat(a)) return k.make<::mlir::arith::MaximumFOp>(a, b);
      return k.isUnsigned(0) ? k.make<::mlir::arith::MaxUIOp>(a, b) : k.make<::mlir::arith::MaxSIOp>(a, b); }],
   [{ if (vjp.op->hasAttr(::weft::ir::attr::relu)) { // max(a, 0) whose derivative at 0 is 0, from the result alone
-       d(0, [&] { return vjp.select(vjp.compare<GtOp>(y, vjp.like(y, 0.0)), g, vjp.like(g, 0.0)); });
+       d(0, [&] { return vjp.select(vjp.compare<LeOp>(y, vjp.like(y, 0.0)), vjp.like(g, 0.0), g); });
        return ::mlir::success();
      }
-     auto tie = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, vjp.like(g, 0.0));
-     d(0, [&] { return vjp.select(vjp.compare<GtOp>(a, b), g, tie); });
-     d(1, [&] { return vjp.select(vjp.compare<GtOp>(b, a), g, tie); }); }],
+     auto shared = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, g), none = vjp.like(g, 0.0); // NaN: to both
+     d(0, [&] { return vjp.select(vjp.compare<LtOp>(a, b), none, shared); });
+     d(1, [&] { return vjp.select(vjp.compare<LtOp>(b, a), none, shared); }); }],
   [{ return std::isnan(a) ? a : std::isnan(b) ? b : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b; }],
   [{ return a > b ? a : b; }], [Commutative]>;
 
 def Weft_MinOp : Weft_Binary<"min", Weft_NumberTensor, "the smaller; NaN propagates, min(-0, +0) = -0",
   [{ if (k.isFloat(a)) return k.make<::mlir::arith::MinimumFOp>(a, b);
      return k.isUnsigned(0) ? k.make<::mlir::arith::MinUIOp>(a, b) : k.make<::mlir::arith::MinSIOp>(a, b); }],
-  [{ auto tie = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, vjp.like(g, 0.0));
-     d(0, [&] { return vjp.select(vjp.compare<LtOp>(a, b), g, tie); });
-     d(1, [&] { return vjp.select(vjp.compare<LtOp>(b, a), g, tie); }); }],
+  [{ auto shared = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, g), none = vjp.like(g, 0.0); // NaN: to both
+     d(0, [&] { return vjp.select(vjp.compare<GtOp>(a, b), none, shared); });
+     d(1, [&] { return vjp.select(vjp.compare<GtOp>(b, a), none, shared); }); }],
   [{ return std::isnan(a) ? a : std::isnan(b) ? b : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b; }],
   [{ return a < b ? a : b; }], [Commutative]>;
 

@@ -41,7 +41,7 @@ WEFT_UNARY(log2)
 WEFT_UNARY(log10)
 /// Exact at integers.
 WEFT_UNARY(exp2)
-/// a * a, in the dtype of `a`.
+/// a * a; of bools as i64.
 WEFT_UNARY(square)
 /// As bool; no integer is infinite.
 WEFT_UNARY(isinf)
@@ -68,10 +68,10 @@ WEFT_API Tensor floor_divide(const Arg &a, const Arg &b);
 /// a / b, rounded as `rounding_mode` says: "" not at all, "trunc" toward zero, "floor" down. With rounding
 /// integers keep their dtype, and no gradient flows. Another mode is an error.
 WEFT_API Tensor div(const Arg &a, const Arg &b, const std::string &rounding_mode);
-/// a + alpha * b.
-WEFT_API Tensor add(const Arg &a, const Arg &b, const Arg &alpha);
-/// a - alpha * b.
-WEFT_API Tensor sub(const Arg &a, const Arg &b, const Arg &alpha);
+/// a + alpha * b, of floats with one rounding. Integers need a whole `alpha`.
+WEFT_API Tensor add(const Arg &a, const Arg &b, double alpha);
+/// a - alpha * b, as `add`.
+WEFT_API Tensor sub(const Arg &a, const Arg &b, double alpha);
 /// The angle of the point (b, a), in (-pi, pi].
 WEFT_API Tensor atan2(const Arg &a, const Arg &b);
 /// The magnitude of `a` with the sign of `b`, that of -0 too.
@@ -101,7 +101,8 @@ WEFT_API Tensor clamp_min(const Tensor &a, const Arg &min);
 WEFT_API Tensor clamp_max(const Tensor &a, const Arg &max);
 
 //===----------------------------------------------------------------------===//
-// Activations: of floating-point tensors, others are an error
+// Activations: of floating-point tensors, others are an error; hardtanh, relu6 and threshold take integers
+// too
 //===----------------------------------------------------------------------===//
 
 /// a * sigmoid(a).

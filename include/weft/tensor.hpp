@@ -377,8 +377,8 @@ WEFT_BINARY(remainder, %)
 #undef WEFT_BINARY
 WEFT_API Tensor logical_and(const Arg &a, const Arg &b);
 WEFT_API Tensor logical_or(const Arg &a, const Arg &b);
-/// A number as exponent is part of the program: 2, 3, 0.5, -0.5, -1 and -2 are products, roots and quotients,
-/// as in PyTorch. Integers keep their dtype; a negative number as their exponent is an error.
+/// A number as exponent is part of the program: 2, 3, 0.5, -0.5 and -1 are products, roots and quotients, as
+/// in PyTorch. Integers keep their dtype; a negative number as their exponent is an error.
 WEFT_API Tensor pow(const Arg &a, const Arg &b);
 WEFT_API Tensor maximum(const Arg &a, const Arg &b);
 WEFT_API Tensor minimum(const Arg &a, const Arg &b);
