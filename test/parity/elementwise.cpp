@@ -100,7 +100,7 @@ const std::map<std::string, Function> functions = {
 };
 // clang-format on
 
-const std::map<std::string, DType> dtypes = {{"i1", i1},   {"i8", i8},   {"i16", i16}, {"i32", i32},
+const std::map<std::string, DType> dtypes = {{"i1", i1},   {"i8", i8},          {"i16", i16}, {"i32", i32},
                                              {"i64", i64}, {"ui8", DType::ui8}, {"f16", f16}, {"bf16", bf16},
                                              {"f32", f32}, {"f64", f64}};
 

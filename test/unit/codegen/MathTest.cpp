@@ -333,7 +333,7 @@ TEST(Import, F64FunctionsGoThroughTheTable) {
                         {"math.sinh", std::sinh},
                         {"math.cosh", std::cosh},
                         {"math.asinh", std::asinh},
-                        {"math.acosh", [](double x) { return std::acosh(x); }},
+                        {"math.acosh", std::acosh},
                         {"math.atan", std::atan},
                         {"math.tan", std::tan},
                         {"math.exp2", std::exp2},
@@ -345,8 +345,10 @@ TEST(Import, F64FunctionsGoThroughTheTable) {
         Kernel kernel(mapKernel("k", bodyOf(c.op), 1, lanes, "f64", "f64"), target);
         kernel.run({x.data(), y.data()}, 0, 64);
         for (int i = 0; i < 64; ++i)
-          EXPECT_NEAR(y[i], c.reference(x[i]), std::abs(c.reference(x[i])) * 0x1p-50)
-              << c.op << " of " << x[i];
+          if (double expected = c.reference(x[i]); std::isnan(expected)) // acosh below 1
+            EXPECT_TRUE(std::isnan(y[i])) << c.op << " of " << x[i];
+          else
+            EXPECT_NEAR(y[i], expected, std::abs(expected) * 0x1p-50) << c.op << " of " << x[i];
       }
 }
 
