@@ -32,6 +32,10 @@ Ref transferTo(Ref value, Device device, Loc loc);
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc);
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
 
+/// Writes `result`, which has its shape, into `target`, in its dtype; throws Error where the result's dtype
+/// is of a higher category (float into integer, number into bool).
+Tensor &updateInPlace(Tensor &target, const Tensor &result, Loc loc);
+
 } // namespace weft::frontend
 
 #endif // WEFT_FRONTEND_OPS_H

@@ -325,32 +325,26 @@ Tensor Tensor::clone(Loc loc) const {
 
 Tensor Tensor::contiguous(Loc loc) const { return is_contiguous() ? *this : clone(loc); }
 
-/// Writes `result` in the dtype of `target`; a result type of a higher category cannot be written.
-static Tensor &updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
+Tensor &frontend::updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
+  GraphLock lock(graphMutex());
   Ref value = use(result, loc), before = use(target, loc);
   if (value.spec().shape != before.spec().shape)
     fail("output with shape " + shapeText(before.spec().shape) + " doesn't match the broadcast shape " +
              shapeText(value.spec().shape),
          loc, {before, value});
-  if (is_floating_point(value.spec().dtype) && !is_floating_point(before.spec().dtype))
-    fail("result type " + std::string(name(value.spec().dtype)) +
-             " can't be cast to the desired output type " + std::string(name(before.spec().dtype)),
+  DType from = value.spec().dtype, to = before.spec().dtype;
+  if ((is_floating_point(from) && !is_floating_point(to)) || (from != DType::i1 && to == DType::i1))
+    fail("result type " + std::string(name(from)) + " can't be cast to the desired output type " +
+             std::string(name(to)),
          loc, {before});
-  write(target, convertTo(value, before.spec().dtype, loc), loc);
+  write(target, convertTo(value, to, loc), loc);
+  flushIfLarge();
   return target;
 }
-Tensor &Tensor::operator+=(const Arg &other) {
-  return updateInPlace(*this, add(Arg(*this, other.loc), other), other.loc);
-}
-Tensor &Tensor::operator-=(const Arg &other) {
-  return updateInPlace(*this, sub(Arg(*this, other.loc), other), other.loc);
-}
-Tensor &Tensor::operator*=(const Arg &other) {
-  return updateInPlace(*this, mul(Arg(*this, other.loc), other), other.loc);
-}
-Tensor &Tensor::operator/=(const Arg &other) {
-  return updateInPlace(*this, div(Arg(*this, other.loc), other), other.loc);
-}
+Tensor &Tensor::operator+=(const Arg &other) { return add_(other); }
+Tensor &Tensor::operator-=(const Arg &other) { return sub_(other); }
+Tensor &Tensor::operator*=(const Arg &other) { return mul_(other); }
+Tensor &Tensor::operator/=(const Arg &other) { return div_(other); }
 
 NoGradGuard::NoGradGuard() : previous_(gradEnabled()) { gradEnabled() = false; }
 NoGradGuard::~NoGradGuard() { gradEnabled() = previous_; }

@@ -153,7 +153,9 @@ unsigned lastRowPass(FusionOp fusion) {
 
 /// About how long an op takes for one element, in units of an addition.
 static int64_t costOf(Operation *op) {
-  if (isa<ExpOp, Expm1Op, LogOp, Log1pOp, SinOp, CosOp, TanhOp, ErfOp, SigmoidOp, PowOp, RngBitsPhiloxOp>(op))
+  if (isa<ExpOp, Expm1Op, Exp2Op, LogOp, Log1pOp, Log2Op, Log10Op, SinOp, CosOp, TanOp, AsinOp, AcosOp,
+          AtanOp, Atan2Op, SinhOp, CoshOp, TanhOp, AsinhOp, AcoshOp, AtanhOp, ErfOp, SigmoidOp, PowOp, RemOp,
+          ModOp, RngBitsPhiloxOp>(op))
     return 16;
   if (isa<DivOp, SqrtOp, RsqrtOp, RecipOp, GatherOp>(op))
     return 6;

@@ -23,9 +23,11 @@ int64_t flopsPerElement(Operation *op) {
     return 8;
   if (isa<RsqrtOp, ExpOp, LogOp>(op))
     return 16;
-  if (isa<Expm1Op, Log1pOp, SinOp, CosOp, TanhOp, ErfOp, SigmoidOp>(op))
+  if (isa<Expm1Op, Log1pOp, SinOp, CosOp, AtanOp, Exp2Op, TanhOp, ErfOp, SigmoidOp>(op))
     return 24;
-  if (isa<PowOp, RngBitsPhiloxOp>(op))
+  if (isa<TanOp, AsinOp, AcosOp, Atan2Op, Log2Op, Log10Op, SinhOp, CoshOp, RemOp, ModOp>(op))
+    return 32;
+  if (isa<PowOp, AsinhOp, AcoshOp, AtanhOp, RngBitsPhiloxOp>(op))
     return 48;
   return 1;
 }

@@ -269,6 +269,122 @@ public:
   Tensor index_select(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
   /// @}
 
+  /// \name Elementwise members of PyTorch, as the free functions of the same names (tensor.hpp, math.hpp)
+  /// @{
+#define WEFT_MEMBER(name) Tensor name(Loc loc = Loc::current()) const;
+  WEFT_MEMBER(neg)
+  WEFT_MEMBER(sign)
+  WEFT_MEMBER(ceil)
+  WEFT_MEMBER(floor)
+  WEFT_MEMBER(round)
+  WEFT_MEMBER(trunc)
+  WEFT_MEMBER(square)
+  WEFT_MEMBER(reciprocal)
+  WEFT_MEMBER(rsqrt)
+  WEFT_MEMBER(expm1)
+  WEFT_MEMBER(exp2)
+  WEFT_MEMBER(log1p)
+  WEFT_MEMBER(log2)
+  WEFT_MEMBER(log10)
+  WEFT_MEMBER(sin)
+  WEFT_MEMBER(cos)
+  WEFT_MEMBER(tan)
+  WEFT_MEMBER(asin)
+  WEFT_MEMBER(acos)
+  WEFT_MEMBER(atan)
+  WEFT_MEMBER(sinh)
+  WEFT_MEMBER(cosh)
+  WEFT_MEMBER(asinh)
+  WEFT_MEMBER(acosh)
+  WEFT_MEMBER(atanh)
+  WEFT_MEMBER(erf)
+  WEFT_MEMBER(isnan)
+  WEFT_MEMBER(isinf)
+  WEFT_MEMBER(isfinite)
+  WEFT_MEMBER(signbit)
+  WEFT_MEMBER(logical_not)
+  WEFT_MEMBER(bitwise_not)
+#undef WEFT_MEMBER
+#define WEFT_MEMBER(name) Tensor name(const Arg &other) const;
+  WEFT_MEMBER(add)
+  WEFT_MEMBER(sub)
+  WEFT_MEMBER(mul)
+  WEFT_MEMBER(div)
+  WEFT_MEMBER(floor_divide)
+  WEFT_MEMBER(remainder)
+  WEFT_MEMBER(fmod)
+  WEFT_MEMBER(pow)
+  WEFT_MEMBER(atan2)
+  WEFT_MEMBER(copysign)
+  WEFT_MEMBER(maximum)
+  WEFT_MEMBER(minimum)
+  WEFT_MEMBER(fmax)
+  WEFT_MEMBER(fmin)
+  WEFT_MEMBER(eq)
+  WEFT_MEMBER(ne)
+  WEFT_MEMBER(lt)
+  WEFT_MEMBER(le)
+  WEFT_MEMBER(gt)
+  WEFT_MEMBER(ge)
+  WEFT_MEMBER(logical_and)
+  WEFT_MEMBER(logical_or)
+  WEFT_MEMBER(logical_xor)
+  WEFT_MEMBER(bitwise_and)
+  WEFT_MEMBER(bitwise_or)
+  WEFT_MEMBER(bitwise_xor)
+  WEFT_MEMBER(clamp_min)
+  WEFT_MEMBER(clamp_max)
+#undef WEFT_MEMBER
+  Tensor div(const Arg &other, const std::string &rounding_mode) const;
+  Tensor clamp(const Arg &min, const Arg &max) const;
+  Tensor lerp(const Tensor &end, const Arg &weight) const;
+  Tensor nan_to_num(double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {},
+                    Loc loc = Loc::current()) const;
+  /// @}
+
+  /// \name The same in place: they write the slot, keep its dtype and shape, and return this tensor
+  /// @{
+#define WEFT_MEMBER(name) Tensor &name(Loc loc = Loc::current());
+  WEFT_MEMBER(abs_)
+  WEFT_MEMBER(neg_)
+  WEFT_MEMBER(ceil_)
+  WEFT_MEMBER(floor_)
+  WEFT_MEMBER(round_)
+  WEFT_MEMBER(trunc_)
+  WEFT_MEMBER(square_)
+  WEFT_MEMBER(sqrt_)
+  WEFT_MEMBER(rsqrt_)
+  WEFT_MEMBER(reciprocal_)
+  WEFT_MEMBER(exp_)
+  WEFT_MEMBER(expm1_)
+  WEFT_MEMBER(log_)
+  WEFT_MEMBER(log1p_)
+  WEFT_MEMBER(sin_)
+  WEFT_MEMBER(cos_)
+  WEFT_MEMBER(tanh_)
+  WEFT_MEMBER(sigmoid_)
+  WEFT_MEMBER(relu_)
+  WEFT_MEMBER(erf_)
+#undef WEFT_MEMBER
+#define WEFT_MEMBER(name) Tensor &name(const Arg &other);
+  WEFT_MEMBER(add_)
+  WEFT_MEMBER(sub_)
+  WEFT_MEMBER(mul_)
+  WEFT_MEMBER(div_)
+  WEFT_MEMBER(floor_divide_)
+  WEFT_MEMBER(remainder_)
+  WEFT_MEMBER(fmod_)
+  WEFT_MEMBER(pow_)
+  WEFT_MEMBER(clamp_min_)
+  WEFT_MEMBER(clamp_max_)
+  WEFT_MEMBER(fill_)
+#undef WEFT_MEMBER
+  Tensor &clamp_(const Arg &min, const Arg &max);
+  Tensor &lerp_(const Tensor &end, const Arg &weight);
+  Tensor &addcmul_(const Tensor &a, const Tensor &b, double value = 1, Loc loc = Loc::current());
+  Tensor &addcdiv_(const Tensor &a, const Tensor &b, double value = 1, Loc loc = Loc::current());
+  /// @}
+
 private:
   friend struct frontend::Access;
   /// The number of elements of a value that is there; `bytes` each must be addressable.
@@ -338,9 +454,17 @@ WEFT_BINARY(lt, <)
 WEFT_BINARY(le, <=)
 WEFT_BINARY(gt, >)
 WEFT_BINARY(ge, >=)
-WEFT_BINARY(logical_and, &)
-WEFT_BINARY(logical_or, |)
+/// Bit by bit; logical on bools. Floats are an error.
+WEFT_BINARY(bitwise_and, &)
+WEFT_BINARY(bitwise_or, |)
+WEFT_BINARY(bitwise_xor, ^)
+/// What is left of the division a / b rounded down: it has the sign of b, as `%` of Python.
+WEFT_BINARY(remainder, %)
 #undef WEFT_BINARY
+WEFT_API Tensor logical_and(const Arg &a, const Arg &b);
+WEFT_API Tensor logical_or(const Arg &a, const Arg &b);
+/// A number as exponent is part of the program: 2, 3, 0.5, -0.5 and -1 are products, roots and quotients, as
+/// in PyTorch. Integers keep their dtype; a negative number as their exponent is an error.
 WEFT_API Tensor pow(const Arg &a, const Arg &b);
 WEFT_API Tensor maximum(const Arg &a, const Arg &b);
 WEFT_API Tensor minimum(const Arg &a, const Arg &b);
@@ -348,6 +472,9 @@ WEFT_API Tensor neg(const Arg &a);
 inline Tensor operator-(const Arg &a) { return neg(a); }
 WEFT_API Tensor logical_not(const Arg &a);
 inline Tensor operator!(const Arg &a) { return logical_not(a); }
+/// Every bit inverted; logical not on bools. Floats are an error.
+WEFT_API Tensor bitwise_not(const Arg &a);
+inline Tensor operator~(const Arg &a) { return bitwise_not(a); }
 /// `a` where the condition holds, else `b`.
 WEFT_API Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc = Loc::current());
 

@@ -21,6 +21,7 @@
 #include "weft/loss.hpp"
 #include "weft/losses.hpp"
 #include "weft/lr.hpp"
+#include "weft/math.hpp"
 #include "weft/metric.hpp"
 #include "weft/module.hpp"
 #include "weft/nn.hpp"
