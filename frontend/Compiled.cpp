@@ -7,6 +7,7 @@
 #include "weft/compile.hpp"
 
 #include "frontend/Lazy.h"
+#include "frontend/Save.h"
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
 
@@ -70,6 +71,7 @@ public:
 
   std::vector<Tensor> call(std::span<const Tensor> arguments, Loc loc);
   std::vector<VariantInfo> variants() const;
+  void save(const std::string &path, const SaveOptions &options, Loc loc) const;
   const Program &last() const {
     GraphLock lock(graphMutex());
     if (!last_)
@@ -211,6 +213,7 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
   for (const RegionResult &result : region.results)
     if (result.value.node->needsCuda)
       failWithoutCuda(result.value, loc_);
+  nameState(region);
   auto program = compileRegion(region);
   if (!program) {
     std::string message = program.status().message();
@@ -334,6 +337,32 @@ std::vector<Tensor> CompiledImpl::call(std::span<const Tensor> arguments, Loc lo
   return run(*found, values, loc);
 }
 
+void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+  GraphLock lock(graphMutex());
+  const Program &program = last();
+  if (pendingCount() > 0)
+    flushAll();
+  std::vector<runtime::StateValue> state;
+  std::vector<std::shared_ptr<runtime::Buffer>> buffers; // what the values point into
+  for (const HiddenInput &hidden : last_->hidden) {
+    if (hidden.argument < 0)
+      continue;
+    const Ref &value = hidden.slot->value();
+    const auto &argument = program.executable->signature().arguments[static_cast<size_t>(hidden.argument)];
+    if (value.spec() != hidden.spec)
+      fail("'" + argument.name + "' was " + hidden.spec.str() + " in the last call and is " +
+               value.spec().str() + ": call the function once more before it is saved",
+           loc);
+    buffers.push_back(value.node->buffers[value.result]);
+    buffers.back()->wait().throw_if_failed();
+    state.push_back({argument.name,
+                     hidden.spec.dtype,
+                     hidden.spec.shape,
+                     {static_cast<const std::byte *>(buffers.back()->data()), buffers.back()->bytes()}});
+  }
+  savePackage(path, program, state, options, loc);
+}
+
 std::vector<VariantInfo> CompiledImpl::variants() const {
   GraphLock lock(graphMutex());
   std::vector<VariantInfo> list;
@@ -367,17 +396,8 @@ std::string CompiledBase::mlir(const std::string &stage) const {
 
 std::vector<VariantInfo> CompiledBase::variants() const { return impl_->variants(); }
 
-void CompiledBase::save(const std::string &path) const {
-  const std::vector<std::byte> &bytes = impl_->last().package;
-  auto package = runtime::Package::from_memory(bytes);
-  package.status().throw_if_failed();
-  runtime::PackageWriter writer;
-  for (const std::string &name : (*package)->names()) {
-    auto section = (*package)->section(name);
-    section.status().throw_if_failed();
-    writer.add(name, *section);
-  }
-  writer.write_file(path).throw_if_failed();
+void CompiledBase::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+  impl_->save(path, options, loc);
 }
 
 } // namespace weft

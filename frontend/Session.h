@@ -18,6 +18,9 @@
 
 namespace weft::frontend {
 
+/// A function as it was recorded, before any pass.
+struct TraceModule;
+
 /// A function of this process, ready to run.
 struct Program {
   std::shared_ptr<runtime::Executable> executable;
@@ -26,6 +29,7 @@ struct Program {
   std::string planText;    ///< with fusions, schedules and memory
   std::string explanation; ///< for people
   double compileMs = 0;
+  std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors
 };
 
 /// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier.
@@ -37,6 +41,9 @@ std::string emitText(const Region &region);
 
 /// Compiles a region for the CPU of this process.
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region);
+
+/// The program as a package for every processor that Weft makes code for, not this one's level only.
+Expected<std::vector<std::byte>> compileForShipping(const Program &program);
 
 /// How many times this process compiled something.
 uint64_t compileCount();
