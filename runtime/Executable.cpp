@@ -34,6 +34,63 @@ TensorInfo tensor_info(const fb::TensorType &type) {
   return info;
 }
 
+Signature signature_of(const fb::Plan &plan) {
+  Signature signature;
+  signature.function = text(plan.function());
+  signature.target = text(plan.target());
+  for (uint32_t i = 0; i < length(plan.arguments()); ++i) {
+    const fb::Argument *argument = plan.arguments()->Get(i);
+    signature.arguments.push_back({text(argument->name()), tensor_info(*argument->type()),
+                                   static_cast<ArgumentRole>(argument->role()), argument->donated()});
+  }
+  for (uint32_t i = 0; i < length(plan.results()); ++i) {
+    const fb::Result *result = plan.results()->Get(i);
+    signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to()});
+  }
+  return signature;
+}
+
+/// What a package has of one function for the CPU.
+struct PlanSections {
+  const fb::Plan *plan = nullptr;
+  std::span<const std::byte> constants;
+};
+
+Expected<PlanSections> read_sections(const Package &package, std::string_view function) {
+  const std::string suffix = std::string(function) + ".cpu";
+  const Expected<std::span<const std::byte>> section = package.section("plan." + suffix);
+  if (!section)
+    return section.status();
+  const Expected<const fb::Plan *> plan = read_plan(*section);
+  if (!plan)
+    return plan.status().context("package '" + package.source() + "', section 'plan." + suffix + "': ");
+  PlanSections sections;
+  sections.plan = *plan;
+  for (const std::string &name : {"constants." + suffix, std::string("constants")}) {
+    if (!package.contains(name))
+      continue;
+    const Expected<std::span<const std::byte>> constants = package.section(name);
+    if (!constants)
+      return constants.status();
+    sections.constants = *constants;
+    break;
+  }
+  return sections;
+}
+
+Status check_plan(const Package &package, std::string_view function, const PlanSections &sections,
+                  const Image *image) {
+  const fb::Plan &plan = *sections.plan;
+  if (Status status = verify_plan(plan, sections.constants.size(), image); !status)
+    return status.context("package '" + package.source() + "': ");
+  if (text(plan.function()) != function || text(plan.target()) != "cpu")
+    return Status::error("package '" + package.source() + "': section 'plan." + std::string(function) +
+                             ".cpu' holds the plan of '" + text(plan.function()) + "' for " +
+                             text(plan.target()),
+                         "WEFT-L008");
+  return {};
+}
+
 } // namespace
 
 Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -52,65 +109,48 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
 Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Package> package,
                                                        std::string_view function,
                                                        std::shared_ptr<const Image> image) {
-  const std::string suffix = std::string(function) + ".cpu";
-  Expected<std::span<const std::byte>> section = package->section("plan." + suffix);
-  if (!section)
-    return section.status();
-  Expected<const fb::Plan *> plan = read_plan(*section);
-  if (!plan)
-    return plan.status().context("package '" + package->source() + "', section 'plan." + suffix + "': ");
-  auto impl = std::make_unique<Impl>();
-  impl->package = package;
-  uint64_t constant_bytes = 0;
-  for (const std::string &name : {"constants." + suffix, std::string("constants")}) {
-    if (!package->contains(name))
-      continue;
-    Expected<std::span<const std::byte>> constants = package->section(name);
-    if (!constants)
-      return constants.status();
-    impl->constants = constants->data();
-    constant_bytes = constants->size();
-    break;
-  }
+  Expected<PlanSections> sections = read_sections(*package, function);
+  if (!sections)
+    return sections.status();
+  const fb::Plan &plan = *sections->plan;
   bool kernels = false;
-  for (uint32_t i = 0; i < length((*plan)->launches()); ++i)
-    kernels |= (*plan)->launches()->Get(i)->op_type() == fb::LaunchOp::KernelLaunch;
+  for (uint32_t i = 0; i < length(plan.launches()); ++i)
+    kernels |= plan.launches()->Get(i)->op_type() == fb::LaunchOp::KernelLaunch;
   if (!image && kernels) {
-    const std::string prefix = (*plan)->image() ? (*plan)->image()->str() : "image.cpu";
+    const std::string prefix = plan.image() ? plan.image()->str() : "image.cpu";
     Expected<std::shared_ptr<Image>> loaded = Image::load(*package, prefix);
     if (!loaded)
       return loaded.status();
     image = *loaded;
   }
+  if (Status status = check_plan(*package, function, *sections, image.get()); !status)
+    return status;
+  auto impl = std::make_unique<Impl>();
+  impl->package = package;
+  impl->constants = sections->constants.data();
   impl->image = image;
-  if (Status status = verify_plan(**plan, constant_bytes, image.get()); !status)
-    return status.context("package '" + package->source() + "': ");
-  if (text((*plan)->function()) != function || text((*plan)->target()) != "cpu")
-    return Status::error("package '" + package->source() + "': section 'plan." + suffix +
-                             "' holds the plan of '" + text((*plan)->function()) + "' for " +
-                             text((*plan)->target()),
-                         "WEFT-L008");
-  if (Status status = impl->build(**plan); !status)
+  if (Status status = impl->build(plan); !status)
     return status.context("package '" + package->source() + "': ");
   return std::make_shared<Executable>(std::move(impl));
 }
 
+Expected<Signature> read_signature(const Package &package, std::string_view function) {
+  const Expected<PlanSections> sections = read_sections(package, function);
+  if (!sections)
+    return sections.status();
+  if (Status status = check_plan(package, function, *sections, nullptr); !status)
+    return status;
+  return signature_of(*sections->plan);
+}
+
 Status Executable::Impl::build(const fb::Plan &plan) {
-  signature.function = text(plan.function());
-  signature.target = text(plan.target());
+  signature = signature_of(plan);
   HostAllocator &allocator = HostAllocator::get();
-  for (uint32_t i = 0; i < length(plan.arguments()); ++i) {
-    const fb::Argument *argument = plan.arguments()->Get(i);
-    signature.arguments.push_back({text(argument->name()), tensor_info(*argument->type()),
-                                   static_cast<ArgumentRole>(argument->role()), argument->donated()});
-    any_donated |= argument->donated();
-  }
-  for (uint32_t i = 0; i < length(plan.results()); ++i) {
-    const fb::Result *result = plan.results()->Get(i);
-    signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to()});
-    if (result->tied_to() < 0)
-      fresh_bytes += signature.results.back().type.bytes;
-  }
+  for (const ArgumentInfo &argument : signature.arguments)
+    any_donated |= argument.donated;
+  for (const ResultInfo &result : signature.results)
+    if (result.tied_to < 0)
+      fresh_bytes += result.type.bytes;
   for (uint32_t i = 0; i < length(plan.checks()); ++i)
     checks.push_back({text(plan.checks()->Get(i)->message()), text(plan.checks()->Get(i)->location())});
   arena_bytes = align_line(plan.arena_bytes());

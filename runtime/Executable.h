@@ -63,6 +63,10 @@ struct Signature {
   std::vector<ResultInfo> results;
 };
 
+/// What a function of the package takes and gives on the CPU; its kernels are not loaded, so that this works
+/// on any processor. The plan is verified.
+WEFT_RUNTIME_API Expected<Signature> read_signature(const Package &package, std::string_view function);
+
 struct RunOptions {
   Queue *queue = nullptr;        ///< null: the calling thread's current one
   std::optional<QueueMode> mode; ///< none: WEFT_CPU_QUEUE

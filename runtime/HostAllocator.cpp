@@ -95,6 +95,18 @@ Status HostAllocator::out_of_memory(uint64_t bytes, const std::string &purpose) 
   return Status::error(impl_->out_of_memory_message(bytes, purpose), "WEFT-M001");
 }
 
+Status HostAllocator::set_raw(const RawAllocator &raw) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->release_cached(0, UINT64_MAX);
+  if (!impl_->segments.empty())
+    return Status::error("the source of memory cannot change while " +
+                             readable(static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current)) +
+                             " are in use: set it before the first allocation, or give everything back first",
+                         "WEFT-M003");
+  impl_->raw = raw;
+  return {};
+}
+
 uint64_t HostAllocator::empty_cache() {
   const std::lock_guard lock(impl_->mutex);
   return impl_->release_cached(0, UINT64_MAX);

@@ -48,6 +48,13 @@ WEFT_RUNTIME_API Expected<AllocatorConfig> parse_allocator_config(std::string_vi
 
 class HostAllocatorImpl;
 
+/// Where segments come from, in place of the system (torch-semantics row 65). Both functions or none.
+struct RawAllocator {
+  void *user = nullptr;
+  void *(*allocate)(void *user, size_t bytes, size_t alignment) = nullptr;
+  void (*free)(void *user, void *data, size_t bytes) = nullptr;
+};
+
 /// A piece of memory handed out by a HostAllocator. Plain data: whoever holds it frees it once.
 struct HostBlock {
   void *data = nullptr;
@@ -80,6 +87,8 @@ public:
   /// Error WEFT-M001 for `bytes` that are wanted for `purpose` and do not fit; counted in num_ooms.
   Status out_of_memory(uint64_t bytes, const std::string &purpose);
 
+  /// Only while nothing is live; what is cached is given back first. Error WEFT-M003 otherwise.
+  Status set_raw(const RawAllocator &raw);
   /// Gives every segment without a live block back to the system; the bytes it gave back.
   uint64_t empty_cache();
   /// Bytes this allocator may reserve from the system.

@@ -25,24 +25,6 @@ namespace {
 
 uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-void *map_segment(uint64_t bytes) {
-  // Too much is mapped and the ends are cut off, so that the segment begins on a huge page.
-  const uint64_t whole = bytes + smallSegment;
-  void *mapping =
-      ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping == MAP_FAILED)
-    return nullptr;
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(mapping);
-  const uintptr_t aligned = round_up(begin, smallSegment);
-  if (aligned > begin)
-    ::munmap(mapping, aligned - begin);
-  if (begin + whole > aligned + bytes)
-    ::munmap(reinterpret_cast<void *>(aligned + bytes), begin + whole - aligned - bytes);
-  // Advice only: a kernel without huge pages refuses it, and everything still works.
-  (void)::madvise(reinterpret_cast<void *>(aligned), bytes, MADV_HUGEPAGE);
-  return reinterpret_cast<void *>(aligned);
-}
-
 /// Bytes of the machine that no process uses.
 uint64_t available_bytes() {
   const long pages = ::sysconf(_SC_AVPHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
@@ -67,6 +49,39 @@ std::string host_memory::readable(uint64_t bytes) {
   return text;
 }
 
+void *HostAllocatorImpl::map_segment(uint64_t bytes) {
+  if (raw.allocate) {
+    void *data = raw.allocate(raw.user, bytes, smallSegment);
+    if (data && reinterpret_cast<uintptr_t>(data) % granule != 0) {
+      raw.free(raw.user, data, bytes);
+      return nullptr;
+    }
+    return data;
+  }
+  // Too much is mapped and the ends are cut off, so that the segment begins on a huge page.
+  const uint64_t whole = bytes + smallSegment;
+  void *mapping =
+      ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED)
+    return nullptr;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(mapping);
+  const uintptr_t aligned = round_up(begin, smallSegment);
+  if (aligned > begin)
+    ::munmap(mapping, aligned - begin);
+  if (begin + whole > aligned + bytes)
+    ::munmap(reinterpret_cast<void *>(aligned + bytes), begin + whole - aligned - bytes);
+  // Advice only: a kernel without huge pages refuses it, and everything still works.
+  (void)::madvise(reinterpret_cast<void *>(aligned), bytes, MADV_HUGEPAGE);
+  return reinterpret_cast<void *>(aligned);
+}
+
+void HostAllocatorImpl::unmap_segment(void *data, uint64_t bytes) {
+  if (raw.free)
+    raw.free(raw.user, data, bytes);
+  else
+    ::munmap(data, bytes);
+}
+
 HostAllocatorImpl::HostAllocatorImpl(AllocatorConfig config, bool caching)
     : config(std::move(config)), caching(caching),
       limit(std::min(static_cast<uint64_t>(static_cast<double>(machine_bytes()) *
@@ -87,7 +102,7 @@ HostAllocatorImpl::~HostAllocatorImpl() {
       block = after;
     }
     ASAN_UNPOISON_MEMORY_REGION(data, bytes);
-    ::munmap(data, bytes);
+    unmap_segment(data, bytes);
   }
   for (Block *block : spare)
     delete block;
@@ -202,7 +217,7 @@ void HostAllocatorImpl::release_segment(Block *block) {
   remove_free(block);
   segments.erase(block->data);
   ASAN_UNPOISON_MEMORY_REGION(block->data, block->bytes);
-  ::munmap(block->data, block->bytes);
+  unmap_segment(block->data, block->bytes);
   ++device_frees;
   discount(segmentCount, block->pool, 1);
   discount(reservedBytes, block->pool, static_cast<int64_t>(block->bytes));

@@ -118,6 +118,7 @@ public:
   }
 
   mutable std::mutex mutex;
+  RawAllocator raw;
   AllocatorConfig config;
   bool caching;
   uint64_t limit;
@@ -134,6 +135,8 @@ public:
   std::unordered_map<std::string, uint32_t> label_numbers;
 
 private:
+  void *map_segment(uint64_t bytes);
+  void unmap_segment(void *data, uint64_t bytes);
   Block *find_free(uint64_t bytes, Pool pool);
   Block *new_segment(uint64_t bytes, Pool pool);
   void insert_free(Block *block);

@@ -5,7 +5,8 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* What an embedder needs to load a package that `step.save("step.weft")` or `weft compile` wrote, and to run it:
+|* What an embedder needs to load a package that `step.save("step.weft")` or `weft compile` wrote, and to run
+it:
 |* link libweft-runtime, which holds no compiler. This header is C11 and C++; it is also the manual.
 |*
 |*   weft_package *package;  weft_executable *step;
@@ -21,22 +22,27 @@
 |*
 |* The rules that hold for every function here:
 |*
-|* Errors.   A function that can fail returns a weft_status: WEFT_OK is 0, so `if (call) trouble`. The text and
+|* Errors.   A function that can fail returns a weft_status: WEFT_OK is 0, so `if (call) trouble`. The text
+and
 |*           the stable code of the last failure on this thread are in weft_last_error() and
 |*           weft_last_error_code(). Nothing throws, aborts or exits. A failed call has changed nothing.
 |* Handles.  Opaque. Every handle that a function makes through its last parameter is given back with the
 |*           function that its comment names; giving NULL back does nothing. A handle that depends on another
 |*           keeps what it needs alive: a package may be closed while its executables live.
-|* Structs.  Begin with struct_size, which the caller sets to sizeof the struct: later versions append fields, and
+|* Structs.  Begin with struct_size, which the caller sets to sizeof the struct: later versions append fields,
+and
 |*           a program that was compiled against an older header goes on to work. Set the rest to zero: zero
 |*           is the default of every field.
-|* Strings.  UTF-8, ended by a zero byte. A `const char *` that comes back belongs to the handle that was asked
+|* Strings.  UTF-8, ended by a zero byte. A `const char *` that comes back belongs to the handle that was
+asked
 |*           and lives as long as it; a `char *` belongs to the caller, who gives it to weft_text_free().
 |* Threads.  Every function may be called from any thread. Calls of one executable from several threads are
 |*           ordered where they share state, and may overlap where they do not.
-|* Time.     weft_executable_run() may return before the work is done, as on a GPU. Memory that was passed to it
+|* Time.     weft_executable_run() may return before the work is done, as on a GPU. Memory that was passed to
+it
 |*           must stay valid, and must not be written, until the stream has been synchronised or an event that
-|*           was recorded after the call has passed. A failure of such a call is reported by the next call that
+|*           was recorded after the call has passed. A failure of such a call is reported by the next call
+that
 |*           uses the same state or result, or by weft_stream_synchronize(), whichever comes first; the state
 |*           is then what it was before the call that failed.
 |*
@@ -62,15 +68,15 @@ extern "C" {
 /** What a function returns; the kind of trouble, for programs. People read weft_last_error(). */
 typedef enum weft_status {
   WEFT_OK = 0,
-  WEFT_ERROR = 1,            /**< the call failed, for instance an index out of range in the data */
-  WEFT_ERROR_ARGUMENT = 2,   /**< an argument of this function is wrong: NULL, a shape, a name */
-  WEFT_ERROR_PACKAGE = 3,    /**< family L: the file is missing, damaged, or not for this processor */
-  WEFT_ERROR_MEMORY = 4,     /**< family M: out of memory, or a limit that cannot be set */
-  WEFT_ERROR_DEVICE = 5      /**< family E: a device that is not there */
+  WEFT_ERROR = 1,          /**< the call failed, for instance an index out of range in the data */
+  WEFT_ERROR_ARGUMENT = 2, /**< an argument of this function is wrong: NULL, a shape, a name */
+  WEFT_ERROR_PACKAGE = 3,  /**< family L: the file is missing, damaged, or not for this processor */
+  WEFT_ERROR_MEMORY = 4,   /**< family M: out of memory, or a limit that cannot be set */
+  WEFT_ERROR_DEVICE = 5    /**< family E: a device that is not there */
 } weft_status;
 
-/** The text of the last failure on this thread: what, where, and what to do. Never NULL; empty if there was none.
-    Valid until the next failure on this thread. */
+/** The text of the last failure on this thread: what, where, and what to do. Never NULL; empty if there was
+   none. Valid until the next failure on this thread. */
 WEFT_C_API const char *weft_last_error(void);
 
 /** Its stable code, such as "WEFT-L005"; empty where it has none. */
@@ -118,8 +124,8 @@ typedef enum weft_dtype {
   WEFT_F64 = 9
 } weft_dtype;
 
-/** What an argument is to its function. Only WEFT_ROLE_ARGUMENT is passed to weft_executable_run(); the rest is
-    state, which the executable keeps. */
+/** What an argument is to its function. Only WEFT_ROLE_ARGUMENT is passed to weft_executable_run(); the rest
+   is state, which the executable keeps. */
 typedef enum weft_role {
   WEFT_ROLE_ARGUMENT = 0,
   WEFT_ROLE_STATE = 1,  /**< a parameter, a buffer, optimiser state */
@@ -142,26 +148,28 @@ typedef struct weft_tensor_info {
   int32_t tied_to; /**< a result: the argument whose memory it is, or -1 */
 } weft_tensor_info;
 
-/** Memory with a shape. The caller describes its own; as an output with data NULL it is filled by the runtime. */
+/** Memory with a shape. The caller describes its own; as an output with data NULL it is filled by the
+ * runtime. */
 typedef struct weft_buffer {
   size_t struct_size;
-  void *data;             /**< the first element; an output: NULL where the runtime shall allocate */
-  const char *device;     /**< NULL means "cpu" */
+  void *data;         /**< the first element; an output: NULL where the runtime shall allocate */
+  const char *device; /**< NULL means "cpu" */
   weft_dtype dtype;
   int32_t rank;
-  const int64_t *shape;   /**< `rank` extents */
-  const int64_t *strides; /**< in elements; NULL means row-major. A package runs on row-major memory: an input
-                               that is not is copied, and an output is scattered, each with the note WEFT-D010,
-                               which weft_executable_note() tells. A stride of 0 repeats (inputs only) */
-  void *owner;            /**< set by the runtime where it allocated: give it back with weft_buffer_release() */
+  const int64_t *shape; /**< `rank` extents */
+  const int64_t
+      *strides; /**< in elements; NULL means row-major. A package runs on row-major memory: an input
+                     that is not is copied, and an output is scattered, each with the note WEFT-D010,
+                     which weft_executable_note() tells. A stride of 0 repeats (inputs only) */
+  void *owner;  /**< set by the runtime where it allocated: give it back with weft_buffer_release() */
 } weft_buffer;
 
-/** Gives back what the runtime allocated for an output, and sets data and owner to NULL. Without an owner nothing
-    happens. The memory of a call that still runs is freed when the call is done. */
+/** Gives back what the runtime allocated for an output, and sets data and owner to NULL. Without an owner
+   nothing happens. The memory of a call that still runs is freed when the call is done. */
 WEFT_C_API void weft_buffer_release(weft_buffer *buffer);
 
-/** Waits until an output that the runtime allocated has its value; the error of the call that should have made
-    it, if that failed. For other memory synchronise the stream. */
+/** Waits until an output that the runtime allocated has its value; the error of the call that should have
+   made it, if that failed. For other memory synchronise the stream. */
 WEFT_C_API weft_status weft_buffer_wait(const weft_buffer *buffer);
 
 /*===-- Packages ------------------------------------------------------------===*/
@@ -175,8 +183,8 @@ typedef struct weft_package_options {
   int32_t verify; /**< 1: check every section now, and not when it is first used */
 } weft_package_options;
 
-/** Opens a file, which is mapped and not read as a whole. Header and table are checked; every field that does not
-    fit is named (WEFT-L001 to L006). Give the handle back with weft_package_close(). */
+/** Opens a file, which is mapped and not read as a whole. Header and table are checked; every field that does
+   not fit is named (WEFT-L001 to L006). Give the handle back with weft_package_close(). */
 WEFT_C_API weft_status weft_package_open(const char *path, const weft_package_options *options,
                                          weft_package **package);
 
@@ -187,15 +195,17 @@ WEFT_C_API void weft_package_close(weft_package *package);
 
 /** The functions that the package has, sorted by name. */
 WEFT_C_API weft_status weft_package_function_count(const weft_package *package, size_t *count);
-WEFT_C_API weft_status weft_package_function_name(const weft_package *package, size_t index, const char **name);
+WEFT_C_API weft_status weft_package_function_name(const weft_package *package, size_t index,
+                                                  const char **name);
 
-/** What a function takes and gives, without loading its kernels: all arguments (see `role`) and all results, those
-    that are tied to state among them. The texts and shapes in `info` live as long as the package. */
+/** What a function takes and gives, without loading its kernels: all arguments (see `role`) and all results,
+   those that are tied to state among them. The texts and shapes in `info` live as long as the package. */
 WEFT_C_API weft_status weft_package_argument_count(const weft_package *package, const char *function,
                                                    size_t *count);
 WEFT_C_API weft_status weft_package_argument(const weft_package *package, const char *function, size_t index,
                                              weft_tensor_info *info);
-WEFT_C_API weft_status weft_package_result_count(const weft_package *package, const char *function, size_t *count);
+WEFT_C_API weft_status weft_package_result_count(const weft_package *package, const char *function,
+                                                 size_t *count);
 WEFT_C_API weft_status weft_package_result(const weft_package *package, const char *function, size_t index,
                                            weft_tensor_info *info);
 
@@ -207,16 +217,17 @@ typedef struct weft_stream weft_stream;
 /** A moment in a stream. */
 typedef struct weft_event weft_event;
 
-/** One of 32 streams of the device, handed out round robin: the 33rd is the first again. Streams are unordered among
-    each other, but calls that share state are ordered. Each stream has memory for temporaries of its own, which
-    weft_trim() gives back. Give the handle back with weft_stream_destroy(). */
+/** One of 32 streams of the device, handed out round robin: the 33rd is the first again. Streams are
+   unordered among each other, but calls that share state are ordered. Each stream has memory for temporaries
+   of its own, which weft_trim() gives back. Give the handle back with weft_stream_destroy(). */
 WEFT_C_API weft_status weft_stream_create(const char *device, weft_stream **stream);
 
-/** A stream on the embedder's own executor. For every piece of work that the runtime puts on the stream, `post` is
-    called once; it must arrange that `run(work)` is called exactly once, later or now, on any thread, in the
-    order of the posts. What the embedder runs there between two posts is then ordered with the runtime's work,
-    without anybody waiting. `post` must not call into this interface. */
-WEFT_C_API weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(void *work), void *work),
+/** A stream on the embedder's own executor. For every piece of work that the runtime puts on the stream,
+   `post` is called once; it must arrange that `run(work)` is called exactly once, later or now, on any
+   thread, in the order of the posts. What the embedder runs there between two posts is then ordered with the
+   runtime's work, without anybody waiting. `post` must not call into this interface. */
+WEFT_C_API weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(void *work),
+                                                                void *work),
                                                    void *user, weft_stream **stream);
 
 /** For an external stream: waits until what was posted has run. */
@@ -231,7 +242,8 @@ WEFT_C_API weft_status weft_stream_query(weft_stream *stream, int32_t *idle);
 /** What is put on `stream` from now on runs after what `other` has now. */
 WEFT_C_API weft_status weft_stream_wait_stream(weft_stream *stream, weft_stream *other);
 
-/** What is put on `stream` from now on runs after the event. An event that was never recorded holds up nothing. */
+/** What is put on `stream` from now on runs after the event. An event that was never recorded holds up
+ * nothing. */
 WEFT_C_API weft_status weft_stream_wait_event(weft_stream *stream, weft_event *event);
 
 /** Waits for every stream of the process; the first failure that nobody has been told of. */
@@ -259,15 +271,15 @@ WEFT_C_API weft_status weft_event_elapsed_ms(weft_event *start, weft_event *end,
 typedef struct weft_executable weft_executable;
 
 /** Loads a function. `devices` says which device stands for those that the package names: "cpu", or a list
-    "cuda:0=cpu,cuda:1=cpu"; NULL means "cpu". The state has the values that the package keeps. WEFT-L007 where
-    the package has no such function or no plan for the device, WEFT-L010 where the processor is too old. Each load
-    makes state of its own. Give the handle back with weft_executable_destroy(). */
+    "cuda:0=cpu,cuda:1=cpu"; NULL means "cpu". The state has the values that the package keeps. WEFT-L007
+   where the package has no such function or no plan for the device, WEFT-L010 where the processor is too old.
+   Each load makes state of its own. Give the handle back with weft_executable_destroy(). */
 WEFT_C_API weft_status weft_executable_load(weft_package *package, const char *function, const char *devices,
                                             weft_executable **executable);
 WEFT_C_API void weft_executable_destroy(weft_executable *executable);
 
-/** What weft_executable_run() takes and gives, in its order: the arguments with the role WEFT_ROLE_ARGUMENT, and the
-    results that are not state. */
+/** What weft_executable_run() takes and gives, in its order: the arguments with the role WEFT_ROLE_ARGUMENT,
+   and the results that are not state. */
 WEFT_C_API weft_status weft_executable_input_count(const weft_executable *executable, size_t *count);
 WEFT_C_API weft_status weft_executable_input(const weft_executable *executable, size_t index,
                                              weft_tensor_info *info);
@@ -275,14 +287,14 @@ WEFT_C_API weft_status weft_executable_output_count(const weft_executable *execu
 WEFT_C_API weft_status weft_executable_output(const weft_executable *executable, size_t index,
                                               weft_tensor_info *info);
 
-/** Runs the function on a stream. Each input must have the dtype, shape and device of its info; what differs is named
-    with what was expected. An output with data is written to that memory, which must have the output's shape and
-    overlap no input; one without gets memory of the runtime's and its dtype, rank and shape. Either the whole
-    step happens or none of it: memory is secured before the first kernel runs (WEFT-M001), and state is written
-    only when no check can fail any more. */
+/** Runs the function on a stream. Each input must have the dtype, shape and device of its info; what differs
+   is named with what was expected. An output with data is written to that memory, which must have the
+   output's shape and overlap no input; one without gets memory of the runtime's and its dtype, rank and
+   shape. Either the whole step happens or none of it: memory is secured before the first kernel runs
+   (WEFT-M001), and state is written only when no check can fail any more. */
 WEFT_C_API weft_status weft_executable_run(weft_executable *executable, weft_stream *stream,
-                                           const weft_buffer *inputs, size_t input_count, weft_buffer *outputs,
-                                           size_t output_count);
+                                           const weft_buffer *inputs, size_t input_count,
+                                           weft_buffer *outputs, size_t output_count);
 
 /** Copies that the last run on this thread had to make, one a line with the code WEFT-D010, the bytes and the
     reason; empty if there were none. Valid until the next run on this thread. */
@@ -298,12 +310,13 @@ WEFT_C_API weft_status weft_executable_state_get(weft_executable *executable, co
                                                  size_t bytes);
 
 /** Copies a piece of state in. Calls issued so far still see the old value. */
-WEFT_C_API weft_status weft_executable_state_set(weft_executable *executable, const char *name, const void *data,
-                                                 size_t bytes);
+WEFT_C_API weft_status weft_executable_state_set(weft_executable *executable, const char *name,
+                                                 const void *data, size_t bytes);
 
-/** Sets a 0-dimensional piece of state, such as "adam.lr", from a number, converted to its dtype. Nothing is compiled
-    or loaded anew: the next call reads it. */
-WEFT_C_API weft_status weft_executable_scalar_set(weft_executable *executable, const char *name, double value);
+/** Sets a 0-dimensional piece of state, such as "adam.lr", from a number, converted to its dtype. Nothing is
+   compiled or loaded anew: the next call reads it. */
+WEFT_C_API weft_status weft_executable_scalar_set(weft_executable *executable, const char *name,
+                                                  double value);
 
 /*===-- Memory --------------------------------------------------------------===*/
 
@@ -326,12 +339,12 @@ WEFT_C_API weft_status weft_memory_stats_json(char **text);
 /** Every segment with its blocks, sizes and source lines as JSON. Free the text with weft_text_free(). */
 WEFT_C_API weft_status weft_memory_snapshot_json(char **text);
 
-/** Bytes that the runtime may reserve from the system. What is beyond fails with WEFT-M001, and everything stays
-    usable. */
+/** Bytes that the runtime may reserve from the system. What is beyond fails with WEFT-M001, and everything
+   stays usable. */
 WEFT_C_API weft_status weft_memory_set_limit(uint64_t bytes);
 
-/** Gives cached memory back to the system; weft_trim() also gives the temporaries of all streams back, after what
-    runs on them. */
+/** Gives cached memory back to the system; weft_trim() also gives the temporaries of all streams back, after
+   what runs on them. */
 WEFT_C_API weft_status weft_memory_empty_cache(void);
 WEFT_C_API weft_status weft_trim(void);
 
@@ -343,8 +356,9 @@ typedef struct weft_allocator {
   void (*free)(void *user, void *data, size_t bytes);
 } weft_allocator;
 
-/** Sets it, for the whole process; NULL brings the system back. The runtime asks for segments of 2 MiB and more and
-    divides them itself. Only before the first memory was reserved, and again once none is: otherwise an error. */
+/** Sets it, for the whole process; NULL brings the system back. The runtime asks for segments of 2 MiB and
+   more and divides them itself. Only before the first memory was reserved, and again once none is: otherwise
+   an error. */
 WEFT_C_API weft_status weft_set_allocator(const weft_allocator *allocator);
 
 /*===-- Threads -------------------------------------------------------------===*/
@@ -354,8 +368,9 @@ typedef struct weft_executor {
   size_t struct_size;
   void *user;
   int32_t width; /**< how many threads may run tasks at the same time: workers are 0 to width - 1 */
-  /** Calls run(work, begin, end, worker) for ranges that cover [0, tasks) and whose bounds are multiples of `grain` (or
-      the end), and returns when all have returned. No two calls at the same time may share a worker. */
+  /** Calls run(work, begin, end, worker) for ranges that cover [0, tasks) and whose bounds are multiples of
+     `grain` (or the end), and returns when all have returned. No two calls at the same time may share a
+     worker. */
   void (*parallel_for)(void *user, int64_t tasks, int64_t grain,
                        void (*run)(void *work, int64_t begin, int64_t end, int32_t worker), void *work);
 } weft_executor;
@@ -370,7 +385,8 @@ WEFT_C_API weft_status weft_profiler_start(void);
 WEFT_C_API weft_status weft_profiler_stop(void);
 WEFT_C_API weft_status weft_profiler_clear(void);
 
-/** Launches by total time, with calls, mean, GB/s, GFLOP/s and source line. Free the text with weft_text_free(). */
+/** Launches by total time, with calls, mean, GB/s, GFLOP/s and source line. Free the text with
+ * weft_text_free(). */
 WEFT_C_API weft_status weft_profiler_table(char **text);
 
 /** The trace event format of chrome://tracing and Perfetto. Free the text with weft_text_free(). */
