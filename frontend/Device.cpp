@@ -30,7 +30,8 @@ std::string Device::str() const {
 namespace {
 struct DefaultDevice {
   std::mutex mutex;
-  std::optional<Device> device;
+  std::optional<Device> device; ///< what default_device() found or was told
+  std::optional<Device> chosen; ///< what set_default_device() was told
 };
 DefaultDevice &state() {
   static auto *state = new DefaultDevice;
@@ -57,6 +58,37 @@ Device default_device() {
 void set_default_device(Device device) {
   std::lock_guard lock(state().mutex);
   state().device = device;
+  state().chosen = device;
+}
+
+static std::optional<Device> &scopedDevice() {
+  static thread_local std::optional<Device> device;
+  return device;
+}
+
+static int &currentIndex() {
+  static thread_local int index = 0;
+  return index;
+}
+
+Device creation_device() {
+  if (scopedDevice())
+    return *scopedDevice();
+  std::lock_guard lock(state().mutex);
+  return state().chosen.value_or(Device());
+}
+
+DefaultDeviceGuard::DefaultDeviceGuard(Device device) : before_(scopedDevice()) { scopedDevice() = device; }
+DefaultDeviceGuard::~DefaultDeviceGuard() { scopedDevice() = before_; }
+
+DeviceGuard::DeviceGuard(Device device) : before_(currentIndex()) {
+  if (device.is_cuda() && device.index())
+    currentIndex() = *device.index();
+}
+DeviceGuard::~DeviceGuard() { currentIndex() = before_; }
+
+Device resolve(Device device) {
+  return device.is_cuda() && !device.index() ? Device(DeviceType::cuda, currentIndex()) : device;
 }
 
 } // namespace weft

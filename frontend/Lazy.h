@@ -15,6 +15,8 @@ namespace weft::frontend {
 void flush(const std::vector<Ref> &values);
 /// Throws the Error of a value that this build cannot compute.
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
+/// Throws WEFT-E001 for a device that this build has no backend for.
+void requireBackend(const Device &device);
 /// Computes everything that any slot waits for.
 void flushAll();
 /// Runs what is pending once there are more than 4,096 operations of it, so that a loop which never reads a

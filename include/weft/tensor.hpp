@@ -42,7 +42,7 @@ struct Access;
 /// device the CPU where they are left out.
 struct TensorOptions {
   std::optional<DType> dtype = {};
-  Device device = {};
+  Device device = creation_device();
   bool requires_grad = false;
 };
 

@@ -5,16 +5,16 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* What an embedder needs to load a package that `step.save("step.weft")` or `weft compile` wrote, and to run
-it:
-|* link libweft-runtime, which holds no compiler. This header is C11 and C++; it is also the manual.
+|* What an embedder needs to load a package that `step.save("step.weft")` or `weft compile` wrote, and to
+|* run it: link libweft-runtime, which holds no compiler. This header is C11 and C++, and the manual.
 |*
-|*   weft_package *package;  weft_executable *step;
+|*   weft_package *package;
+|*   weft_executable *step;
 |*   if (weft_package_open("step.weft", NULL, &package)) die(weft_last_error());
 |*   if (weft_executable_load(package, "step", "cpu", &step)) die(weft_last_error());
 |*   weft_buffer in[1] = {{.struct_size = sizeof(weft_buffer), .data = images, .dtype = WEFT_U8,
 |*                         .rank = 3, .shape = (int64_t[]){128, 28, 28}}};
-|*   weft_buffer out[1] = {{.struct_size = sizeof(weft_buffer)}};          // data NULL: the runtime allocates
+|*   weft_buffer out[1] = {{.struct_size = sizeof(weft_buffer)}};   // data NULL: the runtime allocates
 |*   if (weft_executable_run(step, NULL, in, 1, out, 1)) die(weft_last_error());
 |*   if (weft_stream_synchronize(NULL)) die(weft_last_error());
 |*   use(out[0].data);
@@ -22,29 +22,27 @@ it:
 |*
 |* The rules that hold for every function here:
 |*
-|* Errors.   A function that can fail returns a weft_status: WEFT_OK is 0, so `if (call) trouble`. The text
-and
-|*           the stable code of the last failure on this thread are in weft_last_error() and
-|*           weft_last_error_code(). Nothing throws, aborts or exits. A failed call has changed nothing.
-|* Handles.  Opaque. Every handle that a function makes through its last parameter is given back with the
-|*           function that its comment names; giving NULL back does nothing. A handle that depends on another
-|*           keeps what it needs alive: a package may be closed while its executables live.
-|* Structs.  Begin with struct_size, which the caller sets to sizeof the struct: later versions append fields,
-and
-|*           a program that was compiled against an older header goes on to work. Set the rest to zero: zero
-|*           is the default of every field.
-|* Strings.  UTF-8, ended by a zero byte. A `const char *` that comes back belongs to the handle that was
-asked
-|*           and lives as long as it; a `char *` belongs to the caller, who gives it to weft_text_free().
-|* Threads.  Every function may be called from any thread. Calls of one executable from several threads are
-|*           ordered where they share state, and may overlap where they do not.
-|* Time.     weft_executable_run() may return before the work is done, as on a GPU. Memory that was passed to
-it
-|*           must stay valid, and must not be written, until the stream has been synchronised or an event that
-|*           was recorded after the call has passed. A failure of such a call is reported by the next call
-that
-|*           uses the same state or result, or by weft_stream_synchronize(), whichever comes first; the state
-|*           is then what it was before the call that failed.
+|* Errors.   A function that can fail returns a weft_status: WEFT_OK is 0, so `if (call) trouble`. The
+|*           text and the stable code of the last failure on this thread are in weft_last_error() and
+|*           weft_last_error_code(). Nothing throws, aborts or exits. A failed call has changed
+|*           nothing.
+|* Handles.  Opaque. Every handle that a function makes through its last parameter is given back with
+|*           the function that its comment names; giving NULL back does nothing. A handle that depends
+|*           on another keeps what it needs alive: a package may be closed while its executables live.
+|* Structs.  Begin with struct_size, which the caller sets to sizeof the struct: later versions append
+|*           fields, and a program that was compiled against an older header goes on to work. Set the
+|*           rest to zero: zero is the default of every field.
+|* Strings.  UTF-8, ended by a zero byte. A `const char *` that comes back belongs to the handle that
+|*           was asked and lives as long as it; a `char *` belongs to the caller, who gives it to
+|*           weft_text_free().
+|* Threads.  Every function may be called from any thread. Calls of one executable from several threads
+|*           are ordered where they share state, and may overlap where they do not.
+|* Time.     weft_executable_run() may return before the work is done, as on a GPU. Memory that was
+|*           passed to it must stay valid, and must not be written, until the stream has been
+|*           synchronised or an event that was recorded after the call has passed. A failure of such a
+|*           call is reported by the next call that uses the same state or result, or by
+|*           weft_stream_synchronize(), whichever comes first; the state is then what it was before the
+|*           call that failed.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef WEFT_WEFT_H

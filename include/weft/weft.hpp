@@ -12,12 +12,14 @@
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
 #include "weft/io.hpp"
+#include "weft/memory.hpp"
 #include "weft/nn.hpp"
 #include "weft/optim.hpp"
 #include "weft/profile.hpp"
 #include "weft/random.hpp"
 #include "weft/report.hpp"
 #include "weft/status.hpp"
+#include "weft/stream.hpp"
 #include "weft/tensor.hpp"
 
 #endif // WEFT_WEFT_HPP
