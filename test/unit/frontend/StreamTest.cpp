@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -56,9 +57,15 @@ private:
   std::thread thread_{[this] { run(); }};
 };
 
+/// With WEFT_CPU_QUEUE=inline a call waits for its turn: a stream that is held up would hold up the test.
+bool runsInline() {
+  const char *mode = std::getenv("WEFT_CPU_QUEUE");
+  return mode && std::string(mode) == "inline";
+}
+
 /// Holds up a stream until it is opened.
 struct Gate {
-  std::atomic<bool> open{false};
+  std::atomic<bool> open{runsInline()};
   void wait() const {
     while (!open)
       std::this_thread::yield();
@@ -115,7 +122,7 @@ TEST(Row47Asynchrony, ReadingATensorWaitsForTheStreamThatMakesIt) {
     StreamGuard guard(stream);
     y = x * 3;
   }
-  EXPECT_FALSE(stream.query()) << "nobody waited";
+  EXPECT_TRUE(runsInline() || !stream.query()) << "nobody waited";
   // A reader on another stream is ordered by the tensor alone.
   Tensor z = y + 1;
   std::thread opener([&] { gate.open = true; });
@@ -209,7 +216,7 @@ TEST(Row53Waits, StreamAndEvent) {
   loop.post([&] { gate.wait(); });
   Event event;
   event.record(first);
-  EXPECT_FALSE(event.query());
+  EXPECT_TRUE(runsInline() || !event.query());
   second.wait_stream(first);
   third.wait_event(event);
   Tensor x = ones({4}), y, z;
@@ -221,8 +228,7 @@ TEST(Row53Waits, StreamAndEvent) {
     StreamGuard guard(third);
     z = x + 2;
   }
-  EXPECT_FALSE(second.query());
-  EXPECT_FALSE(third.query());
+  EXPECT_TRUE(runsInline() || (!second.query() && !third.query()));
   gate.open = true;
   second.synchronize();
   third.synchronize();
