@@ -7,6 +7,7 @@
 #include "weft/compile.hpp"
 
 #include "frontend/Lazy.h"
+#include "frontend/Save.h"
 #include "frontend/Variant.h"
 #include "frontend/View.h"
 
@@ -32,6 +33,7 @@ public:
 
   Flat call(const Flat &arguments, Loc loc);
   std::vector<VariantInfo> variants() const;
+  void save(const std::string &path, const SaveOptions &options, Loc loc) const;
   const Variant &last() const {
     GraphLock lock(graphMutex());
     if (!last_)
@@ -213,6 +215,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     for (const RegionResult &result : region.results)
       if (result.value.node->needsCuda)
         failWithoutCuda(result.value, loc);
+    nameState(region);
     auto program = compileRegion(region);
     if (!program)
       fail(program.status().message(), loc, {}, program.status().code());
@@ -437,6 +440,33 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   return run(*found, slots, loc);
 }
 
+void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+  GraphLock lock(graphMutex());
+  const Program &program = *last().program;
+  if (pendingCount() > 0)
+    flushAll();
+  std::vector<runtime::StateValue> state;
+  std::vector<std::shared_ptr<runtime::Buffer>> buffers; // what the values point into
+  for (const Binding &binding : last_->bindings) {
+    if (binding.argument < 0 || binding.callArgument >= 0)
+      continue;
+    const auto slot = binding.resolve({});
+    const auto &argument = program.executable->signature().arguments[static_cast<size_t>(binding.argument)];
+    if (!slot || slot->spec() != binding.spec)
+      fail("'" + argument.name + "' was " + binding.spec.str() + " in the last call and is " +
+               (slot ? slot->spec().str() : "none") + ": call the function once more before it is saved",
+           loc);
+    const Ref &value = slot->value();
+    buffers.push_back(value.node->buffers[value.result]);
+    buffers.back()->wait().throw_if_failed();
+    state.push_back({argument.name,
+                     binding.spec.dtype,
+                     binding.spec.shape,
+                     {static_cast<const std::byte *>(buffers.back()->data()), buffers.back()->bytes()}});
+  }
+  savePackage(path, program, state, options, loc);
+}
+
 std::vector<VariantInfo> CompiledImpl::variants() const {
   GraphLock lock(graphMutex());
   std::vector<VariantInfo> list;
@@ -478,17 +508,8 @@ std::string CompiledBase::mlir(const std::string &stage) const {
 
 std::vector<VariantInfo> CompiledBase::variants() const { return impl_->variants(); }
 
-void CompiledBase::save(const std::string &path) const {
-  const std::vector<std::byte> &bytes = impl_->last().program->package;
-  auto package = runtime::Package::from_memory(bytes);
-  package.status().throw_if_failed();
-  runtime::PackageWriter writer;
-  for (const std::string &name : (*package)->names()) {
-    auto section = (*package)->section(name);
-    section.status().throw_if_failed();
-    writer.add(name, *section);
-  }
-  writer.write_file(path).throw_if_failed();
+void CompiledBase::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+  impl_->save(path, options, loc);
 }
 
 } // namespace weft

@@ -185,9 +185,7 @@ Tensor isnan(const Tensor &a, Loc loc) {
 static Tensor filled(Shape shape, double value, TensorOptions options, DType dtype, Loc loc) {
   checkedCount(shape, loc);
   GraphLock lock(graphMutex());
-  Device device = options.device;
-  if (device.is_cuda() && !device.index())
-    device = Device(DeviceType::cuda, 0);
+  Device device = resolve(options.device);
   Tensor result =
       wrap(constant(Spec{options.dtype.value_or(dtype), std::move(shape), device}, value, loc), loc);
   if (options.requires_grad)

@@ -77,6 +77,12 @@ void failWithoutCuda(const Ref &value, Loc loc) {
        loc, {value}, "WEFT-E001");
 }
 
+void requireBackend(const Device &device) {
+  if (!device.is_cpu())
+    throw Error("'" + device.str() + "' is not there: this build of Weft has no CUDA backend, use \"cpu\"",
+                "WEFT-E001");
+}
+
 void flush(const std::vector<Ref> &values) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
@@ -183,7 +189,7 @@ namespace weft {
 
 void synchronize() {
   frontend::flushAll();
-  runtime::Queue::get_default().synchronize().throw_if_failed();
+  runtime::Queue::synchronize_all().throw_if_failed();
 }
 
 } // namespace weft

@@ -15,6 +15,8 @@ namespace weft::frontend {
 void flush(const std::vector<Ref> &values);
 /// Throws the Error of a value that this build cannot compute.
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
+/// Throws WEFT-E001 for a device that this build has no backend for.
+void requireBackend(const Device &device);
 /// Computes everything that any slot waits for.
 void flushAll();
 /// Counts host data that became a tensor: what is pending may keep it.

@@ -249,6 +249,21 @@ static std::string print(ModuleOp module) {
 
 std::string emitText(const Region &region) { return print(*emit(region)); }
 
+struct TraceModule {
+  OwningOpRef<ModuleOp> module;
+};
+
+Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
+  // The passes change the module that they run on.
+  OwningOpRef<ModuleOp> module = program.trace->module->clone();
+  codegen::CompileOptions options;
+  options.levels = {codegen::CpuTarget::v3, codegen::CpuTarget::v4};
+  auto compiled = codegen::compileModule(*module, options);
+  if (!compiled)
+    return compiled.status();
+  return std::move(compiled->package);
+}
+
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   auto start = std::chrono::steady_clock::now();
   std::string messages;
@@ -265,6 +280,7 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   program->mayFail = mayFail(region);
   if (failed(verify(*module)))
     return Status::error(messages);
+  program->trace = std::make_shared<TraceModule>(module->clone());
   auto compiled = codegen::compileModule(*module, {});
   if (!compiled)
     return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");

@@ -75,8 +75,7 @@ Ref convertTo(Ref value, DType dtype, Loc loc) {
 }
 
 Ref transferTo(Ref value, Device device, Loc loc) {
-  if (device.is_cuda() && !device.index())
-    device = Device(DeviceType::cuda, 0);
+  device = resolve(device);
   return value.spec().device == device ? value : record1("transfer", {value}, {{"to", device}}, loc);
 }
 
@@ -452,9 +451,7 @@ Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
 Tensor arange(int64_t n, TensorOptions options, Loc loc) {
   checkedCount({n}, loc);
   GraphLock lock(graphMutex());
-  Device device = options.device;
-  if (device.is_cuda() && !device.index())
-    device = Device(DeviceType::cuda, 0);
+  Device device = resolve(options.device);
   Ref value = recordTyped("iota", {{"dim", int64_t(0)}}, Spec{DType::i64, {n}, device}, loc);
   return wrap(convertTo(value, options.dtype.value_or(DType::i64), loc), loc);
 }

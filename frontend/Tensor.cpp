@@ -35,7 +35,8 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
   if (!data && needed)
     fail("the data pointer is null", loc);
   GraphLock lock(graphMutex());
-  auto buffer = runtime::Buffer::allocate(needed);
+  auto buffer = runtime::Buffer::allocate(
+      needed, runtime::HostAllocator::get().intern_label("tensor (" + str(loc) + ")"));
   if (!buffer)
     fail(buffer.status().message(), loc, {}, buffer.status().code());
   if (needed)

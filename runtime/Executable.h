@@ -63,6 +63,10 @@ struct Signature {
   std::vector<ResultInfo> results;
 };
 
+/// What a function of the package takes and gives on the CPU; its kernels are not loaded, so that this works
+/// on any processor. The plan is verified.
+WEFT_RUNTIME_API Expected<Signature> read_signature(const Package &package, std::string_view function);
+
 /// Who makes a call, for its errors.
 struct CallOrigin {
   uint64_t number = 0;        ///< 0: nobody counts
@@ -71,9 +75,12 @@ struct CallOrigin {
 };
 
 struct RunOptions {
-  Queue *queue = nullptr;           ///< null: the process's
-  std::optional<QueueMode> mode;    ///< none: WEFT_CPU_QUEUE
-  std::optional<CallOrigin> origin; ///< none: the executable counts
+  Queue *queue = nullptr;        ///< null: the calling thread's current one
+  std::optional<QueueMode> mode; ///< none: WEFT_CPU_QUEUE
+  /// Empty, or for each result the memory to put it in; null where the runtime shall allocate, and for every
+  /// tied result. It may overlap neither an argument nor another result.
+  std::span<const std::shared_ptr<Buffer>> outputs = {};
+  std::optional<CallOrigin> origin = {}; ///< none: the executable counts
 };
 
 class WEFT_RUNTIME_API Executable : public std::enable_shared_from_this<Executable> {
@@ -90,7 +97,9 @@ public:
   /// Fills `results`: a tied result is its argument's buffer, any other a fresh one. Returns an error when
   /// the call failed here, and also when an earlier queued call on the same state did: this call has then
   /// not happened. `results` is left as it was after an error. An argument's memory begins on a multiple of
-  /// its element size.
+  /// its element size. WEFT-M001 comes before the first launch: what the call needs is known from the plan.
+  /// May be called from several threads; calls that share state, on whichever queues, run in the order in
+  /// which they were issued.
   Status run(std::span<const std::shared_ptr<Buffer>> arguments, std::span<std::shared_ptr<Buffer>> results,
              const RunOptions &options = {});
 

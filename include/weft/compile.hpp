@@ -33,6 +33,11 @@ struct CompileOptions {
   Strict strict = Strict::none;
 };
 
+struct SaveOptions {
+  /// What the package can run on. This version has "cpu": code for x86-64-v3 and v4.
+  std::vector<std::string> targets = {"cpu"};
+};
+
 /// One compiled signature of a function, as `variants()` lists them.
 struct VariantInfo {
   std::string signature; ///< "(tensor<128x28x28xui8, cpu>, tensor<128xi64, cpu>) train"
@@ -61,8 +66,11 @@ public:
   std::string mlir(const std::string &stage = "trace") const;
   /// Most recently used first; at most 64 are kept.
   std::vector<VariantInfo> variants() const;
-  /// Writes the last variant as a package that needs no compiler to run.
-  void save(const std::string &path) const;
+  /// Writes the last variant that ran as a package that needs no compiler to run, with the values that its
+  /// state has now: parameters, optimiser state, random state and run-time scalars, each under the name that it
+  /// has in messages and state dicts. `include/weft/weft.h` loads it. Throws Error: WEFT-L013 for an unknown
+  /// target, WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be written.
+  void save(const std::string &path, const SaveOptions &options = {}, Loc loc = Loc::current()) const;
 
 protected:
   CompiledBase(frontend::TracedFn fn, CompileOptions options, Loc loc);

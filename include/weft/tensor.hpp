@@ -47,7 +47,7 @@ class TensorIndex;
 /// device the CPU where they are left out.
 struct TensorOptions {
   std::optional<DType> dtype = {};
-  Device device = {};
+  Device device = creation_device();
   bool requires_grad = false;
 };
 

@@ -22,6 +22,7 @@
 #include "weft/losses.hpp"
 #include "weft/lr.hpp"
 #include "weft/math.hpp"
+#include "weft/memory.hpp"
 #include "weft/metric.hpp"
 #include "weft/module.hpp"
 #include "weft/nn.hpp"
@@ -31,6 +32,7 @@
 #include "weft/reduce.hpp"
 #include "weft/report.hpp"
 #include "weft/status.hpp"
+#include "weft/stream.hpp"
 #include "weft/tensor.hpp"
 #include "weft/tree.hpp"
 
