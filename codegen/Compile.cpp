@@ -10,7 +10,7 @@
 #include "codegen/cpu/KernelCache.h"
 #include "codegen/cpu/LinkImage.h"
 #include "codegen/emit/EmitKernel.h"
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
 #include "passes/Pipeline.h"
 #include "passes/PlanReport.h"
 #include "runtime/Executor.h"
@@ -57,7 +57,7 @@ Expected<Kernels> collectKernels(ModuleOp module) {
           (function.getName() + "." + stringifyFusionKind(fusion.getKind()) + "." + Twine(number++)).str();
       auto kernel = emitKernel(fusion, symbol, check);
       if (!kernel)
-        return kernel.status().context("at " + passes::locationText(fusion.getLoc()) + ": ");
+        return kernel.status().context("at " + ir::locationText(fusion.getLoc()) + ": ");
       check += static_cast<int64_t>(checksOf(fusion).size());
       auto text = canonicalKernelText(**kernel);
       if (!text)
@@ -109,7 +109,7 @@ Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, CpuTarget tar
 std::string formatDecisions(FuncOp function) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  for (const passes::FusionDecision &decision : passes::readDecisions(function)) {
+  for (const ir::Decision &decision : ir::readDecisions(function)) {
     os << "  " << llvm::left_justify(decision.code, 10) << "  " << decision.producer;
     if (!decision.consumer.empty())
       os << " -> " << decision.consumer;
@@ -127,10 +127,10 @@ std::string formatDecisions(FuncOp function) {
 Status runPipeline(ModuleOp module) {
   std::string messages;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
-    messages += (messages.empty() ? "" : "\n") + passes::locationText(diagnostic.getLocation()) + ": " +
+    messages += (messages.empty() ? "" : "\n") + ir::locationText(diagnostic.getLocation()) + ": " +
                 diagnostic.str();
     for (Diagnostic &note : diagnostic.getNotes())
-      messages += "\n  " + passes::locationText(note.getLocation()) + ": note: " + note.str();
+      messages += "\n  " + ir::locationText(note.getLocation()) + ": note: " + note.str();
     return success();
   });
   PassManager passes(module.getContext(), module->getName().getStringRef());

@@ -7,7 +7,7 @@
 #include "codegen/PlanWriter.h"
 
 #include "ir/Contraction.h"
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
 #include "runtime/Kernel.h"
 #include "runtime/plan_generated.h"
 
@@ -68,7 +68,7 @@ public:
 private:
   static Status problem(Operation *op, const std::string &what) {
     return Status::error("'" + op->getName().getStringRef().str() + "' at " +
-                         passes::locationText(op->getLoc()) + " " + what);
+                         ir::locationText(op->getLoc()) + " " + what);
   }
 
   //===--------------------------------------------------------------------===//
@@ -204,7 +204,7 @@ private:
   std::unique_ptr<rt::LaunchT> launch(Operation *op, std::string name) {
     auto made = std::make_unique<rt::LaunchT>();
     made->name = std::move(name);
-    made->location = passes::locationText(op->getLoc());
+    made->location = ir::locationText(op->getLoc());
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
     for (Value value : read)
       made->bytes_read += static_cast<uint64_t>(bytesOf(value.getType()));
@@ -260,7 +260,7 @@ private:
     else
       check->message = "index {value} is out of bounds for dimension " + std::to_string(dim) + " with size " +
                        size + " (at position {position})";
-    check->location = passes::locationText(gather.getLoc());
+    check->location = ir::locationText(gather.getLoc());
     plan.checks.push_back(std::move(check));
   }
 

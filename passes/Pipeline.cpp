@@ -23,6 +23,7 @@ static void addCleanup(OpPassManager &passes) {
 }
 
 void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
+  bool report = options.report || !options.strict.empty();
   // Inlining. A compiled function called under a trace contributes its ops; what is private and no longer
   // called goes.
   // Nothing else changes yet: the inliner's own canonicalisation is left out.
@@ -30,7 +31,10 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createSymbolDCEPass());
 
   // Placement: the rule is checked on the whole program before logical devices become those of the target.
+  // Storage and mixtures of devices become facts of results and copies; what follows knows only values.
   passes.addPass(createVerifyPlacement());
+  passes.nest<ir::FuncOp>().addPass(createSettleStorage());
+  passes.nest<ir::FuncOp>().addPass(createPlaceHostOperands());
   passes.addPass(createMapDevices(MapDevicesOptions{options.target}));
 
   // State of random generators becomes arguments and tied results.
@@ -42,6 +46,7 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
 
   // Algebra that keeps every bit, and the shapes that later stages want.
   passes.nest<ir::FuncOp>().addPass(createSimplify());
+  passes.nest<ir::FuncOp>().addPass(createCleanTransfers());
   addCleanup(passes);
   if (options.stopBeforeDecomposition)
     return;
@@ -56,15 +61,21 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   addCleanup(passes);
 
   // Fusion. Contractions take their epilogues first, so that what is left over is fused with its neighbours.
-  passes.nest<ir::FuncOp>().addPass(createAttachEpilogues(AttachEpiloguesOptions{options.report}));
+  passes.nest<ir::FuncOp>().addPass(createAttachEpilogues(AttachEpiloguesOptions{report}));
   passes.nest<ir::FuncOp>().addPass(createFuseOptimizerSteps());
-  passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.target, options.report}));
+  passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.target, report}));
 
-  // The launch list: where each value lives, the proof of that, and how each fusion becomes a kernel.
-  // Schedules come last because the plan adds copies, which need one too.
+  // The launch list: in which order and on which queue, where each value lives, what orders the queues, the
+  // proof of all that, and how each fusion becomes a kernel. Schedules come after the plan because it adds
+  // copies, which need one too.
+  passes.nest<ir::FuncOp>().addPass(createAssignQueues());
   passes.nest<ir::FuncOp>().addPass(createPlanMemory());
+  passes.nest<ir::FuncOp>().addPass(createScheduleLaunches());
   passes.nest<ir::FuncOp>().addPass(createVerifyMemoryPlan());
-  passes.nest<ir::FuncOp>().addPass(createAttachSchedules());
+  passes.nest<ir::FuncOp>().addPass(createAttachSchedules(AttachSchedulesOptions{options.target}));
+  passes.nest<ir::FuncOp>().addPass(createPartitionCapture(PartitionCaptureOptions{3, report}));
+  if (!options.strict.empty())
+    passes.nest<ir::FuncOp>().addPass(createEnforceStrict(EnforceStrictOptions{options.strict}));
 }
 
 namespace {
@@ -73,6 +84,9 @@ struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
                              llvm::cl::init(PipelineOptions().target)};
   Option<bool> report{*this, "report", llvm::cl::desc("record every decision in the text"),
                       llvm::cl::init(false)};
+  Option<std::string> strict{*this, "strict",
+                             llvm::cl::desc("families of refusals that are errors: fusion,donate,capture"),
+                             llvm::cl::init("")};
   Option<bool> stopBeforeDecomposition{*this, "stop-before-decomposition",
                                        llvm::cl::desc("stop while composites are whole"),
                                        llvm::cl::init(false)};
@@ -83,7 +97,8 @@ void registerPipeline() {
   PassPipelineRegistration<PipelineCliOptions>(
       "weft-pipeline", "every pass from a traced module to its launch list",
       [](OpPassManager &passes, const PipelineCliOptions &options) {
-        buildPipeline(passes, {options.target, options.report, options.stopBeforeDecomposition});
+        buildPipeline(passes,
+                      {options.target, options.report, options.stopBeforeDecomposition, options.strict});
       });
 }
 

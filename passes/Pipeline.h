@@ -13,12 +13,14 @@
 namespace weft::passes {
 
 struct PipelineOptions {
-  /// What the program is compiled for; `cpu` maps every logical device to the host.
+  /// What the program is compiled for, a name of ir/devices; a CPU maps every logical device to the host.
   std::string target = "cpu";
   /// Record what was fused and what was refused, with codes and lines, in `weft.decisions` of each function.
   bool report = false;
   /// Stop before composites are decomposed: what remains is the program after differentiation and algebra.
   bool stopBeforeDecomposition = false;
+  /// Families of refusals that are errors, as "fusion,capture"; see ir/Reasons.h. Implies `report`.
+  std::string strict;
 };
 
 /// Adds the passes that turn a traced module into its launch list.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/PlanReport.h"
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
 #include "passes/MemoryPlan.h"
 
 #include "llvm/ADT/SetVector.h"
