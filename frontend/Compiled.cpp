@@ -124,6 +124,7 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
   variant->gradMode = gradEnabled();
   Region region;
   region.name = options_.name;
+  region.strict = options_.strict;
 
   Trace trace;
   std::vector<Tensor> inputs;
@@ -150,6 +151,7 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
   for (const Trace::Change &change : changes)
     touchedSlots.insert(change.touched.slot.get());
   std::vector<Ref> roots = results;
+  roots.insert(roots.end(), trace.effects().begin(), trace.effects().end());
   for (const Trace::Change &change : changes) {
     if (change.after != change.touched.input)
       roots.push_back(change.after);
@@ -319,6 +321,10 @@ std::vector<Tensor> CompiledImpl::call(std::span<const Tensor> arguments, Loc lo
       reason = std::move(*why);
   }
   if (!found) {
+    if (!variants_.empty() && options_.strict.find("recompile") != std::string::npos)
+      fail("'" + options_.name + "' would be compiled again: " + reason +
+               " (WEFT-R001, an error under strict=recompile)",
+           loc, {}, "WEFT-R001");
     build(values, loc, reason);
     found = variants_[0];
     const char *explain = std::getenv("WEFT_EXPLAIN");

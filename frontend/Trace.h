@@ -47,6 +47,9 @@ public:
   /// Makes a slot from outside part of the trace.
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
   void guardMode(std::shared_ptr<const bool> flag);
+  /// Something that the function does beside its results, as printing: calls do it in the order of the trace.
+  void addEffect(Ref effect) { effects_.push_back(std::move(effect)); }
+  const std::vector<Ref> &effects() const { return effects_; }
   /// What to undo if the trace fails: state made by an optimiser in it.
   void onFailure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
 
@@ -65,7 +68,7 @@ private:
   void restore();
   Trace *previous_;
   bool active_ = true;
-  std::vector<Ref> arguments_;
+  std::vector<Ref> arguments_, effects_;
   std::vector<TouchedSlot> touched_;
   std::unordered_map<const Slot *, size_t> index_;
   std::vector<ModeGuard> modes_;

@@ -135,13 +135,13 @@ struct AssignQueues : impl::AssignQueuesBase<AssignQueues> {
       else
         op->removeAttr(attr::queue);
     if (queues.size() < 2) {
-      func->removeAttr(queuesAttr);
+      func->removeAttr(attr::queues);
       return;
     }
     SmallVector<Attribute> names;
     for (auto &[name, queue] : queues)
       names.push_back(name);
-    func->setAttr(queuesAttr, b.getArrayAttr(names));
+    func->setAttr(attr::queues, b.getArrayAttr(names));
   }
 };
 

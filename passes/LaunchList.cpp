@@ -28,14 +28,14 @@ unsigned queueOf(Operation *op) {
 }
 
 unsigned queueCount(FuncOp func) {
-  auto names = func->getAttrOfType<ArrayAttr>(queuesAttr);
+  auto names = func->getAttrOfType<ArrayAttr>(attr::queues);
   return names ? std::max<unsigned>(1, names.size()) : 1;
 }
 
 std::string computeQueueName(DeviceAttr device) { return device.str() + " compute"; }
 
 unsigned computeQueueOf(FuncOp func, DeviceAttr device) {
-  auto names = func->getAttrOfType<ArrayAttr>(queuesAttr);
+  auto names = func->getAttrOfType<ArrayAttr>(attr::queues);
   if (!names)
     return 0;
   Builder b(func.getContext());
@@ -45,7 +45,7 @@ unsigned computeQueueOf(FuncOp func, DeviceAttr device) {
     if (known == name)
       return static_cast<unsigned>(i);
   all.push_back(name);
-  func->setAttr(queuesAttr, b.getArrayAttr(all));
+  func->setAttr(attr::queues, b.getArrayAttr(all));
   return static_cast<unsigned>(all.size() - 1);
 }
 

@@ -17,16 +17,11 @@
 #define WEFT_PASSES_LAUNCHLIST_H
 
 #include "ir/Dialect.h"
+#include "ir/LaunchAttributes.h"
 #include <map>
 #include <vector>
 
 namespace weft::passes {
-
-inline constexpr llvm::StringLiteral queuesAttr = "weft.queues", captureAttr = "weft.capture";
-
-/// Of a result that has no storage of its own: the argument, or the earlier result, whose storage it shares.
-inline constexpr llvm::StringLiteral aliasArgumentAttr = "weft.alias_of_argument",
-                                     aliasResultAttr = "weft.alias_of_result";
 
 /// Whether the op does something when it is run: a kernel, a library call, a copy, a host effect.
 bool isLaunch(mlir::Operation *op);

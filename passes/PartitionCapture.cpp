@@ -44,7 +44,7 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
     for (Operation &op : func.getBody().front()) {
       if (!isLaunch(&op))
         continue;
-      op.removeAttr(captureAttr);
+      op.removeAttr(attr::capture);
       auto [code, why] = whyNot(&op, onlyHost);
       if (code.empty()) {
         runs.back().push_back(&op);
@@ -68,7 +68,7 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
         continue;
       }
       for (Operation *op : run)
-        op->setAttr(captureAttr, b.getI64IntegerAttr(region));
+        op->setAttr(attr::capture, b.getI64IntegerAttr(region));
       ++region;
     }
     if (report)

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
+#include "ir/TargetDescription.h"
 #include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
@@ -55,6 +56,11 @@ private:
 };
 
 } // namespace
+
+/// What a copy of the value costs, in picoseconds, on the machine of ir/devices/cpu.txt.
+static int64_t copyTime(Value value) {
+  return cpuTarget().launchPs + 2 * bytesOf(value.getType()) * 1'000'000 / cpuTarget().dramBytesPerUs;
+}
 
 LogicalResult PlanMemory::checkLaunchList() {
   for (Operation &op : func.getBody().front())
@@ -116,7 +122,7 @@ Value PlanMemory::copy(Value value) {
 /// Whether a result needs no storage of its own because the program made it an alias. An alias of an argument
 /// that another result replaces is a copy after all.
 bool PlanMemory::sharesStorage(unsigned result, Value root) {
-  if (auto of = func.getResultAttrOfType<IntegerAttr>(result, aliasArgumentAttr)) {
+  if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasArgument)) {
     auto argument = dyn_cast<BlockArgument>(root);
     bool replaced = false;
     for (unsigned other = 0; other < func.getNumResults(); ++other)
@@ -124,20 +130,20 @@ bool PlanMemory::sharesStorage(unsigned result, Value root) {
                   storageRoot(func.getBody().front().getTerminator()->getOperand(other)) != root;
     if (argument && argument.getArgNumber() == of.getInt() && !replaced)
       return true;
-    func.removeResultAttr(result, StringAttr::get(&getContext(), aliasArgumentAttr));
+    func.removeResultAttr(result, StringAttr::get(&getContext(), attr::aliasArgument));
     if (report)
       decisions.push_back({"WEFT-D009", locationText(root.getLoc()), "result " + std::to_string(result),
-                           "argument " + std::to_string(of.getInt()), 0,
+                           "argument " + std::to_string(of.getInt()), copyTime(root),
                            "the result is an alias of an argument that another result replaces; " +
                                std::to_string(bytesOf(root.getType())) + " bytes are copied"});
     return false;
   }
-  if (auto of = func.getResultAttrOfType<IntegerAttr>(result, aliasResultAttr)) {
+  if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasResult)) {
     if (of.getInt() >= 0 && of.getInt() < result &&
         storageRoot(func.getBody().front().getTerminator()->getOperand(of.getInt())) == root &&
-        !func.getResultAttr(of.getInt(), aliasArgumentAttr))
+        !func.getResultAttr(of.getInt(), attr::aliasArgument))
       return true;
-    func.removeResultAttr(result, StringAttr::get(&getContext(), aliasResultAttr));
+    func.removeResultAttr(result, StringAttr::get(&getContext(), attr::aliasResult));
   }
   return false;
 }
@@ -179,7 +185,7 @@ void PlanMemory::settleResults() {
     if (report)
       decisions.push_back({code.str(), locationText(operand.get().getLoc()),
                            "result " + std::to_string(number),
-                           tied >= 0 ? "argument " + std::to_string(tied) : "", 0,
+                           tied >= 0 ? "argument " + std::to_string(tied) : "", copyTime(root),
                            why + "; " + std::to_string(bytesOf(root.getType())) + " bytes are copied"});
   }
   // Copies to arguments come last, after all reads of arguments: what is read from an argument that another
@@ -294,7 +300,8 @@ void PlanMemory::writeSlices() {
       slices.push_back(argument ? slice(StorageKind::argument, argument.getArgNumber(), root)
                                 : storage.lookup(root));
     }
-    op.setAttr(attr::slices, b.getArrayAttr(slices));
+    if (!slices.empty())
+      op.setAttr(attr::slices, b.getArrayAttr(slices));
   }
   func->setAttr(attr::arenaBytes, b.getI64IntegerAttr(arena.bytes));
   func->setAttr(attr::arenaLowerBound, b.getI64IntegerAttr(arena.lowerBound));

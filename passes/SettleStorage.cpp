@@ -114,14 +114,14 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
     Value value = unview(operand.get());
     Builder b(&getContext());
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      func.setResultAttr(result, aliasArgumentAttr, b.getI64IntegerAttr(argument.getArgNumber()));
+      func.setResultAttr(result, attr::aliasArgument, b.getI64IntegerAttr(argument.getArgNumber()));
       return;
     }
     for (OpOperand &other : func.getBody().front().getTerminator()->getOpOperands()) {
       if (other.getOperandNumber() == result)
         return;
       if (unview(other.get()) == value) {
-        func.setResultAttr(result, aliasResultAttr, b.getI64IntegerAttr(other.getOperandNumber()));
+        func.setResultAttr(result, attr::aliasResult, b.getI64IntegerAttr(other.getOperandNumber()));
         return;
       }
     }

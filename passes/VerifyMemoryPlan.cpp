@@ -198,7 +198,7 @@ LogicalResult PlanVerifier::checkArena() {
 
 /// A result that is an alias is stored where the argument, or the earlier result, is.
 LogicalResult PlanVerifier::checkAlias(ReturnOp op, unsigned number, SliceAttr slice) {
-  auto of = func.getResultAttrOfType<IntegerAttr>(number, aliasArgumentAttr);
+  auto of = func.getResultAttrOfType<IntegerAttr>(number, attr::aliasArgument);
   if (of) {
     if (of.getInt() < 0 || of.getInt() >= static_cast<int64_t>(body.getNumArguments()) ||
         slice != sliceOf(body.getArgument(of.getInt())))
@@ -209,7 +209,7 @@ LogicalResult PlanVerifier::checkAlias(ReturnOp op, unsigned number, SliceAttr s
                               << ", which a launch has written";
     return success();
   }
-  of = func.getResultAttrOfType<IntegerAttr>(number, aliasResultAttr);
+  of = func.getResultAttrOfType<IntegerAttr>(number, attr::aliasResult);
   if (!of || of.getInt() < 0 || of.getInt() >= number ||
       slice != sliceOf(storageRoot(op.getOperand(static_cast<unsigned>(of.getInt())))))
     return op.emitOpError() << "value #" << number << " is stored in " << slice
@@ -222,7 +222,7 @@ LogicalResult PlanVerifier::checkReturn(ReturnOp op) {
     unsigned number = operand.getOperandNumber();
     int64_t tied = func.getTiedArgument(number);
     SliceAttr slice = sliceOf(storageRoot(operand.get()));
-    if (tied < 0 && (func.getResultAttr(number, aliasArgumentAttr) || func.getResultAttr(number, aliasResultAttr))) {
+    if (tied < 0 && (func.getResultAttr(number, attr::aliasArgument) || func.getResultAttr(number, attr::aliasResult))) {
       if (failed(checkAlias(op, number, slice)))
         return failure();
       continue;

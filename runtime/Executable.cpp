@@ -11,10 +11,12 @@
 #include "runtime/Executor.h"
 #include "runtime/PlanVerifier.h"
 #include "runtime/Profiler.h"
+#include "runtime/TensorText.h"
 #include "runtime/plan_generated.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <immintrin.h>
 
@@ -60,7 +62,7 @@ struct Operand {
   uint64_t offset;
 };
 
-enum class LaunchKind : uint8_t { kernel, contraction, copy };
+enum class LaunchKind : uint8_t { kernel, contraction, copy, print, require };
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
@@ -75,6 +77,11 @@ struct Launch {
   bool bias = false;
   // Copy
   int64_t copy_bytes = 0;
+  // Print, require
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  size_t value_bytes = 0;
+  std::string text;
   // For the profiler
   std::string name, location;
   uint64_t bytes = 0, flops = 0;
@@ -191,7 +198,8 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   }
   for (uint32_t i = 0; i < length(plan.results()); ++i) {
     const fb::Result *result = plan.results()->Get(i);
-    signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to()});
+    signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to(),
+                                 result->alias_argument(), result->alias_result()});
     result_labels.push_back(
         allocator.intern_label("result '" + text(result->name()) + "' of '" + signature.function + "'"));
   }
@@ -276,6 +284,16 @@ Status Executable::Impl::build(const fb::Plan &plan) {
         touched += add_operand(static_cast<uint32_t>(product->bias()));
       launch.flops = std::max<uint64_t>(launch.flops,
                                         static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k));
+    } else if (const fb::HostLaunch *host = source->op_as_HostLaunch()) {
+      launch.kind = host->action() == fb::HostAction::print ? LaunchKind::print : LaunchKind::require;
+      launch.dtype = static_cast<DType>(host->dtype());
+      for (uint32_t d = 0; d < length(host->shape()); ++d)
+        launch.shape.push_back(host->shape()->Get(d));
+      launch.text = text(host->text());
+      launch.value_bytes = add_operand(host->buffer());
+      touched = launch.value_bytes;
+      if (launch.name.empty())
+        launch.name = launch.kind == LaunchKind::print ? "print" : "assert";
     } else {
       const fb::CopyLaunch *copy = source->op_as_CopyLaunch();
       launch.kind = LaunchKind::copy;
@@ -454,6 +472,21 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
         team.parallel_for(chunks, 1, body);
       break;
     }
+    case LaunchKind::print: {
+      // One write, so that lines of several queues do not mix.
+      const std::string line = (launch.text.empty() ? "" : launch.text + ": ") +
+                               tensor_text(launch.dtype, launch.shape, at[0]) + "\n";
+      std::fwrite(line.data(), 1, line.size(), stdout);
+      std::fflush(stdout);
+      break;
+    }
+    case LaunchKind::require:
+      if (const void *wrong = launch.value_bytes ? std::memchr(at[0], 0, launch.value_bytes) : nullptr)
+        return Status::error(
+            call_name(call) + launch.text + " (the condition is false at position " +
+            std::to_string(static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0])) +
+            ")" + (launch.location.empty() ? "" : " (at " + launch.location + ")"));
+      break;
     }
     if (profiled)
       Profiler::get().record(launch.name, launch.location, begin_ns, Profiler::now(), launch.bytes,
@@ -500,6 +533,12 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   for (size_t i = 0; i < results.size(); ++i) {
     if (signature.results[i].tied_to >= 0) {
       made[i] = arguments[static_cast<size_t>(signature.results[i].tied_to)];
+      continue;
+    }
+    if (signature.results[i].is_alias()) {
+      const ResultInfo &alias = signature.results[i];
+      made[i] = alias.alias_argument >= 0 ? arguments[static_cast<size_t>(alias.alias_argument)]
+                                          : made[static_cast<size_t>(alias.alias_result)];
       continue;
     }
     Expected<std::shared_ptr<Buffer>> buffer =
@@ -564,6 +603,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       }
       const Signature &signature = executable->impl_->signature;
       for (size_t i = 0; i < results.size(); ++i)
+        if (!signature.results[i].is_alias())
         results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
       for (size_t i = 0; i < arguments.size(); ++i)
         if (signature.arguments[i].donated)
@@ -585,7 +625,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       held[i]->note_write(ticket);
   }
   for (size_t i = 0; i < results.size(); ++i)
-    made[i]->note_write(ticket);
+    if (!signature.results[i].is_alias())
+      made[i]->note_write(ticket);
   std::move(made, made + results.size(), results.begin());
   return {};
 }

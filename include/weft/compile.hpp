@@ -27,6 +27,10 @@ namespace weft {
 struct CompileOptions {
   /// The function's name in text, packages and messages.
   std::string name = "main";
+  /// What is an error instead of a note, separated by commas: "fusion" what could not be fused (codes F),
+  /// "donate" what is copied instead of written in place (D), "capture" what cuts a graph (C), "recompile" a
+  /// call that needs another variant (R).
+  std::string strict;
 };
 
 /// One compiled signature of a function, as `variants()` lists them.
