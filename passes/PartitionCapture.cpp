@@ -31,7 +31,7 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
     if (func.isExternal())
       return;
     if (minimum < 1) {
-      func.emitError() << "weft-partition-capture needs a minimum of at least 1 launch, found " << minimum;
+      func.emitError() << "weft-partition-capture needs a minimum of at least 1 launch, found " << minimum.getValue();
       return signalPassFailure();
     }
     // The host takes part where there is nothing else: its list is then what is captured.

@@ -13,8 +13,8 @@ weft.func @copy_into_type(%d: tensor<4xf32, #cpu>, %s: tensor<2xf32, #cpu>) {
 #cpu = #weft.device<cpu>
 // The result is the storage.
 weft.func @copy_into_result(%d: tensor<4xf32, #cpu>) {
-  // expected-error@+2 {{'weft.copy_into' op failed to infer returned types}}
-  // expected-error@+1 {{'weft.copy_into' op inferred type(s)}}
+  // expected-error@+2 {{failed to infer returned types}}
+  // expected-error@+1 {{inferred type(s) 'tensor<4xf32, #weft.device<cpu>>' are incompatible with return type(s) of operation 'tensor<2xf32, #weft.device<cpu>>'}}
   %0 = "weft.copy_into"(%d, %d) : (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>) -> tensor<2xf32, #cpu>
   weft.return
 }
