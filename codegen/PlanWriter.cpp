@@ -7,7 +7,8 @@
 #include "codegen/PlanWriter.h"
 
 #include "ir/Contraction.h"
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
+#include "ir/LaunchAttributes.h"
 #include "runtime/Kernel.h"
 #include "runtime/plan_generated.h"
 
@@ -54,6 +55,12 @@ public:
         status = addKernel(fusion);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
         status = addContraction(dot);
+      else if (auto read = dyn_cast<ToHostScalarOp>(op))
+        status = addCopy(read);
+      else if (auto print = dyn_cast<PrintOp>(op))
+        status = addHost(print, rt::HostAction::print, print.getA(), print.getLabel());
+      else if (auto require = dyn_cast<AssertOp>(op))
+        status = addHost(require, rt::HostAction::require, require.getCondition(), require.getMessage());
       else if (!isa<ReshapeOp, ReturnOp>(op))
         status = problem(&op, "is not part of a launch list; run the whole pipeline first");
       if (!status)
@@ -67,8 +74,8 @@ public:
 
 private:
   static Status problem(Operation *op, const std::string &what) {
-    return Status::error("'" + op->getName().getStringRef().str() + "' at " +
-                         passes::locationText(op->getLoc()) + " " + what);
+    return Status::error("'" + op->getName().getStringRef().str() + "' at " + ir::locationText(op->getLoc()) +
+                         " " + what);
   }
 
   //===--------------------------------------------------------------------===//
@@ -108,6 +115,12 @@ private:
         result->name = name.str();
       result->type = typeOf(function.getResultTypes()[i]);
       result->tied_to = static_cast<int32_t>(function.getTiedArgument(i));
+      auto aliasOf = [&](StringRef name) {
+        auto of = function.getResultAttrOfType<IntegerAttr>(i, name);
+        return of && result->tied_to < 0 ? static_cast<int32_t>(of.getInt()) : -1;
+      };
+      result->alias_argument = aliasOf(attr::aliasArgument);
+      result->alias_result = aliasOf(attr::aliasResult);
       plan.results.push_back(std::move(result));
     }
   }
@@ -204,7 +217,7 @@ private:
   std::unique_ptr<rt::LaunchT> launch(Operation *op, std::string name) {
     auto made = std::make_unique<rt::LaunchT>();
     made->name = std::move(name);
-    made->location = passes::locationText(op->getLoc());
+    made->location = ir::locationText(op->getLoc());
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
     for (Value value : read)
       made->bytes_read += static_cast<uint64_t>(bytesOf(value.getType()));
@@ -260,7 +273,7 @@ private:
     else
       check->message = "index {value} is out of bounds for dimension " + std::to_string(dim) + " with size " +
                        size + " (at position {position})";
-    check->location = passes::locationText(gather.getLoc());
+    check->location = ir::locationText(gather.getLoc());
     plan.checks.push_back(std::move(check));
   }
 
@@ -297,6 +310,37 @@ private:
     contraction.relu = dot.getRelu();
     made->flops = 2 * static_cast<uint64_t>(shape->batch * shape->m * shape->n * shape->k);
     made->op.Set(std::move(contraction));
+    plan.launches.push_back(std::move(made));
+    return {};
+  }
+
+  Status addCopy(Operation *op) {
+    auto made = launch(op, "copy");
+    rt::CopyLaunchT copy;
+    auto source = bufferOf(op->getOperand(0)), destination = bufferOf(op->getResult(0));
+    for (auto *index : {&source, &destination})
+      if (!*index)
+        return index->status();
+    copy.source = *source;
+    copy.destination = *destination;
+    made->op.Set(std::move(copy));
+    plan.launches.push_back(std::move(made));
+    return {};
+  }
+
+  Status addHost(Operation *op, rt::HostAction action, Value value, StringRef text) {
+    auto made = launch(op, action == rt::HostAction::print ? "print" : "assert");
+    made->may_fail = action == rt::HostAction::require;
+    rt::HostLaunchT host;
+    host.action = action;
+    auto buffer = bufferOf(value);
+    if (!buffer)
+      return buffer.status();
+    host.buffer = *buffer;
+    host.dtype = static_cast<uint8_t>(dtypeOf(value.getType()));
+    host.shape = cast<RankedTensorType>(value.getType()).getShape().vec();
+    host.text = text.str();
+    made->op.Set(std::move(host));
     plan.launches.push_back(std::move(made));
     return {};
   }

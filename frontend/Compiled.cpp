@@ -22,6 +22,18 @@ namespace weft::frontend {
 
 using Slots = std::vector<std::shared_ptr<Slot>>;
 
+/// As the passes spell it: "fusion,donate".
+static std::string text(Strict strict) {
+  std::string list;
+  for (auto [one, name] : {std::pair(Strict::fusion, "fusion"),
+                           {Strict::donate, "donate"},
+                           {Strict::capture, "capture"},
+                           {Strict::recompile, "recompile"}})
+    if (has(strict, one))
+      list += (list.empty() ? "" : ",") + std::string(name);
+  return list;
+}
+
 class CompiledImpl {
 public:
   CompiledImpl(TracedFn fn, CompileOptions options, Loc loc)
@@ -68,8 +80,10 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
                           const std::vector<Ref> &results, bool tookGradients) {
   Region region;
   region.name = options_.name;
+  region.strict = text(options_.strict);
   // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;
+  roots.insert(roots.end(), trace.effects().begin(), trace.effects().end());
   for (const Trace::Change &change : changes) {
     if (change.touched.input && change.after != change.touched.input)
       roots.push_back(change.after);
@@ -376,7 +390,7 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, L
   }
   if (mismatch.staticReal)
     reason += "; make the parameter a weft::Scalar, whose value is no part of the signature";
-  if (options_.strict == Strict::recompile)
+  if (has(options_.strict, Strict::recompile))
     fail("'" + options_.name + "' would be compiled again (" + mismatch.code + "): " + reason, loc, {},
          mismatch.code);
   if (mismatch.staticReal && !advisedScalar_) {

@@ -31,6 +31,7 @@ struct RegionResult {
 /// A part of the graph, ready to be made into a function: `nodes` in order, each after its operands.
 struct Region {
   std::string name = "main";
+  std::string strict; ///< families of refusals that are errors, as CompileOptions has them
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;
   std::vector<Node *> nodes;

@@ -91,7 +91,7 @@ static Location toLocation(const Loc &loc) {
   return FileLineColLoc::get(&context(), loc.file_name(), loc.line(), loc.column());
 }
 
-/// Builds the op; its result types are inferred where `types` is empty.
+/// Builds the op; its result types are inferred where `types` is empty, unless it has none.
 static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRef name, ValueRange operands,
                                       ArrayRef<Attr> attrs, ArrayRef<Type> types, bool stopsGrad) {
   OperationState state(loc, ("weft." + name).str());
@@ -99,8 +99,8 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
   for (const Attr &attr : attrs)
     if (Attribute value = toAttr(name, attr.name, attr.value))
       state.addAttribute(attr.name, value);
-  if (types.empty()) {
-    auto registered = RegisteredOperationName::lookup(state.name.getStringRef(), &context());
+  auto registered = RegisteredOperationName::lookup(state.name.getStringRef(), &context());
+  if (types.empty() && !(registered && registered->hasTrait<OpTrait::ZeroResults>())) {
     auto *inference = registered ? registered->getInterface<InferTypeOpInterface>() : nullptr;
     if (!inference)
       return failure();
@@ -281,7 +281,9 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   if (failed(verify(*module)))
     return Status::error(messages);
   program->trace = std::make_shared<TraceModule>(module->clone());
-  auto compiled = codegen::compileModule(*module, {});
+  codegen::CompileOptions options;
+  options.pipeline.strict = region.strict;
+  auto compiled = codegen::compileModule(*module, options);
   if (!compiled)
     return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");
   program->planText = print(*module);

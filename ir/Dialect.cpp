@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/Placement.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -241,19 +242,16 @@ LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 //===----------------------------------------------------------------------===//
 
 LogicalResult impl::verifySameDevice(Operation *op) {
-  DeviceAttr first;
-  unsigned firstIndex = 0;
+  DeviceAttr first = computeDevice(op);
+  std::optional<unsigned> firstIndex;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     DeviceAttr device = deviceOf(operand.getType());
-    if (!device)
+    if (!device || (device != first && mayStayOnHost(op, index)))
       continue;
-    if (!first) {
-      first = device;
-      firstIndex = index;
+    if (device == first) {
+      firstIndex = firstIndex.value_or(index);
       continue;
     }
-    if (device == first)
-      continue;
     auto diag =
         op->emitOpError() << "Expected all tensors to be on the same device, but found at least two devices, "
                           << first.str() << " and " << device.str() << "! (WEFT-P001)";
@@ -261,7 +259,7 @@ LogicalResult impl::verifySameDevice(Operation *op) {
       diag.attachNote(op->getOperand(which).getLoc())
           << "operand #" << which << " is on " << where.str() << ", and was made here";
     };
-    note(firstIndex, first);
+    note(*firstIndex, first);
     note(index, device);
     diag.attachNote(op->getLoc()) << "to fix, move operand #" << index << ": `weft.transfer ... to <"
                                   << first.str() << ">`, or `.to(\"" << first.str() << "\")` in C++";
@@ -271,19 +269,24 @@ LogicalResult impl::verifySameDevice(Operation *op) {
 }
 
 LogicalResult impl::verifyElementwiseShape(Operation *op) {
-  // The condition of a select is i1 whatever the other operands are.
-  unsigned begin = isa<SelectOp>(op) ? 1 : 0;
-  auto expected = cast<RankedTensorType>(op->getOperand(begin).getType());
+  // The condition of a select is i1 whatever the other operands are; scalars of the host have no shape.
+  unsigned elementFrom = isa<SelectOp>(op) ? 1 : 0;
+  auto element = getElementTypeOrSelf(op->getOperand(elementFrom).getType());
+  std::optional<unsigned> like;
+  for (unsigned index = elementFrom; index < op->getNumOperands() && !like; ++index)
+    if (!isHostOperand(op, index))
+      like = index;
+  auto expected = cast<RankedTensorType>(op->getOperand(like.value_or(0)).getType());
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     auto type = cast<RankedTensorType>(operand.getType());
-    if (type.getShape() != expected.getShape())
-      return op->emitOpError() << "needs operands of one shape, but operand #" << begin << " has shape ["
-                               << expected.getShape() << "] and operand #" << index << " has shape ["
-                               << type.getShape() << "]; insert weft.broadcast_in_dim";
-    if (index >= begin && type.getElementType() != expected.getElementType())
-      return op->emitOpError() << "needs operands of one element type, but operand #" << begin << " is "
-                               << expected.getElementType() << " and operand #" << index << " is "
-                               << type.getElementType() << "; insert weft.convert";
+    if (!isHostOperand(op, index) && type.getShape() != expected.getShape())
+      return op->emitOpError() << "needs operands of one shape, but operand #" << like.value_or(0)
+                               << " has shape [" << expected.getShape() << "] and operand #" << index
+                               << " has shape [" << type.getShape() << "]; insert weft.broadcast_in_dim";
+    if (index >= elementFrom && type.getElementType() != element)
+      return op->emitOpError() << "needs operands of one element type, but operand #" << elementFrom << " is "
+                               << element << " and operand #" << index << " is " << type.getElementType()
+                               << "; insert weft.convert";
   }
   return success();
 }

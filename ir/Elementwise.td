@@ -63,8 +63,8 @@ class Weft_Elementwise<string mnemonic, code body, code vjp, code real, code who
     ::mlir::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location>,
         ::mlir::ValueRange operands, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      auto type = ::llvm::cast<::mlir::RankedTensorType>(operands[0].getType());
-      auto element = type.getElementType();
+      auto type = ::weft::ir::elementwiseLike(operands);
+      auto element = ::mlir::getElementTypeOrSelf(operands[0].getType());
       (void)element;
       types.push_back(type.clone(}] # resultElement # [{));
       return ::mlir::success();

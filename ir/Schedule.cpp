@@ -70,7 +70,7 @@ static int64_t vectorWidth(FusionOp fusion) {
   return 2 * wide > all ? 8 : 16;
 }
 
-static bool isStreaming(FusionOp fusion, const TargetInfo &target) {
+static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
   int64_t bytes = 0;
   for (Value result : fusion.getResults())
     bytes += bytesOf(result.getType());
@@ -252,7 +252,7 @@ ScanShape scanShape(FusionOp fusion) {
 // The choice
 //===----------------------------------------------------------------------===//
 
-ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target) {
+ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   MLIRContext *context = fusion.getContext();
   int64_t vector = vectorWidth(fusion), tasks = 0, grain = 1, scratch = 0;
   bool streaming = isStreaming(fusion, target);

@@ -34,11 +34,11 @@
 #define WEFT_IR_SCHEDULE_H
 
 #include "ir/Dialect.h"
-#include "ir/Target.h"
+#include "ir/TargetDescription.h"
 
 namespace weft::ir {
 
-ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target);
+ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target);
 
 /// Elements of the domain; 1 for a 0-dimensional one.
 int64_t countOf(llvm::ArrayRef<int64_t> shape);

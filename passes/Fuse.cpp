@@ -11,7 +11,7 @@
 // where that is cheaper.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
 #include "passes/FusionEmitter.h"
 #include "passes/OptimizerSteps.h"
 #include "passes/Passes.h"
@@ -51,7 +51,7 @@ private:
   void inlineGroups(FusionGraph &graph);
   void note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
             const std::string &message);
-  std::vector<FusionDecision> decisions;
+  std::vector<Decision> decisions;
 };
 
 /// Brings a reduction into a form that a kernel has: trailing or leading dimensions, at least one.
@@ -265,9 +265,9 @@ void Fuse::runOnOperation() {
   FuncOp func = getOperation();
   if (func.isExternal())
     return;
-  const DeviceCosts *costs = findDeviceCosts(target);
+  const TargetDescription *costs = findTarget(target);
   if (!costs) {
-    func.emitError() << "unknown target '" << target << "', expected one of: " << deviceCostNames();
+    func.emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
     return signalPassFailure();
   }
   decisions.clear();

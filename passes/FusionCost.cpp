@@ -40,25 +40,26 @@ static int64_t scale(int64_t a, int64_t b, int64_t c) {
 
 static constexpr int64_t psPerUs = 1'000'000;
 
-int64_t transferTime(const DeviceCosts &target, int64_t bytes, int64_t tasks) {
+int64_t transferTime(const TargetDescription &target, int64_t bytes, int64_t tasks) {
   int64_t cores = std::clamp<int64_t>(tasks, 1, target.cores);
   int64_t rate = bytes <= target.cacheBytes ? target.cacheBytesPerUs * cores
                                             : std::min(target.dramBytesPerUs, target.coreBytesPerUs * cores);
   return scale(bytes, psPerUs, rate);
 }
 
-int64_t arithmeticTime(const DeviceCosts &target, int64_t flops, int64_t tasks) {
+int64_t arithmeticTime(const TargetDescription &target, int64_t flops, int64_t tasks) {
   return scale(flops, psPerUs, target.coreFlopsPerUs * std::clamp<int64_t>(tasks, 1, target.cores));
 }
 
-int64_t kernelTime(const DeviceCosts &target, const KernelWork &work) {
+int64_t kernelTime(const TargetDescription &target, const KernelWork &work) {
   int64_t memory = transferTime(target, work.readBytes + work.writtenBytes, work.tasks);
   int64_t arithmetic = arithmeticTime(target, work.flops, work.tasks);
   // The two overlap nearly, but not entirely: 0.95 of the shorter one is hidden.
   return memory + arithmetic - scale(std::min(memory, arithmetic), 973, 1024);
 }
 
-int64_t kernelTasks(const DeviceCosts &target, FusionKind kind, ArrayRef<int64_t> domain, unsigned reduced) {
+int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<int64_t> domain,
+                    unsigned reduced) {
   switch (kind) {
   case FusionKind::loop:
     return std::max<int64_t>(1, elementCount(domain) / target.loopTaskElements);

@@ -307,6 +307,18 @@ LogicalResult emitFusions(FusionGraph &graph) {
   for (const FusionEdge &edge : graph.edges)
     if (graph.nodes[edge.from].group != graph.nodes[edge.to].group)
       ++waits[graph.nodes[edge.to].group];
+  // What has effects keeps its order.
+  std::vector<unsigned> effects;
+  llvm::DenseMap<unsigned, unsigned> nextEffect;
+  for (const FusionNode &node : graph.nodes)
+    if (auto rule = dyn_cast<MemoryEffectOpInterface>(node.op);
+        rule && rule.hasEffect<MemoryEffects::Write>()) {
+      if (!effects.empty()) {
+        nextEffect[effects.back()] = node.group;
+        ++waits[node.group];
+      }
+      effects.push_back(node.group);
+    }
   std::priority_queue<std::pair<unsigned, unsigned>, std::vector<std::pair<unsigned, unsigned>>,
                       std::greater<>>
       ready;
@@ -328,10 +340,14 @@ LogicalResult emitFusions(FusionGraph &graph) {
       if (next != id && --waits[next] == 0)
         ready.push({graph.groups[next].lastNode, next});
     }
+    if (auto next = nextEffect.find(id); next != nextEffect.end() && --waits[next->second] == 0)
+      ready.push({graph.groups[next->second].lastNode, next->second});
     if (group.opaque) {
       Operation *op = graph.nodes[group.nodes.front()].op;
       for (OpOperand &operand : op->getOpOperands()) {
         Value read = operand.get();
+        if (!isa<RankedTensorType>(read.getType()))
+          continue;
         ArrayRef<int64_t> shape = typeOf(read).getShape();
         while (auto reshape = read.getDefiningOp<ReshapeOp>()) {
           ReadPath path = graph.pathOf(read);

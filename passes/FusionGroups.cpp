@@ -83,7 +83,7 @@ ReadPath FusionGraph::pathOf(Value value) {
   return paths.try_emplace(value, path).first->second;
 }
 
-FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target) : func(func), target(target) {
+FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target) : func(func), target(target) {
   Block &body = func.getBody().front();
   SmallVector<Operation *> ops;
   for (Operation &op : body) {
@@ -146,7 +146,8 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
   group.nodes = {id};
   group.lastNode = group.rank = id;
   for (Value result : op.getResults())
-    values[internValue(result)].node = id;
+    if (isa<RankedTensorType>(result.getType()))
+      values[internValue(result)].node = id;
   if (!opaque) {
     Value result = op.getResult(0);
     group.device = deviceOf(result.getType());
@@ -173,6 +174,8 @@ void FusionGraph::addEdges(unsigned id) {
   FusionGroup &group = groups[nodes[id].group];
   for (OpOperand &operand : op->getOpOperands()) {
     Value read = operand.get();
+    if (!isa<RankedTensorType>(read.getType()))
+      continue; // tokens: effects are in order by themselves
     if (group.opaque) {
       // Memory, or a reshape of it.
       while (auto reshape = read.getDefiningOp<ReshapeOp>()) {

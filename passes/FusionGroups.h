@@ -102,7 +102,7 @@ struct FusionMerge {
 
 class FusionGraph {
 public:
-  FusionGraph(ir::FuncOp func, const ir::DeviceCosts &target);
+  FusionGraph(ir::FuncOp func, const ir::TargetDescription &target);
 
   /// Whether groups `a` and `b` may become one, and what that saves.
   std::optional<FusionMerge> evaluate(unsigned a, unsigned b, FusionRefusal &refusal);
@@ -124,7 +124,7 @@ public:
   KernelWork workOf(const FusionGroup &group) const;
 
   ir::FuncOp func;
-  const ir::DeviceCosts &target;
+  const ir::TargetDescription &target;
   std::vector<FusionNode> nodes;
   std::vector<FusionGroup> groups;
   std::vector<FusionEdge> edges;

@@ -177,7 +177,7 @@ Value storageRoot(Value value) {
 bool mayFail(Operation *op) {
   auto fusion = dyn_cast<FusionOp>(op);
   if (!fusion)
-    return isa<GatherOp, CrossEntropyOp>(op);
+    return isa<GatherOp, CrossEntropyOp, AssertOp>(op);
   return llvm::any_of(fusion.getBody().front(), [](Operation &inner) { return isa<GatherOp>(inner); });
 }
 

@@ -9,7 +9,9 @@
 // Then storage is given out; a copy exists only where a rule below asked for one, and each has a reason code.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
+#include "ir/TargetDescription.h"
+#include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
 
@@ -34,6 +36,7 @@ private:
   LogicalResult checkLaunchList();
   void number();
   void settleResults();
+  bool sharesStorage(unsigned result, Value root);
   std::string whyNotInPlace(Value root, unsigned argument, StringRef &code);
   Value copy(Value value);
   void assignArena();
@@ -49,17 +52,23 @@ private:
   llvm::DenseMap<Value, SliceAttr> storage; ///< of a root
   unsigned lastFailing = 0;                 ///< 1 + the position of the last launch that may fail, or 0
   ArenaPlan arena;
-  std::vector<FusionDecision> decisions;
+  std::vector<Decision> decisions;
 };
 
 } // namespace
 
+/// What a copy of the value costs, in picoseconds, on the machine of ir/devices/cpu.txt.
+static int64_t copyTime(Value value) {
+  return cpuTarget().launchPs + 2 * bytesOf(value.getType()) * 1'000'000 / cpuTarget().dramBytesPerUs;
+}
+
 LogicalResult PlanMemory::checkLaunchList() {
   for (Operation &op : func.getBody().front())
-    if (!isa<FusionOp, DotGeneralOp, ReshapeOp, ConstantOp, ReturnOp>(op))
+    if (!isLaunch(&op) && !isa<ReshapeOp, ConstantOp, ReturnOp>(op))
       return op.emitOpError()
-             << "is no launch: a memory plan is made for weft.fusion, weft.dot_general, weft.reshape, "
-                "weft.constant and weft.return; run --weft-fuse first";
+             << "is no launch: a memory plan is made for kernels, contractions, copies, host "
+                "effects, weft.reshape, weft.constant and weft.return; run --weft-fuse and "
+                "--weft-assign-queues first";
   return success();
 }
 
@@ -106,7 +115,38 @@ Value PlanMemory::copy(Value value) {
   Block &block = fusion.getBody().emplaceBlock();
   Value argument = block.addArgument(value.getType(), value.getLoc());
   OpBuilder::atBlockEnd(&block).create<YieldOp>(value.getLoc(), argument);
+  if (unsigned queue = computeQueueOf(func, deviceOf(value.getType())))
+    fusion->setAttr(attr::queue, builder.getI64IntegerAttr(queue));
   return fusion.getResult(0);
+}
+
+/// Whether a result needs no storage of its own because the program made it an alias. An alias of an argument
+/// that another result replaces is a copy after all.
+bool PlanMemory::sharesStorage(unsigned result, Value root) {
+  if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasArgument)) {
+    auto argument = dyn_cast<BlockArgument>(root);
+    bool replaced = false;
+    for (unsigned other = 0; other < func.getNumResults(); ++other)
+      replaced |= func.getTiedArgument(other) == of.getInt() &&
+                  storageRoot(func.getBody().front().getTerminator()->getOperand(other)) != root;
+    if (argument && argument.getArgNumber() == of.getInt() && !replaced)
+      return true;
+    func.removeResultAttr(result, StringAttr::get(&getContext(), attr::aliasArgument));
+    if (report)
+      decisions.push_back({"WEFT-D009", locationText(root.getLoc()), "result " + std::to_string(result),
+                           "argument " + std::to_string(of.getInt()), copyTime(root),
+                           "the result is an alias of an argument that another result replaces; " +
+                               std::to_string(bytesOf(root.getType())) + " bytes are copied"});
+    return false;
+  }
+  if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasResult)) {
+    if (of.getInt() >= 0 && of.getInt() < result &&
+        storageRoot(func.getBody().front().getTerminator()->getOperand(of.getInt())) == root &&
+        !func.getResultAttr(of.getInt(), attr::aliasArgument))
+      return true;
+    func.removeResultAttr(result, StringAttr::get(&getContext(), attr::aliasResult));
+  }
+  return false;
 }
 
 void PlanMemory::settleResults() {
@@ -124,6 +164,8 @@ void PlanMemory::settleResults() {
     auto argument = dyn_cast<BlockArgument>(root);
     if (tied >= 0 && argument && argument.getArgNumber() == tied)
       continue; // unchanged
+    if (sharesStorage(number, root))
+      continue;
     StringRef code;
     std::string why;
     if (argument || root.getDefiningOp<ConstantOp>()) {
@@ -144,7 +186,7 @@ void PlanMemory::settleResults() {
     if (report)
       decisions.push_back({code.str(), locationText(operand.get().getLoc()),
                            "result " + std::to_string(number),
-                           tied >= 0 ? "argument " + std::to_string(tied) : "", 0,
+                           tied >= 0 ? "argument " + std::to_string(tied) : "", copyTime(root),
                            why + "; " + std::to_string(bytesOf(root.getType())) + " bytes are copied"});
   }
   // Copies to arguments come last, after all reads of arguments: what is read from an argument that another
@@ -171,11 +213,19 @@ void PlanMemory::settleResults() {
     }
 }
 
+/// Whether a copy to another device reads the value.
+static bool isCopied(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) { return isa<TransferOp>(user); });
+}
+
 void PlanMemory::assignArena() {
+  // Buffers of copies between queues have a lane of their own: sharing bytes with what is computed meanwhile
+  // would make the copy wait for it.
   std::vector<ArenaBuffer> buffers;
+  std::vector<bool> inCopyLane;
   llvm::MapVector<Value, unsigned> bufferOf;
   for (Operation &op : func.getBody().front()) {
-    if (!isa<FusionOp, DotGeneralOp>(op))
+    if (!isLaunch(&op))
       continue;
     unsigned at = position.lookup(&op);
     for (OpResult result : op.getResults()) {
@@ -190,7 +240,7 @@ void PlanMemory::assignArena() {
         Value root = storageRoot(operand.get());
         auto held = bufferOf.find(root);
         if (held == bufferOf.end() || lastRead.lookup(root) != at || bytesOf(root.getType()) != bytes ||
-            buffers[held->second].end != at)
+            buffers[held->second].end != at || inCopyLane[held->second])
           continue;
         bool inPlace = llvm::all_of(op.getOpOperands(), [&](OpOperand &o) {
           return storageRoot(o.get()) != root ||
@@ -206,13 +256,28 @@ void PlanMemory::assignArena() {
       } else {
         inherited = static_cast<int64_t>(buffers.size());
         buffers.push_back({bytes, at, end});
+        inCopyLane.push_back(isa<TransferOp>(op) || (queueCount(func) > 1 && isCopied(result)));
       }
       bufferOf[result] = static_cast<unsigned>(inherited);
     }
   }
+  std::vector<ArenaBuffer> lane;
+  std::vector<unsigned> laneOf(buffers.size());
+  for (auto [id, buffer] : llvm::enumerate(buffers))
+    if (inCopyLane[id]) {
+      laneOf[id] = static_cast<unsigned>(lane.size());
+      lane.push_back(buffer);
+      buffer.bytes = 0;
+    }
   arena = packArena(buffers);
+  ArenaPlan copies = packArena(lane);
+  int64_t base = arena.bytes;
+  arena.bytes += copies.bytes;
+  arena.lowerBound += copies.lowerBound;
   for (auto [value, buffer] : bufferOf)
-    storage[value] = slice(StorageKind::arena, arena.offsets[buffer], value);
+    storage[value] =
+        slice(StorageKind::arena,
+              inCopyLane[buffer] ? base + copies.offsets[laneOf[buffer]] : arena.offsets[buffer], value);
 }
 
 void PlanMemory::assignConstants() {
@@ -236,7 +301,8 @@ void PlanMemory::writeSlices() {
       slices.push_back(argument ? slice(StorageKind::argument, argument.getArgNumber(), root)
                                 : storage.lookup(root));
     }
-    op.setAttr(attr::slices, b.getArrayAttr(slices));
+    if (!slices.empty())
+      op.setAttr(attr::slices, b.getArrayAttr(slices));
   }
   func->setAttr(attr::arenaBytes, b.getI64IntegerAttr(arena.bytes));
   func->setAttr(attr::arenaLowerBound, b.getI64IntegerAttr(arena.lowerBound));

@@ -9,6 +9,7 @@
 // place.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
 
@@ -34,6 +35,7 @@ private:
   LogicalResult checkSlice(Operation &op, OpResult result, SliceAttr slice);
   LogicalResult checkArena();
   LogicalResult checkArgumentWrite(OpResult result, unsigned argument);
+  LogicalResult checkAlias(ReturnOp op, unsigned number, SliceAttr slice);
   LogicalResult checkReturn(ReturnOp op);
 
   FuncOp func;
@@ -132,7 +134,7 @@ LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argumen
 }
 
 LogicalResult PlanVerifier::checkSlices(Operation &op) {
-  if (op.getNumResults() == 0)
+  if (op.getNumResults() == 0 || isOrder(&op))
     return success();
   auto slices = op.getAttrOfType<ArrayAttr>(attr::slices);
   if (!slices || slices.size() != op.getNumResults())
@@ -156,6 +158,8 @@ LogicalResult PlanVerifier::checkArena() {
   std::vector<SmallVector<Value>> dying(position.size());
   for (Operation &op : body) {
     unsigned at = position.lookup(&op);
+    if (isOrder(&op))
+      continue;
     for (OpResult result : op.getResults()) {
       SliceAttr slice = sliceOf(result);
       if (isa<ReshapeOp>(op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
@@ -192,11 +196,38 @@ LogicalResult PlanVerifier::checkArena() {
   return success();
 }
 
+/// A result that is an alias is stored where the argument, or the earlier result, is.
+LogicalResult PlanVerifier::checkAlias(ReturnOp op, unsigned number, SliceAttr slice) {
+  auto of = func.getResultAttrOfType<IntegerAttr>(number, attr::aliasArgument);
+  if (of) {
+    if (of.getInt() < 0 || of.getInt() >= static_cast<int64_t>(body.getNumArguments()) ||
+        slice != sliceOf(body.getArgument(of.getInt())))
+      return op.emitOpError() << "value #" << number << " is stored in " << slice
+                              << ", but is to be an alias of argument " << of.getInt();
+    if (writerOfArgument.count(static_cast<unsigned>(of.getInt())))
+      return op.emitOpError() << "value #" << number << " is an alias of argument " << of.getInt()
+                              << ", which a launch has written";
+    return success();
+  }
+  of = func.getResultAttrOfType<IntegerAttr>(number, attr::aliasResult);
+  if (!of || of.getInt() < 0 || of.getInt() >= number ||
+      slice != sliceOf(storageRoot(op.getOperand(static_cast<unsigned>(of.getInt())))))
+    return op.emitOpError() << "value #" << number << " is stored in " << slice
+                            << ", but is to be an alias of an earlier result";
+  return success();
+}
+
 LogicalResult PlanVerifier::checkReturn(ReturnOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     int64_t tied = func.getTiedArgument(number);
     SliceAttr slice = sliceOf(storageRoot(operand.get()));
+    if (tied < 0 &&
+        (func.getResultAttr(number, attr::aliasArgument) || func.getResultAttr(number, attr::aliasResult))) {
+      if (failed(checkAlias(op, number, slice)))
+        return failure();
+      continue;
+    }
     StorageKind kind = tied >= 0 ? StorageKind::argument : StorageKind::result;
     int64_t index = tied >= 0 ? tied : number;
     if (slice.getStorage() != kind || slice.getPosition() != index)
@@ -221,7 +252,11 @@ LogicalResult PlanVerifier::run() {
   for (Operation &op : body)
     if (failed(checkSlices(op)))
       return failure();
-  return failure(failed(checkArena()) || failed(checkReturn(cast<ReturnOp>(body.getTerminator()))));
+  if (failed(checkArena()) || failed(checkReturn(cast<ReturnOp>(body.getTerminator()))))
+    return failure();
+  // Order between queues is in the list once it is scheduled.
+  bool scheduled = llvm::any_of(body, [](Operation &op) { return isOrder(&op); });
+  return scheduled ? verifyQueueOrder(func) : success();
 }
 
 LogicalResult verifyMemoryPlan(FuncOp func) {

@@ -45,7 +45,8 @@ Signature signature_of(const fb::Plan &plan) {
   }
   for (uint32_t i = 0; i < length(plan.results()); ++i) {
     const fb::Result *result = plan.results()->Get(i);
-    signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to()});
+    signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to(),
+                                 result->alias_argument(), result->alias_result()});
   }
   return signature;
 }
@@ -149,7 +150,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   for (const ArgumentInfo &argument : signature.arguments)
     any_donated |= argument.donated;
   for (const ResultInfo &result : signature.results)
-    if (result.tied_to < 0)
+    if (result.tied_to < 0 && !result.is_alias())
       fresh_bytes += result.type.bytes;
   for (uint32_t i = 0; i < length(plan.checks()); ++i)
     checks.push_back({text(plan.checks()->Get(i)->message()), text(plan.checks()->Get(i)->location())});
@@ -239,6 +240,16 @@ Status Executable::Impl::build(const fb::Plan &plan) {
         touched += add_operand(static_cast<uint32_t>(product->bias()));
       launch.flops = std::max<uint64_t>(launch.flops,
                                         static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k));
+    } else if (const fb::HostLaunch *host = source->op_as_HostLaunch()) {
+      launch.kind = host->action() == fb::HostAction::print ? LaunchKind::print : LaunchKind::require;
+      launch.dtype = static_cast<DType>(host->dtype());
+      for (uint32_t d = 0; d < length(host->shape()); ++d)
+        launch.shape.push_back(host->shape()->Get(d));
+      launch.text = text(host->text());
+      launch.value_bytes = add_operand(host->buffer());
+      touched = launch.value_bytes;
+      if (launch.name.empty())
+        launch.name = launch.kind == LaunchKind::print ? "print" : "assert";
     } else {
       const fb::CopyLaunch *copy = source->op_as_CopyLaunch();
       launch.kind = LaunchKind::copy;

@@ -34,7 +34,7 @@ struct Operand {
   uint64_t offset;
 };
 
-enum class LaunchKind : uint8_t { kernel, contraction, copy };
+enum class LaunchKind : uint8_t { kernel, contraction, copy, print, require };
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
@@ -49,6 +49,11 @@ struct Launch {
   bool bias = false;
   // Copy
   int64_t copy_bytes = 0;
+  // Print, require
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  size_t value_bytes = 0;
+  std::string text;
   // For the profiler
   std::string name, location;
   uint64_t bytes = 0, flops = 0;

@@ -8,6 +8,7 @@
 #include "runtime/ExecutableImpl.h"
 #include "runtime/Executor.h"
 #include "runtime/Profiler.h"
+#include "runtime/TensorText.h"
 
 #include <algorithm>
 #include <array>
@@ -56,6 +57,8 @@ Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> 
       continue;
     if (result.tied_to >= 0)
       return complain("cannot be chosen: it is that of argument " + std::to_string(result.tied_to));
+    if (result.is_alias())
+      return complain("cannot be chosen: it shares the storage of another value");
     if (buffer->bytes() != result.type.bytes)
       return complain("must have " + std::to_string(result.type.bytes) + " bytes, found " +
                       std::to_string(buffer->bytes()));
@@ -265,6 +268,21 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
         team.parallel_for(chunks, 1, body);
       break;
     }
+    case LaunchKind::print: {
+      // One write, so that lines of several queues do not mix.
+      const std::string line = (launch.text.empty() ? "" : launch.text + ": ") +
+                               tensor_text(launch.dtype, launch.shape, at[0]) + "\n";
+      std::fwrite(line.data(), 1, line.size(), stdout);
+      std::fflush(stdout);
+      break;
+    }
+    case LaunchKind::require:
+      if (const void *wrong = launch.value_bytes ? std::memchr(at[0], 0, launch.value_bytes) : nullptr)
+        return Status::error(
+            call_name(call) + launch.text + " (the condition is false at position " +
+            std::to_string(static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0])) +
+            ")" + (launch.location.empty() ? "" : " (at " + launch.location + ")"));
+      break;
     }
     if (profiled)
       Profiler::get().record(launch.name, launch.location, begin_ns, Profiler::now(), launch.bytes,
@@ -325,6 +343,11 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   for (size_t i = 0; i < results.size(); ++i) {
     if (signature.results[i].tied_to >= 0) {
       made[i] = arguments[static_cast<size_t>(signature.results[i].tied_to)];
+      continue;
+    }
+    if (const ResultInfo &alias = signature.results[i]; alias.is_alias()) {
+      made[i] = alias.alias_argument >= 0 ? arguments[static_cast<size_t>(alias.alias_argument)]
+                                          : made[static_cast<size_t>(alias.alias_result)];
       continue;
     }
     if (!options.outputs.empty() && options.outputs[i]) {
@@ -392,7 +415,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       }
       const Signature &signature = executable->impl_->signature;
       for (size_t i = 0; i < results.size(); ++i)
-        results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
+        if (!signature.results[i].is_alias())
+          results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
       for (size_t i = 0; i < arguments.size(); ++i)
         if (signature.arguments[i].donated)
           arguments[i]->note_failure(failure, /*permanent=*/false);
@@ -440,7 +464,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                                           cheap});
   note(ticket, held);
   for (size_t i = 0; i < results.size(); ++i)
-    made[i]->note_write(ticket);
+    if (!signature.results[i].is_alias())
+      made[i]->note_write(ticket);
   std::move(made, made + results.size(), results.begin());
   return {};
 }

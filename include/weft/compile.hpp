@@ -20,16 +20,26 @@
 
 namespace weft {
 
-/// What a compiled function must not do.
-enum class Strict {
-  none,
-  recompile, ///< a call that would compile a second variant is an error
+/// What is an error instead of a note that `explain()` prints; joined by `|`.
+enum class Strict : unsigned {
+  none = 0,
+  fusion = 1,    ///< what could not be fused (codes F)
+  donate = 2,    ///< what is copied instead of written in place (D)
+  capture = 4,   ///< what cuts a graph (C)
+  recompile = 8, ///< a call that would compile a second variant (R)
 };
+constexpr Strict operator|(Strict a, Strict b) {
+  return static_cast<Strict>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool has(Strict set, Strict one) {
+  return (static_cast<unsigned>(set) & static_cast<unsigned>(one)) != 0;
+}
 inline constexpr Strict recompile = Strict::recompile;
 
 struct CompileOptions {
   /// The function's name in text, packages and messages; not empty.
   std::string name = "main";
+  /// What is an error instead of a note.
   Strict strict = Strict::none;
 };
 
@@ -67,9 +77,10 @@ public:
   /// Most recently used first; at most 64 are kept.
   std::vector<VariantInfo> variants() const;
   /// Writes the last variant that ran as a package that needs no compiler to run, with the values that its
-  /// state has now: parameters, optimiser state, random state and run-time scalars, each under the name that it
-  /// has in messages and state dicts. `include/weft/weft.h` loads it. Throws Error: WEFT-L013 for an unknown
-  /// target, WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be written.
+  /// state has now: parameters, optimiser state, random state and run-time scalars, each under the name that
+  /// it has in messages and state dicts. `include/weft/weft.h` loads it. Throws Error: WEFT-L013 for an
+  /// unknown target, WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be
+  /// written.
   void save(const std::string &path, const SaveOptions &options = {}, Loc loc = Loc::current()) const;
 
 protected:

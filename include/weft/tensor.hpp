@@ -524,8 +524,16 @@ private:
   bool previous_;
 };
 
-/// Prints values as PyTorch does: 4 digits, summarised above 1,000 elements.
+/// Prints values as PyTorch does: 4 digits, summarised above 1,000 elements. In a compiled function the value
+/// is printed at every call, when it is computed, in the order of the program; a graph of a CUDA device is
+/// cut there (WEFT-C002).
 WEFT_API void print(const Tensor &tensor, Loc loc = Loc::current());
+/// The same after "label: ".
+WEFT_API void print(const std::string &label, const Tensor &tensor, Loc loc = Loc::current());
+/// Throws Error with the message and the first position where it does not hold, unless every element of the
+/// condition, an i1 tensor of any shape, is true. In a compiled function it is checked at every call, and the
+/// call that fails changes nothing.
+WEFT_API void assert_true(const Tensor &condition, const std::string &message, Loc loc = Loc::current());
 WEFT_API std::string to_string(const Tensor &tensor, Loc loc = Loc::current());
 
 /// Runs everything that is pending, waits for it, and throws the first error that was not seen yet.

@@ -273,7 +273,10 @@ LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bo
 LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded> results, Reference) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::PadOp,
-            ir::GatherOp, ir::TransferOp>([&](auto) { return move(op, operands, results[0]); })
+            ir::GatherOp, ir::TransferOp, ir::AliasOp, ir::ToHostScalarOp>(
+          [&](auto) { return move(op, operands, results[0]); })
+      .Case([&](ir::CopyIntoOp) { return move(op, operands.drop_front(), results[0]); })
+      .Case([&](ir::AssertOp) { return success(); })
       .Case([&](ir::SumOp sum) { return boundSum(sum, *operands[0], results[0]); })
       .Case([&](ir::RmaxOp extreme) {
         return boundExtreme(op, extreme.getDims(), /*largest=*/true, *operands[0], results[0]);

@@ -448,6 +448,55 @@ void sampleAdamStep(ProgramBuilder &p) {
 }
 
 /// To another device and back; what stands between is done there.
+/// The same value, in the same storage where it is returned.
+void sampleAlias(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &) { return true; });
+  if (e)
+    p.add<ir::AliasOp>(true, e->value);
+}
+
+/// A write to storage of its own, which nothing else reads.
+void sampleCopyInto(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &) { return true; });
+  if (!e)
+    return;
+  Entry source = *e;
+  auto same = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(source.shape().size())));
+  Value storage = p.builder.create<ir::TransposeOp>(p.loc, source.value, same);
+  p.define(p.builder.create<ir::CopyIntoOp>(p.loc, storage, source.value), source.literal,
+           source.differentiable);
+}
+
+void sampleToHostScalar(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return entry.shape().empty(); });
+  if (e)
+    p.add<ir::ToHostScalarOp>(false, e->value);
+}
+
+/// What holds whatever rounding does: a whole number is itself.
+void sampleAssert(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return !isFloat(entry); });
+  if (!e)
+    return;
+  Value value = e->value;
+  if (p.add<ir::EqOp>(false, value, value))
+    p.commit(p.builder.create<ir::AssertOp>(p.loc, p.entries.back().value, "a number is itself"));
+}
+
+/// Two streams that wait for each other; every op of order in one piece.
+void sampleOrder(ProgramBuilder &p) {
+  auto token = ir::TokenType::get(p.context);
+  auto event = ir::EventType::get(p.context);
+  Value start = p.builder.create<ir::TokenOp>(p.loc, token);
+  auto fork =
+      p.builder.create<ir::StreamForkOp>(p.loc, TypeRange{token, token}, start, ArrayRef<int64_t>{1, 2});
+  auto record =
+      p.builder.create<ir::EventRecordOp>(p.loc, event, token, fork.getResult(0), oneIn(p.random, 2));
+  Value waited = p.builder.create<ir::EventWaitOp>(p.loc, token, record.getEvent(), fork.getResult(1));
+  Value joined = p.builder.create<ir::StreamJoinOp>(p.loc, token, ValueRange{record.getToken(), waited});
+  p.builder.create<ir::BarrierOp>(p.loc, token, ValueRange{joined});
+}
+
 void sampleTransfer(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &) { return true; });
   if (!e)
@@ -499,16 +548,22 @@ struct Sampler {
 
 constexpr Sampler kSamplers[] = {
     {"weft.adam_step", 2, sampleAdamStep},
+    {"weft.alias", 1, sampleAlias},
     {"weft.any", 1, sampleAny},
     {"weft.argmax", 2, sampleArg<ir::ArgmaxOp>},
     {"weft.argmin", 1, sampleArg<ir::ArgminOp>},
+    {"weft.assert", 2, sampleAssert},
+    {"weft.barrier", 1, sampleOrder},
     {"weft.broadcast_in_dim", 5, sampleBroadcast},
     {"weft.constant", 3, sampleConstant},
+    {"weft.copy_into", 2, sampleCopyInto},
     {"weft.cross_entropy", 3, sampleCrossEntropy},
     {"weft.cumprod", 1, sampleScan<ir::CumprodOp>},
     {"weft.cumsum", 2, sampleScan<ir::CumsumOp>},
     {"weft.dot_general", 6, sampleDotGeneral},
     {"weft.dropout", 2, sampleDropout},
+    {"weft.event_record", 0, sampleOrder},
+    {"weft.event_wait", 0, sampleOrder},
     {"weft.full", 2, sampleFull},
     {"weft.gather", 3, sampleGather},
     {"weft.gradient", 4, sampleGradient},
@@ -524,7 +579,11 @@ constexpr Sampler kSamplers[] = {
     {"weft.sgd_step", 2, sampleSgdStep},
     {"weft.slice", 4, sampleSlice},
     {"weft.softmax", 3, sampleSoftmax<ir::SoftmaxOp>},
+    {"weft.stream_fork", 0, sampleOrder},
+    {"weft.stream_join", 0, sampleOrder},
     {"weft.sum", 6, sampleReduction<ir::SumOp>},
+    {"weft.to_host_scalar", 1, sampleToHostScalar},
+    {"weft.token", 0, sampleOrder},
     {"weft.transfer", 1, sampleTransfer},
     {"weft.transpose", 5, sampleTranspose},
     {"weft.welford", 2, sampleWelford},

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Tool.h"
+#include "Runnable.h"
 
 #include "codegen/Compile.h"
 #include "frontend/io/Npy.h"
@@ -32,31 +32,10 @@ Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.w
   --output FILE.npy    where a result goes, in order; results without a file are summarised
   --against=interp     compare with the reference interpreter (programs only); exit code 1 if they differ
   --iterations N       run N times and print the time of one
+  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4
 
 example: weft run scaled.mlir --input x.npy --input 784xf32=0.5 --output y.npy --against=interp
 )";
-
-/// Numbers in [-1, 1), or small integers that are valid as an index of most things.
-static io::HostArray randomArray(const runtime::TensorInfo &type, std::mt19937_64 &engine) {
-  io::HostArray array = io::HostArray::allocate(type.dtype, type.shape).value_or_throw();
-  ir::Literal literal(type.dtype, type.shape);
-  for (int64_t i = 0, e = literal.count(); i < e; ++i) {
-    auto bits = static_cast<double>(engine() >> 11) * 0x1p-53;
-    if (literal.isReal())
-      literal.setReal(i, 2 * bits - 1);
-    else
-      literal.setWhole(i, static_cast<int64_t>(bits * 2));
-  }
-  literal.toBytes(array.bytes.data());
-  return array;
-}
-
-static std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
-  std::string text;
-  for (int64_t size : shape)
-    text += std::to_string(size) + "x";
-  return text + std::string(name(dtype));
-}
 
 /// The largest difference that rounding explains, relative to the largest magnitude: a first screen, not a
 /// proof.
@@ -112,87 +91,27 @@ static Status run(const Arguments &arguments, bool &agrees) {
   if (!against.empty() && isPackage)
     return Status::error("--against=interp needs the program, and a package holds machine code only");
 
-  DialectRegistry registry;
-  ir::registerDialect(registry);
-  MLIRContext context(registry);
-  OwningOpRef<ModuleOp> module, original;
-  std::shared_ptr<const runtime::Package> package;
-  std::string function = arguments.get("function");
-  if (isPackage) {
-    auto opened = runtime::Package::open(path);
-    if (!opened)
-      return opened.status();
-    package = *opened;
-  } else {
-    auto parsed = readModule(context, path);
-    if (!parsed)
-      return parsed.status();
-    module = std::move(*parsed);
-    original = module->clone();
-    auto compiled = codegen::compileModule(*module);
-    if (!compiled)
-      return compiled.status();
-    auto made = runtime::Package::from_memory(std::move(compiled->package));
-    if (!made)
-      return made.status();
-    package = *made;
-  }
-  // The functions of a package are what it has plans for.
-  std::vector<std::string> functions;
-  for (const std::string &section : package->names())
-    if (section.rfind("plan.", 0) == 0 && section.size() > 9)
-      functions.push_back(section.substr(5, section.size() - 9));
-  if (function.empty()) {
-    if (functions.size() != 1) {
-      std::string list;
-      for (const std::string &f : functions)
-        list += (list.empty() ? "" : ", ") + f;
-      return Status::error("'" + path + "' has " + std::to_string(functions.size()) + " functions (" + list +
-                           "); choose one with --function");
-    }
-    function = functions[0];
-  }
-  auto executable = runtime::Executable::load(package, function);
-  if (!executable)
-    return executable.status();
-  const runtime::Signature &signature = (*executable)->signature();
-
-  std::vector<std::string> inputs = arguments.all("input");
-  if (inputs.size() > signature.arguments.size())
-    return Status::error("'" + function + "' takes " + std::to_string(signature.arguments.size()) +
-                         " arguments, and " + std::to_string(inputs.size()) + " inputs are given");
-  std::mt19937_64 engine(1);
-  std::vector<std::shared_ptr<runtime::Buffer>> buffers;
-  std::vector<ir::Literal> literals;
-  for (size_t i = 0; i < signature.arguments.size(); ++i) {
-    const runtime::TensorInfo &type = signature.arguments[i].type;
-    auto array =
-        i < inputs.size() ? readInput(inputs[i]) : Expected<io::HostArray>(randomArray(type, engine));
-    if (!array)
-      return array.status().context("argument " + std::to_string(i) + ": ");
-    if (array->dtype != type.dtype || array->shape != type.shape)
-      return Status::error("argument " + std::to_string(i) + " of '" + function + "' is " +
-                           typeText(type.dtype, type.shape) + ", and the input is " +
-                           typeText(array->dtype, array->shape));
-    auto buffer = runtime::Buffer::allocate(type.bytes);
-    if (!buffer)
-      return buffer.status();
-    if (type.bytes)
-      std::memcpy((*buffer)->data(), array->bytes.data(), type.bytes);
-    literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array->bytes.data()));
-    buffers.push_back(*buffer);
-  }
+  auto made =
+      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"));
+  if (!made)
+    return made.status();
+  Runnable &runnable = **made;
+  const runtime::Signature &signature = runnable.executable->signature();
+  const auto &buffers = runnable.buffers;
 
   std::vector<std::shared_ptr<runtime::Buffer>> results(signature.results.size());
   long iterations = std::max(1L, std::atol(arguments.get("iterations", "1").c_str()));
   double best = INFINITY;
   for (long i = 0; i < iterations; ++i) {
     auto start = std::chrono::steady_clock::now();
-    if (Status status = (*executable)->run(buffers, results); !status)
+    if (Status status = runnable.executable->run(buffers, results); !status)
       return status;
     for (const auto &result : results)
       if (Status status = result->wait(); !status)
         return status;
+    // What the program prints and asserts is done, whether or not something is returned.
+    if (Status status = runtime::Queue::get_default().synchronize(); !status)
+      return status;
     best = std::min(
         best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   }
@@ -219,16 +138,16 @@ static Status run(const Arguments &arguments, bool &agrees) {
     }
   }
   if (!against.empty()) {
-    auto symbol = original->lookupSymbol<ir::FuncOp>(function);
+    auto symbol = runnable.program.module->lookupSymbol<ir::FuncOp>(runnable.function);
     std::string message;
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    ScopedDiagnosticHandler handler(&runnable.program.context, [&](Diagnostic &diagnostic) {
       message += diagnostic.str();
       return success();
     });
     // The interpreter knows ops, not requests for derivatives: those are made first.
     if (iterations > 1)
       return Status::error("--against=interp compares one call; leave --iterations out");
-    auto expected = ir::interpretFunction(symbol, literals);
+    auto expected = ir::interpretFunction(symbol, runnable.literals);
     if (failed(expected))
       return Status::error("the interpreter refuses the program: " + message);
     agrees = compare({expected->begin(), expected->end()}, found);
@@ -243,6 +162,7 @@ int runCommand(int argc, char **argv) {
                                      {"output", true},
                                      {"against", true},
                                      {"iterations", true},
+                                     {"target", true},
                                      {"help", false}});
   if (!arguments)
     return complain("run", arguments.status());

@@ -4,15 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
-using namespace weft::ir;
 
-namespace weft::passes {
+namespace weft::ir {
 
 std::string locationText(Location loc) {
   llvm::SetVector<StringAttr> lines;
@@ -29,14 +28,23 @@ std::string locationText(Location loc) {
   return text;
 }
 
-void recordDecisions(FuncOp func, ArrayRef<FusionDecision> decisions) {
+Location locationFrom(MLIRContext *context, StringRef text) {
+  auto [line, column] = text.split(", ").first.rsplit(':');
+  auto [file, row] = line.rsplit(':');
+  unsigned r = 0, c = 0;
+  if (file.empty() || row.getAsInteger(10, r) || column.getAsInteger(10, c))
+    return UnknownLoc::get(context);
+  return FileLineColLoc::get(context, file, r, c);
+}
+
+void recordDecisions(FuncOp func, ArrayRef<Decision> decisions) {
   if (decisions.empty())
     return;
   Builder b(func.getContext());
   SmallVector<Attribute> all;
   if (auto old = func->getAttrOfType<ArrayAttr>(decisionsAttr))
     llvm::append_range(all, old);
-  for (const FusionDecision &d : decisions)
+  for (const Decision &d : decisions)
     all.push_back(b.getDictionaryAttr({
         b.getNamedAttr("code", b.getStringAttr(d.code)),
         b.getNamedAttr("consumer", b.getStringAttr(d.consumer)),
@@ -48,8 +56,8 @@ void recordDecisions(FuncOp func, ArrayRef<FusionDecision> decisions) {
   func->setAttr(decisionsAttr, b.getArrayAttr(all));
 }
 
-std::vector<FusionDecision> readDecisions(FuncOp func) {
-  std::vector<FusionDecision> decisions;
+std::vector<Decision> readDecisions(FuncOp func) {
+  std::vector<Decision> decisions;
   auto all = func->getAttrOfType<ArrayAttr>(decisionsAttr);
   if (!all)
     return decisions;
@@ -61,7 +69,7 @@ std::vector<FusionDecision> readDecisions(FuncOp func) {
       auto value = dict.getAs<StringAttr>(key);
       return value ? value.str() : std::string();
     };
-    FusionDecision d{text("code"), text("location"), text("producer"), text("consumer"), 0, text("message")};
+    Decision d{text("code"), text("location"), text("producer"), text("consumer"), 0, text("message")};
     if (auto saved = dict.getAs<IntegerAttr>("saved_ps"); saved && saved.getType().isInteger(64))
       d.savedPs = saved.getInt();
     decisions.push_back(std::move(d));
@@ -69,4 +77,4 @@ std::vector<FusionDecision> readDecisions(FuncOp func) {
   return decisions;
 }
 
-} // namespace weft::passes
+} // namespace weft::ir

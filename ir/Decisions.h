@@ -6,21 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 // Decisions travel with the function, as its attribute `weft.decisions`: an array of dictionaries with the
-// fields of FusionDecision. So every stage's text shows them, and `weft explain` prints them.
+// fields of Decision. So every stage's text shows them, and `weft explain` prints them.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_DECISIONS_H
-#define WEFT_PASSES_DECISIONS_H
+#ifndef WEFT_IR_DECISIONS_H
+#define WEFT_IR_DECISIONS_H
 
 #include "ir/Dialect.h"
 #include <string>
 #include <vector>
 
-namespace weft::passes {
+namespace weft::ir {
 
 inline constexpr llvm::StringLiteral decisionsAttr = "weft.decisions";
 
-struct FusionDecision {
+struct Decision {
   std::string code; ///< "WEFT-F002" and so on for a refusal; "fused", "inlined" and so on for what was done
   std::string location; ///< of the consumer, "file:line:col"
   std::string producer, consumer;
@@ -31,11 +31,14 @@ struct FusionDecision {
 /// "file:line:col" of every line that a location stands for, joined by ", ".
 std::string locationText(mlir::Location loc);
 
+/// The location of the first line in such a text, or an unknown one.
+mlir::Location locationFrom(mlir::MLIRContext *context, llvm::StringRef text);
+
 /// Appends to the function's decisions.
-void recordDecisions(ir::FuncOp func, llvm::ArrayRef<FusionDecision> decisions);
+void recordDecisions(FuncOp func, llvm::ArrayRef<Decision> decisions);
 /// The function's decisions in the order in which they were recorded.
-std::vector<FusionDecision> readDecisions(ir::FuncOp func);
+std::vector<Decision> readDecisions(FuncOp func);
 
-} // namespace weft::passes
+} // namespace weft::ir
 
-#endif // WEFT_PASSES_DECISIONS_H
+#endif // WEFT_IR_DECISIONS_H
