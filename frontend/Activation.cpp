@@ -72,10 +72,14 @@ Tensor leaky_relu(const Tensor &a, double negative_slope, Loc loc) {
                   [&](const Expr &x) { return select(x > 0.0, x, x * x.parameter(negative_slope)); });
 }
 
+/// exp(x) - 1 for x <= 0. The derivative of expm1 is its result plus 1, which cancels far below zero; there
+/// the difference itself is as good, and its derivative exact.
+static Expr expMinusOne(const Expr &x) { return select(x < -0.5, apply("exp", x) - 1.0, apply("expm1", x)); }
+
 Tensor elu(const Tensor &a, double alpha, Loc loc) {
   return activate("elu", a, loc, [&](const Expr &x) {
     Expr positive = x > 0.0, guarded = select(positive, x.like(0), x);
-    return select(positive, x, apply("expm1", guarded) * x.parameter(alpha));
+    return select(positive, x, expMinusOne(guarded) * x.parameter(alpha));
   });
 }
 
@@ -84,7 +88,7 @@ Tensor celu(const Tensor &a, double alpha, Loc loc) {
     fail("celu: 'alpha' is 0, and the formula divides by it", loc);
   return activate("celu", a, loc, [&](const Expr &x) {
     Expr positive = x > 0.0, guarded = select(positive, x.like(0), x);
-    return select(positive, x, apply("expm1", guarded * x.parameter(1 / alpha)) * x.parameter(alpha));
+    return select(positive, x, expMinusOne(guarded * x.parameter(1 / alpha)) * x.parameter(alpha));
   });
 }
 

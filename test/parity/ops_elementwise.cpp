@@ -85,8 +85,6 @@ void parity::addElementwise(Table &table) {
   table["div_rounding"] = [](const Args &a) {
     return Tensors{div(a.operand(0), a.operand(1), a.word(2, ""))};
   };
-  table["add_alpha"] = [](const Args &a) { return Tensors{add(a.operand(0), a.operand(1), a.real(2))}; };
-  table["sub_alpha"] = [](const Args &a) { return Tensors{sub(a.operand(0), a.operand(1), a.real(2))}; };
   table["addcmul"] = [](const Args &a) {
     return Tensors{addcmul(a.tensor(0), a.tensor(1), a.tensor(2), a.real(3, 1))};
   };

@@ -115,7 +115,6 @@ TABLE = [
              "logical_xor remainder", "input other"),
     Entry("div", "input other rounding_mode", name="div_rounding", variant="floor_rounding"),
     Entry("div", "input other rounding_mode", name="div_rounding", variant="trunc_rounding"),
-    *(Entry(name, "input other alpha", name=name + "_alpha", change=need("alpha")) for name in ("add", "sub")),
     *entries("addcmul addcdiv", "input tensor1 tensor2 value"),
     Entry("lerp", "input end weight"),
     Entry("clamp", "input min max"),
@@ -187,4 +186,6 @@ DEVIATIONS = [
      "PyTorch's f64 gradient of logsumexp is exp(a - result), which has the rounding error of the result"),
     (lambda entry, dtype, sample, message: entry.op == "nn.functional.layer_norm" and "gradient is 0 " in message,
      "over one element layer_norm is constant; PyTorch's gradient is rounding noise, not 0"),
+    (lambda entry, dtype, sample, message: entry.name == "hardsigmoid" and dtype == torch.float64 and "gradient" in message,
+     "PyTorch's gradient of hardsigmoid has the sixth in f32"),
 ]
