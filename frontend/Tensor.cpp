@@ -166,7 +166,7 @@ void Tensor::backward(Loc loc) const {
   if (Trace *trace = Trace::current())
     trace->noteBackward();
   Ref root = use(*this, loc);
-  if (!root.spec().shape.empty())
+  if (root.spec().count() != 1)
     fail("grad can be implicitly created only for scalar outputs: this tensor has shape " +
              shapeText(root.spec().shape) + "; take .sum() or .mean() first",
          loc, {root});
@@ -175,6 +175,7 @@ void Tensor::backward(Loc loc) const {
          "a "
          "gradient took part in it, or gradients were off",
          loc, {root});
+  root = reshapeTo(root, {}, loc);
   // The leaves that the value depends on, in the order in which they were made.
   std::vector<Ref> leaves;
   std::unordered_set<const Node *> seen;
