@@ -189,11 +189,11 @@ void Tensor::backward(Loc loc) const {
       continue;
     }
     if (ref.node->kind == NodeKind::input && ref.requiresGrad())
-      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it: "
-           "compute "
-           "it inside the function, or use detach()\n  made at " +
+      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it "
+           "(WEFT-G003): compute it inside the function, call backward() outside of it, or use detach()\n"
+           "  made at " +
                str(ref.node->loc),
-           loc);
+           loc, {}, "WEFT-G003");
     if (!seen.insert(ref.node.get()).second)
       continue;
     for (const Ref &operand : ref.node->operands)
