@@ -174,7 +174,7 @@ void flushAll() {
 
 void flushIfLarge() {
   GraphLock lock(graphMutex());
-  constexpr uint64_t maxPendingOps = 4096, maxHostBytes = uint64_t(1) << 30;
+  constexpr uint64_t maxPendingOps = 4096, maxHostBytes = uint64_t(1) << 28;
   if (Trace::current() ||
       (nextSerial() - serialAtFlush() < maxPendingOps && hostBytesSinceFlush() < maxHostBytes))
     return;

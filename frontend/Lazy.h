@@ -21,8 +21,8 @@ void requireBackend(const Device &device);
 void flushAll();
 /// Counts host data that became a tensor: what is pending may keep it.
 void noteHostBytes(size_t bytes);
-/// Runs what is pending once that is more than 4,096 operations, or may keep more than 1 GiB of host data, so
-/// that a loop which never reads a value needs no unbounded memory. Every operation that makes or writes a
+/// Runs what is pending once that is more than 4,096 operations, or may keep more than 256 MiB of host data,
+/// so that a loop which never reads a value needs no unbounded memory. Every operation that makes or writes a
 /// tensor comes by here.
 void flushIfLarge();
 

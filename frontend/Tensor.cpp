@@ -167,7 +167,7 @@ void Tensor::backward(Loc loc) const {
   if (Trace *trace = Trace::current())
     trace->noteBackward();
   Ref root = use(*this, loc);
-  if (!root.spec().shape.empty())
+  if (root.spec().count() != 1)
     fail("grad can be implicitly created only for scalar outputs: this tensor has shape " +
              shapeText(root.spec().shape) + "; take .sum() or .mean() first",
          loc, {root});
@@ -176,6 +176,7 @@ void Tensor::backward(Loc loc) const {
          "a "
          "gradient took part in it, or gradients were off",
          loc, {root});
+  root = reshapeTo(root, {}, loc);
   // The leaves that the value depends on, in the order in which they were made.
   std::vector<Ref> leaves;
   std::unordered_set<const Node *> seen;
@@ -189,11 +190,11 @@ void Tensor::backward(Loc loc) const {
       continue;
     }
     if (ref.node->kind == NodeKind::input && ref.requiresGrad())
-      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it: "
-           "compute "
-           "it inside the function, or use detach()\n  made at " +
+      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it "
+           "(WEFT-G003): compute it inside the function, call backward() outside of it, or use detach()\n"
+           "  made at " +
                str(ref.node->loc),
-           loc);
+           loc, {}, "WEFT-G003");
     if (!seen.insert(ref.node.get()).second)
       continue;
     for (const Ref &operand : ref.node->operands)

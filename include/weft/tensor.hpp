@@ -120,7 +120,8 @@ public:
   /// @{
   bool requires_grad() const;
   Tensor &requires_grad_(bool value = true);
-  /// Accumulates the gradients of this 0-dimensional tensor into `.grad()` of the leaves that require them.
+  /// Accumulates the gradients of this tensor, which has one element, into `.grad()` of the leaves that
+  /// require them.
   void backward(Loc loc = Loc::current()) const;
   /// The accumulated gradient; an undefined tensor where there is none.
   Tensor grad() const;

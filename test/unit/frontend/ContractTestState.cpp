@@ -548,6 +548,15 @@ TEST(ContractGradients, TheyFlowThroughTheCallOfACompiledFunction) {
   }
 }
 
+TEST(ContractGradients, OnesThatWouldLeaveAFunctionThatTakesGradientsAreAnError) {
+  Tensor w = ones({2});
+  w.requires_grad_();
+  auto f = compile([](Tensor x) { (x * x).sum().backward(); });
+  EXPECT_ERROR(f(w * 2), "WEFT-G003");
+  f((w * 2).detach().requires_grad_());
+  EXPECT_FALSE(w.grad().defined());
+}
+
 TEST(ContractGradients, TheyReachAnArgumentThatRequiresThem) {
   Tensor w = full({2}, 3);
   w.requires_grad_();
