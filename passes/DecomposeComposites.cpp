@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
 
+#include "ir/Updates.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -57,6 +59,34 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       composite->erase();
     }
     keepChecks();
+    checkUpdates();
+  }
+
+  /// An update writes in place, and a call that fails changes nothing: its index is checked before.
+  void checkUpdates() {
+    SmallVector<Operation *> updates;
+    getOperation().walk([&](Operation *op) {
+      if (ir::isUpdateOp(op) && ir::checksIndex(op))
+        updates.push_back(op);
+    });
+    for (Operation *op : updates) {
+      OpBuilder builder(op);
+      ir::VjpBuilder symbolic(builder, op, {Value()}, SmallVector<bool>(op->getNumOperands(), false));
+      auto scatter = dyn_cast<ir::ScatterOp>(op);
+      auto update = dyn_cast<ir::IndexUpdateOp>(op);
+      OpOperand &index = scatter ? scatter.getIndexMutable() : update.getIndexMutable();
+      int64_t size = cast<RankedTensorType>(op->getOperand(0).getType())
+                         .getDimSize(static_cast<int64_t>(scatter ? scatter.getDim() : update.getDim()));
+      auto name = op->getAttrOfType<StringAttr>(ir::attr::indexName);
+      index.assign(symbolic
+                       .checkedIndex(symbolic.operand(index.getOperandNumber()), size,
+                                     name ? name.getValue() : "index")
+                       .value);
+      if (scatter)
+        scatter.setMode(ir::IndexMode::assume);
+      else
+        update.setMode(ir::IndexMode::assume);
+    }
   }
 
   /// A kernel checks an index where it reads with it. Where the table may turn out to be the same everywhere
@@ -68,7 +98,7 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
     for (ir::GatherOp gather : gathers) {
       auto dim = static_cast<int64_t>(gather.getDim());
       int64_t size = gather.getA().getType().getDimSize(dim);
-      if (size == 0 || readsAlong(gather.getA(), dim))
+      if (!ir::checksIndex(gather) || size == 0 || readsAlong(gather.getA(), dim))
         continue;
       OpBuilder builder(gather);
       ir::VjpBuilder symbolic(builder, gather, {Value()}, {false, false});
