@@ -78,6 +78,9 @@ std::optional<TransposeTile> transposeTile(FusionOp fusion) {
     --inner;
   if (inner < 1)
     return std::nullopt;
+  // A concat is computed part by part.
+  if (!fusion.getBody().front().getOps<ConcatOp>().empty())
+    return std::nullopt;
   for (Operation &op : fusion.getBody().front()) {
     auto transpose = dyn_cast<TransposeOp>(op);
     if (!transpose || transpose.getType().getShape() != ArrayRef(domain))
@@ -215,8 +218,7 @@ int64_t columnBlock(FusionOp fusion) {
 
 UpdateTiles updateTiles(Operation *update) {
   constexpr int64_t enoughTasks = 16, smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
-  auto dim = static_cast<int64_t>(isa<ScatterOp>(update) ? cast<ScatterOp>(update).getDim()
-                                                         : cast<IndexUpdateOp>(update).getDim());
+  int64_t dim = indexedDim(update);
   IndexedShape base(tensorOf(update->getOperand(0)).getShape(), dim);
   UpdateTiles tiles;
   tiles.size = tiles.range = base.size;

@@ -39,7 +39,18 @@ inline llvm::ArrayRef<int64_t> updateShape(mlir::Operation *op) {
   return llvm::cast<mlir::RankedTensorType>(updateOf(op).getType()).getShape();
 }
 
-/// What an op reports where an index is outside of [0, size): such an op may fail.
+/// The index operand of a gather, scatter or index_update, and the dimension that it chooses from.
+inline mlir::OpOperand &indexOperandOf(mlir::Operation *op) {
+  return op->getOpOperand(llvm::isa<IndexUpdateOp>(op) ? 2 : 1);
+}
+inline int64_t indexedDim(mlir::Operation *op) {
+  return op->getAttrOfType<mlir::IntegerAttr>("dim").getInt();
+}
+inline int64_t indexedSize(mlir::Operation *op) {
+  return llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()).getDimSize(indexedDim(op));
+}
+
+/// Whether an op reports an index outside of [0, size): such an op may fail.
 inline bool checksIndex(mlir::Operation *op) {
   if (auto gather = llvm::dyn_cast<GatherOp>(op))
     return gather.getMode() == IndexMode::check;

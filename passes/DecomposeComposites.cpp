@@ -72,20 +72,13 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
     for (Operation *op : updates) {
       OpBuilder builder(op);
       ir::VjpBuilder symbolic(builder, op, {Value()}, SmallVector<bool>(op->getNumOperands(), false));
-      auto scatter = dyn_cast<ir::ScatterOp>(op);
-      auto update = dyn_cast<ir::IndexUpdateOp>(op);
-      OpOperand &index = scatter ? scatter.getIndexMutable() : update.getIndexMutable();
-      int64_t size = cast<RankedTensorType>(op->getOperand(0).getType())
-                         .getDimSize(static_cast<int64_t>(scatter ? scatter.getDim() : update.getDim()));
+      OpOperand &index = ir::indexOperandOf(op);
       auto name = op->getAttrOfType<StringAttr>(ir::attr::indexName);
       index.assign(symbolic
-                       .checkedIndex(symbolic.operand(index.getOperandNumber()), size,
+                       .checkedIndex(symbolic.operand(index.getOperandNumber()), ir::indexedSize(op),
                                      name ? name.getValue() : "index")
                        .value);
-      if (scatter)
-        scatter.setMode(ir::IndexMode::assume);
-      else
-        update.setMode(ir::IndexMode::assume);
+      op->setAttr("mode", ir::IndexModeAttr::get(op->getContext(), ir::IndexMode::assume));
     }
   }
 

@@ -11,6 +11,7 @@
 #include "weft/data.hpp"
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
+#include "weft/indexing.hpp"
 #include "weft/io.hpp"
 #include "weft/nn.hpp"
 #include "weft/optim.hpp"
