@@ -21,7 +21,10 @@ inline bool isUpdateOp(mlir::Operation *op) {
 }
 
 /// The operand of an update op that holds the elements which are written.
-inline mlir::Value updateOf(mlir::Operation *op) { return op->getOperand(llvm::isa<ScatterOp>(op) ? 2 : 1); }
+inline mlir::OpOperand &updateOperandOf(mlir::Operation *op) {
+  return op->getOpOperand(llvm::isa<ScatterOp>(op) ? 2 : 1);
+}
+inline mlir::Value updateOf(mlir::Operation *op) { return updateOperandOf(op).get(); }
 
 /// The update op of a fusion of kind `update`; null for other ops.
 inline mlir::Operation *updateIn(mlir::Operation *op) {

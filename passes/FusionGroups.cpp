@@ -220,7 +220,7 @@ void FusionGraph::addEdges(unsigned id) {
         path.kind = ReadKind::mapped;
       }
     }
-    if (isa<RngBitsPhiloxOp>(op) || (isUpdateOp(op) && read != updateOf(op)))
+    if (isa<RngBitsPhiloxOp>(op) || (isUpdateOp(op) && &operand != &updateOperandOf(op)))
       path.kind = ReadKind::stored;
     else if (isa<ConcatOp, PadOp, DynamicSliceOp>(op) || isUpdateOp(op))
       path.kind = ReadKind::mapped;

@@ -215,6 +215,13 @@ void BodyEmitter::store(Value buffer, const IndexExpr &address, Value value, boo
     return;
   }
   value = toVector(value);
+  if (address.lane != 1) {
+    Value base = emitExpr(address);
+    for (int64_t lane = 0; lane < space.lanes; ++lane)
+      kernel.create<memref::StoreOp>(kernel.create<vector::ExtractOp>(value, lane), buffer,
+                                     ValueRange{kernel.addIndex(base, lane * address.lane)});
+    return;
+  }
   if (streaming) {
     Value slot = kernel.create<arith::DivUIOp>(emitExpr(address), kernel.index(space.lanes));
     kernel.create<memref::StoreOp>(value, buffer, ValueRange{slot}, /*nontemporal=*/true);

@@ -163,6 +163,14 @@ int BodyGraph::request(Value value, TensorIndex index) {
       keep(0, dim, 0);
       mapped.groups.push_back({1, from[dim], chosen});
       keep(dim + indexRank, rank, dim + 1);
+      if (from[dim] == 1 && ir::checksIndex(gather)) {
+        // There is one place to read, and the index does not say where: it is checked all the same.
+        node.kind = BodyNode::padded;
+        for (int64_t lane = 0; lane < (perLane ? space.lanes : 1); ++lane)
+          node.deps.push_back(perLane ? chosenIndex(gather, atLane(which, lane)) : checked);
+        node.index = std::move(mapped);
+        return intern(std::move(node), {keyOf(value), internIndex(index)});
+      }
       value = gather.getA();
       index = std::move(mapped);
       continue;
@@ -282,9 +290,10 @@ void BodyGraph::expandNode(int id) {
   } else if (kind == BodyNode::padded) {
     TensorIndex index = nodes[id].index;
     int other = nodes[id].other;
-    deps.push_back(request(op->getOperand(nodes[id].argument), index));
+    SmallVector<int, 2> values{request(op->getOperand(nodes[id].argument), index)};
     if (nodes[id].otherwise)
-      deps.push_back(other >= 0 ? other : request(op->getOperand(1), {}));
+      values.push_back(other >= 0 ? other : request(op->getOperand(1), {}));
+    deps.insert(deps.begin(), values.begin(), values.end());
   }
   addExprDeps(nodes[id].expr, deps);
   for (const auto &bound : nodes[id].bounds) {
