@@ -19,8 +19,7 @@ Category category(DType dtype) {
                                     : Category::integer;
 }
 
-/// The common type of two tensors of equal priority.
-static DType commonType(DType a, DType b) {
+DType promote(DType a, DType b) {
   if (a == b)
     return a;
   if (category(a) != category(b))
@@ -60,7 +59,7 @@ DType resultType(const std::vector<Operand> &operands) {
                   : o.kind == Category::real    ? DType::f32
                   : o.kind == Category::integer ? DType::i64
                                                 : DType::i1;
-      level = level ? commonType(*level, own) : own;
+      level = level ? promote(*level, own) : own;
     }
     if (!level)
       continue;

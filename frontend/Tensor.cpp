@@ -297,23 +297,6 @@ Tensor &Tensor::zero_(Loc loc) {
   return *this;
 }
 
-Tensor &Tensor::fill_(const Arg &value) {
-  GraphLock lock(graphMutex());
-  Spec spec = use(*this, value.loc).spec();
-  if (!value.is_number) {
-    if (value.tensor.dim() != 0)
-      fail("fill_ only supports 0-dimension value tensor but got tensor with " +
-               std::to_string(value.tensor.dim()) + " dimensions.",
-           value.loc);
-    return copy_(value.tensor, value.loc);
-  }
-  double real = value.is_real ? value.real : static_cast<double>(value.whole);
-  int64_t whole = value.is_real ? static_cast<int64_t>(value.real) : value.whole;
-  write(*this, broadcastTo(number(spec.dtype, spec.device, real, whole, value.loc), spec.shape, value.loc),
-        value.loc);
-  return *this;
-}
-
 Tensor &Tensor::operator=(const Arg &value) && {
   if (value.is_number)
     return fill_(value);

@@ -62,6 +62,7 @@ int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<i
                     unsigned reduced) {
   switch (kind) {
   case FusionKind::loop:
+  case FusionKind::update:
     return std::max<int64_t>(1, elementCount(domain) / target.loopTaskElements);
   case FusionKind::row:
     return std::max<int64_t>(1, elementCount(domain.drop_back(reduced)));

@@ -169,12 +169,6 @@ public:
   /// Overwrites the value with that of `source`, broadcast, converted and moved as needed.
   Tensor &copy_(const Tensor &source, Loc loc = Loc::current());
   Tensor &zero_(Loc loc = Loc::current());
-  /// A number, or a 0-dimensional tensor.
-  Tensor &fill_(const Arg &value);
-  Tensor &add_(const Arg &other) { return *this += other; }
-  Tensor &sub_(const Arg &other) { return *this -= other; }
-  Tensor &mul_(const Arg &other) { return *this *= other; }
-  Tensor &div_(const Arg &other) { return *this /= other; }
   Tensor &operator+=(const Arg &other);
   Tensor &operator-=(const Arg &other);
   Tensor &operator*=(const Arg &other);
@@ -266,8 +260,35 @@ public:
   Tensor matmul(const Tensor &other, Loc loc = Loc::current()) const;
   Tensor softmax(int64_t dim, Loc loc = Loc::current()) const;
   Tensor log_softmax(int64_t dim, Loc loc = Loc::current()) const;
+  /// @}
+
+  /// \name Joining, cutting and indexing, as the free functions of the same names in weft/indexing.hpp
+  /// @{
   Tensor gather(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
   Tensor index_select(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
+  Tensor take(const Tensor &index, Loc loc = Loc::current()) const;
+  Tensor scatter(int64_t dim, const Tensor &index, const Arg &source, Loc loc = Loc::current()) const;
+  Tensor scatter_add(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current()) const;
+  Tensor index_add(int64_t dim, const Tensor &index, const Tensor &source, double alpha = 1,
+                   Loc loc = Loc::current()) const;
+  Tensor index_copy(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current()) const;
+  Tensor index_put(const std::vector<Tensor> &indices, const Tensor &values, bool accumulate = false,
+                   Loc loc = Loc::current()) const;
+  Tensor masked_fill(const Tensor &mask, const Arg &value, Loc loc = Loc::current()) const;
+  std::vector<Tensor> split(int64_t size, int64_t dim = 0, Loc loc = Loc::current()) const;
+  std::vector<Tensor> split(const std::vector<int64_t> &sizes, int64_t dim = 0,
+                            Loc loc = Loc::current()) const;
+  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0, Loc loc = Loc::current()) const;
+  std::vector<Tensor> unbind(int64_t dim = 0, Loc loc = Loc::current()) const;
+  Tensor narrow(int64_t dim, int64_t start, int64_t length, Loc loc = Loc::current()) const;
+  Tensor repeat(const std::vector<int64_t> &repeats, Loc loc = Loc::current()) const;
+  Tensor tile(const std::vector<int64_t> &dims, Loc loc = Loc::current()) const;
+  Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = {}, Loc loc = Loc::current()) const;
+  Tensor flip(const std::vector<int64_t> &dims, Loc loc = Loc::current()) const;
+  Tensor roll(const std::vector<int64_t> &shifts, const std::vector<int64_t> &dims = {},
+              Loc loc = Loc::current()) const;
+  Tensor tril(int64_t diagonal = 0, Loc loc = Loc::current()) const;
+  Tensor triu(int64_t diagonal = 0, Loc loc = Loc::current()) const;
   /// @}
 
   /// \name Elementwise members of PyTorch, as the free functions of the same names (tensor.hpp, math.hpp)

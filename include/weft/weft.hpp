@@ -15,6 +15,7 @@
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
 #include "weft/index.hpp"
+#include "weft/indexing.hpp"
 #include "weft/init.hpp"
 #include "weft/io.hpp"
 #include "weft/layers.hpp"
