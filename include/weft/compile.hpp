@@ -60,9 +60,10 @@ public:
   std::string mlir(const std::string &stage = "trace") const;
   std::vector<VariantInfo> variants() const;
   /// Writes the last variant that ran as a package that needs no compiler to run, with the values that its
-  /// state has now: parameters, optimiser state, random state and run-time scalars, each under the name that it
-  /// has in messages and state dicts. `include/weft/weft.h` loads it. Throws Error: WEFT-L013 for an unknown
-  /// target, WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be written.
+  /// state has now: parameters, optimiser state, random state and run-time scalars, each under the name that
+  /// it has in messages and state dicts. `include/weft/weft.h` loads it. Throws Error: WEFT-L013 for an
+  /// unknown target, WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be
+  /// written.
   void save(const std::string &path, const SaveOptions &options = {}, Loc loc = Loc::current()) const;
 
 protected:
