@@ -414,9 +414,6 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Loc loc) const {
   return weft::chunk(*this, chunks, dim, loc);
 }
 std::vector<Tensor> Tensor::unbind(int64_t dim, Loc loc) const { return weft::unbind(*this, dim, loc); }
-Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Loc loc) const {
-  return weft::narrow(*this, dim, start, length, loc);
-}
 Tensor Tensor::tile(const std::vector<int64_t> &dims, Loc loc) const { return weft::tile(*this, dims, loc); }
 Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> dim, Loc loc) const {
   return weft::repeat_interleave(*this, repeats, dim, loc);

@@ -280,7 +280,6 @@ public:
                             Loc loc = Loc::current()) const;
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0, Loc loc = Loc::current()) const;
   std::vector<Tensor> unbind(int64_t dim = 0, Loc loc = Loc::current()) const;
-  Tensor narrow(int64_t dim, int64_t start, int64_t length, Loc loc = Loc::current()) const;
   Tensor repeat(const std::vector<int64_t> &repeats, Loc loc = Loc::current()) const;
   Tensor tile(const std::vector<int64_t> &dims, Loc loc = Loc::current()) const;
   Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = {}, Loc loc = Loc::current()) const;
