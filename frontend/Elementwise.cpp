@@ -111,6 +111,9 @@ Shape broadcastShape(const std::vector<Operand> &operands, Loc loc) {
   return shape;
 }
 
+/// A 0-dimensional tensor of the host: it may join operands of another device, and stays where it is.
+bool isHostScalar(const Operand &o) { return o.value && o.priority == 1 && o.value.spec().device.is_cpu(); }
+
 /// The operand as a value of this type and shape.
 Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc) {
   Ref value =
@@ -118,14 +121,19 @@ Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device
           ? number(dtype, device, o.number->is_real ? o.number->real : static_cast<double>(o.number->whole),
                    o.number->is_real ? static_cast<int64_t>(o.number->real) : o.number->whole, loc)
           : convertTo(o.value, dtype, loc);
-  return broadcastTo(value, shape, loc);
+  return isHostScalar(o) && !device.is_cpu() ? value : broadcastTo(value, shape, loc);
 }
 
+/// Where the operation runs.
 Device deviceOf(const std::vector<Operand> &operands) {
-  for (const Operand &o : operands)
-    if (o.value)
+  std::optional<Device> host;
+  for (const Operand &o : operands) {
+    if (o.value && !isHostScalar(o))
       return o.value.spec().device;
-  return {};
+    if (o.value)
+      host = o.value.spec().device;
+  }
+  return host.value_or(Device());
 }
 
 /// A wrapped result; a program that never reads a value must not grow for ever.
@@ -143,7 +151,8 @@ Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal = false)
     fail("an operation needs at least one tensor", loc);
   // Devices come first: the shapes of operands that cannot meet are of no interest.
   if (operands[0].value && operands[1].value &&
-      operands[0].value.spec().device != operands[1].value.spec().device)
+      operands[0].value.spec().device != operands[1].value.spec().device && !isHostScalar(operands[0]) &&
+      !isHostScalar(operands[1]))
     record(name, {operands[0].value, operands[1].value}, {}, loc);
   DType dtype = resultType(operands);
   if (toReal && !is_floating_point(dtype))
@@ -243,12 +252,13 @@ Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   GraphLock lock(graphMutex());
   Operand c;
   c.value = convertTo(use(condition, loc), DType::i1, loc);
+  c.priority = c.value.spec().shape.empty() ? 1 : 2;
   std::vector<Operand> values{operand(a), operand(b)};
   DType dtype = resultType(values);
   Shape shape = broadcastShape({c, values[0], values[1]}, loc);
-  Device device = c.value.spec().device;
+  Device device = deviceOf({c, values[0], values[1]});
   return finish(record1("select",
-                        {broadcastTo(c.value, shape, loc), materialise(values[0], dtype, shape, device, loc),
+                        {materialise(c, DType::i1, shape, device, loc), materialise(values[0], dtype, shape, device, loc),
                          materialise(values[1], dtype, shape, device, loc)},
                         {}, loc),
                 loc);

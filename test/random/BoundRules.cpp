@@ -306,7 +306,10 @@ LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded>
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::PadOp,
             ir::GatherOp, ir::TransferOp, ir::AliasOp, ir::ToHostScalarOp>([&](auto) { return move(op, operands, results[0]); })
-      .Case([&](ir::CopyIntoOp) { return move(op, operands.drop_front(), results[0]); })
+      .Case([&](ir::CopyIntoOp) {
+        results[0].error = operands[1]->error;
+        return success();
+      })
       .Case([&](ir::AssertOp) { return success(); })
       .Case([&](ir::SumOp sum) { return boundSum(sum, *operands[0], results[0]); })
       .Case([&](ir::RmaxOp extreme) {
