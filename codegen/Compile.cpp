@@ -130,8 +130,8 @@ Status runPipeline(ModuleOp module, const PipelineRequest &request) {
     return Status::error(problem);
   std::string messages;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
-    messages += (messages.empty() ? "" : "\n") + ir::locationText(diagnostic.getLocation()) + ": " +
-                diagnostic.str();
+    messages +=
+        (messages.empty() ? "" : "\n") + ir::locationText(diagnostic.getLocation()) + ": " + diagnostic.str();
     for (Diagnostic &note : diagnostic.getNotes())
       messages += "\n  " + ir::locationText(note.getLocation()) + ": note: " + note.str();
     return success();
@@ -158,9 +158,8 @@ Status runPipeline(ModuleOp module, const PipelineRequest &request) {
       passes::buildPhase(passes, phase.name, options);
       if (Status status = run(passes); !status)
         return status;
-      std::string path = (request.dumpFolder + "/" + (i < 9 ? "0" : "") + Twine(i + 1) + "-" + phase.name +
-                          ".mlir")
-                             .str();
+      std::string path =
+          (request.dumpFolder + "/" + (i < 9 ? "0" : "") + Twine(i + 1) + "-" + phase.name + ".mlir").str();
       if (Status status = writeText(path, module); !status)
         return status;
     }
@@ -199,12 +198,12 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
     return Status::error("a package needs all phases, and --to stops after '" + options.pipeline.to + "'");
   const TargetDescription *target = findTarget(options.pipeline.target);
   if (target && !target->isCpu())
-    return Status::error("Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
-                         "are no kernels for '" +
-                             target->name.str() +
-                             "' (WEFT-E001); `weft explain --target=" + target->name.str() +
-                             "` shows the launch list, and --target=cpu runs the program on the host",
-                         "WEFT-E001");
+    return Status::error(
+        "Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
+        "are no kernels for '" +
+            target->name.str() + "' (WEFT-E001); `weft explain --target=" + target->name.str() +
+            "` shows the launch list, and --target=cpu runs the program on the host",
+        "WEFT-E001");
   auto start = std::chrono::steady_clock::now();
   if (Status status = runPipeline(module, options.pipeline); !status)
     return status;

@@ -20,8 +20,8 @@ namespace weft::codegen {
 
 /// How the passes are run.
 struct PipelineRequest {
-  /// Whose costs and sizes decide, a name of ir/devices. Kernels are made for CPUs only: compiling for another
-  /// target is WEFT-E001, its launch list can be made and explained.
+  /// Whose costs and sizes decide, a name of ir/devices. Kernels are made for CPUs only: compiling for
+  /// another target is WEFT-E001, its launch list can be made and explained.
   std::string target = "cpu";
   /// The first and the last phase (passes/Pipeline.h); empty for all from the start, and to the end.
   std::string from, to;

@@ -74,8 +74,8 @@ public:
 
 private:
   static Status problem(Operation *op, const std::string &what) {
-    return Status::error("'" + op->getName().getStringRef().str() + "' at " +
-                         ir::locationText(op->getLoc()) + " " + what);
+    return Status::error("'" + op->getName().getStringRef().str() + "' at " + ir::locationText(op->getLoc()) +
+                         " " + what);
   }
 
   //===--------------------------------------------------------------------===//

@@ -258,7 +258,8 @@ Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   Shape shape = broadcastShape({c, values[0], values[1]}, loc);
   Device device = deviceOf({c, values[0], values[1]});
   return finish(record1("select",
-                        {materialise(c, DType::i1, shape, device, loc), materialise(values[0], dtype, shape, device, loc),
+                        {materialise(c, DType::i1, shape, device, loc),
+                         materialise(values[0], dtype, shape, device, loc),
                          materialise(values[1], dtype, shape, device, loc)},
                         {}, loc),
                 loc);

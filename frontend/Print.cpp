@@ -17,8 +17,8 @@ using namespace frontend;
 std::string to_string(const Tensor &tensor, Loc loc) {
   const std::vector<std::byte> bytes = tensor.to_bytes(loc);
   const std::string device = tensor.device().is_cuda() ? ", device='" + tensor.device().str() + "'" : "";
-  return runtime::tensor_text(tensor.dtype(), tensor.sizes(), bytes.data(),
-                              device, tensor.requires_grad() ? ", requires_grad=True" : "");
+  return runtime::tensor_text(tensor.dtype(), tensor.sizes(), bytes.data(), device,
+                              tensor.requires_grad() ? ", requires_grad=True" : "");
 }
 
 /// An op without results: it stays in the program because the trace keeps it.
@@ -47,7 +47,8 @@ void print(const std::string &label, const Tensor &tensor, Loc loc) {
 void assert_true(const Tensor &condition, const std::string &message, Loc loc) {
   Ref value = use(condition, loc);
   if (value.spec().dtype != DType::i1)
-    fail("assert_true takes a tensor of truth values (i1), found " + value.spec().str() + ": compare it first",
+    fail("assert_true takes a tensor of truth values (i1), found " + value.spec().str() +
+             ": compare it first",
          loc, {value});
   if (Trace::current()) {
     recordEffect("assert", value, {{"message", message}}, loc);

@@ -45,9 +45,8 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
       walk.pop_back();
       if (!visited.insert(node).second || node->kind != NodeKind::op)
         continue;
-      bool done =
-          !node->buffers.empty() &&
-          std::all_of(node->buffers.begin(), node->buffers.end(), [](const auto &b) { return b != nullptr; });
+      bool done = !node->buffers.empty() && std::all_of(node->buffers.begin(), node->buffers.end(),
+                                                        [](const auto &b) { return b != nullptr; });
       if (done && !forced.contains(node))
         continue;
       if (std::string_view(node->name) == "gradient")

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every code that an error, a refusal or a note of Weft carries, with what to do. The rows are in Reasons.inc;
-// docs/errors/ has a page for each, and a test checks that sources, table and pages name the same codes.
+// Every code that an error, a refusal or a note of Weft carries, with what to do. The rows are in
+// Reasons.inc; docs/errors/ has a page for each, and a test checks that sources, table and pages name the
+// same codes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_REASONS_H

@@ -21,7 +21,8 @@ static_assert(std::string_view(table[0].name) == "cpu");
 llvm::ArrayRef<TargetDescription> targets() { return table; }
 
 const TargetDescription *findTarget(llvm::StringRef name) {
-  const auto *found = llvm::find_if(table, [&](const TargetDescription &entry) { return entry.name == name; });
+  const auto *found =
+      llvm::find_if(table, [&](const TargetDescription &entry) { return entry.name == name; });
   return found == std::end(table) ? nullptr : found;
 }
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One description for cost models and schedules alike, read from ir/devices/NAME.txt when Weft is built. It is
-// that of a class of machines, never of the one that compiles, so that the same program compiles to the same
-// bytes everywhere. Rates are per microsecond and times in picoseconds, all integers.
+// One description for cost models and schedules alike, read from ir/devices/NAME.txt when Weft is built. It
+// is that of a class of machines, never of the one that compiles, so that the same program compiles to the
+// same bytes everywhere. Rates are per microsecond and times in picoseconds, all integers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_TARGETDESCRIPTION_H

@@ -46,7 +46,8 @@ struct AssignQueues : impl::AssignQueuesBase<AssignQueues> {
       number[&op] = static_cast<unsigned>(ops.size());
       ops.push_back(&op);
     }
-    // Edges: values; effects in their order; an op of order comes after all before it and before all after it.
+    // Edges: values; effects in their order; an op of order comes after all before it and before all after
+    // it.
     std::vector<SmallVector<unsigned, 4>> next(ops.size());
     std::vector<unsigned> waits(ops.size(), 0);
     auto addEdge = [&](unsigned from, unsigned to) {

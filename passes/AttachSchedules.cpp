@@ -19,7 +19,8 @@ struct AttachSchedules : impl::AttachSchedulesBase<AttachSchedules> {
   void runOnOperation() override {
     const ir::TargetDescription *description = ir::findTarget(target);
     if (!description) {
-      getOperation().emitError() << "unknown target '" << target << "', expected one of " << ir::targetNames();
+      getOperation().emitError() << "unknown target '" << target << "', expected one of "
+                                 << ir::targetNames();
       return signalPassFailure();
     }
     for (ir::FusionOp fusion : getOperation().getOps<ir::FusionOp>())

@@ -84,8 +84,8 @@ struct CastOnTheSmallerSide : OpRewritePattern<TransferOp> {
     if (!after || bytesOf(after.getType()) >= bytesOf(transfer.getType()))
       return failure();
     Value narrow = rewriter.create<ConvertOp>(after.getLoc(), transfer.getA(), after.getTo());
-    Value moved = rewriter.create<TransferOp>(transfer.getLoc(), narrow, transfer.getTo(),
-                                              transfer.getNonBlocking());
+    Value moved =
+        rewriter.create<TransferOp>(transfer.getLoc(), narrow, transfer.getTo(), transfer.getNonBlocking());
     rewriter.replaceOp(after, moved);
     rewriter.eraseOp(transfer);
     return success();

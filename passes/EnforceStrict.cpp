@@ -40,8 +40,8 @@ struct EnforceStrict : impl::EnforceStrictBase<EnforceStrict> {
       diag << decision.producer;
       if (!decision.consumer.empty())
         diag << " -> " << decision.consumer;
-      diag << ": " << decision.message << " (" << decision.code << ", an error under strict="
-           << strictModeOf(reason->family()) << ")";
+      diag << ": " << decision.message << " (" << decision.code
+           << ", an error under strict=" << strictModeOf(reason->family()) << ")";
       diag.attachNote(func.getLoc()) << "to fix, " << reason->remedy;
       failed = true;
     }

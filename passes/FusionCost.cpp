@@ -56,7 +56,8 @@ int64_t kernelTime(const TargetDescription &target, const KernelWork &work) {
   return memory + arithmetic - scale(std::min(memory, arithmetic), 973, 1024);
 }
 
-int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<int64_t> domain, unsigned reduced) {
+int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<int64_t> domain,
+                    unsigned reduced) {
   switch (kind) {
   case FusionKind::loop:
     return std::max<int64_t>(1, elementCount(domain) / target.loopTaskElements);

@@ -12,8 +12,8 @@
 #ifndef WEFT_PASSES_FUSIONCOST_H
 #define WEFT_PASSES_FUSIONCOST_H
 
-#include "ir/TargetDescription.h"
 #include "ir/Dialect.h"
+#include "ir/TargetDescription.h"
 
 namespace weft::passes {
 

@@ -309,7 +309,8 @@ LogicalResult emitFusions(FusionGraph &graph) {
   std::vector<unsigned> effects;
   llvm::DenseMap<unsigned, unsigned> nextEffect;
   for (const FusionNode &node : graph.nodes)
-    if (auto rule = dyn_cast<MemoryEffectOpInterface>(node.op); rule && rule.hasEffect<MemoryEffects::Write>()) {
+    if (auto rule = dyn_cast<MemoryEffectOpInterface>(node.op);
+        rule && rule.hasEffect<MemoryEffects::Write>()) {
       if (!effects.empty()) {
         nextEffect[effects.back()] = node.group;
         ++waits[node.group];

@@ -31,7 +31,8 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
     if (func.isExternal())
       return;
     if (minimum < 1) {
-      func.emitError() << "weft-partition-capture needs a minimum of at least 1 launch, found " << minimum.getValue();
+      func.emitError() << "weft-partition-capture needs a minimum of at least 1 launch, found "
+                       << minimum.getValue();
       return signalPassFailure();
     }
     // The host takes part where there is nothing else: its list is then what is captured.
@@ -63,7 +64,8 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
       if (static_cast<int64_t>(run.size()) < minimum) {
         decisions.push_back({"WEFT-C020", locationText(run.front()->getLoc()),
                              run.front()->getName().getStringRef().str(), "", 0,
-                             std::to_string(run.size()) + (run.size() == 1 ? " launch in a row is" : " launches in a row are") +
+                             std::to_string(run.size()) +
+                                 (run.size() == 1 ? " launch in a row is" : " launches in a row are") +
                                  " fewer than the " + std::to_string(minimum) + " that a graph pays for"});
         continue;
       }

@@ -69,8 +69,8 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOpt
   Adder add(passes, options, seen);
   bool report = options.report || !options.strict.empty();
   if (phase == "inline") {
-    // A compiled function called under a trace contributes its ops; what is private and no longer called goes.
-    // Nothing else changes yet: the inliner's own canonicalisation is left out.
+    // A compiled function called under a trace contributes its ops; what is private and no longer called
+    // goes. Nothing else changes yet: the inliner's own canonicalisation is left out.
     add.module(createInlinerPass({}, [](OpPassManager &) {}));
     add.module(createSymbolDCEPass());
   } else if (phase == "placement") {

@@ -35,7 +35,8 @@ llvm::ArrayRef<Phase> phases();
 /// Adds the passes of one phase.
 void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase, const PipelineOptions &options);
 
-/// Adds the passes that turn a traced module into its launch list, or those of `options.from` to `options.to`.
+/// Adds the passes that turn a traced module into its launch list, or those of `options.from` to
+/// `options.to`.
 void buildPipeline(mlir::OpPassManager &passes, const PipelineOptions &options);
 
 /// What is wrong with the names in the options, or nothing.

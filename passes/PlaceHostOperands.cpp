@@ -27,8 +27,7 @@ struct PlaceHostOperands : impl::PlaceHostOperandsBase<PlaceHostOperands> {
   }
 
   /// The operand on the op's device; a scalar among tensors is stretched there.
-  Value place(Operation &op, OpOperand &operand,
-              llvm::DenseMap<std::pair<Value, Attribute>, Value> &moved) {
+  Value place(Operation &op, OpOperand &operand, llvm::DenseMap<std::pair<Value, Attribute>, Value> &moved) {
     DeviceAttr device = computeDevice(&op);
     Value &copy = moved[{operand.get(), device}];
     if (!copy) {

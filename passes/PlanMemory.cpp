@@ -65,9 +65,10 @@ static int64_t copyTime(Value value) {
 LogicalResult PlanMemory::checkLaunchList() {
   for (Operation &op : func.getBody().front())
     if (!isLaunch(&op) && !isa<ReshapeOp, ConstantOp, ReturnOp>(op))
-      return op.emitOpError() << "is no launch: a memory plan is made for kernels, contractions, copies, host "
-                                 "effects, weft.reshape, weft.constant and weft.return; run --weft-fuse and "
-                                 "--weft-assign-queues first";
+      return op.emitOpError()
+             << "is no launch: a memory plan is made for kernels, contractions, copies, host "
+                "effects, weft.reshape, weft.constant and weft.return; run --weft-fuse and "
+                "--weft-assign-queues first";
   return success();
 }
 
@@ -288,9 +289,9 @@ void PlanMemory::assignArena() {
   arena.bytes += copies.bytes;
   arena.lowerBound += copies.lowerBound;
   for (auto [value, buffer] : bufferOf)
-    storage[value] = slice(StorageKind::arena,
-                           inCopyLane[buffer] ? base + copies.offsets[laneOf[buffer]] : arena.offsets[buffer],
-                           value);
+    storage[value] =
+        slice(StorageKind::arena,
+              inCopyLane[buffer] ? base + copies.offsets[laneOf[buffer]] : arena.offsets[buffer], value);
 }
 
 void PlanMemory::assignConstants() {

@@ -56,8 +56,7 @@ private:
       unsigned q = queueOf(launch);
       StorageAccesses::Access access{q, ++issued[q], launch};
       SmallVector<StorageAccesses::Access> before;
-      forEachAccess(launch,
-                    [&](SliceAttr slice, bool write) { accesses.add(slice, write, access, before); });
+      forEachAccess(launch, [&](SliceAttr slice, bool write) { accesses.add(slice, write, access, before); });
       // The last launch of a queue implies those before it.
       llvm::sort(before, [](const auto &a, const auto &b) {
         return std::tuple(a.queue, b.number) < std::tuple(b.queue, a.number);
@@ -99,8 +98,8 @@ private:
     unsigned q = queueOf(launch);
     builder.setInsertionPoint(launch);
     for (Operation *earlier : waits.lookup(launch))
-      tokens[q] = onQueue(
-          builder.create<EventWaitOp>(launch->getLoc(), events.lookup(earlier), tokens[q]), q);
+      tokens[q] =
+          onQueue(builder.create<EventWaitOp>(launch->getLoc(), events.lookup(earlier), tokens[q]), q);
     if (!recorded.contains(launch))
       return;
     builder.setInsertionPointAfter(launch);

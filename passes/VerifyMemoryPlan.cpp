@@ -222,7 +222,8 @@ LogicalResult PlanVerifier::checkReturn(ReturnOp op) {
     unsigned number = operand.getOperandNumber();
     int64_t tied = func.getTiedArgument(number);
     SliceAttr slice = sliceOf(storageRoot(operand.get()));
-    if (tied < 0 && (func.getResultAttr(number, attr::aliasArgument) || func.getResultAttr(number, attr::aliasResult))) {
+    if (tied < 0 &&
+        (func.getResultAttr(number, attr::aliasArgument) || func.getResultAttr(number, attr::aliasResult))) {
       if (failed(checkAlias(op, number, slice)))
         return failure();
       continue;

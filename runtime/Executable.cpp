@@ -604,7 +604,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       const Signature &signature = executable->impl_->signature;
       for (size_t i = 0; i < results.size(); ++i)
         if (!signature.results[i].is_alias())
-        results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
+          results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
       for (size_t i = 0; i < arguments.size(); ++i)
         if (signature.arguments[i].donated)
           arguments[i]->note_failure(failure, /*permanent=*/false);

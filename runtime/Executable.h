@@ -54,7 +54,7 @@ struct ArgumentInfo {
 struct ResultInfo {
   std::string name;
   TensorInfo type;
-  int tied_to = -1; ///< the argument whose buffer this result is, or -1
+  int tied_to = -1;                           ///< the argument whose buffer this result is, or -1
   int alias_argument = -1, alias_result = -1; ///< what shares its buffer unchanged, or -1
   bool is_alias() const { return alias_argument >= 0 || alias_result >= 0; }
 };

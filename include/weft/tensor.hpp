@@ -312,8 +312,8 @@ private:
 };
 
 /// Prints values as PyTorch does: 4 digits, summarised above 1,000 elements. In a compiled function the value
-/// is printed at every call, when it is computed, in the order of the program; a graph of a CUDA device is cut
-/// there (WEFT-C002).
+/// is printed at every call, when it is computed, in the order of the program; a graph of a CUDA device is
+/// cut there (WEFT-C002).
 WEFT_API void print(const Tensor &tensor, Loc loc = Loc::current());
 /// The same after "label: ".
 WEFT_API void print(const std::string &label, const Tensor &tensor, Loc loc = Loc::current());

@@ -305,7 +305,8 @@ LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bo
 LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded> results, Reference) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::PadOp,
-            ir::GatherOp, ir::TransferOp, ir::AliasOp, ir::ToHostScalarOp>([&](auto) { return move(op, operands, results[0]); })
+            ir::GatherOp, ir::TransferOp, ir::AliasOp, ir::ToHostScalarOp>(
+          [&](auto) { return move(op, operands, results[0]); })
       .Case([&](ir::CopyIntoOp) {
         results[0].error = operands[1]->error;
         return success();

@@ -430,9 +430,10 @@ void sampleOrder(ProgramBuilder &p) {
   auto token = ir::TokenType::get(p.context);
   auto event = ir::EventType::get(p.context);
   Value start = p.builder.create<ir::TokenOp>(p.loc, token);
-  auto fork = p.builder.create<ir::StreamForkOp>(p.loc, TypeRange{token, token}, start,
-                                                 ArrayRef<int64_t>{1, 2});
-  auto record = p.builder.create<ir::EventRecordOp>(p.loc, event, token, fork.getResult(0), oneIn(p.random, 2));
+  auto fork =
+      p.builder.create<ir::StreamForkOp>(p.loc, TypeRange{token, token}, start, ArrayRef<int64_t>{1, 2});
+  auto record =
+      p.builder.create<ir::EventRecordOp>(p.loc, event, token, fork.getResult(0), oneIn(p.random, 2));
   Value waited = p.builder.create<ir::EventWaitOp>(p.loc, token, record.getEvent(), fork.getResult(1));
   Value joined = p.builder.create<ir::StreamJoinOp>(p.loc, token, ValueRange{record.getToken(), waited});
   p.builder.create<ir::BarrierOp>(p.loc, token, ValueRange{joined});

@@ -67,7 +67,8 @@ static Status bench(const Arguments &arguments) {
   const long iterations = std::strtol(count.c_str(), &end, 10);
   if (*end || iterations < 1)
     return Status::error("--iterations takes a number of at least 1, found '" + count + "'");
-  auto made = makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"));
+  auto made =
+      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"));
   if (!made)
     return made.status();
   Runnable &runnable = **made;
@@ -109,17 +110,19 @@ static Status bench(const Arguments &arguments) {
   else
     std::printf("'%s': %.1f us a call (fastest of %ld; median %.1f us); copy %.1f GB/s\n"
                 "%10s %9s %7s  %s\n",
-                runnable.function.c_str(), fastest, iterations, median, *copy, "us", "GB/s", "% copy", "launch");
+                runnable.function.c_str(), fastest, iterations, median, *copy, "us", "GB/s", "% copy",
+                "launch");
   bool first = true;
   for (const runtime::Profiler::Row &row : profiler.rows()) {
     const double us = row.min_ms * 1e3;
-    const double rate =
-        us > 0 ? static_cast<double>(row.bytes) / static_cast<double>(std::max<uint64_t>(1, row.count)) / us * 1e-3 : 0;
+    const double rate = us > 0 ? static_cast<double>(row.bytes) /
+                                     static_cast<double>(std::max<uint64_t>(1, row.count)) / us * 1e-3
+                               : 0;
     if (json)
       std::printf("%s{\"name\": %s, \"location\": %s, \"fastest_us\": %.3f, \"gb_per_s\": %.2f, "
                   "\"percent_of_copy\": %.1f}",
-                  first ? "" : ", ", io::json_quoted(row.name).c_str(), io::json_quoted(row.location).c_str(), us,
-                  rate, 100 * rate / *copy);
+                  first ? "" : ", ", io::json_quoted(row.name).c_str(), io::json_quoted(row.location).c_str(),
+                  us, rate, 100 * rate / *copy);
     else
       std::printf("%10.1f %9.1f %7.0f  %s%s%s\n", us, rate, 100 * rate / *copy, row.name.c_str(),
                   row.location.empty() ? "" : "  ", row.location.c_str());
@@ -132,13 +135,10 @@ static Status bench(const Arguments &arguments) {
 
 int benchCommand(int argc, char **argv) {
   Arguments arguments;
-  if (auto code = beginCommand("bench", help, argc, argv,
-                               {{"function", true},
-                                {"input", true},
-                                {"iterations", true},
-                                {"target", true},
-                                {"json", false}},
-                               arguments))
+  if (auto code = beginCommand(
+          "bench", help, argc, argv,
+          {{"function", true}, {"input", true}, {"iterations", true}, {"target", true}, {"json", false}},
+          arguments))
     return *code;
   Status status = bench(arguments);
   return status ? 0 : complain("bench", status);

@@ -31,11 +31,12 @@ static Expected<std::vector<codegen::CpuTarget::Level>> parseTarget(const std::s
 }
 
 /// The options of how passes are run, which several commands take.
-static const std::map<std::string, bool> pipelineOptions = {
-    {"target", true}, {"from", true}, {"to", true}, {"strict", true}, {"disable-pass", true}, {"dump-phases", true}};
+static const std::map<std::string, bool> pipelineOptions = {{"target", true},       {"from", true},
+                                                            {"to", true},           {"strict", true},
+                                                            {"disable-pass", true}, {"dump-phases", true}};
 
 static codegen::PipelineRequest pipelineRequest(const Arguments &arguments) {
-  return {arguments.get("target", "cpu"), arguments.get("from"),           arguments.get("to"),
+  return {arguments.get("target", "cpu"), arguments.get("from"),         arguments.get("to"),
           arguments.get("strict"),        arguments.all("disable-pass"), arguments.get("dump-phases")};
 }
 
@@ -90,7 +91,8 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
     std::printf("%s: after %s\n", output.c_str(), request.to.c_str());
     return 0;
   }
-  auto compiled = codegen::compileModule(*program.module, {.levels = *target, .threads = 0, .pipeline = request});
+  auto compiled =
+      codegen::compileModule(*program.module, {.levels = *target, .threads = 0, .pipeline = request});
   if (!compiled)
     return complain("compile", compiled.status());
   std::string_view bytes(reinterpret_cast<const char *>(compiled->package.data()), compiled->package.size());

@@ -130,9 +130,9 @@ static Status explainPackage(const std::string &path) {
 
 int explainCommand(int argc, char **argv) {
   Arguments arguments;
-  if (auto code = beginCommand(
-          "explain", help, argc, argv,
-          {{"json", false}, {"html", true}, {"target", true}, {"strict", true}}, arguments))
+  if (auto code =
+          beginCommand("explain", help, argc, argv,
+                       {{"json", false}, {"html", true}, {"target", true}, {"strict", true}}, arguments))
     return *code;
   const std::string &what = arguments.positional[0];
   if (const ir::Reason *reason = ir::findReason(what))
@@ -155,7 +155,8 @@ int explainCommand(int argc, char **argv) {
       return complain("explain", status);
     report = codegen::reportPlan(*program.module);
   } else {
-    auto compiled = codegen::compileModule(*program.module, {.levels = {}, .threads = 0, .pipeline = request});
+    auto compiled =
+        codegen::compileModule(*program.module, {.levels = {}, .threads = 0, .pipeline = request});
     if (!compiled)
       return complain("explain", compiled.status());
     report = std::move(compiled->report);
@@ -164,7 +165,8 @@ int explainCommand(int argc, char **argv) {
     std::string file = arguments.get("html");
     if (Status status = writeHtml(file, what, request.target, report, *program.module); !status)
       return complain("explain", status);
-    std::printf("%s: %zu functions, %zu kernels\n", file.c_str(), report.functions.size(), report.kernels.size());
+    std::printf("%s: %zu functions, %zu kernels\n", file.c_str(), report.functions.size(),
+                report.kernels.size());
     return 0;
   }
   std::fputs((arguments.has("json") ? json(report, *program.module) : report.str()).c_str(), stdout);

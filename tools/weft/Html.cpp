@@ -84,10 +84,10 @@ private:
     for (auto [i, op] : llvm::enumerate(launches)) {
       int y = static_cast<int>(i) * row + 10;
       bool captured = op->hasAttr(attr::capture);
-      os << "<rect x=\"" << left << "\" y=\"" << y << "\" width=\"" << width << "\" height=\"22\" rx=\"4\" class=\""
-         << (captured ? "captured" : "plain") << "\"><title>" << escaped(locationText(op->getLoc()))
-         << "</title></rect><text x=\"" << left + 8 << "\" y=\"" << y + 15 << "\">" << i << " "
-         << escaped(label(op));
+      os << "<rect x=\"" << left << "\" y=\"" << y << "\" width=\"" << width
+         << "\" height=\"22\" rx=\"4\" class=\"" << (captured ? "captured" : "plain") << "\"><title>"
+         << escaped(locationText(op->getLoc())) << "</title></rect><text x=\"" << left + 8 << "\" y=\""
+         << y + 15 << "\">" << i << " " << escaped(label(op));
       if (unsigned queue = passes::queueOf(op))
         os << " @" << queue;
       os << "</text>\n";
@@ -147,9 +147,9 @@ private:
       const Reason *reason = findReason(d.code);
       os << "<tr class=\"" << (reason && reason->refusal ? "refused" : "done") << "\"><td title=\""
          << (reason ? escaped(reason->remedy) : "") << "\">" << escaped(d.code) << "</td><td>"
-         << escaped(d.producer) << (d.consumer.empty() ? "" : " &rarr; ") << escaped(d.consumer) << "</td><td>"
-         << escaped(d.message) << "</td><td>" << d.savedPs / 1000 << "</td><td>" << escaped(d.location)
-         << "</td></tr>\n";
+         << escaped(d.producer) << (d.consumer.empty() ? "" : " &rarr; ") << escaped(d.consumer)
+         << "</td><td>" << escaped(d.message) << "</td><td>" << d.savedPs / 1000 << "</td><td>"
+         << escaped(d.location) << "</td></tr>\n";
     }
     os << "</table>\n";
   }
@@ -167,7 +167,8 @@ Status writeHtml(const std::string &path, const std::string &program, const std:
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << escaped(program)
-     << "</title>\n<style>body{font:14px sans-serif;margin:2em;max-width:70em}pre{overflow-x:auto;font-size:12px}"
+     << "</title>\n<style>body{font:14px "
+        "sans-serif;margin:2em;max-width:70em}pre{overflow-x:auto;font-size:12px}"
         "td,th{text-align:left;padding:2px 8px;border-bottom:1px solid #ccc;font-size:12px}"
         "svg text{font-size:12px}.captured{fill:#cfe8cf;stroke:#484}.plain{fill:#eee;stroke:#888}"
         ".edge{fill:none;stroke:#999}.frame{fill:none;stroke:#888}.value{fill:#8ab4e8;stroke:#fff}"

@@ -91,7 +91,8 @@ static Status run(const Arguments &arguments, bool &agrees) {
   if (!against.empty() && isPackage)
     return Status::error("--against=interp needs the program, and a package holds machine code only");
 
-  auto made = makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"));
+  auto made =
+      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"));
   if (!made)
     return made.status();
   Runnable &runnable = **made;

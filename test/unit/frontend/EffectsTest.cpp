@@ -53,7 +53,8 @@ TEST(Effects, AnAssertionFailsTheCallAndUndoesTheStep) {
     step(tensor({1, NAN, 1}, {3})).item<float>();
     synchronize();
   });
-  EXPECT_NE(message.find("the update is not a number (the condition is false at position 1)"), std::string::npos)
+  EXPECT_NE(message.find("the update is not a number (the condition is false at position 1)"),
+            std::string::npos)
       << message;
   EXPECT_NE(message.find("EffectsTest.cpp:"), std::string::npos) << message;
   EXPECT_EQ(bitsOf({state}), before);
@@ -79,8 +80,9 @@ TEST(Effects, StrictRecompileNamesTheGuardThatMissed) {
   auto step = compile([](Tensor x) { return x + 1.0; }, {.name = "step", .strict = "recompile"});
   step(tensor({1, 2}, {2}));
   step(tensor({3, 4}, {2}));
-  EXPECT_ERROR(step(tensor({1}, {1})), "'step' would be compiled again: argument 0 was tensor<2xf32, cpu> and is "
-                                       "tensor<1xf32, cpu> (WEFT-R001");
+  EXPECT_ERROR(step(tensor({1}, {1})),
+               "'step' would be compiled again: argument 0 was tensor<2xf32, cpu> and is "
+               "tensor<1xf32, cpu> (WEFT-R001");
   EXPECT_EQ(step.variants().size(), 1u);
 }
 

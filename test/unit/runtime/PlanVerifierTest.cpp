@@ -167,7 +167,6 @@ TEST(PlanVerifier, FlippedBytesNeverCrash) {
     EXPECT_FALSE(read_plan(std::span(bytes).first(length)).ok() && length + 8 < bytes.size() / 2);
 }
 
-
 // A print of x and a check of a condition of four truth values after it.
 PlanBuilder hosted() {
   PlanBuilder b("hosted");
@@ -207,7 +206,8 @@ TEST(PlanVerifier, RefusesHostLaunchesThatCannotBe) {
                "asks for the unknown action 7");
   EXPECT_FAILS(verify_host([](auto &host, auto &) { host.buffer = 9; }, 0), "reads buffer 9 of 2");
   EXPECT_FAILS(verify_host([](auto &host, auto &) { host.dtype = 77; }, 0), "unknown element type 77");
-  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.shape = {4, -4}; }, 0), "has extent -4 in dimension 1");
+  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.shape = {4, -4}; }, 0),
+               "has extent -4 in dimension 1");
   EXPECT_FAILS(verify_host([](auto &host, auto &) { host.shape = {1LL << 62, 1LL << 62}; }, 0), "too large");
   EXPECT_FAILS(verify_host([](auto &host, auto &) { host.shape = {4, 5}; }, 0),
                "reads 80 bytes of buffer 0 of 64");
