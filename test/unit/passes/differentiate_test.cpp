@@ -60,8 +60,8 @@ const std::vector<Case> &cases() {
   static const std::vector<Case> all = {
       unary("neg"),
       unary("alias", -2, 2, true),
-      Case{"%d = weft.exp %a : @2x3@ %s = weft.mul %a, %b : @2x3@ %w = weft.copy_into %d, %s : @2x3@ "
-           "%r = weft.sin %w : @2x3@",
+      Case{"%d = weft.exp %a : @2x3@ %s = weft.mul %a, %b : @2x3@ %u = weft.copy_into %d, %s : @2x3@ "
+           "%r = weft.sin %u : @2x3@",
            {{{2, 3}}, {{2, 3}}},
            {2, 3},
            true},
