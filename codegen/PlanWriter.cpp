@@ -7,6 +7,7 @@
 #include "codegen/PlanWriter.h"
 
 #include "ir/Contraction.h"
+#include "ir/Updates.h"
 #include "passes/Decisions.h"
 #include "runtime/Kernel.h"
 #include "runtime/plan_generated.h"
@@ -26,7 +27,11 @@ namespace weft::codegen {
 namespace rt = weft::fb;
 
 SmallVector<GatherOp> checksOf(FusionOp fusion) {
-  return llvm::to_vector(fusion.getBody().front().getOps<GatherOp>());
+  SmallVector<GatherOp> checks;
+  for (auto gather : fusion.getBody().front().getOps<GatherOp>())
+    if (checksIndex(gather))
+      checks.push_back(gather);
+  return checks;
 }
 
 namespace {
@@ -54,7 +59,7 @@ public:
         status = addKernel(fusion);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
         status = addContraction(dot);
-      else if (!isa<ReshapeOp, ReturnOp>(op))
+      else if (!isa<ReturnOp, UndefOp>(op) && !isStorageView(&op))
         status = problem(&op, "is not part of a launch list; run the whole pipeline first");
       if (!status)
         return status;
@@ -132,8 +137,8 @@ private:
 
   /// The plan's buffer of a value: its own slice, or its operand's where it is a view.
   Expected<uint32_t> bufferOf(Value value) {
-    while (auto view = value.getDefiningOp<ReshapeOp>())
-      value = view.getA();
+    while (value.getDefiningOp() && isStorageView(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
     if (auto it = buffers.find(value); it != buffers.end())
       return it->second;
     Operation *op = value.getDefiningOp();

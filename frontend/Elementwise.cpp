@@ -27,8 +27,9 @@ Category category(DType dtype) {
                                     : Category::integer;
 }
 
-/// The common type of two tensors of equal priority.
-DType promote(DType a, DType b) {
+} // namespace
+
+DType frontend::promote(DType a, DType b) {
   if (a == b)
     return a;
   if (category(a) != category(b))
@@ -42,6 +43,8 @@ DType promote(DType a, DType b) {
     return DType::i16;
   return itemsize(a) > itemsize(b) ? a : b;
 }
+
+namespace {
 
 struct Operand {
   Ref value; ///< null for a number

@@ -78,6 +78,10 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   const auto &keyword = std::get<std::string>(value);
   if (op == "gather" && name == "kind")
     return ir::GatherKindAttr::get(&context(), *ir::symbolizeGatherKind(keyword));
+  if (op == "scatter" && name == "kind")
+    return ir::ScatterKindAttr::get(&context(), *ir::symbolizeScatterKind(keyword));
+  if (name == "mode")
+    return ir::IndexModeAttr::get(&context(), *ir::symbolizeIndexMode(keyword));
   if (name == "reduction")
     return ir::ReductionKindAttr::get(&context(), *ir::symbolizeReductionKind(keyword));
   return b.getStringAttr(keyword);

@@ -173,7 +173,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   auto symbol = symbolizeScheduleKind(kind);
   if (!symbol) {
-    parser.emitError(loc) << "unknown schedule '" << kind << "', expected loop, row, column or multi_tensor";
+    parser.emitError(loc) << "unknown schedule '" << kind
+                          << "', expected loop, row, column, multi_tensor or update";
     return {};
   }
   if (parseField(parser, "vector", vector) || parseField(parser, "tasks", tasks) ||

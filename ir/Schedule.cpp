@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
 
+#include "ir/Updates.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -75,6 +77,9 @@ std::optional<TransposeTile> transposeTile(FusionOp fusion) {
   while (inner >= 0 && domain[inner] == 1)
     --inner;
   if (inner < 1)
+    return std::nullopt;
+  // A concat is computed part by part.
+  if (!fusion.getBody().front().getOps<ConcatOp>().empty())
     return std::nullopt;
   for (Operation &op : fusion.getBody().front()) {
     auto transpose = dyn_cast<TransposeOp>(op);
@@ -208,6 +213,42 @@ int64_t columnBlock(FusionOp fusion) {
 }
 
 //===----------------------------------------------------------------------===//
+// update
+//===----------------------------------------------------------------------===//
+
+UpdateTiles updateTiles(Operation *update) {
+  constexpr int64_t enoughTasks = 16, smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
+  int64_t dim = indexedDim(update);
+  IndexedShape base(tensorOf(update->getOperand(0)).getShape(), dim);
+  UpdateTiles tiles;
+  tiles.size = tiles.range = base.size;
+  if (auto scatter = dyn_cast<ScatterOp>(update)) {
+    IndexedShape writes(scatter.getIndex().getType().getShape(), dim);
+    tiles.outer = writes.outer;
+    tiles.count = writes.size;
+    tiles.inner = writes.inner;
+  } else {
+    tiles.outer = base.outer;
+    tiles.count = cast<IndexUpdateOp>(update).getIndex().getType().getNumElements();
+    tiles.inner = base.inner;
+  }
+  tiles.block = tiles.inner;
+  if (tiles.outer * tiles.count * tiles.inner < smallWork)
+    return tiles;
+  if (tiles.inner >= 2 * leastBlock && tiles.outer < enoughTasks) {
+    tiles.block = std::clamp<int64_t>(llvm::alignTo(tiles.inner / enoughTasks, 16), leastBlock, mostBlock);
+    tiles.blocks = llvm::divideCeil(tiles.inner, tiles.block);
+  }
+  int64_t parts = tiles.outer * tiles.blocks;
+  if (parts < enoughTasks && base.size > 1) {
+    auto wanted = std::min(static_cast<int64_t>(llvm::divideCeil(enoughTasks, parts)), base.size);
+    tiles.range = static_cast<int64_t>(llvm::divideCeil(base.size, wanted));
+    tiles.ranges = llvm::divideCeil(base.size, tiles.range);
+  }
+  return tiles;
+}
+
+//===----------------------------------------------------------------------===//
 // The choice
 //===----------------------------------------------------------------------===//
 
@@ -244,6 +285,21 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target) {
     for (Operation &op : fusion.getBody().front())
       if (isReductionOp(&op))
         scratch += block * accumulatorBytes(&op);
+    break;
+  }
+  case FusionKind::update: {
+    streaming = false;
+    Operation *update = updateIn(fusion);
+    if (isa<DynamicUpdateSliceOp>(update)) {
+      tasks = llvm::divideCeil(count, loopChunk(fusion));
+      grain = std::clamp<int64_t>(tasks / 256, 1, 16);
+      break;
+    }
+    UpdateTiles tiles = updateTiles(update);
+    int64_t writes = tiles.count * tiles.block;
+    tasks = writes == 0 ? 0 : tiles.tasks();
+    grain =
+        std::clamp<int64_t>((4 << 10) / std::max<int64_t>(writes, 1), 1, std::max<int64_t>(tasks / 16, 1));
     break;
   }
   case FusionKind::multi_tensor:

@@ -21,6 +21,10 @@
 // block stay
 //   in the first-level cache; a block is at least 1 KiB wide, so that the prefetcher sees streams.
 // - multi_tensor: a task is a chunk of one tensor.
+// - update: a window is a loop over its elements. Writes by index are cut where no two can meet: first over
+// the
+//   inner dimensions, whose blocks are equally long whatever the indices are, then over ranges of the places
+//   that are written to, of which each task looks at every index.
 //
 // Width: 16 elements, or 8 where most operands and results have 8-byte elements. It never changes a bit of a
 // result.
@@ -66,6 +70,17 @@ llvm::SmallVector<std::pair<mlir::Value, unsigned>> keptRowValues(FusionOp fusio
 
 /// column: columns of one task.
 int64_t columnBlock(FusionOp fusion);
+
+/// update by index: the writes seen as [outer, count, inner], of which `count` may meet and stay in order. A
+/// task is one outer index, a block of inner ones, and a range of the places that are written to; so that no
+/// two tasks write one element, and the order of sums depends on shapes alone.
+struct UpdateTiles {
+  int64_t outer = 1, count = 0, inner = 1;
+  int64_t block = 1, blocks = 1;           ///< inner indices of one task, and how many such blocks
+  int64_t size = 0, range = 0, ranges = 1; ///< places to write to, those of one task, and how many ranges
+  int64_t tasks() const { return outer * blocks * ranges; }
+};
+UpdateTiles updateTiles(mlir::Operation *update);
 
 /// multi_tensor: elements of one task.
 inline constexpr int64_t tensorChunk = 8192;

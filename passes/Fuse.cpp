@@ -16,6 +16,8 @@
 #include "passes/OptimizerSteps.h"
 #include "passes/Passes.h"
 
+#include "ir/Updates.h"
+
 #include <queue>
 
 using namespace mlir;
@@ -107,6 +109,46 @@ void separateCounter(RngBitsPhiloxOp op) {
     op.erase();
 }
 
+/// The base of an update is written in place: one that costs nothing but its storage is made for each update.
+void ownBase(Operation *update) {
+  Operation *base = update->getOperand(0).getDefiningOp();
+  if (base && isa<ConstantOp, FullOp, UndefOp, IotaOp, BroadcastInDimOp>(base) && !base->hasOneUse())
+    update->setOperand(0, OpBuilder(update).clone(*base)->getResult(0));
+}
+
+/// A kernel has a bounded number of operands: many parts are joined a few at a time, or one at a time where
+/// they are large, and written to their place in a tensor that begins as nothing.
+void splitConcat(ConcatOp op) {
+  constexpr size_t mostParts = 8;
+  constexpr int64_t largePart = 64 << 10;
+  auto parts = op.getParts();
+  if (parts.size() <= mostParts)
+    return;
+  int64_t mean = bytesOf(op.getType()) / static_cast<int64_t>(parts.size());
+  size_t most = mean >= largePart ? 1 : mostParts;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto type = op.getType();
+  auto dim = static_cast<int64_t>(op.getDim());
+  auto index = withShape(type, {}, builder.getI64Type());
+  auto start = [&](int64_t at) -> Value {
+    return builder.create<ConstantOp>(loc, index,
+                                      DenseElementsAttr::get(index, builder.getI64IntegerAttr(at)));
+  };
+  SmallVector<Value> starts(static_cast<size_t>(type.getRank()), start(0));
+  Value joined = builder.create<UndefOp>(loc, type);
+  int64_t at = 0;
+  for (size_t i = 0; i < parts.size(); i += most) {
+    auto group = parts.slice(i, std::min(most, parts.size() - i));
+    Value some = group.size() == 1 ? group[0] : builder.create<ConcatOp>(loc, group, dim).getResult();
+    starts[dim] = start(at);
+    at += cast<RankedTensorType>(some.getType()).getDimSize(dim);
+    joined = builder.create<DynamicUpdateSliceOp>(loc, joined, some, starts);
+  }
+  op.getResult().replaceAllUsesWith(joined);
+  op.erase();
+}
+
 std::string describe(const FusionGraph &graph, unsigned node) {
   Operation *op = graph.nodes[node].op;
   return (op->getName().getStringRef() + "#" + Twine(node)).str();
@@ -126,6 +168,10 @@ void Fuse::prepare(FuncOp func) {
       separateCounter(draw);
     else if (isa<AdamStepOp, SgdStepOp>(op))
       wrapOptimizerSteps({&op});
+    else if (isUpdateOp(&op))
+      ownBase(&op);
+    else if (auto concat = dyn_cast<ConcatOp>(op))
+      splitConcat(concat);
   }
 }
 

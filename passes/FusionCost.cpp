@@ -59,6 +59,7 @@ int64_t kernelTime(const DeviceCosts &target, const KernelWork &work) {
 int64_t kernelTasks(const DeviceCosts &target, FusionKind kind, ArrayRef<int64_t> domain, unsigned reduced) {
   switch (kind) {
   case FusionKind::loop:
+  case FusionKind::update:
     return std::max<int64_t>(1, elementCount(domain) / target.loopTaskElements);
   case FusionKind::row:
     return std::max<int64_t>(1, elementCount(domain.drop_back(reduced)));

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/FusionGroups.h"
 
+#include "ir/Updates.h"
+
 using namespace mlir;
 using namespace weft::ir;
 
@@ -24,7 +26,11 @@ static bool isSplatConstant(Operation *op) {
 }
 
 bool FusionGraph::isView(Operation *op) {
-  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp, IotaOp, FullOp>(op) ||
+  // A path leads to one value in memory: what pads with another is computed.
+  if (auto pad = dyn_cast<PadOp>(op))
+    return !pad.getValue() ||
+           (pad.getValue().getDefiningOp() && isSplatConstant(pad.getValue().getDefiningOp()));
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, IotaOp, FullOp, UndefOp>(op) ||
          isSplatConstant(op);
 }
 
@@ -36,7 +42,13 @@ static bool isCheap(Operation *op) {
 bool FusionGraph::isReduction(Operation *op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
 
 static bool isComputed(Operation *op) {
-  return isa<ElementwiseOp, GatherOp, RngBitsPhiloxOp>(op) || FusionGraph::isReduction(op);
+  return isa<ElementwiseOp, GatherOp, RngBitsPhiloxOp, ConcatOp, PadOp, DynamicSliceOp>(op) ||
+         isUpdateOp(op) || FusionGraph::isReduction(op);
+}
+
+/// Whether an op needs an operand in memory as it is: the base of an update is written in place.
+static bool isInMemory(OpOperand &operand) {
+  return isUpdateOp(operand.getOwner()) && operand.getOperandNumber() == 0;
 }
 
 static SmallVector<int64_t> reducedDims(Operation *op) {
@@ -87,6 +99,16 @@ ReadPath FusionGraph::pathOf(Value value) {
   return paths.try_emplace(value, path).first->second;
 }
 
+Value FusionGraph::memoryOf(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+    ReadPath path = pathOf(value);
+    if (path.kind == ReadKind::same && path.source)
+      return path.source;
+    value = reshape.getA();
+  }
+  return value;
+}
+
 FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target) : func(func), target(target) {
   Block &body = func.getBody().front();
   SmallVector<Operation *> ops;
@@ -98,8 +120,11 @@ FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target) : func(func), t
   llvm::DenseMap<Operation *, bool> exposed;
   for (Operation *op : llvm::reverse(ops)) {
     bool isExposed = false;
-    for (Operation *user : op->getUsers())
-      isExposed |= isa<ReshapeOp>(user) ? exposed.lookup(user) : !isView(user) && !isComputed(user);
+    for (OpOperand &use : op->getUses()) {
+      Operation *user = use.getOwner();
+      isExposed |= isInMemory(use) ||
+                   (isa<ReshapeOp>(user) ? exposed.lookup(user) : !isView(user) && !isComputed(user));
+    }
     exposed[op] = isExposed;
     if (isExposed && isView(op) && !isa<ReshapeOp>(op))
       materialized[op] = true;
@@ -120,7 +145,8 @@ FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target) : func(func), t
       pathOf(result);
     if (isView(op) && !materialized.lookup(op))
       continue;
-    addNode(*op, !isView(op) && !isComputed(op));
+    // What is in memory without being written has no kernel.
+    addNode(*op, isa<UndefOp>(op) || (!isView(op) && !isComputed(op)));
   }
   for (unsigned i = 0, e = static_cast<unsigned>(nodes.size()); i < e; ++i)
     addEdges(i);
@@ -164,6 +190,11 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
       bool trailing = dims == llvm::to_vector(llvm::seq<int64_t>(rank - group.reduced, rank));
       group.kind = trailing ? FusionKind::row : FusionKind::column;
     }
+    if (isUpdateOp(&op)) {
+      group.kind = FusionKind::update;
+      group.domain = llvm::to_vector(updateShape(&op));
+    }
+    group.joins = isa<ConcatOp>(op);
     group.rowGather = isRowGather(&op);
     group.flops = flopsPerElement(&op) * elementCount(group.domain);
   }
@@ -175,18 +206,10 @@ void FusionGraph::addEdges(unsigned id) {
   FusionGroup &group = groups[nodes[id].group];
   for (OpOperand &operand : op->getOpOperands()) {
     Value read = operand.get();
-    if (group.opaque) {
-      // Memory, or a reshape of it.
-      while (auto reshape = read.getDefiningOp<ReshapeOp>()) {
-        ReadPath path = pathOf(read);
-        if (path.kind == ReadKind::same && path.source) {
-          read = path.source;
-          break;
-        }
-        read = reshape.getA();
-      }
-    }
-    ReadPath path = group.opaque ? ReadPath{read, ReadKind::stored, BroadcastInDimOp()} : pathOf(read);
+    bool stored = group.opaque || isInMemory(operand);
+    if (stored)
+      read = memoryOf(read);
+    ReadPath path = stored ? ReadPath{read, ReadKind::stored, BroadcastInDimOp()} : pathOf(read);
     if (!path.source)
       continue;
     if (isView(op) && !group.opaque) {
@@ -197,8 +220,10 @@ void FusionGraph::addEdges(unsigned id) {
         path.kind = ReadKind::mapped;
       }
     }
-    if (isa<RngBitsPhiloxOp>(op))
+    if (isa<RngBitsPhiloxOp>(op) || (isUpdateOp(op) && &operand != &updateOperandOf(op)))
       path.kind = ReadKind::stored;
+    else if (isa<ConcatOp, PadOp, DynamicSliceOp>(op) || isUpdateOp(op))
+      path.kind = ReadKind::mapped;
     if (auto gather = dyn_cast<GatherOp>(op)) {
       if (operand.getOperandNumber() == 0)
         path.kind = group.rowGather && path.kind == ReadKind::same ? ReadKind::gathered : ReadKind::stored;
@@ -325,6 +350,7 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   into.flops += from.flops;
   into.rowGather = (into.rowGather || !into.pinned) && (from.rowGather || !from.pinned);
   into.pinned |= from.pinned;
+  into.joins |= from.joins;
   into.rowGather &= into.pinned;
   into.lastNode = std::max(into.lastNode, from.lastNode);
   into.version = std::max(into.version, from.version) + 1; // grows for every node

@@ -87,6 +87,14 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
     return std::nullopt;
   };
   bool loopA = ga.kind == FusionKind::loop, loopB = gb.kind == FusionKind::loop;
+  if (ga.kind == FusionKind::update || gb.kind == FusionKind::update) {
+    refusal = {"WEFT-F001", "an update writes in place and stands alone"};
+    return std::nullopt;
+  }
+  if ((ga.joins || gb.joins) && !(loopA && loopB)) {
+    refusal = {"WEFT-F001", "a concat is computed part by part, which a reduction is not"};
+    return std::nullopt;
+  }
   FusionMerge merged{FusionKind::loop, {}, 0, Place::domain, Place::domain, 0};
   if (loopA && loopB) {
     // Under another shape an elementwise op is the same op.
@@ -266,7 +274,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
   int64_t flops = group.flops / std::max<int64_t>(1, elementCount(group.domain));
   SmallVector<unsigned> readers, used;
   for (unsigned node : group.nodes) {
-    if (isa<GatherOp, RngBitsPhiloxOp>(nodes[node].op))
+    if (isa<GatherOp, RngBitsPhiloxOp, ConcatOp>(nodes[node].op))
       return refuse("WEFT-F008", "holds an op that is not computed twice");
     for (Value result : nodes[node].op->getResults())
       if (values[valueOf.lookup(result)].escapes)

@@ -31,8 +31,11 @@ struct ArenaPlan {
 /// tightest gap of its live range; several orders are tried and the smallest arena is kept.
 ArenaPlan packArena(llvm::ArrayRef<ArenaBuffer> buffers);
 
-/// The value whose storage `value` is a view of: itself, unless it is a reshape.
+/// The value whose storage `value` is a view of: itself, unless it is a reshape or bitcast.
 mlir::Value storageRoot(mlir::Value value);
+
+/// The same through updates too, which write in place: the value that was the first in its storage.
+mlir::Value storageHead(mlir::Value value);
 
 /// Whether a launch can stop the call, as one with an index can. Nothing that the caller sees may be written
 /// before.

@@ -13,6 +13,8 @@
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
 
+#include "ir/Updates.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -33,9 +35,13 @@ public:
 private:
   LogicalResult checkLaunchList();
   void number();
+  void settleUpdates();
+  std::string whyNotUpdated(FusionOp update, StringRef &code);
+  bool mayUpdateArgument(FusionOp update, unsigned argument);
   void settleResults();
   std::string whyNotInPlace(Value root, unsigned argument, StringRef &code);
   Value copy(Value value);
+  Value copy(Value value, OpBuilder &builder);
   void assignArena();
   void assignConstants();
   void writeSlices();
@@ -46,7 +52,7 @@ private:
   FuncOp func;
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead; ///< of a root: the position of the last launch that reads it
-  llvm::DenseMap<Value, SliceAttr> storage; ///< of a root
+  llvm::DenseMap<Value, SliceAttr> storage; ///< of a head
   unsigned lastFailing = 0;                 ///< 1 + the position of the last launch that may fail, or 0
   ArenaPlan arena;
   std::vector<FusionDecision> decisions;
@@ -56,10 +62,10 @@ private:
 
 LogicalResult PlanMemory::checkLaunchList() {
   for (Operation &op : func.getBody().front())
-    if (!isa<FusionOp, DotGeneralOp, ReshapeOp, ConstantOp, ReturnOp>(op))
+    if (!isa<FusionOp, DotGeneralOp, ConstantOp, UndefOp, ReturnOp>(op) && !isStorageView(&op))
       return op.emitOpError()
              << "is no launch: a memory plan is made for weft.fusion, weft.dot_general, weft.reshape, "
-                "weft.constant and weft.return; run --weft-fuse first";
+                "weft.bitcast, weft.constant, weft.undef and weft.return; run --weft-fuse first";
   return success();
 }
 
@@ -73,10 +79,86 @@ void PlanMemory::number() {
     position[&op] = next++;
     if (mayFail(&op))
       lastFailing = next;
-    if (!isa<ReshapeOp>(op))
+    if (!isStorageView(&op))
       for (Value operand : op.getOperands())
         lastRead[storageRoot(operand)] = position[&op];
   }
+}
+
+/// Whether an update whose base is an argument may write it: what becomes of the base is returned as the
+/// argument's new value, and nothing that may fail comes after.
+bool PlanMemory::mayUpdateArgument(FusionOp update, unsigned argument) {
+  if (!func.isDonated(argument) || lastFailing > position.lookup(update))
+    return false;
+  // The last of the updates that write in place, one after the other.
+  Value last = update.getResult(0);
+  auto baseOf = [](Operation *op) { return updateIn(op) ? storageRoot(op->getOperand(0)) : Value(); };
+  for (bool further = true; further;) {
+    further = false;
+    SmallVector<Value> views{last};
+    while (!views.empty() && !further)
+      for (Operation *user : views.pop_back_val().getUsers()) {
+        if (isStorageView(user))
+          views.push_back(user->getResult(0));
+        else if (baseOf(user) == last && lastRead.lookup(last) == position.lookup(user)) {
+          last = user->getResult(0);
+          further = true;
+          break;
+        }
+      }
+  }
+  int64_t found = 0;
+  bool tied = false;
+  for (OpOperand &operand : func.getBody().front().getTerminator()->getOpOperands()) {
+    if (storageRoot(operand.get()) != last)
+      continue;
+    ++found;
+    tied = func.getTiedArgument(operand.getOperandNumber()) == argument;
+  }
+  return tied && found == 1;
+}
+
+/// Why an update cannot write its base; empty if it can.
+std::string PlanMemory::whyNotUpdated(FusionOp update, StringRef &code) {
+  Value base = storageRoot(update.getOperand(0));
+  code = "WEFT-D006";
+  if (base.getDefiningOp<ConstantOp>())
+    return "the base is a constant";
+  for (Value operand : update.getInputs().drop_front())
+    if (storageRoot(operand) == base)
+      return "the update reads its base at other indices than it writes";
+  if (lastRead.lookup(base) > position.lookup(update))
+    return "the value before the update is still needed";
+  auto argument = dyn_cast<BlockArgument>(base);
+  if (argument && !mayUpdateArgument(update, argument.getArgNumber()))
+    return "the base is an argument that the function does not replace by the result, or not at this point";
+  return {};
+}
+
+/// An update that cannot write its base gets a copy to write.
+void PlanMemory::settleUpdates() {
+  struct Copy {
+    FusionOp update;
+    StringRef code;
+    std::string why;
+  };
+  SmallVector<Copy> copies;
+  for (auto fusion : func.getBody().front().getOps<FusionOp>())
+    if (updateIn(fusion)) {
+      Copy made{fusion, {}, {}};
+      made.why = whyNotUpdated(fusion, made.code);
+      if (!made.why.empty())
+        copies.push_back(std::move(made));
+    }
+  for (Copy &made : copies) {
+    OpBuilder builder(made.update);
+    Value base = made.update.getOperand(0);
+    made.update.setOperand(0, copy(base, builder));
+    if (report)
+      decisions.push_back({made.code.str(), locationText(made.update.getLoc()), "base of an update", "", 0,
+                           made.why + "; " + std::to_string(bytesOf(base.getType())) + " bytes are copied"});
+  }
+  number();
 }
 
 /// Why result `root` of a launch cannot be written to the storage of an argument; empty if it can.
@@ -101,6 +183,10 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
 /// A kernel that copies, at the end of the function.
 Value PlanMemory::copy(Value value) {
   OpBuilder builder(func.getBody().front().getTerminator());
+  return copy(value, builder);
+}
+
+Value PlanMemory::copy(Value value, OpBuilder &builder) {
   auto fusion = builder.create<FusionOp>(value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
                                          FusionKind::loop, ScheduleAttr(), ArrayAttr());
   Block &block = fusion.getBody().emplaceBlock();
@@ -120,23 +206,25 @@ void PlanMemory::settleResults() {
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     int64_t tied = func.getTiedArgument(number);
-    Value root = storageRoot(operand.get());
+    Value root = storageRoot(operand.get()), head = storageHead(root);
     auto argument = dyn_cast<BlockArgument>(root);
     if (tied >= 0 && argument && argument.getArgNumber() == tied)
       continue; // unchanged
+    if (isa<BlockArgument>(head) && !argument)
+      continue; // updated in place
     StringRef code;
     std::string why;
     if (argument || root.getDefiningOp<ConstantOp>()) {
       code = "WEFT-D004";
       why = argument ? "the result is an argument" : "the result is a constant";
-    } else if (storage.count(root)) {
+    } else if (storage.count(head)) {
       code = "WEFT-D005";
       why = "the result is returned twice";
     } else if (tied >= 0) {
-      why = whyNotInPlace(root, static_cast<unsigned>(tied), code);
+      why = whyNotInPlace(head, static_cast<unsigned>(tied), code);
     }
     if (why.empty()) {
-      storage[root] =
+      storage[head] =
           tied >= 0 ? slice(StorageKind::argument, tied, root) : slice(StorageKind::result, number, root);
       continue;
     }
@@ -175,14 +263,21 @@ void PlanMemory::assignArena() {
   std::vector<ArenaBuffer> buffers;
   llvm::MapVector<Value, unsigned> bufferOf;
   for (Operation &op : func.getBody().front()) {
-    if (!isa<FusionOp, DotGeneralOp>(op))
+    if (!isa<FusionOp, DotGeneralOp, UndefOp>(op))
       continue;
     unsigned at = position.lookup(&op);
     for (OpResult result : op.getResults()) {
-      if (storage.count(result))
+      Value head = storageHead(result);
+      if (isa<BlockArgument>(head) || storage.count(head))
         continue;
       auto read = lastRead.find(result);
       unsigned end = read == lastRead.end() ? at : read->second;
+      if (head != result) {
+        unsigned held = bufferOf.lookup(storageRoot(op.getOperand(0)));
+        buffers[held].end = std::max(buffers[held].end, end);
+        bufferOf[result] = held;
+        continue;
+      }
       int64_t bytes = bytesOf(result.getType());
       // An operand that dies here leaves its place, if every element is read before it is written.
       int64_t inherited = -1;
@@ -231,10 +326,10 @@ void PlanMemory::writeSlices() {
   for (Operation &op : func.getBody().front().without_terminator()) {
     SmallVector<Attribute> slices;
     for (Value result : op.getResults()) {
-      Value root = storageRoot(result);
-      auto argument = dyn_cast<BlockArgument>(root);
-      slices.push_back(argument ? slice(StorageKind::argument, argument.getArgNumber(), root)
-                                : storage.lookup(root));
+      Value head = storageHead(result);
+      auto argument = dyn_cast<BlockArgument>(head);
+      slices.push_back(argument ? slice(StorageKind::argument, argument.getArgNumber(), head)
+                                : storage.lookup(head));
     }
     op.setAttr(attr::slices, b.getArrayAttr(slices));
   }
@@ -251,6 +346,7 @@ void PlanMemory::runOnOperation() {
   decisions.clear();
   storage.clear();
   number();
+  settleUpdates();
   settleResults();
   number();
   assignArena();

@@ -12,6 +12,8 @@
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
 
+#include "ir/Updates.h"
+
 #include <map>
 
 using namespace mlir;
@@ -32,6 +34,8 @@ private:
   void number();
   LogicalResult checkSlices(Operation &op);
   LogicalResult checkSlice(Operation &op, OpResult result, SliceAttr slice);
+  LogicalResult checkUpdate(Operation &op, SliceAttr slice);
+  Value lastUpdate(Value value);
   LogicalResult checkArena();
   LogicalResult checkArgumentWrite(OpResult result, unsigned argument);
   LogicalResult checkReturn(ReturnOp op);
@@ -53,7 +57,7 @@ void PlanVerifier::number() {
     position[&op] = next++;
     if (mayFail(&op))
       lastFailing = &op;
-    if (!isa<ReshapeOp>(op))
+    if (!isStorageView(&op))
       for (Value operand : op.getOperands())
         lastRead[storageRoot(operand)] = position[&op];
   }
@@ -64,12 +68,14 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   auto fail = [&] { return op.emitOpError() << "result #" << result.getResultNumber() << " "; };
   if (slice.getBytes() != bytes)
     return fail() << "needs " << bytes << " bytes, but its slice has " << slice.getBytes();
-  if (isa<ReshapeOp>(op)) {
+  if (isStorageView(&op)) {
     SliceAttr expected = sliceOf(op.getOperand(0));
     if (expected != slice)
       return fail() << "is a view, but its slice " << slice << " is not that of its operand, " << expected;
     return success();
   }
+  if (updateIn(&op) && failed(checkUpdate(op, slice)))
+    return failure();
   auto index = static_cast<unsigned>(slice.getPosition());
   auto terminator = cast<ReturnOp>(body.getTerminator());
   if (isa<ConstantOp>(op) != (slice.getStorage() == StorageKind::constant))
@@ -87,9 +93,9 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
     break;
   case StorageKind::result: {
     if (index >= terminator.getNumOperands() || func.getTiedArgument(index) >= 0 ||
-        storageRoot(terminator.getOperand(index)) != result)
+        storageRoot(terminator.getOperand(index)) != lastUpdate(result))
       return fail() << "is stored as result " << index << " of the function, which it is not";
-    if (!writerOfResult.try_emplace(index, result).second)
+    if (!updateIn(&op) && !writerOfResult.try_emplace(index, result).second)
       return fail() << "is stored as result " << index << ", as another value is";
     break;
   }
@@ -97,6 +103,40 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
     return checkArgumentWrite(result, index);
   }
   return success();
+}
+
+/// An update leaves most of its base as it is: both have one storage, and nothing else needs the base.
+LogicalResult PlanVerifier::checkUpdate(Operation &op, SliceAttr slice) {
+  Value base = storageRoot(op.getOperand(0));
+  SliceAttr held = sliceOf(base);
+  if (held != slice)
+    return op.emitOpError() << "updates a value in " << held << ", but its result is stored in " << slice;
+  if (lastRead.lookup(base) > position.lookup(&op))
+    return op.emitOpError() << "updates a value that a later launch reads";
+  for (Value operand : op.getOperands().drop_front())
+    if (storageRoot(operand) == base)
+      return op.emitOpError() << "updates a value that it reads at other indices than it writes";
+  return success();
+}
+
+/// What becomes of a value by updates in place.
+Value PlanVerifier::lastUpdate(Value value) {
+  for (bool further = true; further;) {
+    further = false;
+    SmallVector<Value> views{value};
+    while (!views.empty() && !further)
+      for (OpOperand &use : views.pop_back_val().getUses()) {
+        Operation *user = use.getOwner();
+        if (isStorageView(user)) {
+          views.push_back(user->getResult(0));
+        } else if (updateIn(user) && use.getOperandNumber() == 0) {
+          value = user->getResult(0);
+          further = true;
+          break;
+        }
+      }
+  }
+  return value;
 }
 
 LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argument) {
@@ -109,11 +149,11 @@ LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argumen
     return fail() << ", which is not donated";
   bool tied = false;
   for (OpOperand &operand : body.getTerminator()->getOpOperands())
-    tied |=
-        storageRoot(operand.get()) == result && func.getTiedArgument(operand.getOperandNumber()) == argument;
+    tied |= storageRoot(operand.get()) == lastUpdate(result) &&
+            func.getTiedArgument(operand.getOperandNumber()) == argument;
   if (!tied)
     return fail() << ", to which it is not tied";
-  if (!writerOfArgument.try_emplace(argument, result).second)
+  if (!writerOfArgument.try_emplace(argument, result).second && !updateIn(op))
     return fail() << ", as another value is";
   Value old = body.getArgument(argument);
   unsigned at = position.lookup(op);
@@ -158,7 +198,7 @@ LogicalResult PlanVerifier::checkArena() {
     unsigned at = position.lookup(&op);
     for (OpResult result : op.getResults()) {
       SliceAttr slice = sliceOf(result);
-      if (isa<ReshapeOp>(op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
+      if (isStorageView(&op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
         continue;
       int64_t begin = slice.getPosition(), end = begin + slice.getBytes();
       auto it = live.lower_bound(begin);

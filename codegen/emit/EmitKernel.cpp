@@ -8,6 +8,7 @@
 
 #include "codegen/emit/KernelBuilder.h"
 #include "ir/Schedule.h"
+#include "ir/Updates.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Pass/Pass.h"
@@ -42,6 +43,13 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   case ir::ScheduleKind::multi_tensor:
     status = detail::emitMultiTensor(kernel);
     break;
+  case ir::ScheduleKind::update:
+    if (ir::countOf(fusion.getDomain()) == 0 ||
+        cast<RankedTensorType>(fusion.getResult(0).getType()).getNumElements() == 0)
+      break; // nothing to write
+    status = isa<ir::DynamicUpdateSliceOp>(ir::updateIn(fusion)) ? detail::emitLoop(kernel)
+                                                                 : detail::emitUpdate(kernel);
+    break;
   }
   if (!status.ok())
     return status.context("cannot make kernel '" + symbol.str() + "': ");
@@ -75,7 +83,7 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
           return signalPassFailure();
         }
         for (Operation &op : fusion.getBody().front())
-          check += isa<ir::GatherOp>(op);
+          check += ir::checksIndex(&op);
         kernels.push_back(std::move(*kernel));
       }
       function.erase();

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/KernelBuilder.h"
 
+#include "ir/Updates.h"
+
 using namespace mlir;
 namespace weft::codegen {
 
@@ -64,7 +66,7 @@ int64_t KernelBuilder::checkOf(Operation *gather) const {
   for (Operation &op : *gather->getBlock()) {
     if (&op == gather)
       break;
-    number += isa<ir::GatherOp>(op);
+    number += ir::checksIndex(&op);
   }
   return number;
 }

@@ -12,6 +12,7 @@
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
 #include "weft/index.hpp"
+#include "weft/indexing.hpp"
 #include "weft/io.hpp"
 #include "weft/nn.hpp"
 #include "weft/optim.hpp"

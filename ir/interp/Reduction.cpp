@@ -1,4 +1,4 @@
-//===- Reduction.cpp - The meaning of reductions, gathers, contractions ----===//
+//===- Reduction.cpp - The meaning of reductions and contractions -----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -101,53 +101,6 @@ LogicalResult ArgmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArr
         best = j;
     results[0].setWhole(i, best);
   }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// gather
-//===----------------------------------------------------------------------===//
-
-LogicalResult GatherOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
-  const Literal &in = *operands[0], &index = *operands[1];
-  Literal &out = results[0];
-  int64_t dim = getDim(), size = in.shape[dim];
-  auto strides = in.strides();
-
-  // All are checked before any is used, also those that an empty result would not read.
-  LogicalResult inRange = success();
-  forEachIndex(index.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
-    int64_t value = index.whole[linear];
-    if (failed(inRange) || (value >= 0 && value < size))
-      return;
-    auto error = emitOpError() << "index " << value << " at position [";
-    llvm::interleaveComma(position, error);
-    error << "] of the index tensor is outside [0, " << size << "), the size of dimension " << dim;
-    inRange = error;
-  });
-  if (failed(inRange))
-    return failure();
-
-  auto indexStrides = index.strides();
-  bool along = getKind() == GatherKind::along;
-  forEachIndex(out.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
-    int64_t from = 0, entry = 0;
-    if (along) {
-      for (int64_t d = 0; d < in.rank(); ++d)
-        from += d == dim ? 0 : position[d] * strides[d];
-      entry = linear;
-    } else {
-      // The result has the operand's dimensions before `dim`, those of the index, and the rest of the
-      // operand's.
-      for (int64_t d = 0; d < dim; ++d)
-        from += position[d] * strides[d];
-      for (int64_t d = 0; d < index.rank(); ++d)
-        entry += position[dim + d] * indexStrides[d];
-      for (int64_t d = dim + 1; d < in.rank(); ++d)
-        from += position[d - 1 + index.rank()] * strides[d];
-    }
-    copyElement(out, linear, in, from + index.whole[entry] * strides[dim]);
-  });
   return success();
 }
 

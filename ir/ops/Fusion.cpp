@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "ir/Dialect.h"
+#include "ir/Updates.h"
 #include "ir/ops/Common.h"
 
 using namespace mlir;
@@ -19,7 +19,7 @@ ParseResult FusionOp::parse(OpAsmParser &parser, OperationState &state) {
   auto symbol = symbolizeFusionKind(kind);
   if (!symbol)
     return parser.emitError(loc) << "unknown kind of fusion '" << kind
-                                 << "', expected loop, row, column or multi_tensor";
+                                 << "', expected loop, row, column, multi_tensor or update";
   state.addAttribute("kind", FusionKindAttr::get(parser.getContext(), *symbol));
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   FunctionType type;
@@ -53,6 +53,8 @@ static SmallVector<int64_t> reducedDims(Operation &op) {
 SmallVector<int64_t> FusionOp::getDomain() {
   if (getKind() == FusionKind::multi_tensor)
     return {};
+  if (Operation *update = updateIn(*this))
+    return llvm::to_vector(updateShape(update));
   for (Operation &op : getBody().front())
     if (isReduction(op))
       return llvm::to_vector(cast<RankedTensorType>(op.getOperand(0).getType()).getShape());
@@ -86,11 +88,27 @@ LogicalResult FusionOp::verify() {
     if (isa<FusionOp, GradientOp, CallOp, TransferOp, RngStateLoadOp, RngStateStoreOp, DotGeneralOp>(op) ||
         isa<DecomposableOp>(op))
       return op.emitOpError() << "cannot stand in a fusion";
-    if (kind == FusionKind::loop && isReduction(op))
-      return op.emitOpError() << "cannot stand in a fusion of kind loop, which has no reductions";
+    if (isUpdateOp(&op) != (kind == FusionKind::update && &op == updateIn(*this)))
+      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind)
+                              << ": an update is the one result of a fusion of its own";
+    if ((kind == FusionKind::loop || kind == FusionKind::update) && isReduction(op))
+      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind)
+                              << ", which has no reductions";
   }
   if (kind == FusionKind::multi_tensor)
     return success();
+  if (kind == FusionKind::update) {
+    Operation *update = getNumResults() == 1 ? updateIn(*this) : nullptr;
+    if (!update || !isUpdateOp(update))
+      return emitOpError() << "of kind update needs one result, made by weft.scatter, weft.index_update or "
+                              "weft.dynamic_update_slice";
+    if (getNumOperands() == 0 || update->getOperand(0) != block.getArgument(0) ||
+        !block.getArgument(0).hasOneUse() || checksIndex(update))
+      return emitOpError()
+             << "of kind update needs its operand 0 as the base of the update and nowhere else, "
+                "and an index that was checked before";
+    return success();
+  }
 
   SmallVector<int64_t> domain = getDomain();
   auto rank = static_cast<int64_t>(domain.size()), reduced = static_cast<int64_t>(getNumReducedDims());

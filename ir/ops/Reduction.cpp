@@ -1,4 +1,4 @@
-//===- Reduction.cpp - Reductions and indexing ----------------------------===//
+//===- Reduction.cpp - Reductions ------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -88,51 +88,5 @@ LogicalResult ArgmaxOp::verify() {
 }
 
 LogicalResult ArgmaxOp::buildVjp(VjpBuilder &) { return success(); }
-
-//===----------------------------------------------------------------------===//
-// gather
-//===----------------------------------------------------------------------===//
-
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                         DictionaryAttr attributes, OpaqueProperties properties,
-                                         RegionRange regions, SmallVectorImpl<Type> &types) {
-  Adaptor op(operands, attributes, properties, regions);
-  auto from = cast<RankedTensorType>(operands[0].getType());
-  auto index = cast<RankedTensorType>(operands[1].getType());
-  auto dim = static_cast<int64_t>(op.getDim());
-  if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, from.getRank())))
-    return failure();
-  if (op.getKind() == GatherKind::along) {
-    types.push_back(withShape(from, index.getShape()));
-    return success();
-  }
-  SmallVector<int64_t> shape(from.getShape().take_front(dim));
-  llvm::append_range(shape, index.getShape());
-  llvm::append_range(shape, from.getShape().drop_front(dim + 1));
-  return inferShaped(loc, getOperationName(), operands[0], shape, types);
-}
-
-LogicalResult GatherOp::verify() {
-  auto from = getA().getType();
-  auto index = getIndex().getType();
-  if (!index.getElementType().isInteger(64) && !index.getElementType().isInteger(32))
-    return emitOpError() << "needs an index of i64 or i32, found " << index.getElementType();
-  if (getKind() == GatherKind::points)
-    return success();
-  if (index.getRank() != from.getRank())
-    return emitOpError() << "along a dimension needs an index of the operand's rank " << from.getRank()
-                         << ", found rank " << index.getRank();
-  for (int64_t i = 0; i < from.getRank(); ++i)
-    if (i != static_cast<int64_t>(getDim()) && index.getDimSize(i) > from.getDimSize(i))
-      return emitOpError() << "has an index of size " << index.getDimSize(i) << " in dimension " << i
-                           << ", where the operand has size " << from.getDimSize(i);
-  return success();
-}
-
-LogicalResult GatherOp::buildVjp(VjpBuilder &vjp) {
-  if (vjp.needs(0))
-    return emitOpError() << "has no derivative yet: it needs a scatter (WEFT-G002); detach its operand";
-  return success();
-}
 
 } // namespace weft::ir

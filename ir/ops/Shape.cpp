@@ -303,32 +303,64 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   SmallVector<int64_t> shape;
   for (size_t i = 0; i < rank; ++i) {
     int64_t low = op.getLow()[i], high = op.getHigh()[i], interior = op.getInterior()[i];
-    if (low < 0 || high < 0 || interior < 0)
-      return emitOptionalError(loc, "'weft.pad' op adds ", low, ", ", high, " and ", interior,
-                               " elements to dimension ", i, "; none may be negative");
+    if (interior < 0)
+      return emitOptionalError(loc, "'weft.pad' op adds ", interior, " elements between those of dimension ",
+                               i, "; expected a number that is not negative");
     int64_t size = from.getDimSize(i), spread = 0, sum = 0;
     if (__builtin_mul_overflow(std::max<int64_t>(size - 1, 0), interior, &spread) ||
         __builtin_add_overflow(spread, size, &sum) || __builtin_add_overflow(sum, low, &sum) ||
         __builtin_add_overflow(sum, high, &sum))
       return emitOptionalError(loc, "'weft.pad' op makes dimension ", i, " larger than 2^63");
+    if (sum < 0)
+      return emitOptionalError(loc, "'weft.pad' op takes more away from dimension ", i, " than the ",
+                               spread + size, " elements that it has: ", low, " before and ", high, " after");
     shape.push_back(sum);
   }
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
 }
 
-LogicalResult PadOp::verify() { return success(); }
+LogicalResult PadOp::verify() {
+  auto value = getValue();
+  if (value && (value.getType().getRank() != 0 ||
+                value.getType().getElementType() != getA().getType().getElementType()))
+    return emitOpError() << "needs a 0-dimensional value of " << getA().getType().getElementType()
+                         << ", found " << value.getType();
+  return success();
+}
 
 LogicalResult PadOp::buildVjp(VjpBuilder &vjp) {
-  if (!vjp.needs(0))
-    return success();
   auto from = getA().getType();
-  SmallVector<int64_t> start(getLow()), limit, step;
-  for (int64_t i = 0; i < from.getRank(); ++i) {
-    int64_t size = from.getDimSize(i), interior = getInterior()[i];
-    limit.push_back(start[i] + (size == 0 ? 0 : (size - 1) * (interior + 1) + 1));
-    step.push_back(interior + 1);
+  auto rank = static_cast<size_t>(from.getRank());
+  Sym g = vjp.cotangent(0);
+  if (vjp.needs(0) && from.getNumElements() == 0) {
+    vjp.set(0, vjp.like(vjp.operand(0), 0.0));
+  } else if (vjp.needs(0)) {
+    // What was taken away has no gradient: zeros come in its place; then the elements of the operand are
+    // read.
+    SmallVector<int64_t> low, high, start, limit, step;
+    for (size_t i = 0; i < rank; ++i) {
+      low.push_back(std::max<int64_t>(-getLow()[i], 0));
+      high.push_back(std::max<int64_t>(-getHigh()[i], 0));
+      start.push_back(std::max<int64_t>(getLow()[i], 0));
+      step.push_back(getInterior()[i] + 1);
+      limit.push_back(start[i] + (from.getDimSize(i) - 1) * step[i] + 1);
+    }
+    auto some = [](ArrayRef<int64_t> counts) {
+      return llvm::any_of(counts, [](int64_t n) { return n > 0; });
+    };
+    Sym whole =
+        some(low) || some(high) ? vjp.make<PadOp>(g.value, low, high, SmallVector<int64_t>(rank, 0)) : g;
+    vjp.set(0, vjp.make<SliceOp>(whole.value, start, limit, step));
   }
-  vjp.set(0, vjp.make<SliceOp>(vjp.cotangent(0).value, start, limit, step));
+  if (getValue() && vjp.needs(1)) {
+    // Of an operand that is false everywhere, the added elements are those that are true.
+    MLIRContext *context = getContext();
+    auto flags = withShape(from, from.getShape(), IntegerType::get(context, 1)), flag = withShape(flags, {});
+    Sym no = vjp.make<ConstantOp>(flags, DenseElementsAttr::get(flags, false)),
+        yes = vjp.make<ConstantOp>(flag, DenseElementsAttr::get(flag, true));
+    Sym added = vjp.make<PadOp>(no.value, yes.value, getLow(), getHigh(), getInterior());
+    vjp.set(1, vjp.sum(vjp.select(added, g, vjp.like(g, 0.0)), allDims(from.getRank())));
+  }
   return success();
 }
 

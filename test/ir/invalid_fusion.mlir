@@ -2,7 +2,7 @@
 
 #cpu = #weft.device<cpu>
 weft.func @kind(%x: tensor<4xf32, #cpu>) {
-  // expected-error@+1 {{unknown kind of fusion 'tile', expected loop, row, column or multi_tensor}}
+  // expected-error@+1 {{unknown kind of fusion 'tile', expected loop, row, column, multi_tensor or update}}
   %r = weft.fusion tile (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   ^bb0(%a: tensor<4xf32, #cpu>):
     weft.yield %a : tensor<4xf32, #cpu>

@@ -21,18 +21,17 @@ using Operands = ArrayRef<const Bounded *>;
 // Elements that move
 //===----------------------------------------------------------------------===//
 
-/// The errors of the first operand go where its elements go: the op itself moves them.
-LogicalResult move(Operation *op, Operands operands, Bounded &result) {
+/// The errors of operands `data` go where their elements go: the op itself moves them.
+LogicalResult move(Operation *op, Operands operands, Bounded &result, ArrayRef<unsigned> data = {0}) {
   SmallVector<ir::Literal> literals;
-  for (const Bounded *operand : operands)
-    literals.push_back(operand->value);
-  auto asReals = [](const Bounded &tensor) {
-    ir::Literal literal(DType::f64, tensor.value.shape);
-    literal.real = tensor.error;
-    return literal;
-  };
-  literals[0] = asReals(*operands[0]);
   SmallVector<const ir::Literal *> pointers;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    literals.push_back(operand->value);
+    if (!llvm::is_contained(data, static_cast<unsigned>(i)))
+      continue;
+    literals.back() = ir::Literal(DType::f64, operand->value.shape);
+    literals.back().real = operand->error;
+  }
   for (const ir::Literal &literal : literals)
     pointers.push_back(&literal);
   ir::Literal out(DType::f64, result.value.shape);
@@ -40,9 +39,92 @@ LogicalResult move(Operation *op, Operands operands, Bounded &result) {
     return failure();
   result.error = std::move(out.real);
   // Where an index may be another one, so may every element.
-  for (const Bounded *operand : operands.drop_front())
-    if (!llvm::all_of(operand->error, isKnown))
+  for (auto [i, operand] : llvm::enumerate(operands))
+    if (!llvm::is_contained(data, static_cast<unsigned>(i)) && !llvm::all_of(operand->error, isKnown))
       result.error.assign(result.error.size(), kUnknown);
+  return success();
+}
+
+LogicalResult moveAll(Operation *op, Operands operands, Bounded &result) {
+  SmallVector<unsigned> all;
+  for (unsigned i = 0; i < operands.size(); ++i)
+    all.push_back(i);
+  return move(op, operands, result, all);
+}
+
+bool isExact(const Bounded &value) {
+  return llvm::all_of(value.error, [](double error) { return error == 0; });
+}
+
+/// Sums in one order, each rounded: exact where the terms are. `data`: the base and what is added.
+LogicalResult boundAdded(Operation *op, Operands operands, Bounded &result, std::array<unsigned, 2> data) {
+  if (llvm::all_of(operands, [](const Bounded *operand) { return isExact(*operand); }))
+    return success();
+  // The errors add up, and so do the roundings of sums whose terms may differ: one for each term, of the sum
+  // of all magnitudes.
+  auto added = [&](auto of) -> FailureOr<std::vector<double>> {
+    SmallVector<ir::Literal> literals;
+    SmallVector<const ir::Literal *> pointers;
+    for (auto [i, operand] : llvm::enumerate(operands)) {
+      literals.push_back(operand->value);
+      if (!llvm::is_contained(data, static_cast<unsigned>(i)))
+        continue;
+      literals.back() = ir::Literal(DType::f64, operand->value.shape);
+      for (int64_t at = 0, e = operand->value.count(); at < e; ++at)
+        literals.back().real[at] = of(*operand, at);
+    }
+    for (const ir::Literal &literal : literals)
+      pointers.push_back(&literal);
+    ir::Literal out(DType::f64, result.value.shape);
+    if (failed(cast<ir::InterpretableOp>(op).interpret(pointers, out)))
+      return failure();
+    return std::move(out.real);
+  };
+  auto errors = added([](const Bounded &x, int64_t at) { return x.error[at]; });
+  auto terms = added([](const Bounded &, int64_t) { return 1.0; });
+  auto sizes = added([](const Bounded &x, int64_t at) {
+    double value = x.value.isReal() ? x.value.real[at] : 0;
+    return std::isfinite(value) ? std::fabs(value) : HUGE_VAL;
+  });
+  if (failed(errors) || failed(terms) || failed(sizes))
+    return failure();
+  bool indexKnown = true;
+  for (auto [i, operand] : llvm::enumerate(operands))
+    indexKnown &= llvm::is_contained(data, static_cast<unsigned>(i)) || isExact(*operand);
+  for (size_t i = 0; i < result.error.size(); ++i) {
+    double error = (*errors)[i], most = (*sizes)[i] + error;
+    if (!indexKnown || !isKnown(error) || (error > 0 && !result.value.isReal()) ||
+        (error > 0 && !std::isfinite(ir::roundTo(result.value.dtype, 2 * most))))
+      result.error[i] = kUnknown;
+    else
+      result.error[i] = error > 0 ? error + (*terms)[i] * ulp(result.value.dtype, most) : 0;
+  }
+  return success();
+}
+
+/// Products and extremes: exact where all operands are.
+LogicalResult boundExact(Operands operands, Bounded &result) {
+  if (!llvm::all_of(operands, [](const Bounded *operand) { return isExact(*operand); }))
+    result.error.assign(result.error.size(), kUnknown);
+  return success();
+}
+
+LogicalResult boundScatter(ir::ScatterOp op, Operands operands, Bounded &result) {
+  if (op.getKind() == ir::ScatterKind::set)
+    return move(op, operands, result, {0, 2});
+  if (op.getKind() == ir::ScatterKind::add)
+    return boundAdded(op, operands, result, {0, 2});
+  return boundExact(operands, result);
+}
+
+/// The sign of a zero and the bits of a NaN are not part of a value's bounds.
+LogicalResult boundBits(Operands operands, Bounded &result) {
+  const Bounded &in = *operands[0];
+  bool certain =
+      isExact(in) && llvm::none_of(in.value.real, [](double x) { return x == 0 || std::isnan(x); });
+  // What is NaN or zero as a result is one all the same.
+  if (!certain)
+    result.error.assign(result.error.size(), kUnknown);
   return success();
 }
 
@@ -304,8 +386,21 @@ LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bo
 
 LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded> results, Reference) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::PadOp,
-            ir::GatherOp, ir::TransferOp>([&](auto) { return move(op, operands, results[0]); })
+      .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::ReverseOp,
+            ir::GatherOp, ir::DynamicSliceOp, ir::TransferOp>(
+          [&](auto) { return move(op, operands, results[0]); })
+      .Case<ir::ConcatOp, ir::PadOp>([&](auto) { return moveAll(op, operands, results[0]); })
+      .Case([&](ir::DynamicUpdateSliceOp) { return move(op, operands, results[0], {0, 1}); })
+      .Case([&](ir::IndexUpdateOp update) {
+        return update.getAccumulate() ? boundAdded(op, operands, results[0], {0, 1})
+                                      : move(op, operands, results[0], {0, 1});
+      })
+      .Case([&](ir::ScatterOp scatter) { return boundScatter(scatter, operands, results[0]); })
+      .Case([&](ir::BitcastOp) { return boundBits(operands, results[0]); })
+      .Case([&](ir::UndefOp) {
+        results[0].error.assign(results[0].error.size(), kUnknown);
+        return success();
+      })
       .Case([&](ir::SumOp sum) { return boundSum(sum, *operands[0], results[0]); })
       .Case([&](ir::RmaxOp extreme) {
         return boundExtreme(op, extreme.getDims(), /*largest=*/true, *operands[0], results[0]);

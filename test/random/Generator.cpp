@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Generator.h"
+#include "IndexingSamplers.h"
 #include "ProgramBuilder.h"
 
 using namespace mlir;
@@ -205,11 +206,18 @@ void samplePad(ProgramBuilder &p) {
     return;
   Shape low, high, interior;
   for (size_t i = 0; i < e->shape().size(); ++i) {
-    low.push_back(static_cast<int64_t>(oneIn(p.random, 2) ? p.random.below(4) : 0));
-    high.push_back(static_cast<int64_t>(oneIn(p.random, 2) ? p.random.below(4) : 0));
+    // Negative counts crop.
+    int64_t most = oneIn(p.random, 3) ? 2 : 0;
+    low.push_back(oneIn(p.random, 2) ? static_cast<int64_t>(p.random.below(4)) - most : 0);
+    high.push_back(oneIn(p.random, 2) ? static_cast<int64_t>(p.random.below(4)) - most : 0);
     interior.push_back(static_cast<int64_t>(oneIn(p.random, 4) ? p.random.below(3) : 0));
   }
-  p.add<ir::PadOp>(true, e->value, low, high, interior);
+  Entry from = *e;
+  for (size_t i = 0; i < from.shape().size(); ++i)
+    if (from.shape()[i] + std::max<int64_t>(from.shape()[i] - 1, 0) * interior[i] + low[i] + high[i] < 0)
+      return;
+  Value filler = oneIn(p.random, 2) ? p.obtain(from.dtype(), {}) : Value();
+  p.add<ir::PadOp>(true, from.value, filler, low, high, interior);
 }
 
 /// Some of the dimensions of a value: often the last ones, often the first, and any.
@@ -238,34 +246,6 @@ void sampleArgmax(ProgramBuilder &p) {
   size_t dim = p.random.below(e->shape().size());
   if (e->shape()[dim] > 0)
     p.add<ir::ArgmaxOp>(true, e->value, dim);
-}
-
-void sampleGather(ProgramBuilder &p) {
-  const Entry *e = p.find([](const Entry &entry) { return !entry.shape().empty(); });
-  if (!e)
-    return;
-  Value a = e->value;
-  Shape from(e->shape()), shape;
-  size_t dim = p.random.below(from.size());
-  bool along = oneIn(p.random, 2);
-  if (along) {
-    for (size_t i = 0; i < from.size(); ++i)
-      shape.push_back(i == dim ? p.anySize()
-                      : oneIn(p.random, 3)
-                          ? static_cast<int64_t>(p.random.below(static_cast<uint64_t>(from[i] + 1)))
-                          : from[i]);
-  } else if (!oneIn(p.random, 4)) {
-    shape.push_back(p.anySize());
-  }
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  if ((from[dim] == 0 && count > 0) || count > p.maxElements)
-    return;
-  DType dtype = oneIn(p.random, 2) ? DType::i64 : DType::i32;
-  Value index = p.argument(dtype, shape, "index", std::max<int64_t>(from[dim], 1));
-  p.add<ir::GatherOp>(/*hasDerivative=*/false, a, index, dim,
-                      along ? ir::GatherKind::along : ir::GatherKind::points);
 }
 
 void sampleDotGeneral(ProgramBuilder &p) {
@@ -442,26 +422,34 @@ struct Sampler {
 constexpr Sampler kSamplers[] = {
     {"weft.adam_step", 2, sampleAdamStep},
     {"weft.argmax", 2, sampleArgmax},
+    {"weft.bitcast", 1, sampleBitcast},
     {"weft.broadcast_in_dim", 5, sampleBroadcast},
+    {"weft.concat", 4, sampleConcat},
     {"weft.constant", 3, sampleConstant},
     {"weft.cross_entropy", 3, sampleCrossEntropy},
     {"weft.dot_general", 6, sampleDotGeneral},
+    {"weft.dynamic_slice", 3, sampleDynamicSlice},
+    {"weft.dynamic_update_slice", 3, sampleDynamicUpdateSlice},
     {"weft.full", 2, sampleFull},
-    {"weft.gather", 3, sampleGather},
+    {"weft.gather", 4, sampleGather},
     {"weft.gradient", 4, sampleGradient},
+    {"weft.index_update", 4, sampleIndexUpdate},
     {"weft.iota", 2, sampleIota},
     {"weft.log_softmax", 2, sampleSoftmax<ir::LogSoftmaxOp>},
     {"weft.pad", 3, samplePad},
     {"weft.reshape", 5, sampleReshape},
+    {"weft.reverse", 3, sampleReverse},
     {"weft.rmax", 3, sampleReduction<ir::RmaxOp>},
     {"weft.rmin", 2, sampleReduction<ir::RminOp>},
     {"weft.rng_bits_philox", 2, sampleRngBits},
+    {"weft.scatter", 4, sampleScatter},
     {"weft.sgd_step", 2, sampleSgdStep},
     {"weft.slice", 4, sampleSlice},
     {"weft.softmax", 3, sampleSoftmax<ir::SoftmaxOp>},
     {"weft.sum", 6, sampleReduction<ir::SumOp>},
     {"weft.transfer", 1, sampleTransfer},
     {"weft.transpose", 5, sampleTranspose},
+    {"weft.undef", 1, sampleUndef},
 };
 
 } // namespace
@@ -502,6 +490,8 @@ OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &cat
       at -= sampler.weight;
     }
   }
+  if (oneIn(p.random, 30))
+    sampleOutOfRange(p);
   return p.finish();
 }
 

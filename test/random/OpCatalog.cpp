@@ -91,15 +91,6 @@ private:
 
 // PENDING-LIST: each branch deletes its own lines.
 static constexpr llvm::StringLiteral kPending[] = {
-    // pending: index
-    "weft.undef",
-    "weft.concat",
-    "weft.reverse",
-    "weft.dynamic_slice",
-    "weft.dynamic_update_slice",
-    "weft.bitcast",
-    "weft.scatter",
-    "weft.index_update",
     // pending: reduce
     "weft.prod",
     "weft.any",
