@@ -179,7 +179,7 @@ static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
     return into;
   size_t rank = step.from.size();
   bool window = std::all_of(step.steps.begin(), step.steps.end(), [](int64_t s) { return s == 1; });
-  if (window && value.spec().count() <= into.spec().count() / 4) {
+  if (window) {
     std::vector<Ref> operands{into, value};
     for (int64_t start : step.start)
       operands.push_back(constant({DType::i64, {}, value.spec().device}, static_cast<double>(start), loc));

@@ -297,6 +297,20 @@ TEST(ContractViews, AWriteThroughAViewIsAnUpdateOfItsBaseAndOneKernelInPlace) {
   EXPECT_EQ(plan.find("weft.copy"), std::string::npos) << plan;
 }
 
+TEST(ContractViews, ASmallPartIsUpdatedInPlaceWithoutACopyOfItsBase) {
+  Tensor state = zeros({64, 64});
+  auto f = compile([&](Tensor x) {
+    state[3] += x * 2;
+    state.slice(0, 8, 10).copy_(x);
+  });
+  for (int i = 0; i < 3; ++i)
+    f(ones({64}));
+  Floats values = floats(state);
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(values[i], i / 64 == 3 ? 6 : i / 64 == 8 || i / 64 == 9 ? 1 : 0);
+  EXPECT_EQ(f.explain().find("bytes are copied"), std::string::npos) << f.explain();
+}
+
 TEST(ContractViews, AViewReturnedByACompiledFunctionIsACopy) {
   Tensor state = zeros({4});
   auto f = compile([&](Tensor x) {
