@@ -133,8 +133,8 @@ std::string PlanMemory::whyNotUpdated(FusionOp update, StringRef &code) {
   code = "WEFT-D006";
   if (base.getDefiningOp<ConstantOp>())
     return "the base is a constant";
-  for (Value operand : update.getInputs().drop_front())
-    if (storageRoot(operand) == base)
+  for (auto [i, operand] : llvm::enumerate(update.getInputs()))
+    if (storageRoot(operand) == base && !readsInPlace(update, i, 0))
       return "the update reads its base at other indices than it writes";
   if (lastRead.lookup(base) > position.lookup(update))
     return "the value before the update is still needed";
