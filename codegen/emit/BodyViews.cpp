@@ -241,7 +241,9 @@ int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
   TensorIndex mapped;
   auto rank = static_cast<unsigned>(from.size());
   node.otherwise = static_cast<bool>(op.getValue());
-  auto plain = [&](unsigned d) { return from[d] == shape[d] && op.getLow()[d] == 0; };
+  auto plain = [&](unsigned d) {
+    return from[d] == shape[d] && op.getLow()[d] == 0 && (op.getInterior()[d] == 0 || from[d] <= 1);
+  };
   for (unsigned d = 0; d < rank;) {
     if (plain(d)) {
       unsigned end = d + 1;
