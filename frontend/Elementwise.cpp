@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Ops.h"
 
-#include <algorithm>
-#include <utility>
 #include "frontend/Promotion.h"
 #include "weft/math.hpp"
+#include <algorithm>
+#include <utility>
 
 namespace weft {
 

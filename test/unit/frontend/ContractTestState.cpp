@@ -150,6 +150,23 @@ TEST(ContractValues, StorageThatSomethingElseHoldsIsCopiedBeforeItIsDonated) {
   EXPECT_EQ(floats(v.grad()), Floats(3, 2));
 }
 
+TEST(ContractValues, StrictDonateMakesTheCopyOfHeldStorageAnError) {
+  Tensor w = ones({3}), loss;
+  Tensor v = full({3}, 2);
+  v.requires_grad_();
+  auto f = compile([&](Tensor x) { w += x; }, {.strict = Strict::donate});
+  f(ones({3}));
+  loss = (v * w).sum(); // keeps the value of w for the gradient of v
+  // As often as it is called: the refused call leaves no copy behind that the next one could write.
+  for (int i = 0; i < 2; ++i)
+    EXPECT_ERROR(f(ones({3})), "would copy 12 bytes of");
+  EXPECT_ERROR(f(ones({3})), "(WEFT-D011, an error under strict=donate)");
+  EXPECT_EQ(floats(w), Floats(3, 2));
+  loss = Tensor();
+  f(ones({3}));
+  EXPECT_EQ(floats(w), Floats(3, 3));
+}
+
 TEST(ContractValues, AValueMadeInATraceIsAnErrorAfterItThatNamesItsLine) {
   Tensor kept;
   auto f = compile([&](Tensor x) {
@@ -321,6 +338,16 @@ TEST(ContractViews, AViewReturnedByACompiledFunctionIsACopy) {
   EXPECT_NE(f.explain().find("WEFT-D010"), std::string::npos) << f.explain();
   part.fill_(9);
   EXPECT_EQ(floats(state), Floats(4, 1));
+}
+
+TEST(ContractViews, StrictDonateMakesTheCopyOfAReturnedViewAnError) {
+  Tensor state = zeros({4});
+  auto part = compile([&](Tensor x) { return (state += x).slice(0, 0, 2); }, {.strict = Strict::donate});
+  EXPECT_ERROR(part(ones({4})), "is returned as a copy of 8 bytes (WEFT-D010, an error under strict=donate)");
+  EXPECT_EQ(floats(state), Floats(4, 0));
+  auto clone =
+      compile([&](Tensor x) { return (state += x).slice(0, 0, 2).clone(); }, {.strict = Strict::donate});
+  EXPECT_EQ(floats(clone(ones({4}))), Floats(2, 1));
 }
 
 TEST(ContractViews, AWriteThroughAViewThatOverlapsItselfIsAnError) {
