@@ -11,6 +11,10 @@
 #include "runtime/HostAllocator.h"
 #include "runtime/Profiler.h"
 
+#include <memory>
+#include <mutex>
+#include <vector>
+
 using namespace weft;
 using namespace weft::capi;
 
@@ -120,7 +124,11 @@ weft_status weft_set_executor(const weft_executor *executor) {
       return argument_error("an executor needs parallel_for and a width of at least 1, found " +
                             std::to_string(known->width));
     // Kept for good: what runs elsewhere may hold it still.
-    runtime::set_executor(new EmbeddersExecutor(*known));
+    static std::mutex mutex;
+    static auto *const kept = new std::vector<std::unique_ptr<EmbeddersExecutor>>;
+    const std::lock_guard lock(mutex);
+    kept->push_back(std::make_unique<EmbeddersExecutor>(*known));
+    runtime::set_executor(kept->back().get());
     return {};
   });
 }
