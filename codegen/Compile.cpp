@@ -188,10 +188,11 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
     made.name = function.getName().str();
     made.plan = passes::formatPlan(function);
     made.decisions = formatDecisions(function);
-    if (auto size = function->getAttrOfType<IntegerAttr>(attr::arenaBytes))
-      made.arenaBytes = static_cast<uint64_t>(size.getInt());
-    if (auto size = function->getAttrOfType<IntegerAttr>(attr::arenaLowerBound))
-      made.arenaLowerBound = static_cast<uint64_t>(size.getInt());
+    SymbolRanges ranges = rangesOf(function);
+    if (auto size = sizeOfAttr(function->getAttr(attr::arenaBytes)))
+      made.arenaBytes = static_cast<uint64_t>(ranges.largest(*size));
+    if (auto size = sizeOfAttr(function->getAttr(attr::arenaLowerBound)))
+      made.arenaLowerBound = static_cast<uint64_t>(ranges.largest(*size));
   }
   for (size_t i = 0; i < kernels->modules.size(); ++i) {
     KernelReport &kernel = report.kernels.emplace_back();

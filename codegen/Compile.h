@@ -35,9 +35,9 @@ struct KernelReport {
 /// What was made of one function.
 struct FunctionReport {
   std::string name;
-  std::string plan;      ///< the launch list as a table
-  std::string decisions; ///< fusions and refusals, with codes and lines
-  uint64_t arenaBytes = 0, arenaLowerBound = 0;
+  std::string plan;                             ///< the launch list as a table
+  std::string decisions;                        ///< fusions and refusals, with codes and lines
+  uint64_t arenaBytes = 0, arenaLowerBound = 0; ///< at the largest sizes
 };
 
 struct CompileReport {

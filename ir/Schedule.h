@@ -22,6 +22,10 @@
 //   in the first-level cache; a block is at least 1 KiB wide, so that the prefetcher sees streams.
 // - multi_tensor: a task is a chunk of one tensor.
 //
+// Where a domain has dynamic dimensions the number of tasks is an expression. What else depends on sizes is
+// decided for the largest (the grain) or left out (tiles, streaming stores, values kept in scratch for rows
+// of dynamic length): the order of a reduction never depends on any of these.
+//
 // Width: 16 elements, or 8 where most operands and results have 8-byte elements. It never changes a bit of a
 // result.
 //
@@ -38,8 +42,11 @@ namespace weft::ir {
 
 ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target);
 
-/// Elements of the domain; 1 for a 0-dimensional one.
+/// The product of sizes, a size; 1 for a 0-dimensional domain.
 int64_t countOf(llvm::ArrayRef<int64_t> shape);
+
+/// The symbols of the sizes in a fusion, in alphabetical order: what its kernel is called with.
+llvm::SmallVector<std::string> symbolsOf(FusionOp fusion);
 
 /// loop: elements of one task.
 int64_t loopChunk(FusionOp fusion);

@@ -66,7 +66,7 @@ void normalizeReduction(Operation *op) {
     // A sum begins at +0, so that one of -0 alone is +0.
     if (isa<SumOp>(op) && isa<FloatType>(type.getElementType())) {
       OpBuilder builder(op);
-      auto zero = DenseElementsAttr::get(type, Attribute(builder.getFloatAttr(type.getElementType(), 0.0)));
+      auto zero = splatOf(type, builder.getFloatAttr(type.getElementType(), 0.0));
       operand =
           builder.create<AddOp>(op->getLoc(), operand, builder.create<ConstantOp>(op->getLoc(), type, zero));
     }
@@ -98,9 +98,11 @@ void separateCounter(RngBitsPhiloxOp op) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   auto type = cast<RankedTensorType>(op.getNext().getType());
-  int64_t blocks = (op.getBits().getType().getNumElements() + 3) / 4;
-  Value step = builder.create<ConstantOp>(op.getLoc(), type,
-                                          DenseElementsAttr::get(type, builder.getI64IntegerAttr(blocks)));
+  int64_t blocks = ceilDivSizes(elementsOf(op.getBits().getType()), 4);
+  Value step =
+      isSymbolic(blocks)
+          ? builder.create<DimOp>(op.getLoc(), type, blocks).getResult()
+          : builder.create<ConstantOp>(op.getLoc(), type, splatOf(type, builder.getI64IntegerAttr(blocks)));
   op.getNext().replaceAllUsesWith(builder.create<AddOp>(op.getLoc(), op.getCounter(), step));
   // Bits that nothing read were kept for their counter.
   if (op.getBits().use_empty())

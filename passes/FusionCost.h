@@ -35,12 +35,12 @@ int64_t transferTime(const ir::DeviceCosts &target, int64_t bytes, int64_t tasks
 /// Time to do `flops` with `tasks` pieces of work.
 int64_t arithmeticTime(const ir::DeviceCosts &target, int64_t flops, int64_t tasks);
 
-/// Pieces of work of a kernel over `domain`, of which the trailing (row) or leading (column) `reduced`
-/// dimensions are reduced.
+/// Pieces of work of a kernel over `domain`, in numbers, of which the trailing (row) or leading (column)
+/// `reduced` dimensions are reduced.
 int64_t kernelTasks(const ir::DeviceCosts &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
                     unsigned reduced);
 
-/// The product of `shape`.
+/// The product of `shape`, a size.
 int64_t elementCount(llvm::ArrayRef<int64_t> shape);
 
 } // namespace weft::passes

@@ -30,7 +30,7 @@ public:
   /// The stored value under a shape of as many elements.
   Value get(Value before, ArrayRef<int64_t> shape, Location loc) {
     Value now = lookup(before);
-    if (typeOf(now).getShape() == shape)
+    if (sizesOf(typeOf(now)) == shape)
       return now;
     Value &reshaped = reshapes[{now, withShape(typeOf(now), shape)}];
     if (!reshaped)
@@ -133,7 +133,7 @@ Value GroupEmitter::input(Value source, ArrayRef<int64_t> shape) {
 }
 
 Value GroupEmitter::reshaped(Value value, ArrayRef<int64_t> shape, Location loc) {
-  if (typeOf(value).getShape() == shape)
+  if (sizesOf(typeOf(value)) == shape)
     return value;
   Value &result = reshapes[{value, withShape(typeOf(value), shape)}];
   if (!result)
@@ -145,7 +145,7 @@ Value GroupEmitter::reshaped(Value value, ArrayRef<int64_t> shape, Location loc)
 Value GroupEmitter::native(Value value) {
   if (Value found = foreign.lookup(value))
     return found;
-  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  ArrayRef<int64_t> shape = sizesOf(typeOf(value));
   ReadPath path = graph.pathOf(value);
   if (path.source && path.kind == ReadKind::same) {
     if (Value ours = computed.lookup(path.source))
@@ -207,9 +207,9 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
     return;
   }
   if (auto gather = dyn_cast<GatherOp>(op); gather && place == Place::kept && FusionGraph::isRowGather(op) &&
-                                            typeOf(gather.getA()).getShape() == ArrayRef(group.domain)) {
+                                            sizesOf(typeOf(gather.getA())) == ArrayRef(group.domain)) {
     Value table = read(gather.getAMutable(), Place::domain);
-    Value index = reshaped(read(gather.getIndexMutable(), Place::kept), typeOf(gather.getIndex()).getShape(),
+    Value index = reshaped(read(gather.getIndexMutable(), Place::kept), sizesOf(typeOf(gather.getIndex())),
                            gather.getLoc());
     auto picked = body.create<GatherOp>(gather.getLoc(), table, index, gather.getDim(), gather.getKind());
     picked->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
@@ -330,7 +330,7 @@ LogicalResult emitFusions(FusionGraph &graph) {
       Operation *op = graph.nodes[group.nodes.front()].op;
       for (OpOperand &operand : op->getOpOperands()) {
         Value read = operand.get();
-        ArrayRef<int64_t> shape = typeOf(read).getShape();
+        ArrayRef<int64_t> shape = sizesOf(typeOf(read));
         while (auto reshape = read.getDefiningOp<ReshapeOp>()) {
           ReadPath path = graph.pathOf(read);
           bool direct = path.kind == ReadKind::same && path.source;

@@ -11,7 +11,7 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
 ArrayRef<int64_t> FusionGroup::keptShape() const {
   return kind == FusionKind::column ? ArrayRef(domain).drop_front(reduced)
@@ -24,13 +24,13 @@ static bool isSplatConstant(Operation *op) {
 }
 
 bool FusionGraph::isView(Operation *op) {
-  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp, IotaOp, FullOp>(op) ||
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp, IotaOp, FullOp, DimOp>(op) ||
          isSplatConstant(op);
 }
 
 /// Views that every reader reads through, even where the value also is in memory.
 static bool isCheap(Operation *op) {
-  return isa<BroadcastInDimOp, IotaOp, FullOp>(op) || isSplatConstant(op);
+  return isa<BroadcastInDimOp, IotaOp, FullOp, DimOp>(op) || isSplatConstant(op);
 }
 
 bool FusionGraph::isReduction(Operation *op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
@@ -51,9 +51,9 @@ bool FusionGraph::isRowGather(Operation *op) {
     return false;
   auto table = gather.getA().getType();
   int64_t last = table.getRank() - 1;
-  if (static_cast<int64_t>(gather.getDim()) != last || gather.getIndex().getType().getDimSize(last) != 1)
+  if (static_cast<int64_t>(gather.getDim()) != last || sizesOf(gather.getIndex().getType())[last] != 1)
     return false;
-  return table.getShape().drop_back() == gather.getIndex().getType().getShape().drop_back();
+  return sizesOf(table).drop_back() == sizesOf(gather.getIndex().getType()).drop_back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,7 +87,8 @@ ReadPath FusionGraph::pathOf(Value value) {
   return paths.try_emplace(value, path).first->second;
 }
 
-FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target) : func(func), target(target) {
+FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target)
+    : func(func), target(target), ranges(rangesOf(func)) {
   Block &body = func.getBody().front();
   SmallVector<Operation *> ops;
   for (Operation &op : body) {
@@ -137,7 +138,7 @@ FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target) : func(func), t
 unsigned FusionGraph::internValue(Value value) {
   auto [it, inserted] = valueOf.try_emplace(value, static_cast<unsigned>(values.size()));
   if (inserted)
-    values.push_back({value, -1, bytesOf(value.getType())});
+    values.push_back({value, -1, ranges.largest(bytesOf(value.getType()))});
   return it->second;
 }
 
@@ -165,7 +166,7 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
       group.kind = trailing ? FusionKind::row : FusionKind::column;
     }
     group.rowGather = isRowGather(&op);
-    group.flops = flopsPerElement(&op) * elementCount(group.domain);
+    group.flops = ranges.largest(mulSizes(elementCount(group.domain), flopsPerElement(&op)));
   }
   groups.push_back(std::move(group));
 }
@@ -228,8 +229,7 @@ int64_t FusionGraph::groupOf(Value value) const {
 }
 
 KernelWork FusionGraph::workOf(const FusionGroup &group) const {
-  return {group.readBytes, group.writtenBytes, group.flops,
-          kernelTasks(target, group.kind, group.domain, group.reduced)};
+  return {group.readBytes, group.writtenBytes, group.flops, tasksOf(group.kind, group.domain, group.reduced)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -145,7 +145,7 @@ void PlanMemory::settleResults() {
       decisions.push_back({code.str(), locationText(operand.get().getLoc()),
                            "result " + std::to_string(number),
                            tied >= 0 ? "argument " + std::to_string(tied) : "", 0,
-                           why + "; " + std::to_string(bytesOf(root.getType())) + " bytes are copied"});
+                           why + "; " + sizeText(bytesOf(root.getType())) + " bytes are copied"});
   }
   // Copies to arguments come last, after all reads of arguments: what is read from an argument that another
   // copy replaces is saved first.
@@ -210,7 +210,8 @@ void PlanMemory::assignArena() {
       bufferOf[result] = static_cast<unsigned>(inherited);
     }
   }
-  arena = packArena(buffers);
+  bool dynamic = llvm::any_of(buffers, [](const ArenaBuffer &buffer) { return isSymbolic(buffer.bytes); });
+  arena = dynamic ? packDynamicArena(buffers, rangesOf(func)) : packArena(buffers);
   for (auto [value, buffer] : bufferOf)
     storage[value] = slice(StorageKind::arena, arena.offsets[buffer], value);
 }
@@ -238,8 +239,8 @@ void PlanMemory::writeSlices() {
     }
     op.setAttr(attr::slices, b.getArrayAttr(slices));
   }
-  func->setAttr(attr::arenaBytes, b.getI64IntegerAttr(arena.bytes));
-  func->setAttr(attr::arenaLowerBound, b.getI64IntegerAttr(arena.lowerBound));
+  func->setAttr(attr::arenaBytes, sizeAttr(&getContext(), arena.bytes));
+  func->setAttr(attr::arenaLowerBound, sizeAttr(&getContext(), arena.lowerBound));
 }
 
 void PlanMemory::runOnOperation() {

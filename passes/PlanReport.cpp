@@ -36,8 +36,8 @@ static std::string typeText(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   std::string text(name(dtypeOf(type)));
   text += '[';
-  for (auto [i, size] : llvm::enumerate(tensor.getShape()))
-    text += (i ? "x" : "") + std::to_string(size);
+  for (auto [i, size] : llvm::enumerate(sizesOf(tensor)))
+    text += (i ? "x" : "") + sizeText(size);
   return text + ']';
 }
 
@@ -46,8 +46,8 @@ static std::string sliceText(SliceAttr slice) {
     return "-";
   std::string text = stringifyStorageKind(slice.getStorage()).str();
   bool isRange = slice.getStorage() == StorageKind::arena || slice.getStorage() == StorageKind::constant;
-  text += ' ' + std::to_string(slice.getPosition());
-  return isRange ? text + ".." + std::to_string(slice.getPosition() + slice.getBytes()) : text;
+  text += ' ' + sizeText(slice.getPosition());
+  return isRange ? text + ".." + sizeText(addSizes(slice.getPosition(), slice.getBytes())) : text;
 }
 
 /// The source line without its folder: a table is for people who know where their files are.
@@ -81,17 +81,17 @@ std::string formatPlan(FuncOp func) {
     for (Value operand : op.getOperands())
       operands.insert(storageRoot(operand));
     for (Value operand : operands)
-      read += bytesOf(operand.getType());
+      read = addSizes(read, bytesOf(operand.getType()));
     SmallVector<std::string> types, slices;
     for (Value result : op.getResults()) {
-      written += bytesOf(result.getType());
+      written = addSizes(written, bytesOf(result.getType()));
       types.push_back(typeText(result.getType()));
       slices.push_back(sliceText(sliceOf(result)));
     }
-    totalRead += read;
-    totalWritten += written;
-    rows.push_back({std::to_string(number++), kindOf(&op), shortList(types, " "), std::to_string(read),
-                    std::to_string(written), shortList(slices, ", "), shortLocation(op.getLoc())});
+    totalRead = addSizes(totalRead, read);
+    totalWritten = addSizes(totalWritten, written);
+    rows.push_back({std::to_string(number++), kindOf(&op), shortList(types, " "), sizeText(read),
+                    sizeText(written), shortList(slices, ", "), shortLocation(op.getLoc())});
   }
   std::array<size_t, 7> width{};
   for (const Row &row : rows)
@@ -108,11 +108,12 @@ std::string formatPlan(FuncOp func) {
     }
     os << StringRef(line).rtrim() << '\n';
   }
-  os << number << " launches read " << totalRead << " and write " << totalWritten << " bytes";
-  auto bytes = func->getAttrOfType<IntegerAttr>(attr::arenaBytes);
-  auto bound = func->getAttrOfType<IntegerAttr>(attr::arenaLowerBound);
+  os << number << " launches read " << sizeText(totalRead) << " and write " << sizeText(totalWritten)
+     << " bytes";
+  auto bytes = sizeOfAttr(func->getAttr(attr::arenaBytes)),
+       bound = sizeOfAttr(func->getAttr(attr::arenaLowerBound));
   if (bytes && bound)
-    os << "; arena " << bytes.getInt() << " bytes, lower bound " << bound.getInt();
+    os << "; arena " << sizeText(*bytes) << " bytes, lower bound " << sizeText(*bound);
   os << '\n';
   return text;
 }

@@ -66,12 +66,15 @@ private:
     for (int64_t i = 0; i < reduced; ++i) {
       if (op.getDims()[i] != rank - reduced + i)
         return;
-      extent *= from.getDimSize(op.getDims()[i]);
+      extent = ir::mulSizes(extent, ir::sizesOf(from)[op.getDims()[i]]);
     }
-    ArrayRef<int64_t> kept = from.getShape().drop_back(reduced);
+    ArrayRef<int64_t> kept = ir::sizesOf(from).drop_back(reduced);
     int64_t results = 1;
     for (int64_t size : kept)
-      results *= size;
+      results = ir::mulSizes(results, size);
+    // The order is one for all sizes: that of a long reduction which is not split.
+    if (ir::isSymbolic(extent) || ir::isSymbolic(results))
+      return;
     if (extent < std::max(minExtent.getValue(), 2 * kMinPiece) || results >= maxResults || results == 0)
       return;
 

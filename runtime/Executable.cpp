@@ -8,6 +8,7 @@
 #include "runtime/Executable.h"
 
 #include "runtime/Contraction.h"
+#include "runtime/DynamicPlan.h"
 #include "runtime/Executor.h"
 #include "runtime/PlanVerifier.h"
 #include "runtime/Profiler.h"
@@ -17,6 +18,8 @@
 #include <array>
 #include <cstring>
 #include <immintrin.h>
+#include <list>
+#include <mutex>
 
 namespace weft::runtime {
 namespace {
@@ -38,9 +41,9 @@ TensorInfo tensor_info(const fb::TensorType &type) {
   info.device = text(type.device());
   info.bytes = itemsize(info.dtype);
   for (uint32_t i = 0; i < length(type.shape()); ++i)
-    info.shape.push_back(type.shape()->Get(i));
+    info.shape.push_back(is_expression(type.shape()->Get(i)) ? -1 : type.shape()->Get(i));
   for (int64_t extent : info.shape)
-    info.bytes *= static_cast<size_t>(extent);
+    info.bytes *= extent < 0 ? 0 : static_cast<size_t>(extent);
   return info;
 }
 
@@ -100,9 +103,17 @@ struct Executable::Impl {
   double cost_ns = 0;
   bool any_donated = false;
   bool any_fallible = false;
-  std::atomic<uint64_t> calls{0};
+  std::shared_ptr<std::atomic<uint64_t>> calls = std::make_shared<std::atomic<uint64_t>>(0);
+  // Of a function with symbols: its plan, and executables for the sizes that were used last, newest first.
+  const fb::Plan *dynamic = nullptr;
+  uint64_t constant_bytes = 0;
+  std::mutex instances_mutex;
+  std::list<std::pair<std::vector<int64_t>, std::shared_ptr<Executable>>> instances;
+  // Of one of these: the plan of numbers.
+  std::vector<uint64_t> own_plan;
 
   Status build(const fb::Plan &plan);
+  void describe(const fb::Plan &plan);
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
                  Queue &queue, bool serial, uint64_t call) const;
   Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments) const;
@@ -167,19 +178,81 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
     image = *loaded;
   }
   impl->image = image;
-  if (Status status = verify_plan(**plan, constant_bytes, image.get()); !status)
-    return status.context("package '" + package->source() + "': ");
   if (text((*plan)->function()) != function || text((*plan)->target()) != "cpu")
     return Status::error("package '" + package->source() + "': section 'plan." + suffix +
                              "' holds the plan of '" + text((*plan)->function()) + "' for " +
                              text((*plan)->target()),
                          "WEFT-L008");
-  if (Status status = impl->build(**plan); !status)
-    return status.context("package '" + package->source() + "': ");
-  return std::make_shared<Executable>(std::move(impl));
+  impl->constant_bytes = constant_bytes;
+  const std::string where = "package '" + package->source() + "': ";
+  if (length((*plan)->symbols()) == 0) {
+    if (Status status = verify_plan(**plan, constant_bytes, image.get()); !status)
+      return status.context(where);
+    if (Status status = impl->build(**plan); !status)
+      return status.context(where);
+    return std::make_shared<Executable>(std::move(impl));
+  }
+  if (Status status = verify_symbols(**plan); !status)
+    return status.context(where);
+  impl->dynamic = *plan;
+  impl->describe(**plan);
+  auto executable = std::make_shared<Executable>(std::move(impl));
+  // What does not depend on sizes is found wrong here, and not at the first call.
+  std::vector<int64_t> least;
+  for (const SymbolInfo &symbol : executable->signature().symbols)
+    least.push_back(symbol.min);
+  if (auto first = executable->at(least); !first)
+    return first.status();
+  return executable;
 }
 
-Status Executable::Impl::build(const fb::Plan &plan) {
+Expected<std::vector<int64_t>> Executable::bind(std::span<const std::vector<int64_t>> argument_shapes) const {
+  if (!impl_->dynamic)
+    return std::vector<int64_t>();
+  return bind_symbols(*impl_->dynamic, argument_shapes);
+}
+
+Expected<std::shared_ptr<Executable>> Executable::at(std::span<const int64_t> sizes) {
+  Impl &impl = *impl_;
+  if (!impl.dynamic)
+    return shared_from_this();
+  constexpr size_t capacity = 64;
+  const std::vector<int64_t> key(sizes.begin(), sizes.end());
+  {
+    const std::lock_guard lock(impl.instances_mutex);
+    const auto found = std::find_if(impl.instances.begin(), impl.instances.end(),
+                                    [&](const auto &instance) { return instance.first == key; });
+    if (found != impl.instances.end()) {
+      impl.instances.splice(impl.instances.begin(), impl.instances, found);
+      return found->second;
+    }
+  }
+  const std::string where = "package '" + impl.package->source() + "': ";
+  Expected<std::vector<uint64_t>> bytes = plan_of_numbers(*impl.dynamic, sizes);
+  if (!bytes)
+    return bytes.status().context(where);
+  auto made = std::make_unique<Impl>();
+  made->package = impl.package;
+  made->image = impl.image;
+  made->constants = impl.constants;
+  made->calls = impl.calls;
+  made->own_plan = *std::move(bytes);
+  Expected<const fb::Plan *> plan = read_plan(std::as_bytes(std::span(made->own_plan)));
+  if (!plan)
+    return plan.status().context(where);
+  if (Status status = verify_plan(**plan, impl.constant_bytes, impl.image.get()); !status)
+    return status.context(where);
+  if (Status status = made->build(**plan); !status)
+    return status.context(where);
+  auto instance = std::make_shared<Executable>(std::move(made));
+  const std::lock_guard lock(impl.instances_mutex);
+  impl.instances.emplace_front(key, instance);
+  if (impl.instances.size() > capacity)
+    impl.instances.pop_back();
+  return instance;
+}
+
+void Executable::Impl::describe(const fb::Plan &plan) {
   signature.function = text(plan.function());
   signature.target = text(plan.target());
   HostAllocator &allocator = HostAllocator::get();
@@ -195,6 +268,15 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     result_labels.push_back(
         allocator.intern_label("result '" + text(result->name()) + "' of '" + signature.function + "'"));
   }
+  for (uint32_t i = 0; i < length(plan.symbols()); ++i) {
+    const fb::Symbol *symbol = plan.symbols()->Get(i);
+    signature.symbols.push_back({text(symbol->name()), symbol->min(), symbol->max()});
+  }
+}
+
+Status Executable::Impl::build(const fb::Plan &plan) {
+  describe(plan);
+  HostAllocator &allocator = HostAllocator::get();
   for (uint32_t i = 0; i < length(plan.checks()); ++i)
     checks.push_back({text(plan.checks()->Get(i)->message()), text(plan.checks()->Get(i)->location())});
   arena_bytes = align_line(plan.arena_bytes());
@@ -477,6 +559,10 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                        std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
   Impl &impl = *impl_;
   const Signature &signature = impl.signature;
+  if (impl.dynamic)
+    return Status::error("'" + signature.function +
+                         "' has sizes that a call chooses: bind them to the arguments' shapes, and run the "
+                         "executable for these sizes");
   if (arguments.size() != signature.arguments.size() || results.size() != signature.results.size())
     return Status::error("'" + signature.function + "' takes " + std::to_string(signature.arguments.size()) +
                          " arguments and gives " + std::to_string(signature.results.size()) +
@@ -488,7 +574,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   const QueueMode mode = options.mode ? *options.mode : *default_mode;
   if (Status status = impl.check_arguments(arguments); !status)
     return status;
-  const uint64_t call = impl.calls.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint64_t call = impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
 
   // Results are made beside the caller's span, which may be where the arguments are.
   constexpr size_t few = 8;

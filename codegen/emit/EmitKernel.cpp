@@ -19,11 +19,6 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   auto schedule = fusion.getSchedule();
   if (!schedule)
     return Status::error("a fusion has no schedule; run --weft-schedule before its kernel is made");
-  for (Type type : llvm::concat<const Type>(llvm::to_vector(fusion.getOperandTypes()),
-                                            llvm::to_vector(fusion.getResultTypes())))
-    if (!cast<RankedTensorType>(type).hasStaticShape())
-      return Status::error("a kernel needs static shapes, found " + std::to_string(fusion.getNumOperands()) +
-                           " operands of which one has a dynamic dimension");
   KernelBuilder kernel(fusion, symbol);
   kernel.firstCheck = firstCheck;
   Status status;

@@ -22,14 +22,15 @@ namespace {
 
 /// The body over the domain seen as [rows][columns], once for vectors and once for scalars.
 struct LoopBody {
-  LoopBody(ir::FusionOp fusion, unsigned outerDims, int64_t lanes) : graph(fusion, space) {
+  LoopBody(ir::FusionOp fusion, unsigned outerDims, int64_t lanes)
+      : space(ir::rangesOf(fusion)), graph(fusion, space) {
     SmallVector<int64_t> domain = fusion.getDomain();
     auto rank = static_cast<unsigned>(domain.size());
     int64_t outer = ir::countOf(ArrayRef(domain).take_front(outerDims));
     int64_t inner = ir::countOf(ArrayRef(domain).drop_front(outerDims));
     space.lanes = lanes;
-    row = space.addLoop(outer - 1);
-    column = space.addLoop(inner - 1, outer == 1 || inner % lanes == 0 ? lanes : 1);
+    row = space.addLoop(ir::subSizes(outer, 1));
+    column = space.addLoop(ir::subSizes(inner, 1), outer == 1 || ir::isMultipleOf(inner, lanes) ? lanes : 1);
     TensorIndex index;
     if (outerDims)
       index.groups.push_back({outerDims, outer, outer == 1 ? IndexExpr() : space.expr(row)});
@@ -52,6 +53,9 @@ struct LoopBody {
 };
 
 /// How many leading dimensions stay outside of the inner loop.
+/// Of a dynamic number of elements vectors are made, and the rest is done one by one.
+bool isShort(int64_t count, int64_t lanes) { return !ir::isSymbolic(count) && count < lanes; }
+
 unsigned chooseOuterDims(ir::FusionOp fusion, int64_t lanes) {
   SmallVector<int64_t> domain = fusion.getDomain();
   unsigned best = 0;
@@ -67,7 +71,7 @@ unsigned chooseOuterDims(ir::FusionOp fusion, int64_t lanes) {
     int64_t laneReads = body.graph.countLaneReads(body.roots),
             divisions = body.graph.countDivisions(body.roots, body.column);
     int64_t cost = nodes + laneReads * 2 * lanes + divisions * 4;
-    if (inner < lanes)
+    if (isShort(inner, lanes))
       cost = nodes * lanes;
     if (cost < least) {
       least = cost;
@@ -85,11 +89,11 @@ Status detail::emitLoop(KernelBuilder &kernel) {
   ir::FusionOp fusion = kernel.fusion;
   SmallVector<int64_t> domain = fusion.getDomain();
   int64_t lanes = fusion.getSchedule()->getVector(), count = ir::countOf(domain);
-  if (count < lanes)
+  if (isShort(count, lanes))
     lanes = 1;
   unsigned outerDims = chooseOuterDims(fusion, lanes);
   int64_t inner = ir::countOf(ArrayRef(domain).drop_front(outerDims));
-  if (inner < lanes)
+  if (isShort(inner, lanes))
     lanes = 1;
   LoopBody vectors(fusion, outerDims, lanes), scalars(fusion, outerDims, 1);
   if (!vectors.status.ok())
@@ -100,7 +104,7 @@ Status detail::emitLoop(KernelBuilder &kernel) {
   int64_t chunk = ir::loopChunk(fusion);
   Value from = kernel.mul(kernel.begin, chunk);
   Value to = kernel.minimum(kernel.mul(kernel.end, chunk), kernel.index(count));
-  bool streaming = fusion.getSchedule()->getStreaming() && lanes > 1 && inner % lanes == 0;
+  bool streaming = fusion.getSchedule()->getStreaming() && lanes > 1 && ir::isMultipleOf(inner, lanes);
 
   auto emit = [&](ArrayRef<Value> streams) {
     BodyEmitter vectorEmitter(kernel, vectors.graph), scalarEmitter(kernel, scalars.graph);
@@ -127,19 +131,19 @@ Status detail::emitLoop(KernelBuilder &kernel) {
     if (inner == count) {
       vectorEmitter.setVar(vectors.row, kernel.index(0));
       scalarEmitter.setVar(scalars.row, kernel.index(0));
-      segment(from, to, count % lanes == 0);
+      segment(from, to, ir::isMultipleOf(count, lanes));
       return;
     }
     Value width = kernel.index(inner);
     Value first = kernel.create<arith::DivUIOp>(from, width);
-    Value last = kernel.create<arith::DivUIOp>(kernel.addIndex(to, inner - 1), width);
+    Value last = kernel.create<arith::DivUIOp>(kernel.addIndex(to, ir::subSizes(inner, 1)), width);
     kernel.forLoop(first, last, 1, [&](Value row) {
       vectorEmitter.setVar(vectors.row, row);
       scalarEmitter.setVar(scalars.row, row);
       Value start = kernel.mul(row, inner);
       Value low = kernel.create<arith::MaxSIOp>(kernel.create<arith::SubIOp>(from, start), kernel.index(0));
       Value high = kernel.minimum(kernel.create<arith::SubIOp>(to, start), width);
-      segment(low, high, inner % lanes == 0 && chunk % lanes == 0);
+      segment(low, high, ir::isMultipleOf(inner, lanes) && chunk % lanes == 0);
     });
   };
   emitWithStreams(kernel, streaming, lanes, emit);

@@ -245,7 +245,7 @@ Status MultiTensorEmitter::emit() {
       numbers->second = adam ? adamNumbers(adam, wide) : sgdNumbers(cast<ir::SgdStepOp>(op), wide);
     call.numbers = numbers->second;
 
-    int64_t count = type.getNumElements(), tasks = llvm::divideCeil(count, ir::tensorChunk);
+    int64_t count = ir::elementsOf(type), tasks = llvm::divideCeil(count, ir::tensorChunk);
     Value first = kernel.index(firstTask), last = kernel.index(firstTask + tasks);
     firstTask += tasks;
     if (tasks == 0)

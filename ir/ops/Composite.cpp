@@ -47,17 +47,17 @@ static Type statisticsType(RankedTensorType type) {
 /// a - max(a) along `dim`, in the type of the statistics. Over an empty dimension there is nothing to shift.
 static Sym shifted(VjpBuilder &v, Sym a, int64_t dim) {
   Sym wide = v.convert(a, statisticsType(a.type()));
-  if (a.type().getDimSize(dim) == 0)
+  if (sizesOf(a.type())[dim] == 0)
     return wide;
   Sym top = v.make<RmaxOp>(wide.value, ArrayRef<int64_t>{dim});
-  return wide - v.broadcastBack(top, {dim}, a.type().getShape());
+  return wide - v.broadcastBack(top, {dim}, sizesOf(a.type()));
 }
 
 SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
   VjpBuilder v = symbolic(builder, *this);
   auto dim = static_cast<int64_t>(getDim());
   Sym a = v.operand(0), e = v.unary<ExpOp>(shifted(v, a, dim));
-  Sym y = e / v.broadcastBack(v.sum(e, {dim}), {dim}, a.type().getShape());
+  Sym y = e / v.broadcastBack(v.sum(e, {dim}), {dim}, sizesOf(a.type()));
   return {v.convert(y, a.type().getElementType()).value};
 }
 
@@ -66,7 +66,7 @@ LogicalResult SoftmaxOp::buildVjp(VjpBuilder &vjp) {
     return success();
   auto dim = static_cast<int64_t>(getDim());
   Sym y = vjp.result(0), g = vjp.cotangent(0);
-  Sym inner = vjp.broadcastBack(vjp.sum(g * y, {dim}), {dim}, getType().getShape());
+  Sym inner = vjp.broadcastBack(vjp.sum(g * y, {dim}), {dim}, sizesOf(getType()));
   vjp.set(0, y * (g - inner));
   return success();
 }
@@ -76,7 +76,7 @@ SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &builder) {
   auto dim = static_cast<int64_t>(getDim());
   Sym a = v.operand(0), s = shifted(v, a, dim);
   Sym total = v.unary<LogOp>(v.sum(v.unary<ExpOp>(s), {dim}));
-  return {v.convert(s - v.broadcastBack(total, {dim}, a.type().getShape()), a.type().getElementType()).value};
+  return {v.convert(s - v.broadcastBack(total, {dim}, sizesOf(a.type())), a.type().getElementType()).value};
 }
 
 LogicalResult LogSoftmaxOp::buildVjp(VjpBuilder &vjp) {
@@ -84,7 +84,7 @@ LogicalResult LogSoftmaxOp::buildVjp(VjpBuilder &vjp) {
     return success();
   auto dim = static_cast<int64_t>(getDim());
   Sym y = vjp.result(0), g = vjp.cotangent(0);
-  Sym total = vjp.broadcastBack(vjp.sum(g, {dim}), {dim}, getType().getShape());
+  Sym total = vjp.broadcastBack(vjp.sum(g, {dim}), {dim}, sizesOf(getType()));
   vjp.set(0, g - vjp.unary<ExpOp>(y) * total);
   return success();
 }
@@ -101,8 +101,8 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   auto logits = cast<RankedTensorType>(operands[0].getType());
   if (logits.getRank() != 2)
     return emitOptionalError(loc, "'weft.cross_entropy' op needs logits of shape [rows, classes], found [",
-                             logits.getShape(), "]");
-  auto rows = logits.getShape().take_front();
+                             sizesText(sizesOf(logits)), "]");
+  auto rows = sizesOf(logits).take_front();
   types.push_back(withShape(logits, op.getReduction() == ReductionKind::none ? rows : ArrayRef<int64_t>()));
   types.push_back(withShape(logits, rows, statisticsType(logits)));
   return success();
@@ -113,11 +113,11 @@ LogicalResult CrossEntropyOp::verify() {
   auto target = getTarget().getType();
   if (!target.getElementType().isInteger(64))
     return emitOpError() << "needs targets of i64, found " << target.getElementType();
-  if (target.getShape() != logits.getShape().take_front())
-    return emitOpError() << "needs one target per row: logits have shape [" << logits.getShape()
-                         << "] and targets [" << target.getShape() << "]";
-  if (logits.getDimSize(1) == 0 && logits.getDimSize(0) != 0)
-    return emitOpError() << "has no classes: logits have shape [" << logits.getShape() << "]";
+  if (sizesOf(target) != sizesOf(logits).take_front())
+    return emitOpError() << "needs one target per row: logits have shape [" << sizesText(sizesOf(logits))
+                         << "] and targets [" << sizesText(sizesOf(target)) << "]";
+  if (sizesOf(logits)[1] == 0 && sizesOf(logits)[0] != 0)
+    return emitOpError() << "has no classes: logits have shape [" << sizesText(sizesOf(logits)) << "]";
   return success();
 }
 
@@ -131,7 +131,7 @@ static Sym counted(VjpBuilder &v, CrossEntropyOp op) {
 SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   VjpBuilder v = symbolic(builder, *this);
   Sym a = v.operand(0), target = v.operand(1);
-  ArrayRef<int64_t> shape = a.type().getShape();
+  ArrayRef<int64_t> shape = sizesOf(a.type());
   Type wideType = statisticsType(a.type());
   Sym wide = v.convert(a, wideType);
   Sym top = shape[1] == 0 ? v.sum(wide, {1}) : v.make<RmaxOp>(wide.value, ArrayRef<int64_t>{1});
@@ -159,7 +159,7 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.hasCotangent(1))
     return emitOpError() << "has no derivative through its second result, the log-sum-exp (WEFT-G001)";
   Sym a = vjp.operand(0), target = vjp.operand(1), lse = vjp.result(1);
-  ArrayRef<int64_t> shape = a.type().getShape();
+  ArrayRef<int64_t> shape = sizesOf(a.type());
   Type wideType = lse.type().getElementType();
   Sym counts = counted(vjp, *this), keep = vjp.convert(counts, wideType);
   // The derivative checks its targets itself: a program may use it and not the loss.
@@ -191,7 +191,7 @@ static LogicalResult verifyStep(Operation *op, ArrayRef<std::pair<StringRef, Val
     if (!value)
       continue;
     auto type = cast<RankedTensorType>(value.getType());
-    if (type.getShape() != expected.getShape() || type.getElementType() != expected.getElementType())
+    if (sizesOf(type) != sizesOf(expected) || type.getElementType() != expected.getElementType())
       return op->emitOpError() << "needs " << name << " of the parameter's type " << expected << ", found "
                                << type;
   }

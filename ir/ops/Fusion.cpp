@@ -55,8 +55,8 @@ SmallVector<int64_t> FusionOp::getDomain() {
     return {};
   for (Operation &op : getBody().front())
     if (isReduction(op))
-      return llvm::to_vector(cast<RankedTensorType>(op.getOperand(0).getType()).getShape());
-  return llvm::to_vector(cast<RankedTensorType>(getResult(0).getType()).getShape());
+      return llvm::to_vector(sizesOf(cast<RankedTensorType>(op.getOperand(0).getType())));
+  return llvm::to_vector(sizesOf(cast<RankedTensorType>(getResult(0).getType())));
 }
 
 unsigned FusionOp::getNumReducedDims() {
@@ -102,18 +102,18 @@ LogicalResult FusionOp::verify() {
   for (Operation &op : block.without_terminator()) {
     if (!isReduction(op))
       continue;
-    auto shape = cast<RankedTensorType>(op.getOperand(0).getType()).getShape();
+    auto shape = sizesOf(cast<RankedTensorType>(op.getOperand(0).getType()));
     if (shape != ArrayRef(domain) || reducedDims(op) != dims)
-      return op.emitOpError() << "reduces dimensions [" << reducedDims(op) << "] of [" << shape
-                              << "], but this fusion's reductions reduce [" << dims << "] of [" << domain
-                              << "]";
+      return op.emitOpError() << "reduces dimensions [" << reducedDims(op) << "] of [" << sizesText(shape)
+                              << "], but this fusion's reductions reduce [" << dims << "] of ["
+                              << sizesText(domain) << "]";
   }
   SmallVector<int64_t> kept = withoutDims(domain, kind == FusionKind::loop ? SmallVector<int64_t>() : dims);
   for (auto [i, type] : llvm::enumerate(getResultTypes())) {
-    auto shape = cast<RankedTensorType>(type).getShape();
+    auto shape = sizesOf(cast<RankedTensorType>(type));
     if (shape != ArrayRef(domain) && shape != ArrayRef(kept))
-      return emitOpError() << "has result " << i << " of shape [" << shape << "], expected the domain ["
-                           << domain << "]"
+      return emitOpError() << "has result " << i << " of shape [" << sizesText(shape)
+                           << "], expected the domain [" << sizesText(domain) << "]"
                            << (kind == FusionKind::loop ? "" : " or what its reductions leave");
   }
   return success();

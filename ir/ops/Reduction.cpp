@@ -20,7 +20,7 @@ static LogicalResult inferReduction(std::optional<Location> loc, ValueRange oper
   auto from = cast<RankedTensorType>(operands[0].getType());
   if (failed(checkDims(loc, Op::getOperationName(), "dimension", op.getDims(), from.getRank())))
     return failure();
-  types.push_back(withShape(from, withoutDims(from.getShape(), op.getDims())));
+  types.push_back(withShape(from, withoutDims(sizesOf(from), op.getDims())));
   return success();
 }
 
@@ -38,7 +38,7 @@ LogicalResult SumOp::verify() { return success(); }
 
 static LogicalResult verifyNotEmpty(Operation *op, RankedTensorType from, ArrayRef<int64_t> dims) {
   for (int64_t dim : dims)
-    if (from.getDimSize(dim) == 0)
+    if (sizesOf(from)[dim] == 0)
       return op->emitOpError() << "has no value over dimension " << dim << ", which has size 0";
   return success();
 }
@@ -47,7 +47,7 @@ LogicalResult RminOp::verify() { return verifyNotEmpty(*this, getA().getType(), 
 
 LogicalResult SumOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0))
-    vjp.set(0, vjp.broadcastBack(vjp.cotangent(0), getDims(), getA().getType().getShape()));
+    vjp.set(0, vjp.broadcastBack(vjp.cotangent(0), getDims(), sizesOf(getA().getType())));
   return success();
 }
 
@@ -55,7 +55,7 @@ LogicalResult SumOp::buildVjp(VjpBuilder &vjp) {
 template <typename Op> static LogicalResult extremeVjp(Op op, VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
-  ArrayRef<int64_t> shape = op.getA().getType().getShape();
+  ArrayRef<int64_t> shape = sizesOf(op.getA().getType());
   Sym a = vjp.operand(0), g = vjp.cotangent(0);
   Sym reached = vjp.convert(vjp.compare<EqOp>(a, vjp.broadcastBack(vjp.result(0), op.getDims(), shape)),
                             a.type().getElementType());
@@ -79,7 +79,7 @@ LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   int64_t dim = static_cast<int64_t>(op.getDim());
   if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, from.getRank())))
     return failure();
-  types.push_back(withShape(from, withoutDims(from.getShape(), {dim}), IntegerType::get(context, 64)));
+  types.push_back(withShape(from, withoutDims(sizesOf(from), {dim}), IntegerType::get(context, 64)));
   return success();
 }
 
@@ -103,12 +103,12 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, from.getRank())))
     return failure();
   if (op.getKind() == GatherKind::along) {
-    types.push_back(withShape(from, index.getShape()));
+    types.push_back(withShape(from, sizesOf(index)));
     return success();
   }
-  SmallVector<int64_t> shape(from.getShape().take_front(dim));
-  llvm::append_range(shape, index.getShape());
-  llvm::append_range(shape, from.getShape().drop_front(dim + 1));
+  SmallVector<int64_t> shape(sizesOf(from).take_front(dim));
+  llvm::append_range(shape, sizesOf(index));
+  llvm::append_range(shape, sizesOf(from).drop_front(dim + 1));
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
 }
 
@@ -123,9 +123,9 @@ LogicalResult GatherOp::verify() {
     return emitOpError() << "along a dimension needs an index of the operand's rank " << from.getRank()
                          << ", found rank " << index.getRank();
   for (int64_t i = 0; i < from.getRank(); ++i)
-    if (i != static_cast<int64_t>(getDim()) && index.getDimSize(i) > from.getDimSize(i))
-      return emitOpError() << "has an index of size " << index.getDimSize(i) << " in dimension " << i
-                           << ", where the operand has size " << from.getDimSize(i);
+    if (i != static_cast<int64_t>(getDim()) && !rangesOf(*this).isAtMost(sizesOf(index)[i], sizesOf(from)[i]))
+      return emitOpError() << "has an index of size " << sizeText(sizesOf(index)[i]) << " in dimension " << i
+                           << ", where the operand has size " << sizeText(sizesOf(from)[i]);
   return success();
 }
 

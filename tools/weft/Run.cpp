@@ -9,6 +9,7 @@
 #include "codegen/Compile.h"
 #include "frontend/io/Npy.h"
 #include "ir/Dialect.h"
+#include "ir/Specialize.h"
 #include "ir/interp/Interpreter.h"
 #include "runtime/Executable.h"
 
@@ -29,6 +30,7 @@ Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.w
   --function NAME      which function; the only one if left out
   --input VALUE        an argument, in order: a file as x.npy, or SHAPExDTYPE=VALUE as 2x3xf32=1.5;
                        arguments that are not given are random numbers, the same every time
+  --size NAME=NUMBER   the value of a symbol of dynamic dimensions; left out, the inputs' shapes give it
   --output FILE.npy    where a result goes, in order; results without a file are summarised
   --against=interp     compare with the reference interpreter (programs only); exit code 1 if they differ
   --iterations N       run N times and print the time of one
@@ -103,6 +105,43 @@ static bool compare(const std::vector<ir::Literal> &expected, const std::vector<
   return same;
 }
 
+/// The values of the executable's symbols: those that are given, or what the shapes of all inputs say.
+static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &executable,
+                                                  const Arguments &arguments,
+                                                  const std::vector<io::HostArray> &inputs) {
+  const runtime::Signature &signature = executable.signature();
+  std::map<std::string, int64_t> given;
+  for (const std::string &text : arguments.all("size")) {
+    size_t equals = text.find('=');
+    char *end = nullptr;
+    long long value = equals == std::string::npos ? 0 : std::strtoll(text.c_str() + equals + 1, &end, 10);
+    if (!end || *end || end == text.c_str() + equals + 1)
+      return Status::error("--size takes NAME=NUMBER, found '" + text + "'");
+    given[text.substr(0, equals)] = value;
+  }
+  std::vector<int64_t> sizes;
+  for (const runtime::SymbolInfo &symbol : signature.symbols) {
+    auto it = given.find(symbol.name);
+    if (it == given.end())
+      break;
+    sizes.push_back(it->second);
+    given.erase(it);
+  }
+  if (sizes.size() == signature.symbols.size() && given.empty())
+    return sizes;
+  if (!given.empty())
+    return Status::error("'" + signature.function + "' has no symbol '" + given.begin()->first + "'" +
+                         (signature.symbols.empty() ? ": its sizes are numbers" : ""));
+  if (inputs.size() < signature.arguments.size())
+    return Status::error("'" + signature.function + "' has the symbol '" +
+                         signature.symbols[sizes.size()].name +
+                         "': give its value with --size, or every argument with --input");
+  std::vector<std::vector<int64_t>> shapes;
+  for (const io::HostArray &input : inputs)
+    shapes.push_back(input.shape);
+  return executable.bind(shapes);
+}
+
 static Status run(const Arguments &arguments, bool &agrees) {
   std::string path = arguments.positional[0];
   bool isPackage = path.size() > 5 && path.substr(path.size() - 5) == ".weft";
@@ -155,31 +194,43 @@ static Status run(const Arguments &arguments, bool &agrees) {
   auto executable = runtime::Executable::load(package, function);
   if (!executable)
     return executable.status();
-  const runtime::Signature &signature = (*executable)->signature();
 
-  std::vector<std::string> inputs = arguments.all("input");
-  if (inputs.size() > signature.arguments.size())
-    return Status::error("'" + function + "' takes " + std::to_string(signature.arguments.size()) +
-                         " arguments, and " + std::to_string(inputs.size()) + " inputs are given");
+  std::vector<io::HostArray> inputs;
+  for (const std::string &input : arguments.all("input")) {
+    auto array = readInput(input);
+    if (!array)
+      return array.status().context("argument " + std::to_string(inputs.size()) + ": ");
+    inputs.push_back(*std::move(array));
+  }
+  if (size_t count = (*executable)->signature().arguments.size(); inputs.size() > count)
+    return Status::error("'" + function + "' takes " + std::to_string(count) + " arguments, and " +
+                         std::to_string(inputs.size()) + " inputs are given");
+  auto sizes = chooseSizes(**executable, arguments, inputs);
+  if (!sizes)
+    return sizes.status();
+  std::map<std::string, int64_t> values;
+  for (size_t i = 0; i < sizes->size(); ++i)
+    values[(*executable)->signature().symbols[i].name] = (*sizes)[i];
+  executable = (*executable)->at(*sizes);
+  if (!executable)
+    return executable.status();
+  const runtime::Signature &signature = (*executable)->signature();
   std::mt19937_64 engine(1);
   std::vector<std::shared_ptr<runtime::Buffer>> buffers;
   std::vector<ir::Literal> literals;
   for (size_t i = 0; i < signature.arguments.size(); ++i) {
     const runtime::TensorInfo &type = signature.arguments[i].type;
-    auto array =
-        i < inputs.size() ? readInput(inputs[i]) : Expected<io::HostArray>(randomArray(type, engine));
-    if (!array)
-      return array.status().context("argument " + std::to_string(i) + ": ");
-    if (array->dtype != type.dtype || array->shape != type.shape)
+    io::HostArray array = i < inputs.size() ? std::move(inputs[i]) : randomArray(type, engine);
+    if (array.dtype != type.dtype || array.shape != type.shape)
       return Status::error("argument " + std::to_string(i) + " of '" + function + "' is " +
                            typeText(type.dtype, type.shape) + ", and the input is " +
-                           typeText(array->dtype, array->shape));
+                           typeText(array.dtype, array.shape));
     auto buffer = runtime::Buffer::allocate(type.bytes);
     if (!buffer)
       return buffer.status();
     if (type.bytes)
-      std::memcpy((*buffer)->data(), array->bytes.data(), type.bytes);
-    literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array->bytes.data()));
+      std::memcpy((*buffer)->data(), array.bytes.data(), type.bytes);
+    literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array.bytes.data()));
     buffers.push_back(*buffer);
   }
 
@@ -228,6 +279,8 @@ static Status run(const Arguments &arguments, bool &agrees) {
     // The interpreter knows ops, not requests for derivatives: those are made first.
     if (iterations > 1)
       return Status::error("--against=interp compares one call; leave --iterations out");
+    if (failed(ir::specialize(*original, values)))
+      return Status::error(message);
     auto expected = ir::interpretFunction(symbol, literals);
     if (failed(expected))
       return Status::error("the interpreter refuses the program: " + message);
@@ -240,6 +293,7 @@ int runCommand(int argc, char **argv) {
   auto arguments = Arguments::parse(argc, argv,
                                     {{"function", true},
                                      {"input", true},
+                                     {"size", true},
                                      {"output", true},
                                      {"against", true},
                                      {"iterations", true},
