@@ -1,4 +1,4 @@
-//===- Compiled.cpp - Compiled functions: guards, variants, calls -----------===//
+//===- Compiled.cpp - Compiled functions: traces, variants, calls ---------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,81 +7,46 @@
 #include "weft/compile.hpp"
 
 #include "frontend/Lazy.h"
-#include "frontend/Session.h"
-#include "frontend/Trace.h"
+#include "frontend/Variant.h"
+#include "frontend/View.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <unordered_set>
 
 namespace weft::frontend {
 
-namespace {
-
-/// A slot that a variant reads or writes, and what it must look like for the variant to fit.
-struct HiddenInput {
-  std::shared_ptr<Slot> slot;
-  Spec spec;
-  bool requiresGrad = false; ///< whether gradients were collected in it
-  bool hadGrad = false;      ///< whether it had a gradient before the call
-  int argument = -1;         ///< number in the executable, or -1 if only its presence matters
-  int tiedResult = -1;       ///< the result that is written to its storage
-  int freshResult = -1;      ///< a result of another type, `freshSpec`, that replaces its value
-  Spec freshSpec;
-  int gradResult = -1;     ///< a gradient that the call makes where there was none
-  bool clearsGrad = false; ///< the call leaves no gradient
-};
-
-struct Variant {
-  std::vector<Spec> arguments;
-  std::vector<ModeGuard> modes;
-  bool gradMode = true;
-  std::vector<HiddenInput> hidden;
-  std::vector<int> argumentMap; ///< executable argument of each argument, -1 if unused
-  std::vector<int> resultMap;   ///< executable result of each C++ result
-  std::vector<Spec> resultSpecs;
-  std::vector<Loc> resultLocs;
-  std::shared_ptr<Program> program;
-  std::string signature, reason;
-  bool waits = false; ///< the call can fail, and the host acts on its success
-  uint64_t calls = 0;
-  // Kept between calls so that a steady loop allocates nothing of its own.
-  std::vector<std::shared_ptr<runtime::Buffer>> argumentBuffers, resultBuffers;
-};
-
-std::string describe(const std::vector<Spec> &specs, const std::vector<ModeGuard> &modes) {
-  std::string text = "(";
-  for (size_t i = 0; i < specs.size(); ++i)
-    text += (i ? ", " : "") + specs[i].str();
-  text += ")";
-  for (const ModeGuard &mode : modes)
-    return text + (mode.value ? " train" : " eval");
-  return text;
-}
-
-} // namespace
+using Slots = std::vector<std::shared_ptr<Slot>>;
 
 class CompiledImpl {
 public:
   CompiledImpl(TracedFn fn, CompileOptions options, Loc loc)
-      : fn_(std::move(fn)), options_(std::move(options)), loc_(loc) {}
+      : fn_(std::move(fn)), options_(std::move(options)), loc_(loc) {
+    if (options_.name.empty())
+      fail("the name of a compiled function must not be empty: leave it out, or give {.name = \"step\"}",
+           loc);
+  }
 
-  std::vector<Tensor> call(std::span<const Tensor> arguments, Loc loc);
+  Flat call(const Flat &arguments, Loc loc);
   std::vector<VariantInfo> variants() const;
-  const Program &last() const {
+  const Variant &last() const {
     GraphLock lock(graphMutex());
     if (!last_)
       fail("this compiled function has not run yet, so there is nothing to show: call it once first", loc_);
-    return *last_->program;
+    return *last_;
   }
 
 private:
-  /// Why the variant does not fit, or nothing.
-  std::optional<std::string> mismatch(const Variant &variant, const std::vector<Ref> &arguments) const;
-  Variant &build(const std::vector<Ref> &arguments, Loc loc, std::string reason);
-  std::vector<Tensor> run(Variant &variant, const std::vector<Ref> &arguments, Loc loc);
+  std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, Loc loc);
+  /// From what a trace left, the function to compile and how calls bind to it.
+  Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
+              bool tookGradients);
+  std::string missed(const Mismatch &mismatch, const Slots &slots, Loc loc);
+  Flat run(Variant &variant, const Slots &arguments, Loc loc);
+  [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
 
   static constexpr size_t maxVariants = 64;
   TracedFn fn_;
@@ -89,72 +54,25 @@ private:
   Loc loc_;
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   std::shared_ptr<Variant> last_;
+  uint64_t calls_ = 0;
+  bool advisedScalar_ = false;
 };
 
-std::optional<std::string> CompiledImpl::mismatch(const Variant &variant,
-                                                  const std::vector<Ref> &arguments) const {
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (variant.arguments[i] != arguments[i].spec())
-      return "argument " + std::to_string(i) + " was " + variant.arguments[i].str() + " and is " +
-             arguments[i].spec().str();
-  for (const ModeGuard &mode : variant.modes)
-    if (*mode.flag != mode.value)
-      return std::string("a module was in ") + (mode.value ? "train" : "eval") + " mode and is in " +
-             (*mode.flag ? "train" : "eval") + " mode";
-  if (variant.gradMode != gradEnabled())
-    return "gradients were " + std::string(variant.gradMode ? "recorded" : "off") + " and are " +
-           (gradEnabled() ? "recorded" : "off");
-  for (const HiddenInput &hidden : variant.hidden) {
-    const Slot &slot = *hidden.slot;
-    std::string name = slot.name.empty() ? "the tensor made at " + str(slot.loc) : slot.name;
-    if (slot.value().spec() != hidden.spec)
-      return name + " was " + hidden.spec.str() + " and is " + slot.value().spec().str();
-    if (slot.requiresGrad != hidden.requiresGrad)
-      return name +
-             (hidden.requiresGrad ? " required a gradient and does not" : " required no gradient and does");
-    if ((slot.grad != nullptr) != hidden.hadGrad)
-      return name + (hidden.hadGrad ? " had a gradient and has none" : " had no gradient and has one");
-  }
-  return std::nullopt;
-}
+//===----------------------------------------------------------------------===//
+// Tracing
+//===----------------------------------------------------------------------===//
 
-Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::string reason) {
-  auto variant = std::make_shared<Variant>();
-  variant->reason = std::move(reason);
-  variant->gradMode = gradEnabled();
+Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &changes,
+                          const std::vector<Ref> &results, bool tookGradients) {
   Region region;
   region.name = options_.name;
-
-  Trace trace;
-  std::vector<Tensor> inputs;
-  for (const Ref &argument : arguments) {
-    variant->arguments.push_back(argument.spec());
-    inputs.push_back(wrap(trace.addArgument(argument.spec(), false, argument.node->loc), argument.node->loc));
-  }
-  std::vector<Tensor> outputs = fn_(inputs);
-  std::vector<Ref> results;
-  for (const Tensor &output : outputs)
-    results.push_back(use(output, loc));
-  std::vector<Ref> argumentRefs = trace.arguments();
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (Access::slot(inputs[i])->value() != argumentRefs[i])
-      fail("argument " + std::to_string(i) +
-               " is written in place in a compiled function, and the caller's tensor "
-               "would not see it: return the new value, or capture the tensor instead of passing it",
-           Access::slot(inputs[i])->value().node->loc);
-  variant->modes = trace.modes();
-  std::vector<Trace::Change> changes = trace.finish();
-
-  // Everything that the call must compute: results, written slots, gradients that are left.
-  std::unordered_set<const Slot *> touchedSlots;
-  for (const Trace::Change &change : changes)
-    touchedSlots.insert(change.touched.slot.get());
+  // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;
   for (const Trace::Change &change : changes) {
-    if (change.after != change.touched.input)
+    if (change.touched.input && change.after != change.touched.input)
       roots.push_back(change.after);
-    if (change.gradAfter && !touchedSlots.contains(change.gradAfter.get()))
-      roots.push_back(change.gradAfter->value());
+    if (change.gradAfter != change.touched.gradBefore && change.gradValue)
+      roots.push_back(change.gradValue);
   }
   std::vector<Ref> leaves;
   collect(roots, /*numbersAreConstants=*/true, region.nodes, leaves);
@@ -162,152 +80,326 @@ Variant &CompiledImpl::build(const std::vector<Ref> &arguments, Loc loc, std::st
   for (const Ref &leaf : leaves)
     used.insert(leaf.node.get());
 
-  for (const Ref &argument : argumentRefs) {
-    bool isUsed = used.contains(argument.node.get());
-    variant->argumentMap.push_back(isUsed ? static_cast<int>(region.arguments.size()) : -1);
-    if (isUsed)
-      region.arguments.push_back(
-          {argument, "arg" + std::to_string(variant->argumentMap.size() - 1), "argument"});
-    used.erase(argument.node.get());
-  }
   for (size_t i = 0; i < results.size(); ++i) {
-    variant->resultMap.push_back(static_cast<int>(region.results.size()));
-    variant->resultSpecs.push_back(results[i].spec());
-    variant->resultLocs.push_back(results[i].node->loc);
+    variant.resultMap.push_back(static_cast<int>(region.results.size()));
+    variant.resultSpecs.push_back(results[i].spec());
+    variant.resultLocs.push_back(results[i].node->loc);
     region.results.push_back({results[i], "result" + std::to_string(i)});
   }
+  std::unordered_map<const Slot *, int> argumentSlots;
+  for (const Trace::Change &change : changes)
+    if (change.touched.argument >= 0 && !change.touched.gradientOf)
+      argumentSlots[change.touched.slot.get()] = change.touched.argument;
   for (const Trace::Change &change : changes) {
     const TouchedSlot &touched = change.touched;
-    HiddenInput hidden;
-    hidden.slot = touched.slot;
-    hidden.spec = touched.before.spec();
-    hidden.requiresGrad = touched.slot->requiresGrad;
-    hidden.hadGrad = touched.gradBefore != nullptr;
-    hidden.clearsGrad = touched.gradBefore && !change.gradAfter;
-    bool written = change.after != touched.input;
-    bool tied = written && change.after.spec() == hidden.spec;
-    if (used.contains(touched.input.node.get()) || tied) {
-      hidden.argument = static_cast<int>(region.arguments.size());
-      bool scalar = hidden.spec.shape.empty() && !written;
-      region.arguments.push_back({touched.input, touched.slot->name, scalar ? "scalar" : "state", tied});
+    const Slot &slot = *touched.slot;
+    Binding binding;
+    binding.callArgument = touched.argument;
+    binding.isGradient = touched.gradientOf != nullptr;
+    if (touched.argument < 0)
+      binding.slot = touched.gradientOf ? touched.gradientOf : touched.slot;
+    binding.spec = touched.input ? touched.input.spec() : slot.spec();
+    binding.requiresGrad = slot.requiresGrad;
+    binding.needsGrad = slot.requiresGrad || (touched.input && touched.input.requiresGrad());
+    if (slot.view())
+      binding.needsGrad = touched.slot->needsGrad();
+    binding.hadGrad = touched.gradBefore != nullptr;
+    binding.input = touched.input;
+    bool isArgument = touched.argument >= 0 && !touched.gradientOf;
+    std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;
+    bool written = touched.input && change.after != touched.input;
+    bool tied = written && change.after.spec() == binding.spec;
+    if (touched.input && (used.contains(touched.input.node.get()) || tied)) {
+      binding.argument = static_cast<int>(region.arguments.size());
+      const char *role = written                      ? "state"
+                         : isArgument                 ? "argument"
+                         : binding.spec.shape.empty() ? "scalar"
+                                                      : "state";
+      region.arguments.push_back({touched.input, name, role, tied});
       used.erase(touched.input.node.get());
     }
     if (written) {
-      hidden.freshSpec = change.after.spec();
-      (tied ? hidden.tiedResult : hidden.freshResult) = static_cast<int>(region.results.size());
-      region.results.push_back({change.after, touched.slot->name, tied ? hidden.argument : -1});
+      binding.freshSpec = change.after.spec();
+      (tied ? binding.tiedResult : binding.freshResult) = static_cast<int>(region.results.size());
+      region.results.push_back({change.after, name, tied ? binding.argument : -1});
+      binding.written = change.after;
+      variant.writesState = true;
     }
-    if (change.gradAfter && !touchedSlots.contains(change.gradAfter.get())) {
-      hidden.gradResult = static_cast<int>(region.results.size());
-      region.results.push_back({change.gradAfter->value(), touched.slot->name + ".grad"});
+    if (change.gradAfter != touched.gradBefore) {
+      auto argument = argumentSlots.find(change.gradAfter.get());
+      if (!change.gradAfter) {
+        binding.clearsGrad = true;
+      } else if (!change.gradAfter->trace) {
+        binding.gradSlot = change.gradAfter;
+      } else if (argument != argumentSlots.end()) {
+        binding.gradArgument = argument->second;
+      } else {
+        binding.gradResult = static_cast<int>(region.results.size());
+        region.results.push_back({change.gradValue, name + ".grad"});
+        variant.notes += "a gradient of " + binding.str() + " is left at the end and kept: " +
+                         std::to_string(change.gradValue.spec().bytes()) + " bytes\n";
+      }
     }
-    variant->hidden.push_back(std::move(hidden));
+    variant.bindings.push_back(std::move(binding));
   }
   // What is left are values from outside that no slot held when they were read: constants of the call.
   for (const Ref &leaf : leaves)
     if (used.contains(leaf.node.get()))
       fail("the function reads a value that belongs to no tensor", leaf.node->loc);
-
-  for (const RegionResult &result : region.results)
-    if (result.value.node->needsCuda)
-      failWithoutCuda(result.value, loc_);
-  auto program = compileRegion(region);
-  if (!program) {
-    std::string message = program.status().message();
-    fail(message, loc_, {}, program.status().code());
+  // A function that takes no gradients itself can be called on the way to one.
+  bool needed = std::any_of(results.begin(), results.end(), [](const Ref &r) { return r.requiresGrad(); });
+  if (needed && !tookGradients) {
+    variant.resultRefs = results;
+    variant.nodes = region.nodes;
+  } else {
+    for (Binding &binding : variant.bindings)
+      binding.written = binding.input = {};
   }
-  variant->program = *program;
-  for (const HiddenInput &hidden : variant->hidden)
-    variant->waits |=
-        mayFail(region) && (hidden.gradResult >= 0 || hidden.clearsGrad || hidden.freshResult >= 0);
-  variant->signature = describe(variant->arguments, variant->modes);
-  variant->argumentBuffers.resize(region.arguments.size());
-  variant->resultBuffers.resize(region.results.size());
-  variants_.insert(variants_.begin(), variant);
-  if (variants_.size() > maxVariants)
-    variants_.pop_back();
-  return *variant;
+  return region;
 }
 
-/// The storage of a slot's value, made writable: nobody else may hold the value.
-static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot) {
+std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots, Loc loc) {
+  auto variant = std::make_shared<Variant>();
+  variant->structure = arguments.structure;
+  variant->gradMode = gradEnabled();
+  variant->loc = loc;
+  variant->pins.resize(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i)
+    variant->sameAs.push_back(
+        static_cast<int>(std::find(slots.begin(), slots.end(), slots[i]) - slots.begin()));
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (variant->sameAs[i] == static_cast<int>(i))
+      variant->sameAs[i] = -1;
+
+  Region region;
+  for (bool again = true; again;) {
+    Trace trace;
+    Flat inputs;
+    inputs.structure = arguments.structure;
+    for (size_t i = 0; i < slots.size(); ++i)
+      inputs.tensors.push_back(
+          variant->sameAs[i] >= 0 ? inputs.tensors[static_cast<size_t>(variant->sameAs[i])]
+          : variant->pins[i]      ? arguments.tensors[i]
+                                  : trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc));
+    Flat outputs = fn_(inputs);
+    // An argument that the function captures too is one leaf under two names: it is traced once more, as what
+    // was captured.
+    again = false;
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (!variant->pins[i] && variant->sameAs[i] < 0 && trace.touched(*slots[i])) {
+        variant->pins[i] = slots[i].get();
+        again = true;
+      }
+    if (again)
+      continue;
+    std::vector<Ref> results;
+    for (size_t i = 0; i < outputs.tensors.size(); ++i) {
+      results.push_back(use(outputs.tensors[i], loc));
+      if (Access::slot(outputs.tensors[i])->view())
+        variant->notes += "WEFT-D010: result " + std::to_string(i) + " of '" + options_.name +
+                          "' is a view (made at " + str(Access::slot(outputs.tensors[i])->loc) +
+                          ") and is returned as a copy of " + std::to_string(results[i].spec().bytes()) +
+                          " bytes\n";
+    }
+    variant->resultStructure = outputs.structure;
+    variant->modes = trace.modes();
+    bool tookGradients = trace.tookGradients();
+    std::vector<Trace::Change> changes = trace.finish();
+    region = bind(*variant, changes, results, tookGradients);
+    // The references keep the nodes of the region until it is compiled.
+    if (auto conflict = aliasConflict(*variant, slots))
+      fail(*conflict + ": pass one tensor and take its parts inside, or pass a clone()", loc);
+    for (const RegionResult &result : region.results)
+      if (result.value.node->needsCuda)
+        failWithoutCuda(result.value, loc);
+    auto program = compileRegion(region);
+    if (!program)
+      fail(program.status().message(), loc, {}, program.status().code());
+    variant->program = *program;
+  }
+  for (const Binding &binding : variant->bindings)
+    variant->waits |= binding.gradResult >= 0 || binding.gradSlot || binding.gradArgument >= 0 ||
+                      binding.clearsGrad || binding.freshResult >= 0;
+  for (const ModeChange &mode : variant->modes)
+    variant->waits |= mode.after.has_value();
+  variant->waits &= variant->program->mayFail;
+  variant->signature = describe(slots, variant->structure, variant->modes);
+  variant->argumentBuffers.resize(region.arguments.size());
+  variant->resultBuffers.resize(region.results.size());
+  return variant;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// The storage of a slot's value, made writable: nobody else may hold the value. `copied` says that somebody
+/// did.
+static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied) {
+  slot.forgetViews();
   const Ref &value = slot.value();
   // One reference is the slot's own.
-  if (value.node->kind == NodeKind::leaf && value.node.use_count() == 1)
+  if (!slot.view() && value.node->kind == NodeKind::leaf && value.node.use_count() == 1)
     return value.node->buffers[value.result];
   const auto &shared = value.node->buffers[value.result];
   shared->wait().throw_if_failed();
   auto copy = runtime::Buffer::allocate(shared->bytes()).value_or_throw();
   std::memcpy(copy->data(), shared->data(), shared->bytes());
-  slot.setValue(leaf(value.spec(), copy, slot.loc));
+  copied = !slot.view();
+  if (!slot.view())
+    slot.setValue(leaf(value.spec(), copy, slot.loc));
   return copy;
 }
 
-std::vector<Tensor> CompiledImpl::run(Variant &variant, const std::vector<Ref> &arguments, Loc loc) {
+void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc loc) {
+  fail(status.message() + "\n  seen by call " + std::to_string(calls_) + " of '" + options_.name + "' with " +
+           variant.signature,
+       loc, {}, status.code());
+}
+
+Flat CompiledImpl::run(Variant &variant, const Slots &arguments, Loc loc) {
   auto &in = variant.argumentBuffers;
   auto &out = variant.resultBuffers;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (variant.argumentMap[i] >= 0)
-      in[variant.argumentMap[i]] = arguments[i].node->buffers[arguments[i].result];
-  for (const HiddenInput &hidden : variant.hidden)
-    if (hidden.argument >= 0)
-      in[hidden.argument] = hidden.tiedResult >= 0
-                                ? exclusiveBuffer(*hidden.slot)
-                                : hidden.slot->value().node->buffers[hidden.slot->value().result];
+  Slots bound;
+  bool waits = variant.waits;
+  {
+    std::vector<Ref> missing;
+    for (const Binding &binding : variant.bindings) {
+      bound.push_back(binding.resolve(arguments));
+      const Ref &value = bound.back()->value();
+      if (binding.argument >= 0 && !value.node->computed(value.result))
+        missing.push_back(value);
+      waits |= variant.program->mayFail && binding.writes() && bound.back()->view();
+    }
+    flush(missing);
+  }
+  // What gradients need of the values before the call is recorded before they are overwritten.
+  Replay recorded;
+  if (variant.differentiable())
+    recorded = replay(variant, bound);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Binding &binding = variant.bindings[i];
+    if (binding.argument < 0)
+      continue;
+    bool copied = false;
+    in[binding.argument] = binding.tiedResult >= 0
+                               ? exclusiveBuffer(*bound[i], copied)
+                               : bound[i]->value().node->buffers[bound[i]->value().result];
+    if (copied) {
+      ++variant.copies;
+      variant.lastCopy = binding.str() + ", " + std::to_string(binding.spec.bytes()) + " bytes";
+    }
+  }
   ++variant.calls;
-  Status status = variant.program->executable->run(in, out);
+  runtime::RunOptions options;
+  options.origin = runtime::CallOrigin{calls_, loc.file_name(), loc.line()};
+  Status status = variant.program->executable->run(in, out, options);
   // What the host changes after the call (which gradients exist, values of another type) must not happen if
   // the call fails: where it can, its end is waited for.
-  if (status && variant.waits)
+  if (status && waits)
     for (const auto &buffer : out)
       if (Status late = buffer->wait(); !late && status)
         status = late;
   if (!status) {
     std::fill(in.begin(), in.end(), nullptr);
     std::fill(out.begin(), out.end(), nullptr);
-    fail(status.message() + "\n  in call " + std::to_string(variant.calls) + " of '" + options_.name +
-             "' with " + variant.signature,
-         loc_, {}, status.code());
+    failCall(status, variant, loc);
   }
-  std::vector<Tensor> results;
-  for (size_t i = 0; i < variant.resultMap.size(); ++i)
-    results.push_back(wrap(leaf(variant.resultSpecs[i], out[variant.resultMap[i]], variant.resultLocs[i]),
-                           variant.resultLocs[i]));
-  for (const HiddenInput &hidden : variant.hidden) {
-    if (hidden.freshResult >= 0) {
-      hidden.slot->setValue(leaf(hidden.freshSpec, out[hidden.freshResult], hidden.slot->loc));
+  // A value with the operations that it came by, for `backward`, and the storage that the call gave it.
+  auto computed = [](Ref ref, const std::shared_ptr<runtime::Buffer> &buffer, Loc at) {
+    if (ref.node->computed(ref.result))
+      ref = sameValue(ref, at);
+    ref.node->buffers[ref.result] = buffer;
+    return ref;
+  };
+  Flat results;
+  results.structure = variant.resultStructure;
+  for (size_t i = 0; i < variant.resultMap.size(); ++i) {
+    const auto &buffer = out[variant.resultMap[i]];
+    Loc at = variant.resultLocs[i];
+    bool differentiable = variant.differentiable() && recorded.results[i].requiresGrad();
+    results.tensors.push_back(wrap(differentiable ? computed(recorded.results[i], buffer, at)
+                                                  : leaf(variant.resultSpecs[i], buffer, at),
+                                   at));
+  }
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Binding &binding = variant.bindings[i];
+    const auto &slot = bound[i];
+    if (binding.writes()) {
+      const auto &buffer = out[binding.freshResult >= 0 ? binding.freshResult : binding.tiedResult];
+      bool differentiable =
+          variant.differentiable() && recorded.written[i].requiresGrad() && !slot->requiresGrad;
+      if (differentiable)
+        assign(slot, computed(recorded.written[i], buffer, slot->loc));
+      else if (binding.freshResult >= 0 || slot->view())
+        assign(slot, leaf(binding.freshSpec, buffer, slot->loc));
     }
-    if (hidden.clearsGrad)
-      hidden.slot->grad.reset();
-    if (hidden.gradResult >= 0) {
-      Tensor gradient = wrap(leaf(hidden.spec, out[hidden.gradResult], hidden.slot->loc), hidden.slot->loc);
-      hidden.slot->grad = Access::slot(gradient);
-      hidden.slot->grad->name = hidden.slot->name + ".grad";
+    if (binding.clearsGrad)
+      slot->grad.reset();
+    if (binding.gradSlot)
+      slot->grad = binding.gradSlot;
+    if (binding.gradArgument >= 0)
+      slot->grad = arguments[static_cast<size_t>(binding.gradArgument)];
+    if (binding.gradResult >= 0) {
+      Tensor gradient = wrap(leaf(binding.spec, out[binding.gradResult], slot->loc), slot->loc);
+      slot->grad = Access::slot(gradient);
+      slot->grad->name = slot->name + ".grad";
     }
   }
+  for (const ModeChange &mode : variant.modes)
+    if (mode.after)
+      *mode.flag = *mode.after;
   std::fill(in.begin(), in.end(), nullptr);
   std::fill(out.begin(), out.end(), nullptr);
   return results;
 }
 
-std::vector<Tensor> CompiledImpl::call(std::span<const Tensor> arguments, Loc loc) {
+/// The reason for another variant, with advice where there is some.
+std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, Loc loc) {
+  std::string reason = mismatch.text;
+  if (mismatch.argument >= 0) {
+    auto d = static_cast<size_t>(mismatch.dim);
+    std::set<int64_t> sizes{slots[static_cast<size_t>(mismatch.argument)]->spec().shape[d]};
+    for (const auto &variant : variants_)
+      for (const Binding &binding : variant->bindings)
+        if (binding.callArgument == mismatch.argument && !binding.isGradient && binding.spec.shape.size() > d)
+          sizes.insert(binding.spec.shape[d]);
+    if (sizes.size() >= 3)
+      reason += "; this is size number " + std::to_string(sizes.size()) + " of dimension " +
+                std::to_string(mismatch.dim) + " of argument " + std::to_string(mismatch.argument) +
+                ": give it a Dim, as in compile(fn, {spec({Dim(\"n\", " + std::to_string(*sizes.begin()) +
+                ", " + std::to_string(*sizes.rbegin()) + "), ...})}), and one variant serves all sizes";
+  }
+  if (mismatch.staticReal)
+    reason += "; make the parameter a weft::Scalar, whose value is no part of the signature";
+  if (options_.strict == Strict::recompile)
+    fail("'" + options_.name + "' would be compiled again (" + mismatch.code + "): " + reason, loc, {},
+         mismatch.code);
+  if (mismatch.staticReal && !advisedScalar_) {
+    advisedScalar_ = true;
+    std::fprintf(stderr, "weft: '%s' compiled again (%s), at %s: %s\n", options_.name.c_str(), mismatch.code,
+                 str(loc).c_str(), reason.c_str());
+  }
+  return reason;
+}
+
+Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   GraphLock lock(graphMutex());
   // Called from a function that is being traced, it contributes its operations.
   if (Trace::current())
     return fn_(arguments);
+  Slots slots;
+  for (const Tensor &argument : arguments.tensors) {
+    use(argument, loc);
+    slots.push_back(Access::slot(argument));
+  }
+  ++calls_;
   if (pendingCount() > 0)
     flushAll();
-  std::vector<Ref> values;
-  values.reserve(arguments.size());
-  for (const Tensor &argument : arguments) {
-    values.push_back(use(argument, loc));
-    if (!values.back().node->computed(values.back().result))
-      flush({values.back()});
-  }
-  std::string reason;
+  std::optional<Mismatch> reason;
   std::shared_ptr<Variant> found;
   for (size_t i = 0; i < variants_.size(); ++i) {
-    std::optional<std::string> why = mismatch(*variants_[i], values);
+    std::optional<Mismatch> why = findMismatch(*variants_[i], slots, arguments.structure);
     if (!why) {
       found = variants_[i];
       if (i > 0)
@@ -316,29 +408,40 @@ std::vector<Tensor> CompiledImpl::call(std::span<const Tensor> arguments, Loc lo
       break;
     }
     if (i == 0)
-      reason = std::move(*why);
+      reason = std::move(why);
   }
   if (!found) {
-    build(values, loc, reason);
-    found = variants_[0];
+    std::string text = reason ? missed(*reason, slots, loc) : "";
+    found = build(arguments, slots, loc);
+    if (reason) {
+      found->code = reason->code;
+      if (variants_.size() == maxVariants) {
+        text += "; the least recently used of " + std::to_string(maxVariants) + " variants, " +
+                variants_.back()->signature + ", was dropped (WEFT-R006)";
+        variants_.pop_back();
+      }
+      found->reason = std::move(text);
+    }
+    variants_.insert(variants_.begin(), found);
     const char *explain = std::getenv("WEFT_EXPLAIN");
-    if (explain && std::string_view(explain) == "recompile" && !reason.empty())
-      std::fprintf(stderr, "weft: '%s' (%s) compiled again: %s\n", options_.name.c_str(), str(loc_).c_str(),
-                   reason.c_str());
+    if (explain && std::string_view(explain) == "recompile" && reason)
+      std::fprintf(stderr, "weft: '%s' (%s) compiled again (%s), at %s: %s\n", options_.name.c_str(),
+                   str(loc_).c_str(), reason->code, str(loc).c_str(), found->reason.c_str());
     if (explain && std::string_view(explain) == "1")
-      std::fprintf(stderr, "%s\n", found->program->explanation.c_str());
+      std::fprintf(stderr, "%s\n%s", found->program->explanation.c_str(), found->notes.c_str());
     // State that the trace made counts as older than the call, and may be pending still.
     flushAll();
   }
   last_ = found;
-  return run(*found, values, loc);
+  return run(*found, slots, loc);
 }
 
 std::vector<VariantInfo> CompiledImpl::variants() const {
   GraphLock lock(graphMutex());
   std::vector<VariantInfo> list;
   for (const auto &variant : variants_)
-    list.push_back({variant->signature, variant->reason, variant->program->compileMs, variant->calls});
+    list.push_back({variant->signature, variant->reason, variant->code, variant->loc,
+                    variant->program->compileMs, variant->calls});
   return list;
 }
 
@@ -351,24 +454,31 @@ uint64_t compile_count() { return frontend::compileCount(); }
 CompiledBase::CompiledBase(frontend::TracedFn fn, CompileOptions options, Loc loc)
     : impl_(std::make_shared<frontend::CompiledImpl>(std::move(fn), std::move(options), loc)) {}
 
-std::vector<Tensor> CompiledBase::call(std::span<const Tensor> arguments, Loc loc) const {
+frontend::Flat CompiledBase::call(frontend::Flat arguments, Loc loc) const {
   return impl_->call(arguments, loc);
 }
 
-std::string CompiledBase::explain() const { return impl_->last().explanation; }
+std::string CompiledBase::explain() const {
+  const frontend::Variant &variant = impl_->last();
+  std::string text = variant.program->explanation + variant.notes;
+  if (variant.copies > 0)
+    text += "WEFT-D011: storage to be written was copied " + std::to_string(variant.copies) +
+            " times, since something else held it; last " + variant.lastCopy + "\n";
+  return text;
+}
 
 std::string CompiledBase::mlir(const std::string &stage) const {
   if (stage == "trace")
-    return impl_->last().traceText;
+    return impl_->last().program->traceText;
   if (stage == "plan")
-    return impl_->last().planText;
+    return impl_->last().program->planText;
   throw Error("unknown stage '" + stage + "', expected 'trace' or 'plan'");
 }
 
 std::vector<VariantInfo> CompiledBase::variants() const { return impl_->variants(); }
 
 void CompiledBase::save(const std::string &path) const {
-  const std::vector<std::byte> &bytes = impl_->last().package;
+  const std::vector<std::byte> &bytes = impl_->last().program->package;
   auto package = runtime::Package::from_memory(bytes);
   package.status().throw_if_failed();
   runtime::PackageWriter writer;

@@ -58,7 +58,7 @@ Operand operand(const Arg &arg) {
   }
   result.value = use(arg.tensor, arg.loc);
   result.kind = category(result.value.spec().dtype);
-  result.priority = result.value.spec().shape.empty() ? 1 : 2;
+  result.priority = arg.is_scalar ? 0 : result.value.spec().shape.empty() ? 1 : 2;
   return result;
 }
 
@@ -71,7 +71,7 @@ DType resultType(const std::vector<Operand> &operands) {
     for (const Operand &o : operands) {
       if (o.priority != priority)
         continue;
-      DType own = o.value                       ? o.value.spec().dtype
+      DType own = o.value && o.priority > 0     ? o.value.spec().dtype
                   : o.kind == Category::real    ? DType::f32
                   : o.kind == Category::integer ? DType::i64
                                                 : DType::i1;

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Graph.h"
 #include "frontend/KeyWriter.h"
+#include "frontend/Lazy.h"
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
+#include "frontend/View.h"
 
 #include <algorithm>
 #include <atomic>
@@ -98,25 +100,84 @@ static bool isPending(const Ref &value) {
 
 void Slot::setValue(Ref value) {
   GraphLock lock(graphMutex());
-  if (value)
-    ++value.node->liveSlots[value.result];
-  if (value_)
-    --value_.node->liveSlots[value_.result];
-  value_ = std::move(value);
+  // A view's value can be made again: it is neither pending nor kept for its own sake.
+  if (view_) {
+    value_ = std::move(value);
+  } else {
+    if (!views_.empty() && value && value.spec() != spec_)
+      for (Slot *view : std::vector<Slot *>(views_))
+        view->cut();
+    forgetViews();
+    if (value)
+      ++value.node->liveSlots[value.result];
+    if (value_)
+      --value_.node->liveSlots[value_.result];
+    value_ = std::move(value);
+    if (value_ && isPending(value_))
+      pending().insert(this);
+    else
+      pending().erase(this);
+    if (value_ && spec_ != value_.spec())
+      spec_ = value_.spec();
+  }
   if (value_ && requiresGrad) {
     value_.node->leafSlots.resize(value_.node->results.size());
     value_.node->leafSlots[value_.result] = weak_from_this();
   }
-  if (value_ && isPending(value_))
-    pending().insert(this);
-  else
-    pending().erase(this);
+}
+
+const Ref &Slot::value() {
+  if (!value_ && view_) {
+    Ref value = view_->read(view_->base->value(), loc);
+    // A leaf's gradient ends at a node of its own.
+    if (requiresGrad) {
+      GradMode off(false);
+      value = sameValue(value, loc);
+    }
+    setValue(std::move(value));
+  }
+  return value_;
+}
+
+void Slot::makeView(std::shared_ptr<const View> view, Ref value) {
+  GraphLock lock(graphMutex());
+  view_ = std::move(view);
+  spec_ = view_->spec;
+  viewIndex_ = view_->base->views_.size();
+  view_->base->views_.push_back(this);
+  setValue(std::move(value));
+}
+
+std::shared_ptr<Slot> Slot::storage() { return view_ ? view_->base : shared_from_this(); }
+
+void Slot::forgetViews() {
+  for (Slot *view : views_)
+    view->value_ = {};
+}
+
+/// Takes a view off its base's list.
+static void unlink(std::vector<Slot *> &views, size_t index, size_t Slot::*position) {
+  views[index] = views.back();
+  views[index]->*position = index;
+  views.pop_back();
+}
+
+void Slot::cut() {
+  if (!view_)
+    return;
+  Ref current = value();
+  unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
+  view_ = nullptr;
+  value_ = {};
+  setValue(std::move(current));
 }
 
 Slot::~Slot() {
   GraphLock lock(graphMutex());
   pending().erase(this);
-  if (value_)
+  if (view_)
+    unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
+  else if (value_)
     --value_.node->liveSlots[value_.result];
   value_ = {};
   grad.reset();
@@ -138,11 +199,11 @@ template <typename Predicate> static std::vector<std::shared_ptr<Slot>> slotsInO
 }
 
 std::vector<std::shared_ptr<Slot>> pendingSlots() {
-  return slotsInOrder([](const Slot &) { return true; });
+  return slotsInOrder([](Slot &) { return true; });
 }
 
 void settleSlots() {
-  auto computed = [](const Slot &slot) { return slot.value().node->computed(slot.value().result); };
+  auto computed = [](Slot &slot) { return slot.value().node->computed(slot.value().result); };
   for (const auto &slot : slotsInOrder(computed)) {
     Ref value = slot->value();
     if (value.node->requiresGrad)
@@ -188,6 +249,18 @@ void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands,
 //===----------------------------------------------------------------------===//
 // Building
 //===----------------------------------------------------------------------===//
+
+static uint64_t &bytesSinceReset() {
+  static uint64_t bytes = 0;
+  return bytes;
+}
+
+uint64_t recordedBytes(bool reset) {
+  uint64_t bytes = bytesSinceReset();
+  if (reset)
+    bytesSinceReset() = 0;
+  return bytes;
+}
 
 static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, std::vector<Spec> results, Loc loc) {
   auto node = std::make_shared<Node>();
@@ -346,16 +419,12 @@ Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-Ref use(const Tensor &tensor, Loc loc) {
+Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc) {
   GraphLock lock(graphMutex());
-  const auto &slot = Access::slot(tensor);
-  if (!slot)
-    fail("this tensor is undefined: nothing was assigned to it", loc);
   Trace *trace = Trace::current();
   if (slot->trace && slot->trace != trace)
     fail("this tensor was made while a function was being compiled and has no value outside of that; return "
-         "it "
-         "from the function\n  made at " +
+         "it from the function\n  made at " +
              str(slot->loc),
          loc);
   if (trace && !slot->trace)
@@ -363,20 +432,37 @@ Ref use(const Tensor &tensor, Loc loc) {
   return slot->value();
 }
 
+Ref use(const Tensor &tensor, Loc loc) {
+  const auto &slot = Access::slot(tensor);
+  if (!slot)
+    fail("this tensor is undefined: nothing was assigned to it", loc);
+  return useSlot(slot, loc);
+}
+
 Tensor wrap(Ref value, Loc loc) {
   auto slot = std::make_shared<Slot>();
   slot->loc = loc;
   slot->trace = Trace::current();
   slot->setValue(std::move(value));
+  // Every operation comes by here: a program that never reads a value must not grow for ever.
+  flushIfLarge();
   return Access::make(std::move(slot));
 }
 
 void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   GraphLock lock(graphMutex());
+  if (slot->view() && value.spec() != slot->spec())
+    slot->cut();
+  if (slot->view()) {
+    writeView(slot, std::move(value));
+    return;
+  }
   if (Trace *trace = Trace::current(); trace && slot->trace != trace)
     trace->touch(slot);
   // Gradients are collected by node: a leaf's node belongs to one slot.
-  if (value.node->leafSlot(value.result) || (slot->requiresGrad && value.node->liveSlots[value.result] > 0))
+  auto owner = value.node->leafSlot(value.result);
+  if ((owner && owner != slot) ||
+      (slot->requiresGrad && value.node->liveSlots[value.result] > 0 && slot->value() != value))
     value = sameValue(value, value.node->loc);
   if (slot->requiresGrad && value.node->kind == NodeKind::op && !value.node->requiresGrad)
     value.node->stopsGrad = true; // a leaf's gradient ends there, though the value came from somewhere

@@ -23,6 +23,7 @@
 namespace weft::frontend {
 
 struct Node;
+struct View;
 class Trace;
 
 /// What is known of a value before it is computed.
@@ -93,12 +94,32 @@ struct Node {
   }
 };
 
-/// What a Tensor refers to.
+/// What a Tensor refers to: a value of its own, or an index map into another slot, its base (`View.h`).
 struct Slot : std::enable_shared_from_this<Slot> {
+  Slot() = default;
   ~Slot();
-  /// The current value; in a trace, what the trace sees of it.
-  const Ref &value() const { return value_; }
+  Slot(const Slot &) = delete;
+  Slot &operator=(const Slot &) = delete;
+
+  /// The current value; in a trace, what the trace sees of it. A view's is made from its base's where that
+  /// was written since.
+  const Ref &value();
+  /// Its type, which needs no value.
+  const Spec &spec() const { return spec_; }
+  /// Replaces the value; views of the slot see the new one, except where its type is another: they then keep
+  /// the old value to themselves. For a view this is what is remembered until the base is written.
   void setValue(Ref value);
+  /// Makes this fresh slot a view; `value` is what the map gives now.
+  void makeView(std::shared_ptr<const View> view, Ref value);
+  const View *view() const { return view_.get(); }
+  /// The slot that holds the elements: itself, or its base.
+  std::shared_ptr<Slot> storage();
+  /// Forgets what views made of the value, which is about to change or to be written in place.
+  void forgetViews();
+  /// Makes a view a slot of its own.
+  void cut();
+  /// Whether operations on the slot record a gradient.
+  bool needsGrad() { return requiresGrad || value().requiresGrad(); }
 
   bool requiresGrad = false; ///< a leaf of gradients, by the user's wish
   std::shared_ptr<Slot> grad;
@@ -108,7 +129,11 @@ struct Slot : std::enable_shared_from_this<Slot> {
   Loc loc;
 
 private:
-  Ref value_;
+  Ref value_; ///< null in a view whose base was written
+  Spec spec_;
+  std::shared_ptr<const View> view_;
+  std::vector<Slot *> views_; ///< of this slot, which they keep alive
+  size_t viewIndex_ = 0;      ///< where a view stands in its base's list
 };
 
 /// The one lock of everything recorded. Recursive: tracing calls user code that calls the interface again.
@@ -136,11 +161,25 @@ uint64_t nextSerial();
 /// Whether operations on this thread record gradients.
 bool &gradEnabled();
 
+/// While one lives, operations on this thread record gradients, or do not.
+class GradMode {
+public:
+  explicit GradMode(bool enabled) : previous_(gradEnabled()) { gradEnabled() = enabled; }
+  ~GradMode() { gradEnabled() = previous_; }
+  GradMode(const GradMode &) = delete;
+  GradMode &operator=(const GradMode &) = delete;
+
+private:
+  bool previous_;
+};
+
 /// Slots whose value is recorded but not computed.
 std::vector<std::shared_ptr<Slot>> pendingSlots();
 /// Lets slots whose value was computed forget how, unless a gradient needs that.
 void settleSlots();
 size_t pendingCount();
+/// Bytes of the results recorded since the last call with `reset`.
+uint64_t recordedBytes(bool reset = false);
 
 /// How the public interface reaches the slots of its tensors.
 struct Access {
@@ -155,9 +194,12 @@ struct Access {
 /// The value of a tensor at this point of the program; in a trace a slot from outside becomes a hidden input.
 /// Throws Error on an undefined tensor, and on one that was made in a trace that is over.
 Ref use(const Tensor &tensor, Loc loc);
+/// The same of a slot.
+Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc);
 /// A tensor with a slot of its own.
 Tensor wrap(Ref value, Loc loc);
-/// Writes a slot, which then belongs to the trace under way, if any, until that ends.
+/// Writes a slot, which then belongs to the trace under way, if any, until that ends. What a view is given
+/// goes to its place in the base.
 void assign(const std::shared_ptr<Slot> &slot, Ref value);
 
 /// "file.cpp:12:3".

@@ -103,11 +103,4 @@ void convertElements(DType from, const void *source, DType to, void *target, siz
   });
 }
 
-double elementAsDouble(DType dtype, const void *source, size_t index) {
-  double value = 0;
-  convertElements(dtype, static_cast<const std::byte *>(source) + index * itemsize(dtype), DType::f64, &value,
-                  1);
-  return value;
-}
-
 } // namespace weft::frontend

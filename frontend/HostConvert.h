@@ -14,8 +14,6 @@ namespace weft::frontend {
 /// Converts elements with the rules of `weft.convert`: to nearest even between floats, toward zero and
 /// saturating to integers, NaN to 0.
 void convertElements(DType from, const void *source, DType to, void *target, size_t count);
-/// One element as a double.
-double elementAsDouble(DType dtype, const void *source, size_t index);
 
 } // namespace weft::frontend
 

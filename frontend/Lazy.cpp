@@ -69,6 +69,7 @@ void failWithoutCuda(const Ref &value, Loc loc) {
 void flush(const std::vector<Ref> &values) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
+  recordedBytes(/*reset=*/true);
   std::vector<Ref> wanted;
   for (const Ref &ref : values) {
     if (ref.node->needsCuda)
@@ -118,10 +119,11 @@ void flush(const std::vector<Ref> &values) {
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());
   for (const Ref &ref : leaves)
     arguments.push_back(bufferOf(ref));
-  Status status = program->executable->run(arguments, computed);
+  Status status = program->executable->run(arguments, computed,
+                                           {.queue = nullptr, .mode = {}, .origin = runtime::CallOrigin()});
   // A value whose computation failed must stay pending: state that follows from it is then given back, not
   // lost.
-  if (status && mayFail(region))
+  if (status && program->mayFail)
     for (const auto &buffer : computed)
       if (Status late = buffer->wait(); !late && status)
         status = late;
@@ -155,11 +157,13 @@ void flushAll() {
 
 void flushIfLarge() {
   GraphLock lock(graphMutex());
-  constexpr uint64_t maxPendingOps = 4096;
-  if (Trace::current() || nextSerial() - serialAtFlush() < maxPendingOps)
+  constexpr uint64_t maxPendingOps = 4096, maxPendingBytes = uint64_t(1) << 30;
+  if (Trace::current() ||
+      (nextSerial() - serialAtFlush() < maxPendingOps && recordedBytes() < maxPendingBytes))
     return;
   flushAll();
   serialAtFlush() = nextSerial();
+  recordedBytes(/*reset=*/true);
 }
 
 } // namespace weft::frontend

@@ -17,8 +17,8 @@ void flush(const std::vector<Ref> &values);
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
 /// Computes everything that any slot waits for.
 void flushAll();
-/// Runs what is pending once there are more than 4,096 operations of it, so that a loop which never reads a
-/// value needs no unbounded memory.
+/// Runs what is pending once it is more than 4,096 operations or 1 GiB of results, so that a loop which never
+/// reads a value needs no unbounded memory. Every operation that makes or writes a tensor comes by here.
 void flushIfLarge();
 
 } // namespace weft::frontend

@@ -157,7 +157,10 @@ void Module::to(DType dtype) {
 }
 
 void Module::train(bool mode) {
-  *state_->training = mode;
+  if (Trace *trace = Trace::current())
+    trace->writeMode(state_->training, mode);
+  else
+    *state_->training = mode;
   for (const auto &[name, child] : state_->children) {
     Module part;
     part.state_ = child;
@@ -167,7 +170,7 @@ void Module::train(bool mode) {
 
 bool Module::is_training() const {
   if (Trace *trace = Trace::current())
-    trace->guardMode(state_->training);
+    trace->readMode(state_->training);
   return *state_->training;
 }
 

@@ -41,7 +41,8 @@ struct OptimizerState {
   void write(const Tensor &tensor, Ref value) {
     const auto &slot = Access::slot(tensor);
     use(tensor, slot->loc);
-    written.emplace_back(slot, slot->value());
+    auto storage = slot->storage();
+    written.emplace_back(storage, storage->value());
     assign(slot, std::move(value));
   }
 
@@ -61,7 +62,7 @@ struct OptimizerState {
     {
       SuspendTrace suspend;
       const auto &slot = Access::slot(parameters[index]);
-      const Spec spec = slot->value().spec();
+      const Spec spec = slot->spec();
       made = zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, slot->loc);
       Access::slot(made)->name = kind + "." + slot->name + "." + name;
     }

@@ -18,18 +18,25 @@ constexpr int64_t edgeItems = 3, threshold = 1000, lineWidth = 80;
 constexpr int precision = 4;
 
 /// How all elements of one tensor are written: as integers, with 4 digits, or in scientific notation.
+/// An element: integers beyond 2^53 are no doubles.
+struct Element {
+  double real = 0;
+  int64_t whole = 0;
+};
+
 struct Format {
   DType dtype;
   bool scientific = false, whole = false;
   int width = 1;
 
-  std::string operator()(double value) const {
+  std::string operator()(const Element &element) const {
     char text[64];
+    double value = element.real;
     if (!is_floating_point(dtype)) {
       if (dtype == DType::i1)
         std::snprintf(text, sizeof(text), "%*s", width, value != 0 ? "True" : "False");
       else
-        std::snprintf(text, sizeof(text), "%*.0f", width, value);
+        std::snprintf(text, sizeof(text), "%*lld", width, static_cast<long long>(element.whole));
     } else if (!std::isfinite(value)) {
       std::snprintf(text, sizeof(text), "%*s", width, std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
     } else if (scientific) {
@@ -44,11 +51,12 @@ struct Format {
 };
 
 /// Chosen from the elements that are shown.
-Format chooseFormat(DType dtype, const std::vector<double> &shown) {
+Format chooseFormat(DType dtype, const std::vector<Element> &shown) {
   Format format{dtype};
   double largest = 0, smallest = INFINITY;
   bool whole = true;
-  for (double value : shown) {
+  for (const Element &element : shown) {
+    double value = element.real;
     if (!std::isfinite(value))
       continue;
     double magnitude = std::abs(value);
@@ -65,7 +73,7 @@ Format chooseFormat(DType dtype, const std::vector<double> &shown) {
     if (whole && largest >= 1e8)
       format.scientific = true;
   }
-  for (double value : shown) {
+  for (const Element &value : shown) {
     Format narrow = format;
     narrow.width = 1;
     format.width = std::max(format.width, static_cast<int>(narrow(value).size()));
@@ -79,8 +87,13 @@ struct Printer {
   DType dtype;
   bool summarise;
 
-  double at(int64_t index) const {
-    return frontend::elementAsDouble(dtype, bytes.data(), static_cast<size_t>(index));
+  Element at(int64_t index) const {
+    const std::byte *source = bytes.data() + static_cast<size_t>(index) * itemsize(dtype);
+    Element element;
+    frontend::convertElements(dtype, source, DType::f64, &element.real, 1);
+    if (!is_floating_point(dtype))
+      frontend::convertElements(dtype, source, DType::i64, &element.whole, 1);
+    return element;
   }
   /// The positions along a dimension that are shown; -1 stands for the dots.
   std::vector<int64_t> positions(int64_t size) const {
@@ -94,7 +107,7 @@ struct Printer {
     }
     return list;
   }
-  void collect(size_t dim, int64_t offset, std::vector<double> &shown) const {
+  void collect(size_t dim, int64_t offset, std::vector<Element> &shown) const {
     if (dim == shape.size()) {
       shown.push_back(at(offset));
       return;
@@ -141,7 +154,7 @@ std::string to_string(const Tensor &tensor, Loc loc) {
   if (tensor.numel() == 0) {
     body = "[]";
   } else {
-    std::vector<double> shown;
+    std::vector<Element> shown;
     printer.collect(0, 0, shown);
     body = printer.text(0, 0, chooseFormat(tensor.dtype(), shown), 7);
   }

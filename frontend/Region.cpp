@@ -110,12 +110,14 @@ std::string structuralKey(const Region &region) {
     key += node->name;
     writer.put(node->stopsGrad);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
-      writer.putSpec(node->results[0]);
       writer.put(node->number);
       writer.put(node->numberBytes);
     }
     for (const Ref &operand : node->operands)
       writer.put(numbering.at({operand.node.get(), operand.result}));
+    // The type of what has no operands follows from nothing else.
+    if (node->operands.empty())
+      writer.putSpec(node->results[0]);
     writer.putAttrs(node->attrs);
     for (uint32_t i = 0; i < node->results.size(); ++i)
       define(node, i);

@@ -258,6 +258,7 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   OwningOpRef<ModuleOp> module = emit(region);
   auto program = std::make_shared<Program>();
   program->traceText = print(*module);
+  program->mayFail = mayFail(region);
   if (failed(verify(*module)))
     return Status::error(messages);
   auto compiled = codegen::compileModule(*module, {});

@@ -26,6 +26,7 @@ struct Program {
   std::string planText;    ///< with fusions, schedules and memory
   std::string explanation; ///< for people
   double compileMs = 0;
+  bool mayFail = false; ///< running it can fail on values: an index out of bounds
 };
 
 /// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier.

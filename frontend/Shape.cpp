@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
+#include "frontend/View.h"
 
 #include <algorithm>
 #include <numeric>
@@ -26,6 +27,7 @@ std::string shapeText(const Shape &shape) {
 int64_t checkedCount(const Shape &shape, Loc loc) {
   int64_t count = 1;
   bool empty = false;
+  // Sizes of zero do not excuse the others: strides would overflow.
   for (int64_t size : shape) {
     if (size < 0)
       fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
@@ -35,7 +37,7 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
     // Room for the widest element, so that bytes do not overflow either.
     if (size != 0 && __builtin_mul_overflow(count, size, &count))
       count = INT64_MAX;
-    if (!empty && count > INT64_MAX / 8)
+    if (count > INT64_MAX / 8)
       fail("a tensor of shape " + shapeText(shape) + " has more than 2^63 bytes", loc);
   }
   return empty ? 0 : count;
@@ -127,23 +129,22 @@ Tensor Tensor::to(DType dtype, Loc loc) const {
 // Shape
 //===----------------------------------------------------------------------===//
 
-Tensor Tensor::reshape(Shape shape, Loc loc) const {
-  GraphLock lock(graphMutex());
-  Ref value = use(*this, loc);
+/// The shape asked for, with -1 replaced.
+static Shape resolveShape(const Ref &value, Shape shape, Loc loc) {
   int64_t known = 1, count = value.spec().count();
   int64_t *unknown = nullptr;
+  std::string asked = shapeText(shape);
   for (int64_t &size : shape) {
     if (size == -1) {
       if (unknown)
-        fail("only one dimension can be inferred: " + shapeText(shape), loc, {value});
+        fail("only one dimension can be inferred: " + asked, loc, {value});
       unknown = &size;
     } else if (size < 0) {
-      fail("invalid shape dimension " + std::to_string(size) + " in " + shapeText(shape), loc, {value});
+      fail("invalid shape dimension " + std::to_string(size) + " in " + asked, loc, {value});
     } else if (__builtin_mul_overflow(known, size, &known)) {
-      fail("shape " + shapeText(shape) + " is too large", loc, {value});
+      fail("shape " + asked + " is too large", loc, {value});
     }
   }
-  std::string asked = shapeText(shape);
   if (unknown && known == 0)
     fail("cannot reshape tensor of " + std::to_string(count) + " elements into shape " + asked +
              " because the unspecified dimension size -1 can be any value and is ambiguous",
@@ -152,7 +153,28 @@ Tensor Tensor::reshape(Shape shape, Loc loc) const {
     *unknown = count / known;
   else if (unknown || known != count)
     fail("shape '" + asked + "' is invalid for input of size " + std::to_string(count), loc, {value});
-  return sameOr(*this, value, reshapeTo(value, shape, loc), loc);
+  return shape;
+}
+
+Tensor Tensor::reshape(Shape shape, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  shape = resolveShape(value, std::move(shape), loc);
+  const Shape &from = value.spec().shape;
+  if (auto strides = viewStrides(from, this->strides(), shape))
+    return makeView(*this, {.kind = ViewStep::reshape, .from = from, .to = shape}, std::move(*strides), loc);
+  return wrap(reshapeTo(value, shape, loc), loc);
+}
+
+Tensor Tensor::view(Shape shape, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Ref value = use(*this, loc);
+  shape = resolveShape(value, std::move(shape), loc);
+  if (!viewStrides(value.spec().shape, strides(), shape))
+    fail("view size is not compatible with input tensor's size and stride (at least one dimension spans "
+         "across two contiguous subspaces). Use .reshape(...) instead.",
+         loc, {value});
+  return reshape(std::move(shape), loc);
 }
 
 Tensor Tensor::flatten(int64_t start, int64_t end, Loc loc) const {
@@ -183,9 +205,21 @@ Tensor Tensor::permute(std::vector<int64_t> dims, Loc loc) const {
          loc, {value});
   for (int64_t &dim : dims)
     dim = wrapDim(dim, rank, loc);
-  if (std::is_sorted(dims.begin(), dims.end()) && std::adjacent_find(dims.begin(), dims.end()) == dims.end())
-    return *this;
-  return wrap(record1("transpose", {value}, {{"perm", dims}}, loc), loc);
+  std::vector<bool> seen(dims.size());
+  for (int64_t dim : dims) {
+    if (seen[static_cast<size_t>(dim)])
+      fail("permute(dims): duplicate dims are not allowed.", loc, {value});
+    seen[static_cast<size_t>(dim)] = true;
+  }
+  const Shape &from = value.spec().shape;
+  ViewStep step{.kind = ViewStep::transpose, .from = from};
+  std::vector<int64_t> own = strides(), strides;
+  for (int64_t dim : dims) {
+    step.to.push_back(from[static_cast<size_t>(dim)]);
+    strides.push_back(own[static_cast<size_t>(dim)]);
+  }
+  step.perm = std::move(dims);
+  return makeView(*this, std::move(step), std::move(strides), loc);
 }
 
 Tensor Tensor::transpose(int64_t a, int64_t b, Loc loc) const {
@@ -202,7 +236,7 @@ Tensor Tensor::transpose(int64_t a, int64_t b, Loc loc) const {
 Tensor Tensor::t(Loc loc) const {
   if (dim() > 2)
     fail("t() expects a tensor with <= 2 dimensions, but self is " + std::to_string(dim()) + "D", loc);
-  return dim() < 2 ? *this : transpose(0, 1, loc);
+  return dim() < 2 ? reshape(sizes(), loc) : transpose(0, 1, loc);
 }
 
 Tensor Tensor::unsqueeze(int64_t dim, Loc loc) const {
@@ -215,9 +249,8 @@ Tensor Tensor::unsqueeze(int64_t dim, Loc loc) const {
 Tensor Tensor::squeeze(int64_t dim, Loc loc) const {
   Shape shape = sizes();
   dim = wrapDim(dim, static_cast<int64_t>(shape.size()), loc);
-  if (shape.empty() || shape[static_cast<size_t>(dim)] != 1)
-    return *this;
-  shape.erase(shape.begin() + dim);
+  if (!shape.empty() && shape[static_cast<size_t>(dim)] == 1)
+    shape.erase(shape.begin() + dim);
   return reshape(shape, loc);
 }
 
@@ -229,7 +262,12 @@ Tensor Tensor::expand(Shape shape, Loc loc) const {
     if (shape[i] == -1 && i + from.size() >= shape.size())
       shape[i] = from[i + from.size() - shape.size()];
   checkedCount(shape, loc);
-  return sameOr(*this, value, broadcastTo(value, shape, loc), loc);
+  broadcastTo(value, shape, loc); // its errors
+  std::vector<int64_t> own = strides(), strides(shape.size(), 0);
+  for (size_t i = 0; i < from.size(); ++i)
+    if (size_t at = i + shape.size() - from.size(); from[i] == shape[at])
+      strides[at] = own[i];
+  return makeView(*this, {.kind = ViewStep::expand, .from = from, .to = shape}, std::move(strides), loc);
 }
 
 Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc loc) const {
@@ -240,14 +278,42 @@ Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc 
   dim = wrapDim(dim, rankOf(value), loc);
   if (step < 1)
     fail("slice step must be positive, found " + std::to_string(step), loc, {value});
+  auto d = static_cast<size_t>(dim);
   const Shape &shape = value.spec().shape;
-  int64_t size = shape[static_cast<size_t>(dim)];
+  int64_t size = shape[d];
   auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
-  std::vector<int64_t> starts(shape.size(), 0), limits = shape, steps(shape.size(), 1);
-  starts[static_cast<size_t>(dim)] = bound(start);
-  limits[static_cast<size_t>(dim)] = std::max(bound(start), bound(end));
-  steps[static_cast<size_t>(dim)] = step;
-  return wrap(record1("slice", {value}, {{"start", starts}, {"limit", limits}, {"step", steps}}, loc), loc);
+  ViewStep map{.kind = ViewStep::slice, .from = shape, .to = shape};
+  map.start.resize(shape.size());
+  map.limit = shape;
+  map.steps.resize(shape.size(), 1);
+  map.start[d] = bound(start);
+  map.limit[d] = std::max(bound(start), bound(end));
+  int64_t span = map.limit[d] - map.start[d];
+  map.to[d] = span / step + (span % step != 0);
+  // A step beyond the end says nothing, and could overflow.
+  map.steps[d] = map.to[d] > 1 ? step : 1;
+  map.limit[d] = map.to[d] == 0 ? map.start[d] : map.start[d] + (map.to[d] - 1) * map.steps[d] + 1;
+  std::vector<int64_t> strides = this->strides();
+  strides[d] *= map.steps[d];
+  return makeView(*this, std::move(map), std::move(strides), loc);
+}
+
+Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Loc loc) const {
+  if (this->dim() == 0)
+    fail("narrow() cannot be applied to a 0-dim tensor.", loc);
+  int64_t size = this->size(dim = wrapDim(dim, this->dim(), loc));
+  if (length < 0)
+    fail("narrow(): length must be non-negative.", loc);
+  if (start < -size || start > size)
+    fail("start out of range (expected to be in range of [" + std::to_string(-size) + ", " +
+             std::to_string(size) + "], but got " + std::to_string(start) + ")",
+         loc);
+  start = start < 0 ? start + size : start;
+  if (length > size - start)
+    fail("start (" + std::to_string(start) + ") + length (" + std::to_string(length) +
+             ") exceeds dimension size (" + std::to_string(size) + ").",
+         loc);
+  return slice(dim, start, start + length, 1, loc);
 }
 
 Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
@@ -262,6 +328,8 @@ Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
   index = index < 0 ? index + size : index;
   return slice(dim, index, index + 1, 1, loc).squeeze(dim, loc);
 }
+
+Tensor Tensor::operator[](int64_t index) const { return select(0, index); }
 
 //===----------------------------------------------------------------------===//
 // Reductions

@@ -10,6 +10,7 @@
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
 #include "frontend/Trace.h"
+#include "frontend/View.h"
 
 #include <algorithm>
 #include <cstring>
@@ -60,11 +61,13 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
 // Facts
 //===----------------------------------------------------------------------===//
 
+/// The slot keeps its type apart from its value, so that the reference lives as long as the slot.
 static const Spec &specOf(const Tensor &tensor) {
   const auto &slot = Access::slot(tensor);
   if (!slot)
     throw Error("this tensor is undefined: nothing was assigned to it");
-  return slot->value().spec();
+  GraphLock lock(graphMutex());
+  return slot->spec();
 }
 
 const Shape &Tensor::sizes() const { return specOf(*this).shape; }
@@ -75,6 +78,19 @@ int64_t Tensor::size(int64_t dim) const {
 int64_t Tensor::numel() const { return specOf(*this).count(); }
 DType Tensor::dtype() const { return specOf(*this).dtype; }
 Device Tensor::device() const { return specOf(*this).device; }
+std::vector<int64_t> Tensor::strides() const {
+  specOf(*this);
+  GraphLock lock(graphMutex());
+  return stridesOf(*slot_);
+}
+bool Tensor::is_contiguous() const {
+  const Shape &shape = sizes();
+  std::vector<int64_t> found = strides(), wanted = rowMajor(shape);
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 && found[i] != wanted[i])
+      return numel() == 0;
+  return true;
+}
 
 //===----------------------------------------------------------------------===//
 // Gradients
@@ -83,7 +99,7 @@ Device Tensor::device() const { return specOf(*this).device; }
 bool Tensor::requires_grad() const {
   GraphLock lock(graphMutex());
   specOf(*this);
-  return slot_->requiresGrad || slot_->value().requiresGrad();
+  return slot_->needsGrad();
 }
 
 Tensor &Tensor::requires_grad_(bool value) {
@@ -91,10 +107,19 @@ Tensor &Tensor::requires_grad_(bool value) {
   if (!is_floating_point(specOf(*this).dtype) && value)
     throw Error("only Tensors of floating point dtype can require gradients, found " +
                 std::string(name(dtype())));
-  if (slot_->value().node->requiresGrad)
+  if (slot_->value().node->requiresGrad) {
+    if (value)
+      return *this; // it does already
     throw Error("you can only change requires_grad flags of leaf variables: this tensor is the result of an "
                 "operation; use detach() first");
+  }
+  if (value == slot_->requiresGrad)
+    return *this;
   slot_->requiresGrad = value;
+  if (slot_->view()) {
+    slot_->setValue({}); // made again, as a leaf or not
+    return *this;
+  }
   Ref current = slot_->value();
   // A value that another tensor holds as well is given a node of its own: gradients are collected by node.
   if (value && current.node->liveSlots[current.result] > 1) {
@@ -127,15 +152,18 @@ void Tensor::set_grad(const Tensor &gradient) {
   slot_->grad = Access::slot(gradient);
 }
 
-Tensor Tensor::detach() const {
+Tensor Tensor::detach(Loc loc) const {
   GraphLock lock(graphMutex());
-  Ref value = use(*this, Loc::current());
-  NoGradGuard guard;
-  return wrap(value.requiresGrad() ? sameValue(value, value.node->loc) : value, value.node->loc);
+  const Spec &spec = specOf(*this);
+  use(*this, loc);
+  return makeView(*this, {.kind = ViewStep::reshape, .from = spec.shape, .to = spec.shape}, strides(), loc,
+                  /*detached=*/true);
 }
 
 void Tensor::backward(Loc loc) const {
   GraphLock lock(graphMutex());
+  if (Trace *trace = Trace::current())
+    trace->noteBackward();
   Ref root = use(*this, loc);
   if (!root.spec().shape.empty())
     fail("grad can be implicitly created only for scalar outputs: this tensor has shape " +
@@ -213,6 +241,16 @@ static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc)
   return {value, static_cast<const std::byte *>(buffer->data())};
 }
 
+size_t Tensor::elements(size_t bytes, Loc loc) const {
+  GraphLock lock(graphMutex());
+  auto count = static_cast<uint64_t>(readable(*this, loc).first.spec().count());
+  if (count > static_cast<uint64_t>(PTRDIFF_MAX) / bytes)
+    fail("a copy of " + std::to_string(count) + " elements of " + std::to_string(bytes) +
+             " bytes does not fit into memory",
+         loc);
+  return static_cast<size_t>(count);
+}
+
 void Tensor::read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const {
   GraphLock lock(graphMutex());
   if (single && numel() != 1)
@@ -233,11 +271,12 @@ std::vector<std::byte> Tensor::to_bytes(Loc loc) const {
 
 static void write(const Tensor &target, Ref value, Loc loc) {
   const auto &slot = Access::slot(target);
-  if (slot->requiresGrad && gradEnabled())
-    fail(
-        "a leaf Variable that requires grad is being used in an in-place operation: wrap it in a NoGradGuard",
-        loc);
+  checkWritable(slot, loc);
+  // Written while gradients are off, a value leaves its history behind.
+  if (!gradEnabled() && value.requiresGrad())
+    value = sameValue(value, loc);
   assign(slot, std::move(value));
+  flushIfLarge();
 }
 
 Tensor &Tensor::copy_(const Tensor &source, Loc loc) {
@@ -246,7 +285,6 @@ Tensor &Tensor::copy_(const Tensor &source, Loc loc) {
   value = transferTo(value, target.spec().device, loc);
   value = convertTo(value, target.spec().dtype, loc);
   write(*this, broadcastTo(value, target.spec().shape, loc), loc);
-  flushIfLarge();
   return *this;
 }
 
@@ -255,6 +293,36 @@ Tensor &Tensor::zero_(Loc loc) {
   write(*this, constant(use(*this, loc).spec(), 0, loc), loc);
   return *this;
 }
+
+Tensor &Tensor::fill_(const Arg &value) {
+  GraphLock lock(graphMutex());
+  Spec spec = use(*this, value.loc).spec();
+  if (!value.is_number) {
+    if (value.tensor.dim() != 0)
+      fail("fill_ only supports 0-dimension value tensor but got tensor with " +
+               std::to_string(value.tensor.dim()) + " dimensions.",
+           value.loc);
+    return copy_(value.tensor, value.loc);
+  }
+  double real = value.is_real ? value.real : static_cast<double>(value.whole);
+  int64_t whole = value.is_real ? static_cast<int64_t>(value.real) : value.whole;
+  write(*this, broadcastTo(number(spec.dtype, spec.device, real, whole, value.loc), spec.shape, value.loc),
+        value.loc);
+  return *this;
+}
+
+Tensor &Tensor::operator=(const Arg &value) && {
+  if (value.is_number)
+    return fill_(value);
+  return copy_(value.tensor, value.loc);
+}
+
+Tensor Tensor::clone(Loc loc) const {
+  GraphLock lock(graphMutex());
+  return wrap(sameValue(use(*this, loc), loc), loc);
+}
+
+Tensor Tensor::contiguous(Loc loc) const { return is_contiguous() ? *this : clone(loc); }
 
 /// Writes `result` in the dtype of `target`; a result type of a higher category cannot be written.
 static Tensor &updateInPlace(Tensor &target, const Tensor &result, Loc loc) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Trace.h"
+#include "frontend/View.h"
 
 namespace weft::frontend {
 
@@ -40,53 +41,95 @@ static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
   return node;
 }
 
-Ref Trace::addArgument(Spec spec, bool requiresGrad, Loc loc) {
-  auto node = makeInput(this, std::move(spec), loc);
-  node->requiresGrad = requiresGrad;
-  arguments_.push_back({node, 0});
-  return arguments_.back();
+Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc) {
+  auto make = [&](const std::shared_ptr<Slot> &original, const std::shared_ptr<Slot> &owner) {
+    auto node = makeInput(this, original->spec(), loc);
+    node->needsCuda = original->value().node->needsCuda;
+    auto slot = std::make_shared<Slot>();
+    slot->loc = loc;
+    slot->name = original->name;
+    slot->trace = this;
+    slot->requiresGrad = original->requiresGrad;
+    node->requiresGrad = !original->requiresGrad && original->value().requiresGrad();
+    slot->setValue({node, 0});
+    index_.emplace(slot.get(), touched_.size());
+    touched_.push_back({slot, {}, {node, 0}, nullptr, number, owner});
+    return slot;
+  };
+  auto slot = make(caller, nullptr);
+  if (caller->grad) {
+    size_t index = touched_.size() - 1;
+    slot->grad = make(caller->grad, slot);
+    touched_[index].gradBefore = slot->grad;
+  }
+  return Access::make(std::move(slot));
 }
 
 TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
-  auto [it, inserted] = index_.try_emplace(slot.get(), touched_.size());
-  if (!inserted)
+  if (auto it = index_.find(slot.get()); it != index_.end())
     return touched_[it->second];
-  Ref before = slot->value();
-  auto node = makeInput(this, before.spec(), slot->loc);
-  node->needsCuda = before.node->needsCuda;
-  // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its own,
-  // which `backward` reports.
-  node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
-  Ref input{node, 0};
-  touched_.push_back({slot, before, input, slot->grad});
-  slot->setValue(input);
+  if (const View *view = slot->view()) {
+    if (view->base->trace != this)
+      touch(view->base);
+    index_.emplace(slot.get(), touched_.size());
+    touched_.push_back({slot, {}, {}, slot->grad, -1, nullptr});
+  } else {
+    Ref before = slot->value();
+    auto node = makeInput(this, before.spec(), slot->loc);
+    node->needsCuda = before.node->needsCuda;
+    // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its
+    // own, which `backward` reports.
+    node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
+    Ref input{node, 0};
+    index_.emplace(slot.get(), touched_.size());
+    touched_.push_back({slot, before, input, slot->grad, -1, nullptr});
+    slot->setValue(input);
+  }
+  size_t index = touched_.size() - 1;
   // What the trace does to a gradient that is there happens to a handle of its own.
-  if (slot->grad)
-    touch(slot->grad);
-  return touched_[index_[slot.get()]];
+  if (slot->grad && !index_.contains(slot->grad.get()))
+    touch(slot->grad).gradientOf = slot;
+  return touched_[index];
 }
 
-void Trace::guardMode(std::shared_ptr<const bool> flag) {
-  for (const ModeGuard &mode : modes_)
+ModeChange &Trace::mode(const std::shared_ptr<bool> &flag) {
+  for (ModeChange &mode : modes_)
     if (mode.flag == flag)
-      return;
-  modes_.push_back({flag, *flag});
+      return mode;
+  modes_.push_back({flag, *flag, false, std::nullopt});
+  return modes_.back();
+}
+
+void Trace::readMode(const std::shared_ptr<bool> &flag) {
+  ModeChange &change = mode(flag);
+  change.read |= !change.after;
+}
+
+void Trace::writeMode(const std::shared_ptr<bool> &flag, bool value) {
+  mode(flag).after = value;
+  *flag = value;
 }
 
 void Trace::restore() {
   active_ = false;
   currentTrace() = previous_;
   for (auto it = touched_.rbegin(); it != touched_.rend(); ++it) {
-    it->slot->setValue(it->before);
+    if (it->before)
+      it->slot->setValue(it->before);
     it->slot->grad = it->gradBefore;
   }
+  for (const ModeChange &mode : modes_)
+    *mode.flag = mode.before;
 }
 
 std::vector<Trace::Change> Trace::finish() {
   GraphLock lock(graphMutex());
   std::vector<Change> changes;
-  for (TouchedSlot &touched : touched_)
-    changes.push_back({touched, touched.slot->value(), touched.slot->grad});
+  for (TouchedSlot &touched : touched_) {
+    const auto &gradient = touched.slot->grad;
+    changes.push_back({touched, touched.slot->view() ? Ref() : touched.slot->value(), gradient,
+                       gradient && gradient->trace == this ? gradient->value() : Ref()});
+  }
   restore();
   return changes;
 }

@@ -10,24 +10,27 @@
 #include "frontend/Graph.h"
 
 #include <functional>
-#include <map>
+#include <optional>
 #include <unordered_map>
 
 namespace weft::frontend {
 
-/// A slot from outside that a trace read or wrote.
+/// A slot that a trace read or wrote and that is older than the trace, or stands for an argument.
 struct TouchedSlot {
   std::shared_ptr<Slot> slot;
-  Ref before;                       ///< its value outside
-  Ref input;                        ///< what the trace sees of that
+  Ref before; ///< its value outside; null for a view and for an argument
+  Ref input;  ///< what the trace sees of that; null for a view, whose base is touched too
   std::shared_ptr<Slot> gradBefore; ///< its gradient outside, null for none
+  int argument = -1;                ///< stands for this argument of the call, or its gradient
+  std::shared_ptr<Slot> gradientOf; ///< it is the gradient of this slot
 };
 
-/// A mode of the program that a trace read, and that is therefore part of the signature: train or eval of a
-/// module.
-struct ModeGuard {
-  std::shared_ptr<const bool> flag;
-  bool value;
+/// Train or eval of a module.
+struct ModeChange {
+  std::shared_ptr<bool> flag;
+  bool before = true;
+  bool read = false;         ///< before it was written: the value is part of the signature
+  std::optional<bool> after; ///< written: what every call leaves
 };
 
 /// One run of the user's function, recorded. While it lives, operations on its thread go to it. A trace is a
@@ -42,33 +45,38 @@ public:
   /// The trace under way on this thread, or null.
   static Trace *current();
 
-  /// The input that stands for an argument.
-  Ref addArgument(Spec spec, bool requiresGrad, Loc loc);
+  /// A tensor that stands for an argument of the call: same type, same place in gradients.
+  Tensor addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc);
   /// Makes a slot from outside part of the trace.
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
-  void guardMode(std::shared_ptr<const bool> flag);
+  void readMode(const std::shared_ptr<bool> &flag);
+  void writeMode(const std::shared_ptr<bool> &flag, bool value);
   /// What to undo if the trace fails: state made by an optimiser in it.
   void onFailure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
+  /// Notes that the function takes gradients itself.
+  void noteBackward() { backward_ = true; }
+  bool tookGradients() const { return backward_; }
 
   /// Ends recording and puts every slot back; what the trace left in them is in `after`.
   struct Change {
     TouchedSlot touched;
-    Ref after;                       ///< the value that the trace left
+    Ref after;                       ///< the value that the trace left; null for a view
     std::shared_ptr<Slot> gradAfter; ///< the gradient that the trace left, null for none
+    Ref gradValue;                   ///< its value, where the trace made it
   };
   std::vector<Change> finish();
-
-  const std::vector<Ref> &arguments() const { return arguments_; }
-  const std::vector<ModeGuard> &modes() const { return modes_; }
+  /// Whether a slot from outside was met by itself, and not as an argument.
+  bool touched(const Slot &slot) const { return index_.contains(&slot); }
+  const std::vector<ModeChange> &modes() const { return modes_; }
 
 private:
   void restore();
+  ModeChange &mode(const std::shared_ptr<bool> &flag);
   Trace *previous_;
-  bool active_ = true;
-  std::vector<Ref> arguments_;
+  bool active_ = true, backward_ = false;
   std::vector<TouchedSlot> touched_;
   std::unordered_map<const Slot *, size_t> index_;
-  std::vector<ModeGuard> modes_;
+  std::vector<ModeChange> modes_;
   std::vector<std::function<void()>> undo_;
 };
 

@@ -120,7 +120,7 @@ struct Executable::Impl {
   Status check_donations(std::span<const std::shared_ptr<Buffer>> arguments) const;
   Status failed_check(const CheckRecord &record, const Launch &launch, uint64_t call) const;
   std::string call_name(uint64_t call) const {
-    return "call " + std::to_string(call) + " of '" + signature.function + "' failed: ";
+    return call == 0 ? "" : "call " + std::to_string(call) + " of '" + signature.function + "' failed: ";
   }
   size_t contraction_scratch(int width) const {
     size_t bytes = 0;
@@ -555,6 +555,15 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   return {};
 }
 
+/// An error with the source line of its call.
+static Status called_at(Status status, const std::optional<CallOrigin> &origin) {
+  if (status.ok() || !origin || !origin->file)
+    return status;
+  return Status::error(status.message() + "\n  in the call at " + origin->file + ":" +
+                           std::to_string(origin->line),
+                       status.code());
+}
+
 Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                        std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
   Impl &impl = *impl_;
@@ -574,7 +583,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   const QueueMode mode = options.mode ? *options.mode : *default_mode;
   if (Status status = impl.check_arguments(arguments); !status)
     return status;
-  const uint64_t call = impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint64_t call =
+      options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
 
   // Results are made beside the caller's span, which may be where the arguments are.
   constexpr size_t few = 8;
@@ -618,7 +628,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       if (arguments[i]->tracked())
         status = arguments[i]->settle();
     if (status.ok())
-      status = impl.execute(arguments.data(), made, queue, cheap, call);
+      status = called_at(impl.execute(arguments.data(), made, queue, cheap, call), options.origin);
     queue.leave();
     if (!status)
       return status;
@@ -632,6 +642,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     std::vector<Ticket> foreign;
     Queue *queue;
     uint64_t number, sequence;
+    std::optional<CallOrigin> origin;
     bool serial;
 
     void operator()() const {
@@ -641,8 +652,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       for (size_t i = 0; i < arguments.size() && !failure; ++i)
         failure = arguments[i]->blocking(sequence);
       if (!failure) {
-        const Status status =
-            executable->impl_->execute(arguments.data(), results.data(), *queue, serial, number);
+        const Status status = called_at(
+            executable->impl_->execute(arguments.data(), results.data(), *queue, serial, number), origin);
         if (status.ok())
           return;
         failure = std::make_shared<Failure>(status);
@@ -664,6 +675,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                                           &queue,
                                           call,
                                           next_sequence(),
+                                          options.origin,
                                           cheap});
   for (size_t i = 0; i < held.size(); ++i) {
     held[i]->note_use(ticket);

@@ -70,9 +70,17 @@ struct Signature {
   std::vector<SymbolInfo> symbols; ///< none: every size is a number
 };
 
+/// Who makes a call, for its errors.
+struct CallOrigin {
+  uint64_t number = 0;        ///< 0: nobody counts
+  const char *file = nullptr; ///< of the source line; null for none
+  uint32_t line = 0;
+};
+
 struct RunOptions {
-  Queue *queue = nullptr;        ///< null: the process's
-  std::optional<QueueMode> mode; ///< none: WEFT_CPU_QUEUE
+  Queue *queue = nullptr;           ///< null: the process's
+  std::optional<QueueMode> mode;    ///< none: WEFT_CPU_QUEUE
+  std::optional<CallOrigin> origin; ///< none: the executable counts
 };
 
 class WEFT_RUNTIME_API Executable : public std::enable_shared_from_this<Executable> {

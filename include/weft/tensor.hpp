@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A Tensor is a handle on a value slot: `=` makes the handle refer to another slot, `copy_` and optimisers
-// write the slot. Operations are recorded and run when a value is read, when an optimiser steps, or before a
-// compiled function is called. Shapes, dtypes and devices are checked at once, and errors name the source
-// line of the operation and of its operands.
+// A Tensor is a handle on a value slot: `=` makes the handle refer to another slot; `copy_`, `+=`, index
+// assignment and optimisers write the slot. view, slices, t, detach and their like are handles that share the
+// elements of another: what is written through one is seen by all. Operations are recorded and run when a
+// value is read, when an optimiser steps, or before a compiled function is called. Shapes, dtypes and devices
+// are checked at once, and errors name the source line of the operation and of its operands.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TENSOR_HPP
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -37,6 +39,9 @@ namespace frontend {
 struct Slot;
 struct Access;
 } // namespace frontend
+namespace indexing {
+class TensorIndex;
+}
 
 /// Options of the functions that make tensors. The dtype is f32 (i64 for integer data, i1 for bool) and the
 /// device the CPU where they are left out.
@@ -67,6 +72,13 @@ class WEFT_API Tensor {
 public:
   /// A handle on nothing: `defined()` is false and everything else is an error.
   Tensor() = default;
+  Tensor(const Tensor &) = default;
+  Tensor(Tensor &&) = default;
+  ~Tensor() = default;
+  Tensor &operator=(const Tensor &) & = default;
+  Tensor &operator=(Tensor &&) & = default;
+  /// `x[0] = y`: a handle that has no name cannot be rebound, so that what is meant is writing its elements.
+  Tensor &operator=(const Arg &value) &&;
 
   /// \name Creation from host data, which is copied
   /// @{
@@ -97,6 +109,10 @@ public:
   int64_t numel() const;
   DType dtype() const;
   Device device() const;
+  /// The distance in elements of storage between neighbours of each dimension.
+  std::vector<int64_t> strides() const;
+  /// Whether the elements lie in row-major order without gaps.
+  bool is_contiguous() const;
   /// @}
 
   /// \name Gradients
@@ -108,8 +124,8 @@ public:
   /// The accumulated gradient; an undefined tensor where there is none.
   Tensor grad() const;
   void set_grad(const Tensor &gradient);
-  /// The same value, through which no gradient flows.
-  Tensor detach() const;
+  /// A view through which no gradient flows.
+  Tensor detach(Loc loc = Loc::current()) const;
   /// @}
 
   /// \name Reading values; waits for what is needed
@@ -121,7 +137,16 @@ public:
   }
   /// All elements in row-major order, converted to T.
   template <typename T> std::vector<T> to_vector(Loc loc = Loc::current()) const {
-    std::vector<T> values(static_cast<size_t>(numel()));
+    // Computed first: a value that does not fit in memory is an error of its own.
+    size_t count = elements(sizeof(T), loc);
+    std::vector<T> values;
+    try {
+      values.resize(count);
+    } catch (const std::bad_alloc &) {
+      throw Error("no memory for a copy of " + std::to_string(count) + " elements of " +
+                      std::to_string(sizeof(T)) + " bytes on the host (WEFT-M001)",
+                  "WEFT-M001");
+    }
     read(values.data(), values.size() * sizeof(T), dtype_of<T>::value_, false, loc);
     return values;
   }
@@ -142,29 +167,51 @@ public:
   /// Overwrites the value with that of `source`, broadcast, converted and moved as needed.
   Tensor &copy_(const Tensor &source, Loc loc = Loc::current());
   Tensor &zero_(Loc loc = Loc::current());
+  /// A number, or a 0-dimensional tensor.
+  Tensor &fill_(const Arg &value);
+  Tensor &add_(const Arg &other) { return *this += other; }
+  Tensor &sub_(const Arg &other) { return *this -= other; }
+  Tensor &mul_(const Arg &other) { return *this *= other; }
+  Tensor &div_(const Arg &other) { return *this /= other; }
   Tensor &operator+=(const Arg &other);
   Tensor &operator-=(const Arg &other);
   Tensor &operator*=(const Arg &other);
   Tensor &operator/=(const Arg &other);
   /// @}
 
-  /// \name Shape
+  /// \name Shape: handles that share the elements, as in PyTorch
   /// @{
-  /// One size may be -1.
+  /// The same elements in another shape; one size may be -1. A view where the strides allow it, else a copy.
   Tensor reshape(Shape shape, Loc loc = Loc::current()) const;
-  Tensor view(Shape shape, Loc loc = Loc::current()) const { return reshape(std::move(shape), loc); }
+  /// A view; an error where the strides do not allow it.
+  Tensor view(Shape shape, Loc loc = Loc::current()) const;
   Tensor flatten(int64_t start = 0, int64_t end = -1, Loc loc = Loc::current()) const;
   Tensor t(Loc loc = Loc::current()) const;
   Tensor transpose(int64_t a, int64_t b, Loc loc = Loc::current()) const;
   Tensor permute(std::vector<int64_t> dims, Loc loc = Loc::current()) const;
   Tensor unsqueeze(int64_t dim, Loc loc = Loc::current()) const;
   Tensor squeeze(int64_t dim, Loc loc = Loc::current()) const;
+  /// Sizes of 1 stretch and dimensions are added in front; -1 keeps a size. Writing to what overlaps is an
+  /// error.
   Tensor expand(Shape shape, Loc loc = Loc::current()) const;
   /// Elements start, start + step, ... below `end` of one dimension; bounds clamp and count from the end as
   /// in Python.
   Tensor slice(int64_t dim, int64_t start, int64_t end = INT64_MAX, int64_t step = 1,
                Loc loc = Loc::current()) const;
+  /// `length` elements from `start` on.
+  Tensor narrow(int64_t dim, int64_t start, int64_t length, Loc loc = Loc::current()) const;
   Tensor select(int64_t dim, int64_t index, Loc loc = Loc::current()) const;
+  /// select(0, index).
+  Tensor operator[](int64_t index) const;
+  /// x.index({Slice(1, 5), None, -1, Ellipsis, tensor}) as in libtorch (`weft/index.hpp`): a view, or a copy
+  /// where an index is a tensor.
+  Tensor index(std::initializer_list<indexing::TensorIndex> indices, Loc loc = Loc::current()) const;
+  /// Writes `value`, broadcast, to the elements that index() names.
+  Tensor &index_put_(std::initializer_list<indexing::TensorIndex> indices, const Arg &value);
+  /// A copy with elements of its own; gradients flow through it.
+  Tensor clone(Loc loc = Loc::current()) const;
+  /// Itself where it is contiguous, else a copy.
+  Tensor contiguous(Loc loc = Loc::current()) const;
   /// @}
 
   /// \name Reductions over `dims` (all where empty)
@@ -194,6 +241,8 @@ public:
 
 private:
   friend struct frontend::Access;
+  /// The number of elements of a value that is there; `bytes` each must be addressable.
+  size_t elements(size_t bytes, Loc loc) const;
   void read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const;
   std::shared_ptr<frontend::Slot> slot_;
 };
@@ -212,6 +261,8 @@ public:
   bool is_number = false, is_bool = false, is_real = false;
   double real = 0;
   int64_t whole = 0;
+  /// A tensor that counts as a number in promotion: only its kind is looked at.
+  bool is_scalar = false;
   Loc loc;
 };
 

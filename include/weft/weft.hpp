@@ -11,6 +11,7 @@
 #include "weft/data.hpp"
 #include "weft/device.hpp"
 #include "weft/dtype.hpp"
+#include "weft/index.hpp"
 #include "weft/io.hpp"
 #include "weft/nn.hpp"
 #include "weft/optim.hpp"
@@ -19,5 +20,6 @@
 #include "weft/report.hpp"
 #include "weft/status.hpp"
 #include "weft/tensor.hpp"
+#include "weft/tree.hpp"
 
 #endif // WEFT_WEFT_HPP

@@ -85,7 +85,7 @@ TEST(Gradient, Errors) {
   EXPECT_ERROR(arange(2).requires_grad_(), "only Tensors of floating point dtype can require gradients");
   EXPECT_ERROR(a += 1, "a leaf Variable that requires grad is being used in an in-place operation");
   Tensor result = a * 2;
-  EXPECT_ERROR(result.requires_grad_(), "you can only change requires_grad flags of leaf variables");
+  EXPECT_ERROR(result.requires_grad_(false), "you can only change requires_grad flags of leaf variables");
 }
 
 TEST(Optimizer, SgdWithMomentumFollowsTheFormula) {

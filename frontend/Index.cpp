@@ -1,0 +1,170 @@
+//===- Index.cpp - x.index({...}) and x.index_put_({...}, value) ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/index.hpp"
+#include "weft/tree.hpp"
+
+#include "frontend/Ops.h"
+#include "frontend/View.h"
+
+#include <algorithm>
+
+namespace weft {
+
+using namespace frontend;
+using indexing::TensorIndex;
+
+namespace {
+
+/// What integers, slices and None leave of a tensor, a view, and the tensors that index dimensions of that.
+struct Indexed {
+  Tensor view;
+  std::vector<std::pair<int64_t, Tensor>> tensors; ///< first dimension of `view` that it indexes
+};
+
+/// How many dimensions an index takes.
+int64_t consumed(const TensorIndex &index) {
+  switch (index.kind) {
+  case TensorIndex::Kind::none:
+  case TensorIndex::Kind::ellipsis:
+    return 0;
+  case TensorIndex::Kind::tensor:
+    return index.tensor.dtype() == DType::i1 ? std::max<int64_t>(index.tensor.dim(), 1) : 1;
+  default:
+    return 1;
+  }
+}
+
+Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, Loc loc) {
+  int64_t taken = 0, ellipses = 0;
+  for (const TensorIndex &index : indices) {
+    taken += consumed(index);
+    ellipses += index.kind == TensorIndex::Kind::ellipsis;
+  }
+  if (ellipses > 1)
+    fail("an index can only have a single ellipsis ('...')", loc);
+  if (taken > tensor.dim())
+    fail("too many indices for tensor of dimension " + std::to_string(tensor.dim()) + ": found " +
+             std::to_string(taken),
+         loc);
+  Indexed result{tensor.reshape(tensor.sizes(), loc), {}};
+  int64_t dim = 0;
+  for (const TensorIndex &index : indices)
+    switch (index.kind) {
+    case TensorIndex::Kind::none:
+      result.view = result.view.unsqueeze(dim++, loc);
+      break;
+    case TensorIndex::Kind::ellipsis:
+      dim += tensor.dim() - taken;
+      break;
+    case TensorIndex::Kind::slice:
+      result.view = result.view.slice(dim++, index.slice.start, index.slice.stop, index.slice.step, loc);
+      break;
+    case TensorIndex::Kind::integer: {
+      int64_t size = result.view.size(dim);
+      if (index.integer < -size || index.integer >= size)
+        fail("index " + std::to_string(index.integer) + " is out of bounds for dimension " +
+                 std::to_string(dim) + " with size " + std::to_string(size),
+             loc);
+      result.view = result.view.select(dim, index.integer, loc);
+      break;
+    }
+    case TensorIndex::Kind::tensor:
+      result.tensors.emplace_back(dim, index.tensor);
+      dim += consumed(index);
+      break;
+    }
+  return result;
+}
+
+[[noreturn]] void failOnMask(Loc loc) {
+  fail("the size of what a boolean mask selects depends on values, and a program's sizes do not (WEFT-C002): "
+       "use where(mask, x, other), multiply by the mask, or index_put_({mask}, number)",
+       loc, {}, "WEFT-C002");
+}
+
+/// An index tensor that counts from the front; what is out of range stays out of range.
+Tensor fromFront(const Tensor &index, int64_t size, Loc loc) {
+  if (is_floating_point(index.dtype()))
+    fail("tensors used as indices must be long, int, byte or bool tensors, found " +
+             std::string(name(index.dtype())),
+         loc);
+  Tensor wide = index.to(DType::i64, loc);
+  return where(lt({wide, loc}, {0, loc}), {add({wide, loc}, {size, loc}), loc}, {wide, loc}, loc);
+}
+
+} // namespace
+
+Tensor Tensor::index(std::initializer_list<TensorIndex> indices, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Indexed indexed = apply(*this, indices, loc);
+  if (indexed.tensors.empty())
+    return indexed.view;
+  for (const auto &[dim, tensor] : indexed.tensors)
+    if (tensor.dtype() == DType::i1)
+      failOnMask(loc);
+  if (indexed.tensors.size() > 1)
+    fail("index() takes one index tensor, found " + std::to_string(indexed.tensors.size()) +
+             ": combine them into one index of the flattened dimensions",
+         loc);
+  const auto &[dim, tensor] = indexed.tensors[0];
+  Ref value = use(indexed.view, loc);
+  Ref at = use(fromFront(tensor, indexed.view.size(dim), loc), loc);
+  return wrap(record1("gather", {value, at}, {{"dim", dim}, {"kind", std::string("points")}}, loc), loc);
+}
+
+Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg &value) {
+  GraphLock lock(graphMutex());
+  Loc loc = value.loc;
+  Indexed indexed = apply(*this, indices, loc);
+  if (indexed.tensors.empty()) {
+    value.is_number ? indexed.view.fill_(value) : indexed.view.copy_(value.tensor, loc);
+    return *this;
+  }
+  bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype() == DType::i1;
+  if (!mask)
+    fail(
+        "index_put_ writes where integers, slices and one boolean mask say; for index tensors use scatter or "
+        "index_copy",
+        loc);
+  if (!value.is_number && value.tensor.numel() != 1)
+    failOnMask(loc);
+  auto [first, flags] = indexed.tensors[0];
+  const Shape &shape = indexed.view.sizes();
+  for (int64_t d = 0; d < flags.dim(); ++d)
+    if (int64_t size = shape[static_cast<size_t>(first + d)]; size != flags.size(d))
+      fail("The shape of the mask " + shapeText(flags.sizes()) + " at index " + std::to_string(d) +
+               " does not match the shape of the indexed tensor " + shapeText(shape) + " at index " +
+               std::to_string(first + d),
+           loc);
+  Shape wide = flags.sizes();
+  wide.resize(wide.size() + static_cast<size_t>(indexed.view.dim() - first - flags.dim()), 1);
+  Tensor spread = flags.reshape(wide, loc);
+  Tensor number = value.is_number ? Tensor() : value.tensor.reshape({}, loc).to(dtype(), loc);
+  indexed.view.copy_(where(spread, value.is_number ? value : Arg(number, loc), {indexed.view, loc}, loc),
+                     loc);
+  return *this;
+}
+
+Scalar::Scalar(const Tensor &value, Loc loc) : number_(value, loc) {
+  if (value.dim() != 0)
+    fail("a Scalar is made of a number or a 0-dimensional tensor, found shape " + shapeText(value.sizes()),
+         loc);
+  number_.is_scalar = true;
+}
+
+Tensor Scalar::tensor(Loc loc) const {
+  if (!number_.is_number)
+    return number_.tensor;
+  if (number_.is_bool) {
+    uint8_t flag = number_.whole != 0;
+    return Tensor::from_bytes(&flag, 1, DType::i1, {}, {}, loc);
+  }
+  return number_.is_real ? Tensor::from(&number_.real, {}, {}, loc)
+                         : Tensor::from(&number_.whole, {}, {}, loc);
+}
+
+} // namespace weft

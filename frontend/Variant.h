@@ -1,0 +1,106 @@
+//===- Variant.h - One compiled signature of a function ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_VARIANT_H
+#define WEFT_FRONTEND_VARIANT_H
+
+#include "frontend/Session.h"
+#include "frontend/Trace.h"
+#include "weft/tree.hpp"
+
+#include <optional>
+
+namespace weft::frontend {
+
+/// A slot that a variant reads or writes, and what it must look like for the variant to fit: one from
+/// outside, an argument of the call, or the gradient of one.
+struct Binding {
+  std::shared_ptr<Slot> slot; ///< null where the call brings it
+  int callArgument = -1;      ///< the argument of the call
+  bool isGradient = false;    ///< it is the gradient of that slot or argument
+
+  Spec spec;
+  bool requiresGrad = false; ///< gradients are collected in it
+  bool needsGrad = false;    ///< operations on it record a gradient
+  bool hadGrad = false;      ///< it had a gradient before the call
+
+  int argument = -1;    ///< number in the executable, or -1 if only its presence matters
+  int tiedResult = -1;  ///< the result that is written to its storage
+  int freshResult = -1; ///< a result of another type, `freshSpec`, that replaces its value
+  Spec freshSpec;
+  Ref written;                    ///< in a variant with gradients: the value that the call leaves
+  int gradResult = -1;            ///< a gradient that the call makes
+  std::shared_ptr<Slot> gradSlot; ///< or the slot from outside that becomes its gradient,
+  int gradArgument = -1;          ///< or the argument of the call that does
+  bool clearsGrad = false;        ///< the call leaves no gradient
+  Ref input;                      ///< what the trace saw of it
+
+  bool writes() const { return tiedResult >= 0 || freshResult >= 0; }
+  /// "fc1.weight", "argument 1", "the tensor made at file.cpp:3:5".
+  std::string str() const;
+  std::shared_ptr<Slot> resolve(const std::vector<std::shared_ptr<Slot>> &arguments) const;
+};
+
+struct Variant {
+  Structure structure;       ///< static arguments and the shape of the argument list
+  Structure resultStructure; ///< of the function's C++ result
+  std::vector<ModeChange> modes;
+  bool gradMode = true;
+  std::vector<Binding> bindings;  ///< arguments first, in order, each once
+  std::vector<int> sameAs;        ///< per argument: the earlier one that is the same tensor, or -1
+  std::vector<const Slot *> pins; ///< per argument: the captured tensor that it is, or null
+
+  std::vector<int> resultMap; ///< executable result of each tensor of the C++ result
+  std::vector<Spec> resultSpecs;
+  std::vector<Loc> resultLocs;
+  std::shared_ptr<Program> program;
+  std::string notes; ///< of the frontend, for explain
+  std::string signature, reason, code;
+  Loc loc;
+  bool writesState = false; ///< memory that arguments share matters
+  bool waits = false;       ///< the call can fail, and the host acts on its success
+  uint64_t calls = 0;
+  uint64_t copies = 0; ///< of storage to be written that something else held (WEFT-D011)
+  std::string lastCopy;
+
+  /// Where a result needs a gradient and the function takes none: the recorded operations, which a call with
+  /// gradients repeats for `backward` to find.
+  std::vector<Ref> resultRefs;
+  std::vector<Node *> nodes; ///< kept by `resultRefs` and `written`
+  bool differentiable() const { return !nodes.empty(); }
+
+  // Kept between calls so that a steady loop allocates nothing of its own.
+  std::vector<std::shared_ptr<runtime::Buffer>> argumentBuffers, resultBuffers;
+};
+
+/// Why a variant does not fit a call.
+struct Mismatch {
+  std::string text;
+  const char *code;
+  int argument = -1, dim = -1; ///< where only the size of one dimension differs
+  bool staticReal = false;     ///< a float argument
+};
+/// Which arguments share memory that the variant writes, though they were not the same tensor at the trace.
+std::optional<std::string> aliasConflict(const Variant &variant,
+                                         const std::vector<std::shared_ptr<Slot>> &arguments);
+std::optional<Mismatch> findMismatch(const Variant &variant,
+                                     const std::vector<std::shared_ptr<Slot>> &arguments,
+                                     const Structure &structure);
+
+/// "(tensor<2xf32, cpu>, 3) train".
+std::string describe(const std::vector<std::shared_ptr<Slot>> &arguments, const Structure &structure,
+                     const std::vector<ModeChange> &modes);
+
+/// The operations of the variant recorded again on the values that its bindings have now. Gives the values of
+/// the results, and of every binding that the call writes, null for the others.
+struct Replay {
+  std::vector<Ref> results, written;
+};
+Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_VARIANT_H

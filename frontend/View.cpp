@@ -1,0 +1,300 @@
+//===- View.cpp - Handles that share the elements of another --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/View.h"
+
+#include "frontend/Ops.h"
+#include "frontend/Trace.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft::frontend {
+
+//===----------------------------------------------------------------------===//
+// Strides
+//===----------------------------------------------------------------------===//
+
+std::vector<int64_t> rowMajor(const Shape &shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * std::max<int64_t>(shape[i], 1);
+  return strides;
+}
+
+std::vector<int64_t> stridesOf(const Slot &slot) {
+  return slot.view() ? slot.view()->strides : rowMajor(slot.spec().shape);
+}
+
+std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
+                                                const Shape &to) {
+  if (from == to)
+    return strides;
+  if (from.empty() || std::find(from.begin(), from.end(), 0) != from.end())
+    return rowMajor(to);
+  // From the last dimension on, runs of dimensions that lie in memory as one are divided anew.
+  std::vector<int64_t> result(to.size());
+  size_t left = to.size();
+  int64_t run = 1, divided = 1, stride = strides.back();
+  for (size_t i = from.size(); i-- > 0;) {
+    run *= from[i];
+    if (i > 0 && (from[i - 1] == 1 || strides[i - 1] == run * stride))
+      continue;
+    while (left > 0 && (divided < run || to[left - 1] == 1)) {
+      result[left - 1] = divided * stride;
+      divided *= to[--left];
+    }
+    if (divided != run)
+      return std::nullopt;
+    if (i > 0) {
+      stride = strides[i - 1];
+      run = divided = 1;
+    }
+  }
+  if (left > 0)
+    return std::nullopt;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Index maps
+//===----------------------------------------------------------------------===//
+
+Ref ViewStep::apply(Ref value, Loc loc) const {
+  switch (kind) {
+  case reshape:
+    return reshapeTo(std::move(value), to, loc);
+  case transpose:
+    return record1("transpose", {std::move(value)}, {{"perm", perm}}, loc);
+  case slice:
+    return record1("slice", {std::move(value)}, {{"start", start}, {"limit", limit}, {"step", steps}}, loc);
+  case expand:
+    return broadcastTo(std::move(value), to, loc);
+  }
+  return value;
+}
+
+static bool isIdentity(const ViewStep &step) {
+  switch (step.kind) {
+  case ViewStep::transpose:
+    return std::is_sorted(step.perm.begin(), step.perm.end());
+  default:
+    // A slice of the operand's own shape takes all of it.
+    return step.from == step.to;
+  }
+}
+
+/// `second` after `first` as one step, where it is one.
+static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &second) {
+  if (first.kind != second.kind || first.kind == ViewStep::expand)
+    return std::nullopt;
+  ViewStep both = first;
+  both.to = second.to;
+  for (size_t i = 0; i < second.perm.size(); ++i)
+    both.perm[i] = first.perm[static_cast<size_t>(second.perm[i])];
+  for (size_t i = 0; i < second.start.size(); ++i) {
+    both.start[i] = first.start[i] + second.start[i] * first.steps[i];
+    both.steps[i] = first.steps[i] * second.steps[i];
+    both.limit[i] =
+        second.to[i] == 0 ? both.start[i] : both.start[i] + (second.to[i] - 1) * both.steps[i] + 1;
+  }
+  return both;
+}
+
+/// A slice after a transposition or an expansion as a slice before it, so that slices meet and merge, and what
+/// is sliced out of an expanded tensor is written like any other part.
+static std::optional<ViewStep> sliceFirst(ViewStep &moved, const ViewStep &slice) {
+  if (moved.kind != ViewStep::transpose && moved.kind != ViewStep::expand)
+    return std::nullopt;
+  ViewStep first{.kind = ViewStep::slice, .from = moved.from, .to = moved.from};
+  first.start.resize(moved.from.size());
+  first.limit = moved.from;
+  first.steps.resize(moved.from.size(), 1);
+  size_t added = moved.to.size() - moved.from.size();
+  for (size_t i = 0; i < slice.to.size(); ++i) {
+    if (moved.kind == ViewStep::expand && (i < added || moved.from[i - added] != moved.to[i])) {
+      if (slice.to[i] == 0)
+        return std::nullopt; // a size of 1 cannot be stretched to nothing
+      continue;
+    }
+    size_t d = moved.kind == ViewStep::expand ? i - added : static_cast<size_t>(moved.perm[i]);
+    first.start[d] = slice.start[i];
+    first.limit[d] = slice.limit[i];
+    first.steps[d] = slice.steps[i];
+    first.to[d] = slice.to[i];
+  }
+  moved.from = first.to;
+  moved.to = slice.to;
+  return first;
+}
+
+/// Appends a step; a chain of views must not make a chain of steps where one says the same.
+static void append(std::vector<ViewStep> &steps, ViewStep step) {
+  std::vector<ViewStep> after; // steps that a slice went past
+  while (!steps.empty()) {
+    if (step.kind == ViewStep::slice) {
+      ViewStep last = steps.back();
+      if (auto first = sliceFirst(last, step)) {
+        steps.pop_back();
+        after.push_back(std::move(last));
+        step = std::move(*first);
+        continue;
+      }
+    }
+    if (auto both = merge(steps.back(), step)) {
+      steps.pop_back();
+      step = std::move(*both);
+    }
+    break;
+  }
+  if (!isIdentity(step))
+    steps.push_back(std::move(step));
+  for (size_t i = after.size(); i-- > 0;)
+    if (!isIdentity(after[i]))
+      steps.push_back(std::move(after[i]));
+}
+
+bool View::overlaps() const {
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (strides[i] == 0 && spec.shape[i] > 1)
+      return true;
+  return false;
+}
+
+Ref View::read(Ref value, Loc loc) const {
+  // The handle's own mode counts, and not the one under which it is used.
+  GradMode mode(!stopsGrad());
+  for (const ViewStep &step : steps)
+    value = step.apply(std::move(value), loc);
+  return stopsGrad() && value.requiresGrad() ? sameValue(value, loc) : value;
+}
+
+/// `into` with the elements that a slice takes replaced by `value`. One select over the base, so that it is
+/// one kernel, which runs in place where the base is donated.
+static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
+  if (value.spec().count() == 0)
+    return into;
+  size_t rank = step.from.size();
+  std::vector<int64_t> high(rank), interior(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    interior[i] = step.to[i] > 1 ? step.steps[i] - 1 : 0;
+    int64_t covered = step.start[i] + step.to[i] + (step.to[i] - 1) * interior[i];
+    high[i] = step.from[i] - covered;
+  }
+  std::vector<Attr> attrs{{"low", step.start}, {"high", high}, {"interior", interior}};
+  Spec flags{DType::i1, step.to, value.spec().device};
+  Ref written = record1("pad", {constant(flags, 1, loc)}, attrs, loc);
+  return record1("select", {written, record1("pad", {value}, attrs, loc), into}, {}, loc);
+}
+
+Ref View::update(Ref into, Ref value, Loc loc) const {
+  std::vector<Ref> inner{into};
+  for (size_t i = 0; i + 1 < steps.size(); ++i)
+    inner.push_back(steps[i].apply(inner.back(), loc));
+  for (size_t i = steps.size(); i-- > 0;) {
+    const ViewStep &step = steps[i];
+    if (step.kind == ViewStep::slice) {
+      value = updateSlice(step, inner[i], value, loc);
+    } else if (step.kind == ViewStep::transpose) {
+      std::vector<int64_t> inverse(step.perm.size());
+      for (size_t d = 0; d < inverse.size(); ++d)
+        inverse[static_cast<size_t>(step.perm[d])] = static_cast<int64_t>(d);
+      value = record1("transpose", {value}, {{"perm", inverse}}, loc);
+    } else {
+      // An expansion that does not overlap adds dimensions of size 1 only; parts of one that does became so,
+      // unless a reshape stands between.
+      if (value.spec().count() != Spec{DType::i1, step.from, {}}.count())
+        fail("unsupported operation: a part of an expanded tensor is written through a reshape. Please clone() "
+             "the tensor before performing the operation.",
+             loc);
+      value = reshapeTo(value, step.from, loc);
+    }
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> strides, Loc loc, bool detached) {
+  GraphLock lock(graphMutex());
+  Ref value = use(tensor, loc);
+  const auto &parent = Access::slot(tensor);
+  auto view = std::make_shared<View>();
+  view->base = parent->storage();
+  view->spec = Spec{value.spec().dtype, step.to, value.spec().device};
+  view->strides = std::move(strides);
+  view->detached = detached;
+  view->madeWithoutGrad = !gradEnabled();
+  if (const View *own = parent->view()) {
+    view->steps = own->steps;
+    view->detached |= own->detached;
+    view->madeWithoutGrad |= own->madeWithoutGrad;
+  }
+  Ref derived;
+  {
+    GradMode mode(!view->stopsGrad());
+    derived = isIdentity(step) ? value : step.apply(value, loc);
+    if (view->stopsGrad() && derived.requiresGrad())
+      derived = sameValue(derived, loc);
+  }
+  append(view->steps, std::move(step));
+  auto slot = std::make_shared<Slot>();
+  slot->loc = loc;
+  slot->trace = Trace::current();
+  slot->makeView(std::move(view), std::move(derived));
+  return Access::make(std::move(slot));
+}
+
+void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc) {
+  const View *view = slot->view();
+  if (view && view->overlaps())
+    fail("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+         "location. Please clone() the tensor before performing the operation.",
+         loc);
+  if (!gradEnabled())
+    return;
+  if (slot->requiresGrad)
+    fail("a leaf Variable that requires grad is being used in an in-place operation: wrap it in a "
+         "NoGradGuard",
+         loc);
+  if (view && !view->stopsGrad() && view->base->requiresGrad)
+    fail("a view of a leaf Variable that requires grad is being used in an in-place operation: wrap it in a "
+         "NoGradGuard",
+         loc);
+  if (view && view->madeWithoutGrad && !view->detached && view->base->needsGrad())
+    fail("A view was created in no_grad mode and is being modified inplace with grad mode enabled: make the "
+         "view and write to it on the same side of the NoGradGuard",
+         loc);
+}
+
+void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
+  const View &view = *slot->view();
+  Loc loc = value.node->loc;
+  if (view.overlaps())
+    checkWritable(slot, loc);
+  if (Trace *trace = Trace::current(); trace && slot->trace != trace)
+    trace->touch(slot);
+  bool needsGrad = value.requiresGrad();
+  if (needsGrad && gradEnabled() && view.stopsGrad())
+    fail("a value that requires a gradient is written through a view that stops gradients (WEFT-G004), and "
+         "neither the view nor its base could pass them on: write it to the tensor itself, or .detach() the "
+         "value",
+         loc, {value}, "WEFT-G004");
+  Ref updated;
+  {
+    GradMode mode(gradEnabled() && !view.stopsGrad());
+    updated = view.update(useSlot(view.base, loc), value, loc);
+  }
+  assign(view.base, std::move(updated));
+  // Reading the view again needs no detour by the base, unless the value's gradients are not the view's.
+  bool leaf = slot->requiresGrad || value.node->leafSlot(value.result);
+  if (!leaf && (!needsGrad || gradEnabled()))
+    slot->setValue(std::move(value));
+}
+
+} // namespace weft::frontend

@@ -1,0 +1,360 @@
+//===- ContractTestCompile.cpp - Guards, arguments, results -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One test for each sentence of the contract of guards, arguments and results of compile, and scalars
+// (docs/contract.md), named after it.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+using namespace weft;
+using Floats = std::vector<float>;
+
+static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
+
+struct Batch {
+  Tensor image, label;
+};
+WEFT_STRUCT(Batch, image, label)
+
+struct Settings {
+  Batch batch;
+  std::optional<Tensor> weight;
+  int64_t classes = 0;
+};
+WEFT_STRUCT(Settings, batch, weight, classes)
+
+enum class Activation { none, relu };
+
+/// What the function compiled again for.
+template <typename F> static std::string reasonOf(const F &f) {
+  return f.variants()[0].code + ": " + f.variants()[0].reason;
+}
+#define EXPECT_REASON(f, text)                                                                               \
+  EXPECT_NE(reasonOf(f).find(text), std::string::npos) << reasonOf(f)
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+TEST(ContractGuards, ShapesDtypesAndRanksOfArguments) {
+  auto f = compile([](Tensor x) { return x + x; });
+  f(ones({2, 3}));
+  f(ones({2, 4}));
+  EXPECT_REASON(f, "WEFT-R001: argument 0 was tensor<2x3xf32, cpu> and is tensor<2x4xf32, cpu>");
+  f(ones({2, 4}, {.dtype = f64}));
+  EXPECT_REASON(f, "is tensor<2x4xf64, cpu>");
+  f(ones({4}));
+  EXPECT_EQ(f.variants().size(), 4u);
+  f(ones({2, 3}));
+  EXPECT_EQ(f.variants().size(), 4u);
+}
+
+TEST(ContractGuards, ADeviceThatIsNotThereIsAnErrorAndNoVariant) {
+  auto f = compile([](Tensor x) { return x + x; });
+  f(ones({2}));
+  EXPECT_ERROR(f(ones({2}, {.device = "cuda:0"})), "WEFT-E001");
+  EXPECT_EQ(f.variants().size(), 1u);
+}
+
+TEST(ContractGuards, StridesOfAnArgumentAreNoPartSinceItIsReadInRowMajorOrder) {
+  auto f = compile([](Tensor x) { return x * 1; });
+  Tensor x = arange(6, {.dtype = f32}).view({2, 3});
+  EXPECT_EQ(floats(f(x)), Floats({0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(floats(f(x.view({3, 2}).t())), Floats({0, 2, 4, 1, 3, 5}));
+  EXPECT_EQ(f.variants().size(), 1u);
+}
+
+TEST(ContractGuards, TrainOrEval) {
+  nn::Linear net(2, 2);
+  auto f = compile([&](Tensor x) { return net.is_training() ? x : x * 2; });
+  f(ones({1}));
+  net.eval();
+  EXPECT_EQ(floats(f(ones({1}))), Floats({2}));
+  EXPECT_REASON(f, "WEFT-R003: a module was in train mode and is in eval mode");
+}
+
+TEST(ContractGuards, AModeThatTheFunctionSetsIsItsResultAndNotAGuard) {
+  nn::Linear net(2, 2);
+  auto train = compile([&](Tensor x) {
+    net.train();
+    return net.is_training() ? x : x * 2;
+  });
+  auto eval = compile([&](Tensor x) {
+    net.eval();
+    return net.is_training() ? x : x * 2;
+  });
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(floats(train(ones({1}))), Floats({1}));
+    EXPECT_TRUE(net.is_training());
+    EXPECT_EQ(floats(eval(ones({1}))), Floats({2}));
+    EXPECT_FALSE(net.is_training());
+  }
+  EXPECT_EQ(train.variants().size(), 1u);
+  EXPECT_EQ(eval.variants().size(), 1u);
+}
+
+TEST(ContractGuards, NoGrad) {
+  auto f = compile([](Tensor x) { return x * 2; });
+  f(ones({1}));
+  NoGradGuard guard;
+  f(ones({1}));
+  EXPECT_REASON(f, "WEFT-R003: gradients were recorded and are off");
+}
+
+TEST(ContractGuards, WhichArgumentsAreTheSameTensor) {
+  auto f = compile([](Tensor a, Tensor b) { return a + b; });
+  Tensor x = ones({1}), y = ones({1});
+  f(x, x);
+  f(x, y);
+  EXPECT_REASON(f, "WEFT-R005: argument 1 was the same tensor as argument 0 and is another");
+  f(x, x); // nothing is written: what serves two tensors serves one
+  f(y, x);
+  EXPECT_EQ(f.variants().size(), 2u);
+}
+
+TEST(ContractGuards, WhichSlotsAreNoneAndWhichRequireGradients) {
+  Tensor w = ones({1});
+  w.requires_grad_();
+  auto f = compile([&](Tensor x) {
+    Tensor loss = (w * x).sum();
+    if (loss.requires_grad())
+      loss.backward();
+  });
+  f(ones({1}));
+  f(ones({1}));
+  EXPECT_REASON(f, "had no gradient and has one");
+  w.requires_grad_(false);
+  f(ones({1}));
+  EXPECT_REASON(f, "required a gradient and does not");
+}
+
+TEST(ContractGuards, StaticArgumentsAreAPart) {
+  auto f = compile([](Tensor x, bool negate, int64_t times, Activation activation) {
+    Tensor y = x * times;
+    y = negate ? -y : y;
+    return activation == Activation::relu ? relu(y) : y;
+  });
+  Tensor x = ones({1});
+  EXPECT_EQ(floats(f(x, true, 3, Activation::none)), Floats({-3}));
+  EXPECT_EQ(floats(f(x, true, 3, Activation::relu)), Floats({0}));
+  EXPECT_REASON(f, "WEFT-R002: static argument 2 was 0 and is 1");
+  EXPECT_EQ(floats(f(x, false, 3, Activation::relu)), Floats({3}));
+  EXPECT_REASON(f, "static argument 0 was true and is false");
+  EXPECT_EQ(floats(f(x, false, 4, Activation::relu)), Floats({4}));
+  EXPECT_EQ(floats(f(x, true, 3, Activation::none)), Floats({-3}));
+  EXPECT_EQ(f.variants().size(), 4u);
+}
+
+TEST(ContractGuards, ASecondFloatValueSaysOnceThatAScalarIsMeant) {
+  auto f = compile([](Tensor x, double factor) { return x * factor; });
+  f(ones({1}), 0.5);
+  ::testing::internal::CaptureStderr();
+  f(ones({1}), 0.25);
+  f(ones({1}), 0.125);
+  std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("static argument 0 was 0.5 and is 0.25; make the parameter a weft::Scalar"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("0.125"), std::string::npos) << text;
+}
+
+TEST(ContractGuards, ARecompilationNamesTheGuardWithOldAndNewValueAndTheSourceLine) {
+  auto f = compile([](Tensor x) { return x + 1; }, {.name = "increment"});
+  f(ones({2}));
+  ::setenv("WEFT_EXPLAIN", "recompile", 1);
+  ::testing::internal::CaptureStderr();
+  unsigned line = __LINE__ + 1;
+  f(ones({3}));
+  std::string text = ::testing::internal::GetCapturedStderr();
+  ::unsetenv("WEFT_EXPLAIN");
+  for (const std::string &part :
+       {std::string("'increment'"), std::string("WEFT-R001"),
+        std::string("argument 0 was tensor<2xf32, cpu> and is tensor<3xf32, cpu>"),
+        "ContractTestCompile.cpp:" + std::to_string(line)})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  EXPECT_EQ(f.variants()[0].loc.line(), line);
+  EXPECT_EQ(f.variants()[1].reason, "");
+}
+
+TEST(ContractGuards, ExplainOneShowsEachCompilation) {
+  ::setenv("WEFT_EXPLAIN", "1", 1);
+  ::testing::internal::CaptureStderr();
+  auto f = compile([](Tensor x) { return x + 1; });
+  f(ones({2}));
+  std::string text = ::testing::internal::GetCapturedStderr();
+  ::unsetenv("WEFT_EXPLAIN");
+  EXPECT_NE(text.find(f.explain()), std::string::npos) << text;
+}
+
+TEST(ContractGuards, StrictRecompileMakesItAnError) {
+  auto f = compile([](Tensor x) { return x + 1; }, {.strict = recompile});
+  f(ones({2}));
+  EXPECT_ERROR(f(ones({3})), "would be compiled again (WEFT-R001): argument 0 was tensor<2xf32, cpu>");
+  EXPECT_EQ(floats(f(ones({2}))), Floats({2, 2}));
+  EXPECT_EQ(f.variants().size(), 1u);
+}
+
+TEST(ContractGuards, AFunctionKeeps64VariantsLeastRecentlyUsedOutFirst) {
+  auto f = compile([](Tensor x, int64_t n) { return x + n; });
+  Tensor x = ones({1});
+  for (int64_t n = 0; n < 64; ++n)
+    f(x, n);
+  f(x, 0); // used again: not the oldest any more
+  EXPECT_EQ(f.variants().size(), 64u);
+  f(x, 64);
+  EXPECT_EQ(f.variants().size(), 64u);
+  EXPECT_REASON(f, "the least recently used of 64 variants, (tensor<1xf32, cpu>, 1), was dropped (WEFT-R006)");
+  uint64_t before = compile_count();
+  f(x, 0);
+  EXPECT_EQ(compile_count(), before);
+  f(x, 1);
+  EXPECT_EQ(compile_count(), before + 1);
+}
+
+TEST(ContractGuards, AfterTheThirdInOneDimensionTheMessageProposesADim) {
+  auto f = compile([](Tensor x) { return x + 1; });
+  f(ones({2, 8}));
+  f(ones({3, 8}));
+  EXPECT_EQ(reasonOf(f).find("Dim"), std::string::npos) << reasonOf(f);
+  f(ones({7, 8}));
+  EXPECT_REASON(f, "size number 3 of dimension 0 of argument 0: give it a Dim");
+  EXPECT_REASON(f, "spec({Dim(\"n\", 2, 7), ...})");
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments and results of compile
+//===----------------------------------------------------------------------===//
+
+TEST(ContractArguments, TensorsTuplesArraysVectorsOptionalsAndStructsOfThem) {
+  auto f = compile([](std::tuple<Tensor, Tensor> t, std::array<Tensor, 2> a, std::vector<Tensor> v,
+                      std::optional<Tensor> o, const Settings &s) {
+    Tensor sum = std::get<0>(t) - std::get<1>(t) + a[0] * a[1];
+    for (const Tensor &part : v)
+      sum = sum + part;
+    if (o)
+      sum = sum * *o;
+    if (s.weight)
+      sum = sum + *s.weight;
+    return sum + s.batch.image - s.batch.label * s.classes;
+  });
+  auto n = [](double value) { return full({1}, value); };
+  Settings s{{n(1), n(2)}, std::nullopt, 3};
+  EXPECT_EQ(floats(f({n(5), n(4)}, {n(2), n(3)}, {n(1), n(1)}, std::nullopt, s)), Floats({4})); // 9 + 1 - 6
+  EXPECT_EQ(floats(f({n(5), n(4)}, {n(2), n(3)}, {n(1), n(1)}, n(2), s)), Floats({13}));
+  EXPECT_REASON(f, "an optional argument was empty and is set");
+  EXPECT_EQ(floats(f({n(5), n(4)}, {n(2), n(3)}, {n(1)}, n(2), s)), Floats({11}));
+  EXPECT_REASON(f, "a vector among the arguments had 2 elements and has 1");
+  s.weight = n(100);
+  EXPECT_EQ(floats(f({n(5), n(4)}, {n(2), n(3)}, {n(1)}, n(2), s)), Floats({111}));
+  uint64_t before = compile_count();
+  EXPECT_EQ(floats(f({n(6), n(4)}, {n(2), n(3)}, {n(1)}, n(2), s)), Floats({113}));
+  EXPECT_EQ(compile_count(), before);
+}
+
+TEST(ContractArguments, ResultsKeepTheirType) {
+  auto f = compile([](Tensor x) {
+    return std::make_tuple(Batch{x + 1, x + 2}, std::vector<Tensor>{x, x * 2}, std::optional<Tensor>(),
+                           std::make_pair(x * 3, int64_t(7)));
+  });
+  for (int i = 0; i < 2; ++i) {
+    auto [batch, list, none, pair] = f(ones({1}));
+    EXPECT_EQ(floats(batch.image), Floats({2}));
+    EXPECT_EQ(floats(batch.label), Floats({3}));
+    ASSERT_EQ(list.size(), 2u);
+    EXPECT_EQ(floats(list[1]), Floats({2}));
+    EXPECT_FALSE(none.has_value());
+    EXPECT_EQ(floats(pair.first), Floats({3}));
+    EXPECT_EQ(pair.second, 7);
+  }
+}
+
+TEST(ContractArguments, ResultsAreOverwrittenByNoLaterCall) {
+  auto f = compile([](Tensor x) { return x + 1; });
+  Tensor a = f(zeros({4})), b = f(ones({4}));
+  EXPECT_EQ(floats(a), Floats(4, 1));
+  EXPECT_EQ(floats(b), Floats(4, 2));
+}
+
+TEST(ContractArguments, GenericLambdasAreRefusedWhenTheyAreCompiled) {
+  auto generic = [](auto x) { return x; };
+  auto typed = [](Tensor x) { return x; };
+  static_assert(!frontend::HasSignature<decltype(generic)> && frontend::HasSignature<decltype(typed)>);
+  static_assert(!frontend::isTree<std::string> && !frontend::isTree<std::vector<nn::Linear>>);
+  EXPECT_EQ(floats(typed(ones({1}))), floats(generic(ones({1}))));
+}
+
+TEST(ContractArguments, AnEmptyNameIsAnErrorAtOnce) {
+  EXPECT_ERROR(compile([](Tensor x) { return x; }, {.name = ""}), "must not be empty");
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+TEST(ContractScalars, AScalarIsTracedAndNeverRecompiles) {
+  auto f = compile([](Tensor x, Scalar a, Scalar n, Scalar flag) {
+    return where(flag.tensor(), a * x + n, x - a);
+  });
+  Tensor x = ones({2});
+  EXPECT_EQ(floats(f(x, 0.5, 3, true)), Floats({3.5, 3.5}));
+  uint64_t before = compile_count();
+  EXPECT_EQ(floats(f(x, 0.25, 4, true)), Floats({4.25, 4.25}));
+  EXPECT_EQ(floats(f(x, 0.25, 4, false)), Floats({0.75, 0.75}));
+  EXPECT_EQ(compile_count(), before);
+}
+
+TEST(ContractScalars, AScalarTakesTheDtypeOfTheTensorBesideIt) {
+  auto f = compile([](Tensor x, Scalar a) { return x * a; });
+  for (DType dtype : {f16, bf16, f32, f64}) {
+    Tensor x = ones({1}, {.dtype = dtype});
+    EXPECT_EQ(f(x, 0.1).dtype(), dtype);
+    EXPECT_EQ(f(x, 0.1).to_bytes(), (x * 0.1).to_bytes()); // and rounds as a number does
+  }
+  EXPECT_EQ(f(arange(3), 0.5).dtype(), f32);
+  EXPECT_EQ(f(arange(3), 2).dtype(), i64);
+  EXPECT_ERROR(Scalar(ones({2})), "0-dimensional");
+}
+
+TEST(ContractScalars, ANumberThatSelectsAFormulaIsPartOfTheSignature) {
+  Tensor x = full({1}, 3);
+  auto f = compile([](Tensor a, double exponent) { return pow(a, exponent); });
+  EXPECT_EQ(floats(f(x, 2)), Floats({9}));
+  EXPECT_EQ(floats(f(x, 3)), Floats({27}));
+  EXPECT_EQ(f.variants().size(), 2u);
+}
+
+TEST(ContractScalars, HyperParametersAreOperandsOfF64AndStepCountsI64) {
+  Tensor w = ones({2});
+  w.requires_grad_();
+  optim::Adam adam({w}, {.lr = 0.1});
+  auto f = compile([&](Tensor x) {
+    (w * x).sum().backward();
+    adam.step();
+    adam.zero_grad();
+  });
+  f(ones({2}));
+  std::string text = f.mlir();
+  EXPECT_NE(text.find("tensor<f64, #cpu> {weft.name = \"adam.lr\""), std::string::npos) << text;
+  EXPECT_NE(text.find("tensor<i64, #cpu> {weft.donated, weft.name = \"adam.step\""), std::string::npos) << text;
+}
+
+TEST(ContractScalars, QueuedCallsKeepTheValueTheyWereCalledWith) {
+  Tensor w = zeros({1 << 16});
+  w.requires_grad_();
+  optim::SGD sgd({w}, {.lr = 1});
+  auto f = compile([&](Tensor x) {
+    (w * x).sum().backward();
+    sgd.step();
+    sgd.zero_grad();
+  });
+  for (int i = 1; i <= 8; ++i) { // nothing waits in between
+    sgd.set_lr(i);
+    f(ones({1 << 16}));
+  }
+  EXPECT_EQ(floats(w)[12345], -36);
+}
