@@ -82,29 +82,4 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
   return success();
 }
 
-FailureOr<std::map<std::string, int64_t>> bindSymbols(FuncOp func,
-                                                      ArrayRef<ArrayRef<int64_t>> argumentShapes) {
-  std::map<std::string, int64_t> values;
-  // Plain symbols first: what they give, sums and products are checked against.
-  for (bool plain : {true, false})
-    for (auto [i, type] : llvm::enumerate(func.getArgumentTypes())) {
-      ArrayRef<int64_t> sizes = sizesOf(type), shape = argumentShapes[i];
-      if (shape.size() != sizes.size())
-        return func.emitOpError() << "argument " << i << " has " << shape.size() << " dimensions, expected "
-                                  << sizes.size() << ": [" << sizesText(sizes) << "]";
-      for (auto [d, size] : llvm::enumerate(sizes)) {
-        std::string symbol = symbolOf(size);
-        if (symbol.empty() == plain)
-          continue;
-        int64_t expected =
-            plain ? values.try_emplace(symbol, shape[d]).first->second : replaced(size, values);
-        if (expected != shape[d])
-          return func.emitOpError() << "argument " << i << " has size " << shape[d] << " in dimension " << d
-                                    << ", expected " << sizeText(size)
-                                    << (isSymbolic(size) ? " = " + std::to_string(expected) : std::string());
-      }
-    }
-  return values;
-}
-
 } // namespace weft::ir

@@ -17,11 +17,6 @@ namespace weft::ir {
 /// symbol left is static. A value outside of the range that a function declares is an error.
 mlir::LogicalResult specialize(mlir::ModuleOp module, const std::map<std::string, int64_t> &values);
 
-/// The values of a function's symbols that arguments of these shapes give. An error, at the function, names
-/// the argument and the dimension that does not fit.
-mlir::FailureOr<std::map<std::string, int64_t>>
-bindSymbols(FuncOp func, llvm::ArrayRef<llvm::ArrayRef<int64_t>> argumentShapes);
-
 } // namespace weft::ir
 
 #endif // WEFT_IR_SPECIALIZE_H
