@@ -80,7 +80,7 @@ struct CallOrigin {
 struct RunOptions {
   Queue *queue = nullptr;           ///< null: the process's
   std::optional<QueueMode> mode;    ///< none: WEFT_CPU_QUEUE
-  std::optional<CallOrigin> origin; ///< none: the executable counts
+  std::optional<CallOrigin> origin = {}; ///< none: the executable counts
 };
 
 class WEFT_RUNTIME_API Executable : public std::enable_shared_from_this<Executable> {

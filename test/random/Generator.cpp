@@ -99,6 +99,10 @@ void sampleIota(ProgramBuilder &p) {
   p.add<ir::IotaOp>(true, tensorType(p.context, dtype, shape), p.random.below(shape.size()));
 }
 
+void sampleDim(ProgramBuilder &p) {
+  p.add<ir::DimOp>(true, tensorType(p.context, DType::i64, {}), p.builder.getI64IntegerAttr(p.anySize()));
+}
+
 void sampleRngBits(ProgramBuilder &p) {
   Value key, counter;
   if (p.generatorCounter || oneIn(p.random, 2)) {
@@ -445,6 +449,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.broadcast_in_dim", 5, sampleBroadcast},
     {"weft.constant", 3, sampleConstant},
     {"weft.cross_entropy", 3, sampleCrossEntropy},
+    {"weft.dim", 1, sampleDim},
     {"weft.dot_general", 6, sampleDotGeneral},
     {"weft.full", 2, sampleFull},
     {"weft.gather", 3, sampleGather},
