@@ -77,43 +77,54 @@ template <int n> inline Vec polynomial(Vec x, const float (&c)[n]) {
   return y;
 }
 
+/// exp(x) = p 2^n, where n stands in the low bits of `shifted`.
 struct ExpReduction {
-  IVec n;
-  Vec p; ///< exp(x) = p 2^n
+  IVec shifted;
+  Vec r;
 };
 
-inline ExpReduction reduced_exp(Vec x) {
-  static constexpr float tail[] = {0x1p-1f,        0x1.555556p-3f,  0x1.5554aep-5f,
-                                   0x1.111090p-7f, 0x1.6d7486p-10f, 0x1.a1a160p-13f};
+inline ExpReduction reduce_exp(Vec x, float periods) {
   const Vec shifter = splat(0x1.8p23f);
-  const Vec shifted = fma(x, splat(0x1.715476p+0f), shifter);
+  const Vec shifted = fma(x, splat(0x1.715476p+0f * periods), shifter);
   const Vec n = shifted - shifter;
-  Vec r = fma(n, splat(-0x1.62e4p-1f), x);
-  r = fma(n, splat(-0x1.7f7d1cp-20f), r);
-  return {reinterpret_cast<IVec>(shifted) - 0x4b400000, fma(r * r, polynomial(r, tail), r) + 1.0f};
+  Vec r = fma(n, splat(-0x1.62e4p-1f / periods), x);
+  r = fma(n, splat(-0x1.7f7d1cp-20f / periods), r);
+  return {reinterpret_cast<IVec>(shifted), r};
+}
+
+inline Vec clamp(Vec x, float low, float high) {
+  x = select(x > high, splat(high), x);
+  return select(x < low, splat(low), x);
 }
 
 inline Vec exp(Vec x) {
-  x = select(x > 89.0f, splat(89.0f), x);
-  x = select(x < -104.0f, splat(-104.0f), x);
-  const ExpReduction e = reduced_exp(x);
-  const IVec half = e.n >> 1;
-  return e.p * pow2(half) * pow2(e.n - half);
+  static constexpr float reduced[] = {
+      1, 1, 0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558b6p-5f, 0x1.1239a2p-7f, 0x1.6a471ep-10f};
+  const ExpReduction e = reduce_exp(clamp(x, -104, 89), 1);
+  const IVec n = e.shifted - 0x4b400000, half = n >> 1;
+  return polynomial(e.r, reduced) * pow2(half) * pow2(n - half);
 }
 
 inline Vec tanh(Vec x) {
-  static constexpr float tail[] = {-0x1.555554p-2f, 0x1.111084p-3f,  -0x1.b9f496p-5f,
-                                   0x1.63cd7ep-6f,  -0x1.0d34d2p-7f, 0x1.1d3636p-9f};
-  const Vec a = abs(x), u = a * a;
-  const Vec small = fma(a * u, polynomial(u, tail), a);
-  const Vec twice = a + a;
-  const ExpReduction e = reduced_exp(select(twice > 20.0f, splat(20.0f), twice));
-  const Vec large = 1.0f - 2.0f / (e.p * pow2(e.n) + 1.0f);
-  const Vec y = select(a < 0.55f, small, large);
-  return reinterpret_cast<Vec>(reinterpret_cast<IVec>(y) | (reinterpret_cast<IVec>(x) & INT32_MIN));
+  static constexpr float tail[] = {0x1.fffffep-1f, 0x1.5554b4p-1f, 0x1.5556f2p-2f, 0x1.122560p-3f,
+                                   0x1.6b9cb6p-5f};
+  const ExpReduction e = reduce_exp(clamp(x, -10, 10), 2);
+  const Vec p = fma(e.r * e.r, polynomial(e.r, tail), e.r);
+  const Vec s = reinterpret_cast<Vec>((e.shifted << 23) + 0x3f800000);
+  const Vec h = fma(s, p, fma(s, splat(0.5f), splat(-0.5f)));
+  const Vec y = h / (h + 1.0f);
+  return reinterpret_cast<Vec>((reinterpret_cast<IVec>(y) & INT32_MAX) |
+                               (reinterpret_cast<IVec>(x) & INT32_MIN));
 }
 
-inline Vec sigmoid(Vec x) { return 1.0f / (1.0f + exp(-x)); }
+inline Vec sigmoid(Vec x) {
+  static constexpr float reduced[] = {
+      1, 0x1.fffff6p-1f, 0x1.fffdc2p-2f, 0x1.555a80p-3f, 0x1.573b96p-5f, 0x1.0fa0bcp-7f};
+  const ExpReduction e = reduce_exp(-clamp(x, -104, 104), 1);
+  const IVec top = 0x3f800000 - ((e.shifted >> 1) << 23), scale = top + (e.shifted << 23);
+  const Vec one = reinterpret_cast<Vec>(top);
+  return one / fma(reinterpret_cast<Vec>(scale), polynomial(e.r, reduced), one);
+}
 
 inline Vec gelu_tanh(Vec x) {
   const Vec inner = (x + x * x * x * 0.044715f) * 0.7978845608028654f;

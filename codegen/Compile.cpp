@@ -10,7 +10,8 @@
 #include "codegen/cpu/KernelCache.h"
 #include "codegen/cpu/LinkImage.h"
 #include "codegen/emit/EmitKernel.h"
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
+#include "ir/TargetDescription.h"
 #include "passes/Pipeline.h"
 #include "passes/PlanReport.h"
 #include "runtime/Executor.h"
@@ -19,6 +20,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 
 #include <chrono>
@@ -57,7 +59,7 @@ Expected<Kernels> collectKernels(ModuleOp module) {
           (function.getName() + "." + stringifyFusionKind(fusion.getKind()) + "." + Twine(number++)).str();
       auto kernel = emitKernel(fusion, symbol, check);
       if (!kernel)
-        return kernel.status().context("at " + passes::locationText(fusion.getLoc()) + ": ");
+        return kernel.status().context("at " + ir::locationText(fusion.getLoc()) + ": ");
       check += static_cast<int64_t>(checksOf(fusion).size());
       auto text = canonicalKernelText(**kernel);
       if (!text)
@@ -106,40 +108,82 @@ Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, CpuTarget tar
   return runtime::build_image(layout);
 }
 
-std::string formatDecisions(FuncOp function) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (const passes::FusionDecision &decision : passes::readDecisions(function)) {
-    os << "  " << llvm::left_justify(decision.code, 10) << "  " << decision.producer;
-    if (!decision.consumer.empty())
-      os << " -> " << decision.consumer;
-    if (!decision.message.empty())
-      os << ": " << decision.message;
-    if (!decision.location.empty())
-      os << "  (" << decision.location << ")";
-    os << "\n";
-  }
-  return text;
-}
-
 } // namespace
 
-Status runPipeline(ModuleOp module) {
+static Status writeText(const std::string &path, ModuleOp module) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (!error) {
+    module.print(file);
+    file << '\n';
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  return error ? Status::error("cannot write '" + path + "': " + error.message()) : Status();
+}
+
+Status runPipeline(ModuleOp module, const PipelineRequest &request) {
+  passes::PipelineOptions options{request.target, /*report=*/true, request.from,
+                                  request.to,     request.strict,  request.disabled};
+  if (std::string problem = passes::checkPipelineOptions(options); !problem.empty())
+    return Status::error(problem);
   std::string messages;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
-    messages += (messages.empty() ? "" : "\n") + passes::locationText(diagnostic.getLocation()) + ": " +
-                diagnostic.str();
+    messages +=
+        (messages.empty() ? "" : "\n") + ir::locationText(diagnostic.getLocation()) + ": " + diagnostic.str();
     for (Diagnostic &note : diagnostic.getNotes())
-      messages += "\n  " + passes::locationText(note.getLocation()) + ": note: " + note.str();
+      messages += "\n  " + ir::locationText(note.getLocation()) + ": note: " + note.str();
     return success();
   });
-  PassManager passes(module.getContext(), module->getName().getStringRef());
-  passes.enableVerifier(true);
-  passes::buildPipeline(passes, {.report = true});
-  if (failed(passes.run(module)))
-    return Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
-                                          : messages);
+  auto run = [&](PassManager &passes) {
+    passes.enableVerifier(true);
+    return succeeded(passes.run(module))
+               ? Status()
+               : Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
+                                                : messages);
+  };
+  if (request.dumpFolder.empty()) {
+    PassManager passes(module.getContext(), module->getName().getStringRef());
+    passes::buildPipeline(passes, options);
+    return run(passes);
+  }
+  if (std::error_code error = llvm::sys::fs::create_directories(request.dumpFolder))
+    return Status::error("cannot make the folder '" + request.dumpFolder + "': " + error.message());
+  bool running = request.from.empty();
+  for (auto [i, phase] : llvm::enumerate(passes::phases())) {
+    running |= phase.name == request.from;
+    if (running) {
+      PassManager passes(module.getContext(), module->getName().getStringRef());
+      passes::buildPhase(passes, phase.name, options);
+      if (Status status = run(passes); !status)
+        return status;
+      std::string path =
+          (request.dumpFolder + "/" + (i < 9 ? "0" : "") + Twine(i + 1) + "-" + phase.name + ".mlir").str();
+      if (Status status = writeText(path, module); !status)
+        return status;
+    }
+    if (phase.name == request.to)
+      break;
+  }
   return {};
+}
+
+CompileReport reportPlan(ModuleOp module) {
+  CompileReport report;
+  for (auto function : module.getOps<FuncOp>()) {
+    FunctionReport &made = report.functions.emplace_back();
+    made.name = function.getName().str();
+    made.plan = passes::formatPlan(function);
+    made.decisions = passes::formatDecisions(function);
+    made.capture = passes::formatCapture(function);
+    SymbolRanges ranges = rangesOf(function);
+    if (auto size = sizeOfAttr(function->getAttr(attr::arenaBytes)))
+      made.arenaBytes = static_cast<uint64_t>(ranges.largest(*size));
+    if (auto size = sizeOfAttr(function->getAttr(attr::arenaLowerBound)))
+      made.arenaLowerBound = static_cast<uint64_t>(ranges.largest(*size));
+  }
+  return report;
 }
 
 Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels(ModuleOp module) {
@@ -151,10 +195,21 @@ Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels
 
 Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &options) {
   CompiledModule result;
-  CompileReport &report = result.report;
+  if (!options.pipeline.to.empty() && options.pipeline.to != passes::phases().back().name)
+    return Status::error("a package needs all phases, and --to stops after '" + options.pipeline.to + "'");
+  const TargetDescription *target = findTarget(options.pipeline.target);
+  if (target && !target->isCpu())
+    return Status::error(
+        "Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
+        "are no kernels for '" +
+            target->name.str() + "' (WEFT-E001); `weft explain --target=" + target->name.str() +
+            "` shows the launch list, and --target=cpu runs the program on the host",
+        "WEFT-E001");
   auto start = std::chrono::steady_clock::now();
-  if (Status status = runPipeline(module); !status)
+  if (Status status = runPipeline(module, options.pipeline); !status)
     return status;
+  CompileReport &report = result.report;
+  report = reportPlan(module);
   report.passMs = millisecondsSince(start);
 
   start = std::chrono::steady_clock::now();
@@ -184,15 +239,6 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
     writer.add("plan" + suffix, bytes->plan);
     if (!bytes->constants.empty())
       writer.add("constants" + suffix, bytes->constants);
-    FunctionReport &made = report.functions.emplace_back();
-    made.name = function.getName().str();
-    made.plan = passes::formatPlan(function);
-    made.decisions = formatDecisions(function);
-    SymbolRanges ranges = rangesOf(function);
-    if (auto size = sizeOfAttr(function->getAttr(attr::arenaBytes)))
-      made.arenaBytes = static_cast<uint64_t>(ranges.largest(*size));
-    if (auto size = sizeOfAttr(function->getAttr(attr::arenaLowerBound)))
-      made.arenaLowerBound = static_cast<uint64_t>(ranges.largest(*size));
   }
   for (size_t i = 0; i < kernels->modules.size(); ++i) {
     KernelReport &kernel = report.kernels.emplace_back();
@@ -214,8 +260,11 @@ std::string CompileReport::str() const {
   for (const FunctionReport &function : functions) {
     os << "function '" << function.name << "': launches in order\n" << function.plan;
     if (!function.decisions.empty())
-      os << "fusion decisions\n" << function.decisions;
+      os << "decisions, by what they cost\n" << function.decisions;
+    os << function.capture;
   }
+  if (kernels.empty() && passMs == 0)
+    return text;
   os << kernels.size() << " kernels; passes " << llvm::format("%.1f", passMs) << " ms, machine code "
      << llvm::format("%.1f", kernelMs) << " ms (" << kernelsCompiled << " compiled, " << kernelsFromCache
      << " from the cache)\n";

@@ -18,11 +18,27 @@
 
 namespace weft::codegen {
 
+/// How the passes are run.
+struct PipelineRequest {
+  /// Whose costs and sizes decide, a name of ir/devices. Kernels are made for CPUs only: compiling for
+  /// another target is WEFT-E001, its launch list can be made and explained.
+  std::string target = "cpu";
+  /// The first and the last phase (passes/Pipeline.h); empty for all from the start, and to the end.
+  std::string from, to;
+  /// Families of refusals that are errors: "fusion,donate,capture".
+  std::string strict;
+  /// Passes to leave out, as "weft-simplify".
+  std::vector<std::string> disabled;
+  /// Where the text after each phase goes, as "03-differentiation.mlir"; empty for nowhere.
+  std::string dumpFolder;
+};
+
 struct CompileOptions {
   /// The levels to make kernels for; empty means that of this processor.
   std::vector<CpuTarget::Level> levels;
   /// Threads that compile kernels; 0 means one per core that the process may use.
   unsigned threads = 0;
+  PipelineRequest pipeline;
 };
 
 /// One kernel of the result. Launches whose kernels are equal share one.
@@ -35,8 +51,9 @@ struct KernelReport {
 /// What was made of one function.
 struct FunctionReport {
   std::string name;
-  std::string plan;                             ///< the launch list as a table
-  std::string decisions;                        ///< fusions and refusals, with codes and lines
+  std::string plan;      ///< the launch list as a table
+  std::string decisions; ///< fusions and refusals, ranked by cost, with codes and lines
+  std::string capture;   ///< what is captured and what not, in a few lines
   uint64_t arenaBytes = 0, arenaLowerBound = 0; ///< at the largest sizes
 };
 
@@ -59,7 +76,10 @@ struct CompiledModule {
 Expected<CompiledModule> compileModule(mlir::ModuleOp module, const CompileOptions &options = {});
 
 /// Runs the pipeline only. Diagnostics go to the context's handler and into the error.
-Status runPipeline(mlir::ModuleOp module);
+Status runPipeline(mlir::ModuleOp module, const PipelineRequest &request = {});
+
+/// What is known of the functions of a module that `runPipeline` has been through: everything but kernels.
+CompileReport reportPlan(mlir::ModuleOp module);
 
 /// The kernels of a module that `runPipeline` has been through, as kernel IR, by symbol.
 Expected<std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>>>

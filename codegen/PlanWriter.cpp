@@ -7,8 +7,10 @@
 #include "codegen/PlanWriter.h"
 
 #include "ir/Contraction.h"
+#include "ir/Decisions.h"
+#include "ir/LaunchAttributes.h"
 #include "ir/Schedule.h"
-#include "passes/Decisions.h"
+#include "ir/Updates.h"
 #include "runtime/DynamicPlan.h"
 #include "runtime/Kernel.h"
 #include "runtime/plan_generated.h"
@@ -28,7 +30,11 @@ namespace weft::codegen {
 namespace rt = weft::fb;
 
 SmallVector<GatherOp> checksOf(FusionOp fusion) {
-  return llvm::to_vector(fusion.getBody().front().getOps<GatherOp>());
+  SmallVector<GatherOp> checks;
+  for (auto gather : fusion.getBody().front().getOps<GatherOp>())
+    if (checksIndex(gather))
+      checks.push_back(gather);
+  return checks;
 }
 
 namespace {
@@ -57,7 +63,13 @@ public:
         status = addKernel(fusion);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
         status = addContraction(dot);
-      else if (!isa<ReshapeOp, ReturnOp>(op))
+      else if (auto read = dyn_cast<ToHostScalarOp>(op))
+        status = addCopy(read);
+      else if (auto print = dyn_cast<PrintOp>(op))
+        status = addHost(print, rt::HostAction::print, print.getA(), print.getLabel());
+      else if (auto require = dyn_cast<AssertOp>(op))
+        status = addHost(require, rt::HostAction::require, require.getCondition(), require.getMessage());
+      else if (!isa<ReturnOp, UndefOp>(op) && !isStorageView(&op))
         status = problem(&op, "is not part of a launch list; run the whole pipeline first");
       if (!status)
         return status;
@@ -70,8 +82,8 @@ public:
 
 private:
   static Status problem(Operation *op, const std::string &what) {
-    return Status::error("'" + op->getName().getStringRef().str() + "' at " +
-                         passes::locationText(op->getLoc()) + " " + what);
+    return Status::error("'" + op->getName().getStringRef().str() + "' at " + ir::locationText(op->getLoc()) +
+                         " " + what);
   }
 
   //===--------------------------------------------------------------------===//
@@ -156,6 +168,12 @@ private:
         result->name = name.str();
       result->type = typeOf(function.getResultTypes()[i]);
       result->tied_to = static_cast<int32_t>(function.getTiedArgument(i));
+      auto aliasOf = [&](StringRef name) {
+        auto of = function.getResultAttrOfType<IntegerAttr>(i, name);
+        return of && result->tied_to < 0 ? static_cast<int32_t>(of.getInt()) : -1;
+      };
+      result->alias_argument = aliasOf(attr::aliasArgument);
+      result->alias_result = aliasOf(attr::aliasResult);
       plan.results.push_back(std::move(result));
     }
   }
@@ -180,8 +198,8 @@ private:
 
   /// The plan's buffer of a value: its own slice, or its operand's where it is a view.
   Expected<uint32_t> bufferOf(Value value) {
-    while (auto view = value.getDefiningOp<ReshapeOp>())
-      value = view.getA();
+    while (value.getDefiningOp() && isStorageView(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
     if (auto it = buffers.find(value); it != buffers.end())
       return it->second;
     Operation *op = value.getDefiningOp();
@@ -251,7 +269,7 @@ private:
   std::unique_ptr<rt::LaunchT> launch(Operation *op, std::string name) {
     auto made = std::make_unique<rt::LaunchT>();
     made->name = std::move(name);
-    made->location = passes::locationText(op->getLoc());
+    made->location = ir::locationText(op->getLoc());
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
     int64_t bytesRead = 0, bytesWritten = 0;
     for (Value value : read)
@@ -313,7 +331,7 @@ private:
     else
       check->message = "index {value} is out of bounds for dimension " + std::to_string(dim) + " with size " +
                        size + " (at position {position})";
-    check->location = passes::locationText(gather.getLoc());
+    check->location = ir::locationText(gather.getLoc());
     plan.checks.push_back(std::move(check));
   }
 
@@ -350,6 +368,37 @@ private:
     made->flops =
         unsignedSize(mulSizes(2, mulSizes(mulSizes(shape->batch, shape->m), mulSizes(shape->n, shape->k))));
     made->op.Set(std::move(contraction));
+    plan.launches.push_back(std::move(made));
+    return {};
+  }
+
+  Status addCopy(Operation *op) {
+    auto made = launch(op, "copy");
+    rt::CopyLaunchT copy;
+    auto source = bufferOf(op->getOperand(0)), destination = bufferOf(op->getResult(0));
+    for (auto *index : {&source, &destination})
+      if (!*index)
+        return index->status();
+    copy.source = *source;
+    copy.destination = *destination;
+    made->op.Set(std::move(copy));
+    plan.launches.push_back(std::move(made));
+    return {};
+  }
+
+  Status addHost(Operation *op, rt::HostAction action, Value value, StringRef text) {
+    auto made = launch(op, action == rt::HostAction::print ? "print" : "assert");
+    made->may_fail = action == rt::HostAction::require;
+    rt::HostLaunchT host;
+    host.action = action;
+    auto buffer = bufferOf(value);
+    if (!buffer)
+      return buffer.status();
+    host.buffer = *buffer;
+    host.dtype = static_cast<uint8_t>(dtypeOf(value.getType()));
+    host.shape = sizesOf(cast<RankedTensorType>(value.getType())).vec();
+    host.text = text.str();
+    made->op.Set(std::move(host));
     plan.launches.push_back(std::move(made));
     return {};
   }

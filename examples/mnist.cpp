@@ -12,11 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include <weft/weft.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <map>
 
 using namespace weft;
 
@@ -27,28 +24,8 @@ struct Mlp : nn::Module {
   Tensor operator()(Tensor x) { return fc3(relu(fc2(relu(fc1(x))))); }
 };
 
-/// The folder with MNIST: asked for, from the environment, or beside the project; empty where there is none.
-static std::string findData(std::string asked) {
-  if (asked.empty() && std::getenv("WEFT_DATA_DIR"))
-    asked = std::getenv("WEFT_DATA_DIR");
-  if (asked.empty() && std::filesystem::exists("../shared/data/mnist"))
-    asked = "../shared/data";
-  return !asked.empty() && std::filesystem::exists(asked + "/mnist") ? asked + "/mnist" : asked;
-}
-
-static data::Dataset load(const std::string &folder, data::Split split) {
-  if (folder.empty())
-    return data::DrawnDigits({.split = split, .count = split == data::Split::train ? 8000 : 2000});
-  return data::Mnist(folder, {.split = split});
-}
-
-static double now() { // milliseconds
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-static void run(const std::string &folder, int epochs, const std::map<std::string, double> &peers,
-                const std::string &output) {
+static int demo(const Arguments &arguments) {
+  int64_t epochs = arguments.integer("epochs", 1);
   manual_seed(0);
   Device device = default_device();
   Mlp model;
@@ -66,23 +43,20 @@ static void run(const std::string &folder, int epochs, const std::map<std::strin
     return (model(images.flatten(1).to(f32) / 255).argmax(1) == labels).sum();
   });
 
-  data::Dataset digits = load(folder, data::Split::train);
-  std::printf("data: %s\n",
-              folder.empty() ? "digits drawn by this program (no MNIST found; see --data)" : folder.c_str());
-  if (!digits.note().empty())
-    std::printf("      %s\n", digits.note().c_str());
+  data::Dataset digits = data::mnist_or_drawn_digits(arguments.text("data"));
+  std::printf("data: %lld images %s\n", (long long)digits.size(), digits.note().c_str());
   data::DataLoader loader(digits, {.batch_size = 128, .shuffle = true, .device = device});
   Curve curve{"training loss", {}};
   Progress progress("training", epochs * loader.size());
-  std::vector<double> times;
+  Timings times;
   std::string explanation; // of the full batch: the last one of an epoch is shorter, and a variant of its own
   int64_t count = 0;
-  for (int epoch = 0; epoch < epochs; ++epoch)
+  for (int64_t epoch = 0; epoch < epochs; ++epoch)
     for (auto &[images, labels] : loader) {
-      double start = now();
+      times.start();
       float loss = step(images, labels).item<float>();
       if (images.size(0) == 128)
-        times.push_back(now() - start);
+        times.stop();
       if (explanation.empty())
         explanation = step.explain();
       curve.points.emplace_back(count, loss);
@@ -91,57 +65,33 @@ static void run(const std::string &folder, int epochs, const std::map<std::strin
   progress.finish();
 
   model.eval();
-  data::Dataset held = load(folder, data::Split::test);
+  data::Dataset held = data::mnist_or_drawn_digits(arguments.text("data"), data::Split::test);
   int64_t hits = 0;
   for (auto &[images, labels] : data::DataLoader(held, {.batch_size = 500, .device = device}))
     hits += correct(images, labels).item<int64_t>();
-
-  std::sort(times.begin(), times.end());
-  std::printf("\ntest accuracy: %.2f %% of %lld images\n",
-              100.0 * static_cast<double>(hits) / static_cast<double>(held.size()),
-              static_cast<long long>(held.size()));
+  std::printf("\ntest accuracy: %.2f %% of %lld images\n", 100.0 * (double)hits / (double)held.size(),
+              (long long)held.size());
   std::printf("time per step: %.2f ms (median of %zu, batch 128, compiled once in %.0f ms)\n",
-              times[times.size() / 2], times.size(), step.variants().back().compile_ms);
-  for (const auto &[name, ms] : peers)
-    std::printf("               %.2f ms in %s: Weft takes %.2f of its time\n", ms, name.c_str(),
-                times[times.size() / 2] / ms);
-  std::filesystem::create_directories(output);
+              times.median_ms(), times.count(), step.variants().back().compile_ms);
+  for (const std::string &peer : arguments.all("peer-ms")) {
+    double ms = std::atof(peer.substr(peer.find('=') + 1).c_str());
+    std::printf("               %.2f ms in %s: Weft takes %.2f of its time\n", ms,
+                peer.substr(0, peer.find('=')).c_str(), times.median_ms() / ms);
+  }
+  std::string output = arguments.text("output");
   save_curves(output + "/loss.svg", "MLP on handwritten digits", "step", "cross entropy", {curve});
   save_safetensors(output + "/mlp.safetensors", model.state_dict());
   std::printf("loss curve:    %s/loss.svg\nweights:       %s/mlp.safetensors\n\n", output.c_str(),
               output.c_str());
   std::printf("what the compiler made of one training step:\n%s\n", explanation.c_str());
+  return 0;
 }
 
 int main(int argc, char **argv) {
-  std::string data, output = "demo-output";
-  int epochs = 10;
-  std::map<std::string, double> peers;
-  for (int i = 1; i < argc; ++i) {
-    std::string flag = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-    if (flag == "--help" || value.empty()) {
-      std::printf("usage: mnist [--data DIR] [--epochs N] [--peer-ms NAME=MS] [--output DIR]\n"
-                  "example: mnist --data ~/datasets/mnist --epochs 3\n");
-      return flag == "--help" ? 0 : 2;
-    }
-    ++i;
-    if (flag == "--data")
-      data = value;
-    else if (flag == "--epochs")
-      epochs = std::atoi(value.c_str());
-    else if (flag == "--output")
-      output = value;
-    else if (flag == "--peer-ms" && value.find('=') != std::string::npos)
-      peers[value.substr(0, value.find('='))] = std::atof(value.substr(value.find('=') + 1).c_str());
-    else
-      return std::fprintf(stderr, "mnist: unknown option '%s'; see mnist --help\n", flag.c_str()), 2;
-  }
-  try {
-    if (epochs < 1)
-      throw Error("--epochs needs a number of at least 1");
-    run(findData(data), epochs, peers, output);
-  } catch (const Error &error) {
-    std::fprintf(stderr, "mnist: %s\n", error.what());
-    return 1;
-  }
+  return run_program(argc, argv, "mnist --data ~/datasets/mnist --epochs 3",
+                     {{"data", "DIR", "folder with MNIST; without it the program draws digits itself", ""},
+                      {"epochs", "N", "passes over the training images", "10"},
+                      {"peer-ms", "NAME=MS", "another program's time, to compare with; may be repeated", ""},
+                      {"output", "DIR", "where loss.svg and mlp.safetensors go", "demo-output"}},
+                     demo);
 }

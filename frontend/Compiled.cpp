@@ -7,6 +7,7 @@
 #include "weft/compile.hpp"
 
 #include "frontend/Lazy.h"
+#include "frontend/Save.h"
 #include "frontend/Variant.h"
 #include "frontend/View.h"
 #include "ir/DimExpr.h"
@@ -22,6 +23,18 @@ namespace weft::frontend {
 
 using Slots = std::vector<std::shared_ptr<Slot>>;
 
+/// As the passes spell it: "fusion,donate".
+static std::string text(Strict strict) {
+  std::string list;
+  for (auto [one, name] : {std::pair(Strict::fusion, "fusion"),
+                           {Strict::donate, "donate"},
+                           {Strict::capture, "capture"},
+                           {Strict::recompile, "recompile"}})
+    if (has(strict, one))
+      list += (list.empty() ? "" : ",") + std::string(name);
+  return list;
+}
+
 class CompiledImpl {
 public:
   CompiledImpl(TracedFn fn, CompileOptions options, Loc loc)
@@ -35,6 +48,7 @@ public:
 
   Flat call(const Flat &arguments, Loc loc);
   std::vector<VariantInfo> variants() const;
+  void save(const std::string &path, const SaveOptions &options, Loc loc) const;
   /// Compiles for the declared arguments, if nothing is compiled yet.
   void prepare(Loc loc);
   const Variant &last() {
@@ -74,9 +88,11 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
                           const std::vector<Ref> &results, bool tookGradients) {
   Region region;
   region.name = options_.name;
+  region.strict = text(options_.strict);
   region.symbols = variant.symbols;
   // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;
+  roots.insert(roots.end(), trace.effects().begin(), trace.effects().end());
   for (const Trace::Change &change : changes) {
     if (change.touched.input && change.after != change.touched.input)
       roots.push_back(change.after);
@@ -148,7 +164,8 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
         binding.gradResult = static_cast<int>(region.results.size());
         region.results.push_back({change.gradValue, name + ".grad"});
         variant.notes += "a gradient of " + binding.str() +
-                         " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes\n";
+                         " is left at the end and kept: " + std::to_string(change.gradValue.spec().bytes()) +
+                         " bytes\n";
       }
     }
     variant.bindings.push_back(std::move(binding));
@@ -231,6 +248,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     for (const RegionResult &result : region.results)
       if (result.value.node->needsCuda)
         failWithoutCuda(result.value, loc);
+    nameState(region);
     auto program = compileRegion(region);
     if (!program)
       fail(program.status().message(), loc, {}, program.status().code());
@@ -395,7 +413,7 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, L
   }
   if (mismatch.staticReal)
     reason += "; make the parameter a weft::Scalar, whose value is no part of the signature";
-  if (options_.strict == Strict::recompile)
+  if (has(options_.strict, Strict::recompile))
     fail("'" + options_.name + "' would be compiled again (" + mismatch.code + "): " + reason, loc, {},
          mismatch.code);
   if (mismatch.staticReal && !advisedScalar_) {
@@ -490,6 +508,33 @@ void CompiledImpl::prepare(Loc loc) {
   flushAll();
 }
 
+void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+  GraphLock lock(graphMutex());
+  const Program &program = *last().program;
+  if (pendingCount() > 0)
+    flushAll();
+  std::vector<runtime::StateValue> state;
+  std::vector<std::shared_ptr<runtime::Buffer>> buffers; // what the values point into
+  for (const Binding &binding : last_->bindings) {
+    if (binding.argument < 0 || binding.callArgument >= 0)
+      continue;
+    const auto slot = binding.resolve({});
+    const auto &argument = program.executable->signature().arguments[static_cast<size_t>(binding.argument)];
+    if (!slot || slot->spec() != binding.spec)
+      fail("'" + argument.name + "' was " + binding.spec.str() + " in the last call and is " +
+               (slot ? slot->spec().str() : "none") + ": call the function once more before it is saved",
+           loc);
+    const Ref &value = slot->value();
+    buffers.push_back(value.node->buffers[value.result]);
+    buffers.back()->wait().throw_if_failed();
+    state.push_back({argument.name,
+                     binding.spec.dtype,
+                     binding.spec.shape,
+                     {static_cast<const std::byte *>(buffers.back()->data()), buffers.back()->bytes()}});
+  }
+  savePackage(path, program, state, options, loc);
+}
+
 std::vector<VariantInfo> CompiledImpl::variants() const {
   GraphLock lock(graphMutex());
   std::vector<VariantInfo> list;
@@ -533,17 +578,8 @@ void CompiledBase::compile(Loc loc) const { impl_->prepare(loc); }
 
 std::vector<VariantInfo> CompiledBase::variants() const { return impl_->variants(); }
 
-void CompiledBase::save(const std::string &path) const {
-  const std::vector<std::byte> &bytes = impl_->last().program->package;
-  auto package = runtime::Package::from_memory(bytes);
-  package.status().throw_if_failed();
-  runtime::PackageWriter writer;
-  for (const std::string &name : (*package)->names()) {
-    auto section = (*package)->section(name);
-    section.status().throw_if_failed();
-    writer.add(name, *section);
-  }
-  writer.write_file(path).throw_if_failed();
+void CompiledBase::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+  impl_->save(path, options, loc);
 }
 
 } // namespace weft

@@ -1,4 +1,4 @@
-//===- Data.cpp ----------------------------------------------------------===//
+//===- Data.cpp - Data sets ----------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 #include "weft/data.hpp"
 
-#include "frontend/Graph.h"
-#include "frontend/Lazy.h"
+#include "frontend/DataRows.h"
 #include "frontend/Ops.h"
-#include "frontend/io/BatchOrder.h"
 #include "frontend/io/Digits.h"
 #include "frontend/io/Mnist.h"
 
-#include <cstring>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
 
 namespace weft::data {
 
@@ -25,6 +25,59 @@ Dataset::Dataset(Tensor images, Tensor labels, Loc loc)
     fail("Size mismatch between tensors: a data set needs one label per image, found shapes " +
              shapeText(images_.sizes()) + " and " + shapeText(labels_.sizes()),
          loc);
+}
+
+Tensor Dataset::taken(const Tensor &tensor) const {
+  GraphLock lock(graphMutex());
+  return RowSource(tensor).tensor(*rows_, {});
+}
+
+Subset::Subset(const Dataset &whole, const std::vector<int64_t> &indices, Loc loc) : Dataset(whole) {
+  auto rows = std::make_shared<std::vector<int64_t>>();
+  rows->reserve(indices.size());
+  for (int64_t index : indices) {
+    if (index < 0 || index >= whole.size())
+      fail("Subset: index " + std::to_string(index) + " is out of range for a data set of " +
+               std::to_string(whole.size()) + " samples",
+           loc);
+    rows->push_back(rows_ ? (*rows_)[static_cast<size_t>(index)] : index);
+  }
+  rows_ = std::move(rows);
+}
+
+std::vector<Dataset> random_split(const Dataset &whole, const std::vector<double> &lengths,
+                                  Generator &generator, Loc loc) {
+  const auto size = static_cast<double>(whole.size());
+  std::vector<double> counts = lengths;
+  double sum = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+  bool fractions = std::abs(sum - 1) < 1e-9 && size != 1;
+  if (fractions) {
+    for (double &count : counts)
+      count = std::floor(count * size);
+    double left = size - std::accumulate(counts.begin(), counts.end(), 0.0);
+    for (size_t i = 0; left > 0; i = (i + 1) % counts.size(), --left)
+      ++counts[i];
+    sum = size;
+  }
+  for (double count : counts)
+    if (!(count >= 0) || count != std::floor(count))
+      fail("random_split: the parts' lengths must be whole numbers that are not negative, or fractions that "
+           "sum to 1; found " +
+               std::to_string(count),
+           loc);
+  if (sum != size)
+    fail("Sum of input lengths does not equal the length of the input dataset: found " + std::to_string(sum) +
+             ", expected " + std::to_string(whole.size()),
+         loc);
+  std::vector<int64_t> order = randperm(whole.size(), generator, {}, loc).to_vector<int64_t>(loc);
+  std::vector<Dataset> parts;
+  auto next = order.begin();
+  for (double count : counts) {
+    auto end = next + static_cast<ptrdiff_t>(count);
+    parts.push_back(Subset(whole, std::vector<int64_t>(next, end), loc));
+    next = end;
+  }
+  return parts;
 }
 
 Mnist::Mnist(const std::string &folder, MnistOptions options) {
@@ -45,73 +98,41 @@ DrawnDigits::DrawnDigits(DrawnDigitsOptions options) {
   note_ = drawn->note;
 }
 
-//===----------------------------------------------------------------------===//
-// DataLoader
-//===----------------------------------------------------------------------===//
-
-DataLoader::DataLoader(Dataset dataset, LoaderOptions options, Loc loc)
-    : dataset_(std::move(dataset)), options_(options) {
-  if (options.batch_size < 1)
-    fail("batch_size should be a positive integer value, but got batch_size=" +
-             std::to_string(options.batch_size),
-         loc);
+Dataset mnist_or_drawn_digits(const std::string &folder, Split split) {
+  std::string found = folder;
+  if (const char *variable = std::getenv("WEFT_DATA_DIR"); found.empty() && variable)
+    found = variable;
+  if (found.empty())
+    return DrawnDigits({.split = split, .count = split == Split::train ? 8000 : 2000});
+  return Mnist(io::has_mnist(found + "/mnist") ? found + "/mnist" : found, {.split = split});
 }
 
-int64_t DataLoader::size() const {
-  int64_t count = dataset_.size(), batch = options_.batch_size;
-  return options_.drop_last ? count / batch : (count + batch - 1) / batch;
-}
-
-DataLoader::Iterator DataLoader::begin() {
-  std::vector<int64_t> order(static_cast<size_t>(dataset_.size()));
-  if (options_.shuffle)
-    order = io::epoch_permutation(dataset_.size(), options_.seed, epoch_++);
-  else
-    for (size_t i = 0; i < order.size(); ++i)
-      order[i] = static_cast<int64_t>(i);
-  return Iterator(this, std::move(order));
-}
-
-DataLoader::Iterator::Iterator(const DataLoader *loader, std::vector<int64_t> order)
-    : loader_(loader), order_(std::move(order)), batches_(loader->size()) {
-  load();
-}
-
-DataLoader::Iterator &DataLoader::Iterator::operator++() {
-  load();
-  return *this;
-}
-
-/// Rows of `source` in a tensor of their own: a batch stays valid when the loader has gone on.
-static Tensor takeRows(const Tensor &source, const int64_t *rows, int64_t count, Device device) {
-  // The data set is in memory for good: reading it waits for nothing after the first time.
-  Ref value = use(source, Loc::current());
-  flush({value});
-  const auto &buffer = value.node->buffers[value.result];
-  buffer->wait().throw_if_failed();
-  Shape shape = source.sizes();
-  size_t rowBytes = shape[0] == 0 ? 0 : value.spec().bytes() / static_cast<size_t>(shape[0]);
-  shape[0] = count;
-  auto batch = runtime::Buffer::allocate(rowBytes * static_cast<size_t>(count)).value_or_throw();
-  for (int64_t i = 0; i < count; ++i)
-    std::memcpy(static_cast<std::byte *>(batch->data()) + static_cast<size_t>(i) * rowBytes,
-                static_cast<const std::byte *>(buffer->data()) + static_cast<size_t>(rows[i]) * rowBytes,
-                rowBytes);
-  Tensor tensor = wrap(leaf(Spec{value.spec().dtype, shape, {}}, batch, value.node->loc), value.node->loc);
-  return device.is_cpu() ? tensor : tensor.to(device);
-}
-
-void DataLoader::Iterator::load() {
-  if (++next_ > batches_)
-    return;
-  GraphLock lock(graphMutex());
-  int64_t size = loader_->options_.batch_size, first = (next_ - 1) * size;
-  int64_t count = std::min(size, loader_->dataset_.size() - first);
-  batch_ = std::make_shared<Batch>();
-  batch_->images = takeRows(loader_->dataset_.images(), &order_[static_cast<size_t>(first)], count,
-                            loader_->options_.device);
-  batch_->labels = takeRows(loader_->dataset_.labels(), &order_[static_cast<size_t>(first)], count,
-                            loader_->options_.device);
+Tensor normalize(const Tensor &images, const std::vector<double> &mean, const std::vector<double> &std,
+                 Loc loc) {
+  if (mean.empty() || std.empty())
+    fail("normalize needs at least one mean and one std", loc);
+  for (double value : std)
+    if (value == 0)
+      fail("normalize: std evaluated to zero, leading to division by zero", loc);
+  Tensor x = is_floating_point(images.dtype()) ? images : images.to(DType::f32, loc);
+  if (images.dtype() == DType::ui8)
+    x = div({x, loc}, {255, loc});
+  // One number is a scalar of the kernel; several are a small tensor, one for each channel.
+  auto combine = [&](auto op, const std::vector<double> &numbers) {
+    if (numbers.size() == 1)
+      return op(Arg(x, loc), Arg(numbers[0], loc));
+    if (x.dim() < 2 || x.size(1) != static_cast<int64_t>(numbers.size()))
+      fail("normalize: " + std::to_string(numbers.size()) +
+               " numbers need images of as many channels, [n, channels, ...], found shape " +
+               shapeText(x.sizes()),
+           loc);
+    Shape shape(static_cast<size_t>(x.dim()), 1);
+    shape[1] = x.size(1);
+    return op(Arg(x, loc),
+              Arg(Tensor::from(numbers, shape, {.dtype = x.dtype(), .device = x.device()}, loc), loc));
+  };
+  x = combine([](const Arg &a, const Arg &b) { return sub(a, b); }, mean);
+  return combine([](const Arg &a, const Arg &b) { return div(a, b); }, std);
 }
 
 } // namespace weft::data

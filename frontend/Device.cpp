@@ -6,46 +6,18 @@
 //===----------------------------------------------------------------------===//
 #include "weft/device.hpp"
 
+#include "runtime/DeviceName.h"
+
 #include <cstdlib>
 #include <mutex>
 
 namespace weft {
 
 Expected<Device> Device::parse(std::string_view text) {
-  auto invalid = [&] { return Status::error("Invalid device string: '" + std::string(text) + "'"); };
-  if (text.empty())
-    return Status::error("Device string must not be empty");
-  // The grammar comes before the type: letters and underscores, then perhaps a number without leading zeros.
-  size_t colon = text.find(':');
-  std::string_view type = text.substr(0, colon);
-  if (type.empty())
-    return invalid();
-  for (char c : type)
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'))
-      return invalid();
-  std::optional<int> index;
-  if (colon != std::string_view::npos) {
-    std::string_view digits = text.substr(colon + 1);
-    if (digits.empty() || (digits.size() > 1 && digits[0] == '0'))
-      return invalid();
-    int value = 0;
-    for (char c : digits) {
-      if (c < '0' || c > '9')
-        return invalid();
-      value = value * 10 + (c - '0');
-      if (value > 127)
-        return Status::error("device number in '" + std::string(text) + "' is larger than 127");
-    }
-    index = value;
-  }
-  if (type == "cuda")
-    return Device(DeviceType::cuda, index);
-  if (type != "cpu")
-    return Status::error("Expected one of cpu, cuda device type at start of device string: '" +
-                         std::string(text) + "'");
-  if (index.value_or(0) != 0)
-    return Status::error("there is one CPU device, so '" + std::string(text) + "' does not exist: use 'cpu'");
-  return Device();
+  Expected<runtime::DeviceName> name = runtime::parse_device_name(text);
+  if (!name)
+    return name.status();
+  return name->cuda ? Device(DeviceType::cuda, name->index) : Device();
 }
 
 Device::Device(const char *text) : Device(parse(text ? text : "").value_or_throw()) {}
@@ -58,7 +30,8 @@ std::string Device::str() const {
 namespace {
 struct DefaultDevice {
   std::mutex mutex;
-  std::optional<Device> device;
+  std::optional<Device> device; ///< what default_device() found or was told
+  std::optional<Device> chosen; ///< what set_default_device() was told
 };
 DefaultDevice &state() {
   static auto *state = new DefaultDevice;
@@ -85,6 +58,37 @@ Device default_device() {
 void set_default_device(Device device) {
   std::lock_guard lock(state().mutex);
   state().device = device;
+  state().chosen = device;
+}
+
+static std::optional<Device> &scopedDevice() {
+  static thread_local std::optional<Device> device;
+  return device;
+}
+
+static int &currentIndex() {
+  static thread_local int index = 0;
+  return index;
+}
+
+Device creation_device() {
+  if (scopedDevice())
+    return *scopedDevice();
+  std::lock_guard lock(state().mutex);
+  return state().chosen.value_or(Device());
+}
+
+DefaultDeviceGuard::DefaultDeviceGuard(Device device) : before_(scopedDevice()) { scopedDevice() = device; }
+DefaultDeviceGuard::~DefaultDeviceGuard() { scopedDevice() = before_; }
+
+DeviceGuard::DeviceGuard(Device device) : before_(currentIndex()) {
+  if (device.is_cuda() && device.index())
+    currentIndex() = *device.index();
+}
+DeviceGuard::~DeviceGuard() { currentIndex() = before_; }
+
+Device resolve(Device device) {
+  return device.is_cuda() && !device.index() ? Device(DeviceType::cuda, currentIndex()) : device;
 }
 
 } // namespace weft

@@ -255,18 +255,6 @@ void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands,
 // Building
 //===----------------------------------------------------------------------===//
 
-static uint64_t &bytesSinceReset() {
-  static uint64_t bytes = 0;
-  return bytes;
-}
-
-uint64_t recordedBytes(bool reset) {
-  uint64_t bytes = bytesSinceReset();
-  if (reset)
-    bytesSinceReset() = 0;
-  return bytes;
-}
-
 static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, std::vector<Spec> results, Loc loc) {
   auto node = std::make_shared<Node>();
   node->kind = kind;

@@ -180,8 +180,6 @@ std::vector<std::shared_ptr<Slot>> pendingSlots();
 /// Lets slots whose value was computed forget how, unless a gradient needs that.
 void settleSlots();
 size_t pendingCount();
-/// Bytes of the results recorded since the last call with `reset`.
-uint64_t recordedBytes(bool reset = false);
 
 /// How the public interface reaches the slots of its tensors.
 struct Access {

@@ -58,6 +58,17 @@ static uint64_t &serialAtFlush() {
   return serial;
 }
 
+/// Host data that became tensors since then.
+static uint64_t &hostBytesSinceFlush() {
+  static uint64_t bytes = 0;
+  return bytes;
+}
+
+void noteHostBytes(size_t bytes) {
+  GraphLock lock(graphMutex());
+  hostBytesSinceFlush() += bytes;
+}
+
 void failWithoutCuda(const Ref &value, Loc loc) {
   fail("this value needs " + value.spec().device.str() +
            ", and this build of Weft has no CUDA backend (WEFT-E001): programs for CUDA are recorded and "
@@ -66,10 +77,16 @@ void failWithoutCuda(const Ref &value, Loc loc) {
        loc, {value}, "WEFT-E001");
 }
 
+void requireBackend(const Device &device) {
+  if (!device.is_cpu())
+    throw Error("'" + device.str() + "' is not there: this build of Weft has no CUDA backend, use \"cpu\"",
+                "WEFT-E001");
+}
+
 void flush(const std::vector<Ref> &values) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
-  recordedBytes(/*reset=*/true);
+  hostBytesSinceFlush() = 0;
   std::vector<Ref> wanted;
   for (const Ref &ref : values) {
     if (ref.node->needsCuda)
@@ -157,13 +174,13 @@ void flushAll() {
 
 void flushIfLarge() {
   GraphLock lock(graphMutex());
-  constexpr uint64_t maxPendingOps = 4096, maxPendingBytes = uint64_t(1) << 30;
+  constexpr uint64_t maxPendingOps = 4096, maxHostBytes = uint64_t(1) << 28;
   if (Trace::current() ||
-      (nextSerial() - serialAtFlush() < maxPendingOps && recordedBytes() < maxPendingBytes))
+      (nextSerial() - serialAtFlush() < maxPendingOps && hostBytesSinceFlush() < maxHostBytes))
     return;
   flushAll();
   serialAtFlush() = nextSerial();
-  recordedBytes(/*reset=*/true);
+  hostBytesSinceFlush() = 0;
 }
 
 } // namespace weft::frontend
@@ -172,7 +189,7 @@ namespace weft {
 
 void synchronize() {
   frontend::flushAll();
-  runtime::Queue::get_default().synchronize().throw_if_failed();
+  runtime::Queue::synchronize_all().throw_if_failed();
 }
 
 } // namespace weft

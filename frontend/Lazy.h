@@ -15,10 +15,15 @@ namespace weft::frontend {
 void flush(const std::vector<Ref> &values);
 /// Throws the Error of a value that this build cannot compute.
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
+/// Throws WEFT-E001 for a device that this build has no backend for.
+void requireBackend(const Device &device);
 /// Computes everything that any slot waits for.
 void flushAll();
-/// Runs what is pending once it is more than 4,096 operations or 1 GiB of results, so that a loop which never
-/// reads a value needs no unbounded memory. Every operation that makes or writes a tensor comes by here.
+/// Counts host data that became a tensor: what is pending may keep it.
+void noteHostBytes(size_t bytes);
+/// Runs what is pending once that is more than 4,096 operations, or may keep more than 256 MiB of host data,
+/// so that a loop which never reads a value needs no unbounded memory. Every operation that makes or writes a
+/// tensor comes by here.
 void flushIfLarge();
 
 } // namespace weft::frontend

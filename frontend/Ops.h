@@ -27,10 +27,16 @@ int64_t wrapDim(int64_t dim, int64_t rank, Loc loc);
 /// All dimensions where `dims` is empty, else these, counted from the front, sorted.
 std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Loc loc);
 
+/// The common type of two tensors of equal priority, as in PyTorch.
+DType promote(DType a, DType b);
 Ref convertTo(Ref value, DType dtype, Loc loc);
 Ref transferTo(Ref value, Device device, Loc loc);
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc);
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
+
+/// Writes `result`, which has its shape, into `target`, in its dtype; throws Error where the result's dtype
+/// is of a higher category (float into integer, number into bool).
+Tensor &updateInPlace(Tensor &target, const Tensor &result, Loc loc);
 
 } // namespace weft::frontend
 

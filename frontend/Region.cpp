@@ -45,8 +45,8 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
       walk.pop_back();
       if (!visited.insert(node).second || node->kind != NodeKind::op)
         continue;
-      bool done =
-          std::all_of(node->buffers.begin(), node->buffers.end(), [](const auto &b) { return b != nullptr; });
+      bool done = !node->buffers.empty() && std::all_of(node->buffers.begin(), node->buffers.end(),
+                                                        [](const auto &b) { return b != nullptr; });
       if (done && !forced.contains(node))
         continue;
       if (std::string_view(node->name) == "gradient")
@@ -61,7 +61,8 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
     Node *node = ref.node.get();
     bool isLeaf = node->kind == NodeKind::leaf || node->kind == NodeKind::input ||
                   (node->kind == NodeKind::number && !numbersAreConstants) ||
-                  (node->kind == NodeKind::op && node->computed(ref.result) && !forced.contains(node));
+                  (node->kind == NodeKind::op && !node->results.empty() && node->computed(ref.result) &&
+                   !forced.contains(node)); // what has no results is there for its effect
     if (isLeaf) {
       if (std::find(leaves.begin(), leaves.end(), ref) == leaves.end())
         leaves.push_back(ref);
@@ -82,7 +83,7 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
 bool mayFail(const Region &region) {
   return std::any_of(region.nodes.begin(), region.nodes.end(), [](const Node *node) {
     std::string_view name = node->name;
-    return name == "gather" || name == "cross_entropy";
+    return name == "gather" || name == "cross_entropy" || name == "assert";
   });
 }
 
@@ -109,6 +110,9 @@ std::string structuralKey(const Region &region) {
     key += '|';
     key += node->name;
     writer.put(node->stopsGrad);
+    if (node->operands.empty()) // the type follows from nothing else: constants, numbers, iota
+      for (const Spec &spec : node->results)
+        writer.putSpec(spec);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
       writer.put(node->number);
       writer.put(node->numberBytes);

@@ -71,8 +71,12 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
     return b.getF64FloatAttr(*real);
   if (const auto *flag = std::get_if<bool>(&value))
     return *flag ? Attribute(b.getUnitAttr()) : Attribute();
-  if (const auto *list = std::get_if<std::vector<int64_t>>(&value))
+  if (const auto *list = std::get_if<std::vector<int64_t>>(&value)) {
+    // How many operands each of an op's groups has, where some are optional.
+    if (name == "operandSegmentSizes")
+      return b.getDenseI32ArrayAttr(SmallVector<int32_t>(list->begin(), list->end()));
     return b.getDenseI64ArrayAttr(*list);
+  }
   if (const auto *dtype = std::get_if<DType>(&value))
     return TypeAttr::get(ir::toElementType(&context(), *dtype));
   if (const auto *device = std::get_if<Device>(&value))
@@ -80,6 +84,10 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   const auto &keyword = std::get<std::string>(value);
   if (op == "gather" && name == "kind")
     return ir::GatherKindAttr::get(&context(), *ir::symbolizeGatherKind(keyword));
+  if (op == "scatter" && name == "kind")
+    return ir::ScatterKindAttr::get(&context(), *ir::symbolizeScatterKind(keyword));
+  if (name == "mode")
+    return ir::IndexModeAttr::get(&context(), *ir::symbolizeIndexMode(keyword));
   if (name == "reduction")
     return ir::ReductionKindAttr::get(&context(), *ir::symbolizeReductionKind(keyword));
   return b.getStringAttr(keyword);
@@ -102,7 +110,7 @@ static Location toLocation(const Loc &loc) {
   return FileLineColLoc::get(&context(), loc.file_name(), loc.line(), loc.column());
 }
 
-/// Builds the op; its result types are inferred where `types` is empty.
+/// Builds the op; its result types are inferred where `types` is empty, unless it has none.
 static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRef name, ValueRange operands,
                                       ArrayRef<Attr> attrs, ArrayRef<Type> types, bool stopsGrad) {
   OperationState state(loc, ("weft." + name).str());
@@ -110,8 +118,8 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
   for (const Attr &attr : attrs)
     if (Attribute value = toAttr(name, attr.name, attr.value))
       state.addAttribute(attr.name, value);
-  if (types.empty()) {
-    auto registered = RegisteredOperationName::lookup(state.name.getStringRef(), &context());
+  auto registered = RegisteredOperationName::lookup(state.name.getStringRef(), &context());
+  if (types.empty() && !(registered && registered->hasTrait<OpTrait::ZeroResults>())) {
     auto *inference = registered ? registered->getInterface<InferTypeOpInterface>() : nullptr;
     if (!inference)
       return failure();
@@ -269,6 +277,21 @@ static std::string print(ModuleOp module) {
 
 std::string emitText(const Region &region) { return print(*emit(region)); }
 
+struct TraceModule {
+  OwningOpRef<ModuleOp> module;
+};
+
+Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
+  // The passes change the module that they run on.
+  OwningOpRef<ModuleOp> module = program.trace->module->clone();
+  codegen::CompileOptions options;
+  options.levels = {codegen::CpuTarget::v3, codegen::CpuTarget::v4};
+  auto compiled = codegen::compileModule(*module, options);
+  if (!compiled)
+    return compiled.status();
+  return std::move(compiled->package);
+}
+
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   auto start = std::chrono::steady_clock::now();
   std::string messages;
@@ -285,7 +308,10 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   program->mayFail = mayFail(region);
   if (failed(verify(*module)))
     return Status::error(messages);
-  auto compiled = codegen::compileModule(*module, {});
+  program->trace = std::make_shared<TraceModule>(module->clone());
+  codegen::CompileOptions options;
+  options.pipeline.strict = region.strict;
+  auto compiled = codegen::compileModule(*module, options);
   if (!compiled)
     return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");
   program->planText = print(*module);

@@ -18,6 +18,9 @@
 
 namespace weft::frontend {
 
+/// A function as it was recorded, before any pass.
+struct TraceModule;
+
 /// A function of this process, ready to run.
 struct Program {
   std::shared_ptr<runtime::Executable> executable;
@@ -27,6 +30,7 @@ struct Program {
   std::string explanation; ///< for people
   double compileMs = 0;
   bool mayFail = false; ///< running it can fail on values: an index out of bounds
+  std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors
 };
 
 /// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier.
@@ -38,6 +42,9 @@ std::string emitText(const Region &region);
 
 /// Compiles a region for the CPU of this process.
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region);
+
+/// The program as a package for every processor that Weft makes code for, not this one's level only.
+Expected<std::vector<std::byte>> compileForShipping(const Program &program);
 
 /// How many times this process compiled something.
 uint64_t compileCount();

@@ -1,4 +1,4 @@
-//===- Shape.cpp - Shapes, reductions, products, indexing -------------------===//
+//===- Shape.cpp - Shapes, products, indexing --------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -85,8 +85,7 @@ Ref convertTo(Ref value, DType dtype, Loc loc) {
 }
 
 Ref transferTo(Ref value, Device device, Loc loc) {
-  if (device.is_cuda() && !device.index())
-    device = Device(DeviceType::cuda, 0);
+  device = resolve(device);
   return value.spec().device == device ? value : record1("transfer", {value}, {{"to", device}}, loc);
 }
 
@@ -375,66 +374,8 @@ Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
 Tensor Tensor::operator[](int64_t index) const { return select(0, index); }
 
 //===----------------------------------------------------------------------===//
-// Reductions
+// Along a dimension, products
 //===----------------------------------------------------------------------===//
-
-static Tensor reduce(const char *op, const Tensor &a, const std::vector<int64_t> &dims, bool keepdim,
-                     Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref value = use(a, loc);
-  std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
-  Shape kept = value.spec().shape;
-  for (int64_t dim : wrapped)
-    kept[static_cast<size_t>(dim)] = 1;
-  Ref result = wrapped.empty() ? value : record1(op, {value}, {{"dims", wrapped}}, loc);
-  return wrap(keepdim ? reshapeTo(result, kept, loc) : result, loc);
-}
-
-Tensor Tensor::sum(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  // Sums of bool and integers are i64.
-  return reduce("sum", is_floating_point(dtype()) ? *this : to(DType::i64, loc), dims, keepdim, loc);
-}
-
-Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  if (!is_floating_point(dtype()))
-    fail("mean(): could not infer output dtype. Input dtype must be a floating point dtype. Got: " +
-             std::string(name(dtype())),
-         loc);
-  double count = 1;
-  int64_t entries = 1;
-  for (int64_t dim : wrapDims(dims, this->dim(), loc)) {
-    count *= static_cast<double>(sizes()[static_cast<size_t>(dim)]);
-    entries = ir::mulSizes(entries, sizes()[static_cast<size_t>(dim)]);
-  }
-  // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
-  if (itemsize(dtype()) == 2)
-    return to(DType::f32, loc).mean(dims, keepdim, loc).to(dtype(), loc);
-  if (ir::isSymbolic(entries)) {
-    GraphLock lock(graphMutex());
-    Ref size = recordTyped("dim", {{"size", entries}}, Spec{DType::i64, {}, device()}, loc);
-    return div({sum(dims, keepdim, loc), loc}, {wrap(convertTo(size, dtype(), loc), loc), loc});
-  }
-  return div({sum(dims, keepdim, loc), loc}, {count, loc});
-}
-
-Tensor Tensor::amax(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  return reduce("rmax", *this, dims, keepdim, loc);
-}
-Tensor Tensor::amin(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  return reduce("rmin", *this, dims, keepdim, loc);
-}
-
-Tensor Tensor::argmax(int64_t dim, bool keepdim, Loc loc) const {
-  GraphLock lock(graphMutex());
-  Ref value = use(*this, loc);
-  dim = wrapDim(dim, rankOf(value), loc);
-  if (rankOf(value) == 0)
-    return zeros({}, {.dtype = DType::i64, .device = device()}, loc);
-  Ref result = record1("argmax", {value}, {{"dim", dim}}, loc);
-  Shape kept = value.spec().shape;
-  kept[static_cast<size_t>(dim)] = 1;
-  return wrap(keepdim ? reshapeTo(result, kept, loc) : result, loc);
-}
 
 static Tensor alongDim(const char *op, const Tensor &a, int64_t dim, Loc loc) {
   GraphLock lock(graphMutex());
@@ -553,9 +494,7 @@ Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
 Tensor arange(int64_t n, TensorOptions options, Loc loc) {
   checkedCount({n}, loc);
   GraphLock lock(graphMutex());
-  Device device = options.device;
-  if (device.is_cuda() && !device.index())
-    device = Device(DeviceType::cuda, 0);
+  Device device = resolve(options.device);
   Ref value = recordTyped("iota", {{"dim", int64_t(0)}}, Spec{DType::i64, {n}, device}, loc);
   return wrap(convertTo(value, options.dtype.value_or(DType::i64), loc), loc);
 }

@@ -36,11 +36,13 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
   if (!data && needed)
     fail("the data pointer is null", loc);
   GraphLock lock(graphMutex());
-  auto buffer = runtime::Buffer::allocate(needed);
+  auto buffer = runtime::Buffer::allocate(
+      needed, runtime::HostAllocator::get().intern_label("tensor (" + str(loc) + ")"));
   if (!buffer)
     fail(buffer.status().message(), loc, {}, buffer.status().code());
   if (needed)
     std::memcpy((*buffer)->data(), data, needed);
+  noteHostBytes(needed);
   Tensor tensor;
   {
     SuspendTrace suspend;
@@ -170,7 +172,7 @@ void Tensor::backward(Loc loc) const {
   if (Trace *trace = Trace::current())
     trace->noteBackward();
   Ref root = use(*this, loc);
-  if (!root.spec().shape.empty())
+  if (root.spec().count() != 1)
     fail("grad can be implicitly created only for scalar outputs: this tensor has shape " +
              shapeText(root.spec().shape) + "; take .sum() or .mean() first",
          loc, {root});
@@ -179,6 +181,7 @@ void Tensor::backward(Loc loc) const {
          "a "
          "gradient took part in it, or gradients were off",
          loc, {root});
+  root = reshapeTo(root, {}, loc);
   // The leaves that the value depends on, in the order in which they were made.
   std::vector<Ref> leaves;
   std::unordered_set<const Node *> seen;
@@ -192,11 +195,11 @@ void Tensor::backward(Loc loc) const {
       continue;
     }
     if (ref.node->kind == NodeKind::input && ref.requiresGrad())
-      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it: "
-           "compute "
-           "it inside the function, or use detach()\n  made at " +
+      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it "
+           "(WEFT-G003): compute it inside the function, call backward() outside of it, or use detach()\n"
+           "  made at " +
                str(ref.node->loc),
-           loc);
+           loc, {}, "WEFT-G003");
     if (!seen.insert(ref.node.get()).second)
       continue;
     for (const Ref &operand : ref.node->operands)
@@ -299,23 +302,6 @@ Tensor &Tensor::zero_(Loc loc) {
   return *this;
 }
 
-Tensor &Tensor::fill_(const Arg &value) {
-  GraphLock lock(graphMutex());
-  Spec spec = use(*this, value.loc).spec();
-  if (!value.is_number) {
-    if (value.tensor.dim() != 0)
-      fail("fill_ only supports 0-dimension value tensor but got tensor with " +
-               std::to_string(value.tensor.dim()) + " dimensions.",
-           value.loc);
-    return copy_(value.tensor, value.loc);
-  }
-  double real = value.is_real ? value.real : static_cast<double>(value.whole);
-  int64_t whole = value.is_real ? static_cast<int64_t>(value.real) : value.whole;
-  write(*this, broadcastTo(number(spec.dtype, spec.device, real, whole, value.loc), spec.shape, value.loc),
-        value.loc);
-  return *this;
-}
-
 Tensor &Tensor::operator=(const Arg &value) && {
   if (value.is_number)
     return fill_(value);
@@ -329,32 +315,26 @@ Tensor Tensor::clone(Loc loc) const {
 
 Tensor Tensor::contiguous(Loc loc) const { return is_contiguous() ? *this : clone(loc); }
 
-/// Writes `result` in the dtype of `target`; a result type of a higher category cannot be written.
-static Tensor &updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
+Tensor &frontend::updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
+  GraphLock lock(graphMutex());
   Ref value = use(result, loc), before = use(target, loc);
   if (value.spec().shape != before.spec().shape)
     fail("output with shape " + shapeText(before.spec().shape) + " doesn't match the broadcast shape " +
              shapeText(value.spec().shape),
          loc, {before, value});
-  if (is_floating_point(value.spec().dtype) && !is_floating_point(before.spec().dtype))
-    fail("result type " + std::string(name(value.spec().dtype)) +
-             " can't be cast to the desired output type " + std::string(name(before.spec().dtype)),
+  DType from = value.spec().dtype, to = before.spec().dtype;
+  if ((is_floating_point(from) && !is_floating_point(to)) || (from != DType::i1 && to == DType::i1))
+    fail("result type " + std::string(name(from)) + " can't be cast to the desired output type " +
+             std::string(name(to)),
          loc, {before});
-  write(target, convertTo(value, before.spec().dtype, loc), loc);
+  write(target, convertTo(value, to, loc), loc);
+  flushIfLarge();
   return target;
 }
-Tensor &Tensor::operator+=(const Arg &other) {
-  return updateInPlace(*this, add(Arg(*this, other.loc), other), other.loc);
-}
-Tensor &Tensor::operator-=(const Arg &other) {
-  return updateInPlace(*this, sub(Arg(*this, other.loc), other), other.loc);
-}
-Tensor &Tensor::operator*=(const Arg &other) {
-  return updateInPlace(*this, mul(Arg(*this, other.loc), other), other.loc);
-}
-Tensor &Tensor::operator/=(const Arg &other) {
-  return updateInPlace(*this, div(Arg(*this, other.loc), other), other.loc);
-}
+Tensor &Tensor::operator+=(const Arg &other) { return add_(other); }
+Tensor &Tensor::operator-=(const Arg &other) { return sub_(other); }
+Tensor &Tensor::operator*=(const Arg &other) { return mul_(other); }
+Tensor &Tensor::operator/=(const Arg &other) { return div_(other); }
 
 NoGradGuard::NoGradGuard() : previous_(gradEnabled()) { gradEnabled() = false; }
 NoGradGuard::~NoGradGuard() { gradEnabled() = previous_; }

@@ -56,6 +56,9 @@ public:
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
   void readMode(const std::shared_ptr<bool> &flag);
   void writeMode(const std::shared_ptr<bool> &flag, bool value);
+  /// Something that the function does beside its results, as printing: calls do it in the order of the trace.
+  void addEffect(Ref effect) { effects_.push_back(std::move(effect)); }
+  const std::vector<Ref> &effects() const { return effects_; }
   /// What to undo if the trace fails: state made by an optimiser in it.
   void onFailure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
   /// Notes that the function takes gradients itself.
@@ -79,6 +82,7 @@ private:
   ModeChange &mode(const std::shared_ptr<bool> &flag);
   Trace *previous_;
   bool active_ = true, backward_ = false;
+  std::vector<Ref> effects_;
   std::vector<TouchedSlot> touched_;
   std::unordered_map<const Slot *, size_t> index_;
   std::vector<ModeChange> modes_;

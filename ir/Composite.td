@@ -49,8 +49,9 @@ def Weft_CrossEntropyOp : Weft_Composite<"cross_entropy", [Differentiable]> {
   let description = [{
     `logits` is N x C, `target` N class numbers (i64). Rows whose target is `ignore_index` count for nothing. The mean
     divides by the number of rows that count, or by the sum of their targets' weights where `weight` gives one per
-    class; if there is none the result is NaN. `label_smoothing` s takes 1-s of the target and s/C of every class. `lse`, the log of the sum
-    of exponentials of each row, is what the derivative needs. A target outside `[0, C)` is an error of the call.
+    class; if there is none the result is NaN. `label_smoothing` s takes 1-s of the target and s/C of every class,
+    each with its weight. `lse`, the log of the sum of exponentials of each row, is what the derivative needs. A
+    target outside `[0, C)` is an error of the call.
   }];
   let arguments = (ins Weft_FloatTensor:$logits, Weft_IntTensor:$target, Optional<Weft_FloatTensor>:$weight,
                        Weft_ReductionKindAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
@@ -81,10 +82,10 @@ def Weft_LayerNormOp : Weft_Composite<"layer_norm", [Differentiable, AttrSizedOp
 }
 
 def Weft_DropoutOp : Weft_Composite<"dropout", [Differentiable]> {
-  let summary = "zeros elements with probability p and divides the others by 1 - p";
+  let summary = "zeros elements with probability p and scales the others by 1/(1 - p)";
   let description = [{
-    Element i is kept where the uniform number made of lane i mod 4 of block counter + i/4 is not below p. The second
-    result is counter + ceil(elements / 4). p = 1 gives zeros. The derivative makes the same mask again.
+    Element i is kept where the uniform number made of lane i mod 4 of block counter + i/4 is not below p; the factor
+    1/(1 - p) is rounded to f32, for f64 to f64. The second result is counter + ceil(elements / 4). p = 1 gives zeros. The derivative makes the same mask again.
   }];
   let arguments = (ins Weft_FloatTensor:$a, Weft_I64Scalar:$key, Weft_I64Scalar:$counter, F64Attr:$p,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
@@ -96,7 +97,7 @@ def Weft_DropoutOp : Weft_Composite<"dropout", [Differentiable]> {
   let hasVerifier = 1;
 }
 
-class Weft_OptimizerStep<string mnemonic> : Weft_ComputeOp<mnemonic> {
+class Weft_OptimizerStep<string mnemonic> : Weft_ComputeOp<mnemonic, [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
@@ -104,17 +105,18 @@ def Weft_SgdStepOp : Weft_OptimizerStep<"sgd_step"> {
   let summary = "one step of stochastic gradient descent, as torch.optim.SGD";
   let description = [{
     d = g + decay p; with a buffer: buf' = d at the first step, else momentum buf + (1 - dampening) d, and d is
-    buf', or d + momentum buf' with `nesterov`; p' = p - lr d. `step` is the number of steps already done.
+    buf', or d + momentum buf' with `nesterov`; p' = p - lr d. `step` is the number of steps already done. Where
+    `found_inf` is true every result is the value before.
   }];
   let arguments = (ins Weft_FloatTensor:$p, Weft_FloatTensor:$g, Optional<Weft_FloatTensor>:$buf, Weft_I64Scalar:$step,
                        Weft_F64Scalar:$lr, Weft_F64Scalar:$momentum, Weft_F64Scalar:$dampening, Weft_F64Scalar:$decay,
-                       UnitAttr:$nesterov, UnitAttr:$maximize);
+                       Optional<Weft_BoolScalar>:$found_inf, UnitAttr:$nesterov, UnitAttr:$maximize);
   let results = (outs Weft_Tensor:$p_new, Optional<Weft_Tensor>:$buf_new);
   let assemblyFormat = [{
     `(` $p `,` $g (`buf` $buf^)? `,` `step` $step `,` `lr` $lr `,` `momentum` $momentum `,`
-    `dampening` $dampening `,` `decay` $decay `)` (`nesterov` $nesterov^)? (`maximize` $maximize^)? attr-dict `:`
+    `dampening` $dampening `,` `decay` $decay (`,` `found_inf` $found_inf^)? `)` (`nesterov` $nesterov^)? (`maximize` $maximize^)? attr-dict `:`
     type($p) `,` type($g) (`buf` type($buf)^)? `,` type($step) `,` custom<OperandTypes>(type($lr), type($momentum),
-    type($dampening), type($decay))
+    type($dampening), type($decay)) (`,` `found_inf` type($found_inf)^)?
   }];
 }
 
@@ -124,18 +126,19 @@ def Weft_AdamStepOp : Weft_OptimizerStep<"adam_step"> {
     t = step + 1, where `step` is the number of steps already done. g' = g + decay p, or p' = p (1 - lr decay) if
     `decoupled`; m' = m + (1 - beta1)(g' - m); v' = beta2 v + (1 - beta2) g'^2; with `vmax`, vmax' = max(vmax, v') and
     v' is replaced by it below; p' = p - (lr / (1 - beta1^t)) m' / (sqrt(v') / sqrt(1 - beta2^t) + eps). The
-    scalars are computed in f64 once and rounded last.
+    scalars are computed in f64 once and rounded last. Where `found_inf` is true every result is the value before.
   }];
   let arguments = (ins Weft_FloatTensor:$p, Weft_FloatTensor:$g, Weft_FloatTensor:$m, Weft_FloatTensor:$v,
                        Optional<Weft_FloatTensor>:$vmax, Weft_I64Scalar:$step, Weft_F64Scalar:$lr,
                        Weft_F64Scalar:$beta1, Weft_F64Scalar:$beta2, Weft_F64Scalar:$eps, Weft_F64Scalar:$decay,
-                       UnitAttr:$decoupled, UnitAttr:$maximize);
+                       Optional<Weft_BoolScalar>:$found_inf, UnitAttr:$decoupled, UnitAttr:$maximize);
   let results = (outs Weft_Tensor:$p_new, Weft_Tensor:$m_new, Weft_Tensor:$v_new, Optional<Weft_Tensor>:$vmax_new);
   let assemblyFormat = [{
     `(` $p `,` $g `,` `m` $m `,` `v` $v (`vmax` $vmax^)? `,` `step` $step `,` `lr` $lr `,` `betas` $beta1 `,`
-    $beta2 `,` `eps` $eps `,` `decay` $decay `)` (`decoupled` $decoupled^)? (`maximize` $maximize^)? attr-dict `:`
+    $beta2 `,` `eps` $eps `,` `decay` $decay (`,` `found_inf` $found_inf^)? `)` (`decoupled` $decoupled^)? (`maximize` $maximize^)? attr-dict `:`
     type($p) `,` type($g) `,` type($m) `,` type($v) (`vmax` type($vmax)^)? `,` type($step) `,`
     custom<OperandTypes>(type($lr), type($beta1), type($beta2), type($eps), type($decay))
+    (`,` `found_inf` type($found_inf)^)?
   }];
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/Placement.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -100,8 +101,8 @@ ArrayRef<int64_t> sizesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   auto device = dyn_cast_or_null<DeviceAttr>(tensor.getEncoding());
   if (tensor.hasStaticShape() || !device)
-    return tensor.getShape();
-  SmallVector<int64_t> sizes(tensor.getShape());
+    return sizesOf(tensor);
+  SmallVector<int64_t> sizes(sizesOf(tensor));
   size_t next = 0;
   for (int64_t &size : sizes)
     if (ShapedType::isDynamic(size) && next < device.getSizes().size())
@@ -145,7 +146,7 @@ bool isWeftTensor(Type type) {
   // That dynamic sizes do not overflow either is known where their ranges are, in the function.
   SmallVector<int64_t> factors(dynamic);
   int64_t bytes = 8;
-  for (int64_t size : tensor.getShape())
+  for (int64_t size : sizesOf(tensor))
     if (size != 0 && !ShapedType::isDynamic(size) && __builtin_mul_overflow(bytes, size, &bytes))
       return false;
   if (factors.empty())
@@ -258,7 +259,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   auto symbol = symbolizeScheduleKind(kind);
   if (!symbol) {
-    parser.emitError(loc) << "unknown schedule '" << kind << "', expected loop, row, column or multi_tensor";
+    parser.emitError(loc) << "unknown schedule '" << kind
+                          << "', expected loop, row, column, multi_tensor or update";
     return {};
   }
   if (parseField(parser, "vector", vector) || parseField(parser, "tasks", tasks) ||
@@ -350,19 +352,16 @@ LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 //===----------------------------------------------------------------------===//
 
 LogicalResult impl::verifySameDevice(Operation *op) {
-  DeviceAttr first;
-  unsigned firstIndex = 0;
+  DeviceAttr first = computeDevice(op);
+  std::optional<unsigned> firstIndex;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     DeviceAttr device = deviceOf(operand.getType());
-    if (!device)
+    if (!device || (device != first && mayStayOnHost(op, index)))
       continue;
-    if (!first) {
-      first = device;
-      firstIndex = index;
+    if (device == first) {
+      firstIndex = firstIndex.value_or(index);
       continue;
     }
-    if (device == first)
-      continue;
     auto diag =
         op->emitOpError() << "Expected all tensors to be on the same device, but found at least two devices, "
                           << first.str() << " and " << device.str() << "! (WEFT-P001)";
@@ -370,7 +369,7 @@ LogicalResult impl::verifySameDevice(Operation *op) {
       diag.attachNote(op->getOperand(which).getLoc())
           << "operand #" << which << " is on " << where.str() << ", and was made here";
     };
-    note(firstIndex, first);
+    note(*firstIndex, first);
     note(index, device);
     diag.attachNote(op->getLoc()) << "to fix, move operand #" << index << ": `weft.transfer ... to <"
                                   << first.str() << ">`, or `.to(\"" << first.str() << "\")` in C++";
@@ -380,19 +379,24 @@ LogicalResult impl::verifySameDevice(Operation *op) {
 }
 
 LogicalResult impl::verifyElementwiseShape(Operation *op) {
-  // The condition of a select is i1 whatever the other operands are.
-  unsigned begin = isa<SelectOp>(op) ? 1 : 0;
-  auto expected = cast<RankedTensorType>(op->getOperand(begin).getType());
+  // The condition of a select is i1 whatever the other operands are; scalars of the host have no shape.
+  unsigned elementFrom = isa<SelectOp>(op) ? 1 : 0;
+  auto element = getElementTypeOrSelf(op->getOperand(elementFrom).getType());
+  std::optional<unsigned> like;
+  for (unsigned index = elementFrom; index < op->getNumOperands() && !like; ++index)
+    if (!isHostOperand(op, index))
+      like = index;
+  auto expected = cast<RankedTensorType>(op->getOperand(like.value_or(0)).getType());
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     auto type = cast<RankedTensorType>(operand.getType());
-    if (sizesOf(type) != sizesOf(expected))
-      return op->emitOpError() << "needs operands of one shape, but operand #" << begin << " has shape ["
-                               << sizesText(sizesOf(expected)) << "] and operand #" << index << " has shape ["
-                               << sizesText(sizesOf(type)) << "]; insert weft.broadcast_in_dim";
-    if (index >= begin && type.getElementType() != expected.getElementType())
-      return op->emitOpError() << "needs operands of one element type, but operand #" << begin << " is "
-                               << expected.getElementType() << " and operand #" << index << " is "
-                               << type.getElementType() << "; insert weft.convert";
+    if (!isHostOperand(op, index) && sizesOf(type) != sizesOf(expected))
+      return op->emitOpError() << "needs operands of one shape, but operand #" << like.value_or(0)
+                               << " has shape [" << sizesText(sizesOf(expected)) << "] and operand #" << index
+                               << " has shape [" << sizesText(sizesOf(type)) << "]; insert weft.broadcast_in_dim";
+    if (index >= elementFrom && type.getElementType() != element)
+      return op->emitOpError() << "needs operands of one element type, but operand #" << elementFrom << " is "
+                               << element << " and operand #" << index << " is " << type.getElementType()
+                               << "; insert weft.convert";
   }
   return success();
 }

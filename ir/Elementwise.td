@@ -66,8 +66,8 @@ class Weft_Elementwise<string mnemonic, code body, code vjp, code real, code who
     ::mlir::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location>,
         ::mlir::ValueRange operands, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      auto type = ::llvm::cast<::mlir::RankedTensorType>(operands[0].getType());
-      auto element = type.getElementType();
+      auto type = ::weft::ir::elementwiseLike(operands);
+      auto element = ::mlir::getElementTypeOrSelf(operands[0].getType());
       (void)element;
       types.push_back(type.clone(}] # resultElement # [{));
       return ::mlir::success();
@@ -195,20 +195,36 @@ def Weft_Exp2Op : Weft_Unary<"exp2", Weft_FloatTensor, "2 to the power a, exact 
   [{ return k.make<::mlir::math::Exp2Op>(a); }],
   [{ d(0, [&] { return g * (y * 0.693147180559945309417); }); }], [{ return std::exp2(a); }]>;
 
+def Weft_SinhOp : Weft_Unary<"sinh", Weft_FloatTensor, "hyperbolic sine",
+  [{ return k.make<::mlir::math::SinhOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<CoshOp>(a); }); }], [{ return std::sinh(a); }]>;
+
+def Weft_CoshOp : Weft_Unary<"cosh", Weft_FloatTensor, "hyperbolic cosine",
+  [{ return k.make<::mlir::math::CoshOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<SinhOp>(a); }); }], [{ return std::cosh(a); }]>;
+
 def Weft_TanhOp : Weft_Unary<"tanh", Weft_FloatTensor, "hyperbolic tangent",
   [{ return k.make<::mlir::math::TanhOp>(a); }],
   [{ d(0, [&] { return g * (1.0 - y * y); }); }], [{ return std::tanh(a); }]>;
+
+def Weft_AsinhOp : Weft_Unary<"asinh", Weft_FloatTensor, "inverse hyperbolic sine",
+  [{ return k.make<::mlir::math::AsinhOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<RsqrtOp>(a * a + 1.0); }); }], [{ return std::asinh(a); }]>;
+
+def Weft_AcoshOp : Weft_Unary<"acosh", Weft_FloatTensor, "inverse hyperbolic cosine, not negative; NaN below 1",
+  [{ return k.make<::mlir::math::AcoshOp>(a); }],
+  [{ d(0, [&] { return g * vjp.unary<RsqrtOp>(a * a - 1.0); }); }], [{ return std::acosh(a); }]>;
+
+def Weft_AtanhOp : Weft_Unary<"atanh", Weft_FloatTensor, "inverse hyperbolic tangent; NaN outside of [-1, 1]",
+  [{ return k.make<::mlir::math::AtanhOp>(a); }],
+  [{ d(0, [&] { return g / (1.0 - a * a); }); }], [{ return std::atanh(a); }]>;
 
 def Weft_ErfOp : Weft_Unary<"erf", Weft_FloatTensor, "error function",
   [{ return k.make<::mlir::math::ErfOp>(a); }],
   [{ d(0, [&] { return g * (vjp.unary<ExpOp>(-(a * a)) * 1.12837916709551257390); }); }], [{ return std::erf(a); }]>;
 
 def Weft_SigmoidOp : Weft_Unary<"sigmoid", Weft_FloatTensor, "1/(1 + exp(-a))",
-  [{ // exp(a) / (1 + exp(a)) below zero, where exp(-a) would overflow before the result is too small.
-     auto one = k.constantLike(a, 1);
-     auto e = k.make<::mlir::math::ExpOp>(k.make<::mlir::arith::NegFOp>(k.make<::mlir::math::AbsFOp>(a)));
-     return k.make<::mlir::arith::DivFOp>(k.select(k.lt(a, k.zeroLike(a)), e, one),
-                                          k.make<::mlir::arith::AddFOp>(one, e)); }],
+  [{ return k.sigmoid(a); }],
   [{ d(0, [&] { return g * (y * (1.0 - y)); }); }], [{ return 1 / (1 + std::exp(-a)); }]>;
 
 def Weft_IsNanOp : Weft_Unary<"isnan", Weft_FloatTensor, "true where a is not a number",
@@ -261,7 +277,11 @@ def Weft_ModOp : Weft_Binary<"mod", Weft_NumberTensor,
      auto shifted = k.isFloat(a) ? k.make<::mlir::arith::AddFOp>(r, b) : k.make<::mlir::arith::AddIOp>(r, b);
      auto move = k.make<::mlir::arith::AndIOp>(k.make<::mlir::arith::AndIOp>(differ, inexact), nonzero);
      return k.select(move, shifted, r); }],
-  [{ d(0, [&] { return g; }); d(1, [&] { return -g * vjp.unary<FloorOp>(a / b); }); }],
+  [{ d(0, [&] { return g; });
+     d(1, [&] { // -floor(a / b), exact: a / b itself may round across a whole number
+       auto r = vjp.binary<RemOp>(a, b), toZero = vjp.unary<RoundOp>((a - r) / b);
+       return -g * vjp.select(vjp.compare<EqOp>(r, y), toZero, toZero - 1.0);
+     }); }],
   [{ double r = std::fmod(a, b); return r != 0 && (r < 0) != (b < 0) && b != 0 ? r + b : r; }],
   [{ if (b == 0) return a;
      int64_t r = b == -1 ? 0 : a % b;
@@ -280,7 +300,10 @@ def Weft_PowOp : Weft_Binary<"pow", Weft_NumberTensor,
 
 def Weft_Atan2Op : Weft_Binary<"atan2", Weft_FloatTensor, "angle of the point (b, a), in radians, in (-pi, pi]",
   [{ return k.make<::mlir::math::Atan2Op>(a, b); }],
-  [{ d(0, [&] { return g * b / (a * a + b * b); }); d(1, [&] { return -g * a / (a * a + b * b); }); }],
+  [{ auto square = a * a + b * b, zero = vjp.like(a, 0.0); // no gradient at (0, 0)
+     auto scaled = vjp.select(vjp.compare<EqOp>(square, zero), zero, g / square);
+     d(0, [&] { return scaled * b; });
+     d(1, [&] { return -(scaled * a); }); }],
   [{ return std::atan2(a, b); }]>;
 
 def Weft_CopysignOp : Weft_Binary<"copysign", Weft_FloatTensor, "magnitude of a with the sign bit of b",
@@ -292,21 +315,21 @@ def Weft_MaxOp : Weft_Binary<"max", Weft_NumberTensor, "the larger; NaN propagat
   [{ if (k.isFloat(a)) return k.make<::mlir::arith::MaximumFOp>(a, b);
      return k.isUnsigned(0) ? k.make<::mlir::arith::MaxUIOp>(a, b) : k.make<::mlir::arith::MaxSIOp>(a, b); }],
   [{ if (vjp.op->hasAttr(::weft::ir::attr::relu)) { // max(a, 0) whose derivative at 0 is 0, from the result alone
-       d(0, [&] { return vjp.select(vjp.compare<GtOp>(y, vjp.like(y, 0.0)), g, vjp.like(g, 0.0)); });
+       d(0, [&] { return vjp.select(vjp.compare<LeOp>(y, vjp.like(y, 0.0)), vjp.like(g, 0.0), g); });
        return ::mlir::success();
      }
-     auto tie = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, vjp.like(g, 0.0));
-     d(0, [&] { return vjp.select(vjp.compare<GtOp>(a, b), g, tie); });
-     d(1, [&] { return vjp.select(vjp.compare<GtOp>(b, a), g, tie); }); }],
+     auto shared = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, g), none = vjp.like(g, 0.0); // NaN: to both
+     d(0, [&] { return vjp.select(vjp.compare<LtOp>(a, b), none, shared); });
+     d(1, [&] { return vjp.select(vjp.compare<LtOp>(b, a), none, shared); }); }],
   [{ return std::isnan(a) ? a : std::isnan(b) ? b : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b; }],
   [{ return a > b ? a : b; }], [Commutative]>;
 
 def Weft_MinOp : Weft_Binary<"min", Weft_NumberTensor, "the smaller; NaN propagates, min(-0, +0) = -0",
   [{ if (k.isFloat(a)) return k.make<::mlir::arith::MinimumFOp>(a, b);
      return k.isUnsigned(0) ? k.make<::mlir::arith::MinUIOp>(a, b) : k.make<::mlir::arith::MinSIOp>(a, b); }],
-  [{ auto tie = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, vjp.like(g, 0.0));
-     d(0, [&] { return vjp.select(vjp.compare<LtOp>(a, b), g, tie); });
-     d(1, [&] { return vjp.select(vjp.compare<LtOp>(b, a), g, tie); }); }],
+  [{ auto shared = vjp.select(vjp.compare<EqOp>(a, b), g * 0.5, g), none = vjp.like(g, 0.0); // NaN: to both
+     d(0, [&] { return vjp.select(vjp.compare<GtOp>(a, b), none, shared); });
+     d(1, [&] { return vjp.select(vjp.compare<GtOp>(b, a), none, shared); }); }],
   [{ return std::isnan(a) ? a : std::isnan(b) ? b : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b; }],
   [{ return a < b ? a : b; }], [Commutative]>;
 

@@ -48,6 +48,7 @@ def Weft_WelfordOp : Weft_ComputeOp<"welford", [Differentiable]> {
   let arguments = (ins Weft_FloatTensor:$a, DenseI64ArrayAttr:$dims);
   let results = (outs Weft_FloatTensor:$mean, Weft_FloatTensor:$m2, Weft_I64Scalar:$count);
   let assemblyFormat = "$a `,` `dims` `=` $dims attr-dict `:` type($a)";
+  let hasCanonicalizeMethod = 1;
   let hasVerifier = 1;
 }
 

@@ -118,6 +118,42 @@ Value ScalarEmitter::powIntegers(Value a, Value b) {
   return select(make<arith::CmpIOp>(arith::CmpIPredicate::slt, b, zero), negative, result);
 }
 
+Value ScalarEmitter::sigmoid(Value a) {
+  if (getElementTypeOrSelf(a.getType()).isF64()) {
+    // exp(a) / (1 + exp(a)) below zero, where exp(-a) would overflow before the result is too small.
+    Value one = constantLike(a, 1);
+    Value e = make<math::ExpOp>(make<arith::NegFOp>(make<math::AbsFOp>(a)));
+    return make<arith::DivFOp>(select(lt(a, zeroLike(a)), e, one), make<arith::AddFOp>(one, e));
+  }
+  // exp(-a) = 2^n p with |n| <= 150, and the quotient is 2^-h / (2^-h + 2^(n-h) p) with h = floor(n / 2): no
+  // power of two overflows, and the division is the only place that rounds to a subnormal. From 104 on the
+  // exact result rounds to 0 or 1; NaN passes, since comparisons are ordered.
+  constexpr double log2e = 0x1.715476p+0, ln2Hi = 0x1.62e4p-1, ln2Lo = 0x1.7f7d1cp-20, shifter = 0x1.8p23;
+  // exp(r) on |r| <= ln2 / 2, minimax with f32 coefficients: relative error 2^-23.4.
+  constexpr double coefficients[] = {0x1.0fa0bcp-7, 0x1.573b96p-5, 0x1.555a8p-3,
+                                     0x1.fffdc2p-2, 0x1.fffff6p-1, 1};
+  Type wholeType = withElement(a.getType(), builder.getI32Type());
+  auto real = [&](double value) { return constantLike(a, value); };
+  auto fma = [&](Value x, Value y, Value z) -> Value { return make<math::FmaOp>(x, y, z); };
+  Value x = select(gt(a, real(104)), real(104), a);
+  x = select(lt(x, real(-104)), real(-104), x);
+  Value shifted = fma(x, real(-log2e), real(shifter)); // n in the low bits of the mantissa
+  Value n = make<arith::SubFOp>(shifted, real(shifter));
+  Value r = fma(n, real(-ln2Lo), fma(n, real(-ln2Hi), make<arith::NegFOp>(x)));
+  Value p = real(coefficients[0]);
+  for (double coefficient : ArrayRef(coefficients).drop_front())
+    p = fma(p, r, real(coefficient));
+  Value bits = make<arith::BitcastOp>(wholeType, shifted);
+  Value mantissa = constantLike(bits, 23), one = constantLike(bits, 0x3f800000);
+  // What is above the low bits is shifted out.
+  Value half = make<arith::ShLIOp>(make<arith::ShRUIOp>(bits, constantLike(bits, 1)), mantissa);
+  Value top = make<arith::SubIOp>(one, half);
+  Value scale = make<arith::AddIOp>(top, make<arith::ShLIOp>(bits, mantissa));
+  top = make<arith::BitcastOp>(a.getType(), top);
+  scale = make<arith::BitcastOp>(a.getType(), scale);
+  return make<arith::DivFOp>(top, fma(scale, p, top));
+}
+
 Value ScalarEmitter::convert(Value a, Type from, Type to) {
   Type target = withElement(a.getType(), toScalarType(to));
   bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);

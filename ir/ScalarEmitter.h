@@ -51,6 +51,8 @@ public:
   mlir::Value remainderIntegers(mlir::Value a, mlir::Value b);
   /// a^b by squaring, wrapping; a negative exponent gives 0 unless the base is 1 or -1.
   mlir::Value powIntegers(mlir::Value a, mlir::Value b);
+  /// 1/(1 + exp(-a)) of an f32 or f64: right also where the result is subnormal.
+  mlir::Value sigmoid(mlir::Value a);
   /// Another element type, with the rules of `weft.convert`. `from` and `to` are tensor element types.
   mlir::Value convert(mlir::Value a, mlir::Type from, mlir::Type to);
 

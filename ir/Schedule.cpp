@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
 
+#include "ir/Updates.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -42,7 +44,21 @@ SmallVector<std::string> symbolsOf(FusionOp fusion) {
   return SmallVector<std::string>(names.begin(), names.end());
 }
 
-bool isReductionOp(Operation *op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
+bool isArgReduction(Operation *op) { return isa<ArgmaxOp, ArgminOp>(op); }
+
+bool isReductionOp(Operation *op) {
+  return isa<SumOp, ProdOp, RmaxOp, RminOp, AnyOp, WelfordOp>(op) || isArgReduction(op);
+}
+
+SmallVector<int64_t> reducedDims(Operation *op) {
+  if (isArgReduction(op))
+    return {op->getAttrOfType<IntegerAttr>("dim").getInt()};
+  return llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+}
+
+bool isScanOp(Operation *op) { return isa<CumsumOp, CumprodOp>(op); }
+
+int64_t scanDim(Operation *op) { return op->getAttrOfType<IntegerAttr>("dim").getInt(); }
 
 Type accumulatorType(Type element) {
   if (element.isF16() || element.isBF16())
@@ -52,7 +68,9 @@ Type accumulatorType(Type element) {
 
 int64_t accumulatorBytes(Operation *reduction) {
   Type element = accumulatorType(getElementTypeOrSelf(reduction->getOperand(0).getType()));
-  return element.getIntOrFloatBitWidth() / 8 + (isa<ArgmaxOp>(reduction) ? 8 : 0);
+  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  // The index beside the value; m2 beside the mean.
+  return bytes + (isArgReduction(reduction) ? 8 : isa<WelfordOp>(reduction) ? bytes : 0);
 }
 
 static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -60,6 +78,12 @@ static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(va
 static int64_t elementBytes(Value value) { return static_cast<int64_t>(itemsize(dtypeOf(value.getType()))); }
 
 static int64_t vectorWidth(FusionOp fusion) {
+  // 64 elements need 16 blocks of random bits, whose words are then whole vectors.
+  SmallVector<int64_t> domain = fusion.getDomain();
+  if (fusion.getKind() == FusionKind::loop && !domain.empty() && domain.back() >= 64)
+    for (Operation &op : fusion.getBody().front())
+      if (isa<RngBitsPhiloxOp>(op))
+        return 64;
   int64_t wide = 0, all = 0;
   auto count = [&](Value value) {
     if (tensorOf(value).getRank() == 0)
@@ -72,7 +96,7 @@ static int64_t vectorWidth(FusionOp fusion) {
   return 2 * wide > all ? 8 : 16;
 }
 
-static bool isStreaming(FusionOp fusion, const TargetInfo &target) {
+static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
   int64_t bytes = 0;
   for (Value result : fusion.getResults()) {
     // Of a result whose size is known when it is called, most calls may be small.
@@ -105,6 +129,9 @@ std::optional<TransposeTile> transposeTile(FusionOp fusion) {
   while (inner >= 0 && domain[inner] == 1)
     --inner;
   if (inner < 1)
+    return std::nullopt;
+  // A concat is computed part by part.
+  if (!fusion.getBody().front().getOps<ConcatOp>().empty())
     return std::nullopt;
   for (Operation &op : fusion.getBody().front()) {
     auto transpose = dyn_cast<TransposeOp>(op);
@@ -161,7 +188,9 @@ unsigned lastRowPass(FusionOp fusion) {
 
 /// About how long an op takes for one element, in units of an addition.
 static int64_t costOf(Operation *op) {
-  if (isa<ExpOp, Expm1Op, LogOp, Log1pOp, SinOp, CosOp, TanhOp, ErfOp, SigmoidOp, PowOp, RngBitsPhiloxOp>(op))
+  if (isa<ExpOp, Expm1Op, Exp2Op, LogOp, Log1pOp, Log2Op, Log10Op, SinOp, CosOp, TanOp, AsinOp, AcosOp,
+          AtanOp, Atan2Op, SinhOp, CoshOp, TanhOp, AsinhOp, AcoshOp, AtanhOp, ErfOp, SigmoidOp, PowOp, RemOp,
+          ModOp, RngBitsPhiloxOp>(op))
     return 16;
   if (isa<DivOp, SqrtOp, RsqrtOp, RecipOp, GatherOp>(op))
     return 6;
@@ -242,10 +271,63 @@ int64_t columnBlock(FusionOp fusion) {
 }
 
 //===----------------------------------------------------------------------===//
+// scan
+//===----------------------------------------------------------------------===//
+
+ScanShape scanShape(FusionOp fusion) {
+  ScanShape shape;
+  SmallVector<int64_t> domain = fusion.getDomain();
+  for (Operation &op : fusion.getBody().front())
+    if (isScanOp(&op)) {
+      shape.dim = static_cast<unsigned>(scanDim(&op));
+      shape.outer = countOf(ArrayRef(domain).take_front(shape.dim));
+      shape.extent = domain[shape.dim];
+      shape.inner = countOf(ArrayRef(domain).drop_front(shape.dim + 1));
+    }
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// update
+//===----------------------------------------------------------------------===//
+
+UpdateTiles updateTiles(Operation *update) {
+  constexpr int64_t enoughTasks = 16, smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
+  int64_t dim = indexedDim(update);
+  IndexedShape base(sizesOf(tensorOf(update->getOperand(0))), dim);
+  UpdateTiles tiles;
+  tiles.size = tiles.range = base.size;
+  if (auto scatter = dyn_cast<ScatterOp>(update)) {
+    IndexedShape writes(sizesOf(scatter.getIndex().getType()), dim);
+    tiles.outer = writes.outer;
+    tiles.count = writes.size;
+    tiles.inner = writes.inner;
+  } else {
+    tiles.outer = base.outer;
+    tiles.count = elementsOf(cast<IndexUpdateOp>(update).getIndex().getType());
+    tiles.inner = base.inner;
+  }
+  tiles.block = tiles.inner;
+  if (tiles.outer * tiles.count * tiles.inner < smallWork)
+    return tiles;
+  if (tiles.inner >= 2 * leastBlock && tiles.outer < enoughTasks) {
+    tiles.block = std::clamp<int64_t>(llvm::alignTo(tiles.inner / enoughTasks, 16), leastBlock, mostBlock);
+    tiles.blocks = llvm::divideCeil(tiles.inner, tiles.block);
+  }
+  int64_t parts = tiles.outer * tiles.blocks;
+  if (parts < enoughTasks && base.size > 1) {
+    auto wanted = std::min(static_cast<int64_t>(llvm::divideCeil(enoughTasks, parts)), base.size);
+    tiles.range = static_cast<int64_t>(llvm::divideCeil(base.size, wanted));
+    tiles.ranges = llvm::divideCeil(base.size, tiles.range);
+  }
+  return tiles;
+}
+
+//===----------------------------------------------------------------------===//
 // The choice
 //===----------------------------------------------------------------------===//
 
-ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target) {
+ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   MLIRContext *context = fusion.getContext();
   int64_t vector = vectorWidth(fusion), tasks = 0, grain = 1, scratch = 0;
   bool streaming = isStreaming(fusion, target);
@@ -280,6 +362,29 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target) {
     for (Operation &op : fusion.getBody().front())
       if (isReductionOp(&op))
         scratch += block * accumulatorBytes(&op);
+    break;
+  }
+  case FusionKind::scan: {
+    ScanShape shape = scanShape(fusion);
+    tasks = shape.extent == 0 ? 0 : shape.tasks();
+    int64_t work = shape.inner == 1 ? shape.extent : shape.extent * ScanShape::columns;
+    grain = std::clamp<int64_t>((4 << 10) / std::max<int64_t>(work, 1), 1, std::max<int64_t>(tasks / 16, 1));
+    streaming = false;
+    break;
+  }
+  case FusionKind::update: {
+    streaming = false;
+    Operation *update = updateIn(fusion);
+    if (isa<DynamicUpdateSliceOp>(update)) {
+      tasks = llvm::divideCeil(count, loopChunk(fusion));
+      grain = std::clamp<int64_t>(tasks / 256, 1, 16);
+      break;
+    }
+    UpdateTiles tiles = updateTiles(update);
+    int64_t writes = tiles.count * tiles.block;
+    tasks = writes == 0 ? 0 : tiles.tasks();
+    grain =
+        std::clamp<int64_t>((4 << 10) / std::max<int64_t>(writes, 1), 1, std::max<int64_t>(tasks / 16, 1));
     break;
   }
   case FusionKind::multi_tensor:

@@ -21,13 +21,19 @@
 // block stay
 //   in the first-level cache; a block is at least 1 KiB wide, so that the prefetcher sees streams.
 // - multi_tensor: a task is a chunk of one tensor.
+// - scan: a task is a line along the scan, or a block of columns where the scan is not along the innermost
+// dimension.
+// - update: a window is a loop over its elements. Writes by index are cut where no two can meet: first over
+// the
+//   inner dimensions, whose blocks are equally long whatever the indices are, then over ranges of the places
+//   that are written to, of which each task looks at every index.
 //
 // Where a domain has dynamic dimensions the number of tasks is an expression. What else depends on sizes is
 // decided for the largest (the grain) or left out (tiles, streaming stores, values kept in scratch for rows
 // of dynamic length): the order of a reduction never depends on any of these.
 //
-// Width: 16 elements, or 8 where most operands and results have 8-byte elements. It never changes a bit of a
-// result.
+// Width: 16 elements, or 8 where most operands and results have 8-byte elements, or 64 in loops that draw
+// random numbers. It never changes a bit of a result.
 //
 // The emitter and the scheduler share the functions below, so that what one counts the other does.
 //
@@ -36,11 +42,11 @@
 #define WEFT_IR_SCHEDULE_H
 
 #include "ir/Dialect.h"
-#include "ir/Target.h"
+#include "ir/TargetDescription.h"
 
 namespace weft::ir {
 
-ScheduleAttr chooseSchedule(FusionOp fusion, const TargetInfo &target);
+ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target);
 
 /// The product of sizes, a size; 1 for a 0-dimensional domain.
 int64_t countOf(llvm::ArrayRef<int64_t> shape);
@@ -74,6 +80,27 @@ llvm::SmallVector<std::pair<mlir::Value, unsigned>> keptRowValues(FusionOp fusio
 /// column: columns of one task.
 int64_t columnBlock(FusionOp fusion);
 
+/// scan: the domain as [outer][extent][inner], the scan along the middle. A task is a line where inner is 1,
+/// else a block of columns.
+struct ScanShape {
+  static constexpr int64_t columns = 64; ///< of one task
+  unsigned dim = 0;
+  int64_t outer = 1, extent = 1, inner = 1;
+  int64_t blocks() const { return (inner + columns - 1) / columns; }
+  int64_t tasks() const { return inner == 1 ? outer : outer * blocks(); }
+};
+ScanShape scanShape(FusionOp fusion);
+/// update by index: the writes seen as [outer, count, inner], of which `count` may meet and stay in order. A
+/// task is one outer index, a block of inner ones, and a range of the places that are written to; so that no
+/// two tasks write one element, and the order of sums depends on shapes alone.
+struct UpdateTiles {
+  int64_t outer = 1, count = 0, inner = 1;
+  int64_t block = 1, blocks = 1;           ///< inner indices of one task, and how many such blocks
+  int64_t size = 0, range = 0, ranges = 1; ///< places to write to, those of one task, and how many ranges
+  int64_t tasks() const { return outer * blocks * ranges; }
+};
+UpdateTiles updateTiles(mlir::Operation *update);
+
 /// multi_tensor: elements of one task.
 inline constexpr int64_t tensorChunk = 8192;
 
@@ -82,6 +109,13 @@ mlir::Type accumulatorType(mlir::Type elementType);
 /// Scratch bytes of a column reduction for one column.
 int64_t accumulatorBytes(mlir::Operation *reduction);
 bool isReductionOp(mlir::Operation *op);
+/// argmax and argmin, which have one `dim`.
+bool isArgReduction(mlir::Operation *op);
+/// The dimensions that a reduction removes.
+llvm::SmallVector<int64_t> reducedDims(mlir::Operation *reduction);
+/// cumsum and cumprod, and the dimension that they run along.
+bool isScanOp(mlir::Operation *op);
+int64_t scanDim(mlir::Operation *scan);
 
 } // namespace weft::ir
 

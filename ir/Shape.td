@@ -148,7 +148,7 @@ def Weft_ConcatOp : Weft_ComputeOp<"concat", [Differentiable]> {
   let description = [{ At least one operand; they agree in element type and in every other dimension. }];
   let arguments = (ins Variadic<Weft_Tensor>:$parts, I64Attr:$dim);
   let results = (outs Weft_Tensor:$result);
-  let assemblyFormat = "$parts `,` `dim` `=` $dim attr-dict `:` type($parts)";
+  let assemblyFormat = "`(` $parts `)` `,` `dim` `=` $dim attr-dict `:` type($parts)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

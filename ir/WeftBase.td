@@ -39,8 +39,9 @@ class Weft_Enum<string enumName, string summary, list<string> names> :
 def Weft_DeviceKind : Weft_Enum<"DeviceKind", "kind of device", ["cpu", "cuda"]>;
 def Weft_StorageKind : Weft_Enum<"StorageKind", "what holds a value", ["argument", "result", "arena", "constant"]>;
 def Weft_ScheduleKind : Weft_Enum<"ScheduleKind", "shape of a kernel",
-    ["loop", "row", "column", "multi_tensor"]>;
-def Weft_FusionKind : Weft_Enum<"FusionKind", "what a fusion may hold", ["loop", "row", "column", "multi_tensor"]>;
+    ["loop", "row", "column", "multi_tensor", "scan", "update"]>;
+def Weft_FusionKind : Weft_Enum<"FusionKind", "what a fusion may hold",
+    ["loop", "row", "column", "multi_tensor", "scan", "update"]>;
 def Weft_GatherKind : Weft_Enum<"GatherKind", "how the index tensor lies in the result", ["along", "points"]>;
 def Weft_IndexMode : Weft_Enum<"IndexMode", "what becomes of an index outside of its range", ["check", "clip", "assume"]>;
 def Weft_ScatterKind : Weft_Enum<"ScatterKind", "how an element is combined with what is there",
@@ -104,8 +105,8 @@ def Weft_SymbolAttr : Weft_Attr<"Symbol", "symbol"> {
 def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
   let summary = "how a fusion becomes a kernel";
   let description = [{
-    Chosen by a pure function of shapes, dtypes and target. `kind` is one of `loop`, `row`, `column`
-    and `multi_tensor`; `vector` is the number of elements that one step of the innermost loop
+    Chosen by a pure function of shapes, dtypes and target. `kind` is one of `loop`, `row`, `column`,
+    `multi_tensor`, `scan` and `update`; `vector` is the number of elements that one step of the innermost loop
     handles; `tasks` is the number of independent pieces of work, handed to threads in runs of `grain`, a size
     where it depends on dynamic dimensions;
     `streaming` asks for stores that bypass the cache; `scratch` is the number of bytes that a thread needs.
@@ -159,6 +160,9 @@ def Weft_BoolTensor : Weft_TensorWhere<
     "::mlir::getElementTypeOrSelf($_self).isInteger(1)", "i1 tensor with a device">;
 def Weft_NumberTensor : Weft_TensorWhere<
     "!::mlir::getElementTypeOrSelf($_self).isInteger(1)", "tensor of numbers (not i1) with a device">;
+def Weft_BoolScalar : Weft_TensorWhere<
+    "::mlir::getElementTypeOrSelf($_self).isInteger(1) && ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0",
+    "0-dimensional i1 tensor with a device">;
 def Weft_F64Scalar : Weft_TensorWhere<
     "::mlir::getElementTypeOrSelf($_self).isF64() && ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0",
     "0-dimensional f64 tensor with a device">;

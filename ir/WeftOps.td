@@ -31,6 +31,9 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
     - `column`: every reduction reduces leading dimensions of the domain; results have the domain's shape, or
       the shape that is left. No reduction depends on another.
     - `multi_tensor`: independent optimiser steps over any number of tensors.
+    - `update`: one `weft.scatter`, `weft.index_update` or `weft.dynamic_update_slice`, whose first operand is
+      operand 0 of the fusion and whose result is the only one. Both have one storage: the kernel writes what
+      changes and leaves the rest. The domain is that of the elements which are written.
 
     A `schedule` is attached by scheduling, `slices` (one per result) by the memory plan.
   }];

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
 #include "passes/Passes.h"
 
 #include "ir/Contraction.h"
@@ -57,7 +57,7 @@ bool comparesAlike(Operation *op, Value value) {
 
 struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
   using AttachEpiloguesBase::AttachEpiloguesBase;
-  std::vector<FusionDecision> decisions;
+  std::vector<Decision> decisions;
 
   void refuse(Operation *dot, Operation *consumer, StringRef code, const Twine &message) {
     if (report)

@@ -14,11 +14,18 @@ namespace weft::passes {
 
 namespace {
 struct AttachSchedules : impl::AttachSchedulesBase<AttachSchedules> {
+  using AttachSchedulesBase::AttachSchedulesBase;
+
   void runOnOperation() override {
-    ir::TargetInfo target = ir::TargetInfo::cpu();
+    const ir::TargetDescription *description = ir::findTarget(target);
+    if (!description) {
+      getOperation().emitError() << "unknown target '" << target << "', expected one of "
+                                 << ir::targetNames();
+      return signalPassFailure();
+    }
     for (ir::FusionOp fusion : getOperation().getOps<ir::FusionOp>())
       if (!fusion.getSchedule())
-        fusion.setScheduleAttr(ir::chooseSchedule(fusion, target));
+        fusion.setScheduleAttr(ir::chooseSchedule(fusion, *description));
   }
 };
 } // namespace

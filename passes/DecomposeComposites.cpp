@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
 
+#include "ir/Updates.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -58,6 +60,27 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       composite->erase();
     }
     keepChecks();
+    checkUpdates();
+  }
+
+  /// An update writes in place, and a call that fails changes nothing: its index is checked before.
+  void checkUpdates() {
+    SmallVector<Operation *> updates;
+    getOperation().walk([&](Operation *op) {
+      if (ir::isUpdateOp(op) && ir::checksIndex(op))
+        updates.push_back(op);
+    });
+    for (Operation *op : updates) {
+      OpBuilder builder(op);
+      ir::VjpBuilder symbolic(builder, op, {Value()}, SmallVector<bool>(op->getNumOperands(), false));
+      OpOperand &index = ir::indexOperandOf(op);
+      auto name = op->getAttrOfType<StringAttr>(ir::attr::indexName);
+      index.assign(symbolic
+                       .checkedIndex(symbolic.operand(index.getOperandNumber()), ir::indexedSize(op),
+                                     name ? name.getValue() : "index")
+                       .value);
+      op->setAttr("mode", ir::IndexModeAttr::get(op->getContext(), ir::IndexMode::assume));
+    }
   }
 
   /// A kernel checks an index where it reads with it. Where the table may turn out to be the same everywhere
@@ -69,7 +92,7 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
     for (ir::GatherOp gather : gathers) {
       auto dim = static_cast<int64_t>(gather.getDim());
       int64_t size = ir::sizesOf(gather.getA().getType())[dim];
-      if (size == 0 || readsAlong(gather.getA(), dim))
+      if (!ir::checksIndex(gather) || size == 0 || readsAlong(gather.getA(), dim))
         continue;
       OpBuilder builder(gather);
       ir::VjpBuilder symbolic(builder, gather, {Value()}, {false, false});

@@ -11,10 +11,13 @@
 // where that is cheaper.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
 #include "passes/FusionEmitter.h"
 #include "passes/OptimizerSteps.h"
 #include "passes/Passes.h"
+
+#include "ir/Schedule.h"
+#include "ir/Updates.h"
 
 #include <queue>
 
@@ -49,19 +52,26 @@ private:
   void inlineGroups(FusionGraph &graph);
   void note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
             const std::string &message);
-  std::vector<FusionDecision> decisions;
+  std::vector<Decision> decisions;
 };
 
 /// Brings a reduction into a form that a kernel has: trailing or leading dimensions, at least one.
 void normalizeReduction(Operation *op) {
   Value operand = op->getOperand(0);
   auto type = cast<RankedTensorType>(operand.getType());
-  auto argmax = dyn_cast<ArgmaxOp>(op);
-  SmallVector<int64_t> dims;
-  if (argmax)
-    dims = {static_cast<int64_t>(argmax.getDim())};
-  else
-    dims = llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+  SmallVector<int64_t> dims = reducedDims(op);
+  if (auto welford = dyn_cast<WelfordOp>(op); welford && dims.empty()) {
+    // Of one element: itself, and no squares; nothing reads the count any more.
+    OpBuilder builder(op);
+    Value mean = operand;
+    if (auto wide = welford.getMean().getType(); wide != type)
+      mean = builder.create<ConvertOp>(op->getLoc(), operand, wide.getElementType());
+    welford.getMean().replaceAllUsesWith(mean);
+    // NaN where the mean is no number.
+    welford.getM2().replaceAllUsesWith(builder.create<SubOp>(op->getLoc(), mean, mean));
+    op->erase();
+    return;
+  }
   if (dims.empty()) {
     // A sum begins at +0, so that one of -0 alone is +0.
     if (isa<SumOp>(op) && isa<FloatType>(type.getElementType())) {
@@ -85,10 +95,23 @@ void normalizeReduction(Operation *op) {
   llvm::append_range(perm, dims);
   OpBuilder builder(op);
   op->setOperand(0, builder.create<TransposeOp>(op->getLoc(), operand, perm));
-  if (argmax)
-    argmax.setDim(static_cast<uint64_t>(rank - 1));
+  if (isArgReduction(op))
+    op->setAttr("dim", builder.getI64IntegerAttr(rank - 1));
   else
     op->setAttr("dims", builder.getDenseI64ArrayAttr(trailing));
+}
+
+/// How many elements there are is known, and no result of a kernel.
+void separateCount(WelfordOp op) {
+  if (op.getCount().use_empty())
+    return;
+  OpBuilder builder(op);
+  int64_t count = 1;
+  for (int64_t dim : op.getDims())
+    count *= sizesOf(op.getA().getType())[dim];
+  auto type = op.getCount().getType();
+  op.getCount().replaceAllUsesWith(builder.create<ConstantOp>(
+      op.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getI64IntegerAttr(count)))));
 }
 
 /// The counter after a draw is a sum of its own: the kernel that draws has results of one shape.
@@ -109,6 +132,46 @@ void separateCounter(RngBitsPhiloxOp op) {
     op.erase();
 }
 
+/// The base of an update is written in place: one that costs nothing but its storage is made for each update.
+void ownBase(Operation *update) {
+  Operation *base = update->getOperand(0).getDefiningOp();
+  if (base && isa<ConstantOp, FullOp, UndefOp, IotaOp, BroadcastInDimOp>(base) && !base->hasOneUse())
+    update->setOperand(0, OpBuilder(update).clone(*base)->getResult(0));
+}
+
+/// A kernel has a bounded number of operands: many parts are joined a few at a time, or one at a time where
+/// they are large, and written to their place in a tensor that begins as nothing.
+void splitConcat(ConcatOp op) {
+  constexpr size_t mostParts = 8;
+  constexpr int64_t largePart = 64 << 10;
+  auto parts = op.getParts();
+  if (parts.size() <= mostParts)
+    return;
+  int64_t mean = bytesOf(op.getType()) / static_cast<int64_t>(parts.size());
+  size_t most = mean >= largePart ? 1 : mostParts;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto type = op.getType();
+  auto dim = static_cast<int64_t>(op.getDim());
+  auto index = withShape(type, {}, builder.getI64Type());
+  auto start = [&](int64_t at) -> Value {
+    return builder.create<ConstantOp>(loc, index,
+                                      DenseElementsAttr::get(index, builder.getI64IntegerAttr(at)));
+  };
+  SmallVector<Value> starts(static_cast<size_t>(type.getRank()), start(0));
+  Value joined = builder.create<UndefOp>(loc, type);
+  int64_t at = 0;
+  for (size_t i = 0; i < parts.size(); i += most) {
+    auto group = parts.slice(i, std::min(most, parts.size() - i));
+    Value some = group.size() == 1 ? group[0] : builder.create<ConcatOp>(loc, group, dim).getResult();
+    starts[dim] = start(at);
+    at += sizesOf(cast<RankedTensorType>(some.getType()))[dim];
+    joined = builder.create<DynamicUpdateSliceOp>(loc, joined, some, starts);
+  }
+  op.getResult().replaceAllUsesWith(joined);
+  op.erase();
+}
+
 std::string describe(const FusionGraph &graph, unsigned node) {
   Operation *op = graph.nodes[node].op;
   return (op->getName().getStringRef() + "#" + Twine(node)).str();
@@ -122,12 +185,18 @@ void Fuse::prepare(FuncOp func) {
     if (isOpTriviallyDead(&op))
       op.erase();
   for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (auto welford = dyn_cast<WelfordOp>(op))
+      separateCount(welford);
     if (FusionGraph::isReduction(&op))
       normalizeReduction(&op);
     else if (auto draw = dyn_cast<RngBitsPhiloxOp>(op))
       separateCounter(draw);
     else if (isa<AdamStepOp, SgdStepOp>(op))
       wrapOptimizerSteps({&op});
+    else if (isUpdateOp(&op))
+      ownBase(&op);
+    else if (auto concat = dyn_cast<ConcatOp>(op))
+      splitConcat(concat);
   }
 }
 
@@ -243,9 +312,9 @@ void Fuse::runOnOperation() {
   FuncOp func = getOperation();
   if (func.isExternal())
     return;
-  const DeviceCosts *costs = findDeviceCosts(target);
+  const TargetDescription *costs = findTarget(target);
   if (!costs) {
-    func.emitError() << "unknown target '" << target << "', expected one of: " << deviceCostNames();
+    func.emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
     return signalPassFailure();
   }
   decisions.clear();

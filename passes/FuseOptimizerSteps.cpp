@@ -52,12 +52,15 @@ FusionOp wrapOptimizerSteps(ArrayRef<Operation *> steps) {
 
 namespace {
 
-/// The operands of a step that are scalars: state and hyper-parameters that steps share.
+/// The operands of a step that are scalars: state and hyper-parameters that steps share. `found_inf` is null
+/// where there is none.
 SmallVector<Value> scalarsOf(Operation *op) {
   if (auto adam = dyn_cast<AdamStepOp>(op))
-    return {adam.getStep(), adam.getLr(), adam.getBeta1(), adam.getBeta2(), adam.getEps(), adam.getDecay()};
+    return {adam.getStep(), adam.getLr(),    adam.getBeta1(),   adam.getBeta2(),
+            adam.getEps(),  adam.getDecay(), adam.getFoundInf()};
   auto sgd = cast<SgdStepOp>(op);
-  return {sgd.getStep(), sgd.getLr(), sgd.getMomentum(), sgd.getDampening(), sgd.getDecay()};
+  return {sgd.getStep(),      sgd.getLr(),    sgd.getMomentum(),
+          sgd.getDampening(), sgd.getDecay(), sgd.getFoundInf()};
 }
 
 struct FuseOptimizerSteps : impl::FuseOptimizerStepsBase<FuseOptimizerSteps> {

@@ -12,8 +12,8 @@
 #ifndef WEFT_PASSES_FUSIONCOST_H
 #define WEFT_PASSES_FUSIONCOST_H
 
-#include "ir/DeviceCosts.h"
 #include "ir/Dialect.h"
+#include "ir/TargetDescription.h"
 
 namespace weft::passes {
 
@@ -28,16 +28,16 @@ struct KernelWork {
 int64_t flopsPerElement(mlir::Operation *op);
 
 /// Time of a kernel without its launch.
-int64_t kernelTime(const ir::DeviceCosts &target, const KernelWork &work);
+int64_t kernelTime(const ir::TargetDescription &target, const KernelWork &work);
 
 /// Time to move `bytes` with `tasks` pieces of work.
-int64_t transferTime(const ir::DeviceCosts &target, int64_t bytes, int64_t tasks);
+int64_t transferTime(const ir::TargetDescription &target, int64_t bytes, int64_t tasks);
 /// Time to do `flops` with `tasks` pieces of work.
-int64_t arithmeticTime(const ir::DeviceCosts &target, int64_t flops, int64_t tasks);
+int64_t arithmeticTime(const ir::TargetDescription &target, int64_t flops, int64_t tasks);
 
-/// Pieces of work of a kernel over `domain`, in numbers, of which the trailing (row) or leading (column)
-/// `reduced` dimensions are reduced.
-int64_t kernelTasks(const ir::DeviceCosts &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
+/// Pieces of work of a kernel over `domain`, of which the trailing (row) or leading (column) `reduced`
+/// dimensions are reduced.
+int64_t kernelTasks(const ir::TargetDescription &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
                     unsigned reduced);
 
 /// The product of `shape`, a size.

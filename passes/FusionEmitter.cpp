@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/FusionEmitter.h"
 
+#include "ir/Schedule.h"
+#include "ir/Updates.h"
+
 #include "llvm/ADT/SetVector.h"
 #include <queue>
 
@@ -229,11 +232,14 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
       return;
     }
   }
-  IRMapping map;
+  SmallVector<Value> operands;
   for (OpOperand &operand : op->getOpOperands())
-    map.map(operand.get(),
-            FusionGraph::isReduction(op) ? read(operand, Place::domain) : native(operand.get()));
-  define(body.clone(*op, map));
+    operands.push_back(FusionGraph::isReduction(op) || isScanOp(op)        ? read(operand, Place::domain)
+                       : isUpdateOp(op) && operand.getOperandNumber() == 0 ? Value(block->getArgument(0))
+                                                                           : native(operand.get()));
+  Operation *clone = body.clone(*op);
+  clone->setOperands(operands);
+  define(clone);
 }
 
 void GroupEmitter::run() {
@@ -243,17 +249,26 @@ void GroupEmitter::run() {
     Operation *op = graph.nodes[node].op;
     if (!llvm::is_contained(locations, op->getLoc()) && locations.size() < 8)
       locations.push_back(op->getLoc());
-    if (graph.groups[graph.nodes[node].group].kind != FusionKind::loop || !FusionGraph::isView(op))
-      for (Value operand : op->getOperands())
-        collect(operand);
-    else
+    if (!isUpdateOp(op)) {
       collectOperands(op);
+      continue;
+    }
+    for (Value operand : op->getOperands().drop_front())
+      collect(operand);
   }
   Location loc = FusedLoc::get(builder.getContext(), locations);
 
   Block scratch;
   block = &scratch;
   body.setInsertionPointToEnd(block);
+  if (group.kind == FusionKind::update) {
+    // An argument of its own, whatever else of the update reads the same memory.
+    Operation *op = graph.nodes[group.nodes.front()].op;
+    Value base =
+        stored.get(graph.memoryOf(op->getOperand(0)), sizesOf(typeOf(op->getOperand(0))), op->getLoc());
+    block->addArgument(base.getType(), base.getLoc());
+    inputs.push_back(base);
+  }
   SmallVector<std::pair<unsigned, Operation *>> order; // by position, our own nodes among the others
   for (Operation *op : needed)
     order.push_back({graph.orderOf.lookup(op), op});
@@ -305,6 +320,18 @@ LogicalResult emitFusions(FusionGraph &graph) {
   for (const FusionEdge &edge : graph.edges)
     if (graph.nodes[edge.from].group != graph.nodes[edge.to].group)
       ++waits[graph.nodes[edge.to].group];
+  // What has effects keeps its order.
+  std::vector<unsigned> effects;
+  llvm::DenseMap<unsigned, unsigned> nextEffect;
+  for (const FusionNode &node : graph.nodes)
+    if (auto rule = dyn_cast<MemoryEffectOpInterface>(node.op);
+        rule && rule.hasEffect<MemoryEffects::Write>()) {
+      if (!effects.empty()) {
+        nextEffect[effects.back()] = node.group;
+        ++waits[node.group];
+      }
+      effects.push_back(node.group);
+    }
   std::priority_queue<std::pair<unsigned, unsigned>, std::vector<std::pair<unsigned, unsigned>>,
                       std::greater<>>
       ready;
@@ -326,19 +353,15 @@ LogicalResult emitFusions(FusionGraph &graph) {
       if (next != id && --waits[next] == 0)
         ready.push({graph.groups[next].lastNode, next});
     }
+    if (auto next = nextEffect.find(id); next != nextEffect.end() && --waits[next->second] == 0)
+      ready.push({graph.groups[next->second].lastNode, next->second});
     if (group.opaque) {
       Operation *op = graph.nodes[group.nodes.front()].op;
       for (OpOperand &operand : op->getOpOperands()) {
         Value read = operand.get();
-        ArrayRef<int64_t> shape = sizesOf(typeOf(read));
-        while (auto reshape = read.getDefiningOp<ReshapeOp>()) {
-          ReadPath path = graph.pathOf(read);
-          bool direct = path.kind == ReadKind::same && path.source;
-          read = direct ? path.source : reshape.getA();
-          if (direct)
-            break;
-        }
-        operand.set(stored.get(read, shape, operand.get().getLoc()));
+        if (!isa<RankedTensorType>(read.getType()))
+          continue;
+        operand.set(stored.get(graph.memoryOf(read), sizesOf(typeOf(read)), operand.get().getLoc()));
       }
       if (!op->hasTrait<OpTrait::IsTerminator>())
         op->moveBefore(entry.getTerminator());

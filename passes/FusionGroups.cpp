@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/FusionGroups.h"
 
+#include "ir/Schedule.h"
+#include "ir/Updates.h"
+
 using namespace mlir;
 using namespace weft::ir;
 
@@ -24,7 +27,12 @@ static bool isSplatConstant(Operation *op) {
 }
 
 bool FusionGraph::isView(Operation *op) {
-  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp, IotaOp, FullOp, DimOp>(op) ||
+  // A path leads to one value in memory: what pads with another is computed.
+  if (auto pad = dyn_cast<PadOp>(op))
+    return !pad.getValue() ||
+           (pad.getValue().getDefiningOp() && isSplatConstant(pad.getValue().getDefiningOp()));
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, IotaOp, FullOp, DimOp, UndefOp>(
+             op) ||
          isSplatConstant(op);
 }
 
@@ -33,16 +41,16 @@ static bool isCheap(Operation *op) {
   return isa<BroadcastInDimOp, IotaOp, FullOp, DimOp>(op) || isSplatConstant(op);
 }
 
-bool FusionGraph::isReduction(Operation *op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
+bool FusionGraph::isReduction(Operation *op) { return isReductionOp(op); }
 
 static bool isComputed(Operation *op) {
-  return isa<ElementwiseOp, GatherOp, RngBitsPhiloxOp>(op) || FusionGraph::isReduction(op);
+  return isa<ElementwiseOp, GatherOp, RngBitsPhiloxOp, ConcatOp, PadOp, DynamicSliceOp>(op) ||
+         isUpdateOp(op) || FusionGraph::isReduction(op) || isScanOp(op);
 }
 
-static SmallVector<int64_t> reducedDims(Operation *op) {
-  if (auto argmax = dyn_cast<ArgmaxOp>(op))
-    return {static_cast<int64_t>(argmax.getDim())};
-  return llvm::to_vector(op->getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
+/// Whether an op needs an operand in memory as it is: the base of an update is written in place.
+static bool isInMemory(OpOperand &operand) {
+  return isUpdateOp(operand.getOwner()) && operand.getOperandNumber() == 0;
 }
 
 bool FusionGraph::isRowGather(Operation *op) {
@@ -87,7 +95,17 @@ ReadPath FusionGraph::pathOf(Value value) {
   return paths.try_emplace(value, path).first->second;
 }
 
-FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target)
+Value FusionGraph::memoryOf(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+    ReadPath path = pathOf(value);
+    if (path.kind == ReadKind::same && path.source)
+      return path.source;
+    value = reshape.getA();
+  }
+  return value;
+}
+
+FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target)
     : func(func), target(target), ranges(rangesOf(func)) {
   Block &body = func.getBody().front();
   SmallVector<Operation *> ops;
@@ -99,8 +117,11 @@ FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target)
   llvm::DenseMap<Operation *, bool> exposed;
   for (Operation *op : llvm::reverse(ops)) {
     bool isExposed = false;
-    for (Operation *user : op->getUsers())
-      isExposed |= isa<ReshapeOp>(user) ? exposed.lookup(user) : !isView(user) && !isComputed(user);
+    for (OpOperand &use : op->getUses()) {
+      Operation *user = use.getOwner();
+      isExposed |= isInMemory(use) ||
+                   (isa<ReshapeOp>(user) ? exposed.lookup(user) : !isView(user) && !isComputed(user));
+    }
     exposed[op] = isExposed;
     if (isExposed && isView(op) && !isa<ReshapeOp>(op))
       materialized[op] = true;
@@ -121,7 +142,8 @@ FusionGraph::FusionGraph(FuncOp func, const DeviceCosts &target)
       pathOf(result);
     if (isView(op) && !materialized.lookup(op))
       continue;
-    addNode(*op, !isView(op) && !isComputed(op));
+    // What is in memory without being written has no kernel.
+    addNode(*op, isa<UndefOp>(op) || (!isView(op) && !isComputed(op)));
   }
   for (unsigned i = 0, e = static_cast<unsigned>(nodes.size()); i < e; ++i)
     addEdges(i);
@@ -151,7 +173,8 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
   group.nodes = {id};
   group.lastNode = group.rank = id;
   for (Value result : op.getResults())
-    values[internValue(result)].node = id;
+    if (isa<RankedTensorType>(result.getType()))
+      values[internValue(result)].node = id;
   if (!opaque) {
     Value result = op.getResult(0);
     group.device = deviceOf(result.getType());
@@ -165,6 +188,13 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
       bool trailing = dims == llvm::to_vector(llvm::seq<int64_t>(rank - group.reduced, rank));
       group.kind = trailing ? FusionKind::row : FusionKind::column;
     }
+    if (isScanOp(&op))
+      group.kind = FusionKind::scan;
+    if (isUpdateOp(&op)) {
+      group.kind = FusionKind::update;
+      group.domain = llvm::to_vector(updateShape(&op));
+    }
+    group.joins = isa<ConcatOp>(op);
     group.rowGather = isRowGather(&op);
     group.flops = ranges.largest(mulSizes(elementCount(group.domain), flopsPerElement(&op)));
   }
@@ -176,18 +206,12 @@ void FusionGraph::addEdges(unsigned id) {
   FusionGroup &group = groups[nodes[id].group];
   for (OpOperand &operand : op->getOpOperands()) {
     Value read = operand.get();
-    if (group.opaque) {
-      // Memory, or a reshape of it.
-      while (auto reshape = read.getDefiningOp<ReshapeOp>()) {
-        ReadPath path = pathOf(read);
-        if (path.kind == ReadKind::same && path.source) {
-          read = path.source;
-          break;
-        }
-        read = reshape.getA();
-      }
-    }
-    ReadPath path = group.opaque ? ReadPath{read, ReadKind::stored, BroadcastInDimOp()} : pathOf(read);
+    if (!isa<RankedTensorType>(read.getType()))
+      continue; // tokens: effects are in order by themselves
+    bool stored = group.opaque || isInMemory(operand);
+    if (stored)
+      read = memoryOf(read);
+    ReadPath path = stored ? ReadPath{read, ReadKind::stored, BroadcastInDimOp()} : pathOf(read);
     if (!path.source)
       continue;
     if (isView(op) && !group.opaque) {
@@ -198,8 +222,10 @@ void FusionGraph::addEdges(unsigned id) {
         path.kind = ReadKind::mapped;
       }
     }
-    if (isa<RngBitsPhiloxOp>(op))
+    if (isa<RngBitsPhiloxOp>(op) || (isUpdateOp(op) && &operand != &updateOperandOf(op)))
       path.kind = ReadKind::stored;
+    else if (isa<ConcatOp, PadOp, DynamicSliceOp>(op) || isUpdateOp(op))
+      path.kind = ReadKind::mapped;
     if (auto gather = dyn_cast<GatherOp>(op)) {
       if (operand.getOperandNumber() == 0)
         path.kind = group.rowGather && path.kind == ReadKind::same ? ReadKind::gathered : ReadKind::stored;
@@ -325,6 +351,7 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   into.flops += from.flops;
   into.rowGather = (into.rowGather || !into.pinned) && (from.rowGather || !from.pinned);
   into.pinned |= from.pinned;
+  into.joins |= from.joins;
   into.rowGather &= into.pinned;
   into.lastNode = std::max(into.lastNode, from.lastNode);
   into.version = std::max(into.version, from.version) + 1; // grows for every node

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The graph that fusion works on. A node is an op that computes; views and cheap generators (broadcast,
-// transpose, slice, pad, reshape, iota, splats) are no nodes but ways of reading a value, unless something
-// that is no kernel of ours needs them in memory. A group is a set of nodes that becomes one kernel. It
-// starts as one node and grows by merging, small into large, so that a chain of any length takes near-linear
-// time.
+// transpose, slice, pad, reverse, reshape, iota, splats) are no nodes but ways of reading a value, unless
+// something that is no kernel of ours needs them in memory. A group is a set of nodes that becomes one
+// kernel. It starts as one node and grows by merging, small into large, so that a chain of any length takes
+// near-linear time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PASSES_FUSIONGROUPS_H
@@ -72,6 +72,7 @@ struct FusionGroup {
   bool inlined = false;   ///< computed inside of each reader instead of on its own
   bool pinned = false;    ///< holds an op whose meaning depends on its shape
   bool rowGather = false; ///< pinned by gathers only that pick one element a row
+  bool joins = false;     ///< holds a concat, which is computed part by part
   ir::FusionKind kind = ir::FusionKind::loop;
   ir::DeviceAttr device;
   llvm::SmallVector<int64_t> domain;
@@ -102,7 +103,7 @@ struct FusionMerge {
 
 class FusionGraph {
 public:
-  FusionGraph(ir::FuncOp func, const ir::DeviceCosts &target);
+  FusionGraph(ir::FuncOp func, const ir::TargetDescription &target);
 
   /// Whether groups `a` and `b` may become one, and what that saves.
   std::optional<FusionMerge> evaluate(unsigned a, unsigned b, FusionRefusal &refusal);
@@ -116,6 +117,8 @@ public:
   int64_t groupOf(mlir::Value value) const;
   bool isStored(const FusionValue &value) const { return value.escapes || value.inner < value.reads; }
   ReadPath pathOf(mlir::Value value);
+  /// What something that reads memory reads: the value itself, or what it is a reshape of.
+  mlir::Value memoryOf(mlir::Value value);
   /// Whether an op is read through rather than computed.
   static bool isView(mlir::Operation *op);
   static bool isReduction(mlir::Operation *op);
@@ -127,7 +130,7 @@ public:
   }
 
   ir::FuncOp func;
-  const ir::DeviceCosts &target;
+  const ir::TargetDescription &target;
   /// Dynamic sizes count at their largest: that is where time is saved or lost.
   ir::SymbolRanges ranges;
   std::vector<FusionNode> nodes;

@@ -87,6 +87,14 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
     return std::nullopt;
   };
   bool loopA = ga.kind == FusionKind::loop, loopB = gb.kind == FusionKind::loop;
+  if (ga.kind == FusionKind::update || gb.kind == FusionKind::update) {
+    refusal = {"WEFT-F001", "an update writes in place and stands alone"};
+    return std::nullopt;
+  }
+  if ((ga.joins || gb.joins) && !(loopA && loopB)) {
+    refusal = {"WEFT-F001", "a concat is computed part by part, which a reduction is not"};
+    return std::nullopt;
+  }
   FusionMerge merged{FusionKind::loop, {}, 0, Place::domain, Place::domain, 0};
   if (loopA && loopB) {
     // Under another shape an elementwise op is the same op.
@@ -100,6 +108,20 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
   merged.kind = anchor.kind;
   merged.domain = anchor.domain;
   merged.reduced = anchor.reduced;
+  if (merged.kind == FusionKind::scan) {
+    if (!loopA && !loopB) {
+      refusal = {"WEFT-F003", "a kernel holds one scan"};
+      return std::nullopt;
+    }
+    // A scan leaves a value at every point: what is beside it is computed point by point too.
+    const FusionGroup &loop = loopA ? ga : gb;
+    bool pointwise = llvm::all_of(between, [&](unsigned edge) { return edges[edge].kind == ReadKind::same; });
+    if (!pointwise ||
+        (loop.domain != anchor.domain &&
+         (between.empty() || loop.pinned || elementCount(loop.domain) != elementCount(anchor.domain))))
+      return mismatch();
+    return merged;
+  }
   if (!loopA && !loopB) {
     if (ga.kind != gb.kind || ga.domain != gb.domain || ga.reduced != gb.reduced)
       return mismatch();
@@ -266,7 +288,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
   int64_t flops = group.flops / std::max<int64_t>(1, ranges.largest(elementCount(group.domain)));
   SmallVector<unsigned> readers, used;
   for (unsigned node : group.nodes) {
-    if (isa<GatherOp, RngBitsPhiloxOp>(nodes[node].op))
+    if (isa<GatherOp, RngBitsPhiloxOp, ConcatOp>(nodes[node].op))
       return refuse("WEFT-F008", "holds an op that is not computed twice");
     for (Value result : nodes[node].op->getResults())
       if (values[valueOf.lookup(result)].escapes)

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/TargetDescription.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -22,10 +23,14 @@ struct MapDevices : impl::MapDevicesBase<MapDevices> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (target != "cpu") {
-      module.emitError() << "cannot map devices to the target '" << target << "', expected cpu";
+    const ir::TargetDescription *description = ir::findTarget(target);
+    if (!description) {
+      module.emitError() << "cannot map devices to the target '" << target << "', expected one of "
+                         << ir::targetNames();
       return signalPassFailure();
     }
+    if (!description->isCpu())
+      return;
     auto cpu = ir::DeviceAttr::get(&getContext(), ir::DeviceKind::cpu, 0);
 
     // One replacement reaches types of values, block arguments and functions, and attributes in any nesting.

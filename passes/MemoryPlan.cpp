@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/MemoryPlan.h"
 
+#include "ir/Updates.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
@@ -217,22 +219,37 @@ ArenaPlan packDynamicArena(ArrayRef<ArenaBuffer> given, const SymbolRanges &rang
 //===----------------------------------------------------------------------===//
 
 Value storageRoot(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getA();
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isStorageView(op))
+      break;
+    value = op->getOperand(0);
+  }
   return value;
+}
+
+Value storageHead(Value value) {
+  for (;;) {
+    value = storageRoot(value);
+    Operation *op = value.getDefiningOp();
+    if (!op || !updateIn(op))
+      return value;
+    value = op->getOperand(0);
+  }
 }
 
 bool mayFail(Operation *op) {
   auto fusion = dyn_cast<FusionOp>(op);
   if (!fusion)
-    return isa<GatherOp, CrossEntropyOp>(op);
-  return llvm::any_of(fusion.getBody().front(), [](Operation &inner) { return isa<GatherOp>(inner); });
+    return isa<CrossEntropyOp, AssertOp>(op) || checksIndex(op);
+  return llvm::any_of(fusion.getBody().front(), [](Operation &inner) { return checksIndex(&inner); });
 }
 
 bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
   auto fusion = dyn_cast<FusionOp>(op);
   if (!fusion)
     return false;
+  if (fusion.getKind() == FusionKind::update)
+    return operand == 0;
   Block &body = fusion.getBody().front();
   BlockArgument argument = body.getArgument(operand);
   Value written = body.getTerminator()->getOperand(result);

@@ -39,8 +39,11 @@ ArenaPlan packArena(llvm::ArrayRef<ArenaBuffer> buffers);
 /// aligned whatever the symbols are. The lower bound is that of each class, added.
 ArenaPlan packDynamicArena(llvm::ArrayRef<ArenaBuffer> buffers, const ir::SymbolRanges &ranges);
 
-/// The value whose storage `value` is a view of: itself, unless it is a reshape.
+/// The value whose storage `value` is a view of: itself, unless it is a reshape or bitcast.
 mlir::Value storageRoot(mlir::Value value);
+
+/// The same through updates too, which write in place: the value that was the first in its storage.
+mlir::Value storageHead(mlir::Value value);
 
 /// Whether a launch can stop the call, as one with an index can. Nothing that the caller sees may be written
 /// before.

@@ -24,6 +24,18 @@ class Weft_ModulePass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::ir::WeftDialect"];
 }
 
+def AssignQueues : Weft_FuncPass<"weft-assign-queues"> {
+  let summary = "orders launches and gives each its queue";
+  let description = [{
+    Launches keep their order, except that a copy between devices is issued as soon as its operand is there and an
+    assertion as soon as its condition is; what the host sees (weft.print, weft.assert) keeps its order. Compute is on
+    one queue a device, copies to it and from it on one each. A function with one queue has no attributes; with
+    more, `weft.queues` names them and `weft.queue` is the number of each launch that is not on the first. Tokens,
+    barriers, events, forks and joins of the program have done their work then and go: `weft-schedule` puts in
+    those that the queues need.
+  }];
+}
+
 def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
   let summary = "lets contractions add a bias and apply relu";
   let description = [{
@@ -40,6 +52,7 @@ def AttachSchedules : Weft_FuncPass<"weft-schedule"> {
   let description = [{
     A pure function of shapes, dtypes and target (ir/Schedule.h). A fusion that has a schedule keeps it.
   }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose sizes decide: a name of ir/devices">];
 }
 
 def Canonicalize : Weft_FuncPass<"weft-canonicalize"> {
@@ -62,6 +75,15 @@ def CanonicalizeContractions : Weft_FuncPass<"weft-canonicalize-contractions"> {
   }];
 }
 
+def CleanTransfers : Weft_FuncPass<"weft-clean-transfers"> {
+  let summary = "fewer and smaller copies between devices";
+  let description = [{
+    A constant or weft.iota is made on each device that reads it instead of copied; of a broadcast or weft.full the
+    operand is copied; a widening cast is done after the copy, a narrowing one before it where nothing else reads
+    the copy; equal copies become one.
+  }];
+}
+
 def DecomposeComposites : Weft_FuncPass<"weft-decompose"> {
   let summary = "replaces composites by their primitives";
   let description = [{
@@ -80,6 +102,16 @@ def Differentiate : Weft_FuncPass<"weft-differentiate"> {
   }];
 }
 
+def EnforceStrict : Weft_FuncPass<"weft-enforce-strict"> {
+  let summary = "makes recorded refusals errors";
+  let description = [{
+    `strict=fusion,donate,capture` makes every decision of these families in weft.decisions an error at its source
+    line: what was not fused (codes F), copied instead of written in place (D), or not captured (C). Notes, such as
+    WEFT-C020 and WEFT-F008, stay notes.
+  }];
+  let options = [Option<"strict", "strict", "std::string", "\"\"", "families, separated by commas">];
+}
+
 def Fuse : Weft_FuncPass<"weft-fuse"> {
   let summary = "gathers ops into kernels";
   let description = [{
@@ -91,7 +123,7 @@ def Fuse : Weft_FuncPass<"weft-fuse"> {
     F004 operands, F005 ops, F006 reductions over the limit, F007 a schedule with less parallel work, F008 the
     cost is negative.
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose costs decide: cpu">,
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose costs decide: a name of ir/devices">,
                  Option<"report", "report", "bool", "false", "record every decision in weft.decisions">];
 }
 
@@ -106,11 +138,12 @@ def FuseOptimizerSteps : Weft_FuncPass<"weft-fuse-optimizer-steps"> {
 def MapDevices : Weft_ModulePass<"weft-map-devices"> {
   let summary = "maps every logical device to one of the target";
   let description = [{
-    With `target=cpu` every logical device becomes `cpu`: types of values, arguments and functions, and
-    attributes. Transfers between devices that are now one disappear.
+    For a target that is a CPU every logical device becomes `cpu`: types of values, arguments and functions, and
+    attributes. Transfers between devices that are now one disappear. For a target that is a CUDA device nothing
+    changes: logical numbers are mapped when a package is loaded.
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"",
-                        "what the program is compiled for: cpu">];
+                        "what the program is compiled for: a name of ir/devices">];
 }
 
 def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
@@ -122,6 +155,26 @@ def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
   }];
 }
 
+def PartitionCapture : Weft_FuncPass<"weft-partition-capture"> {
+  let summary = "marks the launches that become captured graphs";
+  let description = [{
+    A region is a maximal run of launches that a graph may hold, on all queues together; `weft.capture` is its number.
+    What may not be in one ends the run, with a reason: WEFT-C001 the host reads a value, C002 the host prints, C003 a
+    launch on the host among those of a device, C021 a copy of pageable memory, or what the op itself says
+    (CaptureOp). A run of fewer than `minimum` launches stays plain, with the note WEFT-C020.
+  }];
+  let options = [Option<"minimum", "minimum", "int64_t", "3", "launches from which a graph pays">,
+                 Option<"report", "report", "bool", "true", "record cuts in weft.decisions">];
+}
+
+def PlaceHostOperands : Weft_FuncPass<"weft-place-host-operands"> {
+  let summary = "moves scalars and indices of the host to where they are used";
+  let description = [{
+    The mixtures of devices that the verifier lets through (ir/Placement.h) become explicit: the operand of the host
+    is transferred, once for each device, and a scalar is stretched to the shape of the others.
+  }];
+}
+
 def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
   let summary = "gives every value of the launch list its storage";
   let description = [{
@@ -129,10 +182,28 @@ def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
     launch reads the argument afterwards, none that may fail follows, and the launch that writes reads it at the index
     that it writes; otherwise it is computed elsewhere and copied at the end, with a code: WEFT-D001 a later
     reader, D002 read at another index, D003 a later launch may fail, D004 the result is an argument or
-    another result, D005 the value already has a storage. All else shares an arena: offsets are multiples of 64, each
+    another result, D005 the value already has a storage, D009 an alias of an argument that is written. All else shares an arena: offsets are multiples of 64, each
     value goes to the best gap of its live range. The plan is verified at once.
   }];
   let options = [Option<"report", "report", "bool", "true", "record refused donations in weft.decisions">];
+}
+
+def ScheduleLaunches : Weft_FuncPass<"weft-schedule-launches"> {
+  let summary = "orders the queues of a launch list with events";
+  let description = [{
+    A launch waits for the launches on other queues that wrote what it reads, and for those that used the bytes that it
+    writes, unless what its queue waited for before implies that. Every queue is forked from the first at the start
+    and joined by it at the end. A function with one queue stays as it is.
+  }];
+}
+
+def SettleStorage : Weft_FuncPass<"weft-settle-storage"> {
+  let summary = "turns weft.copy_into and weft.alias into ties of results";
+  let description = [{
+    A write to a donated argument ties the result that returns it to the argument; a returned alias shares the storage
+    of its argument or of an earlier result (`weft.alias_of_argument`, `weft.alias_of_result`). WEFT-D006: the old value
+    is read after the write. WEFT-D007: the argument is not donated. WEFT-D008: what is written is not returned.
+  }];
 }
 
 def Simplify : Weft_FuncPass<"weft-simplify"> {
@@ -183,8 +254,8 @@ def VerifyPlacement : Weft_ModulePass<"weft-verify-placement"> {
   let summary = "checks the device of every value of a module";
   let description = [{
     Every tensor has a device; every op, call and return keeps the rule that operands have one device
-    (WEFT-P001), for all ops and not only up to the first that breaks it. Scalars of optimiser steps may lie
-    on the host.
+    (WEFT-P001), for all ops and not only up to the first that breaks it. What may lie on the host is in
+    ir/Placement.h.
   }];
 }
 

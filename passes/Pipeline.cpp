@@ -5,66 +5,168 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Pipeline.h"
+#include "ir/TargetDescription.h"
 #include "passes/Passes.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
 namespace weft::passes {
 
-/// Folds, removes equal and dead ops. Between stages, because each leaves such ops behind.
-static void addCleanup(OpPassManager &passes) {
-  OpPassManager &function = passes.nest<ir::FuncOp>();
-  function.addPass(createCanonicalize());
-  function.addPass(createCSEPass());
+static constexpr Phase phaseTable[] = {
+    {"inline", "calls of functions of the module contribute their ops"},
+    {"placement", "the device of every value; storage and host operands become facts of results and copies"},
+    {"differentiation", "generator state becomes arguments; gradients become ops"},
+    {"simplification", "algebra that keeps every value; fewer copies between devices"},
+    {"decomposition", "composites become primitives; the order of reductions and contractions is fixed"},
+    {"fusion", "ops become kernels"},
+    {"memory", "the order of launches, and where each value lives"},
+    {"scheduling", "events between queues, schedules of kernels, captured graphs"},
+};
+
+ArrayRef<Phase> phases() { return phaseTable; }
+
+namespace {
+/// Adds passes, but for those that are disabled.
+class Adder {
+public:
+  Adder(OpPassManager &passes, const PipelineOptions &options, llvm::StringSet<> *seen)
+      : passes(passes), options(options), seen(seen) {}
+  void module(std::unique_ptr<Pass> pass) {
+    if (isWanted(*pass))
+      passes.addPass(std::move(pass));
+  }
+  void function(std::unique_ptr<Pass> pass) {
+    if (isWanted(*pass))
+      passes.nest<ir::FuncOp>().addPass(std::move(pass));
+  }
+  /// Folds, removes equal and dead ops. Between stages, because each leaves such ops behind.
+  void cleanup() {
+    function(createCanonicalize());
+    function(createCSEPass());
+  }
+
+private:
+  bool isWanted(const Pass &pass) const {
+    if (seen)
+      seen->insert(pass.getArgument());
+    return !llvm::is_contained(options.disabled, pass.getArgument().str());
+  }
+  OpPassManager &passes;
+  const PipelineOptions &options;
+  llvm::StringSet<> *seen;
+};
+} // namespace
+
+static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOptions &options,
+                       llvm::StringSet<> *seen) {
+  Adder add(passes, options, seen);
+  bool report = options.report || !options.strict.empty();
+  if (phase == "inline") {
+    // A compiled function called under a trace contributes its ops; what is private and no longer called
+    // goes. Nothing else changes yet: the inliner's own canonicalisation is left out.
+    add.module(createInlinerPass({}, [](OpPassManager &) {}));
+    add.module(createSymbolDCEPass());
+  } else if (phase == "placement") {
+    // The rule is checked on the whole program before logical devices become those of the target. Storage and
+    // mixtures of devices become facts of results and copies; what follows knows only values.
+    add.module(createVerifyPlacement());
+    add.function(createSettleStorage());
+    add.function(createPlaceHostOperands());
+    add.module(createMapDevices(MapDevicesOptions{options.target}));
+  } else if (phase == "differentiation") {
+    // On the program as it was written: composites are whole and have rules of their own.
+    add.function(createMaterializeRngState());
+    add.function(createDifferentiate());
+    add.cleanup();
+  } else if (phase == "simplification") {
+    add.function(createSimplify());
+    add.function(createCleanTransfers());
+    add.cleanup();
+  } else if (phase == "decomposition") {
+    // As late as fusion. Splitting reductions and canonicalising contractions fix the order in which operands
+    // are read, from shapes alone, before anything is fused; between them the parts of composites are
+    // simplified, and reshapes of split reductions move up to where they are views.
+    add.function(createDecomposeComposites());
+    add.function(createSplitReductions());
+    add.function(createSimplify());
+    add.function(createCanonicalizeContractions());
+    add.cleanup();
+  } else if (phase == "fusion") {
+    // Contractions take their epilogues first, so that what is left over is fused with its neighbours.
+    add.function(createAttachEpilogues(AttachEpiloguesOptions{report}));
+    add.function(createFuseOptimizerSteps());
+    add.function(createFuse(FuseOptions{options.target, report}));
+  } else if (phase == "memory") {
+    add.function(createAssignQueues());
+    add.function(createPlanMemory());
+    add.function(createVerifyMemoryPlan());
+  } else if (phase == "scheduling") {
+    // After the plan: the reuse of bytes is an order between queues, and the plan adds copies, which need a
+    // schedule too. The proof then holds for the order as well.
+    add.function(createScheduleLaunches());
+    add.function(createVerifyMemoryPlan());
+    add.function(createAttachSchedules(AttachSchedulesOptions{options.target}));
+    add.function(createPartitionCapture(PartitionCaptureOptions{3, report}));
+    if (!options.strict.empty())
+      add.function(createEnforceStrict(EnforceStrictOptions{options.strict}));
+  }
+}
+
+void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOptions &options) {
+  buildPhase(passes, phase, options, nullptr);
 }
 
 void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
-  // Inlining. A compiled function called under a trace contributes its ops; what is private and no longer
-  // called goes.
-  // Nothing else changes yet: the inliner's own canonicalisation is left out.
-  passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
-  passes.addPass(createSymbolDCEPass());
+  bool running = options.from.empty();
+  for (const Phase &phase : phases()) {
+    running |= phase.name == options.from;
+    if (running)
+      buildPhase(passes, phase.name, options);
+    if (phase.name == options.to)
+      return;
+  }
+}
 
-  // Placement: the rule is checked on the whole program before logical devices become those of the target.
-  passes.addPass(createVerifyPlacement());
-  passes.addPass(createMapDevices(MapDevicesOptions{options.target}));
-
-  // State of random generators becomes arguments and tied results.
-  passes.nest<ir::FuncOp>().addPass(createMaterializeRngState());
-
-  // Differentiation, on the program as it was written: composites are whole and have rules of their own.
-  passes.nest<ir::FuncOp>().addPass(createDifferentiate());
-  addCleanup(passes);
-
-  // Algebra that keeps every bit, and the shapes that later stages want.
-  passes.nest<ir::FuncOp>().addPass(createSimplify());
-  addCleanup(passes);
-  if (options.stopBeforeDecomposition)
-    return;
-
-  // Decomposition as late as fusion. Splitting reductions and canonicalising contractions fix the order in
-  // which operands are read, from shapes alone, before anything is fused; between them the parts of
-  // composites are simplified, and reshapes of split reductions move up to where they are views.
-  passes.nest<ir::FuncOp>().addPass(createDecomposeComposites());
-  passes.nest<ir::FuncOp>().addPass(createSplitReductions());
-  passes.nest<ir::FuncOp>().addPass(createSimplify());
-  passes.nest<ir::FuncOp>().addPass(createCanonicalizeContractions());
-  addCleanup(passes);
-
-  // Fusion. Contractions take their epilogues first, so that what is left over is fused with its neighbours.
-  passes.nest<ir::FuncOp>().addPass(createAttachEpilogues(AttachEpiloguesOptions{options.report}));
-  passes.nest<ir::FuncOp>().addPass(createFuseOptimizerSteps());
-  passes.nest<ir::FuncOp>().addPass(createFuse(FuseOptions{options.target, options.report}));
-
-  // The launch list: where each value lives, the proof of that, and how each fusion becomes a kernel.
-  // Schedules come last because the plan adds copies, which need one too.
-  passes.nest<ir::FuncOp>().addPass(createPlanMemory());
-  passes.nest<ir::FuncOp>().addPass(createVerifyMemoryPlan());
-  passes.nest<ir::FuncOp>().addPass(createAttachSchedules());
+std::string checkPipelineOptions(const PipelineOptions &options) {
+  std::string names;
+  for (const Phase &phase : phases())
+    names += (names.empty() ? "" : ", ") + phase.name.str();
+  auto isPhase = [](StringRef name) {
+    return name.empty() || llvm::any_of(phases(), [&](const Phase &phase) { return phase.name == name; });
+  };
+  for (StringRef name : {StringRef(options.from), StringRef(options.to)})
+    if (!isPhase(name))
+      return "there is no phase '" + name.str() + "'; there are " + names;
+  size_t first = 0, last = phases().size();
+  for (auto [i, phase] : llvm::enumerate(phases())) {
+    first = phase.name == options.from ? i : first;
+    last = phase.name == options.to ? i : last;
+  }
+  if (first > last)
+    return "phase '" + options.from + "' comes after '" + options.to + "'; in order they are " + names;
+  llvm::StringSet<> known;
+  OpPassManager all(ModuleOp::getOperationName());
+  for (const Phase &phase : phases())
+    buildPhase(all, phase.name, PipelineOptions(), &known);
+  for (const std::string &pass : options.disabled)
+    if (!known.contains(pass))
+      return "there is no pass '" + pass + "' to disable; those of the pipeline are " + [&] {
+        std::vector<std::string> names;
+        for (const auto &entry : known)
+          names.push_back(entry.getKey().str());
+        llvm::sort(names);
+        return llvm::join(names, ", ");
+      }();
+  if (!ir::findTarget(options.target))
+    return "unknown target '" + options.target + "'; there are " + ir::targetNames();
+  return {};
 }
 
 namespace {
@@ -73,6 +175,11 @@ struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
                              llvm::cl::init(PipelineOptions().target)};
   Option<bool> report{*this, "report", llvm::cl::desc("record every decision in the text"),
                       llvm::cl::init(false)};
+  Option<std::string> from{*this, "from", llvm::cl::desc("first phase"), llvm::cl::init("")};
+  Option<std::string> to{*this, "to", llvm::cl::desc("last phase"), llvm::cl::init("")};
+  Option<std::string> strict{*this, "strict",
+                             llvm::cl::desc("families of refusals that are errors: fusion,donate,capture"),
+                             llvm::cl::init("")};
   Option<bool> stopBeforeDecomposition{*this, "stop-before-decomposition",
                                        llvm::cl::desc("stop while composites are whole"),
                                        llvm::cl::init(false)};
@@ -83,7 +190,12 @@ void registerPipeline() {
   PassPipelineRegistration<PipelineCliOptions>(
       "weft-pipeline", "every pass from a traced module to its launch list",
       [](OpPassManager &passes, const PipelineCliOptions &options) {
-        buildPipeline(passes, {options.target, options.report, options.stopBeforeDecomposition});
+        buildPipeline(passes, {options.target,
+                               options.report,
+                               options.from,
+                               options.stopBeforeDecomposition ? "simplification" : options.to.getValue(),
+                               options.strict,
+                               {}});
       });
 }
 

@@ -9,20 +9,38 @@
 
 #include "mlir/Pass/PassManager.h"
 #include <string>
+#include <vector>
 
 namespace weft::passes {
 
 struct PipelineOptions {
-  /// What the program is compiled for; `cpu` maps every logical device to the host.
+  /// What the program is compiled for, a name of ir/devices; a CPU maps every logical device to the host.
   std::string target = "cpu";
   /// Record what was fused and what was refused, with codes and lines, in `weft.decisions` of each function.
   bool report = false;
-  /// Stop before composites are decomposed: what remains is the program after differentiation and algebra.
-  bool stopBeforeDecomposition = false;
+  /// The first and the last phase to run; empty for all from the start, and to the end.
+  std::string from, to;
+  /// Families of refusals that are errors, as "fusion,capture"; see ir/Reasons.h. Implies `report`.
+  std::string strict;
+  /// Passes to leave out, by argument ("weft-simplify"). Those that later stages need give an error there.
+  std::vector<std::string> disabled;
 };
 
-/// Adds the passes that turn a traced module into its launch list.
+/// The phases in order. A program's text between two of them is what the next one begins with.
+struct Phase {
+  llvm::StringLiteral name, summary;
+};
+llvm::ArrayRef<Phase> phases();
+
+/// Adds the passes of one phase.
+void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase, const PipelineOptions &options);
+
+/// Adds the passes that turn a traced module into its launch list, or those of `options.from` to
+/// `options.to`.
 void buildPipeline(mlir::OpPassManager &passes, const PipelineOptions &options);
+
+/// What is wrong with the names in the options, or nothing.
+std::string checkPipelineOptions(const PipelineOptions &options);
 
 /// Makes `--weft-pipeline` known, with the fields of PipelineOptions as its options.
 void registerPipeline();

@@ -9,9 +9,13 @@
 // Then storage is given out; a copy exists only where a rule below asked for one, and each has a reason code.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
+#include "ir/TargetDescription.h"
+#include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
+
+#include "ir/Updates.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -33,9 +37,14 @@ public:
 private:
   LogicalResult checkLaunchList();
   void number();
+  void settleUpdates();
+  std::string whyNotUpdated(FusionOp update, StringRef &code);
+  bool mayUpdateArgument(FusionOp update, unsigned argument);
   void settleResults();
+  bool sharesStorage(unsigned result, Value root);
   std::string whyNotInPlace(Value root, unsigned argument, StringRef &code);
   Value copy(Value value);
+  Value copy(Value value, OpBuilder &builder);
   void assignArena();
   void assignConstants();
   void writeSlices();
@@ -46,20 +55,27 @@ private:
   FuncOp func;
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead; ///< of a root: the position of the last launch that reads it
-  llvm::DenseMap<Value, SliceAttr> storage; ///< of a root
+  llvm::DenseMap<Value, SliceAttr> storage; ///< of a head
   unsigned lastFailing = 0;                 ///< 1 + the position of the last launch that may fail, or 0
   ArenaPlan arena;
-  std::vector<FusionDecision> decisions;
+  std::vector<Decision> decisions;
 };
 
 } // namespace
 
+/// What a copy of the value costs, in picoseconds, on the machine of ir/devices/cpu.txt.
+static int64_t copyTime(Value value) {
+  int64_t bytes = rangesOf(value.getParentBlock()->getParentOp()).largest(bytesOf(value.getType()));
+  return cpuTarget().launchPs + 2 * bytes * 1'000'000 / cpuTarget().dramBytesPerUs;
+}
+
 LogicalResult PlanMemory::checkLaunchList() {
   for (Operation &op : func.getBody().front())
-    if (!isa<FusionOp, DotGeneralOp, ReshapeOp, ConstantOp, ReturnOp>(op))
+    if (!isLaunch(&op) && !isa<ConstantOp, UndefOp, ReturnOp>(op) && !isStorageView(&op))
       return op.emitOpError()
-             << "is no launch: a memory plan is made for weft.fusion, weft.dot_general, weft.reshape, "
-                "weft.constant and weft.return; run --weft-fuse first";
+             << "is no launch: a memory plan is made for kernels, contractions, copies, host "
+                "effects, weft.reshape, weft.bitcast, weft.constant, weft.undef and weft.return; run "
+                "--weft-fuse and --weft-assign-queues first";
   return success();
 }
 
@@ -73,10 +89,86 @@ void PlanMemory::number() {
     position[&op] = next++;
     if (mayFail(&op))
       lastFailing = next;
-    if (!isa<ReshapeOp>(op))
+    if (!isStorageView(&op))
       for (Value operand : op.getOperands())
         lastRead[storageRoot(operand)] = position[&op];
   }
+}
+
+/// Whether an update whose base is an argument may write it: what becomes of the base is returned as the
+/// argument's new value, and nothing that may fail comes after.
+bool PlanMemory::mayUpdateArgument(FusionOp update, unsigned argument) {
+  if (!func.isDonated(argument) || lastFailing > position.lookup(update))
+    return false;
+  // The last of the updates that write in place, one after the other.
+  Value last = update.getResult(0);
+  auto baseOf = [](Operation *op) { return updateIn(op) ? storageRoot(op->getOperand(0)) : Value(); };
+  for (bool further = true; further;) {
+    further = false;
+    SmallVector<Value> views{last};
+    while (!views.empty() && !further)
+      for (Operation *user : views.pop_back_val().getUsers()) {
+        if (isStorageView(user))
+          views.push_back(user->getResult(0));
+        else if (baseOf(user) == last && lastRead.lookup(last) == position.lookup(user)) {
+          last = user->getResult(0);
+          further = true;
+          break;
+        }
+      }
+  }
+  int64_t found = 0;
+  bool tied = false;
+  for (OpOperand &operand : func.getBody().front().getTerminator()->getOpOperands()) {
+    if (storageRoot(operand.get()) != last)
+      continue;
+    ++found;
+    tied = func.getTiedArgument(operand.getOperandNumber()) == argument;
+  }
+  return tied && found == 1;
+}
+
+/// Why an update cannot write its base; empty if it can.
+std::string PlanMemory::whyNotUpdated(FusionOp update, StringRef &code) {
+  Value base = storageRoot(update.getOperand(0));
+  code = "WEFT-D006";
+  if (base.getDefiningOp<ConstantOp>())
+    return "the base is a constant";
+  for (Value operand : update.getInputs().drop_front())
+    if (storageRoot(operand) == base)
+      return "the update reads its base at other indices than it writes";
+  if (lastRead.lookup(base) > position.lookup(update))
+    return "the value before the update is still needed";
+  auto argument = dyn_cast<BlockArgument>(base);
+  if (argument && !mayUpdateArgument(update, argument.getArgNumber()))
+    return "the base is an argument that the function does not replace by the result, or not at this point";
+  return {};
+}
+
+/// An update that cannot write its base gets a copy to write.
+void PlanMemory::settleUpdates() {
+  struct Copy {
+    FusionOp update;
+    StringRef code;
+    std::string why;
+  };
+  SmallVector<Copy> copies;
+  for (auto fusion : func.getBody().front().getOps<FusionOp>())
+    if (updateIn(fusion)) {
+      Copy made{fusion, {}, {}};
+      made.why = whyNotUpdated(fusion, made.code);
+      if (!made.why.empty())
+        copies.push_back(std::move(made));
+    }
+  for (Copy &made : copies) {
+    OpBuilder builder(made.update);
+    Value base = made.update.getOperand(0);
+    made.update.setOperand(0, copy(base, builder));
+    if (report)
+      decisions.push_back({made.code.str(), locationText(made.update.getLoc()), "base of an update", "", 0,
+                           made.why + "; " + sizeText(bytesOf(base.getType())) + " bytes are copied"});
+  }
+  number();
 }
 
 /// Why result `root` of a launch cannot be written to the storage of an argument; empty if it can.
@@ -101,12 +193,47 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
 /// A kernel that copies, at the end of the function.
 Value PlanMemory::copy(Value value) {
   OpBuilder builder(func.getBody().front().getTerminator());
+  return copy(value, builder);
+}
+
+Value PlanMemory::copy(Value value, OpBuilder &builder) {
   auto fusion = builder.create<FusionOp>(value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
                                          FusionKind::loop, ScheduleAttr(), ArrayAttr());
   Block &block = fusion.getBody().emplaceBlock();
   Value argument = block.addArgument(value.getType(), value.getLoc());
   OpBuilder::atBlockEnd(&block).create<YieldOp>(value.getLoc(), argument);
+  if (unsigned queue = computeQueueOf(func, deviceOf(value.getType())))
+    fusion->setAttr(attr::queue, builder.getI64IntegerAttr(queue));
   return fusion.getResult(0);
+}
+
+/// Whether a result needs no storage of its own because the program made it an alias. An alias of an argument
+/// that another result replaces is a copy after all.
+bool PlanMemory::sharesStorage(unsigned result, Value root) {
+  if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasArgument)) {
+    auto argument = dyn_cast<BlockArgument>(root);
+    bool replaced = false;
+    for (unsigned other = 0; other < func.getNumResults(); ++other)
+      replaced |= func.getTiedArgument(other) == of.getInt() &&
+                  storageRoot(func.getBody().front().getTerminator()->getOperand(other)) != root;
+    if (argument && argument.getArgNumber() == of.getInt() && !replaced)
+      return true;
+    func.removeResultAttr(result, StringAttr::get(&getContext(), attr::aliasArgument));
+    if (report)
+      decisions.push_back({"WEFT-D009", locationText(root.getLoc()), "result " + std::to_string(result),
+                           "argument " + std::to_string(of.getInt()), copyTime(root),
+                           "the result is an alias of an argument that another result replaces; " +
+                               sizeText(bytesOf(root.getType())) + " bytes are copied"});
+    return false;
+  }
+  if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasResult)) {
+    if (of.getInt() >= 0 && of.getInt() < result &&
+        storageRoot(func.getBody().front().getTerminator()->getOperand(of.getInt())) == root &&
+        !func.getResultAttr(of.getInt(), attr::aliasArgument))
+      return true;
+    func.removeResultAttr(result, StringAttr::get(&getContext(), attr::aliasResult));
+  }
+  return false;
 }
 
 void PlanMemory::settleResults() {
@@ -120,23 +247,27 @@ void PlanMemory::settleResults() {
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     int64_t tied = func.getTiedArgument(number);
-    Value root = storageRoot(operand.get());
+    Value root = storageRoot(operand.get()), head = storageHead(root);
     auto argument = dyn_cast<BlockArgument>(root);
     if (tied >= 0 && argument && argument.getArgNumber() == tied)
       continue; // unchanged
+    if (sharesStorage(number, root))
+      continue;
+    if (isa<BlockArgument>(head) && !argument)
+      continue; // updated in place
     StringRef code;
     std::string why;
     if (argument || root.getDefiningOp<ConstantOp>()) {
       code = "WEFT-D004";
       why = argument ? "the result is an argument" : "the result is a constant";
-    } else if (storage.count(root)) {
+    } else if (storage.count(head)) {
       code = "WEFT-D005";
       why = "the result is returned twice";
     } else if (tied >= 0) {
-      why = whyNotInPlace(root, static_cast<unsigned>(tied), code);
+      why = whyNotInPlace(head, static_cast<unsigned>(tied), code);
     }
     if (why.empty()) {
-      storage[root] =
+      storage[head] =
           tied >= 0 ? slice(StorageKind::argument, tied, root) : slice(StorageKind::result, number, root);
       continue;
     }
@@ -144,7 +275,7 @@ void PlanMemory::settleResults() {
     if (report)
       decisions.push_back({code.str(), locationText(operand.get().getLoc()),
                            "result " + std::to_string(number),
-                           tied >= 0 ? "argument " + std::to_string(tied) : "", 0,
+                           tied >= 0 ? "argument " + std::to_string(tied) : "", copyTime(root),
                            why + "; " + sizeText(bytesOf(root.getType())) + " bytes are copied"});
   }
   // Copies to arguments come last, after all reads of arguments: what is read from an argument that another
@@ -171,18 +302,33 @@ void PlanMemory::settleResults() {
     }
 }
 
+/// Whether a copy to another device reads the value.
+static bool isCopied(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) { return isa<TransferOp>(user); });
+}
+
 void PlanMemory::assignArena() {
+  // Buffers of copies between queues have a lane of their own: sharing bytes with what is computed meanwhile
+  // would make the copy wait for it.
   std::vector<ArenaBuffer> buffers;
+  std::vector<bool> inCopyLane;
   llvm::MapVector<Value, unsigned> bufferOf;
   for (Operation &op : func.getBody().front()) {
-    if (!isa<FusionOp, DotGeneralOp>(op))
+    if (!isLaunch(&op) && !isa<UndefOp>(op))
       continue;
     unsigned at = position.lookup(&op);
     for (OpResult result : op.getResults()) {
-      if (storage.count(result))
+      Value head = storageHead(result);
+      if (isa<BlockArgument>(head) || storage.count(head))
         continue;
       auto read = lastRead.find(result);
       unsigned end = read == lastRead.end() ? at : read->second;
+      if (head != result) {
+        unsigned held = bufferOf.lookup(storageRoot(op.getOperand(0)));
+        buffers[held].end = std::max(buffers[held].end, end);
+        bufferOf[result] = held;
+        continue;
+      }
       int64_t bytes = bytesOf(result.getType());
       // An operand that dies here leaves its place, if every element is read before it is written.
       int64_t inherited = -1;
@@ -190,7 +336,7 @@ void PlanMemory::assignArena() {
         Value root = storageRoot(operand.get());
         auto held = bufferOf.find(root);
         if (held == bufferOf.end() || lastRead.lookup(root) != at || bytesOf(root.getType()) != bytes ||
-            buffers[held->second].end != at)
+            buffers[held->second].end != at || inCopyLane[held->second])
           continue;
         bool inPlace = llvm::all_of(op.getOpOperands(), [&](OpOperand &o) {
           return storageRoot(o.get()) != root ||
@@ -206,14 +352,33 @@ void PlanMemory::assignArena() {
       } else {
         inherited = static_cast<int64_t>(buffers.size());
         buffers.push_back({bytes, at, end});
+        inCopyLane.push_back(isa<TransferOp>(op) || (queueCount(func) > 1 && isCopied(result)));
       }
       bufferOf[result] = static_cast<unsigned>(inherited);
     }
   }
-  bool dynamic = llvm::any_of(buffers, [](const ArenaBuffer &buffer) { return isSymbolic(buffer.bytes); });
-  arena = dynamic ? packDynamicArena(buffers, rangesOf(func)) : packArena(buffers);
+  std::vector<ArenaBuffer> lane;
+  std::vector<unsigned> laneOf(buffers.size());
+  for (auto [id, buffer] : llvm::enumerate(buffers))
+    if (inCopyLane[id]) {
+      laneOf[id] = static_cast<unsigned>(lane.size());
+      lane.push_back(buffer);
+      buffer.bytes = 0;
+    }
+  auto isDynamicBuffer = [](const ArenaBuffer &buffer) { return isSymbolic(buffer.bytes); };
+  bool dynamic = llvm::any_of(buffers, isDynamicBuffer) || llvm::any_of(lane, isDynamicBuffer);
+  auto pack = [&](ArrayRef<ArenaBuffer> values) {
+    return dynamic ? packDynamicArena(values, rangesOf(func)) : packArena(values);
+  };
+  arena = pack(buffers);
+  ArenaPlan copies = pack(lane);
+  int64_t base = arena.bytes;
+  arena.bytes = addSizes(arena.bytes, copies.bytes);
+  arena.lowerBound = addSizes(arena.lowerBound, copies.lowerBound);
   for (auto [value, buffer] : bufferOf)
-    storage[value] = slice(StorageKind::arena, arena.offsets[buffer], value);
+    storage[value] =
+        slice(StorageKind::arena,
+              inCopyLane[buffer] ? addSizes(base, copies.offsets[laneOf[buffer]]) : arena.offsets[buffer], value);
 }
 
 void PlanMemory::assignConstants() {
@@ -232,12 +397,13 @@ void PlanMemory::writeSlices() {
   for (Operation &op : func.getBody().front().without_terminator()) {
     SmallVector<Attribute> slices;
     for (Value result : op.getResults()) {
-      Value root = storageRoot(result);
-      auto argument = dyn_cast<BlockArgument>(root);
-      slices.push_back(argument ? slice(StorageKind::argument, argument.getArgNumber(), root)
-                                : storage.lookup(root));
+      Value head = storageHead(result);
+      auto argument = dyn_cast<BlockArgument>(head);
+      slices.push_back(argument ? slice(StorageKind::argument, argument.getArgNumber(), head)
+                                : storage.lookup(head));
     }
-    op.setAttr(attr::slices, b.getArrayAttr(slices));
+    if (!slices.empty())
+      op.setAttr(attr::slices, b.getArrayAttr(slices));
   }
   func->setAttr(attr::arenaBytes, sizeAttr(&getContext(), arena.bytes));
   func->setAttr(attr::arenaLowerBound, sizeAttr(&getContext(), arena.lowerBound));
@@ -252,6 +418,7 @@ void PlanMemory::runOnOperation() {
   decisions.clear();
   storage.clear();
   number();
+  settleUpdates();
   settleResults();
   number();
   assignArena();

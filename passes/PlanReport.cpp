@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/PlanReport.h"
-#include "passes/Decisions.h"
+#include "ir/Decisions.h"
+#include "ir/Reasons.h"
+#include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <array>
 
@@ -74,7 +77,7 @@ std::string formatPlan(FuncOp func) {
   std::vector<Row> rows{{"#", "kind", "results", "read", "written", "slices", "location"}};
   int64_t number = 0, totalRead = 0, totalWritten = 0;
   for (Operation &op : func.getBody().front()) {
-    if (!isa<FusionOp, DotGeneralOp>(op))
+    if (!isLaunch(&op))
       continue;
     int64_t read = 0, written = 0;
     llvm::SetVector<Value> operands;
@@ -88,10 +91,13 @@ std::string formatPlan(FuncOp func) {
       types.push_back(typeText(result.getType()));
       slices.push_back(sliceText(sliceOf(result)));
     }
-    totalRead = addSizes(totalRead, read);
-    totalWritten = addSizes(totalWritten, written);
-    rows.push_back({std::to_string(number++), kindOf(&op), shortList(types, " "), sizeText(read),
-                    sizeText(written), shortList(slices, ", "), shortLocation(op.getLoc())});
+    totalRead += read;
+    totalWritten += written;
+    std::string kind = kindOf(&op);
+    if (unsigned queue = queueOf(&op))
+      kind += " @" + std::to_string(queue);
+    rows.push_back({std::to_string(number++), kind, shortList(types, " "), std::to_string(read),
+                    std::to_string(written), shortList(slices, ", "), shortLocation(op.getLoc())});
   }
   std::array<size_t, 7> width{};
   for (const Row &row : rows)
@@ -115,6 +121,62 @@ std::string formatPlan(FuncOp func) {
   if (bytes && bound)
     os << "; arena " << sizeText(*bytes) << " bytes, lower bound " << sizeText(*bound);
   os << '\n';
+  if (auto names = func->getAttrOfType<ArrayAttr>(attr::queues)) {
+    os << "queues:";
+    for (auto [i, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
+      os << (i ? ", @" : " @") << i << " " << name.getValue();
+    os << '\n';
+  }
+  return text;
+}
+
+std::string formatDecisions(FuncOp func) {
+  std::vector<Decision> decisions = readDecisions(func);
+  // What cost something comes first: bytes or time that the refusal could not save; then refusals, notes, and
+  // what was done, each in the order in which they were recorded.
+  std::vector<std::tuple<int, int64_t, size_t>> order;
+  for (auto [i, decision] : llvm::enumerate(decisions)) {
+    const Reason *reason = findReason(decision.code);
+    order.emplace_back(reason ? (reason->refusal ? 0 : 1) : 2, reason ? -decision.savedPs : 0, i);
+  }
+  llvm::sort(order);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto [kind, cost, i] : order) {
+    const Decision &decision = decisions[i];
+    os << "  " << llvm::left_justify(decision.code, 10) << "  " << decision.producer;
+    if (!decision.consumer.empty())
+      os << " -> " << decision.consumer;
+    if (!decision.message.empty())
+      os << ": " << decision.message;
+    if (decision.savedPs)
+      os << "; " << (decision.savedPs + 500) / 1000 << " ns";
+    if (!decision.location.empty())
+      os << "  (" << decision.location << ")";
+    os << "\n";
+  }
+  return text;
+}
+
+std::string formatCapture(FuncOp func) {
+  int64_t captured = 0, total = 0, regions = 0;
+  for (Operation &op : func.getBody().front()) {
+    if (!isLaunch(&op))
+      continue;
+    ++total;
+    if (auto region = op.getAttrOfType<IntegerAttr>(attr::capture)) {
+      ++captured;
+      regions = std::max(regions, region.getInt() + 1);
+    }
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "capture: " << captured << " of " << total << " launches in " << regions
+     << (regions == 1 ? " graph" : " graphs") << "\n";
+  for (const Decision &decision : readDecisions(func))
+    if (StringRef(decision.code).starts_with("WEFT-C"))
+      os << "  " << decision.code << "  " << decision.producer << ": " << decision.message << "  ("
+         << decision.location << ")\n";
   return text;
 }
 

@@ -16,6 +16,13 @@ namespace weft::passes {
 /// A function without a memory plan has no slices in it.
 std::string formatPlan(ir::FuncOp func);
 
+/// The decisions of a function, a line each: refusals first, the most expensive first, each with its code,
+/// the title of the code, cost and source line; then what was done.
+std::string formatDecisions(ir::FuncOp func);
+
+/// How many launches are captured, in how many regions, and a line for each cut.
+std::string formatCapture(ir::FuncOp func);
+
 } // namespace weft::passes
 
 #endif // WEFT_PASSES_PLANREPORT_H

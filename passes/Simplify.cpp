@@ -46,7 +46,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     ir::FuncOp function = getOperation();
     SmallVector<const Rule *> rules;
     for (ArrayRef<Rule> table :
-         {getAlgebraRules(), getContractionRules(), getReductionRules(), getShapeRules()})
+         {getAlgebraRules(), getContractionRules(), getIndexingRules(), getReductionRules(), getShapeRules()})
       for (const Rule &rule : table)
         rules.push_back(&rule);
     if (!disable.empty() &&

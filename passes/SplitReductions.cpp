@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -48,16 +49,62 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
     SmallVector<Operation *> reductions;
     // Top level only: a fusion already has its shape.
     for (Operation &op : getOperation().getBody().front())
-      if (isa<ir::SumOp, ir::RmaxOp, ir::RminOp>(op))
+      if (isa<ir::SumOp, ir::RmaxOp, ir::RminOp, ir::CumsumOp, ir::CumprodOp>(op))
         reductions.push_back(&op);
     for (Operation *op : reductions)
       TypeSwitch<Operation *>(op)
           .Case<ir::SumOp>([&](auto sum) { split<ir::SumOp, ir::AddOp>(sum); })
           .Case<ir::RmaxOp>([&](auto extreme) { split<ir::RmaxOp, ir::MaxOp>(extreme); })
-          .Case<ir::RminOp>([&](auto extreme) { split<ir::RminOp, ir::MinOp>(extreme); });
+          .Case<ir::RminOp>([&](auto extreme) { split<ir::RminOp, ir::MinOp>(extreme); })
+          .Case<ir::CumsumOp>([&](auto scan) { splitScan<ir::CumsumOp, ir::SumOp, ir::AddOp>(scan); })
+          .Case<ir::CumprodOp>([&](auto scan) { splitScan<ir::CumprodOp, ir::ProdOp, ir::MulOp>(scan); });
   }
 
 private:
+  /// Few long lines: each in pieces beside each other, joined to what all of the pieces before come to.
+  template <typename Scan, typename Reduce, typename Combine> void splitScan(Scan op) {
+    RankedTensorType from = op.getA().getType();
+    auto last = from.getRank() - 1;
+    ArrayRef<int64_t> kept = ir::sizesOf(from).drop_back();
+    int64_t lines = 1, extent = ir::sizesOf(from).back();
+    for (int64_t size : kept)
+      lines *= size;
+    if (static_cast<int64_t>(op.getDim()) != last || extent < std::max(minExtent.getValue(), 2 * kMinPiece) ||
+        lines >= maxResults || lines == 0)
+      return;
+    // Padding is cheap here, so that all pieces are alike.
+    int64_t pieces = std::min(kMaxPieces, extent / kMinPiece);
+    int64_t length = llvm::alignTo(llvm::divideCeil(extent, pieces), kAlignment);
+    OpBuilder builder(op);
+    ir::VjpBuilder v(builder, op, {Value()}, {false});
+    Type element = from.getElementType();
+    bool half = element.isF16() || element.isBF16();
+    ir::Sym value{op.getA(), &v};
+    if (half)
+      value = v.convert(value, builder.getF32Type());
+    SmallVector<int64_t> padded(ir::sizesOf(from)), none(from.getRank(), 0), high(none), shape(kept);
+    padded.back() = pieces * length;
+    high.back() = padded.back() - extent;
+    if (high.back() > 0) {
+      value = v.make<ir::PadOp>(value.value, none, high, none);
+      if (isa<ir::CumprodOp>(op)) { // the padding holds zeros
+        ir::Sym at = v.make<ir::IotaOp>(withShape(value.type(), padded, builder.getI64Type()), last);
+        value = v.select(v.compare<ir::LtOp>(at, v.like(at, static_cast<double>(extent))), value,
+                         v.like(value, 1.0));
+      }
+    }
+    shape.append({pieces, length});
+    value = v.reshape(value, shape);
+    ir::Sym totals = v.make<Reduce>(value.value, ArrayRef<int64_t>{last + 1});
+    ir::Sym before = v.make<Scan>(totals.value, last, op.getReverse(), /*exclusive=*/true);
+    ir::Sym own = v.make<Scan>(value.value, last + 1, op.getReverse(), op.getExclusive());
+    ir::Sym all = v.reshape(v.binary<Combine>(v.broadcastBack(before, {last + 1}, shape), own), padded);
+    if (high.back() > 0)
+      all = v.make<ir::SliceOp>(all.value, none, ir::sizesOf(from), SmallVector<int64_t>(from.getRank(), 1));
+    op->replaceAllUsesWith(ValueRange(v.convert(all, element).value));
+    op->erase();
+  }
+
   template <typename Reduce, typename Combine> void split(Reduce op) {
     RankedTensorType from = op.getA().getType();
     auto rank = from.getRank(), reduced = static_cast<int64_t>(op.getDims().size());

@@ -9,8 +9,11 @@
 // place.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
+
+#include "ir/Updates.h"
 
 #include <map>
 
@@ -32,8 +35,11 @@ private:
   void number();
   LogicalResult checkSlices(Operation &op);
   LogicalResult checkSlice(Operation &op, OpResult result, SliceAttr slice);
+  LogicalResult checkUpdate(Operation &op, SliceAttr slice);
+  Value lastUpdate(Value value);
   LogicalResult checkArena();
   LogicalResult checkArgumentWrite(OpResult result, unsigned argument);
+  LogicalResult checkAlias(ReturnOp op, unsigned number, SliceAttr slice);
   LogicalResult checkReturn(ReturnOp op);
 
   FuncOp func;
@@ -54,7 +60,7 @@ void PlanVerifier::number() {
     position[&op] = next++;
     if (mayFail(&op))
       lastFailing = &op;
-    if (!isa<ReshapeOp>(op))
+    if (!isStorageView(&op))
       for (Value operand : op.getOperands())
         lastRead[storageRoot(operand)] = position[&op];
   }
@@ -64,14 +70,15 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   int64_t bytes = bytesOf(result.getType());
   auto fail = [&] { return op.emitOpError() << "result #" << result.getResultNumber() << " "; };
   if (slice.getBytes() != bytes)
-    return fail() << "needs " << sizeText(bytes) << " bytes, but its slice has "
-                  << sizeText(slice.getBytes());
-  if (isa<ReshapeOp>(op)) {
+    return fail() << "needs " << bytes << " bytes, but its slice has " << slice.getBytes();
+  if (isStorageView(&op)) {
     SliceAttr expected = sliceOf(op.getOperand(0));
     if (expected != slice)
       return fail() << "is a view, but its slice " << slice << " is not that of its operand, " << expected;
     return success();
   }
+  if (updateIn(&op) && failed(checkUpdate(op, slice)))
+    return failure();
   auto index = static_cast<unsigned>(slice.getPosition());
   auto terminator = cast<ReturnOp>(body.getTerminator());
   if (isa<ConstantOp>(op) != (slice.getStorage() == StorageKind::constant))
@@ -89,9 +96,9 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
     break;
   case StorageKind::result: {
     if (index >= terminator.getNumOperands() || func.getTiedArgument(index) >= 0 ||
-        storageRoot(terminator.getOperand(index)) != result)
+        storageRoot(terminator.getOperand(index)) != lastUpdate(result))
       return fail() << "is stored as result " << index << " of the function, which it is not";
-    if (!writerOfResult.try_emplace(index, result).second)
+    if (!updateIn(&op) && !writerOfResult.try_emplace(index, result).second)
       return fail() << "is stored as result " << index << ", as another value is";
     break;
   }
@@ -99,6 +106,40 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
     return checkArgumentWrite(result, index);
   }
   return success();
+}
+
+/// An update leaves most of its base as it is: both have one storage, and nothing else needs the base.
+LogicalResult PlanVerifier::checkUpdate(Operation &op, SliceAttr slice) {
+  Value base = storageRoot(op.getOperand(0));
+  SliceAttr held = sliceOf(base);
+  if (held != slice)
+    return op.emitOpError() << "updates a value in " << held << ", but its result is stored in " << slice;
+  if (lastRead.lookup(base) > position.lookup(&op))
+    return op.emitOpError() << "updates a value that a later launch reads";
+  for (Value operand : op.getOperands().drop_front())
+    if (storageRoot(operand) == base)
+      return op.emitOpError() << "updates a value that it reads at other indices than it writes";
+  return success();
+}
+
+/// What becomes of a value by updates in place.
+Value PlanVerifier::lastUpdate(Value value) {
+  for (bool further = true; further;) {
+    further = false;
+    SmallVector<Value> views{value};
+    while (!views.empty() && !further)
+      for (OpOperand &use : views.pop_back_val().getUses()) {
+        Operation *user = use.getOwner();
+        if (isStorageView(user)) {
+          views.push_back(user->getResult(0));
+        } else if (updateIn(user) && use.getOperandNumber() == 0) {
+          value = user->getResult(0);
+          further = true;
+          break;
+        }
+      }
+  }
+  return value;
 }
 
 LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argument) {
@@ -111,11 +152,11 @@ LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argumen
     return fail() << ", which is not donated";
   bool tied = false;
   for (OpOperand &operand : body.getTerminator()->getOpOperands())
-    tied |=
-        storageRoot(operand.get()) == result && func.getTiedArgument(operand.getOperandNumber()) == argument;
+    tied |= storageRoot(operand.get()) == lastUpdate(result) &&
+            func.getTiedArgument(operand.getOperandNumber()) == argument;
   if (!tied)
     return fail() << ", to which it is not tied";
-  if (!writerOfArgument.try_emplace(argument, result).second)
+  if (!writerOfArgument.try_emplace(argument, result).second && !updateIn(op))
     return fail() << ", as another value is";
   Value old = body.getArgument(argument);
   unsigned at = position.lookup(op);
@@ -134,7 +175,7 @@ LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argumen
 }
 
 LogicalResult PlanVerifier::checkSlices(Operation &op) {
-  if (op.getNumResults() == 0)
+  if (op.getNumResults() == 0 || isOrder(&op))
     return success();
   auto slices = op.getAttrOfType<ArrayAttr>(attr::slices);
   if (!slices || slices.size() != op.getNumResults())
@@ -160,9 +201,11 @@ LogicalResult PlanVerifier::checkArena() {
   std::vector<SmallVector<Value>> dying(position.size());
   for (Operation &op : body) {
     unsigned at = position.lookup(&op);
+    if (isOrder(&op))
+      continue;
     for (OpResult result : op.getResults()) {
       SliceAttr slice = sliceOf(result);
-      if (isa<ReshapeOp>(op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
+      if (isStorageView(&op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
         continue;
       int64_t begin = slice.getPosition(), end = addSizes(begin, slice.getBytes());
       auto endOf = [](Value value) {
@@ -203,11 +246,38 @@ LogicalResult PlanVerifier::checkArena() {
   return success();
 }
 
+/// A result that is an alias is stored where the argument, or the earlier result, is.
+LogicalResult PlanVerifier::checkAlias(ReturnOp op, unsigned number, SliceAttr slice) {
+  auto of = func.getResultAttrOfType<IntegerAttr>(number, attr::aliasArgument);
+  if (of) {
+    if (of.getInt() < 0 || of.getInt() >= static_cast<int64_t>(body.getNumArguments()) ||
+        slice != sliceOf(body.getArgument(of.getInt())))
+      return op.emitOpError() << "value #" << number << " is stored in " << slice
+                              << ", but is to be an alias of argument " << of.getInt();
+    if (writerOfArgument.count(static_cast<unsigned>(of.getInt())))
+      return op.emitOpError() << "value #" << number << " is an alias of argument " << of.getInt()
+                              << ", which a launch has written";
+    return success();
+  }
+  of = func.getResultAttrOfType<IntegerAttr>(number, attr::aliasResult);
+  if (!of || of.getInt() < 0 || of.getInt() >= number ||
+      slice != sliceOf(storageRoot(op.getOperand(static_cast<unsigned>(of.getInt())))))
+    return op.emitOpError() << "value #" << number << " is stored in " << slice
+                            << ", but is to be an alias of an earlier result";
+  return success();
+}
+
 LogicalResult PlanVerifier::checkReturn(ReturnOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     int64_t tied = func.getTiedArgument(number);
     SliceAttr slice = sliceOf(storageRoot(operand.get()));
+    if (tied < 0 &&
+        (func.getResultAttr(number, attr::aliasArgument) || func.getResultAttr(number, attr::aliasResult))) {
+      if (failed(checkAlias(op, number, slice)))
+        return failure();
+      continue;
+    }
     StorageKind kind = tied >= 0 ? StorageKind::argument : StorageKind::result;
     int64_t index = tied >= 0 ? tied : number;
     if (slice.getStorage() != kind || slice.getPosition() != index)
@@ -232,7 +302,11 @@ LogicalResult PlanVerifier::run() {
   for (Operation &op : body)
     if (failed(checkSlices(op)))
       return failure();
-  return failure(failed(checkArena()) || failed(checkReturn(cast<ReturnOp>(body.getTerminator()))));
+  if (failed(checkArena()) || failed(checkReturn(cast<ReturnOp>(body.getTerminator()))))
+    return failure();
+  // Order between queues is in the list once it is scheduled.
+  bool scheduled = llvm::any_of(body, [](Operation &op) { return isOrder(&op); });
+  return scheduled ? verifyQueueOrder(func) : success();
 }
 
 LogicalResult verifyMemoryPlan(FuncOp func) {

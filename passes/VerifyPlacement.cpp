@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+#include "ir/Placement.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -54,44 +56,26 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     return success();
   }
 
-  /// Operands have one device, and results have it too. Scalars of an optimiser step may lie on the host.
+  /// Operands have one device, by the rule that verifiers have too, and results have it.
   LogicalResult checkDevices(Operation *op) {
-    if (isa<ir::TransferOp, ir::CallOp, ir::ReturnOp, ir::YieldOp>(op))
+    if (isa<ir::TransferOp, ir::ToHostScalarOp, ir::CallOp, ir::ReturnOp, ir::YieldOp>(op))
       return success();
-    bool step = isa<ir::SgdStepOp, ir::AdamStepOp>(op);
-    Value first;
-    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      ir::DeviceAttr device = ir::deviceOf(operand.getType());
-      if (!device)
-        continue;
-      if (step && device.isCpu() && cast<RankedTensorType>(operand.getType()).getRank() == 0)
-        continue;
-      if (!first) {
-        first = operand;
-        continue;
-      }
-      ir::DeviceAttr expected = ir::deviceOf(first.getType());
-      if (device == expected)
-        continue;
-      auto diag = op->emitOpError()
-                  << "Expected all tensors to be on the same device, but found at least two devices, "
-                  << expected.str() << " and " << device.str() << "! (WEFT-P001)";
-      diag.attachNote(first.getLoc()) << "this operand is on " << expected.str();
-      diag.attachNote(operand.getLoc()) << "operand #" << i << " is on " << device.str();
-      diag.attachNote(op->getLoc()) << "to fix, move operand #" << i << ": `weft.transfer ... to <"
-                                    << expected.str() << ">`, or `.to(\"" << expected.str() << "\")` in C++";
+    if (failed(ir::impl::verifySameDevice(op)))
       return failure();
-    }
-    if (!first)
+    ir::DeviceAttr expected = ir::computeDevice(op);
+    if (!expected)
       return success();
-    ir::DeviceAttr expected = ir::deviceOf(first.getType());
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
       ir::DeviceAttr device = ir::deviceOf(result.getType());
       if (!device || device == expected)
         continue;
       auto diag = op->emitOpError() << "has its operands on " << expected.str() << " but result #" << i
                                     << " on " << device.str() << " (WEFT-P001)";
-      diag.attachNote(first.getLoc()) << "this operand is on " << expected.str();
+      for (OpOperand &operand : op->getOpOperands())
+        if (ir::deviceOf(operand.get().getType()) == expected) {
+          diag.attachNote(operand.get().getLoc()) << "this operand is on " << expected.str();
+          break;
+        }
       diag.attachNote(op->getLoc()) << "only `weft.transfer` moves a tensor to another device";
       return failure();
     }

@@ -60,7 +60,9 @@ struct ArgumentInfo {
 struct ResultInfo {
   std::string name;
   TensorInfo type;
-  int tied_to = -1; ///< the argument whose buffer this result is, or -1
+  int tied_to = -1;                           ///< the argument whose buffer this result is, or -1
+  int alias_argument = -1, alias_result = -1; ///< what shares its buffer unchanged, or -1
+  bool is_alias() const { return alias_argument >= 0 || alias_result >= 0; }
 };
 
 struct Signature {
@@ -70,6 +72,10 @@ struct Signature {
   std::vector<SymbolInfo> symbols; ///< none: every size is a number
 };
 
+/// What a function of the package takes and gives on the CPU; its kernels are not loaded, so that this works
+/// on any processor. The plan is verified.
+WEFT_RUNTIME_API Expected<Signature> read_signature(const Package &package, std::string_view function);
+
 /// Who makes a call, for its errors.
 struct CallOrigin {
   uint64_t number = 0;        ///< 0: nobody counts
@@ -78,8 +84,11 @@ struct CallOrigin {
 };
 
 struct RunOptions {
-  Queue *queue = nullptr;           ///< null: the process's
-  std::optional<QueueMode> mode;    ///< none: WEFT_CPU_QUEUE
+  Queue *queue = nullptr;        ///< null: the calling thread's current one
+  std::optional<QueueMode> mode; ///< none: WEFT_CPU_QUEUE
+  /// Empty, or for each result the memory to put it in; null where the runtime shall allocate, and for every
+  /// tied result. It may overlap neither an argument nor another result.
+  std::span<const std::shared_ptr<Buffer>> outputs = {};
   std::optional<CallOrigin> origin = {}; ///< none: the executable counts
 };
 
@@ -108,7 +117,9 @@ public:
   /// Fills `results`: a tied result is its argument's buffer, any other a fresh one. Returns an error when
   /// the call failed here, and also when an earlier queued call on the same state did: this call has then
   /// not happened. `results` is left as it was after an error. An argument's memory begins on a multiple of
-  /// its element size. Not of a function with symbols: `at` gives what can run.
+  /// its element size. WEFT-M001 comes before the first launch: what the call needs is known from the plan.
+  /// May be called from several threads; calls that share state, on whichever queues, run in the order in
+  /// which they were issued. Not of a function with symbols: `at` gives what can run.
   Status run(std::span<const std::shared_ptr<Buffer>> arguments, std::span<std::shared_ptr<Buffer>> results,
              const RunOptions &options = {});
 

@@ -71,7 +71,7 @@ Expected<HostBlock> HostAllocator::allocate(size_t bytes, uint32_t label) {
   Block *block = bytes <= maxRequest ? impl_->take(bytes, label) : nullptr;
   if (!block) {
     ++impl_->ooms;
-    return Status::error(impl_->out_of_memory_message(bytes, label), "WEFT-M001");
+    return Status::error(impl_->out_of_memory_message(bytes, impl_->labels[label]), "WEFT-M001");
   }
   return HostBlock{block->data, bytes, block};
 }
@@ -83,6 +83,30 @@ void HostAllocator::free(const HostBlock &block) {
   impl_->give_back(static_cast<Block *>(block.handle));
 }
 
+bool HostAllocator::fits(uint64_t bytes) const {
+  const std::lock_guard lock(impl_->mutex);
+  const uint64_t allocated = static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
+  return bytes == 0 || (allocated <= impl_->limit && bytes <= impl_->limit - allocated);
+}
+
+Status HostAllocator::out_of_memory(uint64_t bytes, const std::string &purpose) {
+  const std::lock_guard lock(impl_->mutex);
+  ++impl_->ooms;
+  return Status::error(impl_->out_of_memory_message(bytes, purpose), "WEFT-M001");
+}
+
+Status HostAllocator::set_raw(const RawAllocator &raw) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->release_cached(0, UINT64_MAX);
+  if (!impl_->segments.empty())
+    return Status::error("the source of memory cannot change while " +
+                             readable(static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current)) +
+                             " are in use: set it before the first allocation, or give everything back first",
+                         "WEFT-M003");
+  impl_->raw = raw;
+  return {};
+}
+
 uint64_t HostAllocator::empty_cache() {
   const std::lock_guard lock(impl_->mutex);
   return impl_->release_cached(0, UINT64_MAX);
@@ -91,6 +115,14 @@ uint64_t HostAllocator::empty_cache() {
 void HostAllocator::set_limit(uint64_t bytes) {
   const std::lock_guard lock(impl_->mutex);
   impl_->limit = bytes;
+}
+
+Status HostAllocator::set_memory_fraction(double fraction) {
+  if (!(fraction > 0 && fraction <= 1))
+    return Status::error("the memory fraction must be above 0 and up to 1, found " + std::to_string(fraction),
+                         "WEFT-M002");
+  set_limit(static_cast<uint64_t>(static_cast<double>(machine_bytes()) * fraction));
+  return {};
 }
 
 uint64_t HostAllocator::limit() const {
@@ -186,27 +218,63 @@ std::string HostAllocator::summary() const {
                   cell("peak").c_str(), cell("allocated").c_str(), cell("freed").c_str());
     text += line;
   }
-  return text + "out of memory " + std::to_string(values.at("num_ooms")) + " times, retried " +
-         std::to_string(values.at("num_alloc_retries")) + " times, limit " + readable(limit()) + "\n";
+  text += "out of memory " + std::to_string(values.at("num_ooms")) + " times, retried " +
+          std::to_string(values.at("num_alloc_retries")) + " times, limit " + readable(limit()) + "\n";
+  std::string ignored;
+  for (const std::string &name : config().ignored)
+    ignored += (ignored.empty() ? "" : ", ") + name;
+  return ignored.empty() ? text : text + "options that mean nothing for host memory: " + ignored + "\n";
 }
+
+namespace {
+
+// The source line at the end of a label, "... (train.cpp:12:3)", as a frame of PyTorch's snapshots.
+std::string frames_json(const std::string &label) {
+  const size_t open = label.rfind(" (");
+  if (open == std::string::npos || label.back() != ')')
+    return "[]";
+  // Of several lines the first.
+  std::string place = label.substr(open + 2, label.size() - open - 3);
+  place = place.substr(0, place.find(','));
+  const size_t column = place.rfind(':');
+  const size_t line =
+      column == std::string::npos || column == 0 ? std::string::npos : place.rfind(':', column - 1);
+  if (line == std::string::npos)
+    return "[]";
+  const std::string number = place.substr(line + 1, column - line - 1);
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos)
+    return "[]";
+  return "[{\"filename\": " + json_string(place.substr(0, line)) + ", \"line\": " + number +
+         ", \"name\": " + json_string(label.substr(0, open)) + "}]";
+}
+
+} // namespace
 
 std::string HostAllocator::snapshot_json() const {
   const std::lock_guard lock(impl_->mutex);
   std::string text = "{\"segments\": [";
   bool first_segment = true;
+  const auto field = [](const char *name, uint64_t value) {
+    return ", \"" + std::string(name) + "\": " + std::to_string(value);
+  };
   for (const auto &[data, first] : impl_->segments) {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, allocated = 0, requested = 0;
     std::string blocks;
     for (const Block *block = first; block; block = block->after) {
       bytes += block->bytes;
-      blocks += (block == first ? "" : ", ") + std::string("{\"size\": ") + std::to_string(block->bytes) +
-                ", \"requested_size\": " + std::to_string(block->live ? block->requested : 0) +
+      allocated += block->live ? block->bytes : 0;
+      requested += block->live ? block->requested : 0;
+      const std::string label = block->live ? impl_->labels[block->label] : std::string();
+      blocks += (block == first ? "" : ", ") + std::string("{\"address\": ") +
+                std::to_string(reinterpret_cast<uintptr_t>(block->data)) + field("size", block->bytes) +
+                field("requested_size", block->live ? block->requested : 0) +
                 ", \"state\": " + (block->live ? "\"active_allocated\"" : "\"inactive\"") +
-                ", \"label\": " + json_string(block->live ? impl_->labels[block->label] : std::string()) +
-                "}";
+                ", \"label\": " + json_string(label) + ", \"frames\": " + frames_json(label) + "}";
     }
     text += (first_segment ? "" : ", ") + std::string("{\"address\": ") +
-            std::to_string(reinterpret_cast<uintptr_t>(data)) + ", \"total_size\": " + std::to_string(bytes) +
+            std::to_string(reinterpret_cast<uintptr_t>(data)) + ", \"device\": \"cpu\"" +
+            field("total_size", bytes) + field("allocated_size", allocated) +
+            field("active_size", allocated) + field("requested_size", requested) +
             ", \"segment_type\": " + (first->pool == smallPool ? "\"small\"" : "\"large\"") +
             ", \"blocks\": [" + blocks + "]}";
     first_segment = false;

@@ -34,17 +34,26 @@ struct AllocatorConfig {
   uint64_t max_split_bytes = UINT64_MAX;               ///< larger blocks are not split
   uint64_t max_non_split_rounding_bytes = 20ull << 20; ///< an oversize block may be this much too large
   uint64_t large_segment_bytes = 20ull << 20;
-  double garbage_collection_threshold = 0; ///< share of the limit; 0 is never
-  double per_process_memory_fraction = 1;  ///< of the machine's memory
+  double garbage_collection_threshold = 0;  ///< share of the limit; 0 is never
+  double per_process_memory_fraction = 1;   ///< of the machine's memory
+  uint64_t memory_limit_bytes = UINT64_MAX; ///< weft_memory_limit_mb; the smaller of the two limits holds
   /// (bytes up to which it holds, divisions of a power of two); the last row holds for all larger sizes.
   std::vector<std::pair<uint64_t, uint64_t>> roundup_power2_divisions;
   std::vector<std::string> ignored; ///< options that are known and mean nothing for host memory
 };
 
-/// An unknown name, or a value that does not fit, is an error that names it.
+/// An unknown name, or a value that does not fit, is an error that names it (WEFT-M002), with the nearest
+/// known name. Names that mean nothing for host memory are checked, and listed in `ignored`.
 WEFT_RUNTIME_API Expected<AllocatorConfig> parse_allocator_config(std::string_view text);
 
 class HostAllocatorImpl;
+
+/// Where segments come from, in place of the system (torch-semantics row 65). Both functions or none.
+struct RawAllocator {
+  void *user = nullptr;
+  void *(*allocate)(void *user, size_t bytes, size_t alignment) = nullptr;
+  void (*free)(void *user, void *data, size_t bytes) = nullptr;
+};
 
 /// A piece of memory handed out by a HostAllocator. Plain data: whoever holds it frees it once.
 struct HostBlock {
@@ -72,11 +81,20 @@ public:
   /// limit or the machine does not allow it even after the cache was emptied.
   Expected<HostBlock> allocate(size_t bytes, uint32_t label = 0);
   void free(const HostBlock &block);
+  /// Whether `bytes` more than are allocated now stay within the limit. What does not fit cannot be
+  /// allocated; what fits may still fail where memory is in pieces.
+  bool fits(uint64_t bytes) const;
+  /// Error WEFT-M001 for `bytes` that are wanted for `purpose` and do not fit; counted in num_ooms.
+  Status out_of_memory(uint64_t bytes, const std::string &purpose);
 
+  /// Only while nothing is live; what is cached is given back first. Error WEFT-M003 otherwise.
+  Status set_raw(const RawAllocator &raw);
   /// Gives every segment without a live block back to the system; the bytes it gave back.
   uint64_t empty_cache();
   /// Bytes this allocator may reserve from the system.
   void set_limit(uint64_t bytes);
+  /// The limit as a share of the machine's memory; an error outside of (0, 1].
+  Status set_memory_fraction(double fraction);
   uint64_t limit() const;
 
   uint64_t memory_allocated() const;
@@ -91,7 +109,8 @@ public:
   std::string stats_json() const;
   /// A table of the main statistics for people.
   std::string summary() const;
-  /// Every segment with its blocks, as JSON.
+  /// Every segment with its blocks, as JSON, with PyTorch's keys; the frame of a block is the source line of
+  /// its label.
   std::string snapshot_json() const;
   const AllocatorConfig &config() const;
   /// Checks the allocator's own invariants (blocks tile their segments, no two free neighbours, statistics

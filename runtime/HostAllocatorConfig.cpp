@@ -81,22 +81,89 @@ Status parse_divisions(std::string_view text, std::vector<std::pair<uint64_t, ui
   return {};
 }
 
+Status parse_switch(std::string_view name, std::string_view text) {
+  if (text == "True" || text == "False" || text == "true" || text == "false")
+    return {};
+  return bad("'" + std::string(name) + "' takes True or False, found '" + std::string(text) + "'");
+}
+
+Status parse_count(std::string_view name, std::string_view text) {
+  uint64_t value = 0;
+  if (parse_number(text, value))
+    return {};
+  return bad("'" + std::string(name) + "' takes a whole number, found '" + std::string(text) + "'");
+}
+
+Status parse_backend(std::string_view text) {
+  if (text == "native" || text == "cudaMallocAsync")
+    return {};
+  return bad("'backend' takes native or cudaMallocAsync, found '" + std::string(text) + "'");
+}
+
+// How many letters must change, come or go to make one name of the other.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// The options of torch-semantics §6, in its order, then Weft's own.
+enum class Option { implemented, switched, counted, chosen };
+struct KnownOption {
+  std::string_view name;
+  Option kind; ///< what is not `implemented` is checked, and listed in `ignored`
+};
+constexpr KnownOption knownOptions[] = {
+    {"backend", Option::chosen},
+    {"max_split_size_mb", Option::implemented},
+    {"max_non_split_rounding_mb", Option::implemented},
+    {"roundup_power2_divisions", Option::implemented},
+    {"garbage_collection_threshold", Option::implemented},
+    // Every segment is mapped without reserving swap, so what is not touched costs nothing anyway.
+    {"expandable_segments", Option::switched},
+    {"large_segment_size_mb", Option::implemented},
+    {"per_process_memory_fraction", Option::implemented},
+    // A mapping that fails is always an error value.
+    {"throw_on_cudamalloc_oom", Option::switched},
+    // Nothing is captured or pinned.
+    {"graph_capture_record_stream_reuse", Option::switched},
+    {"pinned_use_cuda_host_register", Option::switched},
+    {"pinned_num_register_threads", Option::counted},
+    {"pinned_use_background_threads", Option::switched},
+    {"pinned_reserve_segment_size_mb", Option::counted},
+    {"pinned_max_round_threshold_mb", Option::counted},
+    {"pinned_max_cached_size_mb", Option::counted},
+    {"weft_memory_limit_mb", Option::implemented}};
+
+Status unknown_option(std::string_view name) {
+  std::string list;
+  const KnownOption *nearest = nullptr;
+  size_t distance = std::max<size_t>(3, name.size() / 3) + 1;
+  for (const KnownOption &option : knownOptions) {
+    list += (list.empty() ? "" : ", ") + std::string(option.name);
+    if (const size_t d = edit_distance(name, option.name); d < distance) {
+      nearest = &option;
+      distance = d;
+    }
+  }
+  return bad("unknown option '" + std::string(name) + "'" +
+             (nearest ? "; did you mean '" + std::string(nearest->name) + "'?" : "") + " Known are " + list);
+}
+
 } // namespace
 
 Expected<AllocatorConfig> parse_allocator_config(std::string_view text) {
   AllocatorConfig config;
-  // Known to PyTorch, without a meaning for host memory: there is one backend, a mapping that fails is
-  // always an error value, and nothing is pinned or captured.
-  static constexpr std::string_view ignored[] = {"backend",
-                                                 "expandable_segments",
-                                                 "throw_on_cudamalloc_oom",
-                                                 "graph_capture_record_stream_reuse",
-                                                 "pinned_use_cuda_host_register",
-                                                 "pinned_num_register_threads",
-                                                 "pinned_use_background_threads",
-                                                 "pinned_reserve_segment_size_mb",
-                                                 "pinned_max_round_threshold_mb",
-                                                 "pinned_max_cached_size_mb"};
   while (!trim(text).empty()) {
     // A comma inside brackets belongs to the value.
     size_t end = 0;
@@ -108,6 +175,10 @@ Expected<AllocatorConfig> parse_allocator_config(std::string_view text) {
     if (colon == std::string_view::npos)
       return bad("expected name:value, found '" + std::string(item) + "'");
     const std::string_view name = trim(item.substr(0, colon)), value = trim(item.substr(colon + 1));
+    const auto *const known = std::find_if(std::begin(knownOptions), std::end(knownOptions),
+                                           [&](const KnownOption &option) { return option.name == name; });
+    if (known == std::end(knownOptions))
+      return unknown_option(name);
     Status status;
     if (name == "max_split_size_mb")
       status = parse_megabytes(name, value, 20, config.max_split_bytes);
@@ -115,18 +186,22 @@ Expected<AllocatorConfig> parse_allocator_config(std::string_view text) {
       status = parse_megabytes(name, value, 0, config.max_non_split_rounding_bytes);
     else if (name == "large_segment_size_mb")
       status = parse_megabytes(name, value, 20, config.large_segment_bytes);
+    else if (name == "weft_memory_limit_mb")
+      status = parse_megabytes(name, value, 1, config.memory_limit_bytes);
     else if (name == "garbage_collection_threshold")
       status = parse_fraction(name, value, false, config.garbage_collection_threshold);
     else if (name == "per_process_memory_fraction")
       status = parse_fraction(name, value, true, config.per_process_memory_fraction);
     else if (name == "roundup_power2_divisions")
       status = parse_divisions(value, config.roundup_power2_divisions);
-    else if (std::find(std::begin(ignored), std::end(ignored), name) != std::end(ignored))
-      config.ignored.emplace_back(name);
+    else if (known->kind == Option::switched)
+      status = parse_switch(name, value);
+    else if (known->kind == Option::counted)
+      status = parse_count(name, value);
     else
-      return bad("unknown option '" + std::string(name) +
-                 "'; known are max_split_size_mb, max_non_split_rounding_mb, large_segment_size_mb, "
-                 "garbage_collection_threshold, per_process_memory_fraction, roundup_power2_divisions");
+      status = parse_backend(value);
+    if (known->kind != Option::implemented && !(name == "backend" && value == "native"))
+      config.ignored.emplace_back(name);
     if (!status)
       return status;
   }

@@ -25,7 +25,39 @@ namespace {
 
 uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-void *map_segment(uint64_t bytes) {
+/// Bytes of the machine that no process uses.
+uint64_t available_bytes() {
+  const long pages = ::sysconf(_SC_AVPHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : 0;
+}
+
+} // namespace
+
+uint64_t host_memory::machine_bytes() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : maxRequest;
+}
+
+std::string host_memory::readable(uint64_t bytes) {
+  const char *units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  double value = static_cast<double>(bytes);
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  char text[64];
+  std::snprintf(text, sizeof text, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+  return text;
+}
+
+void *HostAllocatorImpl::map_segment(uint64_t bytes) {
+  if (raw.allocate) {
+    void *data = raw.allocate(raw.user, bytes, smallSegment);
+    if (data && reinterpret_cast<uintptr_t>(data) % granule != 0) {
+      raw.free(raw.user, data, bytes);
+      return nullptr;
+    }
+    return data;
+  }
   // Too much is mapped and the ends are cut off, so that the segment begins on a huge page.
   const uint64_t whole = bytes + smallSegment;
   void *mapping =
@@ -43,28 +75,18 @@ void *map_segment(uint64_t bytes) {
   return reinterpret_cast<void *>(aligned);
 }
 
-uint64_t machine_bytes() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : maxRequest;
-}
-
-} // namespace
-
-std::string host_memory::readable(uint64_t bytes) {
-  const char *units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  int unit = 0;
-  double value = static_cast<double>(bytes);
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  char text[64];
-  std::snprintf(text, sizeof text, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-  return text;
+void HostAllocatorImpl::unmap_segment(void *data, uint64_t bytes) {
+  if (raw.free)
+    raw.free(raw.user, data, bytes);
+  else
+    ::munmap(data, bytes);
 }
 
 HostAllocatorImpl::HostAllocatorImpl(AllocatorConfig config, bool caching)
     : config(std::move(config)), caching(caching),
-      limit(static_cast<uint64_t>(static_cast<double>(machine_bytes()) *
-                                  this->config.per_process_memory_fraction)) {
+      limit(std::min(static_cast<uint64_t>(static_cast<double>(machine_bytes()) *
+                                           this->config.per_process_memory_fraction),
+                     this->config.memory_limit_bytes)) {
   bins.fill(nullptr);
   bin_bits.fill(0);
   labels.emplace_back();
@@ -80,7 +102,7 @@ HostAllocatorImpl::~HostAllocatorImpl() {
       block = after;
     }
     ASAN_UNPOISON_MEMORY_REGION(data, bytes);
-    ::munmap(data, bytes);
+    unmap_segment(data, bytes);
   }
   for (Block *block : spare)
     delete block;
@@ -195,7 +217,7 @@ void HostAllocatorImpl::release_segment(Block *block) {
   remove_free(block);
   segments.erase(block->data);
   ASAN_UNPOISON_MEMORY_REGION(block->data, block->bytes);
-  ::munmap(block->data, block->bytes);
+  unmap_segment(block->data, block->bytes);
   ++device_frees;
   discount(segmentCount, block->pool, 1);
   discount(reservedBytes, block->pool, static_cast<int64_t>(block->bytes));
@@ -318,15 +340,18 @@ void HostAllocatorImpl::give_back(Block *block) {
     release_segment(block);
 }
 
-std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, uint32_t label) const {
+// The fields of torch-semantics row 62 that a host has, in its order.
+std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, const std::string &purpose) const {
   const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);
   const uint64_t allocated = static_cast<uint64_t>(stats[allocatedBytes][allPools].current);
   std::string text = "CPU out of memory. Tried to allocate " + readable(requested);
-  if (label)
-    text += " for " + labels[label];
-  text += ". The limit is " + readable(limit) + ", of which " +
+  if (!purpose.empty())
+    text += " for " + purpose;
+  text += ". The machine has a total capacity of " + readable(machine_bytes()) + " of which " +
+          readable(available_bytes()) + " is free. The limit is " + readable(limit) + ", of which " +
           readable(limit > reserved ? limit - reserved : 0) + " is free; " + readable(allocated) +
-          " is allocated and " + readable(reserved - allocated) + " is reserved but unallocated.";
+          " is allocated (" + readable(static_cast<uint64_t>(arena_bytes.current)) +
+          " of it in arenas) and " + readable(reserved - allocated) + " is reserved but unallocated.";
   std::vector<const Block *> live;
   for (const auto &[data, first] : segments)
     for (const Block *block = first; block; block = block->after)
@@ -341,8 +366,8 @@ std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, uint32_
     text += (i ? ", " : " Largest live buffers: ") + readable(live[i]->bytes) + " " +
             (live[i]->label ? labels[live[i]->label] : std::string("(unnamed)"));
   text += shown ? ". " : " ";
-  return text + "Use a smaller batch, drop buffers that are no longer needed, or raise "
-                "per_process_memory_fraction in WEFT_ALLOC_CONF";
+  return text + "Use a smaller batch, drop buffers that are no longer needed, or raise the limit "
+                "(per_process_memory_fraction or weft_memory_limit_mb in WEFT_ALLOC_CONF)";
 }
 
 } // namespace weft::runtime

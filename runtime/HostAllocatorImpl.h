@@ -30,6 +30,8 @@ inline constexpr uint64_t largeLimit = 10ull << 20;  // requests below here shar
 inline constexpr uint64_t maxRequest = 1ull << 47;   // the address space of a process
 inline constexpr size_t smallBins = smallSegment / granule + 1;
 
+/// The machine's memory in bytes.
+uint64_t machine_bytes();
 /// "1.50 GiB"
 std::string readable(uint64_t bytes);
 
@@ -101,7 +103,8 @@ public:
   Block *take(uint64_t requested, uint32_t label);
   void give_back(Block *block);
   uint64_t release_cached(uint64_t at_least_bytes, uint64_t enough);
-  std::string out_of_memory_message(uint64_t requested, uint32_t label) const;
+  /// `purpose` may be empty: "the result 'loss' of 'step'".
+  std::string out_of_memory_message(uint64_t requested, const std::string &purpose) const;
   uint64_t rounded(uint64_t bytes) const;
 
   Stat &stat(StatId id, Pool pool) { return stats[id][pool]; }
@@ -115,6 +118,7 @@ public:
   }
 
   mutable std::mutex mutex;
+  RawAllocator raw;
   AllocatorConfig config;
   bool caching;
   uint64_t limit;
@@ -131,6 +135,8 @@ public:
   std::unordered_map<std::string, uint32_t> label_numbers;
 
 private:
+  void *map_segment(uint64_t bytes);
+  void unmap_segment(void *data, uint64_t bytes);
   Block *find_free(uint64_t bytes, Pool pool);
   Block *new_segment(uint64_t bytes, Pool pool);
   void insert_free(Block *block);

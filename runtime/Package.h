@@ -12,6 +12,7 @@
 //   plan.<function>.<target>        the FlatBuffers of plan.fbs
 //   constants.<function>.<target>   the constants of one plan; where missing, `constants` serves all plans
 //   <plan.image>.x86-64-v4 (or v3)  kernels, see Image.h
+//   state.<function>, values.<function>  the values of its state when it was saved, see State.h
 //
 // Errors carry a code of family L:
 //   WEFT-L001 cannot be read or written      WEFT-L006 a field of the table is wrong
@@ -19,7 +20,7 @@
 //   WEFT-L003 not a package                  WEFT-L008 the plan breaks a rule
 //   WEFT-L004 other format version           WEFT-L009 the image is malformed
 //   WEFT-L005 checksum differs               WEFT-L010 processor too old
-//   WEFT-L011 other kernel ABI
+//   WEFT-L011 other kernel ABI               WEFT-L012 state does not fit, or has no value
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PACKAGE_H

@@ -128,6 +128,8 @@ private:
       if (!bytes)
         return fail(what + problem);
       result_bytes_.push_back(*bytes);
+      if (Status status = check_alias(what, *result, i); !status)
+        return status;
       if (result->tied_to() == -1)
         continue;
       const auto to = static_cast<uint32_t>(result->tied_to());
@@ -143,6 +145,28 @@ private:
         return fail(what + "is tied to argument " + number(to) + ", as another result is");
       tied[to] = true;
     }
+    return {};
+  }
+
+  // A result that is a buffer of another is of as many bytes, and not one that a tie replaces as well.
+  Status check_alias(const std::string &what, const fb::Result &result, uint32_t number_of_result) const {
+    const int argument = result.alias_argument(), other = result.alias_result();
+    if (argument == -1 && other == -1)
+      return {};
+    if ((argument != -1) + (other != -1) + (result.tied_to() != -1) > 1)
+      return fail(what + "is tied or an alias more than once");
+    const bool known = argument != -1
+                           ? argument >= 0 && static_cast<size_t>(argument) < argument_bytes_.size()
+                           : other >= 0 && static_cast<uint32_t>(other) < number_of_result;
+    if (!known)
+      return fail(what + "is an alias of " +
+                  (argument != -1 ? "argument " + number(argument) : "result " + number(other)) +
+                  ", which does not come before it");
+    const uint64_t bytes = argument != -1 ? argument_bytes_[static_cast<size_t>(argument)]
+                                          : result_bytes_[static_cast<size_t>(other)];
+    if (bytes != result_bytes_[number_of_result])
+      return fail(what + "has " + number(result_bytes_[number_of_result]) + " bytes, but is an alias of " +
+                  number(bytes));
     return {};
   }
 
@@ -164,6 +188,10 @@ private:
         if (buffer->index() >= result_bytes_.size())
           return fail(what + " lies in result " + number(buffer->index()) + " of " +
                       number(result_bytes_.size()));
+        if (const fb::Result *result = plan_.results()->Get(buffer->index());
+            result->alias_argument() != -1 || result->alias_result() != -1)
+          return fail(what + " lies in result " + number(buffer->index()) +
+                      ", which is an alias and has no storage");
         capacity = result_bytes_[buffer->index()];
         storage = "result " + number(buffer->index());
         break;
@@ -238,6 +266,8 @@ private:
         status = check_contraction(what, *contraction, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
         status = check_copy(what, *copy, i);
+      else if (const auto *host = launch->op_as_HostLaunch())
+        status = check_host(what, *host, launch->may_fail());
       else
         status = fail(what + " is of an unknown kind: " + number(static_cast<int>(launch->op_type())));
       if (!status)
@@ -353,6 +383,31 @@ private:
     if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result))
       return fail(what + ": c overlaps an operand");
     return check_write(what, result, index);
+  }
+
+  Status check_host(const std::string &what, const fb::HostLaunch &host, bool may_fail) const {
+    if (static_cast<uint8_t>(host.action()) > static_cast<uint8_t>(fb::HostAction::require))
+      return fail(what + " asks for the unknown action " + number(static_cast<int>(host.action())));
+    const fb::Buffer *value = buffer(host.buffer());
+    if (!value)
+      return fail(what + " reads buffer " + number(host.buffer()) + " of " + number(length(plan_.buffers())));
+    if (host.dtype() > static_cast<uint8_t>(DType::f64))
+      return fail(what + " has unknown element type " + number(host.dtype()));
+    if (!aligned(host.shape()))
+      return fail(what + " has a misaligned shape");
+    uint64_t bytes = itemsize(static_cast<DType>(host.dtype()));
+    for (uint32_t i = 0; i < length(host.shape()); ++i)
+      if (host.shape()->Get(i) < 0 ||
+          __builtin_mul_overflow(bytes, static_cast<uint64_t>(host.shape()->Get(i)), &bytes))
+        return fail(what + " has extent " + number(host.shape()->Get(i)) + " in dimension " + number(i) +
+                    ", which is negative or too large");
+    if (bytes != value->bytes())
+      return fail(what + " reads " + number(bytes) + " bytes of buffer " + number(host.buffer()) + " of " +
+                  number(value->bytes()));
+    if (host.action() == fb::HostAction::require &&
+        (static_cast<DType>(host.dtype()) != DType::i1 || !may_fail))
+      return fail(what + " requires what is no truth value, or is not marked as one that may fail");
+    return {};
   }
 
   Status check_copy(const std::string &what, const fb::CopyLaunch &copy, uint32_t launch) const {

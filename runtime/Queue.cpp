@@ -9,6 +9,7 @@
 
 #include "runtime/HostAllocator.h"
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft::runtime {
@@ -39,26 +41,40 @@ Expected<QueueMode> queue_mode_from_environment() {
 
 /// What the queue's thread shares with the handle and with tickets: it may outlive the handle.
 struct QueueState {
+  struct Work {
+    uint64_t number;
+    std::function<void()> run; // empty on an external queue: a caller's place
+  };
   mutable std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::function<void()>> work;
-  uint64_t submitted = 0;
+  std::deque<Work> work;
+  uint64_t submitted = 0; // places given away
   std::atomic<uint64_t> completed{0};
-  bool entered = false; // a caller runs something itself
+  uint64_t granted = 0; // on an external queue: the caller's place that the executor has come to
   bool stopping = false;
+  Queue::Post post; // of an external queue
+  Ticket before;    // what must be done before anything runs here
   std::thread thread;
   std::vector<std::shared_ptr<Failure>> failures;
   HostBlock arena; // touched only by whoever runs the queue's work
   std::atomic<size_t> arena_bytes{0};
 
-  bool busy() const { return entered || completed.load(std::memory_order_relaxed) != submitted; }
+  bool busy() const { return completed.load(std::memory_order_relaxed) != submitted; }
+  /// Whether the work with this number is next. With the lock held.
+  bool turn(uint64_t number) const { return completed.load(std::memory_order_relaxed) + 1 == number; }
   void wait(uint64_t number) {
     if (completed.load(std::memory_order_acquire) >= number)
       return;
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= number; });
   }
+  void complete_locked() {
+    completed.store(completed.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    changed.notify_all();
+  }
   void run();
+  void run_posted();
+  Status synchronize();
   void release_arena() {
     HostAllocator::get().free(arena);
     HostAllocator::get().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
@@ -71,22 +87,77 @@ struct QueueState {
   }
 };
 
+namespace {
+
+/// Every queue of the process, and what the first of them beside the default had to wait for.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<QueueState>> states;
+  Ticket transition;
+
+  static Registry &get() {
+    static Registry *const registry = new Registry;
+    return *registry;
+  }
+  std::vector<std::shared_ptr<QueueState>> live() {
+    const std::lock_guard lock(mutex);
+    std::vector<std::shared_ptr<QueueState>> result;
+    for (const std::weak_ptr<QueueState> &state : states)
+      if (std::shared_ptr<QueueState> alive = state.lock())
+        result.push_back(std::move(alive));
+    return result;
+  }
+  void add(const std::shared_ptr<QueueState> &state) {
+    const std::lock_guard lock(mutex);
+    std::erase_if(states, [](const std::weak_ptr<QueueState> &known) { return known.expired(); });
+    states.push_back(state);
+  }
+};
+
+std::atomic<bool> severalQueues{false};
+thread_local Queue *currentQueue = nullptr;
+
+} // namespace
+
 void QueueState::run() {
+  before.wait();
   std::unique_lock lock(mutex);
   for (;;) {
-    changed.wait(lock, [&] { return !entered && (stopping || !work.empty()); });
+    changed.wait(lock, [&] { return work.empty() ? stopping : turn(work.front().number); });
     if (work.empty())
       return;
-    std::function<void()> next = std::move(work.front());
+    std::function<void()> next = std::move(work.front().run);
     work.pop_front();
     lock.unlock();
     next();
     // Buffers that only this call kept alive return to the allocator before the call counts as done.
     next = nullptr;
     lock.lock();
-    completed.store(completed.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    changed.notify_all();
+    complete_locked();
   }
+}
+
+// One posted piece: the oldest work, whichever submission posted it.
+void QueueState::run_posted() {
+  before.wait();
+  std::unique_lock lock(mutex);
+  // An executor that runs pieces side by side still gets them in order.
+  changed.wait(lock, [&] { return work.empty() || turn(work.front().number); });
+  if (work.empty())
+    return;
+  Work next = std::move(work.front());
+  work.pop_front();
+  if (!next.run) {
+    granted = next.number;
+    changed.notify_all();
+    changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= next.number; });
+    return;
+  }
+  lock.unlock();
+  next.run();
+  next.run = nullptr;
+  lock.lock();
+  complete_locked();
 }
 
 bool Ticket::done() const { return !state_ || state_->completed.load(std::memory_order_acquire) >= number_; }
@@ -97,20 +168,71 @@ void Ticket::wait() const {
 bool Ticket::belongs_to(const Queue &queue) const { return state_ == queue.state_; }
 
 Queue &Queue::get_default() {
-  static Queue *const queue = new Queue;
+  static Queue *const queue = [] {
+    auto state = std::make_shared<QueueState>();
+    Registry::get().add(state);
+    return new Queue(std::move(state));
+  }();
   return *queue;
 }
 
-Queue::Queue() : state_(std::make_shared<QueueState>()) {}
+Queue &Queue::current() { return currentQueue ? *currentQueue : get_default(); }
+
+Queue *Queue::set_current(Queue *queue) { return std::exchange(currentQueue, queue); }
+
+Queue &Queue::pooled() {
+  static std::atomic<size_t> next{0};
+  static std::array<std::once_flag, poolSize> once;
+  static std::array<Queue *, poolSize> pool = {};
+  const size_t place = next.fetch_add(1, std::memory_order_relaxed) % poolSize;
+  std::call_once(once[place], [&] { pool[place] = new Queue; });
+  return *pool[place];
+}
+
+std::unique_ptr<Queue> Queue::external(Post post) {
+  std::shared_ptr<QueueState> state = make_state();
+  state->post = std::move(post);
+  return std::unique_ptr<Queue>(new Queue(std::move(state)));
+}
+
+bool Queue::several() { return severalQueues.load(std::memory_order_seq_cst); }
+
+// Calls that run on their callers are noted in their buffers only once there are several queues. The others
+// therefore wait for what runs on the default queue at the moment when there come to be several.
+std::shared_ptr<QueueState> Queue::make_state() {
+  auto state = std::make_shared<QueueState>();
+  QueueState &main = *get_default().state_;
+  Registry &registry = Registry::get();
+  {
+    const std::lock_guard lock(registry.mutex);
+    if (!severalQueues.exchange(true, std::memory_order_seq_cst)) {
+      const std::lock_guard main_lock(main.mutex);
+      registry.transition.state_ = get_default().state_;
+      registry.transition.number_ = main.submitted;
+    }
+    state->before = registry.transition;
+  }
+  registry.add(state);
+  return state;
+}
+
+Queue::Queue(std::shared_ptr<QueueState> state) : state_(std::move(state)) {}
+Queue::Queue() : Queue(make_state()) {}
 
 Queue::~Queue() {
   std::thread thread;
+  uint64_t last;
   {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;
     thread = std::move(state_->thread);
+    last = state_->submitted;
   }
   state_->changed.notify_all();
+  if (state_->post) {
+    state_->wait(last);
+    return;
+  }
   if (!thread.joinable())
     return;
   // The last handle may go away in the queue's own work; the thread then ends by itself.
@@ -120,30 +242,33 @@ Queue::~Queue() {
     thread.join();
 }
 
-Ticket Queue::submit(std::function<void()> work) {
+Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<void()> work) {
   Ticket ticket;
-  ticket.state_ = state_;
+  ticket.state_ = state;
   {
-    const std::lock_guard lock(state_->mutex);
-    state_->work.push_back(std::move(work));
-    ticket.number_ = ++state_->submitted;
-    if (!state_->thread.joinable() && !state_->stopping)
-      state_->thread = std::thread([state = state_] { state->run(); });
+    const std::lock_guard lock(state->mutex);
+    ticket.number_ = ++state->submitted;
+    state->work.push_back({ticket.number_, std::move(work)});
+    if (!state->post && !state->thread.joinable() && !state->stopping)
+      state->thread = std::thread([state] { state->run(); });
   }
-  state_->changed.notify_all();
+  if (state->post)
+    state->post([state] { state->run_posted(); });
+  else
+    state->changed.notify_all();
   return ticket;
 }
 
-Status Queue::synchronize() {
-  std::unique_lock lock(state_->mutex);
-  const uint64_t last = state_->submitted;
-  state_->changed.wait(
-      lock, [&] { return !state_->entered && state_->completed.load(std::memory_order_relaxed) >= last; });
-  std::vector<std::shared_ptr<Failure>> failures = std::move(state_->failures);
-  state_->failures.clear();
+Ticket Queue::submit(std::function<void()> work) { return submit(state_, std::move(work)); }
+
+Status QueueState::synchronize() {
+  std::unique_lock lock(mutex);
+  const uint64_t last = submitted;
+  changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= last; });
+  const std::vector<std::shared_ptr<Failure>> seen = std::exchange(failures, {});
   lock.unlock();
   Status first;
-  for (const std::shared_ptr<Failure> &failure : failures) {
+  for (const std::shared_ptr<Failure> &failure : seen) {
     if (first.ok() && !failure->seen())
       first = failure->status();
     failure->mark_seen();
@@ -151,30 +276,76 @@ Status Queue::synchronize() {
   return first;
 }
 
+Status Queue::synchronize() { return state_->synchronize(); }
+
+Status Queue::synchronize_all() {
+  Status first;
+  for (const std::shared_ptr<QueueState> &state : Registry::get().live())
+    if (Status status = state->synchronize(); !status && first.ok())
+      first = status;
+  return first;
+}
+
+void Queue::trim_all() {
+  for (const std::shared_ptr<QueueState> &state : Registry::get().live())
+    trim(state);
+}
+
 bool Queue::idle() const {
   const std::lock_guard lock(state_->mutex);
   return !state_->busy();
 }
 
-bool Queue::try_enter() {
+bool Queue::is_external() const { return state_->post != nullptr; }
+
+void Queue::wait_for(Queue &other) {
+  Ticket last;
+  {
+    const std::lock_guard lock(other.state_->mutex);
+    last.state_ = other.state_;
+    last.number_ = other.state_->submitted;
+  }
+  if (!last.done() && !last.belongs_to(*this))
+    submit([last] { last.wait(); });
+}
+
+Ticket Queue::try_enter() {
+  Ticket place;
+  if (state_->post || !state_->before.done())
+    return place;
   const std::lock_guard lock(state_->mutex);
   if (state_->busy())
-    return false;
-  return state_->entered = true;
+    return place;
+  place.state_ = state_;
+  place.number_ = ++state_->submitted;
+  return place;
 }
 
-void Queue::enter() {
-  std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [&] { return !state_->busy(); });
-  state_->entered = true;
+Ticket Queue::reserve(const std::shared_ptr<QueueState> &state) {
+  if (state->post)
+    return submit(state, nullptr);
+  Ticket place;
+  const std::lock_guard lock(state->mutex);
+  place.state_ = state;
+  place.number_ = ++state->submitted;
+  return place;
 }
+
+Ticket Queue::reserve() { return reserve(state_); }
+
+void Queue::await_turn(const Ticket &place) {
+  QueueState &state = *place.state_;
+  state.before.wait();
+  std::unique_lock lock(state.mutex);
+  state.changed.wait(lock,
+                     [&] { return state.post ? state.granted == place.number_ : state.turn(place.number_); });
+}
+
+void Queue::enter() { await_turn(reserve()); }
 
 void Queue::leave() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->entered = false;
-  }
-  state_->changed.notify_all();
+  const std::lock_guard lock(state_->mutex);
+  state_->complete_locked();
 }
 
 void Queue::report(std::shared_ptr<Failure> failure) {
@@ -202,12 +373,17 @@ Expected<std::byte *> Queue::arena(size_t bytes) {
 
 size_t Queue::arena_bytes() const { return state_->arena_bytes.load(std::memory_order_relaxed); }
 
-void Queue::trim() {
-  enter();
-  if (state_->arena.handle)
-    state_->release_arena();
-  leave();
+void Queue::trim(const std::shared_ptr<QueueState> &state) {
+  if (state->arena_bytes.load(std::memory_order_relaxed) == 0)
+    return;
+  await_turn(reserve(state));
+  if (state->arena.handle)
+    state->release_arena();
+  const std::lock_guard lock(state->mutex);
+  state->complete_locked();
 }
+
+void Queue::trim() { trim(state_); }
 
 struct Event::State {
   std::mutex mutex;

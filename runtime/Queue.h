@@ -7,6 +7,11 @@
 //
 // A queue runs what is submitted in order, on a thread of its own. When it is idle, a caller may instead
 // enter it and run something itself: a hand-off between threads costs 5-10 us, more than a small plan.
+// Everything that runs, on whichever thread, has a number; the work with number n runs once n - 1 are done.
+//
+// An embedder may bring its own executor (Queue::external): the queue then posts one piece of work to it for
+// every submission, and never runs anything on a caller, so that it stays in order with what the embedder
+// puts there itself.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_QUEUE_H
@@ -20,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace weft::runtime {
 
@@ -79,8 +85,26 @@ private:
 
 class WEFT_RUNTIME_API Queue {
 public:
+  /// Takes a piece of work and runs it later, once, on any thread; pieces run in the order they were posted.
+  using Post = std::function<void(std::function<void()>)>;
+
   /// The process's queue; it is never destroyed.
   static Queue &get_default();
+  /// The queue that calls of this thread go to: the default, unless set_current() said otherwise.
+  static Queue &current();
+  /// Null brings the default back. The queue that was set before, or null.
+  static Queue *set_current(Queue *queue);
+  /// The next of `poolSize` queues, round robin: number poolSize + 1 is the first again (torch-semantics row
+  /// 51). They live as long as the process.
+  static Queue &pooled();
+  static constexpr size_t poolSize = 32;
+  /// A queue on an embedder's executor. Its destructor waits until what was submitted has run.
+  static std::unique_ptr<Queue> external(Post post);
+  /// Waits for everything submitted so far to every queue of the process; the first failure unseen.
+  static Status synchronize_all();
+  /// Gives the arenas of all queues back, each once its queue is idle.
+  static void trim_all();
+
   Queue();
   /// Runs what was submitted, then ends.
   ~Queue();
@@ -92,10 +116,18 @@ public:
   /// failures up to here count as seen.
   Status synchronize();
   bool idle() const;
+  bool is_external() const;
+  /// Work submitted to this queue from now on runs after everything submitted to `other` so far.
+  void wait_for(Queue &other);
 
-  /// Claims an idle queue for the calling thread: nothing of it runs until leave(). False when it is busy.
-  bool try_enter();
-  /// Waits until the queue is idle, then claims it. Not from the queue's own work.
+  /// Claims an idle queue for the calling thread: nothing of it runs until leave(). Null when it is busy, and
+  /// for an external queue.
+  Ticket try_enter();
+  /// Takes the next place in the queue for the calling thread, without waiting for it.
+  Ticket reserve();
+  /// Waits until the place that reserve() gave has come; then the queue is the caller's until leave().
+  static void await_turn(const Ticket &place);
+  /// reserve() and await_turn(). Not from the queue's own work.
   void enter();
   void leave();
 
@@ -109,10 +141,31 @@ public:
   /// Gives the arena back once the queue is idle.
   void trim();
 
+  /// Whether this process has ever had a queue beside the default. While it has not, calls that run on their
+  /// callers need not be noted in the buffers they use: one queue orders them.
+  static bool several();
+
 private:
   friend class Ticket;
   friend class Event;
+  explicit Queue(std::shared_ptr<QueueState> state);
+  static std::shared_ptr<QueueState> make_state();
+  static Ticket submit(const std::shared_ptr<QueueState> &state, std::function<void()> work);
+  static Ticket reserve(const std::shared_ptr<QueueState> &state);
+  static void trim(const std::shared_ptr<QueueState> &state);
   std::shared_ptr<QueueState> state_;
+};
+
+/// Makes a queue current on this thread for a scope.
+class CurrentQueueScope {
+public:
+  explicit CurrentQueueScope(Queue &queue) : before_(Queue::set_current(&queue)) {}
+  ~CurrentQueueScope() { Queue::set_current(before_); }
+  CurrentQueueScope(const CurrentQueueScope &) = delete;
+  CurrentQueueScope &operator=(const CurrentQueueScope &) = delete;
+
+private:
+  Queue *before_;
 };
 
 /// A moment in a queue, as in CUDA: recorded by one, waited for by others or by the host.

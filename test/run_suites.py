@@ -175,6 +175,10 @@ def unit(level, build=RELEASE, label="", environment=None):
         return failure(f"no weft-*-tests in {build}/bin: nothing was built")
     for binary in binaries:
         counts += gtest(binary, label, environment=environment)
+        # The contract holds whether calls run on their caller or on a queue.
+        if os.path.basename(binary) == "weft-frontend-tests":
+            queued = {**(environment or {}), "WEFT_CPU_QUEUE": "async", "GTEST_FILTER": "Contract*"}
+            counts += gtest(binary, label + "async-", environment=queued)
     return counts
 
 
@@ -243,7 +247,7 @@ def ctest(label, build=RELEASE, environment=None, selection=()):
 
 def house(level):
     counts = Counts()
-    for script in ("include_graph", "formatting", "text_rules", "symbols"):
+    for script in ("include_graph", "formatting", "text_rules", "symbols", "generated", "reasons"):
         path = os.path.join(ROOT, "test", "house", script + ".py")
         counts += closing_line("house-" + script, [sys.executable, path], timeout=600)
     # Further checks are tests of CMake with this label.

@@ -18,13 +18,47 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <string>
+#include <vector>
+
+/// `--target=NAME` is the `target` of every pass on the command line that has one and does not say it itself.
+static std::vector<std::string> withTarget(int argc, char **argv) {
+  constexpr llvm::StringLiteral passesWithTarget[] = {"--weft-pipeline", "--weft-fuse", "--weft-map-devices",
+                                                      "--weft-schedule"};
+  std::vector<std::string> words(argv, argv + argc);
+  std::string target;
+  llvm::erase_if(words, [&](const std::string &word) {
+    bool is = llvm::StringRef(word).starts_with("--target=");
+    if (is)
+      target = word.substr(9);
+    return is;
+  });
+  if (target.empty())
+    return words;
+  for (std::string &word : words) {
+    auto [name, options] = llvm::StringRef(word).split('=');
+    if (llvm::is_contained(passesWithTarget, name) && !options.contains("target="))
+      word = name.str() + "=" + (options.empty() ? "" : options.str() + " ") + "target=" + target;
+  }
+  return words;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  std::vector<std::string> words = withTarget(argc, argv);
+  std::vector<char *> pointers;
+  for (std::string &word : words)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  argc = static_cast<int>(words.size());
+  argv = pointers.data();
   mlir::DialectRegistry registry;
   weft::ir::registerDialect(registry);
   weft::passes::registerWeftPasses();
@@ -37,7 +71,12 @@ int main(int argc, char **argv) {
   mlir::registerSymbolDCEPass();
 
   auto [inputName, outputName] =
-      mlir::registerAndParseCLIOptions(argc, argv, "weft-opt: runs passes of Weft on its IR", registry);
+      mlir::registerAndParseCLIOptions(argc, argv,
+                                       "weft-opt: runs passes of Weft on its IR\n\n"
+                                       "  --target=NAME is the target of every pass that has one: cpu, "
+                                       "x86-64-v3, x86-64-v4, sm_80, sm_90, sm_100\n\n"
+                                       "example: weft-opt --weft-pipeline --target=sm_90 scaled.mlir",
+                                       registry);
   std::string message;
   auto input = mlir::openInputFile(inputName, &message);
   if (!input) {

@@ -32,12 +32,14 @@ constexpr int32_t sqrtHalfBits = 0x3f3504f3;
 // (expm1(r) - r) / r^2 on |r| <= ln2 / 2: relative error of expm1(r) 2^-28.7.
 constexpr double expm1Tail[] = {0x1p-1,        0x1.555556p-3,  0x1.5554aep-5,
                                 0x1.111090p-7, 0x1.6d7486p-10, 0x1.a1a160p-13};
+// exp(r) there: 2^-28.2.
+constexpr double expReduced[] = {
+    1, 1, 0x1.fffffcp-2, 0x1.555492p-3, 0x1.5558b6p-5, 0x1.1239a2p-7, 0x1.6a471ep-10};
 // (log1p(f) - f + f^2 / 2) / f^3 on sqrt(1/2) <= 1 + f <= sqrt(2): relative error of log1p(f) 2^-29.5.
 constexpr double log1pTail[] = {0x1.555548p-2,  -0x1.00000ap-2, 0x1.99a464p-3,  -0x1.555aa4p-3, 0x1.233cd0p-3,
                                 -0x1.fc5c86p-4, 0x1.e6debap-4,  -0x1.dcf162p-4, 0x1.12dd90p-4};
-// (tanh(x) - x) / x^3 in x^2, |x| <= 0.56: 2^-33.
-constexpr double tanhTail[] = {-0x1.555554p-2, 0x1.111084p-3,  -0x1.b9f496p-5,
-                               0x1.63cd7ep-6,  -0x1.0d34d2p-7, 0x1.1d3636p-9};
+// (expm1(2 r) - 2 r) / (2 r^2) on |r| <= ln2 / 4: relative error of expm1(2 r) 2^-26.1.
+constexpr double tanhTail[] = {0x1.fffffep-1, 0x1.5554b4p-1, 0x1.5556f2p-2, 0x1.122560p-3, 0x1.6b9cb6p-5};
 // erf(x) / x - 1 in x^2, |x| <= 0.93: 2^-30.1.
 constexpr double erfSmall[] = {0x1.06eba8p-3, -0x1.812740p-2,  0x1.ce2d64p-4, -0x1.b8011ap-6,
                                0x1.544a1ap-8, -0x1.a60a2ep-11, 0x1.4f6760p-14};
@@ -88,7 +90,7 @@ Value exp(MathEmitter &e, Value x) {
   // e^-104 rounds to 0, e^89 to infinity; between them 2^n is applied in two exact-then-rounding steps,
   // so that subnormal results are rounded once.
   auto [n, r] = reduceExp(e, clamp(e, x, -104.0, 89.0));
-  Value p = e.add(expm1Reduced(e, r), e.f(1.0));
+  Value p = e.polyF32(r, expReduced);
   Value half = e.ashr(n, e.i(1));
   return e.mul(e.mul(p, e.pow2(half)), e.pow2(e.isub(n, half)));
 }
@@ -134,15 +136,17 @@ Value log1p(MathEmitter &e, Value x) {
 }
 
 Value tanh(MathEmitter &e, Value x) {
-  Value a = e.abs(x);
-  Value u = e.mul(a, a);
-  Value small = e.fma(e.mul(a, u), e.polyF32(u, tanhTail), a);
-  // 1 - 2 / (e^2a + 1); from 10 on it is 1, so that 2^n needs one step and no overflow is met.
-  Value a2 = e.add(a, a);
-  auto [n, r] = reduceExp(e, e.select(e.gt(a2, e.f(20.0)), e.f(20.0), a2));
-  Value p = e.mul(e.add(expm1Reduced(e, r), e.f(1.0)), e.pow2(n));
-  Value large = e.sub(e.f(1.0), e.div(e.f(2.0), e.add(p, e.f(1.0))));
-  return e.copysign(e.select(e.lt(a, e.f(0.55)), small, large), x);
+  // h / (h + 1) with h = expm1(2x) / 2: accurate near 0, never beyond 1, and 1 from 10 on, so that 2^n needs
+  // one step. x = n ln2/2 + r, and h = 2^n expm1(2r)/2 - (1 - 2^n)/2.
+  Value inner = clamp(e, x, -10.0, 10.0);
+  Value shifted = e.fma(inner, e.f(2 * log2e), e.f(shifter));
+  Value n = e.sub(shifted, e.f(shifter));
+  Value r = e.fma(n, e.f(-ln2Lo / 2), e.fma(n, e.f(-ln2Hi / 2), inner));
+  Value p = e.fma(e.mul(r, r), e.polyF32(r, tanhTail), r);
+  // The low bits of `shifted` are n; what is above them is shifted out.
+  Value s = e.asF32(e.iadd(e.shl(e.bits32(shifted), e.i(23)), e.i(0x3f800000)));
+  Value h = e.fma(s, p, e.fma(s, e.f(0.5), e.f(-0.5)));
+  return e.copysign(e.div(h, e.add(h, e.f(1.0))), x); // for the sign of -0
 }
 
 Value erf(MathEmitter &e, Value x) {
@@ -150,7 +154,7 @@ Value erf(MathEmitter &e, Value x) {
   Value small = e.fma(a, e.polyF32(e.mul(a, a), erfSmall), a);
   Value t = e.select(e.gt(a, e.f(3.95)), e.f(3.95), a);
   auto [n, r] = reduceExp(e, e.polyF32(t, logErfc));
-  Value p = e.mul(e.add(expm1Reduced(e, r), e.f(1.0)), e.pow2(n));
+  Value p = e.mul(e.polyF32(r, expReduced), e.pow2(n));
   Value large = e.sub(e.f(1.0), p);
   return e.copysign(e.select(e.lt(a, e.f(0.925)), small, large), x);
 }

@@ -135,6 +135,71 @@ void fenceStreamingStores(llvm::Module &module, llvm::Function &entry) {
       llvm::IRBuilder<>(ret).CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
 }
 
+/// Conversions between f16 and wider floats, which the optimiser must not see: LLVM 19 moves selects and
+/// maxima across them, to half operations that have no instruction, and loses the sign of zeros and NaN on
+/// the way. They are calls of functions without effects while it runs.
+class HiddenHalfConversions {
+public:
+  explicit HiddenHalfConversions(llvm::Module &module) : module(module) {
+    for (llvm::CastInst *cast : collect<llvm::CastInst>(isHalfConversion)) {
+      llvm::Type *from = cast->getSrcTy(), *to = cast->getDestTy();
+      llvm::IRBuilder<> b(cast);
+      llvm::CallInst *call = b.CreateCall(functionFor(from, to), {cast->getOperand(0)});
+      cast->replaceAllUsesWith(call);
+      cast->eraseFromParent();
+    }
+  }
+
+  void restore() {
+    for (llvm::CallInst *call : collect<llvm::CallInst>(isHidden)) {
+      llvm::IRBuilder<> b(call);
+      call->replaceAllUsesWith(b.CreateFPCast(call->getArgOperand(0), call->getType()));
+      call->eraseFromParent();
+    }
+    for (llvm::Function &function : llvm::make_early_inc_range(module))
+      if (function.getName().starts_with(prefix) && function.use_empty())
+        function.eraseFromParent();
+  }
+
+private:
+  static constexpr llvm::StringLiteral prefix = "weft.half.";
+
+  static bool isHalfConversion(llvm::CastInst &cast) {
+    return llvm::isa<llvm::FPExtInst, llvm::FPTruncInst>(cast) &&
+           (cast.getSrcTy()->getScalarType()->isHalfTy() || cast.getDestTy()->getScalarType()->isHalfTy());
+  }
+  static bool isHidden(llvm::CallInst &call) {
+    llvm::Function *callee = call.getCalledFunction();
+    return callee && callee->getName().starts_with(prefix);
+  }
+
+  template <typename T> llvm::SmallVector<T *> collect(bool (*wanted)(T &)) {
+    llvm::SmallVector<T *> found;
+    for (llvm::Function &function : module)
+      for (llvm::BasicBlock &block : function)
+        for (llvm::Instruction &instruction : block)
+          if (auto *typed = llvm::dyn_cast<T>(&instruction); typed && wanted(*typed))
+            found.push_back(typed);
+    return found;
+  }
+
+  llvm::FunctionCallee functionFor(llvm::Type *from, llvm::Type *to) {
+    std::string name = prefix.str();
+    llvm::raw_string_ostream out(name);
+    out << *from << " to " << *to;
+    llvm::FunctionCallee callee =
+        module.getOrInsertFunction(name, llvm::FunctionType::get(to, {from}, false));
+    auto *function = llvm::cast<llvm::Function>(callee.getCallee());
+    function->setDoesNotAccessMemory();
+    for (auto attribute : {llvm::Attribute::NoUnwind, llvm::Attribute::WillReturn,
+                           llvm::Attribute::Speculatable, llvm::Attribute::NoSync, llvm::Attribute::NoFree})
+      function->addFnAttr(attribute);
+    return callee;
+  }
+
+  llvm::Module &module;
+};
+
 void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   // Kernels come vectorised and unrolled as they shall be.
@@ -225,7 +290,9 @@ Expected<std::vector<char>> detail::emitKernel(llvm::Module &module, llvm::Strin
   module.setDataLayout((*machine)->createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
   prepareModule(module, symbol, target);
+  HiddenHalfConversions halves(module);
   optimise(module, **machine);
+  halves.restore();
   expandMemoryIntrinsics(module, **machine);
   llvm::Function *entry = module.getFunction(symbol);
   if (!entry || entry->isDeclaration())

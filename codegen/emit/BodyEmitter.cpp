@@ -7,6 +7,7 @@
 #include "codegen/emit/KernelBuilder.h"
 
 #include "ir/Schedule.h"
+#include "ir/Updates.h"
 
 using namespace mlir;
 namespace weft::codegen {
@@ -179,6 +180,15 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
   } else if (address.lane == 1) {
     value = kernel.create<vector::LoadOp>(VectorType::get({space.lanes}, memory), buffer,
                                           ValueRange{emitExpr(address)});
+  } else if (address.lane == -1) {
+    // The last lane comes first in memory.
+    auto type = VectorType::get({space.lanes}, memory);
+    Value first = kernel.addIndex(emitExpr(address), 1 - space.lanes);
+    Value ascending = kernel.create<vector::LoadOp>(type, buffer, ValueRange{first});
+    SmallVector<int64_t> order;
+    for (int64_t lane = space.lanes; lane-- > 0;)
+      order.push_back(lane);
+    value = kernel.create<vector::ShuffleOp>(ascending, ascending, order);
   } else {
     Value base = emitExpr(address);
     SmallVector<Value> lanes;
@@ -193,6 +203,22 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
 Value BodyEmitter::loadVector(Value buffer, Value position, Type element) {
   auto type = VectorType::get({space.lanes}, KernelBuilder::memoryType(element));
   return fromMemory(kernel.create<vector::LoadOp>(type, buffer, ValueRange{position}), element);
+}
+
+void BodyEmitter::prefetch(ArrayRef<int> roots, llvm::function_ref<int64_t(const BodyNode &)> advance) {
+  // What fits a cache of one core is there already, or comes by itself.
+  constexpr int64_t large = 1 << 20;
+  for (int id : graph.ordered(roots)) {
+    const BodyNode &node = graph.node(id);
+    if (node.kind != BodyNode::load || node.expr.lane != 1)
+      continue;
+    int64_t distance = advance(node), count = ir::elementsOf(cast<RankedTensorType>(node.value.getType()));
+    if (distance == 0 || ir::bytesOf(node.value.getType()) < large)
+      continue;
+    Value at = kernel.minimum(kernel.addIndex(emitExpr(node.expr), distance), kernel.index(count - 1));
+    kernel.create<memref::PrefetchOp>(kernel.operand(node.argument), ValueRange{at}, /*isWrite=*/false,
+                                      /*localityHint=*/3, /*isDataCache=*/true);
+  }
 }
 
 /// A bool's byte as i1, whatever is not 0 being true.
@@ -212,6 +238,13 @@ void BodyEmitter::store(Value buffer, const IndexExpr &address, Value value, boo
     return;
   }
   value = toVector(value);
+  if (address.lane != 1) {
+    Value base = emitExpr(address);
+    for (int64_t lane = 0; lane < space.lanes; ++lane)
+      kernel.create<memref::StoreOp>(kernel.create<vector::ExtractOp>(value, lane), buffer,
+                                     ValueRange{kernel.addIndex(base, lane * address.lane)});
+    return;
+  }
   if (streaming) {
     Value slot = kernel.create<arith::DivUIOp>(emitExpr(address), kernel.index(space.lanes));
     kernel.create<memref::StoreOp>(value, buffer, ValueRange{slot}, /*nontemporal=*/true);
@@ -288,6 +321,12 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
     return emitPadded(node);
   case BodyNode::checkedIndex:
     return emitCheckedIndex(node);
+  case BodyNode::windowStart: {
+    Value start = nodeValues.find(node.deps[0])->second.value;
+    start = kernel.create<arith::MaxSIOp>(start, kernel.create<arith::ConstantIntOp>(0, 64));
+    start = kernel.minimum(start, kernel.create<arith::ConstantIntOp>(node.limit, 64));
+    return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), start);
+  }
   case BodyNode::reduction:
     llvm_unreachable("the schedule gives reductions their values before they are read");
   case BodyNode::lanes: {
@@ -365,18 +404,23 @@ Value BodyEmitter::emitPadded(const BodyNode &node) {
     inside = toVector(inside);
   }
   ir::ScalarEmitter k(kernel.builder, kernel.loc, node.op);
-  return k.select(inside, value, k.zeroLike(value));
+  if (!node.otherwise)
+    return k.select(inside, value, k.zeroLike(value));
+  Value other = nodeValues.find(node.deps[1])->second.value;
+  return k.select(inside, value, node.vector ? toVector(other) : other);
 }
 
 Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
-  auto gather = cast<ir::GatherOp>(node.op);
-  int64_t size = ir::sizesOf(cast<RankedTensorType>(gather.getA().getType()))[gather.getDim()];
+  int64_t size = ir::indexedSize(node.op);
   Value given = nodeValues.find(node.deps[0])->second.value;
-  bool isUnsigned = getElementTypeOrSelf(gather.getIndex().getType()).isUnsignedInteger();
   Type i64 = kernel.builder.getI64Type();
   if (given.getType() != i64)
-    given = isUnsigned ? kernel.create<arith::ExtUIOp>(i64, given).getResult()
-                       : kernel.create<arith::ExtSIOp>(i64, given).getResult();
+    given = kernel.create<arith::ExtSIOp>(i64, given);
+  if (!ir::checksIndex(node.op)) {
+    Value low = kernel.create<arith::MaxSIOp>(given, kernel.create<arith::ConstantIntOp>(0, 64));
+    Value high = kernel.create<arith::ConstantIntOp>(std::max<int64_t>(size - 1, 0), 64);
+    return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), kernel.minimum(low, high));
+  }
   Value position = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));
   Value limit = kernel.integer(size);
   Value outside = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::uge, given, limit);
@@ -388,7 +432,7 @@ Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
     Value first = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, position, found);
     auto record = kernel.create<scf::IfOp>(first, /*withElseRegion=*/false);
     kernel.builder.setInsertionPointToStart(record.thenBlock());
-    Value number = kernel.create<arith::ConstantIntOp>(kernel.checkOf(gather), 64);
+    Value number = kernel.create<arith::ConstantIntOp>(kernel.checkOf(node.op), 64);
     for (auto [i, value] : llvm::enumerate(std::array<Value, 3>{number, position, given}))
       kernel.create<memref::StoreOp>(value, kernel.check, ValueRange{kernel.index(static_cast<int64_t>(i))});
   }

@@ -7,6 +7,7 @@
 #include "codegen/emit/BodyGraph.h"
 
 #include "ir/Schedule.h"
+#include "ir/Updates.h"
 
 using namespace mlir;
 namespace weft::codegen {
@@ -69,10 +70,9 @@ IndexExpr BodyGraph::atLane(const IndexExpr &e, int64_t lane) {
     IndexExpr term = space.expr(id);
     if (var.perLane) {
       if (var.kind == IndexVar::gathered) {
-        auto gather = cast<ir::GatherOp>(nodes[var.node].op);
         TensorIndex index = atLane(nodes[var.node].index, lane);
-        term = space.expr(
-            space.addGathered(gatherIndex(gather, std::move(index)), addSizes(var.maximum, 1), false));
+        int chosen = chosenIndex(nodes[var.node].op, std::move(index));
+        term = space.expr(space.addGathered(chosen, addSizes(var.maximum, 1), false));
       } else {
         IndexExpr of = atLane(var.of, lane);
         term = var.kind == IndexVar::quotient    ? space.divide(of, var.by)
@@ -92,13 +92,13 @@ TensorIndex BodyGraph::atLane(const TensorIndex &index, int64_t lane) {
   return result;
 }
 
-int BodyGraph::gatherIndex(ir::GatherOp op, TensorIndex index) {
+int BodyGraph::chosenIndex(Operation *op, TensorIndex index) {
   BodyNode node;
   node.kind = BodyNode::checkedIndex;
   node.op = op;
-  node.value = op.getIndex();
+  node.value = ir::indexOperandOf(op).get();
   node.expr = linearIndex(space, index);
-  std::vector<int64_t> key{reinterpret_cast<int64_t>(op.getOperation())};
+  std::vector<int64_t> key{reinterpret_cast<int64_t>(op)};
   node.expr.append(key);
   node.index = std::move(index);
   return intern(std::move(node), std::move(key));
@@ -138,7 +138,7 @@ int BodyGraph::request(Value value, TensorIndex index) {
         which.groups.push_back({indexRank, countOf(shapeOf(gather.getIndex())),
                                 rangeIndex(space, index, shape, dim, dim + indexRank)});
       }
-      int checked = gatherIndex(gather, which);
+      int checked = chosenIndex(gather, which);
       if (from[dim] == 0) {
         node.kind = BodyNode::zero;
         node.deps = {checked};
@@ -163,12 +163,35 @@ int BodyGraph::request(Value value, TensorIndex index) {
       keep(0, dim, 0);
       mapped.groups.push_back({1, from[dim], chosen});
       keep(dim + indexRank, rank, dim + 1);
+      if (from[dim] == 1 && ir::checksIndex(gather)) {
+        // There is one place to read, and the index does not say where: it is checked all the same.
+        node.kind = BodyNode::padded;
+        for (int64_t lane = 0; lane < (perLane ? space.lanes : 1); ++lane)
+          node.deps.push_back(perLane ? chosenIndex(gather, atLane(which, lane)) : checked);
+        node.index = std::move(mapped);
+        return intern(std::move(node), {keyOf(value), internIndex(index)});
+      }
       value = gather.getA();
+      index = std::move(mapped);
+      continue;
+    }
+    if (auto slice = dyn_cast<ir::DynamicSliceOp>(op)) {
+      index = windowIndex(op, shapeOf(slice.getA()), shapeOf(value), /*firstStart=*/1, index);
+      value = slice.getA();
+      continue;
+    }
+    if (auto concat = dyn_cast<ir::ConcatOp>(op)) {
+      if (!mapConcat(concat, index, value, mapped))
+        return requestConcat(concat, index);
       index = std::move(mapped);
       continue;
     }
     if (auto pad = dyn_cast<ir::PadOp>(op))
       return requestPad(pad, index);
+    if (isa<ir::UndefOp>(op)) {
+      node.kind = BodyNode::zero;
+      return intern(std::move(node), {keyOf(value)});
+    }
     if (isa<ir::ConstantOp>(op)) {
       node.kind = BodyNode::constant;
       if (!isa<SplatElementsAttr>(op->getAttr("value")) && status.ok())
@@ -195,10 +218,10 @@ int BodyGraph::request(Value value, TensorIndex index) {
       node.expr = linearIndex(space, index);
       return leaf(std::move(node));
     }
-    if (ir::isReductionOp(op)) {
+    if (ir::isReductionOp(op) || ir::isScanOp(op)) {
       if (!(linearIndex(space, index) == keptIndex) && status.ok())
         status = Status::error("fusion reads the result of '" + op->getName().getStringRef().str() +
-                               "' at another index than the one being reduced; it must be cut there");
+                               "' at another index than the one being computed; it must be cut there");
       node.kind = BodyNode::reduction;
       node.expr = keptIndex;
       return intern(std::move(node), {keyOf(value)});
@@ -266,10 +289,16 @@ void BodyGraph::expandNode(int id) {
     deps.push_back(request(op->getOperand(1), {}));
   } else if (kind == BodyNode::checkedIndex) {
     TensorIndex index = nodes[id].index;
-    deps.push_back(request(cast<ir::GatherOp>(op).getIndex(), index));
+    deps.push_back(request(ir::indexOperandOf(op).get(), index));
+  } else if (kind == BodyNode::windowStart) {
+    deps.push_back(request(op->getOperand(nodes[id].argument), {}));
   } else if (kind == BodyNode::padded) {
     TensorIndex index = nodes[id].index;
-    deps.push_back(request(op->getOperand(0), index));
+    int other = nodes[id].other;
+    SmallVector<int, 2> values{request(op->getOperand(nodes[id].argument), index)};
+    if (nodes[id].otherwise)
+      values.push_back(other >= 0 ? other : request(op->getOperand(1), {}));
+    deps.insert(deps.begin(), values.begin(), values.end());
   }
   addExprDeps(nodes[id].expr, deps);
   for (const auto &bound : nodes[id].bounds) {
@@ -312,8 +341,7 @@ int64_t BodyGraph::countLaneReads(ArrayRef<int> roots) const {
   int64_t count = 0;
   for (int id : ordered(roots)) {
     const BodyNode &node = nodes[id];
-    count += node.kind == BodyNode::lanes ||
-             (node.kind == BodyNode::load && node.expr.lane != 0 && node.expr.lane != 1);
+    count += node.kind == BodyNode::lanes || (node.kind == BodyNode::load && std::abs(node.expr.lane) > 1);
     for (const auto &bound : node.bounds)
       count += !bound.perLane.empty();
   }
@@ -430,6 +458,24 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
     }
     return true;
   }
+  if (auto reverse = dyn_cast<ir::ReverseOp>(op)) {
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    SmallVector<unsigned> groups = groupOfDims(index);
+    auto rank = static_cast<unsigned>(shape.size());
+    auto turns = [&](unsigned d) { return llvm::is_contained(reverse.getDims(), static_cast<int64_t>(d)); };
+    for (unsigned j = 0; j < rank;) {
+      unsigned end = j + 1;
+      while (end < rank && turns(end) == turns(j) && groups[end] == groups[j])
+        ++end;
+      int64_t count = countOf(shape.slice(j, end - j));
+      IndexExpr expr = rangeIndex(space, index, shape, j, end);
+      if (turns(j))
+        expr = add(scale(expr, -1), IndexExpr(count - 1));
+      mapped.groups.push_back({end - j, count, expr});
+      j = end;
+    }
+    return true;
+  }
   if (auto slice = dyn_cast<ir::SliceOp>(op)) {
     ArrayRef<int64_t> from = shapeOf(slice.getA()), shape = shapeOf(op->getResult(0));
     SmallVector<unsigned> groups = groupOfDims(index);
@@ -450,6 +496,97 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
   return false;
 }
 
+void BodyGraph::splitLanes(BodyNode::Bound &bound) {
+  if (space.isPerLane(bound.expr))
+    for (int64_t lane = 0; lane < space.lanes; ++lane)
+      bound.perLane.push_back(atLane(bound.expr, lane));
+}
+
+TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<int64_t> from, ArrayRef<int64_t> window,
+                                   unsigned firstStart, const TensorIndex &index) {
+  TensorIndex mapped;
+  SmallVector<unsigned> groups = groupOfDims(index);
+  auto rank = static_cast<unsigned>(from.size());
+  for (unsigned j = 0; j < rank;) {
+    unsigned end = j + 1;
+    while (end < rank && from[end] == window[end] && groups[end] == groups[j])
+      ++end;
+    int64_t inner = countOf(from.slice(j + 1, end - j - 1));
+    IndexExpr expr = rangeIndex(space, index, window, j, end);
+    if (from[j] != window[j]) {
+      BodyNode start;
+      start.kind = BodyNode::windowStart;
+      start.op = op;
+      start.argument = firstStart + j;
+      start.value = op->getOperand(start.argument);
+      start.limit = from[j] - window[j];
+      int64_t limit = start.limit;
+      int id = intern(std::move(start), {reinterpret_cast<int64_t>(op), j});
+      expr = space.linear(space.expr(space.addGathered(id, limit + 1, /*perLane=*/false)), inner, expr);
+    }
+    mapped.groups.push_back({end - j, from[j] * inner, expr});
+    j = end;
+  }
+  return mapped;
+}
+
+/// The part of a concat that all of `index` lies in, where ranges prove it.
+bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part, TensorIndex &mapped) {
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
+  int64_t inner = countOf(shape.drop_front(dim + 1)), low = 0, high = 0, begin = 0;
+  IndexExpr at = rangeIndex(space, index, shape, dim, rank);
+  if (!space.rangeOf(at, low, high))
+    return false;
+  for (Value candidate : op.getParts()) {
+    int64_t size = shapeOf(candidate)[dim] * inner;
+    if (low >= begin && high < begin + size) {
+      part = candidate;
+      if (dim > 0)
+        mapped.groups.push_back(
+            {dim, countOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
+      mapped.groups.push_back({rank - dim, size, add(at, IndexExpr(-begin))});
+      return true;
+    }
+    begin += size;
+  }
+  return false;
+}
+
+/// Any part: one after the other is chosen where its bounds hold.
+int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
+  int64_t inner = countOf(shape.drop_front(dim + 1)), begin = 0;
+  IndexExpr at = rangeIndex(space, index, shape, dim, rank);
+  TensorIndex outer;
+  if (dim > 0)
+    outer.groups.push_back({dim, countOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
+  int indexId = internIndex(index), chosen = -1;
+  for (auto [i, part] : llvm::enumerate(op.getParts())) {
+    int64_t size = shapeOf(part)[dim] * inner;
+    if (size == 0)
+      continue;
+    BodyNode node;
+    node.kind = BodyNode::padded;
+    node.op = op;
+    node.value = op.getResult();
+    node.argument = static_cast<unsigned>(i);
+    node.other = chosen;
+    node.otherwise = chosen >= 0;
+    BodyNode::Bound bound;
+    bound.expr = add(at, IndexExpr(-begin));
+    bound.extent = size;
+    splitLanes(bound);
+    node.index = outer;
+    node.index.groups.push_back({rank - dim, size, space.clamp(bound.expr, size)});
+    node.bounds.push_back(std::move(bound));
+    chosen = intern(std::move(node), {keyOf(op.getResult()), indexId, static_cast<int64_t>(i)});
+    begin += size;
+  }
+  return chosen;
+}
+
 int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
   ArrayRef<int64_t> from = shapeOf(op.getA()), shape = shapeOf(op.getResult());
   BodyNode node;
@@ -458,6 +595,8 @@ int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
   int indexId = internIndex(index);
   std::vector<int64_t> key{keyOf(node.value), indexId};
   if (countOf(from) == 0) {
+    if (op.getValue())
+      return request(op.getValue(), {});
     node.kind = BodyNode::zero;
     return intern(std::move(node), std::move(key));
   }
@@ -465,7 +604,8 @@ int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
   SmallVector<unsigned> groups = groupOfDims(index);
   TensorIndex mapped;
   auto rank = static_cast<unsigned>(from.size());
-  auto plain = [&](unsigned d) { return from[d] == shape[d]; };
+  node.otherwise = static_cast<bool>(op.getValue());
+  auto plain = [&](unsigned d) { return from[d] == shape[d] && op.getLow()[d] == 0; };
   for (unsigned d = 0; d < rank;) {
     if (plain(d)) {
       unsigned end = d + 1;
@@ -480,9 +620,7 @@ int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
     bound.expr = add(rangeIndex(space, index, shape, d, d + 1), IndexExpr(mulSizes(op.getLow()[d], -1)));
     bound.extent = from[d];
     bound.stride = op.getInterior()[d] + 1;
-    if (space.isPerLane(bound.expr))
-      for (int64_t lane = 0; lane < space.lanes; ++lane)
-        bound.perLane.push_back(atLane(bound.expr, lane));
+    splitLanes(bound);
     IndexExpr inside = space.clamp(bound.expr, addSizes(mulSizes(subSizes(from[d], 1), bound.stride), 1));
     mapped.groups.push_back({1, from[d], space.divide(inside, bound.stride)});
     node.bounds.push_back(std::move(bound));

@@ -29,16 +29,20 @@ struct BodyNode {
     iota,         ///< `expr`, also of a `weft.dim`
     philox,       ///< random bits of element `expr`; deps are key and counter
     philoxNext,   ///< the counter afterwards
-    padded,       ///< deps[0] where `bounds` hold, else zero
-    checkedIndex, ///< deps[0], an element of the index tensor of the gather `op`, as an index in range
-    reduction,    ///< the result of `op`, which the schedule provides
+    padded,       ///< deps[0] where `bounds` hold, else deps[1] if `otherwise`, else zero
+    checkedIndex, ///< deps[0], an element of the index tensor of `op`, as an index in range
+    windowStart,  ///< deps[0], where the window of `op` begins, kept in [0, limit]
+    reduction,    ///< the result of the reduction or scan `op`, which the schedule provides
     lanes,        ///< one of `deps` per lane
   } kind = load;
   mlir::Operation *op = nullptr;
   mlir::Value value;
   llvm::SmallVector<int, 4> deps;
   IndexExpr expr;
-  unsigned argument = 0;
+  unsigned argument = 0; ///< load: of the fusion; padded, windowStart: of `op`
+  int64_t limit = 0;
+  int other = -1;         ///< padded: the node to take where `bounds` do not hold, if it is known
+  bool otherwise = false; ///< padded: there is such a node
   /// padded: `expr` must lie in [0, extent * stride) and be a multiple of stride; where lanes differ in no
   /// affine way, `perLane` has the expression of each lane.
   struct Bound {
@@ -53,7 +57,7 @@ struct BodyNode {
 
 class BodyGraph {
 public:
-  /// `keptIndex`: the linear index at which reductions may be read.
+  /// `keptIndex`: the linear index at which reductions and scans may be read.
   BodyGraph(ir::FusionOp fusion, IndexSpace &space, IndexExpr keptIndex = {})
       : fusion(fusion), space(space), keptIndex(std::move(keptIndex)) {}
 
@@ -61,6 +65,12 @@ public:
 
   /// The node of `value` at `index`.
   int request(mlir::Value value, TensorIndex index);
+  /// The checked element of the index tensor of a gather or an update.
+  int chosenIndex(mlir::Operation *op, TensorIndex index);
+  /// The index in a tensor of shape `from` of an element of a window, whose starts are the operands of `op`
+  /// from number `firstStart` on.
+  TensorIndex windowIndex(mlir::Operation *op, llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> window,
+                          unsigned firstStart, const TensorIndex &index);
   /// Follows all requests down to their leaves. To be called before the fields of nodes are read.
   Status expand();
 
@@ -80,11 +90,13 @@ private:
   int intern(BodyNode node, std::vector<int64_t> key);
   int leaf(BodyNode node);
   int requestAt(mlir::Value value, int indexId);
-  int gatherIndex(ir::GatherOp op, TensorIndex index);
   IndexExpr atLane(const IndexExpr &e, int64_t lane);
   TensorIndex atLane(const TensorIndex &index, int64_t lane);
   bool mapView(mlir::Operation *op, const TensorIndex &index, TensorIndex &mapped);
   int requestPad(ir::PadOp op, const TensorIndex &index);
+  bool mapConcat(ir::ConcatOp op, const TensorIndex &index, mlir::Value &part, TensorIndex &mapped);
+  int requestConcat(ir::ConcatOp op, const TensorIndex &index);
+  void splitLanes(BodyNode::Bound &bound);
   int internIndex(const TensorIndex &index);
   void expandNode(int id);
   void addExprDeps(const IndexExpr &e, llvm::SmallVectorImpl<int> &deps) const;

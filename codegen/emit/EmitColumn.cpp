@@ -18,6 +18,7 @@
 #include "codegen/emit/Reducer.h"
 
 #include "ir/Schedule.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 namespace weft::codegen {
@@ -58,7 +59,9 @@ struct ColumnBody {
     for (Operation &op : body.without_terminator())
       if (ir::isReductionOp(&op)) {
         operands.push_back(graph.request(op.getOperand(0), whole));
-        results.push_back(graph.request(op.getResult(0), kept));
+        auto &nodes = results.emplace_back();
+        for (unsigned i = 0; i < (isa<ir::WelfordOp>(op) ? 2u : 1u); ++i)
+          nodes.push_back(graph.request(op.getResult(i), kept));
       }
     for (Value value : body.getTerminator()->getOperands()) {
       bool domainShaped = ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain);
@@ -71,7 +74,8 @@ struct ColumnBody {
   BodyGraph graph;
   VarId row, column, inTask;
   IndexExpr address, keptAddress, scratchAddress;
-  SmallVector<int> operands, results, roots;
+  SmallVector<int> operands, roots;
+  SmallVector<SmallVector<int, 2>> results; ///< of each reduction
   Status status;
 };
 
@@ -86,7 +90,8 @@ private:
   /// Runs over the columns of the task.
   void columns(Visit visit);
   void storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped);
-  Reducer::State loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer);
+  /// What the rows before `row` leave.
+  Reducer::State loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer, Value row);
   void storeState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer, const Reducer::State &state);
   void accumulate(Value row, int64_t count, bool storeOnTheWay);
   void emitTask(Value task);
@@ -123,16 +128,16 @@ void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool doma
                     value);
 }
 
-Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer) {
+Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer, Value row) {
   Reducer::State state;
   for (auto [buffer, type] : llvm::zip(partials[reducer], reducers[reducer].types()))
     state.push_back(emitter.load(buffer, body.scratchAddress, type));
-  return state;
+  return reducers[reducer].restore(state, row);
 }
 
 void ColumnEmitter::storeState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer,
                                const Reducer::State &state) {
-  for (auto [buffer, value] : llvm::zip(partials[reducer], state))
+  for (auto [buffer, value] : llvm::zip(partials[reducer], state)) // not the count, which the row tells
     emitter.store(buffer, body.scratchAddress, value);
 }
 
@@ -146,6 +151,10 @@ void ColumnEmitter::accumulate(Value row, int64_t count, bool storeOnTheWay) {
       Value current = kernel.addIndex(row, u);
       emitter.setVar(body.row, current);
       Value position = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), current);
+      // Each row is short: the same columns of the next rows are asked for.
+      if (vector && count > 1)
+        emitter.prefetch(body.operands,
+                         [&](const BodyNode &node) { return coefficientOf(node.expr, body.row) * count; });
       for (auto [i, reducer] : llvm::enumerate(reducers)) {
         Value element = emitter.emit(body.operands[i]);
         states[i].push_back(reducer.lift(vector ? emitter.toVector(element) : element,
@@ -164,7 +173,7 @@ void ColumnEmitter::accumulate(Value row, int64_t count, bool storeOnTheWay) {
         level = std::move(next);
       }
       auto number = static_cast<unsigned>(i);
-      storeState(body, emitter, number, reducer.combine(loadState(body, emitter, number), level[0]));
+      storeState(body, emitter, number, reducer.combine(loadState(body, emitter, number, row), level[0]));
     }
   });
 }
@@ -197,7 +206,9 @@ void ColumnEmitter::emitTask(Value task) {
   }
   auto setResults = [&](ColumnBody &body, BodyEmitter &emitter) {
     for (unsigned i = 0; i < reducers.size(); ++i)
-      emitter.setNode(body.results[i], reducers[i].finish(loadState(body, emitter, i)));
+      for (auto [node, value] :
+           llvm::zip(body.results[i], reducers[i].finish(loadState(body, emitter, i, kernel.index(rows)))))
+        emitter.setNode(node, value);
   };
   if (secondPass)
     kernel.forLoop(kernel.index(0), kernel.index(rows), 1, [&](Value row) {
@@ -235,8 +246,8 @@ Status ColumnEmitter::emit() {
   for (Reducer &reducer : reducers) {
     SmallVector<Value, 2> buffers;
     for (Type type : reducer.types()) {
-      buffers.push_back(kernel.scratchView(offset, block, type));
-      offset += block * (type.getIntOrFloatBitWidth() / 8);
+      buffers.push_back(kernel.scratchView(offset, block, KernelBuilder::memoryType(type)));
+      offset += block * llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
     }
     partials.push_back(std::move(buffers));
   }

@@ -8,6 +8,7 @@
 
 #include "codegen/emit/KernelBuilder.h"
 #include "ir/Schedule.h"
+#include "ir/Updates.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Pass/Pass.h"
@@ -34,8 +35,18 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   case ir::ScheduleKind::column:
     status = detail::emitColumn(kernel);
     break;
+  case ir::ScheduleKind::scan:
+    status = detail::emitScan(kernel);
+    break;
   case ir::ScheduleKind::multi_tensor:
     status = detail::emitMultiTensor(kernel);
+    break;
+  case ir::ScheduleKind::update:
+    if (ir::countOf(fusion.getDomain()) == 0 ||
+        ir::elementsOf(cast<RankedTensorType>(fusion.getResult(0).getType())) == 0)
+      break; // nothing to write
+    status = isa<ir::DynamicUpdateSliceOp>(ir::updateIn(fusion)) ? detail::emitLoop(kernel)
+                                                                 : detail::emitUpdate(kernel);
     break;
   }
   if (!status.ok())
@@ -70,7 +81,7 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
           return signalPassFailure();
         }
         for (Operation &op : fusion.getBody().front())
-          check += isa<ir::GatherOp>(op);
+          check += ir::checksIndex(&op);
         kernels.push_back(std::move(*kernel));
       }
       function.erase();

@@ -30,6 +30,8 @@ Status emitTransposed(KernelBuilder &kernel);
 Status emitRow(KernelBuilder &kernel);
 Status emitColumn(KernelBuilder &kernel);
 Status emitMultiTensor(KernelBuilder &kernel);
+Status emitScan(KernelBuilder &kernel);
+Status emitUpdate(KernelBuilder &kernel);
 } // namespace detail
 
 } // namespace weft::codegen

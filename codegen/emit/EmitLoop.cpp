@@ -9,38 +9,61 @@
 // as many as can be merged without an operand having to be read lane by lane. If that is all of them, there
 // is one loop.
 //
+// A concat cuts the domain into boxes, in each of which one part is read: its loops follow each other, within
+// a row where the parts alternate in memory. A window that is written into another tensor is a loop over the
+// window.
+//
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Loops.h"
 
 #include "ir/Schedule.h"
+#include "ir/Updates.h"
 
 using namespace mlir;
 namespace weft::codegen {
 
 namespace {
 
-/// The body over the domain seen as [rows][columns], once for vectors and once for scalars.
+/// Rows and columns of the domain, which has its first `outerDims` dimensions as rows.
+struct Box {
+  unsigned outerDims = 0;
+  int64_t row = 0, rows = 1, column = 0, columns = 1;
+};
+
+/// The body over a box, once for vectors and once for scalars.
 struct LoopBody {
-  LoopBody(ir::FusionOp fusion, unsigned outerDims, int64_t lanes)
+  LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole = true)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
     SmallVector<int64_t> domain = fusion.getDomain();
     auto rank = static_cast<unsigned>(domain.size());
-    int64_t outer = ir::countOf(ArrayRef(domain).take_front(outerDims));
-    int64_t inner = ir::countOf(ArrayRef(domain).drop_front(outerDims));
+    int64_t outer = ir::countOf(ArrayRef(domain).take_front(box.outerDims));
+    int64_t inner = ir::countOf(ArrayRef(domain).drop_front(box.outerDims));
     space.lanes = lanes;
-    row = space.addLoop(ir::subSizes(outer, 1));
-    column = space.addLoop(ir::subSizes(inner, 1), outer == 1 || ir::isMultipleOf(inner, lanes) ? lanes : 1);
+    row = space.addLoop(ir::subSizes(box.rows, 1));
+    column = space.addLoop(ir::subSizes(box.columns, 1),
+                           whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1);
     TensorIndex index;
-    if (outerDims)
-      index.groups.push_back({outerDims, outer, outer == 1 ? IndexExpr() : space.expr(row)});
-    IndexExpr at = space.expr(column);
+    if (box.outerDims)
+      index.groups.push_back({box.outerDims, outer,
+                              box.rows == 1 ? IndexExpr(box.row) : add(space.expr(row), IndexExpr(box.row))});
+    IndexExpr at = add(space.expr(column), IndexExpr(box.column));
     at.lane = lanes > 1;
-    if (rank > outerDims)
-      index.groups.push_back({rank - outerDims, inner, at});
+    if (rank > box.outerDims)
+      index.groups.push_back({rank - box.outerDims, inner, at});
     address = linearIndex(space, index);
-    for (Value value : fusion.getBody().front().getTerminator()->getOperands())
-      roots.push_back(graph.request(value, index));
+    if (Operation *update = ir::updateIn(fusion)) {
+      auto base = cast<RankedTensorType>(update->getOperand(0).getType());
+      address =
+          linearIndex(space, graph.windowIndex(update, base.getShape(), domain, /*firstStart=*/2, index));
+      for (auto [id, coefficient] : address.terms)
+        if (space.var(id).kind == IndexVar::gathered)
+          starts.push_back(space.var(id).node);
+      roots.push_back(graph.request(ir::updateOf(update), index));
+    } else {
+      for (Value value : fusion.getBody().front().getTerminator()->getOperands())
+        roots.push_back(graph.request(value, index));
+    }
     status = graph.expand();
   }
 
@@ -49,22 +72,90 @@ struct LoopBody {
   VarId row, column;
   IndexExpr address;
   SmallVector<int> roots;
+  SmallVector<int> starts; ///< nodes that the address of a window needs
   Status status;
 };
 
-/// How many leading dimensions stay outside of the inner loop.
 /// Of a dynamic number of elements vectors are made, and the rest is done one by one.
 bool isShort(int64_t count, int64_t lanes) { return !ir::isSymbolic(count) && count < lanes; }
 
-unsigned chooseOuterDims(ir::FusionOp fusion, int64_t lanes) {
-  SmallVector<int64_t> domain = fusion.getDomain();
+/// The concat whose parts the domain is cut into, or null.
+ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<int64_t> domain) {
+  for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>())
+    if (ir::sizesOf(concat.getType()) == domain)
+      return concat;
+  return {};
+}
+
+/// Where the parts of all concats like `first` begin and end along their dimension.
+SmallVector<int64_t> cutsOf(ir::FusionOp fusion, ir::ConcatOp first) {
+  SmallVector<int64_t> cuts{0};
+  for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>()) {
+    if (concat.getDim() != first.getDim() || ir::sizesOf(concat.getType()) != ir::sizesOf(first.getType()))
+      continue;
+    int64_t end = 0;
+    for (Value part : concat.getParts())
+      cuts.push_back(end += ir::sizesOf(cast<RankedTensorType>(part.getType()))[concat.getDim()]);
+  }
+  llvm::sort(cuts);
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
+class LoopEmitter {
+public:
+  explicit LoopEmitter(KernelBuilder &kernel)
+      : kernel(kernel), fusion(kernel.fusion), domain(fusion.getDomain()), count(ir::countOf(domain)),
+        chunk(ir::loopChunk(fusion)), isUpdate(ir::updateIn(fusion)) {}
+  Status emit();
+
+private:
+  /// A box with its bodies.
+  struct Piece {
+    Box box;
+    int64_t lanes;
+    std::unique_ptr<LoopBody> vectors, scalars;
+  };
+  unsigned chooseOuterDims(Box box, int64_t first, int64_t size, unsigned dim);
+  void addPiece(Box box);
+  int64_t widthOf(const Box &box) const { return ir::countOf(ArrayRef(domain).drop_front(box.outerDims)); }
+  void emitPieces(ArrayRef<Value> streams);
+  void step(LoopBody &body, BodyEmitter &emitter, Value column, ArrayRef<Value> streams);
+
+  KernelBuilder &kernel;
+  ir::FusionOp fusion;
+  SmallVector<int64_t> domain;
+  int64_t count, chunk, lanes = 1;
+  bool isUpdate, whole = true; ///< whole: one box is all of the domain
+  bool aligned = true;         ///< every box begins and ends at a multiple of the lanes
+  SmallVector<Piece, 1> pieces;
+  Value from, to;
+};
+
+} // namespace
+
+/// How many leading dimensions stay outside of the inner loop, for the part of the domain that has `size`
+/// indices from `first` on in dimension `dim`, before which all sizes are 1.
+unsigned LoopEmitter::chooseOuterDims(Box box, int64_t first, int64_t size, unsigned dim) {
   unsigned best = 0;
   int64_t least = INT64_MAX;
+  SmallVector<int64_t> part(domain);
+  if (!whole)
+    part[dim] = size;
   for (unsigned outer = 0; outer < std::max<size_t>(domain.size(), 1); ++outer) {
-    int64_t inner = ir::countOf(ArrayRef(domain).drop_front(outer));
-    if (outer > 0 && domain[outer - 1] == 1)
+    int64_t inner = ir::countOf(ArrayRef(part).drop_front(outer));
+    if (outer > 0 && part[outer - 1] == 1)
       continue;
-    LoopBody body(fusion, outer, lanes);
+    box.outerDims = outer;
+    box.columns = inner;
+    box.rows = ir::countOf(ArrayRef(part).take_front(outer));
+    // Up to the dimension that is cut, a row holds all of the part.
+    int64_t begin = first == 0 ? 0 : first * ir::countOf(ArrayRef(domain).drop_front(dim + 1));
+    box.column = outer > dim ? 0 : begin;
+    box.row = outer > dim && begin != 0 ? begin / widthOf(box) : 0;
+    LoopBody body(fusion, box, lanes, whole);
+    if (body.space.isPerLane(body.address))
+      continue; // a window whose rows are not that long
     // In units of one vector operation over a whole vector: a read by lanes costs about one a lane, and a
     // column that fills no vector is computed by scalars.
     auto nodes = static_cast<int64_t>(body.graph.size());
@@ -83,71 +174,143 @@ unsigned chooseOuterDims(ir::FusionOp fusion, int64_t lanes) {
   return best;
 }
 
-} // namespace
+void LoopEmitter::addPiece(Box box) {
+  int64_t width = isShort(box.columns, lanes) ? 1 : lanes;
+  auto body = [&](int64_t by) { return std::make_unique<LoopBody>(fusion, box, by, whole || aligned); };
+  pieces.push_back({box, width, body(width), body(1)});
+}
 
-Status detail::emitLoop(KernelBuilder &kernel) {
-  ir::FusionOp fusion = kernel.fusion;
-  SmallVector<int64_t> domain = fusion.getDomain();
-  int64_t lanes = fusion.getSchedule()->getVector(), count = ir::countOf(domain);
-  if (isShort(count, lanes))
-    lanes = 1;
-  unsigned outerDims = chooseOuterDims(fusion, lanes);
-  int64_t inner = ir::countOf(ArrayRef(domain).drop_front(outerDims));
-  if (isShort(inner, lanes))
-    lanes = 1;
-  LoopBody vectors(fusion, outerDims, lanes), scalars(fusion, outerDims, 1);
-  if (!vectors.status.ok())
-    return vectors.status;
-  if (!scalars.status.ok())
-    return scalars.status;
+void LoopEmitter::step(LoopBody &body, BodyEmitter &emitter, Value column, ArrayRef<Value> streams) {
+  emitter.setVar(body.column, column);
+  // All values first: an operand may share its buffer with a result.
+  SmallVector<Value> values;
+  for (int root : body.roots)
+    values.push_back(emitter.emit(root));
+  for (int start : body.starts)
+    emitter.emit(start);
+  for (auto [i, value] : llvm::enumerate(values)) {
+    bool stream = body.address.lane != 0 && !streams.empty() && streams[i];
+    emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value, stream);
+  }
+}
 
-  int64_t chunk = ir::loopChunk(fusion);
-  Value from = kernel.mul(kernel.begin, chunk);
-  Value to = kernel.minimum(kernel.mul(kernel.end, chunk), kernel.index(count));
-  bool streaming = fusion.getSchedule()->getStreaming() && lanes > 1 && ir::isMultipleOf(inner, lanes);
-
-  auto emit = [&](ArrayRef<Value> streams) {
-    BodyEmitter vectorEmitter(kernel, vectors.graph), scalarEmitter(kernel, scalars.graph);
-    auto step = [&](LoopBody &body, BodyEmitter &emitter, Value column) {
-      emitter.setVar(body.column, column);
-      // All values first: an operand may share its buffer with a result.
-      SmallVector<Value> values;
-      for (int root : body.roots)
-        values.push_back(emitter.emit(root));
-      for (auto [i, value] : llvm::enumerate(values)) {
-        bool stream = body.address.lane != 0 && !streams.empty() && streams[i];
-        emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value,
-                      stream);
-      }
-    };
-    auto segment = [&](Value low, Value high, bool exact) {
-      strip(kernel, low, high, lanes, exact, [&](Value column, bool vector) {
-        if (vector)
-          step(vectors, vectorEmitter, column);
-        else
-          step(scalars, scalarEmitter, column);
-      });
-    };
-    if (inner == count) {
-      vectorEmitter.setVar(vectors.row, kernel.index(0));
-      scalarEmitter.setVar(scalars.row, kernel.index(0));
-      segment(from, to, ir::isMultipleOf(count, lanes));
-      return;
-    }
-    Value width = kernel.index(inner);
-    Value first = kernel.create<arith::DivUIOp>(from, width);
-    Value last = kernel.create<arith::DivUIOp>(kernel.addIndex(to, ir::subSizes(inner, 1)), width);
-    kernel.forLoop(first, last, 1, [&](Value row) {
-      vectorEmitter.setVar(vectors.row, row);
-      scalarEmitter.setVar(scalars.row, row);
-      Value start = kernel.mul(row, inner);
-      Value low = kernel.create<arith::MaxSIOp>(kernel.create<arith::SubIOp>(from, start), kernel.index(0));
-      Value high = kernel.minimum(kernel.create<arith::SubIOp>(to, start), width);
-      segment(low, high, ir::isMultipleOf(inner, lanes) && chunk % lanes == 0);
+void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
+  using Emitters = std::pair<std::unique_ptr<BodyEmitter>, std::unique_ptr<BodyEmitter>>;
+  SmallVector<Emitters> emitters;
+  for (Piece &piece : pieces)
+    emitters.push_back({std::make_unique<BodyEmitter>(kernel, piece.vectors->graph),
+                        std::make_unique<BodyEmitter>(kernel, piece.scalars->graph)});
+  auto setRow = [&](Piece &piece, Emitters &own, Value row) {
+    own.first->setVar(piece.vectors->row, row);
+    own.second->setVar(piece.scalars->row, row);
+  };
+  auto segment = [&](Piece &piece, Emitters &own, Value low, Value high, bool exact) {
+    strip(kernel, low, high, piece.lanes, exact, [&](Value column, bool vector) {
+      step(vector ? *piece.vectors : *piece.scalars, vector ? *own.first : *own.second, column, streams);
     });
   };
-  emitWithStreams(kernel, streaming, lanes, emit);
+  auto clampTo = [&](Value value, int64_t size) {
+    return kernel.minimum(kernel.create<arith::MaxSIOp>(value, kernel.index(0)), kernel.index(size));
+  };
+  const Box &first = pieces.front().box;
+  int64_t width = widthOf(first);
+  bool within = first.columns != width && first.outerDims > 0 && first.rows > 1;
+  if (within) {
+    // The parts of a row follow each other: all pieces are in one loop over the rows.
+    Value wide = kernel.index(width);
+    Value begin = kernel.create<arith::DivUIOp>(from, wide);
+    Value end = kernel.create<arith::DivUIOp>(kernel.addIndex(to, ir::subSizes(width, 1)), wide);
+    kernel.forLoop(begin, end, 1, [&](Value row) {
+      Value start = kernel.mul(row, width);
+      Value low = kernel.create<arith::SubIOp>(from, start), high = kernel.create<arith::SubIOp>(to, start);
+      for (auto [piece, own] : llvm::zip_equal(pieces, emitters)) {
+        setRow(piece, own, row);
+        Value shift = kernel.index(piece.box.column);
+        segment(piece, own, clampTo(kernel.create<arith::SubIOp>(low, shift), piece.box.columns),
+                clampTo(kernel.create<arith::SubIOp>(high, shift), piece.box.columns),
+                aligned && ir::isMultipleOf(width, lanes) && chunk % lanes == 0);
+      }
+    });
+    return;
+  }
+  for (auto [piece, own] : llvm::zip_equal(pieces, emitters)) {
+    const Box &box = piece.box;
+    int64_t inner = box.columns, size = ir::mulSizes(box.rows, inner);
+    Value begin = from, end = to;
+    if (!whole) {
+      Value base = kernel.index(ir::addSizes(ir::mulSizes(box.row, inner), box.column));
+      begin = clampTo(kernel.create<arith::SubIOp>(from, base), size);
+      end = clampTo(kernel.create<arith::SubIOp>(to, base), size);
+    }
+    if (inner == size) {
+      setRow(piece, own, kernel.index(0));
+      segment(piece, own, begin, end, aligned && ir::isMultipleOf(size, lanes));
+      continue;
+    }
+    Value wide = kernel.index(inner);
+    Value firstRow = kernel.create<arith::DivUIOp>(begin, wide);
+    Value lastRow = kernel.create<arith::DivUIOp>(kernel.addIndex(end, ir::subSizes(inner, 1)), wide);
+    kernel.forLoop(firstRow, lastRow, 1, [&](Value row) {
+      setRow(piece, own, row);
+      Value start = kernel.mul(row, inner);
+      Value low = kernel.create<arith::MaxSIOp>(kernel.create<arith::SubIOp>(begin, start), kernel.index(0));
+      Value high = kernel.minimum(kernel.create<arith::SubIOp>(end, start), wide);
+      segment(piece, own, low, high, aligned && ir::isMultipleOf(inner, lanes) && chunk % lanes == 0);
+    });
+  }
+}
+
+Status LoopEmitter::emit() {
+  lanes = fusion.getSchedule()->getVector();
+  if (isShort(count, lanes))
+    lanes = 1;
+  ir::ConcatOp concat = cuttingConcat(fusion, domain);
+  if (!concat) {
+    Box box;
+    box.outerDims = chooseOuterDims(box, 0, 0, 0);
+    box.rows = ir::countOf(ArrayRef(domain).take_front(box.outerDims));
+    box.columns = widthOf(box);
+    if (isShort(box.columns, lanes))
+      lanes = 1;
+    addPiece(box);
+  } else {
+    whole = false;
+    auto dim = static_cast<unsigned>(concat.getDim());
+    SmallVector<int64_t> cuts = cutsOf(fusion, concat);
+    int64_t inner = ir::countOf(ArrayRef(domain).drop_front(dim + 1)),
+            rows = ir::countOf(ArrayRef(domain).take_front(dim));
+    for (int64_t cut : cuts)
+      aligned &= cut * inner % lanes == 0;
+    for (auto [begin, end] : llvm::zip(ArrayRef(cuts).drop_back(), ArrayRef(cuts).drop_front())) {
+      Box box;
+      if (rows == 1) {
+        box.outerDims = chooseOuterDims(box, begin, end - begin, dim);
+        int64_t width = widthOf(box);
+        bool below = box.outerDims > dim;
+        box.row = below ? begin * inner / width : 0;
+        box.rows = below ? (end - begin) * inner / width : 1;
+        box.column = below ? 0 : begin * inner;
+        box.columns = below ? width : (end - begin) * inner;
+      } else {
+        box = {dim, 0, rows, begin * inner, (end - begin) * inner};
+      }
+      addPiece(box);
+    }
+  }
+  for (Piece &piece : pieces)
+    for (LoopBody *body : {piece.vectors.get(), piece.scalars.get()})
+      if (!body->status.ok())
+        return body->status;
+
+  from = kernel.mul(kernel.begin, chunk);
+  to = kernel.minimum(kernel.mul(kernel.end, chunk), kernel.index(count));
+  int64_t width = widthOf(pieces.front().box);
+  bool streaming =
+      fusion.getSchedule()->getStreaming() && !isUpdate && lanes > 1 && aligned && width % lanes == 0;
+  emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) { emitPieces(streams); });
   return {};
 }
+
+Status detail::emitLoop(KernelBuilder &kernel) { return LoopEmitter(kernel).emit(); }
 
 } // namespace weft::codegen

@@ -25,6 +25,7 @@ namespace {
 struct StepCall {
   Operation *op = nullptr;
   SmallVector<Value> reads, writes, numbers;
+  bool guarded = false; ///< the last number says whether to leave everything as it is
 };
 
 class MultiTensorEmitter {
@@ -34,6 +35,7 @@ public:
 
 private:
   Value scalar(Value operand);
+  Value skipped(Value foundInf);
   Value real(double value) { return kernel.create<arith::ConstantOp>(kernel.builder.getF64FloatAttr(value)); }
   Value rounded(Value number, Type type) {
     return type.isF64() ? number : kernel.create<arith::TruncFOp>(type, number).getResult();
@@ -82,6 +84,15 @@ SmallVector<Value> MultiTensorEmitter::adamNumbers(ir::AdamStepOp op, Type type)
   for (Value &number : numbers)
     number = rounded(number, type);
   return numbers;
+}
+
+/// Whether the step is not to be done; null where nothing can say so.
+Value MultiTensorEmitter::skipped(Value foundInf) {
+  if (!foundInf)
+    return {};
+  Value byte = scalar(foundInf);
+  Value zero = kernel.create<arith::ConstantIntOp>(0, 8);
+  return kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, byte, zero);
 }
 
 /// lr, decay, momentum, 1 - dampening, and whether it is the first step
@@ -167,6 +178,12 @@ void MultiTensorEmitter::emitStep(const StepCall &call, func::FuncOp function) {
                       : number);
     auto adamStep = dyn_cast<ir::AdamStepOp>(call.op);
     SmallVector<Value> out = adamStep ? adam(adamStep, in, n) : sgd(cast<ir::SgdStepOp>(call.op), in, n);
+    if (call.guarded) {
+      SmallVector<Value> before(in);
+      before.erase(before.begin() + 1); // the gradient, which has no new value
+      for (auto [value, old] : llvm::zip(out, before))
+        value = kernel.create<arith::SelectOp>(n.back(), old, value);
+    }
     for (auto [value, target] : llvm::zip(out, targets)) {
       if (element != wide)
         value = kernel.create<arith::TruncFOp>(type, value);
@@ -184,7 +201,7 @@ func::FuncOp MultiTensorEmitter::functionOf(const StepCall &call) {
   std::string key;
   llvm::raw_string_ostream os(key);
   os << call.op->getName() << ' ' << getElementTypeOrSelf(call.op->getOperand(0).getType()) << ' '
-     << call.reads.size();
+     << call.reads.size() << call.guarded;
   if (auto adam = dyn_cast<ir::AdamStepOp>(call.op))
     os << adam.getDecoupled() << adam.getMaximize();
   else if (auto sgd = dyn_cast<ir::SgdStepOp>(call.op))
@@ -241,8 +258,13 @@ Status MultiTensorEmitter::emit() {
     for (Value operand : op.getOperands().drop_front(tensors))
       key.push_back(operand.getAsOpaquePointer());
     auto [numbers, isNew] = numbersOf.try_emplace(std::move(key));
-    if (isNew)
+    Value foundInf = adam ? adam.getFoundInf() : cast<ir::SgdStepOp>(op).getFoundInf();
+    call.guarded = static_cast<bool>(foundInf);
+    if (isNew) {
       numbers->second = adam ? adamNumbers(adam, wide) : sgdNumbers(cast<ir::SgdStepOp>(op), wide);
+      if (foundInf)
+        numbers->second.push_back(skipped(foundInf));
+    }
     call.numbers = numbers->second;
 
     int64_t count = ir::elementsOf(type), tasks = llvm::divideCeil(count, ir::tensorChunk);

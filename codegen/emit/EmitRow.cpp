@@ -29,6 +29,7 @@ namespace weft::codegen {
 namespace {
 
 constexpr int64_t granule = 16, groups = 4, blockSize = granule * groups;
+constexpr int64_t pageBytes = 4096;
 
 /// The body over [rows][n], for vectors or for scalars.
 struct RowBody {
@@ -57,7 +58,9 @@ struct RowBody {
     for (Operation &op : body.without_terminator())
       if (ir::isReductionOp(&op)) {
         operands.push_back(graph.request(op.getOperand(0), whole));
-        results.push_back(graph.request(op.getResult(0), kept));
+        auto &nodes = results.emplace_back();
+        for (unsigned i = 0; i < (isa<ir::WelfordOp>(op) ? 2u : 1u); ++i)
+          nodes.push_back(graph.request(op.getResult(i), kept));
       }
     for (Value value : body.getTerminator()->getOperands()) {
       bool domainShaped = ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain);
@@ -70,8 +73,9 @@ struct RowBody {
   VarId row, column;
   TensorIndex kept, whole;
   IndexExpr address, keptAddress, inRow;
-  SmallVector<int> operands, results; ///< of the reductions, in op order
-  SmallVector<int> roots;             ///< of the fusion's results
+  SmallVector<int> operands;                ///< of the reductions, in op order
+  SmallVector<SmallVector<int, 2>> results; ///< of each
+  SmallVector<int> roots;                   ///< of the fusion's results
 };
 
 class RowEmitter {
@@ -151,6 +155,18 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
     if (value.pass < pass && isKept(value))
       emitter.setNode(vector ? value.vectorNode : value.scalarNode,
                       emitter.load(value.buffer, body.inRow, value.element));
+  if (vector && pass == 0) {
+    // The first pass brings the row from memory: the page after the one being read is asked for, since the
+    // processor's own prefetching ends at the page.
+    SmallVector<int> roots;
+    for (unsigned i : active)
+      roots.push_back(body.operands[i]);
+    emitter.prefetch(roots, [&](const BodyNode &node) -> int64_t {
+      bool isStream = coefficientOf(node.expr, body.column) == 1 &&
+                      (body.space.var(body.row).maximum == 0 || coefficientOf(node.expr, body.row) == length);
+      return isStream ? pageBytes / static_cast<int64_t>(itemsize(ir::dtypeOf(node.value.getType()))) : 0;
+    });
+  }
   for (auto [state, i] : llvm::zip(states, active)) {
     Value element = emitter.emit(body.operands[i]);
     if (vector)
@@ -166,7 +182,7 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
             kernel.create<arith::ConstantOp>(DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
       }
     }
-    state = reducers[i].combine(state, reducers[i].lift(element, position));
+    state = reducers[i].accumulate(state, element, position);
   }
   for (const Kept &value : kept)
     if (value.pass == pass && isKept(value))
@@ -377,9 +393,10 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
       totals[k] = vectorEnd > 0 ? reducers[i].combine(totals[k], rest[k]) : rest[k];
   }
   for (auto [k, i] : llvm::enumerate(active)) {
-    Value result = reducers[i].finish(totals[k]);
-    vector.setNode(vectors.results[i], result);
-    scalar.setNode(scalars.results[i], result);
+    for (auto [number, result] : llvm::enumerate(reducers[i].finish(totals[k]))) {
+      vector.setNode(vectors.results[i][number], result);
+      scalar.setNode(scalars.results[i][number], result);
+    }
   }
 }
 

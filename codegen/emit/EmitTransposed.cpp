@@ -60,13 +60,6 @@ struct TileBody {
   Status status;
 };
 
-int64_t coefficientOf(const IndexExpr &e, VarId var) {
-  for (auto [id, coefficient] : e.terms)
-    if (id == var)
-      return coefficient;
-  return 0;
-}
-
 /// The vectors of a square, transposed: at each step pairs of vectors exchange the halves of their blocks.
 void transpose(KernelBuilder &kernel, SmallVectorImpl<Value> &rows) {
   auto width = static_cast<int64_t>(rows.size());

@@ -52,6 +52,13 @@ IndexExpr add(const IndexExpr &a, const IndexExpr &b) {
   return sum;
 }
 
+int64_t coefficientOf(const IndexExpr &e, VarId var) {
+  for (auto [id, coefficient] : e.terms)
+    if (id == var)
+      return coefficient;
+  return 0;
+}
+
 IndexExpr scale(const IndexExpr &a, int64_t factor) {
   if (factor == 0)
     return IndexExpr();
@@ -181,7 +188,7 @@ IndexExpr IndexSpace::divide(const IndexExpr &e, int64_t by) {
   if (!symbolic) {
     int64_t most = e.constant + std::max<int64_t>(e.lane, 0) * (lanes - 1);
     for (auto [id, coefficient] : e.terms)
-      most += coefficient * vars[id].maximum;
+      most += std::max<int64_t>(coefficient, 0) * vars[id].maximum;
     var.maximum = std::max<int64_t>(most / by, 0);
   }
   return expr(intern(std::move(var)));
@@ -208,6 +215,21 @@ IndexExpr IndexSpace::modulo(const IndexExpr &e, int64_t by) {
   if (together)
     result.lane = 1;
   return result;
+}
+
+bool IndexSpace::rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const {
+  low = high = e.constant;
+  auto extend = [&](int64_t coefficient, int64_t maximum) {
+    int64_t reach;
+    int64_t &side = coefficient < 0 ? low : high;
+    return !__builtin_mul_overflow(coefficient, maximum, &reach) &&
+           !__builtin_add_overflow(side, reach, &side);
+  };
+  for (auto [id, coefficient] : e.terms)
+    if (!extend(coefficient, vars[id].maximum))
+      return false;
+  // The last lane of the last step of a loop is inside of its extent: `maximum` counts it.
+  return (std::abs(e.lane) == 1 && !e.terms.empty()) || extend(e.lane, lanes - 1);
 }
 
 IndexExpr IndexSpace::clamp(const IndexExpr &e, int64_t size) {

@@ -51,6 +51,8 @@ struct IndexExpr {
 
 IndexExpr add(const IndexExpr &a, const IndexExpr &b);
 IndexExpr scale(const IndexExpr &a, int64_t factor);
+/// The coefficient of a variable; 0 where it does not occur.
+int64_t coefficientOf(const IndexExpr &e, VarId var);
 
 /// What a variable stands for.
 struct IndexVar {
@@ -87,6 +89,8 @@ public:
   /// Whether lanes differ, and whether they differ in a way that is not affine.
   bool dependsOnLane(const IndexExpr &e) const;
   bool isPerLane(const IndexExpr &e) const;
+  /// The least and the largest value over all lanes, as far as ranges tell; false where they overflow.
+  bool rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const;
   /// Lanes of a vector in this kernel; 1 in scalar code.
   int64_t lanes = 1;
   const ir::SymbolRanges ranges;

@@ -8,6 +8,8 @@
 
 #include "ir/Schedule.h"
 
+#include "ir/Updates.h"
+
 using namespace mlir;
 namespace weft::codegen {
 
@@ -70,7 +72,7 @@ int64_t KernelBuilder::checkOf(Operation *gather) const {
   for (Operation &op : *gather->getBlock()) {
     if (&op == gather)
       break;
-    number += isa<ir::GatherOp>(op);
+    number += ir::checksIndex(&op);
   }
   return number;
 }

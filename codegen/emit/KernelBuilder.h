@@ -115,6 +115,9 @@ public:
   /// Stores `value` at linear index `address`; `lanes` says whether it is a vector.
   void store(mlir::Value buffer, const IndexExpr &address, mlir::Value value, bool streaming = false);
   mlir::Value load(mlir::Value buffer, const IndexExpr &address, mlir::Type element);
+  /// Asks for the cache line that is `distance` elements behind each vector that `roots` read from a large
+  /// operand. `advance` gives that distance from the expression of a load; 0: none.
+  void prefetch(llvm::ArrayRef<int> roots, llvm::function_ref<int64_t(const BodyNode &)> advance);
   /// Consecutive elements from `position` on, as many as there are lanes.
   mlir::Value loadVector(mlir::Value buffer, mlir::Value position, mlir::Type element);
 

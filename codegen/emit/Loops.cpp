@@ -35,8 +35,8 @@ void emitWithStreams(KernelBuilder &kernel, bool streaming, int64_t lanes,
   for (unsigned i = 0; streaming && i < streams.size(); ++i) {
     Value buffer = kernel.result(i);
     int64_t bytes = lanes * (cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8);
-    // Shorter stores than a cache line gain nothing.
-    if (bytes != 64)
+    // Other stores than of whole cache lines gain nothing.
+    if (bytes % 64 != 0)
       continue;
     streams[i] = kernel.resultAsVectors(i, lanes);
     Value address = kernel.create<memref::ExtractAlignedPointerAsIndexOp>(buffer);

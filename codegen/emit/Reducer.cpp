@@ -12,23 +12,30 @@ using namespace mlir;
 namespace weft::codegen {
 
 Reducer::Reducer(KernelBuilder &kernel, Operation *op)
-    : op(op), isArg(isa<ir::ArgmaxOp>(op)), kernel(kernel),
+    : op(op), isArg(ir::isArgReduction(op)), kernel(kernel),
       element(getElementTypeOrSelf(op->getOperand(0).getType())), accumulator(ir::accumulatorType(element)),
-      isFloat(isa<FloatType>(element)), isUnsigned(element.isUnsignedInteger() || element.isInteger(1)) {}
+      isFloat(isa<FloatType>(element)), isUnsigned(element.isUnsignedInteger() || element.isInteger(1)),
+      isWelford(isa<ir::WelfordOp>(op)),
+      isEmpty(ir::elementsOf(cast<RankedTensorType>(op->getOperand(0).getType())) == 0) {}
 
 SmallVector<Type, 2> Reducer::types() const {
   SmallVector<Type, 2> types{accumulator};
   if (isArg)
     types.push_back(kernel.builder.getI64Type());
+  if (isWelford)
+    types.push_back(accumulator);
   return types;
 }
 
 Reducer::State Reducer::identity(int64_t lanes) {
   Attribute value;
-  if (isa<ir::SumOp>(op)) {
+  if (isa<ir::SumOp, ir::AnyOp, ir::WelfordOp>(op)) {
     value = kernel.builder.getZeroAttr(accumulator);
+  } else if (isa<ir::ProdOp>(op)) {
+    value = isFloat ? Attribute(kernel.builder.getFloatAttr(accumulator, 1.0))
+                    : Attribute(kernel.builder.getIntegerAttr(accumulator, 1));
   } else {
-    bool lowest = !isa<ir::RminOp>(op);
+    bool lowest = !isa<ir::RminOp, ir::ArgminOp>(op);
     if (auto real = dyn_cast<FloatType>(accumulator)) {
       value = FloatAttr::get(real, APFloat::getInf(real.getFloatSemantics(), lowest));
     } else {
@@ -39,15 +46,19 @@ Reducer::State Reducer::identity(int64_t lanes) {
     }
   }
   State state;
-  auto add = [&](Type type, Attribute scalar) {
+  auto add = [&](Type type, Attribute scalar, int64_t width) {
     auto attr = cast<TypedAttr>(scalar);
-    if (lanes > 1)
-      attr = DenseElementsAttr::get(VectorType::get({lanes}, type), scalar);
+    if (width > 1)
+      attr = DenseElementsAttr::get(VectorType::get({width}, type), scalar);
     state.push_back(kernel.create<arith::ConstantOp>(attr));
   };
-  add(accumulator, value);
+  add(accumulator, value, lanes);
   if (isArg)
-    add(kernel.builder.getI64Type(), kernel.builder.getI64IntegerAttr(INT64_MAX));
+    add(kernel.builder.getI64Type(), kernel.builder.getI64IntegerAttr(INT64_MAX), lanes);
+  if (isWelford) {
+    add(accumulator, value, lanes);
+    add(accumulator, value, 1);
+  }
   return state;
 }
 
@@ -57,13 +68,69 @@ Reducer::State Reducer::lift(Value value, Value position) {
   State state{value};
   if (isArg)
     state.push_back(position);
+  if (isWelford) {
+    ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
+    state.push_back(k.zeroLike(value));
+    state.push_back(kernel.create<arith::ConstantOp>(kernel.builder.getFloatAttr(accumulator, 1.0)));
+  }
   return state;
+}
+
+Reducer::State Reducer::restore(State perLane, Value count) {
+  if (isWelford) {
+    Value whole = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), count);
+    perLane.push_back(kernel.create<arith::SIToFPOp>(accumulator, whole));
+  }
+  return perLane;
+}
+
+static Value spread(KernelBuilder &kernel, Value scalar, Type like) {
+  auto vector = dyn_cast<VectorType>(like);
+  return vector ? kernel.create<vector::BroadcastOp>(vector, scalar).getResult() : scalar;
+}
+
+/// Two means and sums of squares as one (Chan, Golub, LeVeque 1983). A side without elements leaves the other
+/// as it is.
+Reducer::State Reducer::combineMoments(const State &a, const State &b) {
+  ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
+  auto add = [&](Value x, Value y) -> Value { return k.make<arith::AddFOp>(x, y); };
+  auto mul = [&](Value x, Value y) -> Value { return k.make<arith::MulFOp>(x, y); };
+  Value count = add(a[2], b[2]);
+  Value one = k.constantLike(count, 1);
+  Value share = k.make<arith::DivFOp>(b[2], k.make<arith::MaximumFOp>(count, one));
+  Type type = a[0].getType();
+  Value delta = k.make<arith::SubFOp>(b[0], a[0]);
+  Value mean = add(a[0], mul(delta, spread(kernel, share, type)));
+  Value between = mul(mul(delta, spread(kernel, mul(a[2], share), type)), delta);
+  return {mean, add(add(a[1], b[1]), between), count};
+}
+
+Reducer::State Reducer::accumulate(const State &state, Value value, Value position) {
+  if (!isWelford)
+    return combine(state, lift(value, position));
+  // One element more: its distance from the old mean and from the new one.
+  ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
+  if (accumulator != ir::toScalarType(element))
+    value = kernel.create<arith::ExtFOp>(ir::withElement(value.getType(), accumulator), value);
+  Value one = k.constantLike(state[2], 1);
+  Value count = k.make<arith::AddFOp>(state[2], one);
+  Value share = spread(kernel, k.make<arith::DivFOp>(one, count), value.getType());
+  Value delta = k.make<arith::SubFOp>(value, state[0]);
+  Value mean = k.make<arith::AddFOp>(state[0], k.make<arith::MulFOp>(delta, share));
+  Value square = k.make<arith::MulFOp>(delta, k.make<arith::SubFOp>(value, mean));
+  return {mean, k.make<arith::AddFOp>(state[1], square), count};
 }
 
 Reducer::State Reducer::combine(const State &a, const State &b) {
   ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
+  if (isWelford)
+    return combineMoments(a, b);
   if (isa<ir::SumOp>(op))
     return {isFloat ? k.make<arith::AddFOp>(a[0], b[0]) : k.make<arith::AddIOp>(a[0], b[0])};
+  if (isa<ir::ProdOp>(op))
+    return {isFloat ? k.make<arith::MulFOp>(a[0], b[0]) : k.make<arith::MulIOp>(a[0], b[0])};
+  if (isa<ir::AnyOp>(op))
+    return {k.make<arith::OrIOp>(a[0], b[0])};
   if (isa<ir::RmaxOp>(op))
     return {isFloat      ? k.make<arith::MaximumFOp>(a[0], b[0])
             : isUnsigned ? k.make<arith::MaxUIOp>(a[0], b[0])
@@ -72,20 +139,22 @@ Reducer::State Reducer::combine(const State &a, const State &b) {
     return {isFloat      ? k.make<arith::MinimumFOp>(a[0], b[0])
             : isUnsigned ? k.make<arith::MinUIOp>(a[0], b[0])
                          : k.make<arith::MinSIOp>(a[0], b[0])};
-  // argmax: the larger, a NaN before all numbers, the first of equals.
+  // argmax, argmin: the larger (smaller), a NaN before all numbers, the first of equals.
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
+  bool largest = isa<ir::ArgmaxOp>(op);
   Value better, tie;
   if (isFloat) {
     Value nanA = k.make<arith::CmpFOp>(F::UNO, a[0], a[0]), nanB = k.make<arith::CmpFOp>(F::UNO, b[0], b[0]);
-    Value larger = k.make<arith::CmpFOp>(F::OGT, b[0], a[0]),
+    Value beyond = k.make<arith::CmpFOp>(largest ? F::OGT : F::OLT, b[0], a[0]),
           equal = k.make<arith::CmpFOp>(F::OEQ, b[0], a[0]);
     Value ordered = k.make<arith::XOrIOp>(nanA, k.constantLike(nanA, -1));
     better =
-        k.make<arith::OrIOp>(k.make<arith::AndIOp>(larger, ordered), k.make<arith::AndIOp>(nanB, ordered));
+        k.make<arith::OrIOp>(k.make<arith::AndIOp>(beyond, ordered), k.make<arith::AndIOp>(nanB, ordered));
     tie = k.make<arith::OrIOp>(equal, k.make<arith::AndIOp>(nanA, nanB));
   } else {
-    better = k.make<arith::CmpIOp>(isUnsigned ? I::ugt : I::sgt, b[0], a[0]);
+    I beyond = isUnsigned ? (largest ? I::ugt : I::ult) : (largest ? I::sgt : I::slt);
+    better = k.make<arith::CmpIOp>(beyond, b[0], a[0]);
     tie = k.make<arith::CmpIOp>(I::eq, b[0], a[0]);
   }
   Value earlier = k.make<arith::CmpIOp>(I::slt, b[1], a[1]);
@@ -97,6 +166,11 @@ Reducer::State Reducer::fold(State state) {
   for (int64_t width = cast<VectorType>(state[0].getType()).getDimSize(0); width > 1; width /= 2) {
     State low, high;
     for (Value value : state) {
+      if (!isa<VectorType>(value.getType())) { // the count, of every lane
+        low.push_back(value);
+        high.push_back(value);
+        continue;
+      }
       low.push_back(kernel.create<vector::ExtractStridedSliceOp>(
           value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{1}));
       high.push_back(kernel.create<vector::ExtractStridedSliceOp>(
@@ -106,17 +180,28 @@ Reducer::State Reducer::fold(State state) {
   }
   State scalar;
   for (Value value : state)
-    scalar.push_back(kernel.create<vector::ExtractOp>(value, int64_t(0)));
+    scalar.push_back(isa<VectorType>(value.getType())
+                         ? kernel.create<vector::ExtractOp>(value, int64_t(0)).getResult()
+                         : value);
   return scalar;
 }
 
-Value Reducer::finish(const State &state) {
+SmallVector<Value, 2> Reducer::finish(const State &state) {
   if (isArg)
-    return state[1];
+    return {state[1]};
+  if (isWelford) {
+    Value mean = state[0];
+    if (isEmpty) {
+      auto real = cast<FloatType>(accumulator);
+      auto nan = FloatAttr::get(real, APFloat::getNaN(real.getFloatSemantics()));
+      mean = spread(kernel, kernel.create<arith::ConstantOp>(nan), mean.getType());
+    }
+    return {mean, state[1]};
+  }
   Type type = ir::toScalarType(element);
   if (type == accumulator)
-    return state[0];
-  return kernel.create<arith::TruncFOp>(ir::withElement(state[0].getType(), type), state[0]);
+    return {state[0]};
+  return {kernel.create<arith::TruncFOp>(ir::withElement(state[0].getType(), type), state[0])};
 }
 
 } // namespace weft::codegen

@@ -11,32 +11,41 @@
 
 namespace weft::codegen {
 
-/// sum, rmax, rmin, argmax on scalars or vectors. A state is one value, or value and index for argmax.
+/// One of the reductions on scalars or vectors. A state is one value; value and index for argmax and argmin;
+/// for welford mean and m2, and beside them the number of elements that each lane is made of, a scalar.
 class Reducer {
 public:
-  using State = llvm::SmallVector<mlir::Value, 2>;
+  using State = llvm::SmallVector<mlir::Value, 3>;
 
   Reducer(KernelBuilder &kernel, mlir::Operation *op);
 
-  unsigned size() const { return isArg ? 2 : 1; }
-  /// Types of a state, of scalars.
+  unsigned size() const { return isArg ? 2 : isWelford ? 3 : 1; }
+  /// Types of what a state holds for each lane.
   llvm::SmallVector<mlir::Type, 2> types() const;
   State identity(int64_t lanes);
-  /// The state of elements: `position` is their index along the reduced dimension, i64, for argmax.
+  /// The state of elements: `position` is their index along the reduced dimension, i64, for argmax and
+  /// argmin.
   State lift(mlir::Value element, mlir::Value position);
+  /// A state with what `types` lists, of `count` elements a lane, an index; from memory, say.
+  State restore(State perLane, mlir::Value count);
   State combine(const State &a, const State &b);
+  /// combine(state, lift(element, position)), in fewer operations where that is possible.
+  State accumulate(const State &state, mlir::Value element, mlir::Value position);
   /// The lanes of a vector state, by halves.
   State fold(State state);
-  /// The result's element.
-  mlir::Value finish(const State &state);
+  /// The elements of the op's results that depend on the operand's elements.
+  llvm::SmallVector<mlir::Value, 2> finish(const State &state);
+  /// How many those are.
+  unsigned numResults() const { return isWelford ? 2 : 1; }
 
   mlir::Operation *op;
   bool isArg;
 
 private:
+  State combineMoments(const State &a, const State &b);
   KernelBuilder &kernel;
   mlir::Type element, accumulator;
-  bool isFloat, isUnsigned;
+  bool isFloat, isUnsigned, isWelford, isEmpty;
 };
 
 } // namespace weft::codegen

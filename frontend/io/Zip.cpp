@@ -46,6 +46,14 @@ private:
   const std::byte *at_;
 };
 
+/// The checksum of what came before and `bytes`. zlib takes a null pointer, which an empty span may have, for
+/// the wish to start anew.
+uint32_t updated_crc(uint32_t crc, std::span<const std::byte> bytes) {
+  if (bytes.empty())
+    return crc;
+  return static_cast<uint32_t>(crc32_z(crc, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+}
+
 struct Directory {
   uint64_t offset = 0, bytes = 0, members = 0;
 };
@@ -227,7 +235,7 @@ private:
     if (!got)
       return got;
     const uint64_t total = position() + *got;
-    crc_ = static_cast<uint32_t>(crc32_z(crc_, reinterpret_cast<const Bytef *>(out.data()), *got));
+    crc_ = updated_crc(crc_, out.first(*got));
     const bool ended = *got < out.size();
     if (total > expected_bytes_ || (ended && total != expected_bytes_))
       return failure(name(), ": expected ", expected_bytes_, " bytes, found ", ended ? "" : "at least ",
@@ -308,8 +316,7 @@ Status ZipWriter::add(const std::string &name, std::span<const std::span<const s
   member.header_offset = file_.written();
   for (std::span<const std::byte> part : parts) {
     member.unpacked_bytes += part.size();
-    member.crc =
-        static_cast<uint32_t>(crc32_z(member.crc, reinterpret_cast<const Bytef *>(part.data()), part.size()));
+    member.crc = updated_crc(member.crc, part);
   }
   member.packed_bytes = member.unpacked_bytes;
 

@@ -21,21 +21,36 @@
 
 namespace weft {
 
-/// What a compiled function must not do.
-enum class Strict {
-  none,
-  recompile, ///< a call that would compile a second variant is an error
+/// What is an error instead of a note that `explain()` prints; joined by `|`.
+enum class Strict : unsigned {
+  none = 0,
+  fusion = 1,    ///< what could not be fused (codes F)
+  donate = 2,    ///< what is copied instead of written in place (D)
+  capture = 4,   ///< what cuts a graph (C)
+  recompile = 8, ///< a call that would compile a second variant (R)
 };
+constexpr Strict operator|(Strict a, Strict b) {
+  return static_cast<Strict>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool has(Strict set, Strict one) {
+  return (static_cast<unsigned>(set) & static_cast<unsigned>(one)) != 0;
+}
 inline constexpr Strict recompile = Strict::recompile;
 
 struct CompileOptions {
   /// The function's name in text, packages and messages; not empty.
   std::string name = "main";
+  /// What is an error instead of a note.
   Strict strict = Strict::none;
   /// What each tensor among the arguments is, in order; empty: what the calls bring.
   std::vector<ArgumentSpec> specs = {};
   /// Whether all parameters are tensors, so that specs say all there is to say; `compile` sets it.
   bool onlyTensors = false;
+};
+
+struct SaveOptions {
+  /// What the package can run on. This version has "cpu": code for x86-64-v3 and v4.
+  std::vector<std::string> targets = {"cpu"};
 };
 
 /// One compiled signature of a function, as `variants()` lists them.
@@ -68,8 +83,12 @@ public:
   std::vector<VariantInfo> variants() const;
   /// Compiles now, for the specs of the arguments; without this the first call, `mlir` or `save` does.
   void compile(Loc loc = Loc::current()) const;
-  /// Writes the last variant as a package that needs no compiler to run.
-  void save(const std::string &path) const;
+  /// Writes the last variant that ran as a package that needs no compiler to run, with the values that its
+  /// state has now: parameters, optimiser state, random state and run-time scalars, each under the name that
+  /// it has in messages and state dicts. `include/weft/weft.h` loads it. Throws Error: WEFT-L013 for an
+  /// unknown target, WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be
+  /// written.
+  void save(const std::string &path, const SaveOptions &options = {}, Loc loc = Loc::current()) const;
 
 protected:
   CompiledBase(frontend::TracedFn fn, CompileOptions options, Loc loc);

@@ -1,4 +1,4 @@
-//===- data.hpp - Data sets and loaders -------------------------------------===//
+//===- data.hpp - Data sets and loaders ----------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 #ifndef WEFT_DATA_HPP
 #define WEFT_DATA_HPP
 
-#include "weft/tensor.hpp"
+#include "weft/random.hpp"
 
 #include <iterator>
 
@@ -15,22 +15,48 @@ namespace weft::data {
 
 enum class Split { train, test };
 
-/// Images and labels held in memory; sample i is row i of both.
+//===----------------------------------------------------------------------===//
+// Data sets
+//===----------------------------------------------------------------------===//
+
+/// Images (or whatever the inputs are) and labels held in memory; sample i is row i of both. A handle: copies
+/// share the tensors.
 class WEFT_API Dataset {
 public:
-  /// `images` [n, ...] and `labels` [n].
+  /// `images` [n, ...] and `labels` [n, ...]; throws Error where the sizes differ.
   Dataset(Tensor images, Tensor labels, Loc loc = Loc::current());
-  const Tensor &images() const { return images_; }
-  const Tensor &labels() const { return labels_; }
-  int64_t size() const { return labels_.size(0); }
+  /// The rows of this set; of a subset, copies.
+  Tensor images() const { return rows_ ? taken(images_) : images_; }
+  Tensor labels() const { return rows_ ? taken(labels_) : labels_; }
+  int64_t size() const { return rows_ ? static_cast<int64_t>(rows_->size()) : labels_.size(0); }
   /// What a user should know of where the data came from; may be empty.
   const std::string &note() const { return note_; }
 
 protected:
   Dataset() = default;
+  Tensor taken(const Tensor &tensor) const;
   Tensor images_, labels_;
+  std::shared_ptr<const std::vector<int64_t>> rows_; ///< of the tensors; null for all in their order
   std::string note_;
+  friend class DataLoader;
 };
+
+class WEFT_API TensorDataset : public Dataset {
+public:
+  using Dataset::Dataset;
+};
+
+/// Some samples of another set, by number, in this order. Nothing is copied.
+class WEFT_API Subset : public Dataset {
+public:
+  Subset(const Dataset &whole, const std::vector<int64_t> &indices, Loc loc = Loc::current());
+};
+
+/// Splits a set at random, in parts of these lengths, or of these fractions if they sum to 1 (what rounding
+/// leaves over goes to the first parts, one each). Throws Error where the lengths do not sum to the size.
+WEFT_API std::vector<Dataset> random_split(const Dataset &whole, const std::vector<double> &lengths,
+                                           Generator &generator = default_generator(),
+                                           Loc loc = Loc::current());
 
 struct MnistOptions {
   Split split = Split::train;
@@ -54,6 +80,20 @@ public:
   explicit DrawnDigits(DrawnDigitsOptions options = {});
 };
 
+/// MNIST from `folder` or its subfolder "mnist"; where `folder` is empty, from the folder that the
+/// environment variable WEFT_DATA_DIR names; and where that is not set either, drawn digits (8,000 to train,
+/// 2,000 to test). `note()` says which.
+WEFT_API Dataset mnist_or_drawn_digits(const std::string &folder = {}, Split split = Split::train);
+
+/// (images - mean) / std, with one mean and std for all or one for each channel of [n, channels, ...]; bytes
+/// are divided by 255 first. Elementwise, so inside a compiled function it is part of the first kernel.
+WEFT_API Tensor normalize(const Tensor &images, const std::vector<double> &mean,
+                          const std::vector<double> &std, Loc loc = Loc::current());
+
+//===----------------------------------------------------------------------===//
+// Loaders
+//===----------------------------------------------------------------------===//
+
 struct Batch {
   Tensor images, labels;
 };
@@ -63,10 +103,20 @@ struct LoaderOptions {
   bool shuffle = false, drop_last = false;
   Device device = {};
   uint64_t seed = 0; ///< of the shuffling order, which is a random stream of its own
+  /// Threads that gather batches ahead of their use; 0: the caller gathers each when it is asked for. The
+  /// order and the batches are the same for every number.
+  int num_workers = 0;
+  int prefetch_factor = 2; ///< batches that are kept ready, for each worker
 };
 
+namespace detail {
+struct LoaderState;
+struct Pass;
+} // namespace detail
+
 /// Batches of a data set: `for (auto &[images, labels] : loader)`. Every pass over a shuffling loader has a
-/// new order.
+/// new order. The tensors of a batch are its own and stay valid when the loader goes on. A shared handle:
+/// copies are at the same place.
 class WEFT_API DataLoader {
 public:
   DataLoader(Dataset dataset, LoaderOptions options, Loc loc = Loc::current());
@@ -75,28 +125,36 @@ public:
   public:
     using value_type = Batch;
     using difference_type = std::ptrdiff_t;
-    Batch &operator*() const { return *batch_; }
+    Batch &operator*() const;
     Iterator &operator++();
-    friend bool operator==(const Iterator &it, std::default_sentinel_t) { return it.next_ > it.batches_; }
+    friend bool operator==(const Iterator &it, std::default_sentinel_t) { return it.at_end(); }
 
   private:
     friend class DataLoader;
-    Iterator(const DataLoader *loader, std::vector<int64_t> order);
-    void load();
-    const DataLoader *loader_;
-    std::vector<int64_t> order_;
-    int64_t next_ = 0, batches_ = 0;
-    std::shared_ptr<Batch> batch_;
+    explicit Iterator(std::shared_ptr<detail::Pass> pass) : pass_(std::move(pass)) {}
+    bool at_end() const;
+    std::shared_ptr<detail::Pass> pass_;
   };
+  /// Starts the next pass, or goes on with the one that `load_state_dict` found under way.
   Iterator begin();
   std::default_sentinel_t end() const { return {}; }
   /// Number of batches of one pass.
   int64_t size() const;
+  /// The number of the pass under way, or of the next one where none is: a resumed program starts its loop
+  /// there.
+  int64_t epoch() const;
+
+  /// \name The place, for checkpoints: the next batch of the pass under way is where a restored loader goes
+  /// on
+  /// @{
+  StateDict state_dict() const;
+  /// Throws Error where the state belongs to a loader with other samples, batch size or options.
+  void load_state_dict(const StateDict &state);
+  std::vector<std::string> check_state_dict(const StateDict &state) const;
+  /// @}
 
 private:
-  Dataset dataset_;
-  LoaderOptions options_;
-  uint64_t epoch_ = 0;
+  std::shared_ptr<detail::LoaderState> state_;
 };
 
 } // namespace weft::data

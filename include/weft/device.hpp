@@ -46,8 +46,39 @@ private:
 /// The device that programs should use: WEFT_DEVICE where it is set, else the first CUDA device, else the
 /// CPU. (This version has no CUDA backend: without WEFT_DEVICE it is the CPU.)
 WEFT_API Device default_device();
-/// What `default_device` returns from now on.
+/// What `default_device` returns from now on, and where tensors are made whose device is not given.
 WEFT_API void set_default_device(Device device);
+/// Where a tensor is made whose device is not given: on that of the innermost DefaultDeviceGuard of this
+/// thread, else on that of `set_default_device`, else on the CPU.
+WEFT_API Device creation_device();
+
+/// Sets, for a scope and on this thread, the device of tensors whose device is not given.
+class WEFT_API DefaultDeviceGuard {
+public:
+  explicit DefaultDeviceGuard(Device device);
+  ~DefaultDeviceGuard();
+  DefaultDeviceGuard(const DefaultDeviceGuard &) = delete;
+  DefaultDeviceGuard &operator=(const DefaultDeviceGuard &) = delete;
+
+private:
+  std::optional<Device> before_;
+};
+
+/// Sets, for a scope and on this thread, which device "cuda" without a number means. Operations run on the
+/// devices of their tensors, whatever it says; a guard for the CPU changes nothing.
+class WEFT_API DeviceGuard {
+public:
+  explicit DeviceGuard(Device device);
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard &) = delete;
+  DeviceGuard &operator=(const DeviceGuard &) = delete;
+
+private:
+  int before_;
+};
+
+/// The same device with a number: "cuda" becomes the current one of this thread.
+WEFT_API Device resolve(Device device);
 
 } // namespace weft
 

@@ -1,4 +1,4 @@
-//===- io.hpp - Files of tensors --------------------------------------------===//
+//===- io.hpp - Files of tensors -----------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,17 +7,38 @@
 #ifndef WEFT_IO_HPP
 #define WEFT_IO_HPP
 
-#include "weft/nn.hpp"
+#include "weft/module.hpp"
 
 namespace weft {
 
-/// Writes tensors in the safetensors format, beside the path and then renamed, so that no reader sees half a
-/// file.
-WEFT_API void save_safetensors(const std::string &path, const StateDict &tensors);
+/// Texts by name that a safetensors file carries beside its tensors.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+/// Every `save_` function writes beside the path and then renames, so that no reader sees half a file. All
+/// throw Error with the file's name, and where it is damaged the place in it.
+
+/// \name The safetensors format: every dtype
+/// @{
+WEFT_API void save_safetensors(const std::string &path, const StateDict &tensors,
+                               const Metadata &metadata = {});
 WEFT_API StateDict load_safetensors(const std::string &path);
-/// One tensor in NumPy's .npy format. bf16 has no NumPy dtype and is refused.
+/// The metadata alone; no tensor is read.
+WEFT_API Metadata safetensors_metadata(const std::string &path);
+/// @}
+
+/// \name NumPy's formats: one array, and an archive of named arrays. bf16 has no NumPy dtype and is refused
+/// @{
 WEFT_API void save_npy(const std::string &path, const Tensor &tensor);
 WEFT_API Tensor load_npy(const std::string &path);
+WEFT_API void save_npz(const std::string &path, const StateDict &tensors);
+WEFT_API StateDict load_npz(const std::string &path);
+/// @}
+
+/// \name Copies on the host, complete when the call returns; later writes to the tensor do not show in them
+/// @{
+WEFT_API Tensor to_host(const Tensor &tensor);
+WEFT_API StateDict to_host(const StateDict &tensors);
+/// @}
 
 } // namespace weft
 

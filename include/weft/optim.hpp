@@ -7,7 +7,7 @@
 #ifndef WEFT_OPTIM_HPP
 #define WEFT_OPTIM_HPP
 
-#include "weft/nn.hpp"
+#include "weft/module.hpp"
 
 namespace weft::optim {
 
@@ -15,18 +15,44 @@ namespace detail {
 struct OptimizerState;
 }
 
-/// Parameters, and the state that belongs to them. State is made, as zeros, at the first `step()`.
-/// Hyper-parameters are run-time scalars: changing one recompiles nothing.
+/// A shared handle on parameters, in groups with options of their own, and the state that belongs to them.
+/// State is made, as zeros on the parameter's device, at the first `step()` in which a parameter has a
+/// gradient. Hyper-parameters are run-time scalars: changing one recompiles nothing.
 class WEFT_API Optimizer {
 public:
-  /// Updates every parameter that has a gradient.
+  /// Updates every parameter that has a gradient. A parameter that has moved to another device or type since
+  /// its state was made is an error (WEFT-O003): move the optimiser as well.
   void step(Loc loc = Loc::current());
   /// Sets every gradient to none.
   void zero_grad();
+
+  /// \name Learning rate, of all groups or of one; an error where it is negative or not finite
+  /// @{
   void set_lr(double lr);
-  double lr() const;
-  /// Tensors by name: "step", and "<parameter>.exp_avg" and the like for each parameter that was updated.
+  void set_lr(double lr, size_t group);
+  double lr(size_t group = 0) const;
+  /// @}
+
+  std::vector<Tensor> parameters() const;
+  size_t group_count() const;
+
+  /// Moves the state that exists. (Parameters are moved by their module.)
+  void to(Device device);
+  /// Converts the state of parameters that exists: after `model.half()`, say.
+  void to(DType dtype);
+
+  /// \name State
+  /// @{
+  /// For each parameter that was updated "<parameter>.step", "<parameter>.exp_avg" and the like, then
+  /// "group0.lr" and the other numbers of each group. A parameter's name is its path in its module, or "param"
+  /// and its number where that is missing or not unique.
   StateDict state_dict() const;
+  /// Writes the state that is there and makes what is not. Missing, unexpected and misshapen entries are one
+  /// error that lists them all, and then nothing is changed. A parameter without entries starts afresh.
+  void load_state_dict(const StateDict &state);
+  /// The complaints of `load_state_dict`, which this call does not do; empty where it would succeed.
+  std::vector<std::string> check_state_dict(const StateDict &state) const;
+  /// @}
 
 protected:
   explicit Optimizer(std::shared_ptr<detail::OptimizerState> state) : state_(std::move(state)) {}
@@ -41,6 +67,8 @@ struct SGDOptions {
 class WEFT_API SGD : public Optimizer {
 public:
   SGD(std::vector<Tensor> parameters, SGDOptions options, Loc loc = Loc::current());
+  /// More parameters, with options of their own.
+  void add_param_group(std::vector<Tensor> parameters, SGDOptions options, Loc loc = Loc::current());
 };
 
 struct AdamOptions {
@@ -51,6 +79,7 @@ struct AdamOptions {
 class WEFT_API Adam : public Optimizer {
 public:
   Adam(std::vector<Tensor> parameters, AdamOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, AdamOptions options, Loc loc = Loc::current());
 };
 
 struct AdamWOptions : AdamOptions {
@@ -60,6 +89,7 @@ struct AdamWOptions : AdamOptions {
 class WEFT_API AdamW : public Optimizer {
 public:
   AdamW(std::vector<Tensor> parameters, AdamWOptions options = {}, Loc loc = Loc::current());
+  void add_param_group(std::vector<Tensor> parameters, AdamWOptions options, Loc loc = Loc::current());
 };
 
 } // namespace weft::optim

@@ -1,4 +1,4 @@
-//===- random.hpp - Random numbers ------------------------------------------===//
+//===- random.hpp - Random numbers ---------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,32 +7,103 @@
 #ifndef WEFT_RANDOM_HPP
 #define WEFT_RANDOM_HPP
 
-#include "weft/tensor.hpp"
+#include "weft/module.hpp"
+
+#include <concepts>
 
 namespace weft {
 
-/// A Philox4x32-10 stream: a key and a counter, both state that a compiled function advances. The numbers
-/// that it gives depend on neither device, fusion nor thread count.
+/// A Philox4x32-10 stream: a key and a counter of blocks, both state that a compiled function advances. The
+/// numbers that it gives depend on neither device, fusion nor thread count, and are the same inside and
+/// outside of compiled functions. A shared handle: copies are the same stream.
 class WEFT_API Generator {
 public:
-  explicit Generator(uint64_t seed = 0);
-  void manual_seed(uint64_t seed);
-  /// 0-dimensional i64 tensors.
+  Generator() : Generator(0, Seed{}) {}
+  template <std::integral T> explicit Generator(T seed) : Generator(unsignedSeed(seed), Seed{}) {}
+
+  /// Starts the stream of this seed. As in PyTorch a negative seed v stands for 0xffffffffffffffff + v.
+  template <std::integral T> Generator &manual_seed(T seed) { return start(unsignedSeed(seed)); }
+  /// Starts the stream of a seed that the operating system draws; returns it.
+  uint64_t seed();
+  /// The seed that the stream was started with.
+  uint64_t initial_seed() const;
+
+  /// Key and counter, an i64 tensor of two elements: everything that the next numbers depend on.
+  Tensor get_state() const;
+  void set_state(const Tensor &state);
+  /// A generator of its own, whose seed is the next 64 bits of this one. Not in compiled functions.
+  Generator fork();
+
+  /// 0-dimensional i64 tensors: the slots themselves.
   Tensor key() const { return key_; }
   Tensor counter() const { return counter_; }
 
+  /// \name State under names, for checkpoints: "key" and "counter"
+  /// @{
+  StateDict state_dict() const { return {{"key", key_}, {"counter", counter_}}; }
+  void load_state_dict(const StateDict &state);
+  std::vector<std::string> check_state_dict(const StateDict &state) const;
+  /// @}
+
 private:
+  struct Seed {};
+  Generator(uint64_t seed, Seed);
+  template <std::integral T> static uint64_t unsignedSeed(T seed) {
+    // Negative: two's complement less one is what 0xffffffffffffffff + v means.
+    return static_cast<uint64_t>(seed) - (seed < T(0) ? 1 : 0);
+  }
+  Generator &start(uint64_t seed);
   Tensor key_, counter_;
 };
 
 WEFT_API Generator &default_generator();
 /// Seeds the default generator; the next draw is the first of its stream.
-WEFT_API void manual_seed(uint64_t seed);
+template <std::integral T> Generator &manual_seed(T seed) { return default_generator().manual_seed(seed); }
 
-/// Uniform in [0, 1).
+/// While one lives, draws from the default generator do not show afterwards: its state is put back.
+class WEFT_API ForkRngGuard {
+public:
+  ForkRngGuard() : state_(default_generator().get_state()) {}
+  ~ForkRngGuard();
+  ForkRngGuard(const ForkRngGuard &) = delete;
+  ForkRngGuard &operator=(const ForkRngGuard &) = delete;
+
+private:
+  Tensor state_;
+};
+
+//===----------------------------------------------------------------------===//
+// Drawing: from the default generator where none is given. Errors: a shape with negative sizes, and a dtype
+// that the distribution does not have.
+//===----------------------------------------------------------------------===//
+
+/// Uniform in [0, 1), in a floating-point dtype.
 WEFT_API Tensor rand(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor rand(Shape shape, Generator &generator, TensorOptions options = {}, Loc loc = Loc::current());
+/// With shape, dtype and device of another tensor.
+WEFT_API Tensor rand_like(const Tensor &like, Loc loc = Loc::current());
 /// Standard normal, by Box-Muller.
 WEFT_API Tensor randn(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor randn(Shape shape, Generator &generator, TensorOptions options = {},
+                      Loc loc = Loc::current());
+WEFT_API Tensor randn_like(const Tensor &like, Loc loc = Loc::current());
+/// Normal with this mean and deviation, which must not be negative.
+WEFT_API Tensor normal(double mean, double std, Shape shape, TensorOptions options = {},
+                       Loc loc = Loc::current());
+/// Integers in [low, high), i64 unless another dtype is asked for; high - low is from 1 to 2^31.
+WEFT_API Tensor randint(int64_t low, int64_t high, Shape shape, TensorOptions options = {},
+                        Loc loc = Loc::current());
+WEFT_API Tensor randint(int64_t low, int64_t high, Shape shape, Generator &generator,
+                        TensorOptions options = {}, Loc loc = Loc::current());
+/// A permutation of 0 to n-1, i64 unless another dtype is asked for. Made on the host, which reads the
+/// generator: an error (WEFT-C013) in compiled functions.
+WEFT_API Tensor randperm(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor randperm(int64_t n, Generator &generator, TensorOptions options = {},
+                         Loc loc = Loc::current());
+/// 1 with the probability that the element of `p` says, else 0; in the dtype of `p`. Probabilities are not
+/// checked: what is below 0 counts as 0, what is above 1 as 1.
+WEFT_API Tensor bernoulli(const Tensor &p, Loc loc = Loc::current());
+WEFT_API Tensor bernoulli(const Tensor &p, Generator &generator, Loc loc = Loc::current());
 
 } // namespace weft
 

@@ -1,4 +1,4 @@
-//===- report.hpp - Progress lines and curves -------------------------------===//
+//===- report.hpp - Progress lines, times and curves ------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,12 +32,30 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
+/// How long the repetitions of a piece of work take.
+class WEFT_API Timings {
+public:
+  Timings();
+  ~Timings();
+  void start();
+  /// Notes the time since `start`.
+  void stop();
+  /// Milliseconds; the upper one of two in the middle; NaN where nothing was noted.
+  double median_ms() const;
+  size_t count() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 struct Curve {
   std::string name;
   std::vector<std::pair<double, double>> points; ///< x ascending; a point that is not finite breaks the line
 };
 
-/// Writes curves as an SVG picture with axes; throws Error where the file cannot be written.
+/// Writes curves as an SVG picture with axes, and makes its folder if need be; throws Error where the file
+/// cannot be written.
 WEFT_API void save_curves(const std::string &path, const std::string &title, const std::string &x_label,
                           const std::string &y_label, const std::vector<Curve> &curves);
 

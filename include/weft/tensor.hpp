@@ -48,11 +48,12 @@ class TensorIndex;
 /// device the CPU where they are left out.
 struct TensorOptions {
   std::optional<DType> dtype = {};
-  Device device = {};
+  Device device = creation_device();
   bool requires_grad = false;
 };
 
 class Arg;
+struct ValuesIndices;
 
 template <typename T> struct dtype_of;
 #define WEFT_DTYPE_OF(Type, value)                                                                           \
@@ -123,7 +124,8 @@ public:
   /// @{
   bool requires_grad() const;
   Tensor &requires_grad_(bool value = true);
-  /// Accumulates the gradients of this 0-dimensional tensor into `.grad()` of the leaves that require them.
+  /// Accumulates the gradients of this tensor, which has one element, into `.grad()` of the leaves that
+  /// require them.
   void backward(Loc loc = Loc::current()) const;
   /// The accumulated gradient; an undefined tensor where there is none.
   Tensor grad() const;
@@ -171,12 +173,6 @@ public:
   /// Overwrites the value with that of `source`, broadcast, converted and moved as needed.
   Tensor &copy_(const Tensor &source, Loc loc = Loc::current());
   Tensor &zero_(Loc loc = Loc::current());
-  /// A number, or a 0-dimensional tensor.
-  Tensor &fill_(const Arg &value);
-  Tensor &add_(const Arg &other) { return *this += other; }
-  Tensor &sub_(const Arg &other) { return *this -= other; }
-  Tensor &mul_(const Arg &other) { return *this *= other; }
-  Tensor &div_(const Arg &other) { return *this /= other; }
   Tensor &operator+=(const Arg &other);
   Tensor &operator-=(const Arg &other);
   Tensor &operator*=(const Arg &other);
@@ -224,7 +220,36 @@ public:
   Tensor mean(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   Tensor amax(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   Tensor amin(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
-  Tensor argmax(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor prod(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// Whether one element (every element) is true; an i1 tensor.
+  Tensor any(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor all(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// The index of the largest (smallest) along a dimension, or in row-major order without one: the first of
+  /// equals; a NaN comes before all numbers.
+  Tensor argmax(std::optional<int64_t> dim = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor argmin(std::optional<int64_t> dim = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// The largest (smallest) element; equal ones share its gradient.
+  Tensor max(Loc loc = Loc::current()) const { return amax({}, false, loc); }
+  Tensor min(Loc loc = Loc::current()) const { return amin({}, false, loc); }
+  /// The largest (smallest) along a dimension and where they are; the gradient goes to that place.
+  ValuesIndices max(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
+  ValuesIndices min(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// m2 / (n - correction); the standard deviation is its root, whose gradient at 0 is 0.
+  Tensor var(std::vector<int64_t> dims = {}, double correction = 1, bool keepdim = false,
+             Loc loc = Loc::current()) const;
+  Tensor std(std::vector<int64_t> dims = {}, double correction = 1, bool keepdim = false,
+             Loc loc = Loc::current()) const;
+  /// (sum of |a|^p)^(1/p); p = infinity (-infinity): the largest (smallest) |a|; p = 0: how many are not 0.
+  /// The gradient at the zero vector is 0.
+  Tensor norm(double p = 2, std::vector<int64_t> dims = {}, bool keepdim = false,
+              Loc loc = Loc::current()) const;
+  /// log(sum(exp(a))), without overflow.
+  Tensor logsumexp(std::vector<int64_t> dims, bool keepdim = false, Loc loc = Loc::current()) const;
+  /// How many elements are not 0, as i64.
+  Tensor count_nonzero(std::vector<int64_t> dims = {}, Loc loc = Loc::current()) const;
+  /// Running sums and products along a dimension; of bool and integers i64.
+  Tensor cumsum(int64_t dim, Loc loc = Loc::current()) const;
+  Tensor cumprod(int64_t dim, Loc loc = Loc::current()) const;
   /// @}
 
   /// \name Elementwise, as the free functions of the same names
@@ -239,8 +264,151 @@ public:
   Tensor matmul(const Tensor &other, Loc loc = Loc::current()) const;
   Tensor softmax(int64_t dim, Loc loc = Loc::current()) const;
   Tensor log_softmax(int64_t dim, Loc loc = Loc::current()) const;
+  /// @}
+
+  /// \name Joining, cutting and indexing, as the free functions of the same names in weft/indexing.hpp
+  /// @{
   Tensor gather(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
   Tensor index_select(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
+  Tensor take(const Tensor &index, Loc loc = Loc::current()) const;
+  Tensor scatter(int64_t dim, const Tensor &index, const Arg &source, Loc loc = Loc::current()) const;
+  Tensor scatter_add(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current()) const;
+  Tensor index_add(int64_t dim, const Tensor &index, const Tensor &source, double alpha = 1,
+                   Loc loc = Loc::current()) const;
+  Tensor index_copy(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current()) const;
+  Tensor index_put(const std::vector<Tensor> &indices, const Tensor &values, bool accumulate = false,
+                   Loc loc = Loc::current()) const;
+  Tensor masked_fill(const Tensor &mask, const Arg &value, Loc loc = Loc::current()) const;
+  std::vector<Tensor> split(int64_t size, int64_t dim = 0, Loc loc = Loc::current()) const;
+  std::vector<Tensor> split(const std::vector<int64_t> &sizes, int64_t dim = 0,
+                            Loc loc = Loc::current()) const;
+  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0, Loc loc = Loc::current()) const;
+  std::vector<Tensor> unbind(int64_t dim = 0, Loc loc = Loc::current()) const;
+  Tensor narrow(int64_t dim, int64_t start, int64_t length, Loc loc = Loc::current()) const;
+  Tensor repeat(const std::vector<int64_t> &repeats, Loc loc = Loc::current()) const;
+  Tensor tile(const std::vector<int64_t> &dims, Loc loc = Loc::current()) const;
+  Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = {}, Loc loc = Loc::current()) const;
+  Tensor flip(const std::vector<int64_t> &dims, Loc loc = Loc::current()) const;
+  Tensor roll(const std::vector<int64_t> &shifts, const std::vector<int64_t> &dims = {},
+              Loc loc = Loc::current()) const;
+  Tensor tril(int64_t diagonal = 0, Loc loc = Loc::current()) const;
+  Tensor triu(int64_t diagonal = 0, Loc loc = Loc::current()) const;
+  /// @}
+
+  /// \name Elementwise members of PyTorch, as the free functions of the same names (tensor.hpp, math.hpp)
+  /// @{
+#define WEFT_MEMBER(name) Tensor name(Loc loc = Loc::current()) const;
+  WEFT_MEMBER(neg)
+  WEFT_MEMBER(sign)
+  WEFT_MEMBER(ceil)
+  WEFT_MEMBER(floor)
+  WEFT_MEMBER(round)
+  WEFT_MEMBER(trunc)
+  WEFT_MEMBER(square)
+  WEFT_MEMBER(reciprocal)
+  WEFT_MEMBER(rsqrt)
+  WEFT_MEMBER(expm1)
+  WEFT_MEMBER(exp2)
+  WEFT_MEMBER(log1p)
+  WEFT_MEMBER(log2)
+  WEFT_MEMBER(log10)
+  WEFT_MEMBER(sin)
+  WEFT_MEMBER(cos)
+  WEFT_MEMBER(tan)
+  WEFT_MEMBER(asin)
+  WEFT_MEMBER(acos)
+  WEFT_MEMBER(atan)
+  WEFT_MEMBER(sinh)
+  WEFT_MEMBER(cosh)
+  WEFT_MEMBER(asinh)
+  WEFT_MEMBER(acosh)
+  WEFT_MEMBER(atanh)
+  WEFT_MEMBER(erf)
+  WEFT_MEMBER(isnan)
+  WEFT_MEMBER(isinf)
+  WEFT_MEMBER(isfinite)
+  WEFT_MEMBER(signbit)
+  WEFT_MEMBER(logical_not)
+  WEFT_MEMBER(bitwise_not)
+#undef WEFT_MEMBER
+#define WEFT_MEMBER(name) Tensor name(const Arg &other) const;
+  WEFT_MEMBER(add)
+  WEFT_MEMBER(sub)
+  WEFT_MEMBER(mul)
+  WEFT_MEMBER(div)
+  WEFT_MEMBER(floor_divide)
+  WEFT_MEMBER(remainder)
+  WEFT_MEMBER(fmod)
+  WEFT_MEMBER(pow)
+  WEFT_MEMBER(atan2)
+  WEFT_MEMBER(copysign)
+  WEFT_MEMBER(maximum)
+  WEFT_MEMBER(minimum)
+  WEFT_MEMBER(fmax)
+  WEFT_MEMBER(fmin)
+  WEFT_MEMBER(eq)
+  WEFT_MEMBER(ne)
+  WEFT_MEMBER(lt)
+  WEFT_MEMBER(le)
+  WEFT_MEMBER(gt)
+  WEFT_MEMBER(ge)
+  WEFT_MEMBER(logical_and)
+  WEFT_MEMBER(logical_or)
+  WEFT_MEMBER(logical_xor)
+  WEFT_MEMBER(bitwise_and)
+  WEFT_MEMBER(bitwise_or)
+  WEFT_MEMBER(bitwise_xor)
+  WEFT_MEMBER(clamp_min)
+  WEFT_MEMBER(clamp_max)
+#undef WEFT_MEMBER
+  Tensor div(const Arg &other, const std::string &rounding_mode) const;
+  Tensor clamp(const Arg &min, const Arg &max) const;
+  Tensor lerp(const Tensor &end, const Arg &weight) const;
+  Tensor nan_to_num(double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {},
+                    Loc loc = Loc::current()) const;
+  /// @}
+
+  /// \name The same in place: they write the slot, keep its dtype and shape, and return this tensor
+  /// @{
+#define WEFT_MEMBER(name) Tensor &name(Loc loc = Loc::current());
+  WEFT_MEMBER(abs_)
+  WEFT_MEMBER(neg_)
+  WEFT_MEMBER(ceil_)
+  WEFT_MEMBER(floor_)
+  WEFT_MEMBER(round_)
+  WEFT_MEMBER(trunc_)
+  WEFT_MEMBER(square_)
+  WEFT_MEMBER(sqrt_)
+  WEFT_MEMBER(rsqrt_)
+  WEFT_MEMBER(reciprocal_)
+  WEFT_MEMBER(exp_)
+  WEFT_MEMBER(expm1_)
+  WEFT_MEMBER(log_)
+  WEFT_MEMBER(log1p_)
+  WEFT_MEMBER(sin_)
+  WEFT_MEMBER(cos_)
+  WEFT_MEMBER(tanh_)
+  WEFT_MEMBER(sigmoid_)
+  WEFT_MEMBER(relu_)
+  WEFT_MEMBER(erf_)
+#undef WEFT_MEMBER
+#define WEFT_MEMBER(name) Tensor &name(const Arg &other);
+  WEFT_MEMBER(add_)
+  WEFT_MEMBER(sub_)
+  WEFT_MEMBER(mul_)
+  WEFT_MEMBER(div_)
+  WEFT_MEMBER(floor_divide_)
+  WEFT_MEMBER(remainder_)
+  WEFT_MEMBER(fmod_)
+  WEFT_MEMBER(pow_)
+  WEFT_MEMBER(clamp_min_)
+  WEFT_MEMBER(clamp_max_)
+  WEFT_MEMBER(fill_)
+#undef WEFT_MEMBER
+  Tensor &clamp_(const Arg &min, const Arg &max);
+  Tensor &lerp_(const Tensor &end, const Arg &weight);
+  Tensor &addcmul_(const Tensor &a, const Tensor &b, double value = 1, Loc loc = Loc::current());
+  Tensor &addcdiv_(const Tensor &a, const Tensor &b, double value = 1, Loc loc = Loc::current());
   /// @}
 
 private:
@@ -249,6 +417,11 @@ private:
   size_t elements(size_t bytes, Loc loc) const;
   void read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const;
   std::shared_ptr<frontend::Slot> slot_;
+};
+
+/// What a choice along a dimension gives: the elements chosen, and their i64 positions.
+struct ValuesIndices {
+  Tensor values, indices;
 };
 
 /// An operand of an operator: a tensor, or a number that takes the tensor's dtype. It remembers the source
@@ -307,9 +480,17 @@ WEFT_BINARY(lt, <)
 WEFT_BINARY(le, <=)
 WEFT_BINARY(gt, >)
 WEFT_BINARY(ge, >=)
-WEFT_BINARY(logical_and, &)
-WEFT_BINARY(logical_or, |)
+/// Bit by bit; logical on bools. Floats are an error.
+WEFT_BINARY(bitwise_and, &)
+WEFT_BINARY(bitwise_or, |)
+WEFT_BINARY(bitwise_xor, ^)
+/// What is left of the division a / b rounded down: it has the sign of b, as `%` of Python.
+WEFT_BINARY(remainder, %)
 #undef WEFT_BINARY
+WEFT_API Tensor logical_and(const Arg &a, const Arg &b);
+WEFT_API Tensor logical_or(const Arg &a, const Arg &b);
+/// A number as exponent is part of the program: 2, 3, 0.5, -0.5 and -1 are products, roots and quotients, as
+/// in PyTorch. Integers keep their dtype; a negative number as their exponent is an error.
 WEFT_API Tensor pow(const Arg &a, const Arg &b);
 WEFT_API Tensor maximum(const Arg &a, const Arg &b);
 WEFT_API Tensor minimum(const Arg &a, const Arg &b);
@@ -317,6 +498,9 @@ WEFT_API Tensor neg(const Arg &a);
 inline Tensor operator-(const Arg &a) { return neg(a); }
 WEFT_API Tensor logical_not(const Arg &a);
 inline Tensor operator!(const Arg &a) { return logical_not(a); }
+/// Every bit inverted; logical not on bools. Floats are an error.
+WEFT_API Tensor bitwise_not(const Arg &a);
+inline Tensor operator~(const Arg &a) { return bitwise_not(a); }
 /// `a` where the condition holds, else `b`.
 WEFT_API Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc = Loc::current());
 
@@ -366,8 +550,16 @@ private:
   bool previous_;
 };
 
-/// Prints values as PyTorch does: 4 digits, summarised above 1,000 elements.
+/// Prints values as PyTorch does: 4 digits, summarised above 1,000 elements. In a compiled function the value
+/// is printed at every call, when it is computed, in the order of the program; a graph of a CUDA device is
+/// cut there (WEFT-C002).
 WEFT_API void print(const Tensor &tensor, Loc loc = Loc::current());
+/// The same after "label: ".
+WEFT_API void print(const std::string &label, const Tensor &tensor, Loc loc = Loc::current());
+/// Throws Error with the message and the first position where it does not hold, unless every element of the
+/// condition, an i1 tensor of any shape, is true. In a compiled function it is checked at every call, and the
+/// call that fails changes nothing.
+WEFT_API void assert_true(const Tensor &condition, const std::string &message, Loc loc = Loc::current());
 WEFT_API std::string to_string(const Tensor &tensor, Loc loc = Loc::current());
 
 /// Runs everything that is pending, waits for it, and throws the first error that was not seen yet.

@@ -15,7 +15,7 @@ using namespace mlir;
 namespace weft::ir {
 
 //===----------------------------------------------------------------------===//
-// constant, full, iota
+// constant, full, iota, undef
 //===----------------------------------------------------------------------===//
 
 LogicalResult ConstantOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Literal> results) {
@@ -59,6 +59,9 @@ LogicalResult IotaOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Liter
                [&](ArrayRef<int64_t> index, int64_t linear) { results[0].setWhole(linear, index[dim]); });
   return success();
 }
+
+/// Zeros are as good as anything; the results are made of zeros.
+LogicalResult UndefOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Literal>) { return success(); }
 
 //===----------------------------------------------------------------------===//
 // rng_bits_philox

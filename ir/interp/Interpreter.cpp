@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/interp/Interpreter.h"
+#include "ir/Placement.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -65,6 +66,10 @@ std::string describe(DType dtype, ArrayRef<int64_t> shape) {
 FailureOr<SmallVector<Literal>> makeResults(Operation *op, int64_t maxElements) {
   SmallVector<Literal> results;
   for (Type type : op->getResultTypes()) {
+    if (isa<TokenType, EventType>(type)) {
+      results.emplace_back(DType::i1, ArrayRef<int64_t>{0}); // order has no content
+      continue;
+    }
     if (!isWeftTensor(type) || !cast<RankedTensorType>(type).hasStaticShape())
       return op->emitOpError() << "has a result of type " << type << ", which cannot be interpreted";
     auto tensor = cast<RankedTensorType>(type);
@@ -80,13 +85,32 @@ FailureOr<SmallVector<Literal>> makeResults(Operation *op, int64_t maxElements) 
   return results;
 }
 
+/// A 0-dimensional tensor repeated over a shape.
+Literal stretch(const Literal &scalar, ArrayRef<int64_t> shape) {
+  Literal literal(scalar.dtype, shape);
+  if (scalar.isReal())
+    literal.real.assign(literal.count(), scalar.real[0]);
+  else
+    literal.whole.assign(literal.count(), scalar.whole[0]);
+  return literal;
+}
+
 /// Runs an op that states its own meaning.
 LogicalResult execute(InterpretableOp op, Scope &scope, int64_t maxElements) {
   auto operands = scope.operandsOf(op);
   if (failed(operands))
     return failure();
   auto results = makeResults(op, maxElements);
-  if (failed(results) || failed(op.interpret(*operands, *results)))
+  if (failed(results))
+    return failure();
+  // A scalar of the host among operands of another device counts for every element.
+  SmallVector<Literal, 2> stretched;
+  stretched.reserve(operands->size());
+  if (isa<ElementwiseOp>(op.getOperation()))
+    for (auto [i, operand] : llvm::enumerate(*operands))
+      if (isHostOperand(op, static_cast<unsigned>(i)))
+        operand = &stretched.emplace_back(stretch(*operand, results->front().shape));
+  if (failed(op.interpret(*operands, *results)))
     return failure();
   scope.release(op);
   for (auto [value, literal] : llvm::zip_equal(op->getResults(), *results))

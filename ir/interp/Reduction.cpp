@@ -1,4 +1,4 @@
-//===- Reduction.cpp - The meaning of reductions, gathers, contractions ----===//
+//===- Reduction.cpp - The meaning of reductions and contractions -----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,6 +71,55 @@ LogicalResult SumOp::interpret(ArrayRef<const Literal *> operands, MutableArrayR
   return success();
 }
 
+LogicalResult ProdOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  ReductionLayout layout(in, getDims());
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    if (in.isReal()) {
+      double product = 1;
+      for (int64_t offset : layout.reduced)
+        product *= in.real[base + offset];
+      results[0].setReal(i, product);
+    } else {
+      int64_t product = 1;
+      for (int64_t offset : layout.reduced)
+        product = wrapMul(product, in.whole[base + offset]);
+      results[0].setWhole(i, product);
+    }
+  }
+  return success();
+}
+
+LogicalResult AnyOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  ReductionLayout layout(in, getDims());
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    bool found = false;
+    for (int64_t offset : layout.reduced)
+      found |= in.whole[base + offset] != 0;
+    results[0].setWhole(i, found);
+  }
+  return success();
+}
+
+LogicalResult WelfordOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  ReductionLayout layout(in, getDims());
+  auto count = static_cast<double>(layout.reduced.size());
+  for (auto [i, base] : llvm::enumerate(layout.kept)) {
+    double sum = 0, m2 = 0;
+    for (int64_t offset : layout.reduced)
+      sum += in.real[base + offset];
+    double mean = sum / count;
+    for (int64_t offset : layout.reduced)
+      m2 += (in.real[base + offset] - mean) * (in.real[base + offset] - mean);
+    results[0].setReal(i, mean);
+    results[1].setReal(i, m2);
+  }
+  results[2].setWhole(0, static_cast<int64_t>(layout.reduced.size()));
+  return success();
+}
+
 LogicalResult RmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   return interpretExtreme(*this, *operands[0], getDims(), results[0], larger,
                           [](int64_t a, int64_t b) { return std::max(a, b); });
@@ -81,74 +130,34 @@ LogicalResult RminOp::interpret(ArrayRef<const Literal *> operands, MutableArray
                           [](int64_t a, int64_t b) { return std::min(a, b); });
 }
 
-LogicalResult ArgmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
-  const Literal &in = *operands[0];
-  int64_t dim = getDim();
+/// The first index that nothing along `dim` beats.
+static LogicalResult interpretArg(Operation *op, const Literal &in, int64_t dim, bool largest, Literal &out) {
   ReductionLayout layout(in, dim);
   if (layout.reduced.empty() && !layout.kept.empty())
-    return emitOpError() << "has nothing to choose from: dimension " << dim << " has size 0";
-  // The first NaN is above everything; after it nothing wins.
-  auto above = [&](int64_t candidate, int64_t best) {
+    return op->emitOpError() << "has nothing to choose from: dimension " << dim << " has size 0";
+  // The first NaN beats everything; after it nothing wins.
+  auto beats = [&](int64_t candidate, int64_t best) {
     if (!in.isReal())
-      return in.whole[candidate] > in.whole[best];
+      return largest ? in.whole[candidate] > in.whole[best] : in.whole[candidate] < in.whole[best];
     double a = in.real[candidate], b = in.real[best];
-    return !std::isnan(b) && (std::isnan(a) || a > b);
+    return !std::isnan(b) && (std::isnan(a) || (largest ? a > b : a < b));
   };
   for (auto [i, base] : llvm::enumerate(layout.kept)) {
     int64_t best = 0;
     for (int64_t j = 1, e = static_cast<int64_t>(layout.reduced.size()); j < e; ++j)
-      if (above(base + layout.reduced[j], base + layout.reduced[best]))
+      if (beats(base + layout.reduced[j], base + layout.reduced[best]))
         best = j;
-    results[0].setWhole(i, best);
+    out.setWhole(i, best);
   }
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// gather
-//===----------------------------------------------------------------------===//
+LogicalResult ArgmaxOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  return interpretArg(*this, *operands[0], getDim(), /*largest=*/true, results[0]);
+}
 
-LogicalResult GatherOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
-  const Literal &in = *operands[0], &index = *operands[1];
-  Literal &out = results[0];
-  int64_t dim = getDim(), size = in.shape[dim];
-  auto strides = in.strides();
-
-  // All are checked before any is used, also those that an empty result would not read.
-  LogicalResult inRange = success();
-  forEachIndex(index.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
-    int64_t value = index.whole[linear];
-    if (failed(inRange) || (value >= 0 && value < size))
-      return;
-    auto error = emitOpError() << "index " << value << " at position [";
-    llvm::interleaveComma(position, error);
-    error << "] of the index tensor is outside [0, " << size << "), the size of dimension " << dim;
-    inRange = error;
-  });
-  if (failed(inRange))
-    return failure();
-
-  auto indexStrides = index.strides();
-  bool along = getKind() == GatherKind::along;
-  forEachIndex(out.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
-    int64_t from = 0, entry = 0;
-    if (along) {
-      for (int64_t d = 0; d < in.rank(); ++d)
-        from += d == dim ? 0 : position[d] * strides[d];
-      entry = linear;
-    } else {
-      // The result has the operand's dimensions before `dim`, those of the index, and the rest of the
-      // operand's.
-      for (int64_t d = 0; d < dim; ++d)
-        from += position[d] * strides[d];
-      for (int64_t d = 0; d < index.rank(); ++d)
-        entry += position[dim + d] * indexStrides[d];
-      for (int64_t d = dim + 1; d < in.rank(); ++d)
-        from += position[d - 1 + index.rank()] * strides[d];
-    }
-    copyElement(out, linear, in, from + index.whole[entry] * strides[dim]);
-  });
-  return success();
+LogicalResult ArgminOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  return interpretArg(*this, *operands[0], getDim(), /*largest=*/false, results[0]);
 }
 
 //===----------------------------------------------------------------------===//

@@ -87,14 +87,95 @@ LogicalResult SliceOp::interpret(ArrayRef<const Literal *> operands, MutableArra
 }
 
 LogicalResult PadOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
-  // The result is zeros already; every element of the operand has one place in it.
-  auto strides = results[0].strides();
+  Literal &out = results[0];
+  if (getValue())
+    for (int64_t i = 0, e = out.count(); i < e; ++i)
+      copyElement(out, i, *operands[1], 0);
+  // Every element of the operand has one place in the result, or none.
+  auto strides = out.strides();
   forEachIndex(operands[0]->shape, [&](ArrayRef<int64_t> index, int64_t linear) {
     int64_t to = 0;
-    for (size_t i = 0; i < index.size(); ++i)
-      to += (getLow()[i] + index[i] * (getInterior()[i] + 1)) * strides[i];
-    copyElement(results[0], to, *operands[0], linear);
+    for (size_t i = 0; i < index.size(); ++i) {
+      int64_t at = getLow()[i] + index[i] * (getInterior()[i] + 1);
+      if (at < 0 || at >= out.shape[i])
+        return;
+      to += at * strides[i];
+    }
+    copyElement(out, to, *operands[0], linear);
   });
+  return success();
+}
+
+LogicalResult ConcatOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  auto strides = results[0].strides();
+  int64_t dim = getDim(), before = 0;
+  for (const Literal *part : operands) {
+    forEachIndex(part->shape, [&](ArrayRef<int64_t> index, int64_t linear) {
+      int64_t to = before * strides[dim];
+      for (size_t i = 0; i < index.size(); ++i)
+        to += index[i] * strides[i];
+      copyElement(results[0], to, *part, linear);
+    });
+    before += part->shape[dim];
+  }
+  return success();
+}
+
+LogicalResult ReverseOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  auto strides = in.strides();
+  forEachIndex(in.shape, [&](ArrayRef<int64_t> index, int64_t linear) {
+    int64_t to = 0;
+    for (int64_t i = 0; i < in.rank(); ++i)
+      to += (llvm::is_contained(getDims(), i) ? in.shape[i] - 1 - index[i] : index[i]) * strides[i];
+    copyElement(results[0], to, in, linear);
+  });
+  return success();
+}
+
+/// Where a window of `sizes` begins in `whole`: each start is clamped so that the window lies inside.
+static int64_t windowOffset(const Literal &whole, ArrayRef<int64_t> sizes, ArrayRef<const Literal *> starts) {
+  auto strides = whole.strides();
+  int64_t offset = 0;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    offset += std::clamp<int64_t>(starts[i]->whole[0], 0, whole.shape[i] - sizes[i]) * strides[i];
+  return offset;
+}
+
+LogicalResult DynamicSliceOp::interpret(ArrayRef<const Literal *> operands,
+                                        MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  int64_t offset = windowOffset(in, getSizes(), operands.drop_front());
+  auto strides = in.strides();
+  forEachIndex(getSizes(), [&](ArrayRef<int64_t> index, int64_t linear) {
+    int64_t from = offset;
+    for (size_t i = 0; i < index.size(); ++i)
+      from += index[i] * strides[i];
+    copyElement(results[0], linear, in, from);
+  });
+  return success();
+}
+
+LogicalResult DynamicUpdateSliceOp::interpret(ArrayRef<const Literal *> operands,
+                                              MutableArrayRef<Literal> results) {
+  const Literal &window = *operands[1];
+  Literal &out = results[0] = *operands[0];
+  int64_t offset = windowOffset(out, window.shape, operands.drop_front(2));
+  auto strides = out.strides();
+  forEachIndex(window.shape, [&](ArrayRef<int64_t> index, int64_t linear) {
+    int64_t to = offset;
+    for (size_t i = 0; i < index.size(); ++i)
+      to += index[i] * strides[i];
+    copyElement(out, to, window, linear);
+  });
+  return success();
+}
+
+LogicalResult BitcastOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  const Literal &in = *operands[0];
+  std::vector<std::byte> bytes(static_cast<size_t>(bytesOf(getA().getType())));
+  in.toBytes(bytes.data());
+  results[0] = Literal::fromBytes(results[0].dtype, results[0].shape, bytes.data());
   return success();
 }
 

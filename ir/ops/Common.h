@@ -10,6 +10,7 @@
 #include "ir/Dialect.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Value.h"
 #include <optional>
@@ -37,6 +38,12 @@ llvm::SmallVector<int64_t> withoutDims(llvm::ArrayRef<int64_t> shape, llvm::Arra
 /// Whether `dims` are distinct, increasing and in [0, rank); emits what is wrong otherwise.
 mlir::LogicalResult checkDims(std::optional<mlir::Location> loc, llvm::StringRef op, llvm::StringRef what,
                               llvm::ArrayRef<int64_t> dims, int64_t rank);
+
+/// What sums and statistics over a tensor are held in: f32 for halves, else its own element type.
+mlir::Type statisticsType(mlir::RankedTensorType type);
+
+/// The number of elements of `shape` over `dims`.
+int64_t countOver(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
 
 } // namespace weft::ir
 

@@ -38,12 +38,6 @@ template <typename Op> static LogicalResult verifySoftmaxDim(Op op) {
 WEFT_SOFTMAX_COMMON(SoftmaxOp)
 WEFT_SOFTMAX_COMMON(LogSoftmaxOp)
 
-/// Half types compute the statistics in f32.
-static Type statisticsType(RankedTensorType type) {
-  return type.getElementType().getIntOrFloatBitWidth() < 32 ? Float32Type::get(type.getContext())
-                                                            : type.getElementType();
-}
-
 /// a - max(a) along `dim`, in the type of the statistics. Over an empty dimension there is nothing to shift.
 static Sym shifted(VjpBuilder &v, Sym a, int64_t dim) {
   Sym wide = v.convert(a, statisticsType(a.type()));
@@ -118,65 +112,124 @@ LogicalResult CrossEntropyOp::verify() {
                          << "] and targets [" << sizesText(sizesOf(target)) << "]";
   if (sizesOf(logits)[1] == 0 && sizesOf(logits)[0] != 0)
     return emitOpError() << "has no classes: logits have shape [" << sizesText(sizesOf(logits)) << "]";
+  if (getWeight()) {
+    auto type = cast<RankedTensorType>(getWeight().getType());
+    if (sizesOf(type) != sizesOf(logits).drop_front() || type.getElementType() != logits.getElementType())
+      return emitOpError() << "needs one weight of " << logits.getElementType() << " for each of "
+                           << sizeText(sizesOf(logits)[1]) << " classes, found " << type;
+  }
+  double smoothing = getLabelSmoothing().convertToDouble();
+  if (!(smoothing >= 0 && smoothing <= 1))
+    return emitOpError() << "needs a label_smoothing in [0, 1], found " << smoothing;
+  if (smoothing > 0 && isSymbolic(sizesOf(logits)[1]))
+    return emitOpError() << "cannot spread a label_smoothing over " << sizeText(sizesOf(logits)[1])
+                         << " classes: their number has to be known";
   return success();
 }
 
-/// One where the row counts, zero where its target is `ignore_index`, in the type of the statistics.
-static Sym counted(VjpBuilder &v, CrossEntropyOp op) {
-  Sym target = v.operand(1);
-  return v.compare<NeOp>(target,
-                         v.like(target, static_cast<double>(static_cast<int64_t>(op.getIgnoreIndex()))));
-}
+namespace {
+
+/// What loss and derivative have in common.
+struct CrossEntropyParts {
+  CrossEntropyParts(VjpBuilder &v, CrossEntropyOp op)
+      : logits(v.operand(0)), rows(sizesOf(logits.type())[0]), classes(sizesOf(logits.type())[1]),
+        wideType(statisticsType(logits.type())), wide(v.convert(logits, wideType)),
+        smoothing(op.getLabelSmoothing().convertToDouble()) {
+    Sym target = v.operand(1);
+    keep = v.compare<NeOp>(target,
+                           v.like(target, static_cast<double>(static_cast<int64_t>(op.getIgnoreIndex()))));
+    // An ignored row reads class 0.
+    index = v.select(keep, target, v.like(target, 0));
+    if (op.getWeight())
+      weight = v.convert({op.getWeight(), &v}, wideType);
+  }
+  /// The weight of each row's target, zero where the row is ignored: what the mean divides by the sum of.
+  Sym rowWeight(VjpBuilder &v) {
+    if (!weight)
+      return v.convert(keep, wideType);
+    Sym picked = v.make<GatherOp>(weight.value, index.value, 0, GatherKind::points);
+    picked.value.getDefiningOp()->setAttr(attr::indexName, v.builder.getStringAttr("Target"));
+    return v.select(keep, picked, v.like(picked, 0.0));
+  }
+
+  Sym logits;
+  int64_t rows, classes;
+  Type wideType;
+  Sym wide, keep, index, weight;
+  double smoothing;
+};
+
+} // namespace
 
 SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   VjpBuilder v = symbolic(builder, *this);
-  Sym a = v.operand(0), target = v.operand(1);
-  ArrayRef<int64_t> shape = sizesOf(a.type());
-  Type wideType = statisticsType(a.type());
-  Sym wide = v.convert(a, wideType);
+  CrossEntropyParts parts(v, *this);
+  ArrayRef<int64_t> shape = sizesOf(parts.logits.type());
+  Sym wide = parts.wide;
   Sym top = shape[1] == 0 ? v.sum(wide, {1}) : v.make<RmaxOp>(wide.value, ArrayRef<int64_t>{1});
   Sym total = v.sum(v.unary<ExpOp>(wide - v.broadcastBack(top, {1}, shape)), {1});
   Sym lse = top + v.unary<LogOp>(total);
-  // The logit of the target, read by index; an ignored row reads class 0.
-  Sym keep = counted(v, *this);
-  Sym index = v.select(keep, target, v.like(target, 0));
-  Sym column = v.reshape(index, {shape[0], 1});
-  Sym gathered = v.make<GatherOp>(wide.value, column.value, 1, GatherKind::along);
+  // The logit of the target, read by index.
+  Sym gathered =
+      v.make<GatherOp>(wide.value, v.reshape(parts.index, {shape[0], 1}).value, 1, GatherKind::along);
   gathered.value.getDefiningOp()->setAttr(attr::indexName, builder.getStringAttr("Target"));
-  Sym picked = v.reshape(gathered, {shape[0]});
-  Sym loss = v.select(keep, lse - picked, v.like(lse, 0.0));
+  Sym loss = lse - v.reshape(gathered, {shape[0]});
+  if (parts.weight)
+    loss = loss * parts.rowWeight(v);
+  if (parts.smoothing > 0) {
+    Sym all = v.broadcastBack(lse, {1}, shape) - wide;
+    if (parts.weight)
+      all = all * v.broadcastBack(parts.weight, {0}, shape);
+    double share = parts.smoothing / static_cast<double>(shape[1]);
+    loss = loss * (1 - parts.smoothing) + v.sum(all, {1}) * share;
+  }
+  loss = v.select(parts.keep, loss, v.like(lse, 0.0));
   if (getReduction() != ReductionKind::none) {
     loss = v.sum(loss, {0});
     if (getReduction() == ReductionKind::mean)
-      loss = loss / v.sum(v.convert(keep, wideType), {0});
+      loss = loss / v.sum(parts.rowWeight(v), {0});
   }
-  return {v.convert(loss, a.type().getElementType()).value, lse.value};
+  return {v.convert(loss, parts.logits.type().getElementType()).value, lse.value};
 }
 
+/// With p the probabilities and t the target: w_t (p - [t]), smoothed by the same for every class, in the
+/// share s / C each.
 LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
+  if (getWeight() && vjp.needs(2))
+    return emitOpError() << "has no derivative with respect to its class weights (WEFT-G001); detach them";
   if (!vjp.needs(0))
     return success();
   if (vjp.hasCotangent(1))
     return emitOpError() << "has no derivative through its second result, the log-sum-exp (WEFT-G001)";
-  Sym a = vjp.operand(0), target = vjp.operand(1), lse = vjp.result(1);
+  CrossEntropyParts parts(vjp, *this);
+  Sym a = parts.logits, lse = vjp.result(1);
   ArrayRef<int64_t> shape = sizesOf(a.type());
-  Type wideType = lse.type().getElementType();
-  Sym counts = counted(vjp, *this), keep = vjp.convert(counts, wideType);
   // The derivative checks its targets itself: a program may use it and not the loss.
-  Sym index = shape[1] == 0
-                  ? target
-                  : vjp.checkedIndex(vjp.select(counts, target, vjp.like(target, 0)), shape[1], "Target");
-  Sym g = vjp.convert(vjp.cotangent(0), wideType);
+  Sym index = shape[1] == 0 ? parts.index : vjp.checkedIndex(parts.index, shape[1], "Target");
+  Sym g = vjp.convert(vjp.cotangent(0), parts.wideType), rowWeight = parts.rowWeight(vjp);
   if (getReduction() == ReductionKind::mean)
-    g = g / vjp.sum(keep, {0});
+    g = g / vjp.sum(rowWeight, {0});
   if (getReduction() != ReductionKind::none)
     g = vjp.make<BroadcastInDimOp>(g.value, ArrayRef<int64_t>{}, ArrayRef<int64_t>{shape[0]});
-  Sym weight = vjp.broadcastBack(keep * g, {1}, shape);
-  Sym probability = vjp.unary<ExpOp>(vjp.convert(a, wideType) - vjp.broadcastBack(lse, {1}, shape));
-  auto indexType = withShape(target.type(), shape);
-  Sym classes = vjp.make<IotaOp>(indexType, 1);
-  Sym hit = vjp.convert(vjp.compare<EqOp>(classes, vjp.broadcastBack(index, {1}, shape)), wideType);
-  vjp.set(0, vjp.convert((probability - hit) * weight, a.type().getElementType()));
+  auto spreadRows = [&](Sym value) { return vjp.broadcastBack(value, {1}, shape); };
+  Sym probability = vjp.unary<ExpOp>(parts.wide - spreadRows(lse));
+  Sym classes = vjp.make<IotaOp>(withShape(index.type(), shape), 1);
+  Sym hit = vjp.convert(vjp.compare<EqOp>(classes, spreadRows(index)), parts.wideType);
+  if (parts.smoothing == 0) {
+    Sym gradient = (probability - hit) * spreadRows(rowWeight * g);
+    vjp.set(0, vjp.convert(gradient, a.type().getElementType()));
+    return success();
+  }
+  double share = parts.smoothing / static_cast<double>(shape[1]);
+  Sym counted = vjp.select(parts.keep, g, vjp.like(g, 0.0));
+  Sym own = (probability - hit) * spreadRows(rowWeight) * (1 - parts.smoothing), others;
+  if (parts.weight) {
+    Sym sum = vjp.make<BroadcastInDimOp>(vjp.sum(parts.weight, {0}).value, ArrayRef<int64_t>{}, shape);
+    others = probability * sum - vjp.broadcastBack(parts.weight, {0}, shape);
+  } else {
+    others = probability * static_cast<double>(shape[1]) - 1.0;
+  }
+  vjp.set(0, vjp.convert((own + others * share) * spreadRows(counted), a.type().getElementType()));
   return success();
 }
 

@@ -72,7 +72,7 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 LogicalResult ConstantOp::buildVjp(VjpBuilder &) { return success(); }
 
 //===----------------------------------------------------------------------===//
-// full, iota
+// full, iota, undef
 //===----------------------------------------------------------------------===//
 
 LogicalResult FullOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
@@ -103,6 +103,8 @@ LogicalResult IotaOp::verify() {
 }
 
 LogicalResult IotaOp::buildVjp(VjpBuilder &) { return success(); }
+
+LogicalResult UndefOp::buildVjp(VjpBuilder &) { return success(); }
 
 //===----------------------------------------------------------------------===//
 // dim

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/Placement.h"
 
 using namespace mlir;
 namespace weft::ir {
@@ -16,7 +17,7 @@ namespace weft::ir {
 LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands,
                                          DictionaryAttr, OpaqueProperties, RegionRange,
                                          SmallVectorImpl<Type> &types) {
-  types.push_back(operands[1].getType());
+  types.push_back(elementwiseLike(operands).clone(getElementTypeOrSelf(operands[1].getType())));
   return success();
 }
 

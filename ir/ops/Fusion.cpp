@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/Schedule.h"
+#include "ir/Updates.h"
 #include "ir/ops/Common.h"
 
 using namespace mlir;
@@ -19,7 +21,7 @@ ParseResult FusionOp::parse(OpAsmParser &parser, OperationState &state) {
   auto symbol = symbolizeFusionKind(kind);
   if (!symbol)
     return parser.emitError(loc) << "unknown kind of fusion '" << kind
-                                 << "', expected loop, row, column or multi_tensor";
+                                 << "', expected loop, row, column, multi_tensor, scan or update";
   state.addAttribute("kind", FusionKindAttr::get(parser.getContext(), *symbol));
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   FunctionType type;
@@ -42,28 +44,43 @@ void FusionOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody());
 }
 
-static bool isReduction(Operation &op) { return isa<SumOp, RmaxOp, RminOp, ArgmaxOp>(op); }
-
-static SmallVector<int64_t> reducedDims(Operation &op) {
-  if (auto argmax = dyn_cast<ArgmaxOp>(op))
-    return {static_cast<int64_t>(argmax.getDim())};
-  return llvm::to_vector(op.getAttrOfType<DenseI64ArrayAttr>("dims").asArrayRef());
-}
-
 SmallVector<int64_t> FusionOp::getDomain() {
   if (getKind() == FusionKind::multi_tensor)
     return {};
+  if (Operation *update = updateIn(*this))
+    return llvm::to_vector(updateShape(update));
   for (Operation &op : getBody().front())
-    if (isReduction(op))
+    if (isReductionOp(&op) || isScanOp(&op))
       return llvm::to_vector(sizesOf(cast<RankedTensorType>(op.getOperand(0).getType())));
   return llvm::to_vector(sizesOf(cast<RankedTensorType>(getResult(0).getType())));
 }
 
 unsigned FusionOp::getNumReducedDims() {
   for (Operation &op : getBody().front())
-    if (isReduction(op))
-      return static_cast<unsigned>(reducedDims(op).size());
+    if (isReductionOp(&op))
+      return static_cast<unsigned>(reducedDims(&op).size());
   return 0;
+}
+
+/// One scan, and results of its shape.
+static LogicalResult verifyScan(FusionOp fusion) {
+  Operation *scan = nullptr;
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    if (!isScanOp(&op))
+      continue;
+    if (scan)
+      return op.emitOpError() << "is the second scan of its fusion, which holds one";
+    scan = &op;
+  }
+  if (!scan)
+    return fusion.emitOpError() << "of kind scan has no scan";
+  SmallVector<int64_t> domain = fusion.getDomain();
+  for (auto [i, type] : llvm::enumerate(fusion.getResultTypes()))
+    if (sizesOf(cast<RankedTensorType>(type)) != ArrayRef(domain))
+      return fusion.emitOpError() << "has result " << i << " of shape ["
+                                  << sizesText(sizesOf(cast<RankedTensorType>(type))) << "], expected the domain ["
+                                  << domain << "]";
+  return success();
 }
 
 LogicalResult FusionOp::verify() {
@@ -86,11 +103,33 @@ LogicalResult FusionOp::verify() {
     if (isa<FusionOp, GradientOp, CallOp, TransferOp, RngStateLoadOp, RngStateStoreOp, DotGeneralOp>(op) ||
         isa<DecomposableOp>(op))
       return op.emitOpError() << "cannot stand in a fusion";
-    if (kind == FusionKind::loop && isReduction(op))
-      return op.emitOpError() << "cannot stand in a fusion of kind loop, which has no reductions";
+    if (isUpdateOp(&op) != (kind == FusionKind::update && &op == updateIn(*this)))
+      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind)
+                              << ": an update is the one result of a fusion of its own";
+    if ((kind == FusionKind::loop || kind == FusionKind::scan || kind == FusionKind::update) &&
+        isReductionOp(&op))
+      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind)
+                              << ", which has no reductions";
+    if (kind != FusionKind::scan && isScanOp(&op))
+      return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind)
+                              << ", which has no scans";
   }
   if (kind == FusionKind::multi_tensor)
     return success();
+  if (kind == FusionKind::scan)
+    return verifyScan(*this);
+  if (kind == FusionKind::update) {
+    Operation *update = getNumResults() == 1 ? updateIn(*this) : nullptr;
+    if (!update || !isUpdateOp(update))
+      return emitOpError() << "of kind update needs one result, made by weft.scatter, weft.index_update or "
+                              "weft.dynamic_update_slice";
+    if (getNumOperands() == 0 || update->getOperand(0) != block.getArgument(0) ||
+        !block.getArgument(0).hasOneUse() || checksIndex(update))
+      return emitOpError()
+             << "of kind update needs its operand 0 as the base of the update and nowhere else, "
+                "and an index that was checked before";
+    return success();
+  }
 
   SmallVector<int64_t> domain = getDomain();
   auto rank = static_cast<int64_t>(domain.size()), reduced = static_cast<int64_t>(getNumReducedDims());
@@ -100,13 +139,13 @@ LogicalResult FusionOp::verify() {
   if (kind != FusionKind::loop && reduced == 0)
     return emitOpError() << "of kind " << stringifyFusionKind(kind) << " has no reduction";
   for (Operation &op : block.without_terminator()) {
-    if (!isReduction(op))
+    if (!isReductionOp(&op))
       continue;
     auto shape = sizesOf(cast<RankedTensorType>(op.getOperand(0).getType()));
-    if (shape != ArrayRef(domain) || reducedDims(op) != dims)
-      return op.emitOpError() << "reduces dimensions [" << reducedDims(op) << "] of [" << sizesText(shape)
-                              << "], but this fusion's reductions reduce [" << dims << "] of ["
-                              << sizesText(domain) << "]";
+    if (shape != ArrayRef(domain) || reducedDims(&op) != dims)
+      return op.emitOpError() << "reduces dimensions [" << reducedDims(&op) << "] of ["
+                              << sizesText(shape) << "], but this fusion's reductions reduce [" << dims
+                              << "] of [" << sizesText(domain) << "]";
   }
   SmallVector<int64_t> kept = withoutDims(domain, kind == FusionKind::loop ? SmallVector<int64_t>() : dims);
   for (auto [i, type] : llvm::enumerate(getResultTypes())) {

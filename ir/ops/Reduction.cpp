@@ -1,4 +1,4 @@
-//===- Reduction.cpp - Reductions and indexing ----------------------------===//
+//===- Reduction.cpp - Reductions ------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@ using namespace mlir;
 namespace weft::ir {
 
 //===----------------------------------------------------------------------===//
-// sum, rmax, rmin
+// sum, prod, rmax, rmin, any
 //===----------------------------------------------------------------------===//
 
 template <typename Op>
@@ -33,8 +33,12 @@ static LogicalResult inferReduction(std::optional<Location> loc, ValueRange oper
 WEFT_INFER_REDUCTION(SumOp)
 WEFT_INFER_REDUCTION(RmaxOp)
 WEFT_INFER_REDUCTION(RminOp)
+WEFT_INFER_REDUCTION(ProdOp)
+WEFT_INFER_REDUCTION(AnyOp)
 
 LogicalResult SumOp::verify() { return success(); }
+LogicalResult ProdOp::verify() { return success(); }
+LogicalResult AnyOp::verify() { return success(); }
 
 static LogicalResult verifyNotEmpty(Operation *op, RankedTensorType from, ArrayRef<int64_t> dims) {
   for (int64_t dim : dims)
@@ -66,72 +70,128 @@ template <typename Op> static LogicalResult extremeVjp(Op op, VjpBuilder &vjp) {
 LogicalResult RmaxOp::buildVjp(VjpBuilder &vjp) { return extremeVjp(*this, vjp); }
 LogicalResult RminOp::buildVjp(VjpBuilder &vjp) { return extremeVjp(*this, vjp); }
 
+LogicalResult AnyOp::buildVjp(VjpBuilder &) { return success(); }
+
+/// The product of the others is what comes before times what comes after: no division, so exact around zeros.
+LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  Sym a = vjp.operand(0);
+  Type element = a.type().getElementType(), wideType = statisticsType(a.type());
+  SmallVector<int64_t> shape(sizesOf(a.type())), dims(getDims()), perm;
+  auto rank = static_cast<int64_t>(shape.size());
+  Sym wide = vjp.convert(a, wideType);
+  Sym g = vjp.broadcastBack(vjp.convert(vjp.cotangent(0), wideType), dims, shape);
+  if (dims.empty()) {
+    vjp.set(0, vjp.convert(g, element));
+    return success();
+  }
+  // One dimension to scan along: the reduced ones last and side by side.
+  int64_t along = dims[0];
+  SmallVector<int64_t> permuted;
+  if (dims.size() > 1) {
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (!llvm::is_contained(dims, dim))
+        perm.push_back(dim);
+    along = static_cast<int64_t>(perm.size());
+    llvm::append_range(perm, dims);
+    for (int64_t dim : perm)
+      permuted.push_back(shape[dim]);
+    SmallVector<int64_t> flat(ArrayRef(permuted).take_front(along));
+    flat.push_back(countOver(shape, dims));
+    wide = vjp.reshape(vjp.make<TransposeOp>(wide.value, perm), flat);
+  }
+  auto others = [&](bool reverse) {
+    return vjp.make<CumprodOp>(wide.value, along, reverse, /*exclusive=*/true);
+  };
+  Sym product = others(false) * others(true);
+  if (!perm.empty()) {
+    SmallVector<int64_t> inverse(perm.size());
+    for (auto [i, p] : llvm::enumerate(perm))
+      inverse[p] = static_cast<int64_t>(i);
+    product = vjp.make<TransposeOp>(vjp.reshape(product, permuted).value, inverse);
+  }
+  vjp.set(0, vjp.convert(g * product, element));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
-// argmax
+// argmax, argmin
 //===----------------------------------------------------------------------===//
 
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                                         ValueRange operands, DictionaryAttr attributes,
-                                         OpaqueProperties properties, RegionRange regions,
-                                         SmallVectorImpl<Type> &types) {
-  Adaptor op(operands, attributes, properties, regions);
+template <typename Op>
+static LogicalResult inferArg(MLIRContext *context, std::optional<Location> loc, ValueRange operands,
+                              typename Op::Adaptor op, SmallVectorImpl<Type> &types) {
   auto from = cast<RankedTensorType>(operands[0].getType());
   int64_t dim = static_cast<int64_t>(op.getDim());
-  if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, from.getRank())))
+  if (failed(checkDims(loc, Op::getOperationName(), "dimension", {dim}, from.getRank())))
     return failure();
   types.push_back(withShape(from, withoutDims(sizesOf(from), {dim}), IntegerType::get(context, 64)));
   return success();
 }
 
-LogicalResult ArgmaxOp::verify() {
-  return verifyNotEmpty(*this, getA().getType(), {static_cast<int64_t>(getDim())});
-}
-
-LogicalResult ArgmaxOp::buildVjp(VjpBuilder &) { return success(); }
+#define WEFT_ARG_REDUCTION(Op)                                                                               \
+  LogicalResult Op::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, ValueRange operands, \
+                                     DictionaryAttr attributes, OpaqueProperties properties,                 \
+                                     RegionRange regions, SmallVectorImpl<Type> &types) {                    \
+    return inferArg<Op>(context, loc, operands, Adaptor(operands, attributes, properties, regions), types);  \
+  }                                                                                                          \
+  LogicalResult Op::verify() {                                                                               \
+    return verifyNotEmpty(*this, getA().getType(), {static_cast<int64_t>(getDim())});                        \
+  }                                                                                                          \
+  LogicalResult Op::buildVjp(VjpBuilder &) { return success(); }
+WEFT_ARG_REDUCTION(ArgmaxOp)
+WEFT_ARG_REDUCTION(ArgminOp)
 
 //===----------------------------------------------------------------------===//
-// gather
+// welford
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
-                                         DictionaryAttr attributes, OpaqueProperties properties,
-                                         RegionRange regions, SmallVectorImpl<Type> &types) {
+LogicalResult WelfordOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                          ValueRange operands, DictionaryAttr attributes,
+                                          OpaqueProperties properties, RegionRange regions,
+                                          SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   auto from = cast<RankedTensorType>(operands[0].getType());
-  auto index = cast<RankedTensorType>(operands[1].getType());
-  auto dim = static_cast<int64_t>(op.getDim());
-  if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, from.getRank())))
+  if (failed(checkDims(loc, getOperationName(), "dimension", op.getDims(), from.getRank())))
     return failure();
-  if (op.getKind() == GatherKind::along) {
-    types.push_back(withShape(from, sizesOf(index)));
-    return success();
-  }
-  SmallVector<int64_t> shape(sizesOf(from).take_front(dim));
-  llvm::append_range(shape, sizesOf(index));
-  llvm::append_range(shape, sizesOf(from).drop_front(dim + 1));
-  return inferShaped(loc, getOperationName(), operands[0], shape, types);
-}
-
-LogicalResult GatherOp::verify() {
-  auto from = getA().getType();
-  auto index = getIndex().getType();
-  if (!index.getElementType().isInteger(64) && !index.getElementType().isInteger(32))
-    return emitOpError() << "needs an index of i64 or i32, found " << index.getElementType();
-  if (getKind() == GatherKind::points)
-    return success();
-  if (index.getRank() != from.getRank())
-    return emitOpError() << "along a dimension needs an index of the operand's rank " << from.getRank()
-                         << ", found rank " << index.getRank();
-  for (int64_t i = 0; i < from.getRank(); ++i)
-    if (i != static_cast<int64_t>(getDim()) && !rangesOf(*this).isAtMost(sizesOf(index)[i], sizesOf(from)[i]))
-      return emitOpError() << "has an index of size " << sizeText(sizesOf(index)[i]) << " in dimension " << i
-                           << ", where the operand has size " << sizeText(sizesOf(from)[i]);
+  types.append(2, withShape(from, withoutDims(sizesOf(from), op.getDims()), statisticsType(from)));
+  types.push_back(withShape(from, {}, IntegerType::get(context, 64)));
   return success();
 }
 
-LogicalResult GatherOp::buildVjp(VjpBuilder &vjp) {
-  if (vjp.needs(0))
-    return emitOpError() << "has no derivative yet: it needs a scatter (WEFT-G002); detach its operand";
+LogicalResult WelfordOp::verify() { return success(); }
+
+LogicalResult WelfordOp::canonicalize(WelfordOp op, PatternRewriter &rewriter) {
+  if (op.getCount().use_empty())
+    return failure();
+  int64_t count = countOver(sizesOf(op.getA().getType()), op.getDims());
+  auto type = op.getCount().getType();
+  Value known = rewriter.create<ConstantOp>(
+      op.getLoc(), type, DenseElementsAttr::get(type, Attribute(rewriter.getI64IntegerAttr(count))));
+  rewriter.replaceAllUsesWith(op.getCount(), known);
+  return success();
+}
+
+/// d mean = 1/n, d m2 = 2 (a - mean).
+LogicalResult WelfordOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  Sym a = vjp.operand(0), mean = vjp.result(0);
+  ArrayRef<int64_t> shape = sizesOf(a.type());
+  int64_t count = countOver(shape, getDims());
+  Type element = a.type().getElementType();
+  Sym gradient = vjp.like(vjp.convert(a, mean.type().getElementType()), 0.0);
+  if (vjp.hasCotangent(0))
+    gradient =
+        vjp.broadcastBack(vjp.cotangent(0) / vjp.like(mean, static_cast<double>(count)), getDims(), shape);
+  if (vjp.hasCotangent(1)) {
+    Sym wide = vjp.convert(a, mean.type().getElementType());
+    Sym through = (wide - vjp.broadcastBack(mean, getDims(), shape)) *
+                  vjp.broadcastBack(vjp.cotangent(1) * 2.0, getDims(), shape);
+    gradient = vjp.hasCotangent(0) ? gradient + through : through;
+  }
+  vjp.set(0, vjp.convert(gradient, element));
   return success();
 }
 

@@ -41,6 +41,18 @@ SmallVector<int64_t> withoutDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims
   return kept;
 }
 
+int64_t countOver(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count = mulSizes(count, shape[dim]);
+  return count;
+}
+
+Type statisticsType(RankedTensorType type) {
+  return type.getElementType().getIntOrFloatBitWidth() < 32 ? Float32Type::get(type.getContext())
+                                                            : type.getElementType();
+}
+
 LogicalResult checkDims(std::optional<Location> loc, StringRef op, StringRef what, ArrayRef<int64_t> dims,
                         int64_t rank) {
   int64_t previous = -1;
@@ -339,20 +351,28 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
       shape.push_back(addSizes(addSizes(spread, sizesOf(from)[i]), addSizes(low, high)));
       continue;
     }
-    if (low < 0 || high < 0 || interior < 0)
-      return emitOptionalError(loc, "'weft.pad' op adds ", low, ", ", high, " and ", interior,
-                               " elements to dimension ", i, "; none may be negative");
+    if (interior < 0)
+      return emitOptionalError(loc, "'weft.pad' op adds ", interior, " elements between those of dimension ",
+                               i, "; expected a number that is not negative");
     int64_t size = sizesOf(from)[i], spread = 0, sum = 0;
     if (__builtin_mul_overflow(std::max<int64_t>(size - 1, 0), interior, &spread) ||
         __builtin_add_overflow(spread, size, &sum) || __builtin_add_overflow(sum, low, &sum) ||
         __builtin_add_overflow(sum, high, &sum))
       return emitOptionalError(loc, "'weft.pad' op makes dimension ", i, " larger than 2^63");
+    if (sum < 0)
+      return emitOptionalError(loc, "'weft.pad' op takes more away from dimension ", i, " than the ",
+                               spread + size, " elements that it has: ", low, " before and ", high, " after");
     shape.push_back(sum);
   }
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
 }
 
 LogicalResult PadOp::verify() {
+  auto value = getValue();
+  if (value && (value.getType().getRank() != 0 ||
+                value.getType().getElementType() != getA().getType().getElementType()))
+    return emitOpError() << "needs a 0-dimensional value of " << getA().getType().getElementType()
+                         << ", found " << value.getType();
   if (!anySymbolic(getLow()) && !anySymbolic(getHigh()) && !isDynamic(getA().getType()))
     return success();
   SymbolRanges ranges = rangesOf(*this);
@@ -372,17 +392,41 @@ LogicalResult PadOp::verify() {
 }
 
 LogicalResult PadOp::buildVjp(VjpBuilder &vjp) {
-  if (!vjp.needs(0))
-    return success();
   auto from = getA().getType();
-  SmallVector<int64_t> start(getLow()), limit, step;
-  for (int64_t i = 0; i < from.getRank(); ++i) {
-    int64_t size = sizesOf(from)[i], interior = getInterior()[i];
-    int64_t spread = size == 0 ? 0 : addSizes(mulSizes(subSizes(size, 1), interior + 1), 1);
-    limit.push_back(addSizes(start[i], spread));
-    step.push_back(interior + 1);
+  auto rank = static_cast<size_t>(from.getRank());
+  Sym g = vjp.cotangent(0);
+  if (vjp.needs(0) && elementsOf(from) == 0) {
+    vjp.set(0, vjp.like(vjp.operand(0), 0.0));
+  } else if (vjp.needs(0)) {
+    // What was taken away has no gradient: zeros come in its place; then the elements of the operand are
+    // read.
+    SmallVector<int64_t> low, high, start, limit, step;
+    for (size_t i = 0; i < rank; ++i) {
+      // An expression is not negative.
+      auto taken = [](int64_t added) { return isSymbolic(added) ? 0 : std::max<int64_t>(-added, 0); };
+      low.push_back(taken(getLow()[i]));
+      high.push_back(taken(getHigh()[i]));
+      start.push_back(isSymbolic(getLow()[i]) ? getLow()[i] : std::max<int64_t>(getLow()[i], 0));
+      step.push_back(getInterior()[i] + 1);
+      int64_t spread = addSizes(mulSizes(subSizes(sizesOf(from)[i], 1), step[i]), 1);
+      limit.push_back(addSizes(start[i], spread));
+    }
+    auto some = [](ArrayRef<int64_t> counts) {
+      return llvm::any_of(counts, [](int64_t n) { return n > 0; });
+    };
+    Sym whole =
+        some(low) || some(high) ? vjp.make<PadOp>(g.value, low, high, SmallVector<int64_t>(rank, 0)) : g;
+    vjp.set(0, vjp.make<SliceOp>(whole.value, start, limit, step));
   }
-  vjp.set(0, vjp.make<SliceOp>(vjp.cotangent(0).value, start, limit, step));
+  if (getValue() && vjp.needs(1)) {
+    // Of an operand that is false everywhere, the added elements are those that are true.
+    MLIRContext *context = getContext();
+    auto flags = withShape(from, sizesOf(from), IntegerType::get(context, 1)), flag = withShape(flags, {});
+    Sym no = vjp.make<ConstantOp>(flags, splatOf(flags, vjp.builder.getBoolAttr(false))),
+        yes = vjp.make<ConstantOp>(flag, DenseElementsAttr::get(flag, true));
+    Sym added = vjp.make<PadOp>(no.value, yes.value, getLow(), getHigh(), getInterior());
+    vjp.set(1, vjp.sum(vjp.select(added, g, vjp.like(g, 0.0)), allDims(from.getRank())));
+  }
   return success();
 }
 

@@ -157,6 +157,63 @@ static Value convertConvert(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::ConvertOp>(op->getLoc(), inner.getA(), c);
 }
 
+// x^0 is 1 and x^1 is x, of NaN too.
+static Value powZero(Operation *op, PatternRewriter &rewriter) {
+  if (!isa<ir::PowOp>(op))
+    return {};
+  Value exponent = op->getOperand(1);
+  if (!isZero(exponent, /*negative=*/false) && !isZero(exponent, /*negative=*/true))
+    return {};
+  auto type = typeOf(op->getResult(0));
+  bool isReal = isa<FloatType>(type.getElementType());
+  Attribute one = isReal ? Attribute(rewriter.getFloatAttr(type.getElementType(), 1.0))
+                         : Attribute(rewriter.getIntegerAttr(type.getElementType(), 1));
+  return makeSplat(type, one, op->getLoc(), rewriter);
+}
+
+static Value powOne(Operation *op, PatternRewriter &) {
+  return isa<ir::PowOp>(op) && isOne(op->getOperand(1)) ? op->getOperand(0) : Value();
+}
+
+/// Whether the op is a power of floats by `number`, in a type whose exact product and quotient the reference,
+/// which computes powers in f64, rounds correctly. (In f64 itself the C library's power may be off by one.)
+static bool isRealPower(Operation *op, double number) {
+  auto real = isa<ir::PowOp>(op) ? dyn_cast_or_null<FloatAttr>(getSplat(op->getOperand(1))) : FloatAttr();
+  return real && !real.getType().isF64() && real.getValueAsDouble() == number;
+}
+
+// x * x is x^2 rounded once; a cube would round twice. (A square root is no power of 0.5: they differ at -0
+// and -inf. The frontend takes it where PyTorch does.) Integers wrap, and there the cube is exact, too.
+static Value powTwo(Operation *op, PatternRewriter &rewriter) {
+  if (!isRealPower(op, 2) && !(isa<ir::PowOp>(op) && isInteger(op->getOperand(1), 2)))
+    return {};
+  return rewriter.create<ir::MulOp>(op->getLoc(), op->getOperand(0), op->getOperand(0));
+}
+
+// 1 / x is x^-1 rounded once, with its infinities at zeros of either sign.
+static Value powMinusOne(Operation *op, PatternRewriter &rewriter) {
+  return isRealPower(op, -1) ? rewriter.create<ir::RecipOp>(op->getLoc(), op->getOperand(0)).getResult()
+                             : Value();
+}
+
+static Value powIntegerThree(Operation *op, PatternRewriter &rewriter) {
+  if (!isa<ir::PowOp>(op) || !isInteger(op->getOperand(1), 3))
+    return {};
+  Value x = op->getOperand(0);
+  return rewriter.create<ir::MulOp>(op->getLoc(), rewriter.create<ir::MulOp>(op->getLoc(), x, x), x);
+}
+
+// A whole number leaves nothing over by 1 or -1. Not of floats, which have fractions, NaN and infinity.
+static Value remainderByUnit(Operation *op, PatternRewriter &rewriter) {
+  if (!isa<ir::RemOp, ir::ModOp>(op))
+    return {};
+  auto type = dyn_cast<IntegerType>(typeOf(op->getResult(0)).getElementType());
+  Value divisor = op->getOperand(1);
+  if (!type || (!isInteger(divisor, 1) && (type.isUnsigned() || !isInteger(divisor, -1))))
+    return {};
+  return makeSplat(typeOf(op->getResult(0)), rewriter.getIntegerAttr(type, 0), op->getLoc(), rewriter);
+}
+
 // full of a constant is a constant.
 static Value fullConstant(Operation *op, PatternRewriter &rewriter) {
   auto full = dyn_cast<ir::FullOp>(op);
@@ -178,6 +235,12 @@ ArrayRef<Rule> getAlgebraRules() {
       {"mul-one", valueExact, mulOne},
       {"neg-neg", bitExact, negNeg},
       {"or-zero", bitExact, orZero},
+      {"pow-integer-three", bitExact, powIntegerThree},
+      {"pow-minus-one", valueExact, powMinusOne},
+      {"pow-one", valueExact, powOne},
+      {"pow-two", valueExact, powTwo},
+      {"pow-zero", bitExact, powZero},
+      {"remainder-by-unit", bitExact, remainderByUnit},
       {"select-constant", bitExact, selectConstant},
       {"select-same", bitExact, selectSame},
       {"sub-zero", valueExact, subZero},

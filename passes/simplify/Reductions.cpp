@@ -23,7 +23,7 @@ static int64_t countReduced(Operation *op) {
 
 // A sum begins at +0, so that one of -0 alone is +0.
 static Value reduceNothing(Operation *op, PatternRewriter &rewriter) {
-  if (!isa<ir::SumOp, ir::RmaxOp, ir::RminOp>(op) || !reducedDims(op).empty())
+  if (!isa<ir::SumOp, ir::ProdOp, ir::RmaxOp, ir::RminOp, ir::AnyOp>(op) || !reducedDims(op).empty())
     return {};
   Value operand = op->getOperand(0);
   auto element = dyn_cast<FloatType>(typeOf(operand).getElementType());
@@ -40,6 +40,31 @@ static Value extremeOfOne(Operation *op, PatternRewriter &rewriter) {
     return {};
   return rewriter.create<ir::ReshapeOp>(op->getLoc(), op->getOperand(0),
                                         ir::sizesOf(typeOf(op->getResult(0))));
+}
+
+// Along one element a running product is that element, and what comes before it the identity. A running sum
+// of one begins at +0, which -0 does not survive.
+static Value scanOfOne(Operation *op, PatternRewriter &rewriter) {
+  if (!isa<ir::CumsumOp, ir::CumprodOp>(op))
+    return {};
+  auto type = typeOf(op->getResult(0));
+  if (ir::sizesOf(type)[op->getAttrOfType<IntegerAttr>("dim").getInt()] != 1)
+    return {};
+  bool product = isa<ir::CumprodOp>(op);
+  if (!op->hasAttr("exclusive"))
+    return product || isa<IntegerType>(type.getElementType()) ? op->getOperand(0) : Value();
+  Attribute identity = isa<FloatType>(type.getElementType())
+                           ? Attribute(rewriter.getFloatAttr(type.getElementType(), product ? 1 : 0))
+                           : Attribute(IntegerAttr::get(type.getElementType(), product ? 1 : 0));
+  return makeSplat(type, identity, op->getLoc(), rewriter);
+}
+
+// Among one element it is the first.
+static Value argOfOne(Operation *op, PatternRewriter &rewriter) {
+  if (!isa<ir::ArgmaxOp, ir::ArgminOp>(op) ||
+      ir::sizesOf(typeOf(op->getOperand(0)))[op->getAttrOfType<IntegerAttr>("dim").getInt()] != 1)
+    return {};
+  return makeSplat(typeOf(op->getResult(0)), rewriter.getI64IntegerAttr(0), op->getLoc(), rewriter);
 }
 
 // The sum of N times c is N c where every partial sum is a number of the accumulator, whatever the order: N
@@ -128,9 +153,11 @@ static Value sumBroadcast(Operation *op, PatternRewriter &rewriter) {
 ArrayRef<Rule> getReductionRules() {
   using enum Exactness;
   static constexpr Rule rules[] = {
+      {"arg-of-one", bitExact, argOfOne},
       {"extreme-broadcast", valueExact, extremeBroadcast},
       {"extreme-of-one", valueExact, extremeOfOne},
       {"reduce-nothing", valueExact, reduceNothing},
+      {"scan-of-one", bitExact, scanOfOne},
       {"sum-broadcast", bitExact, sumBroadcast},
       {"sum-splat", bitExact, sumSplat},
   };

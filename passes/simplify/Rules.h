@@ -28,6 +28,7 @@ struct Rule {
 
 llvm::ArrayRef<Rule> getAlgebraRules();
 llvm::ArrayRef<Rule> getContractionRules();
+llvm::ArrayRef<Rule> getIndexingRules();
 llvm::ArrayRef<Rule> getReductionRules();
 llvm::ArrayRef<Rule> getShapeRules();
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs one example in an empty folder and checks that it does what it says.
 
-Usage: run.py PROGRAM. MNIST is taken from WEFT_DATA_DIR or from shared/data beside the project; where it is not,
+Usage: run.py PROGRAM [SECOND], or run.py FILE.mlir WEFT for text that the tool compiles and runs. The second program
+goes on with what the first one left in the folder. MNIST is taken from WEFT_DATA_DIR or from shared/data beside the project; where it is not,
 a small set of images that are easy to tell apart stands in for it.
 """
 
@@ -48,10 +49,47 @@ def expect_file(path, start):
         fail(f"{path} is missing or does not begin with {start!r}")
 
 
+def run(folder, *command):
+    """What the command prints; it must succeed."""
+    result = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, timeout=500, check=False)
+    output = result.stdout.decode(errors="replace")
+    if result.returncode != 0:
+        fail(f"{os.path.basename(command[0])} ended with {result.returncode}", output)
+    return output
+
+
+def check_saved_step(folder, first, second):
+    """The loss falls from program to program, and the second one has no compiler in it."""
+    saved, resumed = run(folder, first), run(folder, second)
+    losses = [float(text) for text in re.findall(r"loss ([\d.]+)", saved + resumed)]
+    if len(losses) != 7 or losses[3] > losses[2] or losses[-1] > 0.7 * losses[2]:
+        fail("the second program must go on where the first one was, and learn", saved + resumed)
+    if "fc1.weight" not in resumed or "adam.fc1.weight.exp_avg" not in resumed:
+        fail("the state must have the names of the modules", resumed)
+    libraries = run(folder, "ldd", second)
+    if re.search(r"libweft\.so|LLVM|MLIR", libraries):
+        fail("the second program must need the runtime alone", libraries)
+
+
+def check_text(folder, text, tool):
+    run(folder, tool, "compile", text, "-o", "scaled.weft")
+    output = run(folder, tool, "run", "scaled.weft", "--input", "4x3xf32=2", "--input", "3xf32=0.5")
+    if "4x3xf32 = 1 1 1" not in output:
+        fail("2 * 0.5 must be 1", output)
+    if "agrees" not in run(folder, tool, "run", text, "--against=interp"):
+        fail("the kernel must agree with the interpreter")
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     name = os.path.basename(program)
     with tempfile.TemporaryDirectory(prefix="weft-example-") as folder:
+        if name in ("save_step", "scaled.mlir"):
+            check = check_saved_step if name == "save_step" else check_text
+            check(folder, program, os.path.abspath(sys.argv[2]))
+            print(f"{name}: as it should be")
+            return
         data, real = mnist_folder(folder)
         os.symlink(data, os.path.join(folder, "mnist"))
         arguments = ["--data", data, "--output", os.path.join(folder, "out")] if name == "mnist" else []
@@ -75,6 +113,15 @@ def main():
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
                 if code not in (1, 2):
                     fail(f"{name} {' '.join(wrong)} ended with {code}; a user's mistake is 1 or 2")
+        if name == "resume":
+            # Stopped at 40 and gone on, in other processes: the last line is that of the run in one go.
+            whole = output.splitlines()[-1].split(",")[0]
+            for steps in ("40", "100"):
+                parts = subprocess.run([program, "--file", "parts.safetensors", "--steps", steps], cwd=folder, timeout=500,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       check=False).stdout.decode(errors="replace")
+            if "resumed after step 40" not in parts or parts.splitlines()[-1].split(",")[0] != whole:
+                fail(f"a resumed run must end as the whole one, with '{whole}'", parts)
         if name == "train_mlp":
             found = re.search(r"(\d+) of (\d+) right", output)
             if not found or int(found.group(1)) < 0.95 * int(found.group(2)):

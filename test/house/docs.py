@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the examples of README.md, CONTRIBUTING.md and docs/ as CONTRIBUTING.md, "Examples in the docs", says.
 
-A fenced block whose info string has the word `run`, `check` or `file=` is tested:
+A fenced block whose info string has the word `run`, `check`, `file=` or `from=` is tested:
 
   console run   each line that starts with "$ " is a command and must succeed; the lines after it are what it
                 prints ("..." stands for anything, within a line or for whole lines). Without such lines the
@@ -10,6 +10,8 @@ A fenced block whose info string has the word `run`, `check` or `file=` is teste
                 block "text output" right after it is what it prints. `cpp check` compiles only.
   mlir check    a module that weft-opt parses and verifies; what it prints parses again.
   ... file=F    the block is also written to the file F, for the blocks after it.
+  ... from=F    the block is a quotation: it occurs in the file F of the tree, as it stands. A line "..." leaves
+                something out.
 
 The blocks of one document share a working folder, which is gone afterwards, and find the tools of the build.
 """
@@ -34,6 +36,7 @@ class Block:
         self.language = words[0] if words else ""
         self.words = set(words[1:])
         self.file = next((word[5:] for word in words if word.startswith("file=")), None)
+        self.source = next((word[5:] for word in words if word.startswith("from=")), None)
         self.text = text
 
 
@@ -56,6 +59,17 @@ def matches(expected, found):
         else:
             pattern += r"[^\n]*?".join(re.escape(part) for part in line.rstrip().split("...")) + r"[ \t]*\n"
     return re.fullmatch(pattern, found.strip("\n") + "\n") is not None
+
+
+def quotes(block_text, source_text):
+    """Whether the parts of a quotation, between its lines "...", stand in a text in this order."""
+    at = 0
+    for part in re.split(r"^[ \t]*\.\.\.[ \t]*\n", block_text, flags=re.MULTILINE):
+        found = source_text.find(part.strip("\n"), at)
+        if found < 0:
+            return False
+        at = found + len(part.strip("\n"))
+    return True
 
 
 def sessions(text):
@@ -103,6 +117,10 @@ class Runner:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(block.text)
+        if block.source:
+            source = read(block.source) if os.path.isfile(os.path.join(ROOT, block.source)) else None
+            self.checks.check(source is not None and quotes(block.text, source),
+                              f"{block.where}: {block.source} does not say this")
         if not block.words & {"run", "check"}:
             return
         if block.language == "console":
@@ -146,6 +164,8 @@ def self_test(checks):
     checks.check(matches("...\nlast", "last\n"), "self-test: '...' must stand for no line too")
     checks.check(not matches("a\nb", "a\nc\n"), "self-test: another line was accepted")
     checks.check(not matches("a", "a\nb\n"), "self-test: a line too many was accepted")
+    checks.check(quotes("a\n...\nc\n", "x\na\nb\nc\n"), "self-test: a quotation with an omission")
+    checks.check(not quotes("c\n...\na\n", "a\nb\nc\n"), "self-test: a quotation in another order was accepted")
     [block] = blocks_of("x.md", "text\n\n```console run file=a\n$ true\nout\n```\n")
     checks.check((block.language, block.file, sessions(block.text)) == ("console", "a", [["true", "out\n"]]),
                  "self-test: a block was misread")
@@ -171,7 +191,7 @@ def main():
             runner = Runner(checks, os.path.abspath(arguments.build), folder)
             for block, following in zip(blocks, blocks[1:] + [None]):
                 runner.run(block, following)
-        print(f"{name}: {sum(1 for block in blocks if block.words & {'run', 'check'})} of {len(blocks)} blocks tested")
+        print(f"{name}: {sum(1 for block in blocks if block.words & {'run', 'check'} or block.source)} of {len(blocks)} blocks tested")
         # A link to a file that is not there misleads as much as a command that fails.
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", FENCE.sub("", read(name) or "")):
             path = os.path.normpath(os.path.join(ROOT, os.path.dirname(name), target))

@@ -76,6 +76,13 @@ def main():
         found = list(foreign(library))
         checks.check(not found, f"{name} exports {len(found)} symbols that are not Weft's:\n        " +
                      "\n        ".join(found[:40]))
+        if name == "libweft-runtime.so":
+            # The C interface is whole: what the header declares is there, and nothing else has its prefix.
+            with open(os.path.join(ROOT, "include", "weft", "weft.h"), encoding="utf-8") as file:
+                declared = set(re.findall(r"^WEFT_C_API [^;(]*?(weft_\w+)\(", file.read(), re.MULTILINE))
+            found = {symbol for _, symbol in symbols if re.fullmatch(r"weft_\w+", symbol)}
+            checks.check(len(declared) > 40, f"only {len(declared)} functions were found in weft.h")
+            checks.check(declared == found, f"weft.h and {name} differ in {', '.join(sorted(declared ^ found))}")
     checks.finish()
 
 

@@ -57,3 +57,46 @@ weft.func @adam_step(%p: tensor<6xf32, #cpu>, %g: tensor<6xf32, #cpu>, %m: tenso
         tensor<i64, #cpu>, tensor<f64, #cpu>
   weft.return %p1, %x2 : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>
 }
+
+// Class weights and label smoothing are written where they are not the default.
+// CHECK-LABEL: weft.func @weighted_cross_entropy
+weft.func @weighted_cross_entropy(%a: tensor<8x3xf32, #cpu>, %t: tensor<8xi64, #cpu>, %w: tensor<3xf32, #cpu>) -> tensor<f32, #cpu> {
+  // CHECK: weft.cross_entropy %{{.*}}, %{{.*}} weight %{{.*}}, reduction = mean ignore_index = 2 label_smoothing = 1.000000e-01 : tensor<8x3xf32, #cpu{{.*}}>, tensor<8xi64, #cpu{{.*}}>, tensor<3xf32, #cpu
+  %loss, %lse = weft.cross_entropy %a, %t weight %w, reduction = mean ignore_index = 2 label_smoothing = 0.1
+      : tensor<8x3xf32, #cpu>, tensor<8xi64, #cpu>, tensor<3xf32, #cpu>
+  weft.return %loss : tensor<f32, #cpu>
+}
+
+// CHECK-LABEL: weft.func @layer_norm
+weft.func @layer_norm(%a: tensor<8x3x4xf16, #cpu>, %w: tensor<3x4xf16, #cpu>, %b: tensor<3x4xf32, #cpu>)
+    -> (tensor<8x3x4xf16, #cpu>, tensor<8xf32, #cpu>, tensor<8x3x4xf16, #cpu>) {
+  // CHECK: weft.layer_norm %{{.*}} weight %{{.*}} bias %{{.*}}, axis = 1, eps = 1.000000e-05 : tensor<8x3x4xf16, #cpu{{.*}}> weight tensor<3x4xf16, #cpu{{.*}}> bias tensor<3x4xf32, #cpu
+  %y, %mean, %rstd = weft.layer_norm %a weight %w bias %b, axis = 1, eps = 1.0e-5
+      : tensor<8x3x4xf16, #cpu> weight tensor<3x4xf16, #cpu> bias tensor<3x4xf32, #cpu>
+  // CHECK: weft.layer_norm %{{.*}}, axis = 2, eps = 1.000000e-03 : tensor<8x3x4xf16, #cpu
+  %z, %m, %r = weft.layer_norm %a, axis = 2, eps = 1.0e-3 : tensor<8x3x4xf16, #cpu>
+  weft.return %y, %mean, %z : tensor<8x3x4xf16, #cpu>, tensor<8xf32, #cpu>, tensor<8x3x4xf16, #cpu>
+}
+
+// CHECK-LABEL: weft.func @dropout
+weft.func @dropout(%a: tensor<8xf32, #cpu>, %k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>) -> (tensor<8xf32, #cpu>, tensor<i64, #cpu>) {
+  // CHECK: weft.dropout %{{.*}}, %{{.*}}, %{{.*}}, p = 5.000000e-01 : tensor<8xf32, #cpu{{.*}}>, tensor<i64, #cpu
+  %y, %n = weft.dropout %a, %k, %c, p = 0.5 : tensor<8xf32, #cpu>, tensor<i64, #cpu>
+  // CHECK: weft.dropout %{{.*}}, %{{.*}}, %{{.*}}, p = 5.000000e-01 stream = 3 : tensor<8xf32, #cpu{{.*}}>, tensor<i64, #cpu
+  %z, %m = weft.dropout %y, %k, %n, p = 0.5 stream = 3 : tensor<8xf32, #cpu>, tensor<i64, #cpu>
+  weft.return %z, %m : tensor<8xf32, #cpu>, tensor<i64, #cpu>
+}
+
+// A step that a flag can turn into none.
+// CHECK-LABEL: weft.func @guarded
+weft.func @guarded(%p: tensor<6xf32, #cpu>, %g: tensor<6xf32, #cpu>, %step: tensor<i64, #cpu>, %s: tensor<f64, #cpu>,
+                   %found: tensor<i1, #cpu>) -> (tensor<6xf32, #cpu>, tensor<6xf32, #cpu>) {
+  // CHECK: weft.sgd_step(%{{.*}}, %{{.*}}, step %{{.*}}, lr %{{.*}}, momentum %{{.*}}, dampening %{{.*}}, decay %{{.*}}, found_inf %{{.*}}) : {{.*}}, found_inf tensor<i1, #cpu
+  %q = weft.sgd_step (%p, %g, step %step, lr %s, momentum %s, dampening %s, decay %s, found_inf %found)
+      : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>, found_inf tensor<i1, #cpu>
+  // CHECK: weft.adam_step(%{{.*}}, decay %{{.*}}, found_inf %{{.*}}) : {{.*}}, found_inf tensor<i1, #cpu
+  %r, %m, %v = weft.adam_step (%p, %g, m %g, v %g, step %step, lr %s, betas %s, %s, eps %s, decay %s, found_inf %found)
+      : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<i64, #cpu>,
+        tensor<f64, #cpu>, found_inf tensor<i1, #cpu>
+  weft.return %q, %r : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>
+}

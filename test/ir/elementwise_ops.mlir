@@ -49,6 +49,30 @@ weft.func @unary(%a: tensor<4x8xf32, #cpu>) {
   %erf = weft.erf %a : tensor<4x8xf32, #cpu>
   // CHECK: weft.sigmoid %[[A]] : tensor<4x8xf32, #[[$CPU]]>
   %sigmoid = weft.sigmoid %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.tan %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %tan = weft.tan %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.asin %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %asin = weft.asin %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.acos %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %acos = weft.acos %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.atan %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %atan = weft.atan %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.sinh %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %sinh = weft.sinh %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.cosh %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %cosh = weft.cosh %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.asinh %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %asinh = weft.asinh %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.acosh %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %acosh = weft.acosh %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.atanh %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %atanh = weft.atanh %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.log2 %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %log2 = weft.log2 %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.log10 %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %log10 = weft.log10 %a : tensor<4x8xf32, #cpu>
+  // CHECK: weft.exp2 %[[A]] : tensor<4x8xf32, #[[$CPU]]>
+  %exp2 = weft.exp2 %a : tensor<4x8xf32, #cpu>
   weft.return
 }
 
@@ -92,6 +116,16 @@ weft.func @binary(%a: tensor<2x0x3xf64, #cuda>, %b: tensor<2x0x3xf64, #cuda>) {
   %max = weft.max %a, %b : tensor<2x0x3xf64, #cuda>
   // CHECK: weft.min %[[A]], %[[B]] : tensor<2x0x3xf64, #[[$CUDA]]>
   %min = weft.min %a, %b : tensor<2x0x3xf64, #cuda>
+  // CHECK: weft.rem %[[A]], %[[B]] : tensor<2x0x3xf64, #[[$CUDA]]>
+  %rem = weft.rem %a, %b : tensor<2x0x3xf64, #cuda>
+  // CHECK: weft.mod %[[A]], %[[B]] : tensor<2x0x3xf64, #[[$CUDA]]>
+  %mod = weft.mod %a, %b : tensor<2x0x3xf64, #cuda>
+  // CHECK: weft.atan2 %[[A]], %[[B]] : tensor<2x0x3xf64, #[[$CUDA]]>
+  %atan2 = weft.atan2 %a, %b : tensor<2x0x3xf64, #cuda>
+  // CHECK: weft.copysign %[[A]], %[[B]] : tensor<2x0x3xf64, #[[$CUDA]]>
+  %copysign = weft.copysign %a, %b : tensor<2x0x3xf64, #cuda>
+  // CHECK: weft.fma %[[A]], %[[B]], %[[A]] : tensor<2x0x3xf64, #[[$CUDA]]>
+  %fma = weft.fma %a, %b, %a : tensor<2x0x3xf64, #cuda>
   weft.return
 }
 
@@ -116,6 +150,12 @@ weft.func @binary_integers(%a: tensor<5xui8, #cpu>, %b: tensor<5xui8, #cpu>) {
   %or = weft.or %a, %b : tensor<5xui8, #cpu>
   // CHECK: weft.xor %[[A]], %[[B]] : tensor<5xui8, #[[$CPU]]>
   %xor = weft.xor %a, %b : tensor<5xui8, #cpu>
+  // CHECK: weft.rem %[[A]], %[[B]] : tensor<5xui8, #[[$CPU]]>
+  %rem = weft.rem %a, %b : tensor<5xui8, #cpu>
+  // CHECK: weft.mod %[[A]], %[[B]] : tensor<5xui8, #[[$CPU]]>
+  %mod = weft.mod %a, %b : tensor<5xui8, #cpu>
+  // CHECK: weft.pow %[[A]], %[[B]] : tensor<5xui8, #[[$CPU]]>
+  %pow = weft.pow %a, %b : tensor<5xui8, #cpu>
   weft.return
 }
 

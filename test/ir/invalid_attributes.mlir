@@ -1,6 +1,6 @@
 // RUN: weft-opt %s -split-input-file -verify-diagnostics
 
-// expected-error@+1 {{unknown schedule 'diagonal', expected loop, row, column or multi_tensor}}
+// expected-error@+1 {{unknown schedule 'diagonal', expected loop, row, column, multi_tensor or update}}
 #bad = #weft.schedule<diagonal, vector = 1, tasks = 1, grain = 1, scratch = 0>
 
 // -----

@@ -95,3 +95,85 @@ weft.func @adam_rate(%p: tensor<4xf32, #cpu>, %step: tensor<i64, #cpu>, %s: tens
          tensor<f32, #cpu>
   weft.return
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @class_weights(%a: tensor<4x3xf32, #cpu>, %t: tensor<4xi64, #cpu>, %w: tensor<4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.cross_entropy' op needs one weight of 'f32' for each of 3 classes, found 'tensor<4xf32, #weft.device<cpu>>'}}
+  %l, %s = weft.cross_entropy %a, %t weight %w, reduction = mean : tensor<4x3xf32, #cpu>, tensor<4xi64, #cpu>, tensor<4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @smoothing(%a: tensor<4x3xf32, #cpu>, %t: tensor<4xi64, #cpu>) {
+  // expected-error@+1 {{'weft.cross_entropy' op needs a label_smoothing in [0, 1], found 1.5}}
+  %l, %s = weft.cross_entropy %a, %t, reduction = mean label_smoothing = 1.5 : tensor<4x3xf32, #cpu>, tensor<4xi64, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @axis(%a: tensor<4x3xf32, #cpu>) {
+  // expected-error@+1 {{'weft.layer_norm' op normalises from dimension 2 on, expected one in [0, 2), the operand's rank}}
+  %y, %m, %r = weft.layer_norm %a, axis = 2, eps = 1.0e-5 : tensor<4x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @norm_weight(%a: tensor<4x3xf32, #cpu>, %w: tensor<4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.layer_norm' op needs its weight of the shape of the normalised dimensions, [3], found [4]}}
+  %y, %m, %r = weft.layer_norm %a weight %w, axis = 1, eps = 1.0e-5 : tensor<4x3xf32, #cpu> weight tensor<4xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @norm_bias(%a: tensor<4x3xf16, #cpu>, %b: tensor<3xbf16, #cpu>) {
+  // expected-error@+1 {{'weft.layer_norm' op needs its bias of 'f16', the operand's element type, or of 'f32', found 'bf16'}}
+  %y, %m, %r = weft.layer_norm %a bias %b, axis = 1, eps = 1.0e-5 : tensor<4x3xf16, #cpu> bias tensor<3xbf16, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @norm_eps(%a: tensor<4x3xf32, #cpu>) {
+  // expected-error@+1 {{'weft.layer_norm' op needs a finite eps, found nan}}
+  %y, %m, %r = weft.layer_norm %a, axis = 1, eps = 0x7FF8000000000000 : tensor<4x3xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @probability(%a: tensor<4xf32, #cpu>, %k: tensor<i64, #cpu>) {
+  // expected-error@+1 {{'weft.dropout' op needs a probability in [0, 1], found 1.5}}
+  %y, %n = weft.dropout %a, %k, %k, p = 1.5 : tensor<4xf32, #cpu>, tensor<i64, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @stream(%a: tensor<4xf32, #cpu>, %k: tensor<i64, #cpu>) {
+  // expected-error@+1 {{'weft.dropout' op needs a stream number that is not negative, found -1}}
+  %y, %n = weft.dropout %a, %k, %k, p = 0.5 stream = -1 : tensor<4xf32, #cpu>, tensor<i64, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @found_inf(%p: tensor<6xf32, #cpu>, %step: tensor<i64, #cpu>, %s: tensor<f64, #cpu>) {
+  // expected-error@+1 {{'weft.sgd_step' op operand #7 must be 0-dimensional i1 tensor with a device}}
+  %q = weft.sgd_step (%p, %p, step %step, lr %s, momentum %s, dampening %s, decay %s, found_inf %step)
+      : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>, found_inf tensor<i64, #cpu>
+  weft.return
+}

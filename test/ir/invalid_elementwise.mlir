@@ -108,3 +108,53 @@ weft.func @convert(%a: tensor<4xf32, #cpu>) {
   %r = weft.convert %a to i4 : tensor<4xf32, #cpu>
   weft.return
 }
+
+// -----
+
+// Angles and ratios are no integers: an importer converts first.
+#cpu = #weft.device<cpu>
+weft.func @atan2_of_integers(%a: tensor<4xi32, #cpu>) {
+  // expected-error@+1 {{'weft.atan2' op operand #0 must be floating-point tensor with a device}}
+  %r = weft.atan2 %a, %a : tensor<4xi32, #cpu>
+  weft.return
+}
+
+// -----
+
+// The sign that copysign takes has the type of the magnitude.
+#cpu = #weft.device<cpu>
+weft.func @copysign_types(%a: tensor<4xf32, #cpu>, %b: tensor<4xf64, #cpu>) {
+  // expected-error@+1 {{'weft.copysign' op needs operands of one element type, but operand #0 is 'f32' and operand #1 is 'f64'; insert weft.convert}}
+  %r = weft.copysign %a, %b : tensor<4xf32, #cpu>, tensor<4xf64, #cpu>
+  weft.return
+}
+
+// -----
+
+// All three operands of fma are checked, the last one too.
+#cpu = #weft.device<cpu>
+weft.func @fma_shapes(%a: tensor<4xf32, #cpu>, %b: tensor<5xf32, #cpu>) {
+  // expected-error@+1 {{'weft.fma' op needs operands of one shape, but operand #0 has shape [4] and operand #2 has shape [5]; insert weft.broadcast_in_dim}}
+  %r = weft.fma %a, %a, %b : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<5xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+// fma rounds once, which says nothing of integers.
+#cpu = #weft.device<cpu>
+weft.func @fma_of_integers(%a: tensor<4xi32, #cpu>) {
+  // expected-error@+1 {{'weft.fma' op operand #0 must be floating-point tensor with a device}}
+  %r = weft.fma %a, %a, %a : tensor<4xi32, #cpu>
+  weft.return
+}
+
+// -----
+
+// A remainder of bools has no meaning.
+#cpu = #weft.device<cpu>
+weft.func @rem_of_bools(%a: tensor<4xi1, #cpu>) {
+  // expected-error@+1 {{'weft.rem' op operand #0 must be tensor of numbers (not i1) with a device}}
+  %r = weft.rem %a, %a : tensor<4xi1, #cpu>
+  weft.return
+}

@@ -2,7 +2,7 @@
 
 #cpu = #weft.device<cpu>
 weft.func @kind(%x: tensor<4xf32, #cpu>) {
-  // expected-error@+1 {{unknown kind of fusion 'tile', expected loop, row, column or multi_tensor}}
+  // expected-error@+1 {{unknown kind of fusion 'tile', expected loop, row, column, multi_tensor, scan or update}}
   %r = weft.fusion tile (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   ^bb0(%a: tensor<4xf32, #cpu>):
     weft.yield %a : tensor<4xf32, #cpu>
@@ -187,6 +187,59 @@ weft.func @row_results(%x: tensor<4x8xf32, #cpu>) {
     %t = weft.transpose %a, perm = [1, 0] : tensor<4x8xf32, #cpu>
     %s = weft.sum %a, dims = [1] : tensor<4x8xf32, #cpu>
     weft.yield %t, %s : tensor<8x4xf32, #cpu>, tensor<4xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @scan_in_loop(%x: tensor<4xf32, #cpu>) {
+  %r = weft.fusion loop (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  ^bb0(%a: tensor<4xf32, #cpu>):
+    // expected-error@+1 {{'weft.cumsum' op cannot stand in a fusion of kind loop, which has no scans}}
+    %0 = weft.cumsum %a, dim = 0 : tensor<4xf32, #cpu>
+    weft.yield %0 : tensor<4xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @two_scans(%x: tensor<4xf32, #cpu>) {
+  %r = weft.fusion scan (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  ^bb0(%a: tensor<4xf32, #cpu>):
+    %0 = weft.cumsum %a, dim = 0 : tensor<4xf32, #cpu>
+    // expected-error@+1 {{'weft.cumprod' op is the second scan of its fusion, which holds one}}
+    %1 = weft.cumprod %0, dim = 0 : tensor<4xf32, #cpu>
+    weft.yield %1 : tensor<4xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @no_scan(%x: tensor<4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.fusion' op of kind scan has no scan}}
+  %r = weft.fusion scan (%x) : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  ^bb0(%a: tensor<4xf32, #cpu>):
+    weft.yield %a : tensor<4xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @scan_shape(%x: tensor<4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.fusion' op has result 0 of shape [2, 2], expected the domain [4]}}
+  %r = weft.fusion scan (%x) : (tensor<4xf32, #cpu>) -> tensor<2x2xf32, #cpu> {
+  ^bb0(%a: tensor<4xf32, #cpu>):
+    %0 = weft.cumsum %a, dim = 0 : tensor<4xf32, #cpu>
+    %1 = weft.reshape %0 : tensor<4xf32, #cpu> -> tensor<2x2xf32, #cpu>
+    weft.yield %1 : tensor<2x2xf32, #cpu>
   }
   weft.return
 }

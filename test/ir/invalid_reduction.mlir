@@ -169,3 +169,76 @@ weft.func @dot_not_a_tensor(%a: tensor<4x5xf32>) {
   %r = weft.dot_general %a, %a, contract = [1] x [1] : tensor<4x5xf32>, tensor<4x5xf32>
   weft.return
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @prod(%a: tensor<4x6xf32, #cpu>) {
+  // expected-error@+1 {{'weft.prod' op has dimension 2 outside of rank 2}}
+  %r = weft.prod %a, dims = [2] : tensor<4x6xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @any(%a: tensor<4x6xf32, #cpu>) {
+  // expected-error@+1 {{'weft.any' op operand #0 must be i1 tensor with a device}}
+  %r = weft.any %a, dims = [1] : tensor<4x6xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @welford(%a: tensor<4x6xf32, #cpu>) {
+  // expected-error@+1 {{'weft.welford' op needs dimensions in increasing order, found [1, 0]}}
+  %m, %s, %n = weft.welford %a, dims = [1, 0] : tensor<4x6xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @welford_of_integers(%a: tensor<4x6xi32, #cpu>) {
+  // expected-error@+1 {{'weft.welford' op operand #0 must be floating-point tensor with a device}}
+  %m, %s, %n = "weft.welford"(%a) <{dims = array<i64: 1>}> : (tensor<4x6xi32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<i64, #cpu>)
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @argmin_of_nothing(%a: tensor<4x0xf32, #cpu>) {
+  // expected-error@+1 {{'weft.argmin' op has no value over dimension 1, which has size 0}}
+  %r = weft.argmin %a, dim = 1 : tensor<4x0xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @argmin_outside(%a: tensor<4x6xf32, #cpu>) {
+  // expected-error@+1 {{'weft.argmin' op has dimension -1 outside of rank 2}}
+  %r = weft.argmin %a, dim = -1 : tensor<4x6xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @cumsum(%a: tensor<4x6xf32, #cpu>) {
+  // expected-error@+1 {{'weft.cumsum' op runs along dimension 2, expected one in [0, 2), the operand's rank}}
+  %r = weft.cumsum %a, dim = 2 : tensor<4x6xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+// A 0-dimensional tensor has no dimension to run along.
+#cpu = #weft.device<cpu>
+weft.func @cumprod(%a: tensor<f32, #cpu>) {
+  // expected-error@+1 {{'weft.cumprod' op runs along dimension 0, expected one in [0, 0), the operand's rank}}
+  %r = weft.cumprod %a, dim = 0 : tensor<f32, #cpu>
+  weft.return
+}

@@ -222,15 +222,6 @@ weft.func @pad_rank(%a: tensor<4xf32, #cpu>) {
 // -----
 
 #cpu = #weft.device<cpu>
-weft.func @pad_negative(%a: tensor<4xf32, #cpu>) {
-  // expected-error@+1 {{'weft.pad' op adds 0, -1 and 0 elements to dimension 0; none may be negative}}
-  %r = weft.pad %a, low = [0], high = [-1], interior = [0] : tensor<4xf32, #cpu>
-  weft.return
-}
-
-// -----
-
-#cpu = #weft.device<cpu>
 weft.func @pad_overflow(%a: tensor<4xf32, #cpu>) {
   // expected-error@+1 {{'weft.pad' op makes dimension 0 larger than 2^63}}
   %r = weft.pad %a, low = [0], high = [0], interior = [9223372036854775807] : tensor<4xf32, #cpu>

@@ -72,3 +72,37 @@ weft.func @dot_general(%x: tensor<8x4xf32, #cpu>, %w: tensor<6x4xf32, #cpu>, %b:
   weft.return %r, %l, %s, %i, %o
     : tensor<8x6xf32, #cpu>, tensor<8x6xf32, #cpu>, tensor<2x8x5x7xf32, #cpu>, tensor<f32, #cpu>, tensor<4x4xf32, #cpu>
 }
+
+// A product over nothing is one, and whether anything is true over nothing is false.
+// CHECK-LABEL: weft.func @products
+weft.func @products(%a: tensor<2x3x4xbf16, #cpu>, %e: tensor<0x3xi32, #cpu>, %p: tensor<2x0xi1, #cpu>)
+    -> (tensor<3xbf16, #cpu>, tensor<3xi32, #cpu>, tensor<2xi1, #cpu>) {
+  // CHECK: weft.prod %{{.*}}, dims = [0, 2] : tensor<2x3x4xbf16, #cpu
+  %0 = weft.prod %a, dims = [0, 2] : tensor<2x3x4xbf16, #cpu>
+  // CHECK: weft.prod %{{.*}}, dims = [0] : tensor<0x3xi32, #cpu
+  %1 = weft.prod %e, dims = [0] : tensor<0x3xi32, #cpu>
+  // CHECK: weft.any %{{.*}}, dims = [1] : tensor<2x0xi1, #cpu
+  %2 = weft.any %p, dims = [1] : tensor<2x0xi1, #cpu>
+  weft.return %0, %1, %2 : tensor<3xbf16, #cpu>, tensor<3xi32, #cpu>, tensor<2xi1, #cpu>
+}
+
+// Moments of halves are f32, and the count is one number.
+// CHECK-LABEL: weft.func @moments
+weft.func @moments(%a: tensor<4x10xf16, #cpu>) -> (tensor<10xf32, #cpu>, tensor<10xf32, #cpu>, tensor<i64, #cpu>, tensor<10xi64, #cpu>) {
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = weft.welford %{{.*}}, dims = [0] : tensor<4x10xf16, #cpu
+  %mean, %m2, %count = weft.welford %a, dims = [0] : tensor<4x10xf16, #cpu>
+  // CHECK: weft.argmin %{{.*}}, dim = 0 : tensor<4x10xf16, #cpu
+  %least = weft.argmin %a, dim = 0 : tensor<4x10xf16, #cpu>
+  weft.return %mean, %m2, %count, %least : tensor<10xf32, #cpu>, tensor<10xf32, #cpu>, tensor<i64, #cpu>, tensor<10xi64, #cpu>
+}
+
+// CHECK-LABEL: weft.func @scans
+weft.func @scans(%a: tensor<4x10xf32, #cpu>, %i: tensor<7xui8, #cpu>) -> (tensor<4x10xf32, #cpu>, tensor<7xui8, #cpu>) {
+  // CHECK: weft.cumsum %{{.*}}, dim = 1 : tensor<4x10xf32, #cpu
+  %0 = weft.cumsum %a, dim = 1 : tensor<4x10xf32, #cpu>
+  // CHECK: weft.cumsum %{{.*}}, dim = 0 reverse exclusive : tensor<4x10xf32, #cpu
+  %1 = weft.cumsum %0, dim = 0 reverse exclusive : tensor<4x10xf32, #cpu>
+  // CHECK: weft.cumprod %{{.*}}, dim = 0 exclusive : tensor<7xui8, #cpu
+  %2 = weft.cumprod %i, dim = 0 exclusive : tensor<7xui8, #cpu>
+  weft.return %1, %2 : tensor<4x10xf32, #cpu>, tensor<7xui8, #cpu>
+}

@@ -43,3 +43,31 @@ weft.func @loss(%a: tensor<4x8xf32, #cpu>, %t: tensor<4xi64, #cpu>) -> (tensor<f
   %l, %lse = weft.cross_entropy %a, %t, reduction = mean ignore_index = 7 : tensor<4x8xf32, #cpu>, tensor<4xi64, #cpu>
   weft.return %l, %lse : tensor<f32, #cpu>, tensor<4xf32, #cpu>
 }
+
+// layer_norm is a welford, and what it gives to every element; the variance is the biased one.
+// CHECK-LABEL: weft.func @norm(
+// CHECK-SAME:    %[[A:.*]]: tensor<4x8xf32, #cpu>, %[[W:.*]]: tensor<8xf32, #cpu>)
+weft.func @norm(%a: tensor<4x8xf32, #cpu>, %w: tensor<8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
+  // CHECK: %[[MEAN:.*]], %[[M2:.*]], %{{.*}} = weft.welford %[[A]], dims = [1]
+  // CHECK: %[[N:.*]] = weft.constant dense<8.000000e+00>
+  // CHECK: %[[VAR:.*]] = weft.div %[[M2]], %[[N]]
+  // CHECK: weft.rsqrt
+  // CHECK: weft.sub %[[A]]
+  // CHECK: weft.broadcast_in_dim %[[W]], dims = [1]
+  %0, %m, %r = weft.layer_norm %a weight %w, axis = 1, eps = 1.0e-5 : tensor<4x8xf32, #cpu> weight tensor<8xf32, #cpu>
+  weft.return %0 : tensor<4x8xf32, #cpu>
+}
+
+// dropout compares the bits themselves, with ceil(2^24 p) 2^8 and the highest bit flipped: 0.5 is 2^31, so 0.
+// CHECK-LABEL: weft.func @drop(
+weft.func @drop(%a: tensor<4x8xf32, #cpu>, %k: tensor<i64, #cpu>) -> (tensor<4x8xf32, #cpu>, tensor<i64, #cpu>) {
+  // CHECK: %[[BITS:.*]], %[[NEXT:.*]] = weft.rng_bits_philox
+  // CHECK: %[[FLIPPED:.*]] = weft.xor %[[BITS]]
+  // CHECK: %[[LIMIT:.*]] = weft.constant dense<0> : tensor<4x8xi32
+  // CHECK: weft.ge %[[FLIPPED]], %[[LIMIT]]
+  // CHECK: weft.mul
+  // CHECK: weft.select
+  // CHECK: weft.return %{{.*}}, %[[NEXT]]
+  %0, %n = weft.dropout %a, %k, %k, p = 0.5 : tensor<4x8xf32, #cpu>, tensor<i64, #cpu>
+  weft.return %0, %n : tensor<4x8xf32, #cpu>, tensor<i64, #cpu>
+}

@@ -2,7 +2,7 @@
 // RUN: weft-opt %s --weft-map-devices --weft-map-devices | FileCheck %s --implicit-check-not=cuda
 // RUN: not weft-opt %s --weft-map-devices=target=tpu 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// TARGET: error: cannot map devices to the target 'tpu', expected cpu
+// TARGET: error: cannot map devices to the target 'tpu', expected one of cpu, x86-64-v3,
 
 #cpu = #weft.device<cpu>
 #cuda0 = #weft.device<cuda:0>

@@ -167,3 +167,104 @@ weft.func @full(%x: tensor<f32, #cpu>) -> (tensor<2x3xf32, #cpu>, tensor<2x3xf32
   %1 = weft.full %x, shape = [2, 3] : tensor<f32, #cpu>
   weft.return %0, %1 : tensor<2x3xf32, #cpu>, tensor<2x3xf32, #cpu>
 }
+
+// reduce-nothing: a product and an any over no dimension are the operand.
+// CHECK-LABEL: weft.func @fold_nothing(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4xf32, #cpu>, %[[P:[a-z0-9]+]]: tensor<4xi1, #cpu>)
+// CHECK-NEXT:    weft.return %[[X]], %[[P]]
+weft.func @fold_nothing(%x: tensor<4xf32, #cpu>, %p: tensor<4xi1, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xi1, #cpu>) {
+  %0 = weft.prod %x, dims = [] : tensor<4xf32, #cpu>
+  %1 = weft.any %p, dims = [] : tensor<4xi1, #cpu>
+  weft.return %0, %1 : tensor<4xf32, #cpu>, tensor<4xi1, #cpu>
+}
+
+// scan-of-one, arg-of-one: along a dimension of size 1 a product is its element, what is before it is the identity,
+// and the position is 0. A sum stays, as it may begin at +0.
+// CHECK-LABEL: weft.func @one(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x1xf32, #cpu>)
+// CHECK-DAG:     %[[ONE:.*]] = weft.constant dense<1.000000e+00> : tensor<4x1xf32, #cpu>
+// CHECK-DAG:     %[[ZERO:.*]] = weft.constant dense<0> : tensor<4xi64, #cpu>
+// CHECK-DAG:     %[[SUM:.*]] = weft.cumsum %[[X]], dim = 1
+// CHECK:         weft.return %[[X]], %[[ONE]], %[[ZERO]], %[[SUM]]
+weft.func @one(%x: tensor<4x1xf32, #cpu>) -> (tensor<4x1xf32, #cpu>, tensor<4x1xf32, #cpu>, tensor<4xi64, #cpu>, tensor<4x1xf32, #cpu>) {
+  %0 = weft.cumprod %x, dim = 1 : tensor<4x1xf32, #cpu>
+  %1 = weft.cumprod %x, dim = 1 exclusive : tensor<4x1xf32, #cpu>
+  %2 = weft.argmin %x, dim = 1 : tensor<4x1xf32, #cpu>
+  %3 = weft.cumsum %x, dim = 1 : tensor<4x1xf32, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<4x1xf32, #cpu>, tensor<4x1xf32, #cpu>, tensor<4xi64, #cpu>, tensor<4x1xf32, #cpu>
+// pow-zero, pow-one, pow-two, pow-minus-one: constants, products and quotients that are rounded as the power; a cube
+// of floats and roots stay, and so do powers of f64, which the C library need not round as a product.
+// CHECK-LABEL: weft.func @wide_power(
+// CHECK:         weft.pow
+weft.func @wide_power(%x: tensor<4xf64, #cpu>) -> tensor<4xf64, #cpu> {
+  %two = weft.constant dense<2.0> : tensor<4xf64, #cpu>
+  %0 = weft.pow %x, %two : tensor<4xf64, #cpu>
+  weft.return %0 : tensor<4xf64, #cpu>
+}
+
+// CHECK-LABEL: weft.func @powers(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4xf32, #cpu>)
+// CHECK-DAG:     %[[ONE:.*]] = weft.constant dense<1.000000e+00>
+// CHECK-DAG:     %[[SQUARE:.*]] = weft.mul %[[X]], %[[X]]
+// CHECK-DAG:     %[[INVERSE:.*]] = weft.recip %[[X]]
+// CHECK-DAG:     %[[CUBE:.*]] = weft.pow %[[X]], %{{.*}}
+// CHECK-DAG:     %[[ROOT:.*]] = weft.pow %[[X]], %{{.*}}
+// CHECK:         weft.return %[[ONE]], %[[X]], %[[SQUARE]], %[[INVERSE]], %{{.*}}, %{{.*}} :
+weft.func @powers(%x: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>,
+    tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>) {
+  %zero = weft.constant dense<-0.0> : tensor<4xf32, #cpu>
+  %one = weft.constant dense<1.0> : tensor<4xf32, #cpu>
+  %two = weft.constant dense<2.0> : tensor<4xf32, #cpu>
+  %minus = weft.constant dense<-1.0> : tensor<4xf32, #cpu>
+  %three = weft.constant dense<3.0> : tensor<4xf32, #cpu>
+  %half = weft.constant dense<0.5> : tensor<4xf32, #cpu>
+  %0 = weft.pow %x, %zero : tensor<4xf32, #cpu>
+  %1 = weft.pow %x, %one : tensor<4xf32, #cpu>
+  %2 = weft.pow %x, %two : tensor<4xf32, #cpu>
+  %3 = weft.pow %x, %minus : tensor<4xf32, #cpu>
+  %4 = weft.pow %x, %three : tensor<4xf32, #cpu>
+  %5 = weft.pow %x, %half : tensor<4xf32, #cpu>
+  weft.return %0, %1, %2, %3, %4, %5 : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>,
+    tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+}
+
+// pow-integer-three: integers wrap, so that a cube is two products; x^-1 of integers is no quotient and stays.
+// CHECK-LABEL: weft.func @integer_powers(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4xi32, #cpu>)
+// CHECK-DAG:     %[[ONE:.*]] = weft.constant dense<1> : tensor<4xi32, #cpu>
+// CHECK-DAG:     %[[SQUARE:.*]] = weft.mul %[[X]], %[[X]]
+// CHECK-DAG:     %[[CUBE:.*]] = weft.mul %{{.*}}, %[[X]]
+// CHECK-DAG:     %[[KEPT:.*]] = weft.pow %[[X]]
+// CHECK:         weft.return %[[ONE]], %{{.*}}, %{{.*}}, %[[KEPT]] :
+weft.func @integer_powers(%x: tensor<4xi32, #cpu>)
+    -> (tensor<4xi32, #cpu>, tensor<4xi32, #cpu>, tensor<4xi32, #cpu>, tensor<4xi32, #cpu>) {
+  %zero = weft.constant dense<0> : tensor<4xi32, #cpu>
+  %two = weft.constant dense<2> : tensor<4xi32, #cpu>
+  %three = weft.constant dense<3> : tensor<4xi32, #cpu>
+  %minus = weft.constant dense<-1> : tensor<4xi32, #cpu>
+  %0 = weft.pow %x, %zero : tensor<4xi32, #cpu>
+  %1 = weft.pow %x, %two : tensor<4xi32, #cpu>
+  %2 = weft.pow %x, %three : tensor<4xi32, #cpu>
+  %3 = weft.pow %x, %minus : tensor<4xi32, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<4xi32, #cpu>, tensor<4xi32, #cpu>, tensor<4xi32, #cpu>, tensor<4xi32, #cpu>
+}
+
+// remainder-by-unit: nothing is left of a whole number by 1 or -1; of a float its fraction is, and 255 is no -1.
+// CHECK-LABEL: weft.func @remainders(
+// CHECK-SAME:    %[[I:[a-z0-9]+]]: tensor<4xi32, #cpu>, %[[U:[a-z0-9]+]]: tensor<4xui8, #cpu>, %[[X:[a-z0-9]+]]: tensor<4xf32, #cpu>)
+// CHECK-DAG:     %[[ZERO:.*]] = weft.constant dense<0> : tensor<4xi32, #cpu>
+// CHECK-DAG:     %[[KEPT:.*]] = weft.rem %[[U]]
+// CHECK-DAG:     %[[FRACTION:.*]] = weft.mod %[[X]]
+// CHECK:         weft.return %[[ZERO]], %[[ZERO]], %[[KEPT]], %[[FRACTION]] :
+weft.func @remainders(%i: tensor<4xi32, #cpu>, %u: tensor<4xui8, #cpu>, %x: tensor<4xf32, #cpu>)
+    -> (tensor<4xi32, #cpu>, tensor<4xi32, #cpu>, tensor<4xui8, #cpu>, tensor<4xf32, #cpu>) {
+  %one = weft.constant dense<1> : tensor<4xi32, #cpu>
+  %minus = weft.constant dense<-1> : tensor<4xi32, #cpu>
+  %large = weft.constant dense<255> : tensor<4xui8, #cpu>
+  %real = weft.constant dense<1.0> : tensor<4xf32, #cpu>
+  %0 = weft.rem %i, %one : tensor<4xi32, #cpu>
+  %1 = weft.mod %i, %minus : tensor<4xi32, #cpu>
+  %2 = weft.rem %u, %large : tensor<4xui8, #cpu>
+  %3 = weft.mod %x, %real : tensor<4xf32, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<4xi32, #cpu>, tensor<4xi32, #cpu>, tensor<4xui8, #cpu>, tensor<4xf32, #cpu>
+}

@@ -16,7 +16,7 @@
 // CHECK-DAG:     weft.dot_general
 // CHECK-DAG:     weft.dot_general
 // CHECK:         weft.fusion column
-// CHECK:         weft.gt
+// CHECK:         weft.le
 // CHECK-DAG:     weft.dot_general
 // CHECK-DAG:     weft.dot_general
 // CHECK:         weft.fusion column

@@ -60,13 +60,24 @@ Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Lit
     }
     arguments.push_back(std::move(*buffer));
   }
+  // A call that fails leaves everything as it was.
+  auto failed = [&](const Status &status, const char *where) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const runtime::TensorInfo &type = signature.arguments[i].type;
+      auto after = ir::Literal::fromBytes(type.dtype, type.shape, arguments[i]->data());
+      if (auto difference = findDifference(inputs[i], after))
+        return Status::error("the call failed and changed argument " + std::to_string(i) + ": " +
+                             *difference);
+    }
+    return status.context(where);
+  };
   if (Status status = (*executable)->run(arguments, results); !status)
-    return status.context("call: ");
+    return failed(status, "call: ");
 
   SmallVector<ir::Literal> literals;
   for (size_t i = 0; i < results.size(); ++i) {
     if (Status status = results[i]->wait(); !status)
-      return status.context("result: ");
+      return failed(status, "result: ");
     if (i >= resultCount)
       break;
     const runtime::TensorInfo &type = signature.results[i].type;

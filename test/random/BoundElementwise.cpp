@@ -29,13 +29,18 @@ struct Accuracy {
 };
 
 constexpr Accuracy kAccuracies[] = {
-    {"neg", 0},   {"abs", 0},        {"sign", 0},       {"ceil", 0},  {"floor", 0},   {"round", 0},
-    {"trunc", 0}, {"sqrt", 0},       {"recip", 0},      {"isnan", 0}, {"add", 0},     {"sub", 0},
-    {"mul", 0},   {"div", 0},        {"max", 0},        {"min", 0},   {"select", 0},  {"convert", 0},
-    {"bnot", 0},  {"eq", 0},         {"ne", 0},         {"lt", 0},    {"le", 0},      {"gt", 0},
-    {"ge", 0},    {"and", 0},        {"or", 0},         {"xor", 0},   {"log", 1},     {"exp", 2},
-    {"rsqrt", 2}, {"expm1", 3},      {"log1p", 3},      {"pow", 4},   {"sigmoid", 4}, {"tanh", 5},
-    {"erf", 5},   {"sin", 2, false}, {"cos", 2, false},
+    {"neg", 0},        {"abs", 0},    {"sign", 0},       {"ceil", 0},         {"floor", 0},
+    {"round", 0},      {"trunc", 0},  {"sqrt", 0},       {"recip", 0},        {"isnan", 0},
+    {"add", 0},        {"sub", 0},    {"mul", 0},        {"div", 0},          {"max", 0},
+    {"min", 0},        {"select", 0}, {"convert", 0},    {"bnot", 0},         {"eq", 0},
+    {"ne", 0},         {"lt", 0},     {"le", 0},         {"gt", 0},           {"ge", 0},
+    {"and", 0},        {"or", 0},     {"xor", 0},        {"log", 1},          {"exp", 2},
+    {"rsqrt", 2},      {"expm1", 3},  {"log1p", 3},      {"pow", 4},          {"sigmoid", 4},
+    {"tanh", 5},       {"erf", 5},    {"sin", 2, false}, {"cos", 2, false},   {"tan", 4, false},
+    {"asin", 2},       {"acos", 2},   {"atan", 2},       {"atan2", 3, false}, {"log2", 2},
+    {"log10", 2},      {"exp2", 2},   {"sinh", 2},       {"cosh", 2},         {"asinh", 2},
+    {"acosh", 2},      {"atanh", 2},  {"copysign", 0},   {"fma", 0},          {"rem", 0, false},
+    {"mod", 0, false},
 };
 
 /// A new op is taken for a function of the least accuracy that one may have without saying so.

@@ -21,18 +21,17 @@ using Operands = ArrayRef<const Bounded *>;
 // Elements that move
 //===----------------------------------------------------------------------===//
 
-/// The errors of the first operand go where its elements go: the op itself moves them.
-LogicalResult move(Operation *op, Operands operands, Bounded &result) {
+/// The errors of operands `data` go where their elements go: the op itself moves them.
+LogicalResult move(Operation *op, Operands operands, Bounded &result, ArrayRef<unsigned> data = {0}) {
   SmallVector<ir::Literal> literals;
-  for (const Bounded *operand : operands)
-    literals.push_back(operand->value);
-  auto asReals = [](const Bounded &tensor) {
-    ir::Literal literal(DType::f64, tensor.value.shape);
-    literal.real = tensor.error;
-    return literal;
-  };
-  literals[0] = asReals(*operands[0]);
   SmallVector<const ir::Literal *> pointers;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    literals.push_back(operand->value);
+    if (!llvm::is_contained(data, static_cast<unsigned>(i)))
+      continue;
+    literals.back() = ir::Literal(DType::f64, operand->value.shape);
+    literals.back().real = operand->error;
+  }
   for (const ir::Literal &literal : literals)
     pointers.push_back(&literal);
   ir::Literal out(DType::f64, result.value.shape);
@@ -40,62 +39,98 @@ LogicalResult move(Operation *op, Operands operands, Bounded &result) {
     return failure();
   result.error = std::move(out.real);
   // Where an index may be another one, so may every element.
-  for (const Bounded *operand : operands.drop_front())
-    if (!llvm::all_of(operand->error, isKnown))
+  for (auto [i, operand] : llvm::enumerate(operands))
+    if (!llvm::is_contained(data, static_cast<unsigned>(i)) && !llvm::all_of(operand->error, isKnown))
       result.error.assign(result.error.size(), kUnknown);
+  return success();
+}
+
+LogicalResult moveAll(Operation *op, Operands operands, Bounded &result) {
+  SmallVector<unsigned> all;
+  for (unsigned i = 0; i < operands.size(); ++i)
+    all.push_back(i);
+  return move(op, operands, result, all);
+}
+
+bool isExact(const Bounded &value) {
+  return llvm::all_of(value.error, [](double error) { return error == 0; });
+}
+
+/// Sums in one order, each rounded: exact where the terms are. `data`: the base and what is added.
+LogicalResult boundAdded(Operation *op, Operands operands, Bounded &result, std::array<unsigned, 2> data) {
+  if (llvm::all_of(operands, [](const Bounded *operand) { return isExact(*operand); }))
+    return success();
+  // The errors add up, and so do the roundings of sums whose terms may differ: one for each term, of the sum
+  // of all magnitudes.
+  auto added = [&](auto of) -> FailureOr<std::vector<double>> {
+    SmallVector<ir::Literal> literals;
+    SmallVector<const ir::Literal *> pointers;
+    for (auto [i, operand] : llvm::enumerate(operands)) {
+      literals.push_back(operand->value);
+      if (!llvm::is_contained(data, static_cast<unsigned>(i)))
+        continue;
+      literals.back() = ir::Literal(DType::f64, operand->value.shape);
+      for (int64_t at = 0, e = operand->value.count(); at < e; ++at)
+        literals.back().real[at] = of(*operand, at);
+    }
+    for (const ir::Literal &literal : literals)
+      pointers.push_back(&literal);
+    ir::Literal out(DType::f64, result.value.shape);
+    if (failed(cast<ir::InterpretableOp>(op).interpret(pointers, out)))
+      return failure();
+    return std::move(out.real);
+  };
+  auto errors = added([](const Bounded &x, int64_t at) { return x.error[at]; });
+  auto terms = added([](const Bounded &, int64_t) { return 1.0; });
+  auto sizes = added([](const Bounded &x, int64_t at) {
+    double value = x.value.isReal() ? x.value.real[at] : 0;
+    return std::isfinite(value) ? std::fabs(value) : HUGE_VAL;
+  });
+  if (failed(errors) || failed(terms) || failed(sizes))
+    return failure();
+  bool indexKnown = true;
+  for (auto [i, operand] : llvm::enumerate(operands))
+    indexKnown &= llvm::is_contained(data, static_cast<unsigned>(i)) || isExact(*operand);
+  for (size_t i = 0; i < result.error.size(); ++i) {
+    double error = (*errors)[i], most = (*sizes)[i] + error;
+    if (!indexKnown || !isKnown(error) || (error > 0 && !result.value.isReal()) ||
+        (error > 0 && !std::isfinite(ir::roundTo(result.value.dtype, 2 * most))))
+      result.error[i] = kUnknown;
+    else
+      result.error[i] = error > 0 ? error + (*terms)[i] * ulp(result.value.dtype, most) : 0;
+  }
+  return success();
+}
+
+/// Products and extremes: exact where all operands are.
+LogicalResult boundExact(Operands operands, Bounded &result) {
+  if (!llvm::all_of(operands, [](const Bounded *operand) { return isExact(*operand); }))
+    result.error.assign(result.error.size(), kUnknown);
+  return success();
+}
+
+LogicalResult boundScatter(ir::ScatterOp op, Operands operands, Bounded &result) {
+  if (op.getKind() == ir::ScatterKind::set)
+    return move(op, operands, result, {0, 2});
+  if (op.getKind() == ir::ScatterKind::add)
+    return boundAdded(op, operands, result, {0, 2});
+  return boundExact(operands, result);
+}
+
+/// The sign of a zero and the bits of a NaN are not part of a value's bounds.
+LogicalResult boundBits(Operands operands, Bounded &result) {
+  const Bounded &in = *operands[0];
+  bool certain =
+      isExact(in) && llvm::none_of(in.value.real, [](double x) { return x == 0 || std::isnan(x); });
+  // What is NaN or zero as a result is one all the same.
+  if (!certain)
+    result.error.assign(result.error.size(), kUnknown);
   return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
-
-/// The terms of one sum.
-struct Sum {
-  double magnitude = 0, errors = 0;
-  int64_t terms = 0, roundedTerms = 0;
-  bool unknown = false;
-
-  void add(double value, double error) {
-    ++terms;
-    errors += error;
-    unknown |= !isKnown(error);
-    if (std::isfinite(value))
-      magnitude += std::fabs(value);
-  }
-
-  /// Any order of additions in the accumulator, then one rounding to `dtype`. `perTerm` more roundings, and
-  /// as many underflows, may have happened to each term.
-  double bound(DType dtype, double value, int perTerm) const {
-    DType accumulator = itemsize(dtype) == 2 ? DType::f32 : dtype;
-    if (unknown)
-      return kUnknown;
-    // Partial sums may overflow in one order and not in another.
-    double most = magnitude + errors;
-    if (!std::isfinite(ir::roundTo(accumulator, most * (1 + static_cast<double>(terms) * 1e-7))))
-      return kUnknown;
-    if (!std::isfinite(value)) {
-      // Infinities among the terms decide; but if it only came of rounding the sum to a half, how near it
-      // was.
-      return errors == 0 && !std::isfinite(value) ? (magnitude > overflowEdge(dtype) ? kUnknown : 0)
-                                                  : kUnknown;
-    }
-    auto roundings = static_cast<double>(std::max<int64_t>(terms - 1, 0) + perTerm);
-    double u = unitRoundoff(accumulator);
-    // The interpreter's own sum of doubles is rounded too: it shows in f64.
-    double error = errors + roundings * u * most * (dtype == DType::f64 ? 2 : 1);
-    if (perTerm > 0)
-      error += static_cast<double>(terms) * ulp(accumulator, 0);
-    if (dtype != accumulator || error > 0)
-      error += error > 0 ? ulp(dtype, std::fabs(value) + error) : 0;
-    // The sign of a zero depends on where the sum begins.
-    if (value == 0)
-      error = std::max(error, ulp(dtype, 0));
-    return error > 0 && !std::isfinite(ir::roundTo(dtype, std::fabs(value) + error)) ? kUnknown : error;
-  }
-
-  static double overflowEdge(DType dtype) { return dtype == DType::f16 ? 65000 : std::ldexp(1.0, 127); }
-};
 
 LogicalResult boundSum(ir::SumOp op, const Bounded &in, Bounded &result) {
   auto strides = in.value.strides();
@@ -189,9 +224,10 @@ LogicalResult boundExtreme(Operation *op, ArrayRef<int64_t> dims, bool largest, 
   return success();
 }
 
-LogicalResult boundArgmax(ir::ArgmaxOp op, const Bounded &in, Bounded &result) {
+LogicalResult boundArg(int64_t dim, bool largest, const Bounded &in, Bounded &result) {
   auto strides = in.value.strides();
-  SmallVector<int64_t> dims{static_cast<int64_t>(op.getDim())};
+  SmallVector<int64_t> dims{dim};
+  double sign = largest ? 1 : -1;
   auto kept = ir::offsets(in.value.shape, strides, ir::otherDims(in.value.rank(), dims));
   auto reduced = ir::offsets(in.value.shape, strides, dims);
   for (auto [i, base] : llvm::enumerate(kept)) {
@@ -199,10 +235,10 @@ LogicalResult boundArgmax(ir::ArgmaxOp op, const Bounded &in, Bounded &result) {
     for (int64_t offset : reduced) {
       int64_t other = base + offset;
       double error = in.error[other] + in.error[best];
-      // Another element may be the largest, or as large: then which is first decides.
-      if (!isKnown(error) ||
-          (other != best && error > 0 && in.value.isReal() &&
-           !(in.value.real[other] + error < in.value.real[best]) && !std::isnan(in.value.real[best])))
+      // Another element may be the one, or as large: then which is first decides.
+      if (!isKnown(error) || (other != best && error > 0 && in.value.isReal() &&
+                              !(sign * in.value.real[other] + error < sign * in.value.real[best]) &&
+                              !std::isnan(in.value.real[best])))
         result.error[i] = kUnknown;
     }
   }
@@ -212,6 +248,16 @@ LogicalResult boundArgmax(ir::ArgmaxOp op, const Bounded &in, Bounded &result) {
 //===----------------------------------------------------------------------===//
 // Optimiser steps
 //===----------------------------------------------------------------------===//
+
+/// Whether a step is not done; then its results are what is before, with its errors.
+bool skipped(Value foundInf, Operands operands, ArrayRef<const Bounded *> before,
+             MutableArrayRef<Bounded> results) {
+  if (!foundInf || !operands.back()->value.whole[0] || operands.back()->error[0] != 0)
+    return false;
+  for (auto [operand, result] : llvm::zip(before, results))
+    result.error = operand->error;
+  return true;
+}
 
 /// The formulas once more, with errors. Scalars are computed in f64 and rounded last.
 class StepBound {
@@ -241,6 +287,8 @@ bool scalarsKnown(Operands scalars) {
 LogicalResult boundSgd(ir::SgdStepOp op, Operands operands, MutableArrayRef<Bounded> results) {
   const Bounded *p = operands[0], *g = operands[1], *buf = op.getBuf() ? operands[2] : nullptr;
   Operands rest = operands.drop_front(buf ? 3 : 2);
+  if (skipped(op.getFoundInf(), operands, {p, buf}, results))
+    return success();
   StepBound bound(p->value.dtype);
   auto scalar = [&](size_t i) { return rest[i]->value.real[0]; };
   bool known = scalarsKnown(rest);
@@ -265,6 +313,8 @@ LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bo
   const Bounded *p = operands[0], *g = operands[1], *m = operands[2], *v = operands[3],
                 *vmax = op.getVmax() ? operands[4] : nullptr;
   Operands rest = operands.drop_front(vmax ? 5 : 4);
+  if (skipped(op.getFoundInf(), operands, {p, m, v, vmax}, results))
+    return success();
   StepBound bound(p->value.dtype);
   auto scalar = [&](size_t i) { return rest[i]->value.real[0]; };
   bool known = scalarsKnown(rest);
@@ -304,8 +354,23 @@ LogicalResult boundAdam(ir::AdamStepOp op, Operands operands, MutableArrayRef<Bo
 
 LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded> results, Reference) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::PadOp,
-            ir::GatherOp, ir::TransferOp>([&](auto) { return move(op, operands, results[0]); })
+      .Case<ir::FullOp, ir::BroadcastInDimOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp, ir::ReverseOp,
+            ir::GatherOp, ir::DynamicSliceOp, ir::TransferOp, ir::AliasOp, ir::ToHostScalarOp>(
+          [&](auto) { return move(op, operands, results[0]); })
+      .Case<ir::ConcatOp, ir::PadOp>([&](auto) { return moveAll(op, operands, results[0]); })
+      .Case([&](ir::DynamicUpdateSliceOp) { return move(op, operands, results[0], {0, 1}); })
+      .Case([&](ir::IndexUpdateOp update) {
+        return update.getAccumulate() ? boundAdded(op, operands, results[0], {0, 1})
+                                      : move(op, operands, results[0], {0, 1});
+      })
+      .Case([&](ir::ScatterOp scatter) { return boundScatter(scatter, operands, results[0]); })
+      .Case([&](ir::BitcastOp) { return boundBits(operands, results[0]); })
+      .Case([&](ir::UndefOp) {
+        results[0].error.assign(results[0].error.size(), kUnknown);
+        return success();
+      })
+      .Case([&](ir::CopyIntoOp) { return move(op, operands.drop_front(), results[0]); })
+      .Case([&](ir::AssertOp) { return success(); })
       .Case([&](ir::SumOp sum) { return boundSum(sum, *operands[0], results[0]); })
       .Case([&](ir::RmaxOp extreme) {
         return boundExtreme(op, extreme.getDims(), /*largest=*/true, *operands[0], results[0]);
@@ -313,7 +378,14 @@ LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded>
       .Case([&](ir::RminOp extreme) {
         return boundExtreme(op, extreme.getDims(), /*largest=*/false, *operands[0], results[0]);
       })
-      .Case([&](ir::ArgmaxOp argmax) { return boundArgmax(argmax, *operands[0], results[0]); })
+      .Case([&](ir::ArgmaxOp argmax) {
+        return boundArg(static_cast<int64_t>(argmax.getDim()), /*largest=*/true, *operands[0], results[0]);
+      })
+      .Case([&](ir::ArgminOp argmin) {
+        return boundArg(static_cast<int64_t>(argmin.getDim()), /*largest=*/false, *operands[0], results[0]);
+      })
+      .Case<ir::ProdOp, ir::AnyOp, ir::WelfordOp, ir::CumsumOp, ir::CumprodOp>(
+          [&](auto) { return boundFold(op, *operands[0], results); })
       .Case([&](ir::DotGeneralOp dot) { return boundDot(dot, operands, results[0]); })
       .Case([&](ir::SgdStepOp step) { return boundSgd(step, operands, results); })
       .Case([&](ir::AdamStepOp step) { return boundAdam(step, operands, results); })

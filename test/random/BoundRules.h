@@ -18,6 +18,9 @@ mlir::LogicalResult boundElementwise(ir::ElementwiseOp op, llvm::ArrayRef<const 
 mlir::LogicalResult boundOp(mlir::Operation *op, llvm::ArrayRef<const Bounded *> operands,
                             llvm::MutableArrayRef<Bounded> results, Reference reference);
 
+/// prod, any, welford, cumsum, cumprod.
+mlir::LogicalResult boundFold(mlir::Operation *op, const Bounded &in, llvm::MutableArrayRef<Bounded> results);
+
 } // namespace weft::randomtest
 
 #endif // WEFT_TEST_RANDOM_BOUNDRULES_H

@@ -9,6 +9,7 @@
 
 #include "Bounds.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -77,6 +78,53 @@ inline BoundedReal sqrt(BoundedReal a) {
   // sqrt(x) - sqrt(x - e) is the larger side, and at most e / sqrt(x); at 0 it is sqrt(e).
   return a.make(root, root - std::sqrt(a.value - a.error));
 }
+
+/// The terms of one sum.
+struct Sum {
+  double magnitude = 0, errors = 0;
+  int64_t terms = 0, roundedTerms = 0;
+  bool unknown = false;
+
+  void add(double value, double error) {
+    ++terms;
+    errors += error;
+    unknown |= !isKnown(error);
+    if (std::isfinite(value))
+      magnitude += std::fabs(value);
+  }
+
+  /// Any order of additions in the accumulator, then one rounding to `dtype`. `perTerm` more roundings, and
+  /// as many underflows, may have happened to each term.
+  double bound(DType dtype, double value, int perTerm) const {
+    DType accumulator = itemsize(dtype) == 2 ? DType::f32 : dtype;
+    if (unknown)
+      return kUnknown;
+    // Partial sums may overflow in one order and not in another.
+    double most = magnitude + errors;
+    if (!std::isfinite(ir::roundTo(accumulator, most * (1 + static_cast<double>(terms) * 1e-7))))
+      return kUnknown;
+    if (!std::isfinite(value)) {
+      // Infinities among the terms decide; but if it only came of rounding the sum to a half, how near it
+      // was.
+      return errors == 0 && !std::isfinite(value) ? (magnitude > overflowEdge(dtype) ? kUnknown : 0)
+                                                  : kUnknown;
+    }
+    auto roundings = static_cast<double>(std::max<int64_t>(terms - 1, 0) + perTerm);
+    double u = unitRoundoff(accumulator);
+    // The interpreter's own sum of doubles is rounded too: it shows in f64.
+    double error = errors + roundings * u * most * (dtype == DType::f64 ? 2 : 1);
+    if (perTerm > 0)
+      error += static_cast<double>(terms) * ulp(accumulator, 0);
+    if (dtype != accumulator || error > 0)
+      error += error > 0 ? ulp(dtype, std::fabs(value) + error) : 0;
+    // The sign of a zero depends on where the sum begins.
+    if (value == 0)
+      error = std::max(error, ulp(dtype, 0));
+    return error > 0 && !std::isfinite(ir::roundTo(dtype, std::fabs(value) + error)) ? kUnknown : error;
+  }
+
+  static double overflowEdge(DType dtype) { return dtype == DType::f16 ? 65000 : std::ldexp(1.0, 127); }
+};
 
 } // namespace weft::randomtest
 

@@ -67,6 +67,10 @@ public:
           results.push_back(values.find(value)->second);
         return results;
       }
+      // Order has no content.
+      auto isOrder = [](Type type) { return isa<ir::TokenType, ir::EventType>(type); };
+      if (llvm::any_of(op.getResultTypes(), isOrder) || llvm::any_of(op.getOperandTypes(), isOrder))
+        continue;
       SmallVector<const Bounded *> operands;
       for (Value operand : op.getOperands())
         operands.push_back(&values.find(operand)->second);

@@ -48,9 +48,22 @@ bool hasGradient(ir::FuncOp function) {
 
 /// What the program means, as far as it is certain.
 struct Expectation {
+  std::string error; ///< the start of a message, where an index is out of range: the call fails
   SmallVector<Bounded> results;
   int64_t counter = 0; ///< of the generator, afterwards
 };
+
+/// "index 7", where that is what a diagnostic reports as out of range; else empty.
+std::string outOfRange(StringRef text) {
+  size_t at = text.find("index ");
+  StringRef rest = at == StringRef::npos ? StringRef() : text.substr(at);
+  StringRef number = rest.drop_front(std::min<size_t>(rest.size(), 6)).take_while([](char c) {
+    return c == '-' || llvm::isDigit(c);
+  });
+  if (number.empty() || !text.contains("is outside [0, "))
+    return {};
+  return ("index " + number).str();
+}
 
 /// Rewrites whose results the interpreter itself rounds otherwise: it adds in the order of the text.
 bool mayRound(StringRef pass) {
@@ -82,6 +95,12 @@ public:
       return report("does not verify: " + diagnostics.text);
     ir::InterpreterOptions options = makeGenerators(seed);
     auto results = ir::interpretFunction(function, makeInputs(function, seed), options);
+    if (!expected.error.empty()) {
+      if (succeeded(results) || outOfRange(diagnostics.text) != expected.error)
+        report("must fail for " + expected.error +
+               (succeeded(results) ? ", and does not" : ": " + diagnostics.text));
+      return;
+    }
     if (failed(results))
       return report("cannot be interpreted: " + diagnostics.text);
     if (results->size() < expected.results.size())
@@ -181,9 +200,13 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
       arguments.emplace_back(input);
     ir::InterpreterOptions generators = makeGenerators(seed);
     auto results = interpretWithBounds(entryOf(*flat), arguments, generators);
-    if (failed(results))
+    expected.error = failed(results) ? outOfRange(diagnostics.text) : std::string();
+    if (failed(results) && expected.error.empty())
       return Failure{"interpreter", diagnostics.text};
-    expected = {std::move(*results), generators.generators[kGenerator].counter};
+    if (succeeded(results))
+      expected.results = std::move(*results);
+    expected.counter = generators.generators[kGenerator].counter;
+    count.failing += !expected.error.empty();
   }
   for (const Bounded &result : expected.results) {
     count.elements += result.value.count();
@@ -195,7 +218,8 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
     Diagnostics diagnostics(module.getContext());
     ir::InterpreterOptions generators = makeGenerators(seed);
     auto results = ir::interpretFunction(function, inputs, generators);
-    if (failed(results))
+    if (failed(results) != !expected.error.empty() ||
+        (failed(results) && outOfRange(diagnostics.text) != expected.error))
       return Failure{"interpreter", diagnostics.text};
     for (auto [i, bounded] : llvm::enumerate(expected.results))
       if (auto difference = findDifference(bounded.value, (*results)[i]))
@@ -210,6 +234,13 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
     Diagnostics diagnostics(module.getContext());
     OwningOpRef<ModuleOp> copy(module.clone());
     auto results = options.backend(*copy, inputs, seed);
+    if (!expected.error.empty()) {
+      if (!results &&
+          results.status().message().find(expected.error + " is out of bounds") != std::string::npos)
+        return std::nullopt;
+      return Failure{"backend", "must fail for " + expected.error +
+                                    (results ? ", and does not" : ": " + results.status().message())};
+    }
     if (!results)
       return Failure{"backend", results.status().message() + diagnostics.text};
     for (auto [i, bounded] : llvm::enumerate(expected.results))

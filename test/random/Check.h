@@ -39,7 +39,7 @@ struct Failure {
 
 /// How much of what was compared could be.
 struct Statistics {
-  int64_t elements = 0, unknown = 0, stages = 0, lifted = 0;
+  int64_t elements = 0, unknown = 0, stages = 0, failing = 0, lifted = 0;
 };
 
 /// Nothing if all agree. Every diagnostic on the way is part of a failure's message; none is printed.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Generator.h"
+#include "IndexingSamplers.h"
 #include "ProgramBuilder.h"
 
 using namespace mlir;
@@ -209,11 +210,18 @@ void samplePad(ProgramBuilder &p) {
     return;
   Shape low, high, interior;
   for (size_t i = 0; i < e->shape().size(); ++i) {
-    low.push_back(static_cast<int64_t>(oneIn(p.random, 2) ? p.random.below(4) : 0));
-    high.push_back(static_cast<int64_t>(oneIn(p.random, 2) ? p.random.below(4) : 0));
+    // Negative counts crop.
+    int64_t most = oneIn(p.random, 3) ? 2 : 0;
+    low.push_back(oneIn(p.random, 2) ? static_cast<int64_t>(p.random.below(4)) - most : 0);
+    high.push_back(oneIn(p.random, 2) ? static_cast<int64_t>(p.random.below(4)) - most : 0);
     interior.push_back(static_cast<int64_t>(oneIn(p.random, 4) ? p.random.below(3) : 0));
   }
-  p.add<ir::PadOp>(true, e->value, low, high, interior);
+  Entry from = *e;
+  for (size_t i = 0; i < from.shape().size(); ++i)
+    if (from.shape()[i] + std::max<int64_t>(from.shape()[i] - 1, 0) * interior[i] + low[i] + high[i] < 0)
+      return;
+  Value filler = oneIn(p.random, 2) ? p.obtain(from.dtype(), {}) : Value();
+  p.add<ir::PadOp>(true, from.value, filler, low, high, interior);
 }
 
 /// Some of the dimensions of a value: often the last ones, often the first, and any.
@@ -235,41 +243,60 @@ template <typename Op> void sampleReduction(ProgramBuilder &p) {
   p.add<Op>(true, e->value, dims);
 }
 
-void sampleArgmax(ProgramBuilder &p) {
+void sampleAny(ProgramBuilder &p) {
+  if (const Entry *e = p.find([](const Entry &entry) { return entry.dtype() == DType::i1; })) {
+    Shape dims = someDims(p, e->shape().size());
+    p.add<ir::AnyOp>(true, e->value, dims);
+  }
+}
+
+void sampleWelford(ProgramBuilder &p) {
+  if (const Entry *e = p.find(isFloat)) {
+    Shape dims = someDims(p, e->shape().size());
+    p.add<ir::WelfordOp>(true, e->value, dims);
+  }
+}
+
+template <typename Op> void sampleScan(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return isNumber(entry) && !entry.shape().empty(); });
+  if (e)
+    p.add<Op>(true, e->value, static_cast<int64_t>(p.random.below(e->shape().size())), oneIn(p.random, 2),
+              oneIn(p.random, 3));
+}
+
+void sampleLayerNorm(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return isFloat(entry) && !entry.shape().empty(); });
+  if (!e)
+    return;
+  Value a = e->value, weight, bias;
+  DType dtype = e->dtype();
+  size_t axis = p.random.below(e->shape().size());
+  Shape inner(e->shape().drop_front(axis));
+  if (oneIn(p.random, 2))
+    weight = p.obtain(dtype, inner);
+  if (oneIn(p.random, 2))
+    bias = p.obtain(dtype, inner);
+  p.add<ir::LayerNormOp>(true, a, weight, bias, static_cast<int64_t>(axis),
+                         APFloat(oneIn(p.random, 3) ? 0.5 : 1e-3));
+}
+
+void sampleDropout(ProgramBuilder &p) {
+  const Entry *e = p.find(isFloat);
+  if (!e)
+    return;
+  Value a = e->value, key = p.scalar(DType::i64, "bits", "key"),
+        counter = p.scalar(DType::i64, "count", "counter");
+  double probability = std::array{0.0, 0.1, 0.5, 0.9, 1.0}[p.random.below(5)];
+  p.add<ir::DropoutOp>(true, a, key, counter, APFloat(probability), static_cast<int64_t>(p.random.below(3)));
+}
+
+template <typename Op> void sampleArg(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &entry) { return isNumber(entry) && !entry.shape().empty(); });
   if (!e)
     return;
   size_t dim = p.random.below(e->shape().size());
   if (e->shape()[dim] > 0)
-    p.add<ir::ArgmaxOp>(true, e->value, dim);
-}
-
-void sampleGather(ProgramBuilder &p) {
-  const Entry *e = p.find([](const Entry &entry) { return !entry.shape().empty(); });
-  if (!e)
-    return;
-  Value a = e->value;
-  Shape from(e->shape()), shape;
-  size_t dim = p.random.below(from.size());
-  bool along = oneIn(p.random, 2);
-  if (along) {
-    for (size_t i = 0; i < from.size(); ++i)
-      shape.push_back(i == dim ? p.anySize()
-                      : oneIn(p.random, 3)
-                          ? static_cast<int64_t>(p.random.below(static_cast<uint64_t>(from[i] + 1)))
-                          : from[i]);
-  } else if (!oneIn(p.random, 4)) {
-    shape.push_back(p.anySize());
-  }
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  if ((from[dim] == 0 && count > 0) || count > p.maxElements)
-    return;
-  DType dtype = oneIn(p.random, 2) ? DType::i64 : DType::i32;
-  Value index = p.argument(dtype, shape, "index", std::max<int64_t>(from[dim], 1));
-  p.add<ir::GatherOp>(/*hasDerivative=*/false, a, index, dim,
-                      along ? ir::GatherKind::along : ir::GatherKind::points);
+    p.add<Op>(true, e->value, dim);
 }
 
 void sampleDotGeneral(ProgramBuilder &p) {
@@ -343,14 +370,24 @@ void sampleCrossEntropy(ProgramBuilder &p) {
   Value target =
       p.argument(DType::i64, shape.take_front(), oneIn(p.random, 3) ? "target" : "index", shape[1]);
   auto reduction = static_cast<ir::ReductionKind>(p.random.below(3));
-  auto op =
-      p.builder.create<ir::CrossEntropyOp>(p.loc, logits, target, Value(), reduction, -100, APFloat(0.0));
+  Value weight;
+  if (oneIn(p.random, 3))
+    weight = p.argument(ir::dtypeOf(logits.getType()), shape.drop_front(), "nonnegative");
+  double smoothing = oneIn(p.random, 3) ? 0.25 : 0;
+  auto op = p.builder.create<ir::CrossEntropyOp>(p.loc, logits, target, weight, reduction, -100,
+                                                 APFloat(smoothing));
   if (oneIn(p.random, 4) && p.entryOf(target).literal->count() > 0 &&
       llvm::all_of(p.entryOf(target).literal->whole, [](int64_t value) { return value >= 0; }))
     op.setIgnoreIndex(0);
   Value lse = op.getLse();
-  if (p.commit(op) && p.entries.back().value == lse)
+  // No gradient flows to class weights.
+  if (p.commit(op, /*hasDerivative=*/!weight) && p.entries.back().value == lse)
     p.entries.back().differentiable = false;
+}
+
+/// Often none.
+Value sampleFoundInf(ProgramBuilder &p) {
+  return oneIn(p.random, 3) ? p.scalar(DType::i1, "plain", "found_inf") : Value();
 }
 
 void sampleSgdStep(ProgramBuilder &p) {
@@ -366,11 +403,12 @@ void sampleSgdStep(ProgramBuilder &p) {
   auto hyper = [&](StringRef use) { return p.scalar(DType::f64, "fraction", use); };
   Value step = p.scalar(DType::i64, "count", "step");
   Value lr = hyper("lr"), momentum = hyper("momentum"), dampening = hyper("dampening"),
-        decay = hyper("decay");
+        decay = hyper("decay"), foundInf = sampleFoundInf(p);
   p.add<ir::SgdStepOp>(
       false,
       TypeRange(buf ? SmallVector<Type>(2, parameter.getType()) : SmallVector<Type>(1, parameter.getType())),
-      parameter, g, buf, step, lr, momentum, dampening, decay, buf && oneIn(p.random, 2), oneIn(p.random, 4));
+      parameter, g, buf, step, lr, momentum, dampening, decay, foundInf, buf && oneIn(p.random, 2),
+      oneIn(p.random, 4));
 }
 
 void sampleAdamStep(ProgramBuilder &p) {
@@ -387,13 +425,62 @@ void sampleAdamStep(ProgramBuilder &p) {
   auto hyper = [&](StringRef use) { return p.scalar(DType::f64, "fraction", use); };
   Value step = p.scalar(DType::i64, "count", "step");
   Value lr = hyper("lr"), beta1 = hyper("beta1"), beta2 = hyper("beta2"), eps = hyper("eps"),
-        decay = hyper("decay");
+        decay = hyper("decay"), foundInf = sampleFoundInf(p);
   p.add<ir::AdamStepOp>(false, TypeRange(SmallVector<Type>(vmax ? 4 : 3, parameter.getType())), parameter, g,
-                        m, v, vmax, step, lr, beta1, beta2, eps, decay, oneIn(p.random, 2),
+                        m, v, vmax, step, lr, beta1, beta2, eps, decay, foundInf, oneIn(p.random, 2),
                         oneIn(p.random, 4));
 }
 
 /// To another device and back; what stands between is done there.
+/// The same value, in the same storage where it is returned.
+void sampleAlias(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &) { return true; });
+  if (e)
+    p.add<ir::AliasOp>(true, e->value);
+}
+
+/// A write to storage of its own, which nothing else reads.
+void sampleCopyInto(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &) { return true; });
+  if (!e)
+    return;
+  Entry source = *e;
+  auto same = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(source.shape().size())));
+  Value storage = p.builder.create<ir::TransposeOp>(p.loc, source.value, same);
+  p.define(p.builder.create<ir::CopyIntoOp>(p.loc, storage, source.value), source.literal,
+           source.differentiable);
+}
+
+void sampleToHostScalar(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return entry.shape().empty(); });
+  if (e)
+    p.add<ir::ToHostScalarOp>(false, e->value);
+}
+
+/// What holds whatever rounding does: a whole number is itself.
+void sampleAssert(ProgramBuilder &p) {
+  const Entry *e = p.find([](const Entry &entry) { return !isFloat(entry); });
+  if (!e)
+    return;
+  Value value = e->value;
+  if (p.add<ir::EqOp>(false, value, value))
+    p.commit(p.builder.create<ir::AssertOp>(p.loc, p.entries.back().value, "a number is itself"));
+}
+
+/// Two streams that wait for each other; every op of order in one piece.
+void sampleOrder(ProgramBuilder &p) {
+  auto token = ir::TokenType::get(p.context);
+  auto event = ir::EventType::get(p.context);
+  Value start = p.builder.create<ir::TokenOp>(p.loc, token);
+  auto fork =
+      p.builder.create<ir::StreamForkOp>(p.loc, TypeRange{token, token}, start, ArrayRef<int64_t>{1, 2});
+  auto record =
+      p.builder.create<ir::EventRecordOp>(p.loc, event, token, fork.getResult(0), oneIn(p.random, 2));
+  Value waited = p.builder.create<ir::EventWaitOp>(p.loc, token, record.getEvent(), fork.getResult(1));
+  Value joined = p.builder.create<ir::StreamJoinOp>(p.loc, token, ValueRange{record.getToken(), waited});
+  p.builder.create<ir::BarrierOp>(p.loc, token, ValueRange{joined});
+}
+
 void sampleTransfer(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &) { return true; });
   if (!e)
@@ -445,28 +532,54 @@ struct Sampler {
 
 constexpr Sampler kSamplers[] = {
     {"weft.adam_step", 2, sampleAdamStep},
-    {"weft.argmax", 2, sampleArgmax},
+    {"weft.alias", 1, sampleAlias},
+    {"weft.any", 1, sampleAny},
+    {"weft.argmax", 2, sampleArg<ir::ArgmaxOp>},
+    {"weft.argmin", 1, sampleArg<ir::ArgminOp>},
+    {"weft.assert", 2, sampleAssert},
+    {"weft.barrier", 1, sampleOrder},
+    {"weft.bitcast", 1, sampleBitcast},
     {"weft.broadcast_in_dim", 5, sampleBroadcast},
+    {"weft.concat", 4, sampleConcat},
     {"weft.constant", 3, sampleConstant},
+    {"weft.copy_into", 2, sampleCopyInto},
     {"weft.cross_entropy", 3, sampleCrossEntropy},
     {"weft.dim", 1, sampleDim},
+    {"weft.cumprod", 1, sampleScan<ir::CumprodOp>},
+    {"weft.cumsum", 2, sampleScan<ir::CumsumOp>},
     {"weft.dot_general", 6, sampleDotGeneral},
+    {"weft.dropout", 2, sampleDropout},
+    {"weft.dynamic_slice", 3, sampleDynamicSlice},
+    {"weft.dynamic_update_slice", 3, sampleDynamicUpdateSlice},
+    {"weft.event_record", 0, sampleOrder},
+    {"weft.event_wait", 0, sampleOrder},
     {"weft.full", 2, sampleFull},
-    {"weft.gather", 3, sampleGather},
+    {"weft.gather", 4, sampleGather},
     {"weft.gradient", 4, sampleGradient},
+    {"weft.index_update", 4, sampleIndexUpdate},
     {"weft.iota", 2, sampleIota},
+    {"weft.layer_norm", 3, sampleLayerNorm},
     {"weft.log_softmax", 2, sampleSoftmax<ir::LogSoftmaxOp>},
     {"weft.pad", 3, samplePad},
+    {"weft.prod", 2, sampleReduction<ir::ProdOp>},
     {"weft.reshape", 5, sampleReshape},
+    {"weft.reverse", 3, sampleReverse},
     {"weft.rmax", 3, sampleReduction<ir::RmaxOp>},
     {"weft.rmin", 2, sampleReduction<ir::RminOp>},
     {"weft.rng_bits_philox", 2, sampleRngBits},
+    {"weft.scatter", 4, sampleScatter},
     {"weft.sgd_step", 2, sampleSgdStep},
     {"weft.slice", 4, sampleSlice},
     {"weft.softmax", 3, sampleSoftmax<ir::SoftmaxOp>},
+    {"weft.stream_fork", 0, sampleOrder},
+    {"weft.stream_join", 0, sampleOrder},
     {"weft.sum", 6, sampleReduction<ir::SumOp>},
+    {"weft.to_host_scalar", 1, sampleToHostScalar},
+    {"weft.token", 0, sampleOrder},
     {"weft.transfer", 1, sampleTransfer},
     {"weft.transpose", 5, sampleTranspose},
+    {"weft.undef", 1, sampleUndef},
+    {"weft.welford", 2, sampleWelford},
 };
 
 } // namespace
@@ -507,6 +620,8 @@ OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &cat
       at -= sampler.weight;
     }
   }
+  if (oneIn(p.random, 30))
+    sampleOutOfRange(p);
   return p.finish();
 }
 

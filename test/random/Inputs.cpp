@@ -99,8 +99,14 @@ ir::Literal makeInput(RankedTensorType type, StringRef name, uint64_t seed) {
         value = kind == "target" && oneIn(random, 6)
                     ? -100
                     : static_cast<int64_t>(random.below(static_cast<uint64_t>(std::max<int64_t>(bound, 1))));
+      else if (kind == "outside") // a few beyond either end, the last element always
+        value =
+            static_cast<int64_t>(random.below(static_cast<uint64_t>(bound) + (oneIn(random, 4) ? 4 : 0))) -
+            (oneIn(random, 12) ? bound + 1 : 0);
       else if (kind == "count")
         value = std::array{0, 1, 2, 9, 1000}[random.below(5)];
+      if (kind == "outside" && i + 1 == e)
+        value = oneIn(random, 2) ? bound + static_cast<int64_t>(random.below(3)) : -1;
       literal.setWhole(i, value);
     }
   }

@@ -12,6 +12,7 @@
 //   plain:N        numbers of moderate size           nonnegative:N  the same without a sign
 //   special:N      with infinities, NaN, the largest and the smallest now and then
 //   index:N:B      integers in [0, B)                 target:N:B     the same, and -100 now and then
+//   outside:N:B    integers in [0, B), but for the last and some others
 //   fraction:N     a hyper-parameter in [0, 1)        count:N        a small number of steps
 //
 //===----------------------------------------------------------------------===//

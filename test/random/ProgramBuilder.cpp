@@ -285,6 +285,8 @@ OwningOpRef<ModuleOp> ProgramBuilder::finish() {
   }
   if (results.empty())
     results.push_back(entries.back().value);
+  if (failing)
+    results.push_back(failing);
   if (oneIn(random, 20))
     results.push_back(results.front());
   builder.create<ir::ReturnOp>(loc, results);

@@ -83,6 +83,8 @@ public:
   /// No value has more elements.
   int64_t maxElements = 4096;
   bool usesGenerator = false;
+  /// A result that fails the call, if there is one.
+  mlir::Value failing;
   /// The counter that a store at the end of the function writes back.
   mlir::Value generatorKey, generatorCounter;
 

@@ -81,7 +81,9 @@ OwningOpRef<ModuleOp> resize(ModuleOp module, int64_t from, int64_t to) {
     return result;
   };
   auto convert = [&](Type type) -> Type {
-    auto tensor = cast<RankedTensorType>(type);
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return type; // a token
     return ir::withShape(tensor, sizes(tensor.getShape()));
   };
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
@@ -204,6 +206,8 @@ private:
       for (Value result : op->getResults()) {
         if (result.use_empty())
           continue;
+        if (!isa<RankedTensorType>(result.getType()))
+          return false;
         Value value = replacement(op, result);
         if (!value)
           return false;
@@ -253,9 +257,10 @@ private:
       std::set<int64_t, std::greater<>> sizes;
       for (Operation &op : entryOf(*best).getBody().front())
         for (Value value : op.getOperands())
-          for (int64_t size : cast<RankedTensorType>(value.getType()).getShape())
-            if (size > 1)
-              sizes.insert(size);
+          if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+            for (int64_t size : type.getShape())
+              if (size > 1)
+                sizes.insert(size);
       for (int64_t size : sizes) {
         for (int64_t smaller : {int64_t(1), int64_t(2), int64_t(3), size / 2, size - 1})
           if (smaller < size && smaller > 0 && accept(resize(*best, size, smaller))) {

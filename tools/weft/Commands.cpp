@@ -1,4 +1,4 @@
-//===- Commands.cpp - weft compile, explain, kernels ------------------------===//
+//===- Commands.cpp - weft compile, kernels ---------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,9 +8,8 @@
 
 #include "codegen/Compile.h"
 #include "frontend/io/AtomicFile.h"
-#include "frontend/io/Json.h"
 #include "ir/Dialect.h"
-#include "runtime/Package.h"
+#include "ir/TargetDescription.h"
 
 #include <cstdio>
 
@@ -23,47 +22,22 @@ static const std::map<std::string, codegen::CpuTarget::Level> levels = {
 
 /// "cpu" is both levels; a level's own name is that one.
 static Expected<std::vector<codegen::CpuTarget::Level>> parseTarget(const std::string &target) {
-  if (target == "cpu")
-    return std::vector{codegen::CpuTarget::v4, codegen::CpuTarget::v3};
   if (auto it = levels.find(target); it != levels.end())
     return std::vector{it->second};
-  return Status::error("unknown target '" + target + "'; there are cpu, x86-64-v3 and x86-64-v4");
+  // The plan is what other targets share with the CPU; kernels they have none yet, which compiling says.
+  if (ir::findTarget(target))
+    return std::vector{codegen::CpuTarget::v4, codegen::CpuTarget::v3};
+  return Status::error("unknown target '" + target + "'; there are " + ir::targetNames());
 }
 
-namespace {
-/// A program and the context that owns it.
-struct Program {
-  Program() : context(registry()) {}
-  static DialectRegistry registry() {
-    DialectRegistry registry;
-    ir::registerDialect(registry);
-    return registry;
-  }
-  Status read(const std::string &path) {
-    auto parsed = readModule(context, path);
-    if (!parsed)
-      return parsed.status();
-    module = std::move(*parsed);
-    return {};
-  }
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-};
-} // namespace
+/// The options of how passes are run, which several commands take.
+static const std::map<std::string, bool> pipelineOptions = {{"target", true},       {"from", true},
+                                                            {"to", true},           {"strict", true},
+                                                            {"disable-pass", true}, {"dump-phases", true}};
 
-/// Reads the command line; a code where the command ends there.
-static std::optional<int> begin(const char *command, const char *help, int argc, char **argv,
-                                std::map<std::string, bool> known, Arguments &arguments) {
-  known["help"] = false;
-  auto parsed = Arguments::parse(argc, argv, known);
-  if (!parsed)
-    return complain(command, parsed.status());
-  arguments = *parsed;
-  if (arguments.has("help") || arguments.positional.size() != 1) {
-    std::fputs(help, arguments.has("help") ? stdout : stderr);
-    return arguments.has("help") ? 0 : 2;
-  }
-  return std::nullopt;
+static codegen::PipelineRequest pipelineRequest(const Arguments &arguments) {
+  return {arguments.get("target", "cpu"), arguments.get("from"),         arguments.get("to"),
+          arguments.get("strict"),        arguments.all("disable-pass"), arguments.get("dump-phases")};
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,24 +49,50 @@ int compileCommand(int argc, char **argv) {
 
 Compiles a program to a package, which runs without the compiler.
 
-  -o, --output FILE    where the package goes
-  --target TARGET      cpu (both levels below), x86-64-v3 or x86-64-v4; cpu if left out
+  -o, --output FILE    where the package goes, or the text with --to
+  --target TARGET      cpu (both levels below), x86-64-v3 or x86-64-v4; cpu if left out. sm_80, sm_90 and sm_100 have
+                       no kernels yet: they go as far as --to
+  --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
+  --to PHASE           stop after a phase and write the text: inline, placement, differentiation, simplification,
+                       decomposition, fusion, memory or scheduling
+  --from PHASE         begin with this phase: the file is what an earlier --to or --dump-phases wrote
+  --dump-phases DIR    write the text after each phase to DIR, as 06-fusion.mlir
+  --disable-pass PASS  leave a pass out, as weft-simplify; may be given several times
 
 example: weft compile scaled.mlir --target=cpu -o scaled.weft
+example: weft compile scaled.mlir --to=fusion -o fused.mlir
+example: weft compile fused.mlir --from=memory -o scaled.weft
+example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simplify --strict=donate -o scaled.weft
 )";
   Arguments arguments;
-  if (auto code = begin("compile", help, argc, argv, {{"output", true}, {"target", true}}, arguments))
+  std::map<std::string, bool> known = pipelineOptions;
+  known["output"] = true;
+  if (auto code = beginCommand("compile", help, argc, argv, known, arguments))
     return *code;
+  codegen::PipelineRequest request = pipelineRequest(arguments);
   std::string output = arguments.get("output");
   if (output.empty())
     return complain("compile", Status::error("say where the package goes: -o FILE.weft"));
-  auto target = parseTarget(arguments.get("target", "cpu"));
+  auto target = parseTarget(request.target);
   if (!target)
     return complain("compile", target.status());
   Program program;
   if (Status status = program.read(arguments.positional[0]); !status)
     return complain("compile", status);
-  auto compiled = codegen::compileModule(*program.module, {.levels = *target});
+  if (!request.to.empty()) {
+    if (Status status = codegen::runPipeline(*program.module, request); !status)
+      return complain("compile", status);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    program.module->print(os);
+    os << '\n';
+    if (Status status = io::write_file(output, text); !status)
+      return complain("compile", status);
+    std::printf("%s: after %s\n", output.c_str(), request.to.c_str());
+    return 0;
+  }
+  auto compiled =
+      codegen::compileModule(*program.module, {.levels = *target, .threads = 0, .pipeline = request});
   if (!compiled)
     return complain("compile", compiled.status());
   std::string_view bytes(reinterpret_cast<const char *>(compiled->package.data()), compiled->package.size());
@@ -100,46 +100,6 @@ example: weft compile scaled.mlir --target=cpu -o scaled.weft
     return complain("compile", status);
   std::printf("%s: %zu functions, %zu kernels, %zu bytes\n", output.c_str(),
               compiled->report.functions.size(), compiled->report.kernels.size(), bytes.size());
-  return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// explain
-//===----------------------------------------------------------------------===//
-
-static std::string json(const codegen::CompileReport &report) {
-  std::string text = "{\"functions\": [";
-  for (size_t i = 0; i < report.functions.size(); ++i) {
-    const codegen::FunctionReport &f = report.functions[i];
-    text += (i ? ", " : "") + std::string("{\"name\": ") + io::json_quoted(f.name) +
-            ", \"plan\": " + io::json_quoted(f.plan) + ", \"decisions\": " + io::json_quoted(f.decisions) +
-            ", \"arena_bytes\": " + std::to_string(f.arenaBytes) +
-            ", \"arena_lower_bound_bytes\": " + std::to_string(f.arenaLowerBound) + "}";
-  }
-  text += "], \"kernels\": [";
-  for (size_t i = 0; i < report.kernels.size(); ++i)
-    text += (i ? ", " : "") + std::string("{\"symbol\": ") + io::json_quoted(report.kernels[i].symbol) +
-            ", \"launches\": " + std::to_string(report.kernels[i].launches) + "}";
-  return text + "]}\n";
-}
-
-int explainCommand(int argc, char **argv) {
-  const char *help = R"(usage: weft explain FILE.mlir [--json]
-
-Prints what a program becomes: launches in order with bytes and memory, fusions, refusals with codes and lines.
-
-example: weft explain scaled.mlir
-)";
-  Arguments arguments;
-  if (auto code = begin("explain", help, argc, argv, {{"json", false}}, arguments))
-    return *code;
-  Program program;
-  if (Status status = program.read(arguments.positional[0]); !status)
-    return complain("explain", status);
-  auto compiled = codegen::compileModule(*program.module);
-  if (!compiled)
-    return complain("explain", compiled.status());
-  std::fputs((arguments.has("json") ? json(compiled->report) : compiled->report.str()).c_str(), stdout);
   return 0;
 }
 
@@ -158,7 +118,7 @@ Prints the kernels of a program.
 example: weft kernels scaled.mlir --emit=asm --target=x86-64-v3
 )";
   Arguments arguments;
-  if (auto code = begin("kernels", help, argc, argv, {{"emit", true}, {"target", true}}, arguments))
+  if (auto code = beginCommand("kernels", help, argc, argv, {{"emit", true}, {"target", true}}, arguments))
     return *code;
   std::string form = arguments.get("emit", "kernel");
   if (form != "kernel" && form != "llvm" && form != "asm")

@@ -13,7 +13,8 @@ static const char *help = R"(usage: weft COMMAND ...
 
   run       run a program or a package; compare with the reference interpreter
   compile   compile a program to a package
-  explain   what a program becomes: launches, memory, fusions, refusals
+  explain   what a program becomes: launches, memory, fusions, refusals; what a package has; reason codes
+  bench     time, bytes a second and share of copy bandwidth, per kernel
   kernels   the code of a program's kernels
 
 weft COMMAND --help says more, with an example.
@@ -27,6 +28,7 @@ int main(int argc, char **argv) {
   const Command commands[] = {{"run", weft::tool::runCommand},
                               {"compile", weft::tool::compileCommand},
                               {"explain", weft::tool::explainCommand},
+                              {"bench", weft::tool::benchCommand},
                               {"kernels", weft::tool::kernelsCommand}};
   if (argc < 2 || !std::strcmp(argv[1], "--help") || !std::strcmp(argv[1], "help")) {
     std::fputs(help, argc < 2 ? stderr : stdout);

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Tool.h"
+#include "Runnable.h"
 
 #include "codegen/Compile.h"
 #include "frontend/io/Npy.h"
@@ -34,31 +34,10 @@ Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.w
   --output FILE.npy    where a result goes, in order; results without a file are summarised
   --against=interp     compare with the reference interpreter (programs only); exit code 1 if they differ
   --iterations N       run N times and print the time of one
+  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4
 
 example: weft run scaled.mlir --input x.npy --input 784xf32=0.5 --output y.npy --against=interp
 )";
-
-/// Numbers in [-1, 1), or small integers that are valid as an index of most things.
-static io::HostArray randomArray(const runtime::TensorInfo &type, std::mt19937_64 &engine) {
-  io::HostArray array = io::HostArray::allocate(type.dtype, type.shape).value_or_throw();
-  ir::Literal literal(type.dtype, type.shape);
-  for (int64_t i = 0, e = literal.count(); i < e; ++i) {
-    auto bits = static_cast<double>(engine() >> 11) * 0x1p-53;
-    if (literal.isReal())
-      literal.setReal(i, 2 * bits - 1);
-    else
-      literal.setWhole(i, static_cast<int64_t>(bits * 2));
-  }
-  literal.toBytes(array.bytes.data());
-  return array;
-}
-
-static std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
-  std::string text;
-  for (int64_t size : shape)
-    text += std::to_string(size) + "x";
-  return text + std::string(name(dtype));
-}
 
 /// The largest difference that rounding explains, relative to the largest magnitude: a first screen, not a
 /// proof.
@@ -105,43 +84,6 @@ static bool compare(const std::vector<ir::Literal> &expected, const std::vector<
   return same;
 }
 
-/// The values of the executable's symbols: those that are given, or what the shapes of all inputs say.
-static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &executable,
-                                                  const Arguments &arguments,
-                                                  const std::vector<io::HostArray> &inputs) {
-  const runtime::Signature &signature = executable.signature();
-  std::map<std::string, int64_t> given;
-  for (const std::string &text : arguments.all("size")) {
-    size_t equals = text.find('=');
-    char *end = nullptr;
-    long long value = equals == std::string::npos ? 0 : std::strtoll(text.c_str() + equals + 1, &end, 10);
-    if (!end || *end || end == text.c_str() + equals + 1)
-      return Status::error("--size takes NAME=NUMBER, found '" + text + "'");
-    given[text.substr(0, equals)] = value;
-  }
-  std::vector<int64_t> sizes;
-  for (const runtime::SymbolInfo &symbol : signature.symbols) {
-    auto it = given.find(symbol.name);
-    if (it == given.end())
-      break;
-    sizes.push_back(it->second);
-    given.erase(it);
-  }
-  if (sizes.size() == signature.symbols.size() && given.empty())
-    return sizes;
-  if (!given.empty())
-    return Status::error("'" + signature.function + "' has no symbol '" + given.begin()->first + "'" +
-                         (signature.symbols.empty() ? ": its sizes are numbers" : ""));
-  if (inputs.size() < signature.arguments.size())
-    return Status::error("'" + signature.function + "' has the symbol '" +
-                         signature.symbols[sizes.size()].name +
-                         "': give its value with --size, or every argument with --input");
-  std::vector<std::vector<int64_t>> shapes;
-  for (const io::HostArray &input : inputs)
-    shapes.push_back(input.shape);
-  return executable.bind(shapes);
-}
-
 static Status run(const Arguments &arguments, bool &agrees) {
   std::string path = arguments.positional[0];
   bool isPackage = path.size() > 5 && path.substr(path.size() - 5) == ".weft";
@@ -151,99 +93,28 @@ static Status run(const Arguments &arguments, bool &agrees) {
   if (!against.empty() && isPackage)
     return Status::error("--against=interp needs the program, and a package holds machine code only");
 
-  DialectRegistry registry;
-  ir::registerDialect(registry);
-  MLIRContext context(registry);
-  OwningOpRef<ModuleOp> module, original;
-  std::shared_ptr<const runtime::Package> package;
-  std::string function = arguments.get("function");
-  if (isPackage) {
-    auto opened = runtime::Package::open(path);
-    if (!opened)
-      return opened.status();
-    package = *opened;
-  } else {
-    auto parsed = readModule(context, path);
-    if (!parsed)
-      return parsed.status();
-    module = std::move(*parsed);
-    original = module->clone();
-    auto compiled = codegen::compileModule(*module);
-    if (!compiled)
-      return compiled.status();
-    auto made = runtime::Package::from_memory(std::move(compiled->package));
-    if (!made)
-      return made.status();
-    package = *made;
-  }
-  // The functions of a package are what it has plans for.
-  std::vector<std::string> functions;
-  for (const std::string &section : package->names())
-    if (section.rfind("plan.", 0) == 0 && section.size() > 9)
-      functions.push_back(section.substr(5, section.size() - 9));
-  if (function.empty()) {
-    if (functions.size() != 1) {
-      std::string list;
-      for (const std::string &f : functions)
-        list += (list.empty() ? "" : ", ") + f;
-      return Status::error("'" + path + "' has " + std::to_string(functions.size()) + " functions (" + list +
-                           "); choose one with --function");
-    }
-    function = functions[0];
-  }
-  auto executable = runtime::Executable::load(package, function);
-  if (!executable)
-    return executable.status();
-
-  std::vector<io::HostArray> inputs;
-  for (const std::string &input : arguments.all("input")) {
-    auto array = readInput(input);
-    if (!array)
-      return array.status().context("argument " + std::to_string(inputs.size()) + ": ");
-    inputs.push_back(*std::move(array));
-  }
-  if (size_t count = (*executable)->signature().arguments.size(); inputs.size() > count)
-    return Status::error("'" + function + "' takes " + std::to_string(count) + " arguments, and " +
-                         std::to_string(inputs.size()) + " inputs are given");
-  auto sizes = chooseSizes(**executable, arguments, inputs);
-  if (!sizes)
-    return sizes.status();
-  std::map<std::string, int64_t> values;
-  for (size_t i = 0; i < sizes->size(); ++i)
-    values[(*executable)->signature().symbols[i].name] = (*sizes)[i];
-  executable = (*executable)->at(*sizes);
-  if (!executable)
-    return executable.status();
-  const runtime::Signature &signature = (*executable)->signature();
-  std::mt19937_64 engine(1);
-  std::vector<std::shared_ptr<runtime::Buffer>> buffers;
-  std::vector<ir::Literal> literals;
-  for (size_t i = 0; i < signature.arguments.size(); ++i) {
-    const runtime::TensorInfo &type = signature.arguments[i].type;
-    io::HostArray array = i < inputs.size() ? std::move(inputs[i]) : randomArray(type, engine);
-    if (array.dtype != type.dtype || array.shape != type.shape)
-      return Status::error("argument " + std::to_string(i) + " of '" + function + "' is " +
-                           typeText(type.dtype, type.shape) + ", and the input is " +
-                           typeText(array.dtype, array.shape));
-    auto buffer = runtime::Buffer::allocate(type.bytes);
-    if (!buffer)
-      return buffer.status();
-    if (type.bytes)
-      std::memcpy((*buffer)->data(), array.bytes.data(), type.bytes);
-    literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array.bytes.data()));
-    buffers.push_back(*buffer);
-  }
+  auto made =
+      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"),
+                   arguments.all("size"));
+  if (!made)
+    return made.status();
+  Runnable &runnable = **made;
+  const runtime::Signature &signature = runnable.executable->signature();
+  const auto &buffers = runnable.buffers;
 
   std::vector<std::shared_ptr<runtime::Buffer>> results(signature.results.size());
   long iterations = std::max(1L, std::atol(arguments.get("iterations", "1").c_str()));
   double best = INFINITY;
   for (long i = 0; i < iterations; ++i) {
     auto start = std::chrono::steady_clock::now();
-    if (Status status = (*executable)->run(buffers, results); !status)
+    if (Status status = runnable.executable->run(buffers, results); !status)
       return status;
     for (const auto &result : results)
       if (Status status = result->wait(); !status)
         return status;
+    // What the program prints and asserts is done, whether or not something is returned.
+    if (Status status = runtime::Queue::get_default().synchronize(); !status)
+      return status;
     best = std::min(
         best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   }
@@ -270,18 +141,18 @@ static Status run(const Arguments &arguments, bool &agrees) {
     }
   }
   if (!against.empty()) {
-    auto symbol = original->lookupSymbol<ir::FuncOp>(function);
+    auto symbol = runnable.program.module->lookupSymbol<ir::FuncOp>(runnable.function);
     std::string message;
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    ScopedDiagnosticHandler handler(&runnable.program.context, [&](Diagnostic &diagnostic) {
       message += diagnostic.str();
       return success();
     });
     // The interpreter knows ops, not requests for derivatives: those are made first.
     if (iterations > 1)
       return Status::error("--against=interp compares one call; leave --iterations out");
-    if (failed(ir::specialize(*original, values)))
+    if (failed(ir::specialize(*runnable.program.module, runnable.sizes)))
       return Status::error(message);
-    auto expected = ir::interpretFunction(symbol, literals);
+    auto expected = ir::interpretFunction(symbol, runnable.literals);
     if (failed(expected))
       return Status::error("the interpreter refuses the program: " + message);
     agrees = compare({expected->begin(), expected->end()}, found);
@@ -297,6 +168,7 @@ int runCommand(int argc, char **argv) {
                                      {"output", true},
                                      {"against", true},
                                      {"iterations", true},
+                                     {"target", true},
                                      {"help", false}});
   if (!arguments)
     return complain("run", arguments.status());

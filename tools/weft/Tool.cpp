@@ -7,6 +7,7 @@
 #include "Tool.h"
 
 #include "frontend/io/Npy.h"
+#include "ir/Dialect.h"
 #include "ir/Parse.h"
 #include "ir/interp/Literal.h"
 
@@ -88,6 +89,36 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &contex
   if (!text)
     return text.status();
   return ir::parseModule(context, *text, path);
+}
+
+static mlir::DialectRegistry registry() {
+  mlir::DialectRegistry registry;
+  ir::registerDialect(registry);
+  return registry;
+}
+
+Program::Program() : context(registry()) {}
+
+Status Program::read(const std::string &path) {
+  auto parsed = readModule(context, path);
+  if (!parsed)
+    return parsed.status();
+  module = std::move(*parsed);
+  return {};
+}
+
+std::optional<int> beginCommand(const char *command, const char *help, int argc, char **argv,
+                                std::map<std::string, bool> known, Arguments &arguments) {
+  known["help"] = false;
+  auto parsed = Arguments::parse(argc, argv, known);
+  if (!parsed)
+    return complain(command, parsed.status());
+  arguments = *parsed;
+  if (arguments.has("help") || arguments.positional.size() != 1) {
+    std::fputs(help, arguments.has("help") ? stdout : stderr);
+    return arguments.has("help") ? 0 : 2;
+  }
+  return std::nullopt;
 }
 
 Expected<io::HostArray> readInput(const std::string &text) {

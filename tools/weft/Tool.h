@@ -15,6 +15,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,18 @@ private:
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context, const std::string &path);
 Expected<std::string> readText(const std::string &path);
 
+/// A program and the context that owns it.
+struct Program {
+  Program();
+  Status read(const std::string &path);
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// Reads the command line of a command with one file; a code where the command ends there: help, or an error.
+std::optional<int> beginCommand(const char *command, const char *help, int argc, char **argv,
+                                std::map<std::string, bool> known, Arguments &arguments);
+
 /// "x.npy" or "2x3xf32=1.5".
 Expected<io::HostArray> readInput(const std::string &text);
 
@@ -47,6 +60,7 @@ Expected<io::HostArray> readInput(const std::string &text);
 int runCommand(int argc, char **argv);
 int compileCommand(int argc, char **argv);
 int explainCommand(int argc, char **argv);
+int benchCommand(int argc, char **argv);
 int kernelsCommand(int argc, char **argv);
 
 /// Prints "weft COMMAND: message" on standard error; returns 1.

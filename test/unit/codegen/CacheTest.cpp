@@ -9,9 +9,11 @@
 #include "codegen/cpu/KernelCache.h"
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -157,6 +159,31 @@ TEST_F(Cache, AReadOnlyDirectoryStillServes) {
   EXPECT_EQ(cache.counters().diskHits, 1u);
   EXPECT_FALSE(cache.diskProblem().empty());
   fs::permissions(options.directory, fs::perms::owner_all);
+}
+
+// A limit on the size of files stands in for a full disk: a write stops in the middle, with an error.
+TEST_F(Cache, AFullDiskLeavesMemory) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    // The limit holds for the whole process, so that the test gets one of its own.
+    ::signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit small = {100, 100};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    KernelCache cache(options);
+    auto one = kernel(1), two = kernel(2);
+    bool good = bool(cache.get(*one, v4)) && bool(cache.get(*two, v4)) && bool(cache.get(*one, v4));
+    good = good && cache.counters().memoryHits == 1 && cache.counters().compiled == 2;
+    good = good && cache.diskProblem().find("File too large") != std::string::npos;
+    ::_exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(entries().empty()) << "half an entry was left";
+  // Once there is room again a process writes as ever.
+  KernelCache cache(options);
+  ASSERT_TRUE(cache.get(*kernel(1), v4));
+  EXPECT_EQ(entries().size(), 1u);
 }
 
 TEST_F(Cache, IsBoundedInBytes) {

@@ -13,6 +13,7 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/bit.h"
 
 #include <map>
 #include <memory>
@@ -67,6 +68,9 @@ void *const *importTable();
 /// Vectors of `lanes` (0: scalar), element type `in` to `out`; $T and $U stand for the types in `body`.
 std::string mapKernel(const std::string &name, const std::string &body, int arity, int lanes,
                       const std::string &in = "f32", const std::string &out = "f32");
+
+inline float fromBits(uint32_t bits) { return llvm::bit_cast<float>(bits); }
+inline uint32_t toBits(float x) { return llvm::bit_cast<uint32_t>(x); }
 
 } // namespace weft::testing
 

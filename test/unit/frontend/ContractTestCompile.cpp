@@ -34,8 +34,7 @@ enum class Activation { none, relu };
 template <typename F> static std::string reasonOf(const F &f) {
   return f.variants()[0].code + ": " + f.variants()[0].reason;
 }
-#define EXPECT_REASON(f, text)                                                                               \
-  EXPECT_NE(reasonOf(f).find(text), std::string::npos) << reasonOf(f)
+#define EXPECT_REASON(f, text) EXPECT_NE(reasonOf(f).find(text), std::string::npos) << reasonOf(f)
 
 //===----------------------------------------------------------------------===//
 // Guards
@@ -172,10 +171,9 @@ TEST(ContractGuards, ARecompilationNamesTheGuardWithOldAndNewValueAndTheSourceLi
   f(ones({3}));
   std::string text = ::testing::internal::GetCapturedStderr();
   ::unsetenv("WEFT_EXPLAIN");
-  for (const std::string &part :
-       {std::string("'increment'"), std::string("WEFT-R001"),
-        std::string("argument 0 was tensor<2xf32, cpu> and is tensor<3xf32, cpu>"),
-        "ContractTestCompile.cpp:" + std::to_string(line)})
+  for (const std::string &part : {std::string("'increment'"), std::string("WEFT-R001"),
+                                  std::string("argument 0 was tensor<2xf32, cpu> and is tensor<3xf32, cpu>"),
+                                  "ContractTestCompile.cpp:" + std::to_string(line)})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_EQ(f.variants()[0].loc.line(), line);
   EXPECT_EQ(f.variants()[1].reason, "");
@@ -208,7 +206,8 @@ TEST(ContractGuards, AFunctionKeeps64VariantsLeastRecentlyUsedOutFirst) {
   EXPECT_EQ(f.variants().size(), 64u);
   f(x, 64);
   EXPECT_EQ(f.variants().size(), 64u);
-  EXPECT_REASON(f, "the least recently used of 64 variants, (tensor<1xf32, cpu>, 1), was dropped (WEFT-R006)");
+  EXPECT_REASON(f,
+                "the least recently used of 64 variants, (tensor<1xf32, cpu>, 1), was dropped (WEFT-R006)");
   uint64_t before = compile_count();
   f(x, 0);
   EXPECT_EQ(compile_count(), before);
@@ -297,9 +296,8 @@ TEST(ContractArguments, AnEmptyNameIsAnErrorAtOnce) {
 //===----------------------------------------------------------------------===//
 
 TEST(ContractScalars, AScalarIsTracedAndNeverRecompiles) {
-  auto f = compile([](Tensor x, Scalar a, Scalar n, Scalar flag) {
-    return where(flag.tensor(), a * x + n, x - a);
-  });
+  auto f = compile(
+      [](Tensor x, Scalar a, Scalar n, Scalar flag) { return where(flag.tensor(), a * x + n, x - a); });
   Tensor x = ones({2});
   EXPECT_EQ(floats(f(x, 0.5, 3, true)), Floats({3.5, 3.5}));
   uint64_t before = compile_count();
@@ -340,7 +338,8 @@ TEST(ContractScalars, HyperParametersAreOperandsOfF64AndStepCountsI64) {
   f(ones({2}));
   std::string text = f.mlir();
   EXPECT_NE(text.find("tensor<f64, #cpu> {weft.name = \"adam.lr\""), std::string::npos) << text;
-  EXPECT_NE(text.find("tensor<i64, #cpu> {weft.donated, weft.name = \"adam.step\""), std::string::npos) << text;
+  EXPECT_NE(text.find("tensor<i64, #cpu> {weft.donated, weft.name = \"adam.step\""), std::string::npos)
+      << text;
 }
 
 TEST(ContractScalars, QueuedCallsKeepTheValueTheyWereCalledWith) {

@@ -30,6 +30,12 @@ TEST(Tensor, OperatorsBroadcastAndTakeNumbersOnEitherSide) {
   EXPECT_EQ((column + row).to_vector<float>(), (std::vector<float>{20, 30, 30, 40}));
 }
 
+// What is computed from nothing differs by its type alone: a kept function of another size must not run.
+TEST(Tensor, RangesOfTwoSizesAreTwoFunctions) {
+  EXPECT_EQ(arange(3).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(arange(5).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+}
+
 TEST(Tensor, Promotion) {
   Tensor integers = arange(3), halves = zeros({3}, {.dtype = f16}), brains = zeros({3}, {.dtype = bf16});
   EXPECT_EQ((integers + 1).dtype(), i64);

@@ -22,6 +22,7 @@ using namespace weft::ir::test;
 //===----------------------------------------------------------------------===//
 
 namespace {
+constexpr double pi = 3.14159265358979323846;
 struct UnaryCase {
   const char *op;
   std::vector<double> in, out;
@@ -57,6 +58,18 @@ INSTANTIATE_TEST_SUITE_P(
                     UnaryCase{"log", {1, 0, -1, inf}, {0, -inf, NaN, inf}},
                     UnaryCase{"log1p", {0, -1, 1e-300, -2}, {0, -inf, 1e-300, NaN}},
                     UnaryCase{"sin", {0, -0.0, inf}, {0, -0.0, NaN}}, UnaryCase{"cos", {0, inf}, {1, NaN}},
+                    UnaryCase{"tan", {0, -0.0, inf, NaN}, {0, -0.0, NaN, NaN}},
+                    UnaryCase{"asin", {-0.0, 1, -1, 1.5, NaN}, {-0.0, pi / 2, -pi / 2, NaN, NaN}},
+                    UnaryCase{"acos", {1, -1, 0, -1.5}, {0, pi, pi / 2, NaN}},
+                    UnaryCase{"atan", {-0.0, inf, -inf, 1}, {-0.0, pi / 2, -pi / 2, pi / 4}},
+                    UnaryCase{"log2", {8, 0.125, 0, -1, inf}, {3, -3, -inf, NaN, inf}},
+                    UnaryCase{"log10", {1000, 1, 0, -1}, {3, 0, -inf, NaN}},
+                    UnaryCase{"exp2", {10, -2, 0, -inf, 5000}, {1024, 0.25, 1, 0, inf}},
+                    UnaryCase{"sinh", {-0.0, inf, -inf}, {-0.0, inf, -inf}},
+                    UnaryCase{"cosh", {0, inf, -inf, NaN}, {1, inf, inf, NaN}},
+                    UnaryCase{"asinh", {-0.0, inf, -inf}, {-0.0, inf, -inf}},
+                    UnaryCase{"acosh", {1, inf, 0.5, NaN}, {0, inf, NaN, NaN}},
+                    UnaryCase{"atanh", {-0.0, 1, -1, 2}, {-0.0, inf, -inf, NaN}},
                     UnaryCase{"tanh", {0, 100, -100, inf, NaN}, {0, 1, -1, 1, NaN}},
                     UnaryCase{"erf", {0, 10, -10, NaN}, {0, 1, -1, NaN}},
                     UnaryCase{"sigmoid", {0, 1000, -1000, -inf, inf, NaN}, {0.5, 1, 0, 0, 1, NaN}}),
@@ -71,6 +84,19 @@ TEST(Elementwise, TranscendentalValues) {
   EXPECT_NEAR(f("sin", 1), 0.8414709848078965, 1e-15);
   EXPECT_NEAR(f("cos", 1), 0.5403023058681398, 1e-15);
   EXPECT_NEAR(f("tanh", 0.5), 0.46211715726000975, 1e-15);
+  // Digits from tables, not from another run of the same library.
+  EXPECT_NEAR(f("tan", 1), 1.5574077246549022305, 1e-15);
+  EXPECT_NEAR(f("asin", 0.5), 0.52359877559829887308, 1e-15);
+  EXPECT_NEAR(f("acos", 0.3), 1.2661036727794991113, 1e-15);
+  EXPECT_NEAR(f("atan", 2), 1.1071487177940905030, 1e-15);
+  EXPECT_NEAR(f("log2", 10), 3.3219280948873623479, 1e-15);
+  EXPECT_NEAR(f("log10", 2), 0.30102999566398119521, 1e-15);
+  EXPECT_NEAR(f("exp2", 0.5), 1.4142135623730950488, 1e-15);
+  EXPECT_NEAR(f("sinh", 1), 1.1752011936438014569, 1e-15);
+  EXPECT_NEAR(f("cosh", 1), 1.5430806348152437785, 1e-15);
+  EXPECT_NEAR(f("asinh", 1), 0.88137358701954302523, 1e-15);
+  EXPECT_NEAR(f("acosh", 2), 1.3169578969248167086, 1e-15);
+  EXPECT_NEAR(f("atanh", 0.5), 0.54930614433405484570, 1e-15);
   EXPECT_NEAR(f("erf", 0.5), 0.5204998778130465, 1e-15);
   EXPECT_NEAR(f("sigmoid", 1), 0.7310585786300049, 1e-15);
   EXPECT_NEAR(f("expm1", 1e-5), 1.0000050000166667e-5, 1e-20);
@@ -114,6 +140,11 @@ TEST(Elementwise, BinaryReals) {
   f("div", {1, 0, -1, 7}, {0, 0, 0, 2}, {inf, NaN, -inf, 3.5});
   f("pow", {NaN, 1, 2, -2, -8, 0, 0}, {0, NaN, 10, 3, 1.0 / 3, -1, 0}, {1, 1, 1024, -8, NaN, inf, 1});
   f("max", {-0.0, 0.0, NaN, 1, 2}, {0.0, -0.0, 1, NaN, 3}, {0.0, 0.0, NaN, NaN, 3});
+  f("rem", {7, -7, 7, 5, inf, 1, -0.0, 1e300}, {3, 3, -3, 0, 2, inf, 3, 3}, {1, -1, 1, NaN, NaN, 1, -0.0, 0});
+  f("mod", {7, -7, 7, 5, -1, 1, -7}, {3, 3, -3, 0, inf, inf, -3}, {1, 2, -2, NaN, inf, 1, -1});
+  f("atan2", {0, -0.0, 0, -0.0, 1, inf, inf, -1}, {1, 1, -1, -1, 0, inf, -inf, 0},
+    {0, -0.0, pi, -pi, pi / 2, pi / 4, 3 * pi / 4, -pi / 2});
+  f("copysign", {1, -1, 0, inf, 3}, {-0.0, 0.0, -5, -1, NaN}, {-1, 1, -0.0, -inf, 3});
   f("min", {-0.0, 0.0, NaN, 1, 2}, {0.0, -0.0, 1, NaN, 3}, {-0.0, -0.0, NaN, NaN, 2});
 }
 
@@ -124,6 +155,28 @@ TEST(Elementwise, BinaryIntegers) {
                     {wholes(dtype, {}, {a}), wholes(dtype, {}, {b})})
         .whole[0];
   };
+  for (auto [a, b, rem, mod] : {std::array<int64_t, 4>{7, 3, 1, 1},
+                                {-7, 3, -1, 2},
+                                {7, -3, 1, -2},
+                                {-7, -3, -1, -1},
+                                {6, -3, 0, 0},
+                                {5, 0, 5, 5},
+                                {-128, -1, 0, 0}}) {
+    EXPECT_EQ(f("rem", DType::i8, a, b), rem) << a << " " << b;
+    EXPECT_EQ(f("mod", DType::i8, a, b), mod) << a << " " << b;
+  }
+  EXPECT_EQ(f("rem", DType::ui8, 250, 7), 5);
+  for (auto [a, b, power] : {std::array<int64_t, 3>{3, 4, 81},
+                             {-3, 3, -27},
+                             {2, 7, -128},
+                             {2, 8, 0},
+                             {0, 0, 1},
+                             {5, -1, 0},
+                             {1, -9, 1},
+                             {-1, -9, -1},
+                             {-1, -8, 1},
+                             {0, -1, 0}})
+    EXPECT_EQ(f("pow", DType::i8, a, b), power) << a << " " << b;
   EXPECT_EQ(f("add", DType::i8, 127, 1), -128);
   EXPECT_EQ(f("add", DType::i64, INT64_MAX, 1), INT64_MIN);
   EXPECT_EQ(f("sub", DType::ui8, 0, 1), 255);

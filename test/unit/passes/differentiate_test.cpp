@@ -59,6 +59,12 @@ const std::vector<Case> &cases() {
   };
   static const std::vector<Case> all = {
       unary("neg"),
+      unary("alias", -2, 2, true),
+      Case{"%d = weft.exp %a : @2x3@ %s = weft.mul %a, %b : @2x3@ %w = weft.copy_into %d, %s : @2x3@ "
+           "%r = weft.sin %w : @2x3@",
+           {{{2, 3}}, {{2, 3}}},
+           {2, 3},
+           true},
       unary("abs", 0.5, 2),
       unary("abs", -2, -0.5),
       unary("sign", 0.5, 2),
@@ -78,6 +84,18 @@ const std::vector<Case> &cases() {
       unary("tanh", -2, 2, true),
       unary("erf", -2, 2, true),
       unary("sigmoid", -2, 2, true),
+      unary("tan", -1, 1, true),
+      unary("asin", -0.8, 0.8, true),
+      unary("acos", -0.8, 0.8, true),
+      unary("atan", -2, 2, true),
+      unary("log2", 0.5, 3, true),
+      unary("log10", 0.5, 3, true),
+      unary("exp2", -2, 2, true),
+      unary("sinh", -2, 2, true),
+      unary("cosh", -2, 2, true),
+      unary("asinh", -2, 2, true),
+      unary("acosh", 1.5, 3, true),
+      unary("atanh", -0.8, 0.8, true),
       {"%p = weft.isnan %a : @2x3@ %r = weft.convert %p to f64 : tensor<2x3xi1, #cpu>", {{{2, 3}}}, {2, 3}},
       {"%i = weft.convert %a to i32 : @2x3@ %j = weft.bnot %i : tensor<2x3xi32, #cpu> "
        "%r = weft.convert %j to f64 : tensor<2x3xi32, #cpu>",
@@ -88,6 +106,14 @@ const std::vector<Case> &cases() {
       binary("mul", {{2, 3}}, {{2, 3}}, true),
       binary("div", {{2, 3}}, {{2, 3}, 0.5, 2}, true),
       binary("pow", {{2, 3}, 0.5, 2}, {{2, 3}}, true),
+      // Quotients between 1.2 and 1.8: whole numbers, where these jump, are far.
+      binary("rem", {{2, 3}, 2.4, 2.7}, {{2, 3}, 1.5, 2}),
+      binary("mod", {{2, 3}, 2.4, 2.7}, {{2, 3}, 1.5, 2}),
+      binary("mod", {{2, 3}, -2.7, -2.4}, {{2, 3}, 1.5, 2}),
+      binary("atan2", {{2, 3}, 0.5, 2}, {{2, 3}, -2, -0.5}, true),
+      binary("copysign", {{2, 3}, 0.5, 2}, {{2, 3}, -2, -0.5}),
+      binary("copysign", {{2, 3}, -2, -0.5}, {{2, 3}, -2, -0.5}),
+      {"%r = weft.fma %a, %b, %c : @2x3@", {{{2, 3}}, {{2, 3}}, {{2, 3}}}, {2, 3}, true},
       binary("max", {{2, 3}, 0, 1}, {{2, 3}, 1.5, 2}),
       binary("max", {{2, 3}, 2, 3}, {{2, 3}, 0, 1}),
       binary("min", {{2, 3}, 0, 1}, {{2, 3}, 1.5, 2}),
@@ -363,6 +389,45 @@ TEST(DifferentiateKinks, MaximumAndMinimumShareATie) {
     expectAll(g.at(0), {0.5, 0.5, 0.5});
     expectAll(g.at(1), {0.5, 0.5, 0.5});
   }
+}
+
+TEST(DifferentiateKinks, MaximumOfNanGivesToBoth) {
+  for (const char *op : {"max", "min"}) {
+    auto g = gradientsAt(std::string("%r = weft.") + op + " %a, %b : @2@",
+                         {literal({2}, {kNan, 1}), literal({2}, {1, kNan})}, "@2@");
+    expectAll(g.at(0), {1, 1});
+    expectAll(g.at(1), {1, 1});
+  }
+}
+
+TEST(DifferentiateKinks, RemaindersCountWholeQuotients) {
+  // 1 / 0.1 rounds to 10, but 0.1 fits into 1 only nine times.
+  auto mod = gradientsAt("%r = weft.mod %a, %b : @4@",
+                         {literal({4}, {1, -7, 7, -1}), literal({4}, {0.1, 3, -3, kInf})}, "@4@");
+  expectAll(mod.at(0), {1, 1, 1, 1});
+  expectAll(mod.at(1), {-9, 3, 3, 1});
+  auto rem =
+      gradientsAt("%r = weft.rem %a, %b : @3@", {literal({3}, {-7, 7, 6}), literal({3}, {3, -3, 3})}, "@3@");
+  expectAll(rem.at(0), {1, 1, 1});
+  expectAll(rem.at(1), {2, 2, -2});
+}
+
+TEST(DifferentiateKinks, AnglesAndSignsAtZero) {
+  auto angle =
+      gradientsAt("%r = weft.atan2 %a, %b : @2@", {literal({2}, {0, -0.0}), literal({2}, {0, -0.0})}, "@2@");
+  expectAll(angle.at(0), {0, 0});
+  expectAll(angle.at(1), {0, 0});
+  auto sign = gradientsAt("%r = weft.copysign %a, %b : @4@",
+                          {literal({4}, {0, -0.0, 2, -2}), literal({4}, {-1, 1, -0.0, -3})}, "@4@");
+  expectAll(sign.at(0), {0, 0, -1, 1});
+  expectAll(sign.at(1), {0, 0, 0, 0});
+  expectAll(gradientsAt("%r = weft.asin %a : @2@", {literal({2}, {1, 0})}, "@2@").at(0), {kInf, 1});
+  expectAll(gradientsAt("%r = weft.acos %a : @2@", {literal({2}, {1, 0})}, "@2@").at(0), {-kInf, -1});
+}
+
+TEST(DifferentiateKinks, TheMarkedReluOfNanPassesTheGradient) {
+  std::string relu = "%z = weft.constant dense<0.0> : @4@ %r = weft.max %a, %z {weft.relu} : @4@";
+  expectAll(gradientsAt(relu, {literal({4}, {-1, 0, 2, kNan})}, "@4@").at(0), {0, 0, 1, 1});
 }
 
 TEST(DifferentiateKinks, ReluPassesStrictlyAboveZero) {

@@ -78,7 +78,7 @@ private:
     case 1:
     case 2: {
       std::string other = constant(x.shape);
-      std::string op = oneOf<std::string>({"add", "sub", "mul", "div"});
+      std::string op = oneOf<std::string>({"add", "sub", "mul", "div", "pow"});
       bool swapped = pick(2);
       emit(op + " " + (swapped ? other : x.name) + ", " + (swapped ? x.name : other) + " : " + at, x.shape);
       return;

@@ -344,7 +344,7 @@ TEST(Executable, MemoryIsSecuredBeforeTheFirstLaunch) {
     allocator.free(block);
   allocator.set_limit(limit);
   EXPECT_EQ(status.code(), "WEFT-M001");
-  EXPECT_FAILS(status, "result 'copy' of 'step'");
+  EXPECT_FAILS(status, "the results and temporaries of 'step' (planned peak ");
   EXPECT_EQ(values_of<int64_t>(*state), filled(1));
   EXPECT_EQ(results[0], nullptr);
   ASSERT_TRUE(executable->run(arguments, results, {&queue, QueueMode::inlined}).ok());

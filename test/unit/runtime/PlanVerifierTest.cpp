@@ -273,4 +273,75 @@ TEST(DynamicPlan, RefusesWhatMakesNoSense) {
   EXPECT_FAILS(plan_of_numbers(*unpacked(hugeBytes), std::vector<int64_t>{3}).status(), "a size overflows");
 }
 
+// A print of x and a check of a condition of four truth values after it.
+PlanBuilder hosted() {
+  PlanBuilder b("hosted");
+  b.argument("x", DType::f32, {4, 4});
+  b.argument("c", DType::i1, {4});
+  b.result("x", DType::f32, {16});
+  b.plan.results[0]->alias_argument = 0;
+  fb::HostLaunchT print;
+  print.buffer = b.buffer(fb::Storage::argument, 0, 0, 64);
+  print.dtype = static_cast<uint8_t>(DType::f32);
+  print.shape = {4, 4};
+  b.launch("print").op.Set(print);
+  fb::HostLaunchT require;
+  require.action = fb::HostAction::require;
+  require.buffer = b.buffer(fb::Storage::argument, 1, 0, 4);
+  require.dtype = static_cast<uint8_t>(DType::i1);
+  require.shape = {4};
+  fb::LaunchT &launch = b.launch("assert");
+  launch.op.Set(require);
+  launch.may_fail = true;
+  return b;
+}
+
+Status verify_host(const std::function<void(fb::HostLaunchT &, fb::LaunchT &)> &change, size_t launch) {
+  PlanBuilder b = hosted();
+  change(*b.plan.launches[launch]->op.AsHostLaunch(), *b.plan.launches[launch]);
+  return verify(b, 0);
+}
+
+TEST(PlanVerifier, AcceptsHostLaunchesAndAliases) {
+  const Status status = verify(hosted(), 0);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(PlanVerifier, RefusesHostLaunchesThatCannotBe) {
+  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.action = static_cast<fb::HostAction>(7); }, 0),
+               "asks for the unknown action 7");
+  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.buffer = 9; }, 0), "reads buffer 9 of 2");
+  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.dtype = 77; }, 0), "unknown element type 77");
+  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.shape = {4, -4}; }, 0),
+               "has extent -4 in dimension 1");
+  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.shape = {1LL << 62, 1LL << 62}; }, 0), "too large");
+  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.shape = {4, 5}; }, 0),
+               "reads 80 bytes of buffer 0 of 64");
+  EXPECT_FAILS(verify_host([](auto &, auto &launch) { launch.may_fail = false; }, 1),
+               "is not marked as one that may fail");
+  EXPECT_FAILS(verify_host([](auto &host, auto &) { host.dtype = static_cast<uint8_t>(DType::i8); }, 1),
+               "requires what is no truth value");
+}
+
+TEST(PlanVerifier, RefusesAliasesThatCannotBe) {
+  const auto with = [](const std::function<void(PlanBuilder &)> &change) {
+    PlanBuilder b = hosted();
+    change(b);
+    return verify(b, 0);
+  };
+  EXPECT_FAILS(with([](PlanBuilder &b) { b.plan.results[0]->alias_argument = 5; }),
+               "is an alias of argument 5, which does not come before it");
+  EXPECT_FAILS(with([](PlanBuilder &b) { b.plan.results[0]->alias_argument = -3; }), "alias of argument -3");
+  EXPECT_FAILS(with([](PlanBuilder &b) { b.plan.results[0]->alias_argument = 1; }),
+               "has 64 bytes, but is an alias of 4");
+  EXPECT_FAILS(with([](PlanBuilder &b) {
+                 b.plan.results[0]->alias_argument = -1;
+                 b.plan.results[0]->alias_result = 0;
+               }),
+               "is an alias of result 0, which does not come before it");
+  EXPECT_FAILS(with([](PlanBuilder &b) { b.plan.results[0]->alias_result = 0; }), "more than once");
+  EXPECT_FAILS(with([](PlanBuilder &b) { b.buffer(fb::Storage::result, 0, 0, 64); }),
+               "which is an alias and has no storage");
+}
+
 } // namespace

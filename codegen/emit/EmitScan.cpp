@@ -1,0 +1,256 @@
+//===- EmitScan.cpp - Running sums and products, and what surrounds them --===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The domain is seen as [outer][n][inner] with the scan along n.
+//
+// - inner = 1: a task is a line. It goes in vectors of 16 elements: each is scanned in itself by shifts of 1,
+// 2,
+//   4 and 8 lanes, then joined to what the vectors before it leave. The n mod 16 elements at the end of
+//   memory go one by one. So the order of the arithmetic follows from n alone.
+// - else: a task is a block of columns. The state of its columns stays in registers while the lines go by.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/EmitKernel.h"
+#include "codegen/emit/Loops.h"
+
+#include "ir/Schedule.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+namespace {
+
+constexpr int64_t lineLanes = 16;
+
+/// The body over [outer][n][inner]: lanes lie along n where `inner` is 1, else along inner.
+struct ScanBody {
+  ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, int64_t lanes) : graph(fusion, space) {
+    SmallVector<int64_t> domain = fusion.getDomain();
+    auto rank = static_cast<unsigned>(domain.size());
+    space.lanes = lanes;
+    bool alongLine = shape.inner == 1;
+    outer = space.addLoop(shape.outer - 1);
+    step = space.addLoop(shape.extent - 1);
+    column = space.addLoop(shape.inner - 1);
+    IndexExpr at = space.expr(step), in = space.expr(column);
+    (alongLine ? at : in).lane = lanes > 1;
+    TensorIndex index;
+    if (shape.dim > 0)
+      index.groups.push_back({shape.dim, shape.outer, shape.outer > 1 ? space.expr(outer) : IndexExpr()});
+    index.groups.push_back({1, shape.extent, at});
+    if (shape.dim + 1 < rank)
+      index.groups.push_back({rank - shape.dim - 1, shape.inner, alongLine ? IndexExpr() : in});
+    address = linearIndex(space, index);
+    graph.setKeptIndex(address);
+    Block &body = fusion.getBody().front();
+    for (Operation &op : body.without_terminator())
+      if (ir::isScanOp(&op)) {
+        scan = &op;
+        operand = graph.request(op.getOperand(0), index);
+        result = graph.request(op.getResult(0), index);
+      }
+    for (Value value : body.getTerminator()->getOperands())
+      roots.push_back(graph.request(value, index));
+    status = graph.expand();
+  }
+
+  IndexSpace space;
+  BodyGraph graph;
+  VarId outer, step, column;
+  IndexExpr address;
+  Operation *scan = nullptr;
+  int operand = 0, result = 0;
+  SmallVector<int> roots;
+  Status status;
+};
+
+class ScanEmitter {
+public:
+  ScanEmitter(KernelBuilder &kernel, int64_t lanes)
+      : kernel(kernel), shape(ir::scanShape(kernel.fusion)), lanes(lanes),
+        vectors(kernel.fusion, shape, lanes), scalars(kernel.fusion, shape, 1),
+        element(ir::toScalarType(getElementTypeOrSelf(vectors.scan->getOperand(0).getType()))),
+        accumulator(ir::accumulatorType(getElementTypeOrSelf(vectors.scan->getOperand(0).getType()))),
+        reverse(vectors.scan->hasAttr("reverse")), exclusive(vectors.scan->hasAttr("exclusive")) {}
+  Status emit();
+
+private:
+  Value identity(int64_t width);
+  Value combine(Value a, Value b);
+  /// What is scanned, where `body` stands.
+  Value elementOf(ScanBody &body, BodyEmitter &emitter);
+  /// Stores the results where the scan's is `value`.
+  void finish(ScanBody &body, BodyEmitter &emitter, Value value);
+  Value shifted(Value value, int64_t by);
+  void line(BodyEmitter &vector, BodyEmitter &scalar);
+  void columns(ScanBody &body, BodyEmitter &emitter, Value first, int64_t count);
+
+  KernelBuilder &kernel;
+  ir::ScanShape shape;
+  int64_t lanes;
+  ScanBody vectors, scalars;
+  Type element, accumulator;
+  bool reverse, exclusive;
+};
+
+Value ScanEmitter::identity(int64_t width) {
+  int64_t number = isa<ir::CumprodOp>(vectors.scan) ? 1 : 0;
+  Attribute value = isa<FloatType>(accumulator)
+                        ? Attribute(kernel.builder.getFloatAttr(accumulator, static_cast<double>(number)))
+                        : Attribute(kernel.builder.getIntegerAttr(accumulator, number));
+  auto attr = cast<TypedAttr>(value);
+  if (width > 1)
+    attr = DenseElementsAttr::get(VectorType::get({width}, accumulator), value);
+  return kernel.create<arith::ConstantOp>(attr);
+}
+
+Value ScanEmitter::combine(Value a, Value b) {
+  bool real = isa<FloatType>(accumulator);
+  if (isa<ir::CumprodOp>(vectors.scan))
+    return real ? kernel.create<arith::MulFOp>(a, b).getResult() : kernel.create<arith::MulIOp>(a, b);
+  return real ? kernel.create<arith::AddFOp>(a, b).getResult() : kernel.create<arith::AddIOp>(a, b);
+}
+
+Value ScanEmitter::elementOf(ScanBody &body, BodyEmitter &emitter) {
+  Value value = emitter.emitVector(body.operand);
+  if (element != accumulator)
+    value = kernel.create<arith::ExtFOp>(ir::withElement(value.getType(), accumulator), value);
+  return value;
+}
+
+void ScanEmitter::finish(ScanBody &body, BodyEmitter &emitter, Value value) {
+  if (element != accumulator)
+    value = kernel.create<arith::TruncFOp>(ir::withElement(value.getType(), element), value);
+  emitter.setNode(body.result, value);
+  // All values before the first store: an operand may share its buffer with a result.
+  SmallVector<Value> values;
+  for (int root : body.roots)
+    values.push_back(emitter.emit(root));
+  for (auto [i, root] : llvm::enumerate(values))
+    emitter.store(kernel.result(static_cast<unsigned>(i)), body.address, root);
+}
+
+/// Lane i gets what is `by` lanes before it in the scan's direction, the identity where nothing is.
+Value ScanEmitter::shifted(Value value, int64_t by) {
+  SmallVector<int64_t> mask;
+  for (int64_t i = 0; i < lineLanes; ++i) {
+    int64_t from = reverse ? i + by : i - by;
+    mask.push_back(from >= 0 && from < lineLanes ? from : lineLanes);
+  }
+  return kernel.create<vector::ShuffleOp>(value, identity(lineLanes), mask);
+}
+
+void ScanEmitter::line(BodyEmitter &vector, BodyEmitter &scalar) {
+  vector.setVar(vectors.column, kernel.index(0));
+  scalar.setVar(scalars.column, kernel.index(0));
+  int64_t whole = lanes > 1 ? shape.extent / lineLanes * lineLanes : 0;
+  auto place = [&](Value i, int64_t low, int64_t high, int64_t size) -> Value {
+    return reverse ? kernel.create<arith::SubIOp>(kernel.index(low + high - size), i).getResult() : i;
+  };
+  auto vectorPart = [&](Value carry) -> Value {
+    if (whole == 0)
+      return carry;
+    auto carried = kernel.forLoop(
+        kernel.index(0), kernel.index(whole), lineLanes, carry, [&](Value i, ValueRange state) {
+          vector.setVar(vectors.step, place(i, 0, whole, lineLanes));
+          Value own = elementOf(vectors, vector);
+          for (int64_t by = 1; by < lineLanes; by *= 2)
+            own = combine(shifted(own, by), own);
+          Value before = kernel.create<vector::BroadcastOp>(cast<VectorType>(own.getType()), state[0]);
+          Value last = kernel.create<vector::ExtractOp>(own, int64_t(reverse ? 0 : lineLanes - 1));
+          finish(vectors, vector, combine(before, exclusive ? shifted(own, 1) : own));
+          return SmallVector<Value>{combine(state[0], last)};
+        });
+    return carried[0];
+  };
+  auto scalarPart = [&](Value carry) -> Value {
+    if (whole == shape.extent)
+      return carry;
+    auto carried = kernel.forLoop(kernel.index(whole), kernel.index(shape.extent), 1, carry,
+                                  [&](Value i, ValueRange state) {
+                                    scalar.setVar(scalars.step, place(i, whole, shape.extent, 1));
+                                    Value next = combine(state[0], elementOf(scalars, scalar));
+                                    finish(scalars, scalar, exclusive ? Value(state[0]) : next);
+                                    return SmallVector<Value>{next};
+                                  });
+    return carried[0];
+  };
+  if (reverse)
+    vectorPart(scalarPart(identity(1)));
+  else
+    scalarPart(vectorPart(identity(1)));
+}
+
+/// `count` columns, or vectors of them, from `first` on.
+void ScanEmitter::columns(ScanBody &body, BodyEmitter &emitter, Value first, int64_t count) {
+  int64_t width = body.space.lanes;
+  SmallVector<Value> initial(static_cast<size_t>(count), identity(width));
+  kernel.forLoop(kernel.index(0), kernel.index(shape.extent), 1, initial, [&](Value i, ValueRange states) {
+    Value at = reverse ? kernel.create<arith::SubIOp>(kernel.index(shape.extent - 1), i).getResult() : i;
+    emitter.setVar(body.step, at);
+    SmallVector<Value> next;
+    for (int64_t u = 0; u < count; ++u) {
+      kernel.pushScope(nullptr);
+      emitter.setVar(body.column, kernel.addIndex(first, u * width));
+      next.push_back(combine(states[static_cast<size_t>(u)], elementOf(body, emitter)));
+      finish(body, emitter, exclusive ? Value(states[static_cast<size_t>(u)]) : next.back());
+      kernel.popScope();
+    }
+    return next;
+  });
+}
+
+Status ScanEmitter::emit() {
+  for (Status *status : {&vectors.status, &scalars.status})
+    if (!status->ok())
+      return *status;
+  BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
+  if (shape.inner == 1) {
+    kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
+      vector.setVar(vectors.outer, task);
+      scalar.setVar(scalars.outer, task);
+      line(vector, scalar);
+    });
+    return {};
+  }
+  constexpr int64_t block = ir::ScanShape::columns;
+  int64_t blocks = shape.blocks(), last = shape.inner - (blocks - 1) * block;
+  auto some = [&](Value first, int64_t width) {
+    int64_t full = lanes > 1 ? width / lanes : 0;
+    if (full > 0)
+      columns(vectors, vector, first, full);
+    if (full * lanes < width)
+      kernel.forLoop(kernel.addIndex(first, full * lanes), kernel.addIndex(first, width), 1,
+                     [&](Value column) { columns(scalars, scalar, column, 1); });
+  };
+  kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
+    Value outer = kernel.create<arith::DivUIOp>(task, kernel.index(blocks));
+    Value number = kernel.create<arith::RemUIOp>(task, kernel.index(blocks));
+    vector.setVar(vectors.outer, outer);
+    scalar.setVar(scalars.outer, outer);
+    Value first = kernel.mul(number, block);
+    if (last == block || blocks == 1)
+      return some(first, last);
+    Value inside = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, number, kernel.index(blocks - 1));
+    kernel.ifThen(inside, [&] { some(first, block); }, [&] { some(first, last); });
+  });
+  return {};
+}
+
+} // namespace
+
+Status detail::emitScan(KernelBuilder &kernel) {
+  ir::ScanShape shape = ir::scanShape(kernel.fusion);
+  if (shape.outer * shape.extent * shape.inner == 0)
+    return {};
+  int64_t lanes = kernel.fusion.getSchedule()->getVector();
+  if (shape.inner == 1)
+    lanes = lineLanes;
+  return ScanEmitter(kernel, (shape.inner == 1 ? shape.extent : shape.inner) < lanes ? 1 : lanes).emit();
+}
+
+} // namespace weft::codegen

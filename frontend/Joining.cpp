@@ -1,0 +1,431 @@
+//===- Joining.cpp - Joining, cutting, repeating, padding, ranges -----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Lazy.h"
+#include "frontend/Ops.h"
+#include "weft/indexing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace weft {
+
+using namespace frontend;
+
+namespace {
+
+int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
+size_t at(int64_t dim) { return static_cast<size_t>(dim); }
+
+Tensor finish(Ref value, Loc loc) {
+  Tensor result = wrap(std::move(value), loc);
+  flushIfLarge();
+  return result;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Joining and cutting
+//===----------------------------------------------------------------------===//
+
+Tensor cat(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (tensors.empty())
+    fail("torch.cat(): expected a non-empty list of Tensors", loc);
+  std::vector<Ref> parts;
+  DType dtype = tensors.front().dtype();
+  for (const Tensor &tensor : tensors) {
+    Ref part = use(tensor, loc);
+    if (rankOf(part) == 0)
+      fail("zero-dimensional tensor (at position " + std::to_string(&tensor - tensors.data()) +
+               ") cannot be concatenated",
+           loc, {part});
+    dtype = promote(dtype, part.spec().dtype);
+    // An old rule of PyTorch: a vector without elements goes with anything.
+    if (part.spec().shape != Shape{0})
+      parts.push_back(part);
+  }
+  if (parts.empty())
+    parts.push_back(use(tensors.front(), loc));
+  dim = wrapDim(dim, rankOf(parts.front()), loc);
+  for (Ref &part : parts)
+    part = convertTo(part, dtype, loc);
+  return finish(parts.size() == 1 ? sameValue(parts[0], loc) : record1("concat", parts, {{"dim", dim}}, loc),
+                loc);
+}
+
+Tensor stack(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
+  if (tensors.empty())
+    fail("stack expects a non-empty TensorList", loc);
+  std::vector<Tensor> rows;
+  for (const Tensor &tensor : tensors) {
+    if (tensor.sizes() != tensors.front().sizes())
+      fail("stack expects each tensor to be equal size, but got " + shapeText(tensors.front().sizes()) +
+               " at entry 0 and " + shapeText(tensor.sizes()) + " at entry " +
+               std::to_string(&tensor - tensors.data()),
+           loc);
+    rows.push_back(tensor.unsqueeze(dim, loc));
+  }
+  return cat(rows, wrapDim(dim, tensors.front().dim() + 1, loc), loc);
+}
+
+std::vector<Tensor> split(const Tensor &a, const std::vector<int64_t> &sizes, int64_t dim, Loc loc) {
+  if (a.dim() == 0)
+    fail("split expects at least a 1-dimensional tensor", loc);
+  dim = wrapDim(dim, a.dim(), loc);
+  int64_t total = 0;
+  for (int64_t size : sizes) {
+    if (size < 0)
+      fail("split_with_sizes expects split_sizes have only non-negative entries, but got " + shapeText(sizes),
+           loc);
+    total += size;
+  }
+  if (total != a.size(dim))
+    fail("split_with_sizes expects split_sizes to sum exactly to " + std::to_string(a.size(dim)) +
+             " (input tensor's size at dimension " + std::to_string(dim) +
+             "), but got split_sizes=" + shapeText(sizes),
+         loc);
+  std::vector<Tensor> parts;
+  int64_t begin = 0;
+  for (int64_t size : sizes) {
+    parts.push_back(a.slice(dim, begin, begin + size, 1, loc));
+    begin += size;
+  }
+  return parts;
+}
+
+std::vector<Tensor> split(const Tensor &a, int64_t size, int64_t dim, Loc loc) {
+  if (a.dim() == 0)
+    fail("split expects at least a 1-dimensional tensor", loc);
+  int64_t extent = a.size(dim);
+  if (size < 0 || (size == 0 && extent != 0))
+    fail("split expects split_size be non-negative" +
+             std::string(size == 0 ? ", and 0 only for a dimension of size 0" : "") +
+             ", but got split_size=" + std::to_string(size),
+         loc);
+  std::vector<int64_t> sizes;
+  for (int64_t begin = 0; begin < extent; begin += size)
+    sizes.push_back(std::min(size, extent - begin));
+  if (sizes.empty())
+    sizes.push_back(0);
+  return split(a, sizes, dim, loc);
+}
+
+std::vector<Tensor> chunk(const Tensor &a, int64_t chunks, int64_t dim, Loc loc) {
+  if (a.dim() == 0)
+    fail("chunk expects at least a 1-dimensional tensor", loc);
+  if (chunks < 1)
+    fail("chunk expects `chunks` to be greater than 0, got: " + std::to_string(chunks), loc);
+  int64_t extent = a.size(dim);
+  if (extent == 0) // as many as asked for, all empty
+    return split(a, std::vector<int64_t>(at(chunks), 0), dim, loc);
+  return split(a, (extent + chunks - 1) / chunks, dim, loc);
+}
+
+std::vector<Tensor> unbind(const Tensor &a, int64_t dim, Loc loc) {
+  if (a.dim() == 0)
+    fail("Dimension specified as " + std::to_string(dim) + " but tensor has no dimensions", loc);
+  std::vector<Tensor> parts;
+  for (int64_t i = 0, e = a.size(dim); i < e; ++i)
+    parts.push_back(a.select(dim, i, loc));
+  return parts;
+}
+
+Tensor narrow(const Tensor &a, int64_t dim, int64_t start, int64_t length, Loc loc) {
+  if (a.dim() == 0)
+    fail("narrow() cannot be applied to a 0-dim tensor.", loc);
+  int64_t size = a.size(dim), begin = start < 0 ? start + size : start;
+  if (length < 0)
+    fail("narrow(): length must be non-negative.", loc);
+  if (begin < 0 || begin > size - length)
+    fail("start (" + std::to_string(start) + ") + length (" + std::to_string(length) +
+             ") exceeds dimension size (" + std::to_string(size) + ").",
+         loc);
+  return a.slice(dim, begin, begin + length, 1, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Repeating and moving
+//===----------------------------------------------------------------------===//
+
+static Tensor repeated(const Tensor &a, const std::vector<int64_t> &repeats, Loc loc) {
+  Shape shape = a.sizes();
+  for (int64_t count : repeats)
+    if (count < 0)
+      fail("Trying to create tensor with negative dimension: repeats " + shapeText(repeats), loc);
+  shape.insert(shape.begin(), repeats.size() - shape.size(), 1);
+  // Every dimension becomes two: how often, and the dimension itself.
+  Shape apart, wide, result;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    apart.insert(apart.end(), {1, shape[i]});
+    wide.insert(wide.end(), {repeats[i], shape[i]});
+    result.push_back(repeats[i] * shape[i]);
+  }
+  return a.reshape(apart, loc).expand(wide, loc).reshape(result, loc);
+}
+
+Tensor Tensor::repeat(const std::vector<int64_t> &repeats, Loc loc) const {
+  if (repeats.size() < sizes().size())
+    fail("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: " +
+             shapeText(repeats) + " for " + shapeText(sizes()),
+         loc);
+  return repeated(*this, repeats, loc);
+}
+
+Tensor tile(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
+  std::vector<int64_t> repeats = dims;
+  if (repeats.size() < a.sizes().size())
+    repeats.insert(repeats.begin(), a.sizes().size() - repeats.size(), 1);
+  return repeated(a, repeats, loc);
+}
+
+Tensor repeat_interleave(const Tensor &a, int64_t repeats, std::optional<int64_t> dim, Loc loc) {
+  if (repeats < 0)
+    fail("repeats can not be negative, found " + std::to_string(repeats), loc);
+  Tensor from = dim ? a : a.reshape({a.numel()}, loc);
+  int64_t along = wrapDim(dim.value_or(0), from.dim(), loc);
+  if (from.dim() == 0)
+    from = from.reshape({1}, loc);
+  Shape wide = from.sizes(), result = wide;
+  wide.insert(wide.begin() + along + 1, repeats);
+  result[at(along)] *= repeats;
+  return from.unsqueeze(along + 1, loc).expand(wide, loc).reshape(result, loc);
+}
+
+Tensor flip(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  std::vector<int64_t> sorted;
+  for (int64_t dim : dims)
+    sorted.push_back(wrapDim(dim, rankOf(value), loc));
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    fail("flip(): a dimension appears multiple times in the list of dims: " + shapeText(dims), loc, {value});
+  if (rankOf(value) == 0)
+    sorted.clear();
+  return finish(record1("reverse", {value}, {{"dims", sorted}}, loc), loc);
+}
+
+Tensor roll(const Tensor &a, const std::vector<int64_t> &shifts, const std::vector<int64_t> &dims, Loc loc) {
+  if (shifts.empty())
+    fail("`shifts` required", loc);
+  if (dims.empty()) {
+    if (shifts.size() != 1)
+      fail("roll(): without dims one shift is expected, found " + shapeText(shifts), loc);
+    return roll(a.reshape({a.numel()}, loc), shifts, {0}, loc).reshape(a.sizes(), loc);
+  }
+  if (shifts.size() != dims.size())
+    fail("shifts and dimensions must align. shifts: " + std::to_string(shifts.size()) +
+             ", dims:" + std::to_string(dims.size()),
+         loc);
+  Tensor result = a;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int64_t dim = wrapDim(dims[i], a.dim(), loc), size = a.size(dim);
+    int64_t cut = size == 0 ? 0 : (size - shifts[i] % size) % size;
+    if (cut != 0)
+      result = cat({result.slice(dim, cut, INT64_MAX, 1, loc), result.slice(dim, 0, cut, 1, loc)}, dim, loc);
+  }
+  return result;
+}
+
+Tensor pad(const Tensor &a, const std::vector<int64_t> &padding, const Arg &value, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref tensor = use(a, loc);
+  auto rank = at(rankOf(tensor));
+  if (padding.size() % 2 != 0 || padding.size() / 2 > rank)
+    fail("Padding length must be divisible by 2 and at most twice the number of dimensions of the input. Got "
+         "padding " +
+             shapeText(padding) + " for " + shapeText(tensor.spec().shape),
+         loc, {tensor});
+  std::vector<int64_t> low(rank, 0), high(rank, 0), interior(rank, 0);
+  for (size_t i = 0; i < padding.size() / 2; ++i) {
+    size_t dim = rank - 1 - i;
+    low[dim] = padding[2 * i];
+    high[dim] = padding[2 * i + 1];
+    int64_t size = tensor.spec().shape[dim];
+    if (low[dim] + high[dim] + size < 0)
+      fail("The input size " + std::to_string(size) + ", plus negative padding " + std::to_string(low[dim]) +
+               " and " + std::to_string(high[dim]) + ", resulted in a negative output size at dimension " +
+               std::to_string(dim),
+           loc, {tensor});
+  }
+  std::vector<Ref> operands{tensor};
+  DType dtype = tensor.spec().dtype;
+  if (!value.is_number)
+    operands.push_back(convertTo(use(value.tensor, loc), dtype, loc));
+  else if (value.is_real ? value.real != 0 || std::signbit(value.real) : value.whole != 0)
+    operands.push_back(number(dtype, tensor.spec().device,
+                              value.is_real ? value.real : static_cast<double>(value.whole),
+                              value.is_real ? static_cast<int64_t>(value.real) : value.whole, loc));
+  return finish(record1("pad", operands, {{"low", low}, {"high", high}, {"interior", interior}}, loc), loc);
+}
+
+/// Row and column numbers of the last two dimensions, compared.
+static Tensor triangle(const char *function, const char *compare, const Tensor &a, int64_t diagonal,
+                       Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  int64_t rank = rankOf(value);
+  if (rank < 2)
+    fail(std::string(function) + ": input tensor must have at least 2 dimensions", loc, {value});
+  Spec spec{DType::i64, value.spec().shape, value.spec().device};
+  Ref row = recordTyped("iota", {{"dim", rank - 2}}, spec, loc),
+      column = recordTyped("iota", {{"dim", rank - 1}}, spec, loc);
+  row = record1("add", {row, constant(spec, static_cast<double>(diagonal), loc)}, {}, loc);
+  Ref kept = record1(compare, {column, row}, {}, loc);
+  return finish(record1("select", {kept, value, constant(value.spec(), 0, loc)}, {}, loc), loc);
+}
+Tensor tril(const Tensor &a, int64_t diagonal, Loc loc) { return triangle("tril", "le", a, diagonal, loc); }
+Tensor triu(const Tensor &a, int64_t diagonal, Loc loc) { return triangle("triu", "ge", a, diagonal, loc); }
+
+std::vector<Tensor> meshgrid(const std::vector<Tensor> &tensors, const std::string &indexing, Loc loc) {
+  if (tensors.empty())
+    fail("meshgrid expects a non-empty TensorList", loc);
+  if (indexing != "ij" && indexing != "xy")
+    fail("torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: " + indexing, loc);
+  bool swap = indexing == "xy" && tensors.size() > 1;
+  std::vector<size_t> place(tensors.size());
+  std::iota(place.begin(), place.end(), 0);
+  if (swap)
+    std::swap(place[0], place[1]);
+  Shape shape(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].dim() > 1)
+      fail("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: " +
+               shapeText(tensors[i].sizes()),
+           loc);
+    shape[place[i]] = tensors[i].numel();
+  }
+  std::vector<Tensor> grids;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Shape own(tensors.size(), 1);
+    own[place[i]] = tensors[i].numel();
+    grids.push_back(tensors[i].reshape(own, loc).expand(shape, loc));
+  }
+  return grids;
+}
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+/// start + i * step, computed in f64 or i64 and rounded last.
+static Tensor range(int64_t count, const Arg &start, const Arg &step, DType dtype, TensorOptions options,
+                    Loc loc) {
+  DType wide = start.is_real ? DType::f64 : DType::i64;
+  Tensor made = arange(count, {.dtype = wide, .device = options.device}, loc);
+  if (start.is_real ? step.real != 1 : step.whole != 1)
+    made = mul({made, loc}, step);
+  if (start.is_real ? start.real != 0 : start.whole != 0)
+    made = add({made, loc}, start);
+  made = made.to(options.dtype.value_or(dtype), loc);
+  if (options.requires_grad)
+    made.requires_grad_();
+  return made;
+}
+
+static void checkRange(bool zero, bool backwards, Loc loc) {
+  if (zero)
+    fail("step must be nonzero", loc);
+  if (backwards)
+    fail("upper bound and lower bound inconsistent with step sign", loc);
+}
+
+static Tensor wholeRange(int64_t start, int64_t end, int64_t step, TensorOptions options, Loc loc) {
+  checkRange(step == 0, step > 0 ? end < start : end > start, loc);
+  // Unsigned, since bounds may be far apart.
+  uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(start)
+                               : static_cast<uint64_t>(start) - static_cast<uint64_t>(end);
+  uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  uint64_t count = distance / stride + (distance % stride != 0);
+  if (count > INT64_MAX)
+    fail("arange(): more than 2^63 elements", loc);
+  return range(static_cast<int64_t>(count), {start, loc}, {step, loc}, DType::i64, options, loc);
+}
+
+Tensor arange(const Arg &start, const Arg &end, const Arg &step, TensorOptions options, Loc loc) {
+  for (const Arg *bound : {&start, &end, &step})
+    if (!bound->is_number)
+      fail("arange(): bounds and step are numbers, found a tensor", loc);
+  if (!start.is_real && !end.is_real && !step.is_real)
+    return wholeRange(start.whole, end.whole, step.whole, options, loc);
+  if (!std::isfinite(start.real) || !std::isfinite(end.real) || !std::isfinite(step.real))
+    fail("unsupported range: " + std::to_string(start.real) + " -> " + std::to_string(end.real), loc);
+  checkRange(step.real == 0, step.real > 0 ? end.real < start.real : end.real > start.real, loc);
+  double count = std::ceil((end.real - start.real) / step.real);
+  if (count > 0x1p60)
+    fail("arange(): invalid size, possible overflow", loc);
+  return range(static_cast<int64_t>(count), {start.real, loc}, {step.real, loc}, DType::f32, options, loc);
+}
+
+Tensor linspace(double start, double end, int64_t steps, TensorOptions options, Loc loc) {
+  if (steps < 0)
+    fail("number of steps must be non-negative, found " + std::to_string(steps), loc);
+  double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
+  // From both ends towards the middle, so that both are exact.
+  TensorOptions wide{.dtype = DType::f64, .device = options.device};
+  Tensor number = arange(steps, wide, loc);
+  Tensor rising = add({mul({number, loc}, {step, loc}), loc}, {start, loc});
+  Tensor rest = sub({static_cast<double>(steps - 1), loc}, {number, loc});
+  Tensor falling = sub({end, loc}, {mul({rest, loc}, {step, loc}), loc});
+  Tensor lower = lt({number, loc}, {static_cast<double>(steps / 2), loc});
+  Tensor made = (steps == 1 ? rising : where(lower, {rising, loc}, {falling, loc}, loc))
+                    .to(options.dtype.value_or(DType::f32), loc);
+  if (options.requires_grad)
+    made.requires_grad_();
+  return made;
+}
+
+Tensor eye(int64_t n, std::optional<int64_t> m, TensorOptions options, Loc loc) {
+  int64_t columns = m.value_or(n);
+  checkedCount({n, columns}, loc);
+  Tensor row = arange(n, {.device = options.device}, loc).reshape({n, 1}, loc);
+  Tensor column = arange(columns, {.device = options.device}, loc).reshape({1, columns}, loc);
+  Tensor made = eq({row, loc}, {column, loc}).to(options.dtype.value_or(DType::f32), loc);
+  if (options.requires_grad)
+    made.requires_grad_();
+  return made;
+}
+
+Tensor full_like(const Tensor &like, double value, Loc loc) {
+  return full(like.sizes(), value, {.dtype = like.dtype(), .device = like.device()}, loc);
+}
+
+Tensor empty_like(const Tensor &like, Loc loc) {
+  return empty(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Members
+//===----------------------------------------------------------------------===//
+
+std::vector<Tensor> Tensor::split(int64_t size, int64_t dim, Loc loc) const {
+  return weft::split(*this, size, dim, loc);
+}
+std::vector<Tensor> Tensor::split(const std::vector<int64_t> &sizes, int64_t dim, Loc loc) const {
+  return weft::split(*this, sizes, dim, loc);
+}
+std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Loc loc) const {
+  return weft::chunk(*this, chunks, dim, loc);
+}
+std::vector<Tensor> Tensor::unbind(int64_t dim, Loc loc) const { return weft::unbind(*this, dim, loc); }
+Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Loc loc) const {
+  return weft::narrow(*this, dim, start, length, loc);
+}
+Tensor Tensor::tile(const std::vector<int64_t> &dims, Loc loc) const { return weft::tile(*this, dims, loc); }
+Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> dim, Loc loc) const {
+  return weft::repeat_interleave(*this, repeats, dim, loc);
+}
+Tensor Tensor::flip(const std::vector<int64_t> &dims, Loc loc) const { return weft::flip(*this, dims, loc); }
+Tensor Tensor::roll(const std::vector<int64_t> &shifts, const std::vector<int64_t> &dims, Loc loc) const {
+  return weft::roll(*this, shifts, dims, loc);
+}
+Tensor Tensor::tril(int64_t diagonal, Loc loc) const { return weft::tril(*this, diagonal, loc); }
+Tensor Tensor::triu(int64_t diagonal, Loc loc) const { return weft::triu(*this, diagonal, loc); }
+
+} // namespace weft

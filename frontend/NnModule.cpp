@@ -1,0 +1,427 @@
+//===- NnModule.cpp - Trees of parameters and buffers --------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/module.hpp"
+
+#include "frontend/Ops.h"
+#include "frontend/State.h"
+#include "frontend/Trace.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <unordered_set>
+
+namespace weft::nn {
+
+using namespace frontend;
+
+namespace detail {
+struct ModuleState {
+  struct Entry {
+    std::string name;
+    Tensor tensor;
+    bool parameter;
+  };
+  std::string type = "Module", details;
+  std::vector<Entry> tensors;
+  std::vector<std::pair<std::string, std::shared_ptr<ModuleState>>> children;
+  /// Shared with the guards of compiled functions that read it.
+  std::shared_ptr<bool> training = std::make_shared<bool>(true);
+};
+
+/// Every tensor of the tree with its path.
+static void visit(const ModuleState &state, const std::string &prefix,
+                  const std::function<void(const std::string &, const ModuleState::Entry &)> &visitor) {
+  for (const auto &entry : state.tensors)
+    visitor(prefix + entry.name, entry);
+  for (const auto &[name, child] : state.children)
+    visit(*child, prefix + name + ".", visitor);
+}
+
+//===----------------------------------------------------------------------===//
+// Cloning
+//===----------------------------------------------------------------------===//
+
+struct CloneScope::Impl {
+  Impl *previous = nullptr;
+  std::unordered_map<const Slot *, Tensor> tensors;
+  std::unordered_map<const ModuleState *, std::shared_ptr<ModuleState>> states;
+  struct Original {
+    std::string path;
+    Tensor tensor;
+    long handles;
+  };
+  std::vector<Original> originals;
+
+  Tensor twin(const Tensor &tensor) {
+    if (!tensor.defined())
+      return tensor;
+    if (auto it = tensors.find(Access::slot(tensor).get()); it != tensors.end())
+      return it->second;
+    Tensor copy = copyOf(tensor);
+    tensors[Access::slot(tensor).get()] = copy;
+    tensors[Access::slot(copy).get()] = copy; // a copy that is copied again stays what it is
+    return copy;
+  }
+  std::shared_ptr<ModuleState> twin(const std::shared_ptr<ModuleState> &state) {
+    if (auto it = states.find(state.get()); it != states.end())
+      return it->second;
+    auto copy = std::make_shared<ModuleState>(*state);
+    copy->training = std::make_shared<bool>(*state->training);
+    states[state.get()] = copy;
+    states[copy.get()] = copy;
+    for (auto &entry : copy->tensors)
+      entry.tensor = twin(entry.tensor);
+    for (auto &[name, child] : copy->children)
+      child = twin(child);
+    return copy;
+  }
+  static Impl *&current() {
+    thread_local Impl *scope = nullptr;
+    return scope;
+  }
+};
+
+CloneScope::CloneScope(const std::shared_ptr<ModuleState> &original) : impl_(new Impl) {
+  refuseInTrace("clone");
+  impl_->twin(original);
+  visit(*original, "", [&](const std::string &path, const ModuleState::Entry &entry) {
+    impl_->originals.push_back({path, entry.tensor, 0});
+  });
+  for (auto &entry : impl_->originals)
+    entry.handles = Access::slot(entry.tensor).use_count();
+  impl_->previous = std::exchange(Impl::current(), impl_.get());
+}
+
+CloneScope::~CloneScope() { Impl::current() = impl_->previous; }
+
+void CloneScope::check() const {
+  for (const auto &entry : impl_->originals)
+    if (Access::slot(entry.tensor).use_count() > entry.handles)
+      throw Error("clone: the copy would share '" + entry.path +
+                  "' with the original, since a member of the module is a plain Tensor: declare that member "
+                  "as nn::Parameter");
+}
+
+Tensor cloned(const Tensor &tensor) {
+  CloneScope::Impl *scope = CloneScope::Impl::current();
+  return scope ? scope->twin(tensor) : tensor;
+}
+
+std::shared_ptr<ModuleState> cloned(const std::shared_ptr<ModuleState> &state) {
+  CloneScope::Impl *scope = CloneScope::Impl::current();
+  return scope && state ? scope->twin(state) : state;
+}
+} // namespace detail
+
+using detail::ModuleState;
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+Module::Module() : state_(std::make_shared<ModuleState>()) {}
+
+Module::Module(std::string type_name, std::string details) : Module() {
+  state_->type = std::move(type_name);
+  state_->details = std::move(details);
+}
+
+static void checkName(const ModuleState &state, const std::string &name) {
+  if (name.empty() || name.find('.') != std::string::npos)
+    throw Error("the name '" + name + "' of a module's part must not be empty or contain a dot");
+  for (const auto &entry : state.tensors)
+    if (entry.name == name)
+      throw Error("the module has a tensor named '" + name + "' already");
+  for (const auto &[child, unused] : state.children)
+    if (child == name)
+      throw Error("the module has a part named '" + name + "' already");
+}
+
+void Module::add_child(const std::string &name, const Module &child) {
+  checkName(*state_, name);
+  std::vector<ModuleState *> below{child.state_.get()};
+  for (size_t i = 0; i < below.size(); ++i) {
+    if (below[i] == state_.get())
+      throw Error("the module cannot be registered as '" + name + "' in itself or in a part of itself");
+    for (const auto &[unused, part] : below[i]->children)
+      below.push_back(part.get());
+  }
+  state_->children.emplace_back(name, child.state_);
+  // Slots carry their path, so that state, errors and profiles name them as the user does.
+  detail::visit(*child.state_, "", [&](const std::string &, const ModuleState::Entry &entry) {
+    auto &slotName = Access::slot(entry.tensor)->name;
+    slotName = name + "." + slotName;
+  });
+}
+
+Parameter Module::register_parameter(const std::string &name, Tensor value) {
+  checkName(*state_, name);
+  if (!value.defined())
+    throw Error("the parameter '" + name + "' is an undefined tensor");
+  value.requires_grad_();
+  Access::slot(value)->name = name;
+  state_->tensors.push_back({name, value, true});
+  return value;
+}
+
+Parameter Module::register_buffer(const std::string &name, Tensor value) {
+  checkName(*state_, name);
+  if (!value.defined())
+    throw Error("the buffer '" + name + "' is an undefined tensor");
+  Access::slot(value)->name = name;
+  state_->tensors.push_back({name, value, false});
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// Each tensor of one kind under its first name.
+static StateDict namedTensors(const ModuleState &state, bool parameters) {
+  StateDict result;
+  std::unordered_set<const Slot *> seen;
+  detail::visit(state, "", [&](const std::string &path, const ModuleState::Entry &entry) {
+    if (entry.parameter == parameters && seen.insert(Access::slot(entry.tensor).get()).second)
+      result.emplace_back(path, entry.tensor);
+  });
+  return result;
+}
+
+static std::vector<Tensor> tensorsOf(const StateDict &named) {
+  std::vector<Tensor> result;
+  for (const auto &[name, tensor] : named)
+    result.push_back(tensor);
+  return result;
+}
+
+StateDict Module::named_parameters() const { return namedTensors(*state_, true); }
+StateDict Module::named_buffers() const { return namedTensors(*state_, false); }
+std::vector<Tensor> Module::parameters() const { return tensorsOf(named_parameters()); }
+std::vector<Tensor> Module::buffers() const { return tensorsOf(named_buffers()); }
+
+std::vector<std::pair<std::string, Module>> Module::named_children() const {
+  std::vector<std::pair<std::string, Module>> result;
+  for (const auto &[name, child] : state_->children)
+    result.emplace_back(name, Module(child));
+  return result;
+}
+
+std::vector<Module> Module::children() const {
+  std::vector<Module> result;
+  for (auto &[name, child] : named_children())
+    result.push_back(child);
+  return result;
+}
+
+std::vector<std::pair<std::string, Module>> Module::named_modules() const {
+  std::vector<std::pair<std::string, Module>> result, stack{{"", *this}};
+  std::unordered_set<const ModuleState *> seen;
+  while (!stack.empty()) {
+    auto [path, module] = stack.back();
+    stack.pop_back();
+    if (!seen.insert(module.state_.get()).second)
+      continue;
+    auto parts = module.named_children();
+    for (auto it = parts.rbegin(); it != parts.rend(); ++it)
+      stack.emplace_back(path.empty() ? it->first : path + "." + it->first, it->second);
+    result.emplace_back(path, module);
+  }
+  return result;
+}
+
+std::vector<Module> Module::modules() const {
+  std::vector<Module> result;
+  for (auto &[path, module] : named_modules())
+    result.push_back(module);
+  return result;
+}
+
+Tensor Module::get_parameter(const std::string &path) const {
+  std::string known;
+  for (auto &[name, tensor] : named_parameters()) {
+    if (name == path)
+      return tensor;
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  throw Error("the module has no parameter '" + path + "'; it has: " + (known.empty() ? "none" : known));
+}
+
+const std::string &Module::type_name() const { return state_->type; }
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+StateDict Module::state_dict() const {
+  StateDict result;
+  detail::visit(*state_, "", [&](const std::string &path, const ModuleState::Entry &entry) {
+    result.emplace_back(path, entry.tensor);
+  });
+  return result;
+}
+
+namespace {
+struct Comparison {
+  IncompatibleKeys keys;
+  std::vector<std::string> misshapen;
+};
+} // namespace
+
+static Comparison compare(const StateDict &own, const StateDict &state) {
+  Comparison result;
+  StateIndex theirs(state), ours(own);
+  for (const auto &[name, tensor] : own)
+    if (const Tensor *found = theirs.find(name); !found)
+      result.keys.missing.push_back(name);
+    else if (std::string text = shapeComplaint(name, tensor.sizes(), found->sizes()); !text.empty())
+      result.misshapen.push_back(text);
+  for (const auto &[name, tensor] : state)
+    if (!ours.find(name))
+      result.keys.unexpected.push_back(name);
+  return result;
+}
+
+std::vector<std::string> Module::check_state_dict(const StateDict &state) const {
+  Comparison found = compare(state_dict(), state);
+  std::vector<std::string> complaints;
+  for (const std::string &name : found.keys.missing)
+    complaints.push_back("missing: " + name);
+  complaints.insert(complaints.end(), found.misshapen.begin(), found.misshapen.end());
+  for (const std::string &name : found.keys.unexpected)
+    complaints.push_back("unexpected: " + name);
+  return complaints;
+}
+
+IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict) {
+  StateDict own = state_dict();
+  Comparison found = compare(own, state);
+  throwComplaints("state_dict", strict ? check_state_dict(state) : found.misshapen);
+  StateIndex theirs(state);
+  for (const auto &[name, tensor] : own)
+    if (const Tensor *value = theirs.find(name))
+      overwrite(tensor, *value);
+  return found.keys;
+}
+
+//===----------------------------------------------------------------------===//
+// Placement, modes
+//===----------------------------------------------------------------------===//
+
+/// Gives every tensor that `wanted` names, and its gradient, what `moved` makes of it.
+template <typename Wanted, typename Moved>
+static void moveState(const Module &module, Wanted wanted, Moved moved) {
+  GraphLock lock(graphMutex());
+  NoGradGuard guard;
+  std::unordered_set<const Slot *> seen;
+  for (auto &[name, tensor] : module.state_dict()) {
+    const auto &slot = Access::slot(tensor);
+    if (!seen.insert(slot.get()).second || !wanted(tensor))
+      continue;
+    assign(slot, use(moved(tensor), slot->loc));
+    if (slot->grad)
+      assign(slot->grad, use(moved(Access::make(slot->grad)), slot->loc));
+  }
+}
+
+void Module::to(Device device) {
+  moveState(
+      *this, [&](const Tensor &tensor) { return tensor.device() != device; },
+      [&](const Tensor &tensor) { return tensor.to(device); });
+}
+
+void Module::to(DType dtype) {
+  if (!is_floating_point(dtype))
+    throw Error("nn.Module.to only accepts floating point dtypes, but got desired dtype=" +
+                std::string(name(dtype)));
+  moveState(
+      *this,
+      [&](const Tensor &tensor) { return is_floating_point(tensor.dtype()) && tensor.dtype() != dtype; },
+      [&](const Tensor &tensor) { return tensor.to(dtype); });
+}
+
+void Module::train(bool mode) {
+  Trace *trace = Trace::current();
+  for (const Module &module : modules())
+    if (trace)
+      trace->writeMode(module.state_->training, mode);
+    else
+      *module.state_->training = mode;
+}
+
+bool Module::is_training() const {
+  if (Trace *trace = Trace::current())
+    trace->readMode(state_->training);
+  return *state_->training;
+}
+
+void Module::requires_grad_(bool value) {
+  for (Tensor &parameter : parameters())
+    parameter.requires_grad_(value);
+}
+
+void Module::zero_grad() {
+  for (Tensor &parameter : parameters())
+    parameter.set_grad({});
+}
+
+void Module::apply(const std::function<void(Module &)> &fn) {
+  for (Module child : children())
+    child.apply(fn);
+  fn(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+static std::string grouped(int64_t value) {
+  std::string digits = std::to_string(value), text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0)
+      text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+static void printTree(const ModuleState &state, size_t indent, std::string &text) {
+  text += state.type + "(" + state.details;
+  if (!state.children.empty()) {
+    text += "\n";
+    for (const auto &[name, child] : state.children) {
+      text += std::string(indent + 2, ' ') + "(" + name + "): ";
+      printTree(*child, indent + 2, text);
+      text += "\n";
+    }
+    text += std::string(indent, ' ');
+  }
+  text += ")";
+}
+
+std::string to_string(const Module &module) {
+  std::string text;
+  printTree(*module.state_, 0, text);
+  int64_t parameters = 0, trained = 0, bytes = 0;
+  auto size = [](const Tensor &tensor) {
+    return tensor.numel() * static_cast<int64_t>(itemsize(tensor.dtype()));
+  };
+  for (const auto &[name, tensor] : module.named_parameters()) {
+    parameters += tensor.numel();
+    trained += tensor.requires_grad() ? tensor.numel() : 0;
+    bytes += size(tensor);
+  }
+  StateDict buffers = module.named_buffers();
+  for (const auto &[name, tensor] : buffers)
+    bytes += size(tensor);
+  return text + "\n" + grouped(parameters) + " parameters (" + grouped(trained) + " trained), " +
+         grouped(static_cast<int64_t>(buffers.size())) + " buffers, " + grouped(bytes) + " bytes";
+}
+
+void print(const Module &module) { std::printf("%s\n", to_string(module).c_str()); }
+
+} // namespace weft::nn

@@ -1,0 +1,71 @@
+//===- Normalize.cpp - layer_norm and dropout ---------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Ops.h"
+#include "weft/random.hpp"
+#include "weft/reduce.hpp"
+
+#include <algorithm>
+
+namespace weft {
+
+using namespace frontend;
+
+static void checkFloat(const Ref &value, const char *function, Loc loc) {
+  if (!is_floating_point(value.spec().dtype))
+    fail(std::string(function) + " needs a floating-point tensor, found " +
+             std::string(name(value.spec().dtype)),
+         loc, {value});
+}
+
+Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight, const Tensor &bias,
+                  double eps, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  checkFloat(value, "layer_norm()", loc);
+  const Shape &shape = value.spec().shape;
+  size_t inner = normalized_shape.size();
+  if (inner == 0)
+    fail("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+         "got normalized_shape = []",
+         loc, {value});
+  if (inner > shape.size() || !std::equal(normalized_shape.rbegin(), normalized_shape.rend(), shape.rbegin()))
+    fail("Given normalized_shape=" + shapeText(normalized_shape) + ", expected input with shape [*, " +
+             shapeText(normalized_shape).substr(1) + ", but got input of size " + shapeText(shape),
+         loc, {value});
+  std::vector<Ref> operands{value};
+  for (const Tensor *part : {&weight, &bias})
+    if (part->defined())
+      operands.push_back(use(*part, loc));
+  auto axis = static_cast<int64_t>(shape.size() - inner);
+  auto node = record("layer_norm", operands,
+                     {{"axis", axis},
+                      {"eps", eps},
+                      {"operandSegmentSizes", std::vector<int64_t>{1, weight.defined(), bias.defined()}}},
+                     loc);
+  return wrap({node, 0}, loc);
+}
+
+Tensor dropout(const Tensor &a, double p, bool training, Loc loc) {
+  if (!(p >= 0 && p <= 1))
+    fail("dropout probability has to be between 0 and 1, but got " + std::to_string(p), loc);
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  checkFloat(value, "dropout()", loc);
+  if (!training || p == 0)
+    return a;
+  Generator &generator = default_generator();
+  Tensor counter = generator.counter();
+  Device device = value.spec().device;
+  auto node = record(
+      "dropout",
+      {value, transferTo(use(generator.key(), loc), device, loc), transferTo(use(counter, loc), device, loc)},
+      {{"p", p}}, loc);
+  assign(Access::slot(counter), transferTo({node, 1}, Access::slot(counter)->value().spec().device, loc));
+  return wrap({node, 0}, loc);
+}
+
+} // namespace weft

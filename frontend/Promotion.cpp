@@ -1,0 +1,173 @@
+//===- Promotion.cpp - Common types and shapes of operands, as PyTorch ----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Promotion.h"
+
+#include "frontend/Lazy.h"
+#include "frontend/Ops.h"
+
+#include <algorithm>
+
+namespace weft::frontend {
+
+Category category(DType dtype) {
+  return dtype == DType::i1         ? Category::boolean
+         : is_floating_point(dtype) ? Category::real
+                                    : Category::integer;
+}
+
+DType promote(DType a, DType b) {
+  if (a == b)
+    return a;
+  if (category(a) != category(b))
+    return category(a) > category(b) ? a : b;
+  if (category(a) == Category::real) {
+    bool halves = itemsize(a) == 2 && itemsize(b) == 2; // f16 with bf16
+    return halves ? DType::f32 : itemsize(a) > itemsize(b) ? a : b;
+  }
+  // ui8 with i8 needs a type that holds both; a wider signed type holds ui8.
+  if (itemsize(a) == itemsize(b))
+    return DType::i16;
+  return itemsize(a) > itemsize(b) ? a : b;
+}
+
+Operand operand(const Arg &arg) {
+  Operand result;
+  if (arg.is_number) {
+    result.number = &arg;
+    result.kind = arg.is_bool ? Category::boolean : arg.is_real ? Category::real : Category::integer;
+    return result;
+  }
+  result.value = use(arg.tensor, arg.loc);
+  result.kind = category(result.value.spec().dtype);
+  result.priority = arg.is_scalar ? 0 : result.value.spec().shape.empty() ? 1 : 2;
+  return result;
+}
+
+DType resultType(const std::vector<Operand> &operands) {
+  std::optional<DType> type;
+  Category reached = Category::boolean;
+  for (int priority = 2; priority >= 0; --priority) {
+    std::optional<DType> level;
+    for (const Operand &o : operands) {
+      if (o.priority != priority)
+        continue;
+      DType own = o.value && o.priority > 0     ? o.value.spec().dtype
+                  : o.kind == Category::real    ? DType::f32
+                  : o.kind == Category::integer ? DType::i64
+                                                : DType::i1;
+      level = level ? promote(*level, own) : own;
+    }
+    if (!level)
+      continue;
+    if (!type || category(*level) > reached)
+      type = level;
+    reached = category(*type);
+  }
+  return *type;
+}
+
+Shape broadcastShape(const std::vector<Operand> &operands, Loc loc) {
+  Shape shape;
+  Ref first;
+  for (const Operand &o : operands) {
+    if (!o.value)
+      continue;
+    const Shape &own = o.value.spec().shape;
+    if (!first)
+      first = o.value;
+    size_t rank = std::max(shape.size(), own.size());
+    Shape merged(rank, 1);
+    for (size_t i = 0; i < rank; ++i) {
+      int64_t a = i < shape.size() ? shape[shape.size() - 1 - i] : 1,
+              b = i < own.size() ? own[own.size() - 1 - i] : 1;
+      if (a != b && a != 1 && b != 1)
+        fail("The size of tensor a (" + std::to_string(a) + ") must match the size of tensor b (" +
+                 std::to_string(b) + ") at non-singleton dimension " + std::to_string(rank - 1 - i),
+             loc, {first, o.value});
+      merged[rank - 1 - i] = a == 1 ? b : a;
+    }
+    shape = std::move(merged);
+  }
+  return shape;
+}
+
+Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc) {
+  Ref value =
+      o.number
+          ? number(dtype, device, o.number->is_real ? o.number->real : static_cast<double>(o.number->whole),
+                   o.number->is_real ? static_cast<int64_t>(o.number->real) : o.number->whole, loc)
+          : convertTo(o.value, dtype, loc);
+  return broadcastTo(value, shape, loc);
+}
+
+Device deviceOf(const std::vector<Operand> &operands) {
+  for (const Operand &o : operands)
+    if (o.value)
+      return o.value.spec().device;
+  return {};
+}
+
+Tensor finish(Ref value, Loc loc) {
+  Tensor result = wrap(std::move(value), loc);
+  flushIfLarge();
+  return result;
+}
+
+std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Loc loc, bool toReal) {
+  std::vector<Operand> operands;
+  std::vector<Ref> tensors;
+  for (const Arg &argument : arguments) {
+    operands.push_back(operand(argument));
+    if (operands.back().value)
+      tensors.push_back(operands.back().value);
+  }
+  if (tensors.empty())
+    fail("an operation needs at least one tensor", loc);
+  // Devices come first: the shapes of operands that cannot meet are of no interest.
+  for (const Ref &tensor : tensors)
+    if (tensor.spec().device != tensors[0].spec().device)
+      record(name, tensors, {}, loc);
+  DType dtype = resultType(operands);
+  if (toReal && !is_floating_point(dtype))
+    dtype = DType::f32;
+  Shape shape = broadcastShape(operands, loc);
+  std::vector<Ref> values;
+  for (const Operand &o : operands)
+    values.push_back(materialise(o, dtype, shape, tensors[0].spec().device, loc));
+  return values;
+}
+
+Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal) {
+  GraphLock lock(graphMutex());
+  Loc loc = b.loc;
+  std::vector<Ref> values = promote(name, {a, b}, loc, toReal);
+  std::string_view op = name;
+  auto isBool = [](const Arg &arg) { return arg.is_number ? arg.is_bool : arg.tensor.dtype() == DType::i1; };
+  if (op == "sub" && (isBool(a) || isBool(b)))
+    fail("Subtraction, the `-` operator, with " +
+             std::string(isBool(a) && isBool(b) ? "two bool tensors" : "a bool tensor") +
+             " is not supported: convert it first, or use the `!=` operator or logical_not",
+         loc, values);
+  if (values[0].spec().dtype == DType::i1) {
+    // Arithmetic on bool as PyTorch defines it.
+    if (op == "add" || op == "max")
+      name = "or";
+    else if (op == "mul" || op == "min")
+      name = "and";
+  }
+  return finish(record1(name, std::move(values), {}, loc), loc);
+}
+
+Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  if (toReal && !is_floating_point(value.spec().dtype))
+    value = convertTo(value, DType::f32, loc);
+  return finish(record1(name, {value}, {}, loc), loc);
+}
+
+} // namespace weft::frontend

@@ -1,0 +1,46 @@
+//===- Promotion.h - Common types and shapes of operands ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_PROMOTION_H
+#define WEFT_FRONTEND_PROMOTION_H
+
+#include "frontend/Graph.h"
+
+namespace weft::frontend {
+
+enum class Category { boolean, integer, real };
+Category category(DType dtype);
+
+struct Operand {
+  Ref value; ///< null for a number
+  const Arg *number = nullptr;
+  Category kind = Category::boolean;
+  int priority = 0; ///< 2: tensor with dimensions, 1: 0-dimensional tensor, 0: number
+};
+Operand operand(const Arg &arg);
+
+/// PyTorch's rule: an operand of lower priority counts only if its category is higher.
+DType resultType(const std::vector<Operand> &operands);
+Shape broadcastShape(const std::vector<Operand> &operands, Loc loc);
+/// The device of the first tensor.
+Device deviceOf(const std::vector<Operand> &operands);
+/// The operand as a value of this type and shape.
+Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc);
+
+/// The operands with their common type and shape. `name` is the op that is to be recorded, for the error
+/// where they are on two devices.
+std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Loc loc, bool toReal = false);
+
+/// A wrapped result; a program that never reads a value must not grow for ever.
+Tensor finish(Ref value, Loc loc);
+
+/// `weft.<name>` of promoted operands; with `toReal` integers become f32.
+Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal = false);
+Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal = false);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_PROMOTION_H

@@ -1,0 +1,265 @@
+//===- Reduce.cpp - Reductions and scans of tensors -------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/reduce.hpp"
+
+#include "frontend/Ops.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+
+using namespace frontend;
+
+namespace {
+
+int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
+
+/// `shape` with size 1 in `dims`: what `keepdim` leaves.
+Shape keptShape(Shape shape, const std::vector<int64_t> &dims) {
+  for (int64_t dim : dims)
+    shape[static_cast<size_t>(dim)] = 1;
+  return shape;
+}
+
+Tensor reduce(const char *op, const Tensor &a, const std::vector<int64_t> &dims, bool keepdim, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
+  Shape kept = keptShape(value.spec().shape, wrapped);
+  Ref result = wrapped.empty() ? value : record1(op, {value}, {{"dims", wrapped}}, loc);
+  return wrap(keepdim ? reshapeTo(result, kept, loc) : result, loc);
+}
+
+/// Sums and products of bool and integers are i64.
+Tensor accumulated(const Tensor &a, Loc loc) {
+  return is_floating_point(a.dtype()) ? a : a.to(DType::i64, loc);
+}
+
+void checkFloat(const Tensor &a, const char *function, Loc loc) {
+  if (!is_floating_point(a.dtype()))
+    fail(std::string(function) + " only supports floating point dtypes, found " +
+             std::string(name(a.dtype())) + "; convert it with .to(weft::DType::f32)",
+         loc);
+}
+
+int64_t countOver(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
+  int64_t count = 1;
+  for (int64_t dim : wrapDims(dims, a.dim(), loc))
+    count *= a.sizes()[static_cast<size_t>(dim)];
+  return count;
+}
+
+/// Halves compute in f32 and round once.
+Tensor widened(const Tensor &a, Loc loc) { return itemsize(a.dtype()) == 2 ? a.to(DType::f32, loc) : a; }
+
+/// sqrt(a) whose gradient at 0 is 0.
+Tensor rootWithFlatZero(const Tensor &a, Loc loc) {
+  Tensor isZero = eq({a, loc}, {0, loc});
+  Tensor root = sqrt(where(isZero, {1, loc}, {a, loc}, loc), loc);
+  return where(isZero, {0, loc}, {root, loc}, loc);
+}
+
+Tensor extreme(const char *op, const Tensor &a, const std::vector<int64_t> &dims, bool keepdim, Loc loc) {
+  if (a.dtype() == DType::i1)
+    return reduce(op, a.to(DType::ui8, loc), dims, keepdim, loc).to(DType::i1, loc);
+  return reduce(op, a, dims, keepdim, loc);
+}
+
+Tensor position(const char *op, const Tensor &a, std::optional<int64_t> dim, bool keepdim, Loc loc) {
+  if (!dim) {
+    if (a.numel() == 0)
+      fail(std::string(op) + "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                             "reduction dim with the 'dim' argument.",
+           loc);
+    Tensor result = position(op, a.reshape({-1}, loc), 0, false, loc);
+    return keepdim ? result.reshape(Shape(a.sizes().size(), 1), loc) : result;
+  }
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  int64_t wrapped = wrapDim(*dim, rankOf(value), loc);
+  if (rankOf(value) == 0)
+    return zeros({}, {.dtype = DType::i64, .device = a.device()}, loc);
+  if (value.spec().dtype == DType::i1)
+    fail("\"" + std::string(op) + "\" not implemented for 'Bool': convert it with .to(weft::DType::ui8)", loc,
+         {value});
+  Ref result = record1(op, {value}, {{"dim", wrapped}}, loc);
+  return wrap(keepdim ? reshapeTo(result, keptShape(value.spec().shape, {wrapped}), loc) : result, loc);
+}
+
+/// The elements at their positions along `dim`: the gradient goes there and nowhere else.
+ValuesIndices chosen(const char *op, const Tensor &a, int64_t dim, bool keepdim, Loc loc) {
+  if (a.dim() == 0) {
+    wrapDim(dim, 0, loc);
+    return {a.reshape({}, loc), zeros({}, {.dtype = DType::i64, .device = a.device()}, loc)};
+  }
+  bool isBool = a.dtype() == DType::i1;
+  Tensor indices = position(op, isBool ? a.to(DType::ui8, loc) : a, dim, true, loc);
+  ValuesIndices result{a.gather(dim, indices, loc), indices};
+  if (!keepdim)
+    result = {result.values.squeeze(dim, loc), result.indices.squeeze(dim, loc)};
+  return result;
+}
+
+Tensor scan(const char *op, const Tensor &a, int64_t dim, Loc loc) {
+  Tensor input = accumulated(a, loc);
+  GraphLock lock(graphMutex());
+  Ref value = use(input, loc);
+  dim = wrapDim(dim, rankOf(value), loc);
+  if (rankOf(value) == 0)
+    return wrap(value, loc);
+  return wrap(record1(op, {value}, {{"dim", dim}}, loc), loc);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Sums, products, counts
+//===----------------------------------------------------------------------===//
+
+Tensor Tensor::sum(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  return reduce("sum", accumulated(*this, loc), dims, keepdim, loc);
+}
+Tensor Tensor::prod(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  return reduce("prod", accumulated(*this, loc), dims, keepdim, loc);
+}
+
+Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  if (!is_floating_point(dtype()))
+    fail("mean(): could not infer output dtype. Input dtype must be a floating point dtype. Got: " +
+             std::string(name(dtype())),
+         loc);
+  // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
+  Tensor total = widened(*this, loc).sum(dims, keepdim, loc);
+  return div({total, loc}, {static_cast<double>(countOver(*this, dims, loc)), loc}).to(dtype(), loc);
+}
+
+Tensor Tensor::any(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  return reduce("any", to(DType::i1, loc), dims, keepdim, loc);
+}
+Tensor Tensor::all(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  Tensor none = logical_not({to(DType::i1, loc), loc});
+  return logical_not({none.any(std::move(dims), keepdim, loc), loc});
+}
+
+Tensor Tensor::count_nonzero(std::vector<int64_t> dims, Loc loc) const {
+  return to(DType::i1, loc).sum(std::move(dims), false, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Extremes
+//===----------------------------------------------------------------------===//
+
+Tensor Tensor::amax(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  return extreme("rmax", *this, dims, keepdim, loc);
+}
+Tensor Tensor::amin(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  return extreme("rmin", *this, dims, keepdim, loc);
+}
+Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim, Loc loc) const {
+  return position("argmax", *this, dim, keepdim, loc);
+}
+Tensor Tensor::argmin(std::optional<int64_t> dim, bool keepdim, Loc loc) const {
+  return position("argmin", *this, dim, keepdim, loc);
+}
+ValuesIndices Tensor::max(int64_t dim, bool keepdim, Loc loc) const {
+  return chosen("argmax", *this, dim, keepdim, loc);
+}
+ValuesIndices Tensor::min(int64_t dim, bool keepdim, Loc loc) const {
+  return chosen("argmin", *this, dim, keepdim, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Moments and norms
+//===----------------------------------------------------------------------===//
+
+std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims, double correction,
+                                   bool keepdim, Loc loc) {
+  checkFloat(a, "var_mean()", loc);
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
+  Shape kept = keptShape(value.spec().shape, wrapped);
+  if (wrapped.empty()) // a 0-dimensional tensor, as one of one element
+    return var_mean(a.reshape({1}, loc), {0}, correction, false, loc);
+  auto node = record("welford", {value}, {{"dims", wrapped}}, loc);
+  auto result = [&](uint32_t i) {
+    Ref part{node, i};
+    return wrap(keepdim ? reshapeTo(part, kept, loc) : part, loc);
+  };
+  double freedom = std::max(0.0, static_cast<double>(countOver(a, dims, loc)) - correction);
+  Tensor variance = div({result(1), loc}, {freedom, loc});
+  return {variance.to(a.dtype(), loc), result(0).to(a.dtype(), loc)};
+}
+
+Tensor Tensor::var(std::vector<int64_t> dims, double correction, bool keepdim, Loc loc) const {
+  checkFloat(*this, "var()", loc);
+  return var_mean(*this, std::move(dims), correction, keepdim, loc).first;
+}
+
+Tensor Tensor::std(std::vector<int64_t> dims, double correction, bool keepdim, Loc loc) const {
+  checkFloat(*this, "std()", loc);
+  Tensor variance = var_mean(widened(*this, loc), std::move(dims), correction, keepdim, loc).first;
+  return rootWithFlatZero(variance, loc).to(dtype(), loc);
+}
+
+Tensor Tensor::norm(double p, std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  checkFloat(*this, "norm()", loc);
+  Tensor wide = widened(*this, loc), result;
+  if (p == 2) {
+    result = rootWithFlatZero(mul({wide, loc}, {wide, loc}).sum(dims, keepdim, loc), loc);
+  } else if (p == 1) {
+    result = wide.abs(loc).sum(dims, keepdim, loc);
+  } else if (std::isinf(p)) {
+    Tensor magnitude = wide.abs(loc);
+    result = p > 0 ? magnitude.amax(dims, keepdim, loc) : magnitude.amin(dims, keepdim, loc);
+  } else if (p == 0) {
+    result = ne({wide, loc}, {0, loc}).to(wide.dtype(), loc).sum(dims, keepdim, loc);
+  } else {
+    // The powers of 0 have no slope that is looked at; one keeps infinities out of it.
+    Tensor isZero = eq({wide, loc}, {0, loc});
+    Tensor powers = pow({where(isZero, {1, loc}, {wide.abs(loc), loc}, loc), loc}, {p, loc});
+    Tensor sum = where(isZero, {p > 0 ? 0.0 : INFINITY, loc}, {powers, loc}, loc).sum(dims, keepdim, loc);
+    Tensor nothing = eq({sum, loc}, {0, loc});
+    Tensor root = pow({where(nothing, {1, loc}, {sum, loc}, loc), loc}, {1 / p, loc});
+    result = where(nothing, {0, loc}, {root, loc}, loc);
+  }
+  return result.to(dtype(), loc);
+}
+
+Tensor Tensor::logsumexp(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+  Tensor a = is_floating_point(dtype()) ? widened(*this, loc) : to(DType::f32, loc);
+  DType result = is_floating_point(dtype()) ? dtype() : DType::f32;
+  if (a.numel() == 0)
+    return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
+  // An infinite largest element is not subtracted: that would be NaN.
+  Tensor top = a.detach().amax(dims, true, loc);
+  top = where(eq({top.abs(loc), loc}, {INFINITY, loc}), {0, loc}, {top, loc}, loc);
+  Tensor sum = sub({a, loc}, {top, loc}).exp(loc).sum(dims, true, loc);
+  // Where every term is 0 the logarithm is -inf, and no gradient flows.
+  Tensor isZero = eq({sum, loc}, {0, loc});
+  Tensor log = add({where(isZero, {1, loc}, {sum, loc}, loc).log(loc), loc}, {top, loc});
+  log = where(isZero, {-INFINITY, loc}, {log, loc}, loc);
+  if (!keepdim) {
+    Shape shape;
+    std::vector<int64_t> wrapped = wrapDims(dims, dim(), loc);
+    for (int64_t i = 0; i < dim(); ++i)
+      if (!std::binary_search(wrapped.begin(), wrapped.end(), i))
+        shape.push_back(sizes()[static_cast<size_t>(i)]);
+    log = log.reshape(shape, loc);
+  }
+  return log.to(result, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Scans
+//===----------------------------------------------------------------------===//
+
+Tensor Tensor::cumsum(int64_t dim, Loc loc) const { return scan("cumsum", *this, dim, loc); }
+Tensor Tensor::cumprod(int64_t dim, Loc loc) const { return scan("cumprod", *this, dim, loc); }
+
+} // namespace weft

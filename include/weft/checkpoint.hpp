@@ -1,0 +1,53 @@
+//===- checkpoint.hpp - Saving a run, and resuming it --------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CHECKPOINT_HPP
+#define WEFT_CHECKPOINT_HPP
+
+#include "weft/io.hpp"
+
+#include <concepts>
+
+namespace weft {
+
+/// What can be in a checkpoint: modules, optimisers, generators, loaders, and any type of the user with these
+/// three functions, a handle whose copies are the same state.
+template <typename T>
+concept Stateful = requires(T object, const StateDict &state) {
+  { object.state_dict() } -> std::convertible_to<StateDict>;
+  { object.check_state_dict(state) } -> std::convertible_to<std::vector<std::string>>;
+  object.load_state_dict(state);
+};
+
+/// An object under a name, which must not be empty or contain a dot.
+struct CheckpointItem {
+  template <Stateful T>
+  CheckpointItem(std::string name, T object)
+      : name(std::move(name)), get([object] { return object.state_dict(); }),
+        check([object](const StateDict &state) { return object.check_state_dict(state); }),
+        set([object](const StateDict &state) mutable { object.load_state_dict(state); }) {}
+  std::string name;
+  std::function<StateDict()> get;
+  std::function<std::vector<std::string>(const StateDict &)> check;
+  std::function<void(const StateDict &)> set;
+};
+
+/// Writes everything that a run needs to go on into one safetensors file:
+///   save_checkpoint("run.safetensors", {{"model", model}, {"adam", adam}, {"rng", default_generator()},
+///                                       {"loader", loader}}, {{"step", "1000"}});
+/// Tensors are named "model.fc1.weight", "adam.fc1.weight.exp_avg", "rng.key", "loader.batch".
+WEFT_API void save_checkpoint(const std::string &path, const std::vector<CheckpointItem> &items,
+                              const Metadata &metadata = {});
+
+/// Reads such a file into objects of the same structure, and returns the metadata that it was saved with. The
+/// values go into the tensors that are there, so nothing compiles again, and a resumed run gives the bits of
+/// one that never stopped. What is missing, unexpected or misshapen, in any of the objects, is one Error that
+/// lists all of it, and then nothing is changed.
+WEFT_API Metadata load_checkpoint(const std::string &path, const std::vector<CheckpointItem> &items);
+
+} // namespace weft
+
+#endif // WEFT_CHECKPOINT_HPP

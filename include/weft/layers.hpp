@@ -1,0 +1,225 @@
+//===- layers.hpp - Layers and containers --------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_LAYERS_HPP
+#define WEFT_LAYERS_HPP
+
+#include "weft/nn.hpp"
+#include "weft/reduce.hpp"
+
+namespace weft::nn {
+
+//===----------------------------------------------------------------------===//
+// Layers with parameters; sizes, defaults and initial distributions as PyTorch's
+//===----------------------------------------------------------------------===//
+
+/// y = x W^T + b, with W of shape [out, in]; x [..., in].
+class WEFT_API Linear : public Module {
+public:
+  Linear(int64_t in_features, int64_t out_features, bool bias = true, Loc loc = Loc::current());
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
+  /// Draws weight and bias anew: both uniform in +-1/sqrt(in).
+  void reset_parameters(Loc loc = Loc::current());
+  Parameter weight, bias;
+};
+
+/// (x - mean) / sqrt(variance + eps) over the trailing dimensions, then times weight (ones at first) plus
+/// bias (zeros at first) unless `elementwise_affine` is off.
+class WEFT_API LayerNorm : public Module {
+public:
+  explicit LayerNorm(Shape normalized_shape, double eps = 1e-5, bool elementwise_affine = true,
+                     bool bias = true, Loc loc = Loc::current());
+  explicit LayerNorm(int64_t size, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
+                     Loc loc = Loc::current())
+      : LayerNorm(Shape{size}, eps, elementwise_affine, bias, loc) {}
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
+    return layer_norm(x, shape_, weight, bias, eps_, loc);
+  }
+  Parameter weight, bias;
+
+private:
+  Shape shape_;
+  double eps_;
+};
+
+/// In training, zeros elements with probability `p` and divides the others by 1 - p; otherwise the identity.
+class WEFT_API Dropout : public Module {
+public:
+  explicit Dropout(double p = 0.5, Loc loc = Loc::current());
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const {
+    return dropout(x, p_, is_training(), loc);
+  }
+
+private:
+  double p_;
+};
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+class WEFT_API Identity : public Module {
+public:
+  Identity() : Module("Identity") {}
+  Tensor operator()(const Tensor &x, Loc = Loc::current()) const { return x; }
+};
+
+class WEFT_API ReLU : public Module {
+public:
+  ReLU() : Module("ReLU") {}
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return relu(x, loc); }
+};
+
+class WEFT_API GELU : public Module {
+public:
+  /// "none" or "tanh".
+  explicit GELU(std::string approximate = "none");
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return gelu(x, approximate_, loc); }
+
+private:
+  std::string approximate_;
+};
+
+class WEFT_API Tanh : public Module {
+public:
+  Tanh() : Module("Tanh") {}
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return tanh(x, loc); }
+};
+
+class WEFT_API Sigmoid : public Module {
+public:
+  Sigmoid() : Module("Sigmoid") {}
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return sigmoid(x, loc); }
+};
+
+/// x sigmoid(x).
+class WEFT_API SiLU : public Module {
+public:
+  SiLU() : Module("SiLU") {}
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
+};
+
+/// x above 0, else `negative_slope` x.
+class WEFT_API LeakyReLU : public Module {
+public:
+  explicit LeakyReLU(double negative_slope = 0.01);
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
+
+private:
+  double slope_;
+};
+
+/// x above 0, else `alpha` (exp(x) - 1).
+class WEFT_API ELU : public Module {
+public:
+  explicit ELU(double alpha = 1.0);
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
+
+private:
+  double alpha_;
+};
+
+class WEFT_API Softmax : public Module {
+public:
+  explicit Softmax(int64_t dim);
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return softmax(x, dim_, loc); }
+
+private:
+  int64_t dim_;
+};
+
+class WEFT_API LogSoftmax : public Module {
+public:
+  explicit LogSoftmax(int64_t dim);
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return log_softmax(x, dim_, loc); }
+
+private:
+  int64_t dim_;
+};
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+class WEFT_API Flatten : public Module {
+public:
+  explicit Flatten(int64_t start_dim = 1, int64_t end_dim = -1);
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return x.flatten(start_, end_, loc); }
+
+private:
+  int64_t start_, end_;
+};
+
+/// Replaces dimension `dim` by `sizes`, one of which may be -1.
+class WEFT_API Unflatten : public Module {
+public:
+  Unflatten(int64_t dim, Shape sizes);
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
+
+private:
+  int64_t dim_;
+  Shape sizes_;
+};
+
+//===----------------------------------------------------------------------===//
+// Containers
+//===----------------------------------------------------------------------===//
+
+/// Applies its parts in order; they are registered as "0", "1", ...
+class WEFT_API Sequential : public Module {
+public:
+  template <typename... Ms>
+    requires(!std::is_same_v<Sequential, std::remove_cvref_t<Ms>> && ...)
+  explicit Sequential(Ms... parts) : Module("Sequential") {
+    (push_back(std::move(parts)), ...);
+  }
+  template <typename M> void push_back(M part) {
+    register_module(std::to_string(parts_.size()), part);
+    parts_.push_back([part](const Tensor &x, Loc loc) mutable {
+      if constexpr (std::is_invocable_v<M &, const Tensor &, Loc>)
+        return part(x, loc);
+      else
+        return part(x);
+    });
+  }
+  size_t size() const { return parts_.size(); }
+  Tensor operator()(Tensor x, Loc loc = Loc::current()) const {
+    for (const auto &part : parts_)
+      x = part(x, loc);
+    return x;
+  }
+
+private:
+  std::vector<std::function<Tensor(const Tensor &, Loc)>> parts_;
+};
+
+/// A list of parts of one type; they are registered as "0", "1", ...
+template <typename M> class ModuleList : public Module {
+public:
+  ModuleList() : Module("ModuleList") {}
+  explicit ModuleList(std::vector<M> parts) : ModuleList() {
+    for (M &part : parts)
+      push_back(std::move(part));
+  }
+  void push_back(M part) {
+    register_module(std::to_string(parts_.size()), part);
+    parts_.push_back(std::move(part));
+  }
+  size_t size() const { return parts_.size(); }
+  M &operator[](size_t index) { return parts_.at(index); }
+  const M &operator[](size_t index) const { return parts_.at(index); }
+  auto begin() { return parts_.begin(); }
+  auto end() { return parts_.end(); }
+  auto begin() const { return parts_.begin(); }
+  auto end() const { return parts_.end(); }
+
+private:
+  std::vector<M> parts_;
+};
+
+} // namespace weft::nn
+
+#endif // WEFT_LAYERS_HPP

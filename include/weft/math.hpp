@@ -1,0 +1,133 @@
+//===- math.hpp - Elementwise functions beyond the operators ----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names, results, dtypes and gradients of PyTorch. Unless said otherwise a function of one tensor gives its
+// shape; one of several broadcasts them and promotes their dtypes; a mathematical function of integers or
+// bools computes in f32; f16 and bf16 compute in f32 and round once. Operands on two devices, and shapes that
+// do not broadcast, are errors that name the line.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_MATH_HPP
+#define WEFT_MATH_HPP
+
+#include "weft/tensor.hpp"
+
+namespace weft {
+
+//===----------------------------------------------------------------------===//
+// Functions of one tensor
+//===----------------------------------------------------------------------===//
+
+#define WEFT_UNARY(name) WEFT_API Tensor name(const Tensor &a, Loc loc = Loc::current());
+WEFT_UNARY(tan)
+/// NaN outside of [-1, 1].
+WEFT_UNARY(asin)
+/// NaN outside of [-1, 1].
+WEFT_UNARY(acos)
+WEFT_UNARY(atan)
+WEFT_UNARY(sinh)
+WEFT_UNARY(cosh)
+WEFT_UNARY(asinh)
+/// NaN below 1.
+WEFT_UNARY(acosh)
+/// NaN outside of [-1, 1].
+WEFT_UNARY(atanh)
+/// Exact at powers of two.
+WEFT_UNARY(log2)
+WEFT_UNARY(log10)
+/// Exact at integers.
+WEFT_UNARY(exp2)
+/// a * a; of bools as i64.
+WEFT_UNARY(square)
+/// As bool; no integer is infinite.
+WEFT_UNARY(isinf)
+/// As bool; every integer is finite.
+WEFT_UNARY(isfinite)
+/// As bool: whether the sign is set, that of -0 and NaN too.
+WEFT_UNARY(signbit)
+#undef WEFT_UNARY
+
+/// NaN and the infinities replaced by numbers; by the largest and the lowest of the dtype where no number is
+/// given. No gradient flows where something was replaced.
+WEFT_API Tensor nan_to_num(const Tensor &a, double nan = 0, std::optional<double> posinf = {},
+                           std::optional<double> neginf = {}, Loc loc = Loc::current());
+
+//===----------------------------------------------------------------------===//
+// Functions of two and three tensors
+//===----------------------------------------------------------------------===//
+
+/// What is left of the division a / b rounded toward zero: exact, with the sign of `a`. An integer by 0 gives
+/// `a`.
+WEFT_API Tensor fmod(const Arg &a, const Arg &b);
+/// a / b rounded down, in the promoted dtype. No gradient flows. An integer by 0 gives -1.
+WEFT_API Tensor floor_divide(const Arg &a, const Arg &b);
+/// a / b, rounded as `rounding_mode` says: "" not at all, "trunc" toward zero, "floor" down. With rounding
+/// integers keep their dtype, and no gradient flows. Another mode is an error.
+WEFT_API Tensor div(const Arg &a, const Arg &b, const std::string &rounding_mode);
+/// a + alpha * b, of floats with one rounding. Integers need a whole `alpha`.
+WEFT_API Tensor add(const Arg &a, const Arg &b, double alpha);
+/// a - alpha * b, as `add`.
+WEFT_API Tensor sub(const Arg &a, const Arg &b, double alpha);
+/// The angle of the point (b, a), in (-pi, pi].
+WEFT_API Tensor atan2(const Arg &a, const Arg &b);
+/// The magnitude of `a` with the sign of `b`, that of -0 too.
+WEFT_API Tensor copysign(const Arg &a, const Arg &b);
+/// The larger one; where one is NaN the other. Where they are equal the gradient goes to `a`.
+WEFT_API Tensor fmax(const Arg &a, const Arg &b);
+/// The smaller one; where one is NaN the other. Where they are equal the gradient goes to `a`.
+WEFT_API Tensor fmin(const Arg &a, const Arg &b);
+/// Whether one, but not the other, differs from 0.
+WEFT_API Tensor logical_xor(const Arg &a, const Arg &b);
+/// a * b + c with one rounding. Floating-point tensors only.
+WEFT_API Tensor fma(const Tensor &a, const Tensor &b, const Tensor &c, Loc loc = Loc::current());
+/// a + value * b * c.
+WEFT_API Tensor addcmul(const Tensor &a, const Tensor &b, const Tensor &c, double value = 1,
+                        Loc loc = Loc::current());
+/// a + value * b / c. Floating-point tensors only.
+WEFT_API Tensor addcdiv(const Tensor &a, const Tensor &b, const Tensor &c, double value = 1,
+                        Loc loc = Loc::current());
+/// start + weight * (end - start), by the formula that is exact at the nearer end. Floating-point tensors
+/// only.
+WEFT_API Tensor lerp(const Tensor &start, const Tensor &end, const Arg &weight);
+
+/// min(max(a, min), max): the gradient passes inside of the bounds and at them. NaN stays; `max` wins where
+/// the bounds cross.
+WEFT_API Tensor clamp(const Tensor &a, const Arg &min, const Arg &max);
+WEFT_API Tensor clamp_min(const Tensor &a, const Arg &min);
+WEFT_API Tensor clamp_max(const Tensor &a, const Arg &max);
+
+//===----------------------------------------------------------------------===//
+// Activations: of floating-point tensors, others are an error; hardtanh, relu6 and threshold take integers
+// too
+//===----------------------------------------------------------------------===//
+
+/// a * sigmoid(a).
+WEFT_API Tensor silu(const Tensor &a, Loc loc = Loc::current());
+/// log(1 + exp(beta a)) / beta; `a` itself where beta a is above the threshold.
+WEFT_API Tensor softplus(const Tensor &a, double beta = 1, double threshold = 20, Loc loc = Loc::current());
+/// `a` above 0, elsewhere, and for its gradient at 0, negative_slope * a.
+WEFT_API Tensor leaky_relu(const Tensor &a, double negative_slope = 0.01, Loc loc = Loc::current());
+/// `a` above 0, elsewhere alpha * (exp(a) - 1).
+WEFT_API Tensor elu(const Tensor &a, double alpha = 1, Loc loc = Loc::current());
+/// `a` above 0, elsewhere alpha * (exp(a / alpha) - 1).
+WEFT_API Tensor celu(const Tensor &a, double alpha = 1, Loc loc = Loc::current());
+/// `a` limited to [min, max]; no gradient at the bounds.
+WEFT_API Tensor hardtanh(const Tensor &a, double min = -1, double max = 1, Loc loc = Loc::current());
+/// hardtanh with the bounds 0 and 6.
+WEFT_API Tensor relu6(const Tensor &a, Loc loc = Loc::current());
+/// a * relu6(a + 3) / 6.
+WEFT_API Tensor hardswish(const Tensor &a, Loc loc = Loc::current());
+/// relu6(a + 3) / 6.
+WEFT_API Tensor hardsigmoid(const Tensor &a, Loc loc = Loc::current());
+/// `a` moved toward 0 by `lambda`, and 0 where it would cross.
+WEFT_API Tensor softshrink(const Tensor &a, double lambda = 0.5, Loc loc = Loc::current());
+/// `a` above the threshold, elsewhere `value`.
+WEFT_API Tensor threshold(const Tensor &a, double threshold, double value, Loc loc = Loc::current());
+
+} // namespace weft
+
+#endif // WEFT_MATH_HPP

@@ -1,0 +1,166 @@
+//===- module.hpp - Trees of parameters and buffers ----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_MODULE_HPP
+#define WEFT_MODULE_HPP
+
+#include "weft/tensor.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace weft {
+
+/// Names and tensors, in order of registration.
+using StateDict = std::vector<std::pair<std::string, Tensor>>;
+
+namespace nn {
+
+namespace detail {
+struct ModuleState;
+/// What a copy of this tensor or state refers to: the same, or, while `clone` copies a module, its twin.
+WEFT_API Tensor cloned(const Tensor &tensor);
+WEFT_API std::shared_ptr<ModuleState> cloned(const std::shared_ptr<ModuleState> &state);
+
+/// While one lives on a thread, modules that are copied there are copied deeply.
+class WEFT_API CloneScope {
+public:
+  explicit CloneScope(const std::shared_ptr<ModuleState> &original);
+  ~CloneScope();
+  CloneScope(const CloneScope &) = delete;
+  CloneScope &operator=(const CloneScope &) = delete;
+  /// Throws Error where the copy holds a tensor of the original.
+  void check() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  friend Tensor cloned(const Tensor &);
+  friend std::shared_ptr<ModuleState> cloned(const std::shared_ptr<ModuleState> &);
+};
+} // namespace detail
+
+/// A tensor that is a member of a module: `nn::Parameter scale = register_parameter("scale", ones({3}));`. A
+/// Tensor in every way; but `clone` gives the copy of the module a tensor of its own.
+class WEFT_API Parameter : public Tensor {
+public:
+  Parameter() = default;
+  Parameter(const Tensor &tensor) : Tensor(tensor) {}
+  Parameter(const Parameter &other) : Tensor(detail::cloned(other)) {}
+  Parameter(Parameter &&) noexcept = default;
+  Parameter &operator=(const Parameter &) = default;
+  Parameter &operator=(Parameter &&) noexcept = default;
+};
+
+/// What `load_state_dict` without `strict` passed over.
+struct IncompatibleKeys {
+  std::vector<std::string> missing, unexpected;
+};
+
+/// A shared handle on parameters, buffers and child modules: copies of a module share them, `clone` makes new
+/// ones. A network is a struct that derives from it and has its parts as members.
+class WEFT_API Module {
+public:
+  Module();
+  Module(const Module &other) : state_(detail::cloned(other.state_)) {}
+  Module(Module &&) noexcept = default;
+  Module &operator=(const Module &) = default;
+  Module &operator=(Module &&) noexcept = default;
+
+  /// \name Registration: names are unique in a module and hold no dot
+  /// @{
+  /// Adds a part; returns it, so that members can be initialised in one line.
+  template <typename M> M register_module(const std::string &name, M module) {
+    add_child(name, module);
+    return module;
+  }
+  Parameter register_parameter(const std::string &name, Tensor value);
+  /// A tensor that is state and not trained.
+  Parameter register_buffer(const std::string &name, Tensor value);
+  /// @}
+
+  /// \name Parts; names are paths such as "fc1.weight", and a tensor under two names is listed once
+  /// @{
+  std::vector<Tensor> parameters() const;
+  StateDict named_parameters() const;
+  std::vector<Tensor> buffers() const;
+  StateDict named_buffers() const;
+  std::vector<Module> children() const;
+  std::vector<std::pair<std::string, Module>> named_children() const;
+  /// This module, under the empty name, and every module below it, parents first.
+  std::vector<Module> modules() const;
+  std::vector<std::pair<std::string, Module>> named_modules() const;
+  /// Throws Error where there is no parameter of this path.
+  Tensor get_parameter(const std::string &path) const;
+  /// "Linear"; "Module" for a type of the user that gives none.
+  const std::string &type_name() const;
+  /// @}
+
+  /// \name State
+  /// @{
+  /// Parameters and buffers under all of their names.
+  StateDict state_dict() const;
+  /// Copies values by name into the tensors that are there. Missing, unexpected and misshapen entries are one
+  /// error that lists them all, and then nothing is changed; without `strict` only misshapen ones are.
+  IncompatibleKeys load_state_dict(const StateDict &state, bool strict = true);
+  /// The complaints of `load_state_dict`, which this call does not do; empty where it would succeed.
+  std::vector<std::string> check_state_dict(const StateDict &state) const;
+  /// @}
+
+  /// \name Placement and element type: the tensors stay the same objects, and gradients come along
+  /// @{
+  void to(Device device);
+  void to(const char *device) { to(Device(device)); }
+  /// Converts floating-point parameters and buffers.
+  void to(DType dtype);
+  void half() { to(DType::f16); }
+  void bfloat16() { to(DType::bf16); }
+  void float_() { to(DType::f32); }
+  void double_() { to(DType::f64); }
+  /// @}
+
+  /// \name Modes
+  /// @{
+  void train(bool mode = true);
+  void eval() { train(false); }
+  /// Inside a compiled function the answer becomes part of the signature.
+  bool is_training() const;
+  /// Whether gradients are collected in the parameters.
+  void requires_grad_(bool value = true);
+  void zero_grad();
+  /// Calls `fn` with every module below this one, children first, and then with this one.
+  void apply(const std::function<void(Module &)> &fn);
+  /// @}
+
+protected:
+  /// A module that prints as `type_name(details)`.
+  explicit Module(std::string type_name, std::string details = {});
+
+private:
+  template <typename M> friend M clone(const M &module);
+  friend WEFT_API std::string to_string(const Module &module);
+  explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
+  void add_child(const std::string &name, const Module &child);
+  std::shared_ptr<detail::ModuleState> state_;
+};
+
+/// A deep copy: parameters and buffers of its own, with the same values, modes and flags, and no gradients.
+/// Throws Error where a member of the module is a plain Tensor that is registered: declare it nn::Parameter.
+template <typename M> M clone(const M &module) {
+  detail::CloneScope scope(module.state_);
+  M copy(module);
+  scope.check();
+  return copy;
+}
+
+/// The tree of parts as PyTorch prints it, and the numbers of parameters and bytes.
+WEFT_API std::string to_string(const Module &module);
+WEFT_API void print(const Module &module);
+
+} // namespace nn
+} // namespace weft
+
+#endif // WEFT_MODULE_HPP

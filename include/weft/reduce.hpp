@@ -1,0 +1,81 @@
+//===- reduce.hpp - Reductions, normalisation, dropout ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What Tensor has as members, as functions, and functions of several tensors. Names and meaning are
+// PyTorch's. `dims` that are empty mean all; negative ones count from the end; `keepdim` leaves size 1 in
+// their place. Sums and products accumulate halves in f32. The order of a reduction depends on its shape and
+// dtype alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_REDUCE_HPP
+#define WEFT_REDUCE_HPP
+
+#include "weft/tensor.hpp"
+
+#include <utility>
+
+namespace weft {
+
+#define WEFT_REDUCTION(name)                                                                                 \
+  inline Tensor name(const Tensor &a, std::vector<int64_t> dims = {}, bool keepdim = false,                  \
+                     Loc loc = Loc::current()) {                                                             \
+    return a.name(std::move(dims), keepdim, loc);                                                            \
+  }
+/// Of bool and integers an i64; 0 (1) over nothing.
+WEFT_REDUCTION(sum)
+WEFT_REDUCTION(prod)
+/// An error for integers; NaN over nothing.
+WEFT_REDUCTION(mean)
+/// An error over nothing; a NaN propagates; equal elements share the gradient.
+WEFT_REDUCTION(amax)
+WEFT_REDUCTION(amin)
+/// i1; false (true) over nothing.
+WEFT_REDUCTION(any)
+WEFT_REDUCTION(all)
+WEFT_REDUCTION(logsumexp)
+#undef WEFT_REDUCTION
+
+inline Tensor argmax(const Tensor &a, std::optional<int64_t> dim = {}, bool keepdim = false,
+                     Loc loc = Loc::current()) {
+  return a.argmax(dim, keepdim, loc);
+}
+inline Tensor argmin(const Tensor &a, std::optional<int64_t> dim = {}, bool keepdim = false,
+                     Loc loc = Loc::current()) {
+  return a.argmin(dim, keepdim, loc);
+}
+inline Tensor cumsum(const Tensor &a, int64_t dim, Loc loc = Loc::current()) { return a.cumsum(dim, loc); }
+inline Tensor cumprod(const Tensor &a, int64_t dim, Loc loc = Loc::current()) { return a.cumprod(dim, loc); }
+inline Tensor count_nonzero(const Tensor &a, std::vector<int64_t> dims = {}, Loc loc = Loc::current()) {
+  return a.count_nonzero(std::move(dims), loc);
+}
+inline Tensor norm(const Tensor &a, double p = 2, std::vector<int64_t> dims = {}, bool keepdim = false,
+                   Loc loc = Loc::current()) {
+  return a.norm(p, std::move(dims), keepdim, loc);
+}
+
+/// Variance and mean in one pass; an error for integers. With no more elements than `correction` the variance
+/// is NaN or infinite.
+WEFT_API std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims = {},
+                                            double correction = 1, bool keepdim = false,
+                                            Loc loc = Loc::current());
+inline Tensor var(const Tensor &a, std::vector<int64_t> dims = {}, double correction = 1,
+                  bool keepdim = false, Loc loc = Loc::current()) {
+  return a.var(std::move(dims), correction, keepdim, loc);
+}
+
+/// (a - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions, which are
+/// `normalized_shape`; `weight` and `bias` have that shape, or are undefined. Statistics of halves are f32.
+WEFT_API Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight = {},
+                           const Tensor &bias = {}, double eps = 1e-5, Loc loc = Loc::current());
+
+/// Zeros elements with probability `p` and divides the others by 1 - p, where `training`; else the tensor
+/// itself. Draws from the default generator, one number an element.
+WEFT_API Tensor dropout(const Tensor &a, double p = 0.5, bool training = true, Loc loc = Loc::current());
+
+} // namespace weft
+
+#endif // WEFT_REDUCE_HPP

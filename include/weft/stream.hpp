@@ -1,0 +1,103 @@
+//===- stream.hpp - Streams and events -------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Work runs on the current stream of the thread that issues it. Streams are unordered among each other,
+// except that what reads or writes the same tensor keeps the order in which it was issued: no program has to
+// wait for that. The CPU has real asynchronous streams, so that a wrong order shows without a GPU.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_STREAM_HPP
+#define WEFT_STREAM_HPP
+
+#include "weft/device.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace weft {
+
+class Event;
+namespace detail {
+struct StreamState;
+struct EventState;
+} // namespace detail
+
+/// An ordered queue of work on a device; a shared handle.
+class WEFT_API Stream {
+public:
+  /// One of 32 streams of the device, handed out round robin: the 33rd is the first again. Throws Error
+  /// (WEFT-E001) for a device that this build has no backend for, as everything here does.
+  explicit Stream(Device device = {});
+  /// The stream that this thread's work goes to.
+  static Stream current(Device device = {});
+  /// The stream that work goes to where no other was chosen.
+  static Stream default_stream(Device device = {});
+  /// A stream on an executor of somebody else. `post` is given a piece of work for everything that Weft puts
+  /// on the stream, and runs it once, on any thread, in the order of the posts; what else it runs between
+  /// them is thereby ordered with Weft's work, and nobody waits. `post` must not call Weft. The last handle
+  /// waits until what was posted has run.
+  static Stream external(Device device, std::function<void(std::function<void()>)> post);
+
+  Device device() const;
+  /// Waits for everything on the stream; throws the first failure that nobody has been told of.
+  void synchronize() const;
+  /// Whether nothing is left to run.
+  bool query() const;
+  /// What is issued to this stream from now on runs after what `other` has now, or after the event.
+  void wait_stream(const Stream &other) const;
+  void wait_event(const Event &event) const;
+  /// The backend's own handle: on the CPU a `weft::runtime::Queue *`. It lives as long as the stream.
+  void *native_handle() const;
+  friend bool operator==(const Stream &a, const Stream &b) { return a.native_handle() == b.native_handle(); }
+
+private:
+  friend class Event;
+  friend class StreamGuard;
+  explicit Stream(std::shared_ptr<detail::StreamState> state) : state_(std::move(state)) {}
+  std::shared_ptr<detail::StreamState> state_;
+};
+
+/// Makes a stream current on this thread for a scope. What was recorded before it runs where it belonged.
+class WEFT_API StreamGuard {
+public:
+  explicit StreamGuard(Stream stream);
+  ~StreamGuard();
+  StreamGuard(const StreamGuard &) = delete;
+  StreamGuard &operator=(const StreamGuard &) = delete;
+
+private:
+  Stream stream_;
+  void *before_;
+  std::shared_ptr<detail::StreamState> before_state_;
+};
+
+/// A moment in a stream; a shared handle.
+class WEFT_API Event {
+public:
+  explicit Event(bool enable_timing = false);
+  /// Marks the present point of the stream; recorded again, the event means the newer point.
+  void record(const Stream &stream = Stream::current());
+  /// What is issued to `stream` from now on runs after the event. One never recorded holds up nothing.
+  void wait(const Stream &stream = Stream::current()) const;
+  /// Blocks this thread until the point has passed.
+  void synchronize() const;
+  /// Whether the point has passed; true for an event never recorded.
+  bool query() const;
+  /// Milliseconds from this event to `end`. Both must be made with timing, recorded, and have passed.
+  double elapsed_time(const Event &end) const;
+
+private:
+  friend class Stream;
+  std::shared_ptr<detail::EventState> state_;
+};
+
+/// Waits for all streams of a device; throws the first failure that nobody has been told of.
+WEFT_API void synchronize(Device device);
+
+} // namespace weft
+
+#endif // WEFT_STREAM_HPP

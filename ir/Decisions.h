@@ -1,0 +1,44 @@
+//===- Decisions.h - What was done and refused, and why --------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Decisions travel with the function, as its attribute `weft.decisions`: an array of dictionaries with the
+// fields of Decision. So every stage's text shows them, and `weft explain` prints them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_DECISIONS_H
+#define WEFT_IR_DECISIONS_H
+
+#include "ir/Dialect.h"
+#include <string>
+#include <vector>
+
+namespace weft::ir {
+
+inline constexpr llvm::StringLiteral decisionsAttr = "weft.decisions";
+
+struct Decision {
+  std::string code; ///< "WEFT-F002" and so on for a refusal; "fused", "inlined" and so on for what was done
+  std::string location; ///< of the consumer, "file:line:col"
+  std::string producer, consumer;
+  int64_t savedPs = 0; ///< estimated
+  std::string message;
+};
+
+/// "file:line:col" of every line that a location stands for, joined by ", ".
+std::string locationText(mlir::Location loc);
+
+/// The location of the first line in such a text, or an unknown one.
+mlir::Location locationFrom(mlir::MLIRContext *context, llvm::StringRef text);
+
+/// Appends to the function's decisions.
+void recordDecisions(FuncOp func, llvm::ArrayRef<Decision> decisions);
+/// The function's decisions in the order in which they were recorded.
+std::vector<Decision> readDecisions(FuncOp func);
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_DECISIONS_H

@@ -1,0 +1,84 @@
+//===- Updates.h - Ops that read or write by index -------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What passes and kernels ask of the indexing family. An update op gives its first operand, the base, with
+// some elements replaced or combined; on the launch list base and result have one storage.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_UPDATES_H
+#define WEFT_IR_UPDATES_H
+
+#include "ir/Dialect.h"
+
+namespace weft::ir {
+
+inline bool isUpdateOp(mlir::Operation *op) {
+  return llvm::isa<ScatterOp, IndexUpdateOp, DynamicUpdateSliceOp>(op);
+}
+
+/// The operand of an update op that holds the elements which are written.
+inline mlir::OpOperand &updateOperandOf(mlir::Operation *op) {
+  return op->getOpOperand(llvm::isa<ScatterOp>(op) ? 2 : 1);
+}
+inline mlir::Value updateOf(mlir::Operation *op) { return updateOperandOf(op).get(); }
+
+/// The update op of a fusion of kind `update`; null for other ops.
+inline mlir::Operation *updateIn(mlir::Operation *op) {
+  auto fusion = llvm::dyn_cast<FusionOp>(op);
+  if (!fusion || fusion.getKind() != FusionKind::update)
+    return nullptr;
+  mlir::Operation *yield = fusion.getBody().front().getTerminator();
+  return yield->getNumOperands() == 0 ? nullptr : yield->getOperand(0).getDefiningOp();
+}
+
+/// The shape over which an update op iterates: that of what is written.
+inline llvm::ArrayRef<int64_t> updateShape(mlir::Operation *op) {
+  if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
+    return sizesOf(scatter.getIndex().getType());
+  return sizesOf(llvm::cast<mlir::RankedTensorType>(updateOf(op).getType()));
+}
+
+/// The index operand of a gather, scatter or index_update, and the dimension that it chooses from.
+inline mlir::OpOperand &indexOperandOf(mlir::Operation *op) {
+  return op->getOpOperand(llvm::isa<IndexUpdateOp>(op) ? 2 : 1);
+}
+inline int64_t indexedDim(mlir::Operation *op) {
+  return op->getAttrOfType<mlir::IntegerAttr>("dim").getInt();
+}
+inline int64_t indexedSize(mlir::Operation *op) {
+  return sizesOf(llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()))[static_cast<size_t>(indexedDim(op))];
+}
+
+/// Whether an op reports an index outside of [0, size): such an op may fail.
+inline bool checksIndex(mlir::Operation *op) {
+  if (auto gather = llvm::dyn_cast<GatherOp>(op))
+    return gather.getMode() == IndexMode::check;
+  if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
+    return scatter.getMode() == IndexMode::check;
+  auto update = llvm::dyn_cast<IndexUpdateOp>(op);
+  return update && update.getMode() == IndexMode::check;
+}
+
+/// Whether an op gives its operand's bytes under another type: on the launch list it is no launch.
+inline bool isStorageView(mlir::Operation *op) { return llvm::isa<ReshapeOp, BitcastOp>(op); }
+
+/// The form in which index_update and gather of kind `points` are computed: [outer, size, inner] read or
+/// written at [outer, index, inner].
+struct IndexedShape {
+  int64_t outer = 1, size = 1, inner = 1;
+  IndexedShape(llvm::ArrayRef<int64_t> shape, int64_t dim) : size(shape[static_cast<size_t>(dim)]) {
+    for (auto [i, extent] : llvm::enumerate(shape))
+      if (static_cast<int64_t>(i) != dim) {
+        int64_t &count = static_cast<int64_t>(i) < dim ? outer : inner;
+        count = mulSizes(count, extent);
+      }
+  }
+};
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_UPDATES_H

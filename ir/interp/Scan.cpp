@@ -1,0 +1,51 @@
+//===- Scan.cpp - The meaning of running sums and products -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+#include "ir/interp/Rules.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+/// Walks every line along the op's dimension, in its direction.
+template <typename Op, typename Real, typename Whole>
+static LogicalResult interpretScan(Op op, const Literal &in, Literal &out, double realStart,
+                                   int64_t wholeStart, Real real, Whole whole) {
+  auto dim = static_cast<int64_t>(op.getDim());
+  auto strides = in.strides();
+  std::vector<int64_t> line = offsets(in.shape, strides, dim);
+  if (op.getReverse())
+    std::reverse(line.begin(), line.end());
+  for (int64_t base : offsets(in.shape, strides, otherDims(in.rank(), dim))) {
+    double sum = realStart;
+    int64_t total = wholeStart;
+    for (int64_t offset : line) {
+      int64_t at = base + offset;
+      if (in.isReal()) {
+        double next = real(sum, in.real[at]);
+        out.setReal(at, op.getExclusive() ? sum : next);
+        sum = next;
+      } else {
+        int64_t next = whole(total, in.whole[at]);
+        out.setWhole(at, op.getExclusive() ? total : next);
+        total = next;
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult CumsumOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  return interpretScan(
+      *this, *operands[0], results[0], 0, 0, [](double a, double b) { return a + b; }, wrapAdd);
+}
+
+LogicalResult CumprodOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
+  return interpretScan(
+      *this, *operands[0], results[0], 1, 1, [](double a, double b) { return a * b; }, wrapMul);
+}
+
+} // namespace weft::ir

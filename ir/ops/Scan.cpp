@@ -1,0 +1,67 @@
+//===- Scan.cpp - Running sums and products -------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+#include "ir/ops/Common.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+template <typename Op> static LogicalResult verifyScan(Op op) {
+  auto dim = static_cast<int64_t>(op.getDim()), rank = op.getA().getType().getRank();
+  if (dim < 0 || dim >= rank)
+    return op.emitOpError() << "runs along dimension " << dim << ", expected one in [0, " << rank
+                            << "), the operand's rank";
+  return success();
+}
+
+#define WEFT_SCAN_COMMON(Op)                                                                                 \
+  LogicalResult Op::verify() { return verifyScan(*this); }                                                   \
+  LogicalResult Op::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands,            \
+                                     DictionaryAttr, OpaqueProperties, RegionRange,                          \
+                                     SmallVectorImpl<Type> &types) {                                         \
+    types.push_back(operands[0].getType());                                                                  \
+    return success();                                                                                        \
+  }
+WEFT_SCAN_COMMON(CumsumOp)
+WEFT_SCAN_COMMON(CumprodOp)
+
+/// What an element is added to, from the other end.
+LogicalResult CumsumOp::buildVjp(VjpBuilder &vjp) {
+  if (vjp.needs(0))
+    vjp.set(0, vjp.make<CumsumOp>(vjp.cotangent(0).value, static_cast<int64_t>(getDim()), !getReverse(),
+                                  getExclusive()));
+  return success();
+}
+
+/// Before the first zero, the products that an element is in over the element. At it, the products as if it
+/// were one. Behind it every product has that zero, and nothing flows.
+LogicalResult CumprodOp::buildVjp(VjpBuilder &vjp) {
+  if (!vjp.needs(0))
+    return success();
+  Sym a = vjp.operand(0);
+  auto dim = static_cast<int64_t>(getDim());
+  Type element = a.type().getElementType(), wideType = statisticsType(a.type());
+  Sym wide = vjp.convert(a, wideType), g = vjp.convert(vjp.cotangent(0), wideType);
+  auto back = [&](Sym value) { return vjp.make<CumsumOp>(value.value, dim, !getReverse(), getExclusive()); };
+  auto products = [&](Sym value) {
+    return vjp.make<CumprodOp>(value.value, dim, getReverse(), getExclusive());
+  };
+  Sym isZero = vjp.compare<EqOp>(wide, vjp.like(wide, 0.0));
+  Type i64 = IntegerType::get(element.getContext(), 64);
+  Sym zeros = vjp.make<CumsumOp>(vjp.convert(isZero, i64).value, dim, getReverse(), /*exclusive=*/false);
+  Sym before = vjp.compare<EqOp>(zeros, vjp.like(zeros, 0.0));
+  Sym isFirst = vjp.binary<AndOp>(isZero, vjp.compare<EqOp>(zeros, vjp.like(zeros, 1.0)));
+  Sym one = vjp.like(wide, 1.0), none = vjp.like(wide, 0.0);
+  // The divisor of a zero is not looked at; one keeps NaN out of it.
+  Sym plain = back(g * products(wide)) / vjp.select(before, wide, one);
+  Sym atZero = back(g * products(vjp.select(isFirst, one, wide)));
+  Sym gradient = vjp.select(before, plain, vjp.select(isFirst, atZero, none));
+  vjp.set(0, vjp.convert(gradient, element));
+  return success();
+}
+
+} // namespace weft::ir

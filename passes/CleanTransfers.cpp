@@ -1,0 +1,127 @@
+//===- CleanTransfers.cpp - Fewer and smaller copies between devices ------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each pattern removes a copy or makes it smaller, so that applying them ends. What is cheap to make is made
+// on every device that reads it; what repeats elements is copied before it does; a cast is done on the side
+// where it makes the copy smaller.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_CLEANTRANSFERS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Constants and counters are made where they are read.
+struct CloneGenerators : OpRewritePattern<TransferOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {
+    Operation *source = transfer.getA().getDefiningOp();
+    RankedTensorType type = transfer.getType();
+    if (auto constant = dyn_cast_or_null<ConstantOp>(source)) {
+      Attribute value;
+      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+        value = dense.reshape(type);
+      else if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue()))
+        value = DenseResourceElementsAttr::get(type, resource.getRawHandle());
+      if (!value)
+        return failure();
+      rewriter.replaceOpWithNewOp<ConstantOp>(transfer, type, cast<ElementsAttr>(value));
+      return success();
+    }
+    auto iota = dyn_cast_or_null<IotaOp>(source);
+    if (!iota)
+      return failure();
+    rewriter.replaceOpWithNewOp<IotaOp>(transfer, type, iota.getDimAttr());
+    return success();
+  }
+};
+
+/// A copy of what repeats elements is a copy of the elements.
+struct CopyBeforeRepeating : OpRewritePattern<TransferOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {
+    Operation *source = transfer.getA().getDefiningOp();
+    if (!source || !isa<BroadcastInDimOp, FullOp>(source) ||
+        bytesOf(source->getOperand(0).getType()) >= bytesOf(transfer.getType()))
+      return failure();
+    Value moved = rewriter.create<TransferOp>(transfer.getLoc(), source->getOperand(0), transfer.getTo(),
+                                              transfer.getNonBlocking());
+    Operation *repeated = rewriter.clone(*source);
+    repeated->setOperand(0, moved);
+    repeated->getResult(0).setType(transfer.getType());
+    rewriter.replaceOp(transfer, repeated);
+    return success();
+  }
+};
+
+/// A cast that widens is done after the copy, one that narrows before it.
+struct CastOnTheSmallerSide : OpRewritePattern<TransferOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {
+    auto cast = transfer.getA().getDefiningOp<ConvertOp>();
+    if (cast && bytesOf(cast.getA().getType()) < bytesOf(cast.getType())) {
+      Value moved = rewriter.create<TransferOp>(transfer.getLoc(), cast.getA(), transfer.getTo(),
+                                                transfer.getNonBlocking());
+      rewriter.replaceOpWithNewOp<ConvertOp>(transfer, moved, cast.getTo());
+      return success();
+    }
+    if (!transfer->hasOneUse())
+      return failure();
+    auto after = dyn_cast<ConvertOp>(*transfer->user_begin());
+    if (!after || bytesOf(after.getType()) >= bytesOf(transfer.getType()))
+      return failure();
+    Value narrow = rewriter.create<ConvertOp>(after.getLoc(), transfer.getA(), after.getTo());
+    Value moved =
+        rewriter.create<TransferOp>(transfer.getLoc(), narrow, transfer.getTo(), transfer.getNonBlocking());
+    rewriter.replaceOp(after, moved);
+    rewriter.eraseOp(transfer);
+    return success();
+  }
+};
+
+/// The first of equal copies serves all; the function is one block, so that it comes before the others.
+void mergeEqual(FuncOp func) {
+  llvm::DenseMap<std::pair<Value, Attribute>, TransferOp> first;
+  for (auto transfer : llvm::make_early_inc_range(func.getBody().front().getOps<TransferOp>())) {
+    auto [it, inserted] = first.try_emplace({transfer.getA(), transfer.getTo()}, transfer);
+    if (inserted)
+      continue;
+    transfer.replaceAllUsesWith(it->second.getResult());
+    transfer.erase();
+  }
+}
+
+struct CleanTransfers : impl::CleanTransfersBase<CleanTransfers> {
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    if (func.isExternal())
+      return;
+    RewritePatternSet patterns(&getContext());
+    patterns.add<CloneGenerators, CopyBeforeRepeating, CastOnTheSmallerSide>(&getContext());
+    GreedyRewriteConfig config;
+    config.useTopDownTraversal = true;
+    config.enableRegionSimplification = GreedySimplifyRegionLevel::Disabled;
+    if (failed(applyPatternsAndFoldGreedily(func, std::move(patterns), config))) {
+      func.emitError() << "the copies of @" << func.getName()
+                       << " still change after the bound of rounds; please report the program";
+      return signalPassFailure();
+    }
+    mergeEqual(func);
+  }
+};
+
+} // namespace
+} // namespace weft::passes

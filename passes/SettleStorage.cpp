@@ -1,0 +1,132 @@
+//===- SettleStorage.cpp - Writes and aliases become facts of results -----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Values have no storage before the memory plan. What `weft.copy_into` and `weft.alias` say of it is said of
+// results instead, and the ops are replaced by the values that they stand for: the kernel that computes a
+// value then writes it where it belongs, without a copy.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/LaunchList.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_SETTLESTORAGE
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    if (func.isExternal())
+      return;
+    Block &body = func.getBody().front();
+    Operation *terminator = body.getTerminator();
+    // Ties first: they follow from what is returned, under any alias of it.
+    for (auto write : body.getOps<CopyIntoOp>())
+      if (failed(settleWrite(func, write)))
+        return signalPassFailure();
+    for (OpOperand &operand : terminator->getOpOperands())
+      settleAlias(func, operand);
+    for (Operation &op : llvm::make_early_inc_range(body)) {
+      if (auto write = dyn_cast<CopyIntoOp>(op))
+        write.replaceAllUsesWith(write.getSrc());
+      else if (auto alias = dyn_cast<AliasOp>(op))
+        alias.replaceAllUsesWith(alias.getA());
+      else
+        continue;
+      op.erase();
+    }
+  }
+
+  /// The value that `value` is, seen through views.
+  static Value unview(Value value) {
+    for (;;) {
+      if (auto alias = value.getDefiningOp<AliasOp>())
+        value = alias.getA();
+      else if (auto reshape = value.getDefiningOp<ReshapeOp>())
+        value = reshape.getA();
+      else
+        return value;
+    }
+  }
+
+  /// The argument or other value whose storage `value` shares by views and writes.
+  static Value storageOf(Value value) {
+    for (;;) {
+      value = unview(value);
+      auto write = value.getDefiningOp<CopyIntoOp>();
+      if (!write)
+        return value;
+      value = write.getDst();
+    }
+  }
+
+  LogicalResult settleWrite(FuncOp func, CopyIntoOp write) {
+    // What reads the old value after the write would read the new one.
+    for (OpOperand &use : write.getDst().getUses()) {
+      Operation *reader = use.getOwner();
+      if (reader == write || reader->isBeforeInBlock(write))
+        continue;
+      auto diag = write.emitOpError() << "overwrites a value that is read afterwards (WEFT-D006)";
+      diag.attachNote(reader->getLoc()) << "it is read here";
+      diag.attachNote(write.getLoc()) << "to fix, read the result of the write, or write to a copy";
+      return diag;
+    }
+    auto argument = dyn_cast<BlockArgument>(storageOf(write.getDst()));
+    if (!argument)
+      return success(); // nobody outside sees storage of our own
+    unsigned number = argument.getArgNumber();
+    if (!func.isDonated(number))
+      return write.emitOpError() << "writes argument " << number
+                                 << ", which is not donated (WEFT-D007); mark it {weft.donated}";
+    // The last write of a chain is what is returned.
+    Value value = write.getResult();
+    for (Operation *user : value.getUsers())
+      if (auto next = dyn_cast<CopyIntoOp>(user); next && next.getDst() == value)
+        return success();
+    for (OpOperand &operand : func.getBody().front().getTerminator()->getOpOperands()) {
+      unsigned result = operand.getOperandNumber();
+      if (unview(operand.get()) != value || operand.get().getType() != argument.getType())
+        continue;
+      if (int64_t tied = func.getTiedArgument(result); tied >= 0 && tied != number)
+        continue;
+      func.setResultAttr(result, attr::tied, Builder(&getContext()).getI64IntegerAttr(number));
+      return success();
+    }
+    return write.emitOpError() << "writes argument " << number
+                               << ", but what it wrote is not returned (WEFT-D008); return it, so that the "
+                                  "result is tied to the argument";
+  }
+
+  /// A result that is an alias of an argument, or of an earlier result, shares its storage.
+  void settleAlias(FuncOp func, OpOperand &operand) {
+    unsigned result = operand.getOperandNumber();
+    if (!operand.get().getDefiningOp<AliasOp>() || func.getTiedArgument(result) >= 0)
+      return;
+    Value value = unview(operand.get());
+    Builder b(&getContext());
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      func.setResultAttr(result, attr::aliasArgument, b.getI64IntegerAttr(argument.getArgNumber()));
+      return;
+    }
+    for (OpOperand &other : func.getBody().front().getTerminator()->getOpOperands()) {
+      if (other.getOperandNumber() == result)
+        return;
+      if (unview(other.get()) == value) {
+        func.setResultAttr(result, attr::aliasResult, b.getI64IntegerAttr(other.getOperandNumber()));
+        return;
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace weft::passes

@@ -1,0 +1,288 @@
+//===- Indexing.cpp - Rewrites of joins, windows, pads and indices --------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What moves elements and could as well move fewer, or none. Elements are copied and never computed, so that
+// every rule keeps every bit.
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Updates.h"
+#include "passes/simplify/Rules.h"
+
+using namespace mlir;
+
+namespace weft::passes {
+
+static bool allAre(ArrayRef<int64_t> numbers, int64_t value) {
+  return llvm::all_of(numbers, [&](int64_t number) { return number == value; });
+}
+
+/// The whole number that a constant repeats.
+static std::optional<int64_t> wholeSplat(Value value) {
+  auto element = dyn_cast_or_null<IntegerAttr>(getSplat(value));
+  return element ? std::optional(element.getValue().getSExtValue()) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// slice, concat
+//===----------------------------------------------------------------------===//
+
+static Value sliceOfSlice(Operation *op, PatternRewriter &rewriter) {
+  auto slice = dyn_cast<ir::SliceOp>(op);
+  auto inner = slice ? slice.getA().getDefiningOp<ir::SliceOp>() : ir::SliceOp();
+  if (!inner || ir::isDynamic(inner.getA().getType()))
+    return {};
+  SmallVector<int64_t> start, limit, step;
+  for (size_t i = 0; i < slice.getStart().size(); ++i) {
+    int64_t count = ir::sizesOf(slice.getType())[i];
+    step.push_back(slice.getStep()[i] * inner.getStep()[i]);
+    start.push_back(inner.getStart()[i] + slice.getStart()[i] * inner.getStep()[i]);
+    limit.push_back(count == 0 ? start[i] : start[i] + (count - 1) * step[i] + 1);
+    if (start[i] > ir::sizesOf(inner.getA().getType())[i]) // of an empty slice at the very end
+      start[i] = limit[i] = 0;
+  }
+  return rewriter.create<ir::SliceOp>(op->getLoc(), inner.getA(), start, limit, step);
+}
+
+// A slice that lies in one part is a slice of that part.
+static Value sliceOfConcat(Operation *op, PatternRewriter &rewriter) {
+  auto slice = dyn_cast<ir::SliceOp>(op);
+  auto concat = slice ? slice.getA().getDefiningOp<ir::ConcatOp>() : ir::ConcatOp();
+  if (!concat || ir::isDynamic(concat.getType()) || ir::elementsOf(slice.getType()) == 0)
+    return {};
+  auto dim = static_cast<size_t>(concat.getDim());
+  int64_t begin = 0, first = slice.getStart()[dim],
+          last = first + (ir::sizesOf(slice.getType())[dim] - 1) * slice.getStep()[dim];
+  for (Value part : concat.getParts()) {
+    int64_t size = ir::sizesOf(typeOf(part))[dim];
+    if (first >= begin && last < begin + size) {
+      SmallVector<int64_t> start(slice.getStart()), limit(slice.getLimit());
+      start[dim] = first - begin;
+      limit[dim] = last + 1 - begin;
+      return rewriter.create<ir::SliceOp>(op->getLoc(), part, start, limit, slice.getStep());
+    }
+    begin += size;
+  }
+  return {};
+}
+
+// concat(concat(a, b), c) is concat(a, b, c).
+static Value flattenConcat(Operation *op, PatternRewriter &rewriter) {
+  constexpr size_t mostParts = 64;
+  auto concat = dyn_cast<ir::ConcatOp>(op);
+  if (!concat)
+    return {};
+  SmallVector<Value> parts;
+  bool changed = false;
+  for (Value part : concat.getParts()) {
+    auto inner = part.getDefiningOp<ir::ConcatOp>();
+    if (inner && inner.getDim() == concat.getDim() && inner->hasOneUse()) {
+      llvm::append_range(parts, inner.getParts());
+      changed = true;
+    } else {
+      parts.push_back(part);
+    }
+  }
+  return changed && parts.size() <= mostParts
+             ? rewriter.create<ir::ConcatOp>(op->getLoc(), parts, concat.getDim())
+             : Value();
+}
+
+/// Whether `b` goes on along `dim` where `a` ends, in one tensor.
+static bool continues(ir::SliceOp a, ir::SliceOp b, size_t dim) {
+  if (!a || !b || a.getA() != b.getA() || !allAre(a.getStep(), 1) || !allAre(b.getStep(), 1) ||
+      a.getLimit()[dim] != b.getStart()[dim])
+    return false;
+  for (size_t i = 0; i < a.getStart().size(); ++i)
+    if (i != dim && (a.getStart()[i] != b.getStart()[i] || a.getLimit()[i] != b.getLimit()[i]))
+      return false;
+  return true;
+}
+
+// Slices of one tensor that follow each other there are one slice.
+static Value joinSlices(Operation *op, PatternRewriter &rewriter) {
+  auto concat = dyn_cast<ir::ConcatOp>(op);
+  if (!concat)
+    return {};
+  auto dim = static_cast<size_t>(concat.getDim());
+  auto sliceAt = [&](size_t i) { return concat.getParts()[i].getDefiningOp<ir::SliceOp>(); };
+  size_t count = concat.getParts().size();
+  size_t at = 0;
+  while (at + 1 < count && !continues(sliceAt(at), sliceAt(at + 1), dim))
+    ++at;
+  if (at + 1 >= count)
+    return {};
+  SmallVector<Value> parts;
+  for (size_t i = 0; i < count;) {
+    size_t end = i + 1;
+    while (end < count && continues(sliceAt(end - 1), sliceAt(end), dim))
+      ++end;
+    if (end == i + 1) {
+      parts.push_back(concat.getParts()[i]);
+    } else {
+      ir::SliceOp first = sliceAt(i), last = sliceAt(end - 1);
+      parts.push_back(rewriter.create<ir::SliceOp>(op->getLoc(), first.getA(), first.getStart(),
+                                                   last.getLimit(), first.getStep()));
+    }
+    i = end;
+  }
+  return rewriter.create<ir::ConcatOp>(op->getLoc(), parts, concat.getDim());
+}
+
+//===----------------------------------------------------------------------===//
+// pad
+//===----------------------------------------------------------------------===//
+
+static Value padNothing(Operation *op, PatternRewriter &) {
+  auto pad = dyn_cast<ir::PadOp>(op);
+  return pad && allAre(pad.getLow(), 0) && allAre(pad.getHigh(), 0) && pad.getA().getType() == pad.getType()
+             ? Value(pad.getA())
+             : Value();
+}
+
+// What is padded and then cut away was never needed.
+static Value sliceOfPad(Operation *op, PatternRewriter &rewriter) {
+  auto slice = dyn_cast<ir::SliceOp>(op);
+  auto pad = slice ? slice.getA().getDefiningOp<ir::PadOp>() : ir::PadOp();
+  if (!pad || ir::isDynamic(pad.getA().getType()) || !allAre(pad.getInterior(), 0))
+    return {};
+  SmallVector<int64_t> start, limit;
+  for (size_t i = 0; i < pad.getLow().size(); ++i) {
+    start.push_back(slice.getStart()[i] - pad.getLow()[i]);
+    limit.push_back(slice.getLimit()[i] - pad.getLow()[i]);
+    if (start[i] < 0 || limit[i] > ir::sizesOf(pad.getA().getType())[i])
+      return {};
+  }
+  return rewriter.create<ir::SliceOp>(op->getLoc(), pad.getA(), start, limit, slice.getStep());
+}
+
+// Padding with the same elements twice is padding once.
+static Value padOfPad(Operation *op, PatternRewriter &rewriter) {
+  auto pad = dyn_cast<ir::PadOp>(op);
+  auto inner = pad ? pad.getA().getDefiningOp<ir::PadOp>() : ir::PadOp();
+  if (!inner || ir::isDynamic(pad.getType()) || pad.getValue() != inner.getValue() ||
+      !allAre(pad.getInterior(), 0))
+    return {};
+  SmallVector<int64_t> low, high;
+  for (size_t i = 0; i < pad.getLow().size(); ++i) {
+    if (std::min({pad.getLow()[i], pad.getHigh()[i], inner.getLow()[i], inner.getHigh()[i]}) < 0)
+      return {};
+    low.push_back(pad.getLow()[i] + inner.getLow()[i]);
+    high.push_back(pad.getHigh()[i] + inner.getHigh()[i]);
+  }
+  return rewriter.create<ir::PadOp>(op->getLoc(), inner.getA(), pad.getValue(), low, high,
+                                    inner.getInterior());
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+// A window at a known place is a slice.
+static Value sliceAtConstant(Operation *op, PatternRewriter &rewriter) {
+  auto window = dyn_cast<ir::DynamicSliceOp>(op);
+  if (!window || ir::isDynamic(window.getA().getType()))
+    return {};
+  auto from = window.getA().getType();
+  SmallVector<int64_t> start, limit, step(static_cast<size_t>(from.getRank()), 1);
+  for (auto [i, size] : llvm::enumerate(window.getSizes())) {
+    int64_t room = ir::sizesOf(from)[i] - size;
+    std::optional<int64_t> at = room == 0 ? 0 : wholeSplat(window.getStarts()[i]);
+    if (!at)
+      return {};
+    start.push_back(std::clamp<int64_t>(*at, 0, room));
+    limit.push_back(start.back() + size);
+  }
+  return rewriter.create<ir::SliceOp>(op->getLoc(), window.getA(), start, limit, step);
+}
+
+// A window as large as the tensor replaces all of it.
+static Value updateWhole(Operation *op, PatternRewriter &) {
+  auto update = dyn_cast<ir::DynamicUpdateSliceOp>(op);
+  return update && update.getU().getType() == update.getType() ? Value(update.getU()) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+// Slices by one known index are one slice, repeated.
+static Value gatherAtConstant(Operation *op, PatternRewriter &rewriter) {
+  auto gather = dyn_cast<ir::GatherOp>(op);
+  std::optional<int64_t> at =
+      gather && gather.getKind() == ir::GatherKind::points ? wholeSplat(gather.getIndex()) : std::nullopt;
+  int64_t size = at ? ir::indexedSize(op) : 0, dim = at ? ir::indexedDim(op) : 0;
+  if (!at || *at < 0 || ir::isSymbolic(size) || *at >= size)
+    return {};
+  auto from = gather.getA().getType();
+  SmallVector<int64_t> start(static_cast<size_t>(from.getRank()), 0), limit(ir::sizesOf(from)),
+      step(static_cast<size_t>(from.getRank()), 1);
+  start[dim] = *at;
+  limit[dim] = *at + 1;
+  Value row = rewriter.create<ir::SliceOp>(op->getLoc(), gather.getA(), start, limit, step);
+  SmallVector<int64_t> kept(ir::sizesOf(from)), dims;
+  kept.erase(kept.begin() + dim);
+  if (kept != ir::sizesOf(from))
+    row = rewriter.create<ir::ReshapeOp>(op->getLoc(), row, kept);
+  int64_t inserted = gather.getIndex().getType().getRank();
+  for (int64_t i = 0, e = static_cast<int64_t>(kept.size()); i < e; ++i)
+    dims.push_back(i < dim ? i : i + inserted);
+  return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), row, dims, ir::sizesOf(gather.getType()));
+}
+
+// Slices 0, 1, .. in order are the tensor itself.
+static Value gatherInOrder(Operation *op, PatternRewriter &) {
+  auto gather = dyn_cast<ir::GatherOp>(op);
+  if (!gather || gather.getKind() != ir::GatherKind::points || gather.getType() != gather.getA().getType())
+    return {};
+  auto order = gather.getIndex().getDefiningOp<ir::IotaOp>();
+  return order && order.getType().getRank() == 1 ? Value(gather.getA()) : Value();
+}
+
+// A scatter whose index is the same all over the other dimensions writes whole slices.
+static Value scatterSlices(Operation *op, PatternRewriter &rewriter) {
+  auto scatter = dyn_cast<ir::ScatterOp>(op);
+  if (!scatter || (scatter.getKind() != ir::ScatterKind::add && scatter.getKind() != ir::ScatterKind::set))
+    return {};
+  auto broadcast = scatter.getIndex().getDefiningOp<ir::BroadcastInDimOp>();
+  auto a = scatter.getA().getType(), u = scatter.getU().getType(), index = scatter.getIndex().getType();
+  int64_t dim = ir::indexedDim(op), elements = ir::elementsOf(a) / std::max<int64_t>(ir::sizesOf(a)[dim], 1);
+  if (!broadcast || elements < 2 || ir::sizesOf(u) != ir::sizesOf(index))
+    return {};
+  for (int64_t i = 0; i < a.getRank(); ++i)
+    if (i != dim && ir::sizesOf(index)[i] != ir::sizesOf(a)[i])
+      return {};
+  // Of the operand's dimensions only the one that becomes `dim` is not 1.
+  auto from = broadcast.getA().getType();
+  for (auto [i, to] : llvm::enumerate(broadcast.getDims()))
+    if (to != dim && ir::sizesOf(from)[i] != 1)
+      return {};
+  if (ir::elementsOf(from) != ir::sizesOf(index)[dim])
+    return {};
+  Value line = broadcast.getA();
+  if (from.getRank() != 1)
+    line = rewriter.create<ir::ReshapeOp>(op->getLoc(), line, ArrayRef<int64_t>{ir::sizesOf(index)[dim]});
+  auto made =
+      rewriter.create<ir::IndexUpdateOp>(op->getLoc(), scatter.getA(), scatter.getU(), line, scatter.getDim(),
+                                         scatter.getKind() == ir::ScatterKind::add, scatter.getMode());
+  made->setDiscardableAttrs(scatter->getDiscardableAttrDictionary());
+  return made;
+}
+
+ArrayRef<Rule> getIndexingRules() {
+  using enum Exactness;
+  static constexpr Rule rules[] = {
+      {"flatten-concat", bitExact, flattenConcat},  {"gather-at-constant", bitExact, gatherAtConstant},
+      {"gather-in-order", bitExact, gatherInOrder}, {"join-slices", bitExact, joinSlices},
+      {"pad-nothing", bitExact, padNothing},        {"pad-of-pad", bitExact, padOfPad},
+      {"scatter-slices", bitExact, scatterSlices},  {"slice-at-constant", bitExact, sliceAtConstant},
+      {"slice-of-concat", bitExact, sliceOfConcat}, {"slice-of-pad", bitExact, sliceOfPad},
+      {"slice-of-slice", bitExact, sliceOfSlice},   {"update-whole", bitExact, updateWhole},
+  };
+  return rules;
+}
+
+} // namespace weft::passes

@@ -1,0 +1,118 @@
+//===- ExecutableImpl.h - What a loaded function is made of -----*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Internal to Executable.cpp, which builds it, and ExecutableRun.cpp, which runs it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_EXECUTABLEIMPL_H
+#define WEFT_RUNTIME_EXECUTABLEIMPL_H
+
+#include "runtime/Contraction.h"
+#include "runtime/Executable.h"
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <mutex>
+
+namespace weft::fb {
+struct Plan;
+} // namespace weft::fb
+
+namespace weft::runtime {
+
+inline size_t align_line(size_t bytes) {
+  constexpr size_t lineBytes = 64;
+  return (bytes + lineBytes - 1) / lineBytes * lineBytes;
+}
+
+// Where a pointer of the plan comes from: arguments, results, the arena, constants, in this order.
+struct Operand {
+  uint32_t base;
+  uint64_t offset;
+};
+
+enum class LaunchKind : uint8_t { kernel, contraction, copy, print, require };
+
+struct Launch {
+  LaunchKind kind = LaunchKind::kernel;
+  bool may_fail = false;
+  uint32_t first_operand = 0; // in Impl::operands
+  // Kernel
+  KernelFn function = nullptr;
+  const int64_t *sizes = nullptr;
+  int64_t tasks = 0, grain = 1;
+  // Contraction: operands a, b, c, bias
+  std::shared_ptr<const Contraction> contraction;
+  bool bias = false;
+  // Copy
+  int64_t copy_bytes = 0;
+  // Print, require
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  size_t value_bytes = 0;
+  std::string text;
+  // For the profiler
+  std::string name, location;
+  uint64_t bytes = 0, flops = 0;
+};
+
+struct CheckText {
+  std::string message, location;
+};
+
+struct Executable::Impl {
+  std::shared_ptr<const Package> package; // keeps constants and sizes mapped
+  std::shared_ptr<const Image> image;
+  Signature signature;
+  std::vector<Launch> launches;
+  std::vector<Operand> operands;
+  std::vector<CheckText> checks;
+  std::vector<uint32_t> result_labels;
+  const std::byte *constants = nullptr;
+  uint64_t arena_bytes = 0, arena_lower_bound = 0;
+  uint64_t fresh_bytes = 0;  // of results that are tied to no argument
+  size_t kernel_scratch = 0; // per worker
+  double cost_ns = 0;
+  bool any_donated = false;
+  bool any_fallible = false;
+  std::shared_ptr<std::atomic<uint64_t>> calls = std::make_shared<std::atomic<uint64_t>>(0);
+  // Of a function with symbols: its plan, and executables for the sizes that were used last, newest first.
+  const fb::Plan *dynamic = nullptr;
+  uint64_t constant_bytes = 0;
+  std::mutex instances_mutex;
+  std::list<std::pair<std::vector<int64_t>, std::shared_ptr<Executable>>> instances;
+  // Of one of these: the plan of numbers.
+  std::vector<uint64_t> own_plan;
+
+  Status build(const fb::Plan &plan);
+  Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
+                 Queue &queue, bool serial, uint64_t call) const;
+  Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
+                         std::span<const std::shared_ptr<Buffer>> outputs) const;
+  Status check_outputs(std::span<const std::shared_ptr<Buffer>> outputs) const;
+  Status check_overlaps(std::span<const std::shared_ptr<Buffer>> arguments,
+                        std::span<const std::shared_ptr<Buffer>> outputs) const;
+  Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
+                      bool serial) const;
+  size_t temporary_bytes(int width) const;
+  Status failed_check(const CheckRecord &record, const Launch &launch, uint64_t call) const;
+  std::string call_name(uint64_t call) const {
+    return call == 0 ? "" : "call " + std::to_string(call) + " of '" + signature.function + "' failed: ";
+  }
+  size_t contraction_scratch(int width) const {
+    size_t bytes = 0;
+    for (const Launch &launch : launches)
+      if (launch.contraction)
+        bytes = std::max(bytes, launch.contraction->scratch_bytes(width));
+    return align_line(bytes);
+  }
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_EXECUTABLEIMPL_H

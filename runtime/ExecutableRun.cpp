@@ -1,0 +1,478 @@
+//===- ExecutableRun.cpp - One call of a compiled function ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/ExecutableImpl.h"
+#include "runtime/Executor.h"
+#include "runtime/Profiler.h"
+#include "runtime/TensorText.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <immintrin.h>
+#include <mutex>
+
+namespace weft::runtime {
+namespace {
+
+constexpr int64_t copyChunkBytes = 256 << 10;
+
+// One check record to a cache line, so that threads do not share them.
+struct alignas(64) CheckSlot {
+  CheckRecord record;
+};
+
+void replace_all(std::string &message, std::string_view from, const std::string &to) {
+  for (size_t at = message.find(from); at != std::string::npos; at = message.find(from, at + to.size()))
+    message.replace(at, from.size(), to);
+}
+
+/// Calls take their places in queues, and note themselves in the buffers that they use, under this lock: so
+/// there is one order of all calls, and a call waits for earlier ones only.
+std::mutex &order_mutex() {
+  static auto *const mutex = new std::mutex;
+  return *mutex;
+}
+
+} // namespace
+
+Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> outputs) const {
+  if (outputs.empty())
+    return {};
+  if (outputs.size() != signature.results.size())
+    return Status::error("'" + signature.function + "' gives " + std::to_string(signature.results.size()) +
+                         " results, found memory for " + std::to_string(outputs.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Buffer *buffer = outputs[i].get();
+    const ResultInfo &result = signature.results[i];
+    const auto complain = [&](const std::string &problem) {
+      return Status::error("'" + signature.function + "': the memory for result " + std::to_string(i) + " '" +
+                           result.name + "' " + problem);
+    };
+    if (!buffer)
+      continue;
+    if (result.tied_to >= 0)
+      return complain("cannot be chosen: it is that of argument " + std::to_string(result.tied_to));
+    if (result.is_alias())
+      return complain("cannot be chosen: it shares the storage of another value");
+    if (buffer->bytes() != result.type.bytes)
+      return complain("must have " + std::to_string(result.type.bytes) + " bytes, found " +
+                      std::to_string(buffer->bytes()));
+    if (reinterpret_cast<uintptr_t>(buffer->data()) % itemsize(result.type.dtype) != 0)
+      return complain("begins at an address that is no multiple of its element size " +
+                      std::to_string(itemsize(result.type.dtype)));
+  }
+  return {};
+}
+
+Status Executable::Impl::check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
+                                         std::span<const std::shared_ptr<Buffer>> outputs) const {
+  const auto complain = [&](size_t i, const std::string &problem) {
+    return Status::error("'" + signature.function + "': argument " + std::to_string(i) + " '" +
+                         signature.arguments[i].name + "' " + problem);
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Buffer *buffer = arguments[i].get();
+    const TensorInfo &type = signature.arguments[i].type;
+    if (!buffer)
+      return complain(i, "is missing");
+    if (buffer->bytes() != type.bytes)
+      return complain(i, "takes " + std::to_string(type.bytes) + " bytes, found a buffer of " +
+                             std::to_string(buffer->bytes()));
+    if (reinterpret_cast<uintptr_t>(buffer->data()) % itemsize(type.dtype) != 0)
+      return complain(i, "begins at an address that is no multiple of its element size " +
+                             std::to_string(itemsize(type.dtype)) + ": copy it into a buffer of the runtime");
+  }
+  if (Status status = check_outputs(outputs); !status)
+    return status;
+  for (const std::shared_ptr<Buffer> &argument : arguments)
+    if (argument->tracked())
+      if (Status status = argument->settle(); !status)
+        return status;
+  return any_donated || !outputs.empty() ? check_overlaps(arguments, outputs) : Status();
+}
+
+// A donated argument and the memory of a result are written, so they may be those of no other argument.
+Status Executable::Impl::check_overlaps(std::span<const std::shared_ptr<Buffer>> arguments,
+                                        std::span<const std::shared_ptr<Buffer>> outputs) const {
+  struct Range {
+    uintptr_t begin, end;
+    uint32_t number; // arguments first, then results
+    bool written;
+  };
+  static thread_local std::vector<Range> ranges;
+  ranges.clear();
+  const auto add = [&](const Buffer &buffer, size_t number, bool written) {
+    const auto begin = reinterpret_cast<uintptr_t>(buffer.data());
+    if (buffer.bytes())
+      ranges.push_back({begin, begin + buffer.bytes(), static_cast<uint32_t>(number), written});
+  };
+  for (size_t i = 0; i < arguments.size(); ++i)
+    add(*arguments[i], i, signature.arguments[i].donated);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i])
+      add(*outputs[i], arguments.size() + i, true);
+  std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) { return a.begin < b.begin; });
+  const auto describe = [&](uint32_t number) {
+    const size_t count = signature.arguments.size();
+    return number < count
+               ? "argument " + std::to_string(number) + " '" + signature.arguments[number].name + "'"
+               : "the memory for result " + std::to_string(number - count) + " '" +
+                     signature.results[number - count].name + "'";
+  };
+  // The ranges that reach furthest so far, of all and of those that are written.
+  const Range *reach = nullptr, *written_reach = nullptr;
+  for (const Range &range : ranges) {
+    const Range *clash = range.written ? reach : written_reach;
+    if (clash && clash->end > range.begin) {
+      const uint32_t written = range.written ? range.number : clash->number;
+      const uint32_t other = range.written ? clash->number : range.number;
+      const bool donated = written < signature.arguments.size();
+      return Status::error("'" + signature.function + "': " + describe(written) +
+                           (donated ? " is donated and shares memory with " : " shares memory with ") +
+                           describe(other) + ": pass a copy");
+    }
+    if (!reach || range.end > reach->end)
+      reach = &range;
+    if (range.written && (!written_reach || range.end > written_reach->end))
+      written_reach = &range;
+  }
+  return {};
+}
+
+size_t Executable::Impl::temporary_bytes(int width) const {
+  return arena_bytes + contraction_scratch(width) +
+         static_cast<size_t>(width) * (kernel_scratch + (any_fallible ? sizeof(CheckSlot) : 0));
+}
+
+// What the call will allocate is known from the plan, so that running out is found before anything runs.
+Status Executable::Impl::check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
+                                      bool serial) const {
+  const uint64_t temporaries = temporary_bytes(serial ? 1 : executor().width());
+  const uint64_t arena = queue.arena_bytes();
+  uint64_t needed = fresh_bytes + (temporaries > arena ? temporaries - arena : 0);
+  for (const std::shared_ptr<Buffer> &output : outputs)
+    needed -= output ? output->bytes() : 0;
+  HostAllocator &allocator = HostAllocator::get();
+  if (allocator.fits(needed))
+    return {};
+  uint64_t held = 0;
+  for (const ArgumentInfo &argument : signature.arguments)
+    held += argument.type.bytes;
+  return allocator.out_of_memory(
+      needed, "the results and temporaries of '" + signature.function + "' (planned peak " +
+                  std::to_string(held + fresh_bytes + temporaries) + " bytes: arguments and state " +
+                  std::to_string(held) + ", results " + std::to_string(fresh_bytes) + ", temporaries " +
+                  std::to_string(temporaries) + ")");
+}
+
+Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &launch, uint64_t call) const {
+  std::string message =
+      "check " + std::to_string(record.check) + " failed at position {position} with value {value}";
+  std::string location = launch.location;
+  if (record.check >= 1 && static_cast<uint64_t>(record.check) <= checks.size()) {
+    const CheckText &check = checks[static_cast<size_t>(record.check - 1)];
+    if (!check.message.empty())
+      message = check.message;
+    if (!check.location.empty())
+      location = check.location;
+  }
+  replace_all(message, "{value}", std::to_string(record.value));
+  replace_all(message, "{position}", std::to_string(record.position));
+  return Status::error(call_name(call) + message + (location.empty() ? "" : " (at " + location + ")"));
+}
+
+Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
+                                 const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
+                                 uint64_t call) const {
+  Executor &team = executor();
+  const int width = serial ? 1 : team.width();
+  const size_t shared_scratch = contraction_scratch(width);
+  const size_t total = temporary_bytes(width);
+  std::byte *arena = nullptr;
+  if (total) {
+    Expected<std::byte *> memory = queue.arena(total);
+    if (!memory)
+      return memory.status().context(call_name(call));
+    arena = *memory;
+  }
+  std::byte *const library_scratch = arena + arena_bytes;
+  std::byte *const scratch = library_scratch + shared_scratch;
+  auto *const slots = reinterpret_cast<CheckSlot *>(scratch + static_cast<size_t>(width) * kernel_scratch);
+
+  // One array of pointers for all launches; it outlives the call so that a steady loop allocates nothing.
+  static thread_local std::vector<void *> storage;
+  const size_t argument_count = signature.arguments.size(), result_count = signature.results.size();
+  const size_t base_count = argument_count + result_count + 2;
+  if (storage.size() < base_count + operands.size())
+    storage.resize(base_count + operands.size());
+  void **const bases = storage.data();
+  for (size_t i = 0; i < argument_count; ++i)
+    bases[i] = arguments[i]->data();
+  for (size_t i = 0; i < result_count; ++i)
+    bases[argument_count + i] = results[i]->data();
+  bases[base_count - 2] = arena;
+  bases[base_count - 1] = const_cast<std::byte *>(constants);
+  void **const pointers = bases + base_count;
+  for (size_t i = 0; i < operands.size(); ++i)
+    pointers[i] = static_cast<std::byte *>(bases[operands[i].base]) + operands[i].offset;
+
+  const bool profiled = Profiler::enabled();
+  for (const Launch &launch : launches) {
+    void **const at = pointers + launch.first_operand;
+    const int64_t begin_ns = profiled ? Profiler::now() : 0;
+    switch (launch.kind) {
+    case LaunchKind::kernel: {
+      if (launch.tasks == 0)
+        break;
+      if (launch.may_fail)
+        for (int worker = 0; worker < width; ++worker)
+          slots[worker].record = CheckRecord();
+      const auto body = [&](int64_t begin, int64_t end, int worker) {
+        const KernelFrame frame = {at, launch.sizes, kernel_imports(),
+                                   scratch + static_cast<size_t>(worker) * kernel_scratch,
+                                   any_fallible ? &slots[worker].record : nullptr};
+        launch.function(&frame, begin, end);
+        // Kernels may use streaming stores, which only this orders before what comes next.
+        _mm_sfence();
+      };
+      if (serial)
+        body(0, launch.tasks, 0);
+      else
+        team.parallel_for(launch.tasks, launch.grain, body);
+      break;
+    }
+    case LaunchKind::contraction:
+      // The primitive exists and its scratch is there: what can still fail here is a bug or a broken
+      // machine, and something may have been written already.
+      if (Status status = launch.contraction->run(at[0], at[1], at[2], launch.bias ? at[3] : nullptr,
+                                                  library_scratch, serial);
+          !status)
+        return status.context(call_name(call) + launch.name + " (at " + launch.location +
+                              "), donated arguments are no longer valid: ");
+      break;
+    case LaunchKind::copy: {
+      const auto body = [&](int64_t begin, int64_t end, int) {
+        const int64_t from = begin * copyChunkBytes, to = std::min(end * copyChunkBytes, launch.copy_bytes);
+        std::memcpy(static_cast<std::byte *>(at[1]) + from, static_cast<const std::byte *>(at[0]) + from,
+                    static_cast<size_t>(to - from));
+      };
+      const int64_t chunks = (launch.copy_bytes + copyChunkBytes - 1) / copyChunkBytes;
+      if (serial && chunks)
+        body(0, chunks, 0);
+      else
+        team.parallel_for(chunks, 1, body);
+      break;
+    }
+    case LaunchKind::print: {
+      // One write, so that lines of several queues do not mix.
+      const std::string line = (launch.text.empty() ? "" : launch.text + ": ") +
+                               tensor_text(launch.dtype, launch.shape, at[0]) + "\n";
+      std::fwrite(line.data(), 1, line.size(), stdout);
+      std::fflush(stdout);
+      break;
+    }
+    case LaunchKind::require:
+      if (const void *wrong = launch.value_bytes ? std::memchr(at[0], 0, launch.value_bytes) : nullptr)
+        return Status::error(
+            call_name(call) + launch.text + " (the condition is false at position " +
+            std::to_string(static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0])) +
+            ")" + (launch.location.empty() ? "" : " (at " + launch.location + ")"));
+      break;
+    }
+    if (profiled)
+      Profiler::get().record(launch.name, launch.location, begin_ns, Profiler::now(), launch.bytes,
+                             launch.flops);
+    if (!launch.may_fail || launch.kind != LaunchKind::kernel || launch.tasks == 0)
+      continue;
+    CheckRecord first;
+    for (int worker = 0; worker < width; ++worker) {
+      const CheckRecord &record = slots[worker].record;
+      if (record.check && (!first.check || record.position < first.position ||
+                           (record.position == first.position && record.check < first.check)))
+        first = record;
+    }
+    if (first.check)
+      return failed_check(first, launch, call);
+  }
+  return {};
+}
+
+/// An error with the source line of its call.
+static Status called_at(Status status, const std::optional<CallOrigin> &origin) {
+  if (status.ok() || !origin || !origin->file)
+    return status;
+  return Status::error(status.message() + "\n  in the call at " + origin->file + ":" +
+                           std::to_string(origin->line),
+                       status.code());
+}
+
+Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
+                       std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
+  Impl &impl = *impl_;
+  const Signature &signature = impl.signature;
+  if (impl.dynamic)
+    return Status::error("'" + signature.function +
+                         "' has sizes that a call chooses: bind them to the arguments' shapes, and run the "
+                         "executable for these sizes");
+  if (arguments.size() != signature.arguments.size() || results.size() != signature.results.size())
+    return Status::error("'" + signature.function + "' takes " + std::to_string(signature.arguments.size()) +
+                         " arguments and gives " + std::to_string(signature.results.size()) +
+                         " results, found " + std::to_string(arguments.size()) + " and room for " +
+                         std::to_string(results.size()));
+  static const Expected<QueueMode> default_mode = queue_mode_from_environment();
+  if (!options.mode && !default_mode)
+    return default_mode.status();
+  const QueueMode mode = options.mode ? *options.mode : *default_mode;
+  if (Status status = impl.check_arguments(arguments, options.outputs); !status)
+    return status;
+  const uint64_t call =
+      options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
+  Queue &queue = options.queue ? *options.queue : Queue::current();
+  const bool cheap = impl.cost_ns < inlineCostNs;
+  if (Status status = impl.check_memory(queue, options.outputs, cheap); !status)
+    return called_at(status.context(impl.call_name(call)), options.origin);
+
+  // Results are made beside the caller's span, which may be where the arguments are.
+  constexpr size_t few = 8;
+  std::array<std::shared_ptr<Buffer>, few> few_results;
+  std::vector<std::shared_ptr<Buffer>> many_results;
+  if (results.size() > few)
+    many_results.resize(results.size());
+  std::shared_ptr<Buffer> *const made = results.size() > few ? many_results.data() : few_results.data();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (signature.results[i].tied_to >= 0) {
+      made[i] = arguments[static_cast<size_t>(signature.results[i].tied_to)];
+      continue;
+    }
+    if (const ResultInfo &alias = signature.results[i]; alias.is_alias()) {
+      made[i] = alias.alias_argument >= 0 ? arguments[static_cast<size_t>(alias.alias_argument)]
+                                          : made[static_cast<size_t>(alias.alias_result)];
+      continue;
+    }
+    if (!options.outputs.empty() && options.outputs[i]) {
+      made[i] = options.outputs[i];
+      continue;
+    }
+    Expected<std::shared_ptr<Buffer>> buffer =
+        Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i]);
+    if (!buffer)
+      return buffer.status().context(impl.call_name(call));
+    made[i] = *std::move(buffer);
+  }
+
+  // On the caller's thread, once the queue is the caller's.
+  const auto run_here = [&](std::span<const Ticket> foreign) -> Status {
+    for (const Ticket &ticket : foreign)
+      ticket.wait();
+    // A call that this one waited for may have failed since the arguments were checked.
+    Status status;
+    for (size_t i = 0; i < arguments.size() && status.ok(); ++i)
+      if (arguments[i]->tracked())
+        status = arguments[i]->settle();
+    if (status.ok())
+      status = called_at(impl.execute(arguments.data(), made, queue, cheap, call), options.origin);
+    queue.leave();
+    if (status.ok())
+      std::move(made, made + results.size(), results.begin());
+    return status;
+  };
+  // While there is one queue, its order is the order of all calls, and nothing needs to be noted.
+  if (!Queue::several() && (mode == QueueMode::inlined || (mode == QueueMode::automatic && cheap))) {
+    bool entered = true;
+    if (mode == QueueMode::inlined)
+      queue.enter();
+    else
+      entered = static_cast<bool>(queue.try_enter());
+    if (entered && !Queue::several())
+      return run_here({});
+    if (entered)
+      queue.leave();
+  }
+
+  struct Call {
+    std::shared_ptr<Executable> executable;
+    std::vector<std::shared_ptr<Buffer>> arguments, results;
+    std::vector<Ticket> foreign;
+    Queue *queue;
+    uint64_t number, sequence;
+    std::optional<CallOrigin> origin;
+    bool serial;
+
+    void operator()() const {
+      for (const Ticket &ticket : foreign)
+        ticket.wait();
+      std::shared_ptr<Failure> failure;
+      for (size_t i = 0; i < arguments.size() && !failure; ++i)
+        failure = arguments[i]->blocking(sequence);
+      if (!failure) {
+        const Status status = called_at(
+            executable->impl_->execute(arguments.data(), results.data(), *queue, serial, number), origin);
+        if (status.ok())
+          return;
+        failure = std::make_shared<Failure>(status);
+        queue->report(failure);
+      }
+      const Signature &signature = executable->impl_->signature;
+      for (size_t i = 0; i < results.size(); ++i)
+        if (!signature.results[i].is_alias())
+          results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
+      for (size_t i = 0; i < arguments.size(); ++i)
+        if (signature.arguments[i].donated)
+          arguments[i]->note_failure(failure, /*permanent=*/false);
+    }
+  };
+  std::unique_lock order(order_mutex());
+  std::vector<Ticket> foreign;
+  const std::span<const std::shared_ptr<Buffer>> outputs = options.outputs;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i]->tracked())
+      arguments[i]->foreign_tickets(queue, signature.arguments[i].donated, foreign);
+  for (const std::shared_ptr<Buffer> &output : outputs)
+    if (output && output->tracked())
+      output->foreign_tickets(queue, /*writes=*/true, foreign);
+  const auto note = [&](const Ticket &ticket, std::span<const std::shared_ptr<Buffer>> used) {
+    for (size_t i = 0; i < used.size(); ++i) {
+      used[i]->note_use(ticket);
+      if (signature.arguments[i].donated)
+        used[i]->note_write(ticket);
+    }
+  };
+  Ticket place;
+  if (mode == QueueMode::inlined)
+    place = queue.reserve();
+  else if (mode == QueueMode::automatic && cheap && foreign.empty())
+    place = queue.try_enter();
+  if (place) {
+    note(place, arguments);
+    for (const std::shared_ptr<Buffer> &output : outputs)
+      if (output)
+        output->note_write(place);
+    order.unlock();
+    Queue::await_turn(place);
+    return run_here(foreign);
+  }
+  const std::vector<std::shared_ptr<Buffer>> held(arguments.begin(), arguments.end());
+  const Ticket ticket = queue.submit(Call{shared_from_this(),
+                                          held,
+                                          {made, made + results.size()},
+                                          std::move(foreign),
+                                          &queue,
+                                          call,
+                                          next_sequence(),
+                                          options.origin,
+                                          cheap});
+  note(ticket, held);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!signature.results[i].is_alias())
+      made[i]->note_write(ticket);
+  std::move(made, made + results.size(), results.begin());
+  return {};
+}
+
+} // namespace weft::runtime

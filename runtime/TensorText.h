@@ -1,0 +1,28 @@
+//===- TensorText.h - Tensors as text ---------------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_TENSORTEXT_H
+#define WEFT_RUNTIME_TENSORTEXT_H
+
+#include "weft/dtype.hpp"
+#include "weft/export.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft::runtime {
+
+/// A row-major tensor in the form of PyTorch's print: four digits, the edges of what has over 1,000 elements,
+/// and the dtype unless it is f32, i64 or i1. `device` (as ", device='cuda:0'") comes before
+/// the dtype, `rest` after it.
+WEFT_RUNTIME_API std::string tensor_text(DType dtype, std::span<const int64_t> shape, const void *data,
+                                         std::string_view device = {}, std::string_view rest = {});
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_TENSORTEXT_H

@@ -1,0 +1,371 @@
+//===- Executables.cpp - Executables in the C interface ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/DeviceName.h"
+#include "runtime/StatefulExecutable.h"
+#include "runtime/capi/Layout.h"
+#include "runtime/capi/Packages.h"
+
+using namespace weft;
+using namespace weft::capi;
+using runtime::Buffer;
+
+struct weft_executable {
+  std::shared_ptr<runtime::StatefulExecutable> executable;
+  std::vector<std::string> state_names; ///< sorted
+};
+
+namespace {
+
+std::string &last_note() {
+  static thread_local std::string note;
+  return note;
+}
+
+std::string list_of(std::span<const int64_t> numbers) {
+  std::string text = "[";
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(numbers[i]);
+  return text + "]";
+}
+
+/// What a caller's buffer is in a message: "'step': input 0 'arg0'".
+struct Place {
+  const runtime::Signature &signature;
+  const char *what;
+  size_t number;
+  const std::string &name;
+  std::string str() const {
+    return "'" + signature.function + "': " + what + " " + std::to_string(number) + " '" + name + "'";
+  }
+};
+
+/// Whether the caller's description is that of `type`.
+Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &type, const Place &place) {
+  const auto differs = [&](const std::string &expected, const std::string &found) {
+    return argument_error(place.str() + " must be " + expected + ", found " + found);
+  };
+  const auto dtype_name = [](int dtype) {
+    return dtype >= 0 && dtype <= WEFT_F64 ? std::string(name(static_cast<DType>(dtype)))
+                                           : "dtype " + std::to_string(dtype);
+  };
+  if (buffer.dtype != static_cast<weft_dtype>(type.dtype))
+    return differs(std::string(name(type.dtype)), dtype_name(buffer.dtype));
+  if (buffer.rank < 0 || (buffer.rank > 0 && !buffer.shape))
+    return argument_error(place.str() + " has rank " + std::to_string(buffer.rank) + " and no shape");
+  const std::span<const int64_t> shape(buffer.shape, static_cast<size_t>(buffer.rank));
+  if (!std::equal(shape.begin(), shape.end(), type.shape.begin(), type.shape.end()))
+    return differs("of shape " + list_of(type.shape), list_of(shape));
+  const Expected<runtime::DeviceName> device =
+      runtime::parse_device_name(buffer.device ? buffer.device : "cpu");
+  if (!device)
+    return Status::error(place.str() + ": " + device.status().message(), "WEFT-E004");
+  if (device->cuda)
+    return Status::error(place.str() + " is on '" + buffer.device + "' and the executable runs on 'cpu'",
+                         "WEFT-E001");
+  if (!buffer.data && type.bytes > 0)
+    return argument_error(place.str() + " has no data");
+  return {};
+}
+
+void note_copy(const Place &place, size_t bytes, const std::string &reason) {
+  last_note() +=
+      "WEFT-D010: " + place.str() + " " + reason + ": " + std::to_string(bytes) + " bytes were copied\n";
+}
+
+std::shared_ptr<Buffer> owner_of(const weft_buffer &buffer) {
+  return buffer.owner ? *static_cast<std::shared_ptr<Buffer> *>(buffer.owner) : nullptr;
+}
+
+/// The memory of an input as a call takes it.
+Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const runtime::TensorInfo &type,
+                                               const Place &place, runtime::Queue &queue) {
+  if (Status status = check_description(buffer, type, place); !status)
+    return status;
+  const std::span<const int64_t> strides(buffer.strides, buffer.strides ? type.shape.size() : 0);
+  const bool row_major = !buffer.strides || is_row_major(type.shape, strides);
+  const size_t alignment = itemsize(type.dtype);
+  const bool aligned = reinterpret_cast<uintptr_t>(buffer.data) % alignment == 0;
+  const std::shared_ptr<Buffer> owner = owner_of(buffer);
+  if (row_major && aligned) {
+    // What the runtime allocated may still be written: its own buffer knows.
+    if (owner && owner->data() == buffer.data && owner->bytes() == type.bytes)
+      return owner;
+    return Buffer::wrap(buffer.data, type.bytes);
+  }
+  Expected<std::shared_ptr<Buffer>> copy = Buffer::allocate(type.bytes);
+  if (!copy)
+    return copy;
+  if (owner)
+    if (Status status = owner->wait(); !status)
+      return status;
+  // After what the stream has been given: that may write the memory.
+  queue.enter();
+  const auto *from = static_cast<const std::byte *>(buffer.data);
+  auto *to = static_cast<std::byte *>((*copy)->data());
+  if (row_major)
+    std::memcpy(to, from, type.bytes);
+  else
+    gather(type.shape, strides, alignment, from, to);
+  queue.leave();
+  note_copy(place, type.bytes,
+            row_major ? "begins at an address that is no multiple of its element size"
+                      : "has the strides " + list_of(strides) + " and is not row-major");
+  return copy;
+}
+
+/// The element `i` of the caller's array, whose elements have the size that the caller knows.
+template <typename Buffers> Buffers *at(Buffers *buffers, size_t i) {
+  using Byte = std::conditional_t<std::is_const_v<Buffers>, const std::byte, std::byte>;
+  return reinterpret_cast<Buffers *>(reinterpret_cast<Byte *>(buffers) + i * buffers->struct_size);
+}
+
+Status check_array(const weft_buffer *buffers, size_t count, size_t expected, const char *what,
+                   const runtime::Signature &signature) {
+  if (count != expected)
+    return argument_error("'" + signature.function + "' has " + std::to_string(expected) + " " + what +
+                          ", found " + std::to_string(count));
+  if (count == 0)
+    return {};
+  if (Status status = require(buffers, what); !status)
+    return status;
+  if (const auto first = read_struct(buffers, what); !first)
+    return first.status();
+  for (size_t i = 1; i < count; ++i)
+    if (at(buffers, i)->struct_size != buffers->struct_size)
+      return argument_error("the struct_size of " + std::string(what) + "[" + std::to_string(i) + "] is " +
+                            std::to_string(at(buffers, i)->struct_size) + ", that of the first is " +
+                            std::to_string(buffers->struct_size));
+  return {};
+}
+
+Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inputs, size_t input_count,
+           weft_buffer *outputs, size_t output_count) {
+  runtime::StatefulExecutable &executable = *handle.executable;
+  const runtime::Signature &signature = executable.signature();
+  runtime::Queue &queue = queue_of(stream);
+  last_note().clear();
+  if (Status status = check_array(inputs, input_count, executable.inputs().size(), "inputs", signature);
+      !status)
+    return status;
+  if (Status status = check_array(outputs, output_count, executable.outputs().size(), "outputs", signature);
+      !status)
+    return status;
+  std::vector<std::shared_ptr<Buffer>> arguments(input_count), memory(output_count), results(output_count);
+  for (size_t i = 0; i < input_count; ++i) {
+    const runtime::ArgumentInfo &argument = signature.arguments[executable.inputs()[i]];
+    Expected<std::shared_ptr<Buffer>> taken = input_memory(
+        *read_struct(at(inputs, i), "inputs"), argument.type, {signature, "input", i, argument.name}, queue);
+    if (!taken)
+      return taken.status();
+    arguments[i] = *std::move(taken);
+  }
+  std::vector<weft_buffer> given(output_count);
+  std::vector<bool> scattered(output_count);
+  for (size_t i = 0; i < output_count; ++i) {
+    given[i] = *read_struct(at(outputs, i), "outputs");
+    const runtime::ResultInfo &result = signature.results[executable.outputs()[i]];
+    const Place place{signature, "output", i, result.name};
+    if (!given[i].data)
+      continue;
+    if (Status status = check_description(given[i], result.type, place); !status)
+      return status;
+    const std::span<const int64_t> strides(given[i].strides, given[i].strides ? result.type.shape.size() : 0);
+    const bool aligned = reinterpret_cast<uintptr_t>(given[i].data) % itemsize(result.type.dtype) == 0;
+    scattered[i] = !aligned || (given[i].strides && !is_row_major(result.type.shape, strides));
+    if (scattered[i] && given[i].strides && overlaps_itself(result.type.shape, strides))
+      return argument_error(place.str() + " has the strides " + list_of(strides) +
+                            ", with which elements overlap: an output needs one place for each");
+    if (scattered[i])
+      continue;
+    const std::shared_ptr<Buffer> owner = owner_of(given[i]);
+    const bool own = owner && owner->data() == given[i].data && owner->bytes() == result.type.bytes;
+    memory[i] = own ? owner : Buffer::wrap(given[i].data, result.type.bytes);
+  }
+  runtime::RunOptions options;
+  options.queue = &queue;
+  if (Status status = executable.run(arguments, memory, results, options); !status)
+    return status;
+  bool later = false;
+  for (size_t i = 0; i < output_count; ++i) {
+    const runtime::ResultInfo &result = signature.results[executable.outputs()[i]];
+    if (scattered[i]) {
+      std::vector<int64_t> strides;
+      if (given[i].strides)
+        strides.assign(given[i].strides, given[i].strides + given[i].rank);
+      note_copy({signature, "output", i, result.name}, result.type.bytes,
+                given[i].strides ? "has the strides " + list_of(strides) + " and is not row-major"
+                                 : "begins at an address that is no multiple of its element size");
+      queue.submit([from = results[i], to = static_cast<std::byte *>(given[i].data), type = result.type,
+                    strides = std::move(strides), sequence = runtime::next_sequence()] {
+        if (from->blocking(sequence))
+          return; // the call failed: there is nothing to copy
+        const auto *values = static_cast<const std::byte *>(from->data());
+        if (strides.empty())
+          std::memcpy(to, values, type.bytes);
+        else
+          scatter(type.shape, strides, itemsize(type.dtype), values, to);
+      });
+      later = true;
+    } else if (!given[i].data) {
+      weft_buffer filled = given[i];
+      filled.data = results[i]->data();
+      filled.device = "cpu";
+      filled.dtype = static_cast<weft_dtype>(result.type.dtype);
+      filled.rank = static_cast<int32_t>(result.type.shape.size());
+      filled.shape = result.type.shape.data();
+      filled.strides = nullptr;
+      filled.owner = new std::shared_ptr<Buffer>(results[i]);
+      if (Status status = write_struct(at(outputs, i), filled, "outputs"); !status)
+        return status;
+    }
+  }
+  // What was asked to run on the caller is done when this returns.
+  static const Expected<runtime::QueueMode> mode = runtime::queue_mode_from_environment();
+  if (later && mode && *mode == runtime::QueueMode::inlined) {
+    queue.enter();
+    queue.leave();
+  }
+  return {};
+}
+
+template <typename Body> weft_status with(const weft_executable *executable, Body body) {
+  return guarded([&]() -> Status {
+    if (Status status = require(executable, "executable"); !status)
+      return status;
+    return body(*executable->executable);
+  });
+}
+
+weft_status count_of(const weft_executable *executable, size_t *count, size_t number) {
+  return with(executable, [&](const runtime::StatefulExecutable &) -> Status {
+    if (Status status = require(count, "count"); !status)
+      return status;
+    *count = number;
+    return {};
+  });
+}
+
+} // namespace
+
+void weft_buffer_release(weft_buffer *buffer) {
+  if (!buffer || !buffer->owner)
+    return;
+  delete static_cast<std::shared_ptr<Buffer> *>(buffer->owner);
+  buffer->owner = nullptr;
+  buffer->data = nullptr;
+}
+
+weft_status weft_buffer_wait(const weft_buffer *buffer) {
+  return guarded([&]() -> Status {
+    if (Status status = require(buffer, "buffer"); !status)
+      return status;
+    if (!buffer->owner)
+      return argument_error("the buffer was not allocated by the runtime: synchronise its stream instead");
+    return owner_of(*buffer)->wait();
+  });
+}
+
+weft_status weft_executable_load(weft_package *package, const char *function, const char *devices,
+                                 weft_executable **executable) {
+  return guarded([&]() -> Status {
+    if (Status status = require(package, "package"); !status)
+      return status;
+    if (Status status = require(function, "function"); !status)
+      return status;
+    if (Status status = require(executable, "executable"); !status)
+      return status;
+    Expected<std::shared_ptr<runtime::StatefulExecutable>> loaded =
+        runtime::StatefulExecutable::load(package->package, function, devices ? devices : "");
+    if (!loaded)
+      return loaded.status();
+    auto made = std::make_unique<weft_executable>();
+    made->executable = *std::move(loaded);
+    for (const auto &[name, entry] : made->executable->state())
+      made->state_names.push_back(name);
+    *executable = made.release();
+    return {};
+  });
+}
+
+void weft_executable_destroy(weft_executable *executable) { delete executable; }
+
+weft_status weft_executable_input_count(const weft_executable *executable, size_t *count) {
+  return count_of(executable, count, executable ? executable->executable->inputs().size() : 0);
+}
+weft_status weft_executable_output_count(const weft_executable *executable, size_t *count) {
+  return count_of(executable, count, executable ? executable->executable->outputs().size() : 0);
+}
+weft_status weft_executable_state_count(const weft_executable *executable, size_t *count) {
+  return count_of(executable, count, executable ? executable->state_names.size() : 0);
+}
+
+weft_status weft_executable_input(const weft_executable *executable, size_t index, weft_tensor_info *info) {
+  return with(executable, [&](const runtime::StatefulExecutable &own) -> Status {
+    if (index >= own.inputs().size())
+      return out_of_range("input", index, own.inputs().size());
+    return write_struct(info, info_of(own.signature().arguments[own.inputs()[index]]), "info");
+  });
+}
+
+weft_status weft_executable_output(const weft_executable *executable, size_t index, weft_tensor_info *info) {
+  return with(executable, [&](const runtime::StatefulExecutable &own) -> Status {
+    if (index >= own.outputs().size())
+      return out_of_range("output", index, own.outputs().size());
+    return write_struct(info, info_of(own.signature().results[own.outputs()[index]]), "info");
+  });
+}
+
+weft_status weft_executable_state(const weft_executable *executable, size_t index, weft_tensor_info *info) {
+  return with(executable, [&](const runtime::StatefulExecutable &own) -> Status {
+    if (index >= executable->state_names.size())
+      return out_of_range("piece of state", index, executable->state_names.size());
+    const auto &entry = own.state().find(executable->state_names[index])->second;
+    weft_tensor_info value = info_of(own.signature().arguments[entry.argument]);
+    value.written = entry.written;
+    return write_struct(info, value, "info");
+  });
+}
+
+weft_status weft_executable_run(weft_executable *executable, weft_stream *stream, const weft_buffer *inputs,
+                                size_t input_count, weft_buffer *outputs, size_t output_count) {
+  return with(executable, [&](runtime::StatefulExecutable &) {
+    return run(*executable, stream, inputs, input_count, outputs, output_count);
+  });
+}
+
+const char *weft_executable_note(void) { return last_note().c_str(); }
+
+weft_status weft_executable_state_get(weft_executable *executable, const char *name, void *data,
+                                      size_t bytes) {
+  return with(executable, [&](runtime::StatefulExecutable &own) -> Status {
+    if (Status status = require(name, "name"); !status)
+      return status;
+    if (Status status = bytes ? require(data, "data") : Status(); !status)
+      return status;
+    return own.get_state(name, {static_cast<std::byte *>(data), bytes});
+  });
+}
+
+weft_status weft_executable_state_set(weft_executable *executable, const char *name, const void *data,
+                                      size_t bytes) {
+  return with(executable, [&](runtime::StatefulExecutable &own) -> Status {
+    if (Status status = require(name, "name"); !status)
+      return status;
+    if (Status status = bytes ? require(data, "data") : Status(); !status)
+      return status;
+    return own.set_state(name, {static_cast<const std::byte *>(data), bytes});
+  });
+}
+
+weft_status weft_executable_scalar_set(weft_executable *executable, const char *name, double value) {
+  return with(executable, [&](runtime::StatefulExecutable &own) -> Status {
+    if (Status status = require(name, "name"); !status)
+      return status;
+    return own.set_scalar(name, value);
+  });
+}

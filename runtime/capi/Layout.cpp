@@ -1,0 +1,92 @@
+//===- Layout.cpp - Strided memory of callers ---------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/capi/Layout.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace weft::capi {
+namespace {
+
+bool is_empty(std::span<const int64_t> shape) {
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
+
+/// Calls copy(offset in elements) for every position in row-major order.
+template <typename Copy>
+void for_each(std::span<const int64_t> shape, std::span<const int64_t> strides, Copy copy) {
+  if (is_empty(shape))
+    return;
+  std::vector<int64_t> index(shape.size());
+  int64_t offset = 0;
+  for (;;) {
+    copy(offset);
+    size_t d = shape.size();
+    for (; d > 0; --d) {
+      offset += strides[d - 1];
+      if (++index[d - 1] < shape[d - 1])
+        break;
+      offset -= strides[d - 1] * shape[d - 1];
+      index[d - 1] = 0;
+    }
+    if (d == 0)
+      return;
+  }
+}
+
+} // namespace
+
+bool is_row_major(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  int64_t expected = 1;
+  for (size_t d = shape.size(); d > 0; --d) {
+    if (shape[d - 1] != 1 && strides[d - 1] != expected && !is_empty(shape))
+      return false;
+    expected *= shape[d - 1];
+  }
+  return true;
+}
+
+bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  if (is_empty(shape))
+    return false;
+  // Dimensions by stride: each must step over all that the smaller ones reach.
+  std::vector<size_t> order;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1)
+      order.push_back(d);
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::llabs(strides[a]) < std::llabs(strides[b]); });
+  int64_t reach = 1;
+  for (size_t d : order) {
+    const int64_t step = std::llabs(strides[d]);
+    if (step < reach)
+      return true;
+    reach += step * (shape[d] - 1);
+  }
+  return false;
+}
+
+void gather(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize,
+            const std::byte *from, std::byte *to) {
+  for_each(shape, strides, [&](int64_t offset) {
+    std::memcpy(to, from + offset * static_cast<int64_t>(itemsize), itemsize);
+    to += itemsize;
+  });
+}
+
+void scatter(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize,
+             const std::byte *from, std::byte *to) {
+  for_each(shape, strides, [&](int64_t offset) {
+    std::memcpy(to + offset * static_cast<int64_t>(itemsize), from, itemsize);
+    from += itemsize;
+  });
+}
+
+} // namespace weft::capi

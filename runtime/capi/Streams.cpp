@@ -1,0 +1,157 @@
+//===- Streams.cpp - Streams and events in the C interface --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/capi/Support.h"
+
+#include "runtime/Queue.h"
+#include "runtime/StatefulExecutable.h"
+
+using namespace weft;
+using namespace weft::capi;
+
+struct weft_stream {
+  runtime::Queue *queue = nullptr;
+  std::unique_ptr<runtime::Queue> owned; ///< of an external stream
+};
+
+struct weft_event {
+  runtime::Event event;
+  bool timing = false;
+};
+
+runtime::Queue &queue_of(weft_stream *stream) {
+  return stream ? *stream->queue : runtime::Queue::get_default();
+}
+
+weft_status weft_stream_create(const char *device, weft_stream **stream) {
+  return guarded([&]() -> Status {
+    if (Status status = require(stream, "stream"); !status)
+      return status;
+    if (Status status = runtime::check_device_map(device ? device : "cpu"); !status)
+      return status;
+    auto made = std::make_unique<weft_stream>();
+    made->queue = &runtime::Queue::pooled();
+    *stream = made.release();
+    return {};
+  });
+}
+
+weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(void *work), void *work),
+                                        void *user, weft_stream **stream) {
+  return guarded([&]() -> Status {
+    if (Status status = require(stream, "stream"); !status)
+      return status;
+    if (!post)
+      return argument_error("the argument 'post' is NULL");
+    auto made = std::make_unique<weft_stream>();
+    made->owned = runtime::Queue::external([post, user](std::function<void()> work) {
+      const auto run = [](void *held) {
+        const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()> *>(held));
+        (*owned)();
+      };
+      post(user, run, new std::function<void()>(std::move(work)));
+    });
+    made->queue = made->owned.get();
+    *stream = made.release();
+    return {};
+  });
+}
+
+void weft_stream_destroy(weft_stream *stream) { delete stream; }
+
+weft_status weft_stream_synchronize(weft_stream *stream) {
+  return guarded([&] { return queue_of(stream).synchronize(); });
+}
+
+weft_status weft_stream_query(weft_stream *stream, int32_t *idle) {
+  return guarded([&]() -> Status {
+    if (Status status = require(idle, "idle"); !status)
+      return status;
+    *idle = queue_of(stream).idle();
+    return {};
+  });
+}
+
+weft_status weft_stream_wait_stream(weft_stream *stream, weft_stream *other) {
+  return guarded([&]() -> Status {
+    queue_of(stream).wait_for(queue_of(other));
+    return {};
+  });
+}
+
+weft_status weft_stream_wait_event(weft_stream *stream, weft_event *event) {
+  return guarded([&]() -> Status {
+    if (Status status = require(event, "event"); !status)
+      return status;
+    event->event.wait(queue_of(stream));
+    return {};
+  });
+}
+
+weft_status weft_synchronize(void) {
+  return guarded([] { return runtime::Queue::synchronize_all(); });
+}
+
+weft_status weft_event_create(int32_t timing, weft_event **event) {
+  return guarded([&]() -> Status {
+    if (Status status = require(event, "event"); !status)
+      return status;
+    auto made = std::make_unique<weft_event>();
+    made->timing = timing != 0;
+    *event = made.release();
+    return {};
+  });
+}
+
+void weft_event_destroy(weft_event *event) { delete event; }
+
+weft_status weft_event_record(weft_event *event, weft_stream *stream) {
+  return guarded([&]() -> Status {
+    if (Status status = require(event, "event"); !status)
+      return status;
+    event->event.record(queue_of(stream));
+    return {};
+  });
+}
+
+weft_status weft_event_synchronize(weft_event *event) {
+  return guarded([&]() -> Status {
+    if (Status status = require(event, "event"); !status)
+      return status;
+    event->event.synchronize();
+    return {};
+  });
+}
+
+weft_status weft_event_query(weft_event *event, int32_t *passed) {
+  return guarded([&]() -> Status {
+    if (Status status = require(event, "event"); !status)
+      return status;
+    if (Status status = require(passed, "passed"); !status)
+      return status;
+    *passed = event->event.query();
+    return {};
+  });
+}
+
+weft_status weft_event_elapsed_ms(weft_event *start, weft_event *end, double *milliseconds) {
+  return guarded([&]() -> Status {
+    if (Status status = require(start, "start"); !status)
+      return status;
+    if (Status status = require(end, "end"); !status)
+      return status;
+    if (Status status = require(milliseconds, "milliseconds"); !status)
+      return status;
+    if (!start->timing || !end->timing)
+      return argument_error("both events must be made with timing to be measured with");
+    const Expected<double> elapsed = end->event.elapsed_time(start->event);
+    if (!elapsed)
+      return elapsed.status();
+    *milliseconds = *elapsed;
+    return {};
+  });
+}

@@ -1,0 +1,84 @@
+//===- Support.h - What the C interface is made with -*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_CAPI_SUPPORT_H
+#define WEFT_RUNTIME_CAPI_SUPPORT_H
+
+#include "runtime/Executable.h"
+#include "weft/status.hpp"
+#include "weft/weft.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string>
+
+namespace weft::capi {
+
+/// The code, inside this interface only, of errors that become WEFT_ERROR_ARGUMENT and have no code outside.
+inline constexpr const char *argumentCode = "argument";
+
+inline Status argument_error(std::string message) { return Status::error(std::move(message), argumentCode); }
+
+/// Keeps a failure for weft_last_error().
+weft_status record(const Status &status) noexcept;
+
+/// Runs `body`, which returns a Status. Nothing leaves it but a status.
+template <typename Body> weft_status guarded(Body body) noexcept {
+  try {
+    const Status status = body();
+    return status.ok() ? WEFT_OK : record(status);
+  } catch (const std::bad_alloc &) {
+    return record(Status::error("out of memory for the runtime's own data", "WEFT-M001"));
+  } catch (const std::exception &error) {
+    return record(Status::error(error.what()));
+  }
+}
+
+template <typename T> Status require(const T *pointer, const char *name) {
+  return pointer ? Status() : argument_error("the argument '" + std::string(name) + "' is NULL");
+}
+
+/// A struct of the caller, who may know fewer or more fields; what it lacks is zero.
+template <typename T> Expected<T> read_struct(const T *from, const char *name) {
+  if (from->struct_size < 2 * sizeof(size_t))
+    return argument_error("the struct_size of '" + std::string(name) + "' is " +
+                          std::to_string(from->struct_size) + "; set it to sizeof, which is " +
+                          std::to_string(sizeof(T)) + " here");
+  T value = {};
+  std::memcpy(&value, from, std::min(from->struct_size, sizeof(T)));
+  return value;
+}
+
+/// Fills the fields that the caller knows.
+template <typename T> Status write_struct(T *to, T value, const char *name) {
+  if (Status status = require(to, name); !status)
+    return status;
+  const Expected<T> before = read_struct(to, name);
+  if (!before)
+    return before.status();
+  const size_t bytes = to->struct_size;
+  value.struct_size = bytes;
+  std::memcpy(to, &value, std::min(bytes, sizeof(T)));
+  return {};
+}
+
+/// What is said of an argument or result.
+weft_tensor_info info_of(const std::string &name, const runtime::TensorInfo &type);
+weft_tensor_info info_of(const runtime::ArgumentInfo &argument);
+weft_tensor_info info_of(const runtime::ResultInfo &result);
+
+/// A copy that weft_text_free() frees.
+Status give_text(const std::string &text, char **out);
+
+Status out_of_range(const char *what, size_t index, size_t count);
+
+} // namespace weft::capi
+
+/// The queue of a stream.
+weft::runtime::Queue &queue_of(weft_stream *stream);
+
+#endif // WEFT_RUNTIME_CAPI_SUPPORT_H

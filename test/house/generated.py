@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""Pages that are written from the sources are what the sources say."""
+
+import os
+import subprocess
+import sys
+
+from common import ROOT, Checks
+
+
+def main():
+    checks = Checks()
+    result = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "op-reference"), "--check"],
+                            capture_output=True, check=False)
+    checks.check(result.returncode == 0, result.stderr.decode().strip())
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

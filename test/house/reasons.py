@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Checks that sources, the table of reason codes (ir/Reasons.inc) and the pages in docs/errors/ name the same codes.
+
+A code that the sources can print has a row and a page; a row is of a code that is printed somewhere; a page has the row's
+title and remedy, and says what the message looks like, what it means, where it comes from and what to do.
+"""
+
+import os
+import re
+
+from common import Checks, read, tracked_files
+
+TABLE = "ir/Reasons.inc"
+PAGES = "docs/errors/"
+CODE = re.compile(r"WEFT-[A-Z][0-9]{3}\b")
+ROW = re.compile(r'^WEFT_(REFUSAL|REASON)\("([^"]*)", "((?:[^"\\]|\\.)*)", "((?:[^"\\]|\\.)*)"\)$', re.MULTILINE)
+SOURCES = ("codegen/", "frontend/", "include/", "ir/", "passes/", "runtime/", "tools/")
+SUFFIXES = (".cpp", ".h", ".hpp", ".td", ".inc")
+SECTIONS = ["## Message", "## Meaning", "## Causes", "## What to do"]
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def main():
+    checks = Checks()
+    names = tracked_files()
+    rows = ROW.findall(read(TABLE))
+    lines = [line for line in read(TABLE).splitlines() if line.startswith("WEFT_")]
+    checks.check(len(rows) == len(lines), f"{TABLE}: {len(lines) - len(rows)} rows are not of the form that is read")
+    codes = [code for _, code, _, _ in rows]
+    checks.check(codes == sorted(set(codes)), f"{TABLE}: codes are not in order, or not distinct")
+
+    printed = {}
+    for name in names:
+        if name.startswith(SOURCES) and name.endswith(SUFFIXES) and name != TABLE:
+            for code in CODE.findall(without_comments(read(name))):
+                printed.setdefault(code, name)
+    for code, name in sorted(printed.items()):
+        checks.check(code in codes, f"{name}: {code} has no row in {TABLE}")
+    for code in codes:
+        checks.check(code in printed, f"{TABLE}: nothing prints {code}")
+
+    pages = {name for name in names if name.startswith(PAGES) and name.endswith(".md")}
+    index = read(PAGES + "README.md") or ""
+    for kind, code, title, remedy in rows:
+        name = f"{PAGES}{code}.md"
+        if not checks.check(name in pages, f"{code} has no page {name}"):
+            continue
+        text = read(name)
+        checks.check(text.splitlines()[0] == f"# {code}: {title}", f"{name}: the first line is not '# {code}: {title}'")
+        found = [line for line in text.splitlines() if line.startswith("## ")]
+        checks.check(found == SECTIONS, f"{name}: sections are {found}, expected {SECTIONS}")
+        words = " ".join(text.split()).lower()
+        checks.check(remedy.replace('\\"', '"').lower() in words, f"{name}: does not say what the table does: {remedy}")
+        checks.check(f"[{code}]({code}.md) | {title} |" in index, f"{PAGES}README.md: {code} is missing")
+    for name in sorted(pages):
+        stem = os.path.basename(name)[:-3]
+        checks.check(stem == "README" or stem in codes, f"{name}: a page without a row in {TABLE}")
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+//===- ops_server.cpp - Calls Weft's functions for test_ops.py ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ops_protocol.h"
+
+#include <iostream>
+#include <sstream>
+
+using namespace weft;
+using namespace parity;
+
+double Args::real(size_t i) const {
+  if (i < values.size())
+    if (const auto *whole = std::get_if<int64_t>(&values[i]))
+      return static_cast<double>(*whole);
+  return get<double>(i, "a number");
+}
+
+std::vector<int64_t> Args::list(size_t i) const {
+  if (i < values.size())
+    if (const auto *whole = std::get_if<int64_t>(&values[i]))
+      return {*whole};
+  return get<std::vector<int64_t>>(i, "integers");
+}
+
+DType Args::dtype(size_t i) const {
+  auto found = parse_dtype(word(i));
+  if (!found)
+    throw Error("'" + word(i) + "' is no dtype");
+  return *found;
+}
+
+Arg Args::operand(size_t i) const {
+  if (i < values.size()) {
+    if (const auto *value = std::get_if<Tensor>(&values[i]))
+      return Arg(*value);
+    if (const auto *value = std::get_if<int64_t>(&values[i]))
+      return Arg(*value);
+    if (const auto *value = std::get_if<bool>(&values[i]))
+      return Arg(*value);
+  }
+  return Arg(real(i));
+}
+
+namespace {
+
+std::vector<int64_t> readSizes(std::istream &words) {
+  size_t count = 0;
+  words >> count;
+  std::vector<int64_t> sizes(count);
+  for (int64_t &size : sizes)
+    words >> size;
+  return sizes;
+}
+
+/// A tensor whose shape is on the line and whose bytes come next.
+Tensor readTensor(std::istream &in, DType dtype, const Shape &shape) {
+  size_t bytes = itemsize(dtype);
+  for (int64_t size : shape)
+    bytes *= static_cast<size_t>(size);
+  std::string data(bytes, '\0');
+  in.read(data.data(), static_cast<std::streamsize>(bytes));
+  return Tensor::from_bytes(data.data(), bytes, dtype, shape, {.dtype = dtype});
+}
+
+void writeTensor(std::ostream &out, const Tensor &tensor) {
+  out << name(tensor.dtype()) << ' ' << tensor.dim();
+  for (int64_t size : tensor.sizes())
+    out << ' ' << size;
+  out << '\n';
+  auto bytes = tensor.to_bytes();
+  out.write(reinterpret_cast<const char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+struct Request {
+  std::string name;
+  std::vector<Tensor> tensors, cotangents;
+  std::vector<size_t> wanted; ///< the tensors that require a gradient
+  Args args;
+};
+
+/// False at the end of the stream.
+bool read(std::istream &in, Request &request) {
+  std::string line;
+  while (std::getline(in, line)) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    if (word == "run")
+      return true;
+    if (word == "call") {
+      words >> request.name;
+    } else if (word == "tensor" || word == "cotangent") {
+      std::string dtype;
+      bool wanted = false;
+      words >> dtype;
+      if (word == "tensor")
+        words >> wanted;
+      Tensor tensor = readTensor(in, parse_dtype(dtype).value_or(f32), readSizes(words));
+      if (wanted) {
+        tensor.requires_grad_();
+        request.wanted.push_back(request.tensors.size());
+      }
+      (word == "tensor" ? request.tensors : request.cotangents).push_back(tensor);
+    } else if (word == "t") {
+      size_t index = 0;
+      words >> index;
+      request.args.values.push_back(request.tensors.at(index));
+    } else if (word == "ts") {
+      Tensors list;
+      for (int64_t index : readSizes(words))
+        list.push_back(request.tensors.at(static_cast<size_t>(index)));
+      request.args.values.push_back(list);
+    } else if (word == "i") {
+      int64_t number = 0;
+      words >> number;
+      request.args.values.push_back(number);
+    } else if (word == "f") {
+      std::string number; // stod reads inf and nan, >> does not
+      words >> number;
+      request.args.values.push_back(std::stod(number));
+    } else if (word == "b") {
+      bool flag = false;
+      words >> flag;
+      request.args.values.push_back(flag);
+    } else if (word == "is") {
+      request.args.values.push_back(readSizes(words));
+    } else if (word == "s") {
+      std::string text;
+      words >> text;
+      request.args.values.push_back(text);
+    } else {
+      request.args.values.push_back(std::monostate());
+    }
+  }
+  return false;
+}
+
+std::string answer(const Table &table, const Request &request) {
+  auto function = table.find(request.name);
+  if (function == table.end())
+    throw Error("there is no function '" + request.name + "'");
+  Tensors results = function->second(request.args);
+  std::ostringstream out;
+  out << "ok " << results.size() << '\n';
+  if (!request.cotangents.empty()) {
+    Tensor total;
+    for (size_t i = 0; i < results.size() && i < request.cotangents.size(); ++i)
+      if (results[i].requires_grad()) {
+        Tensor part = (results[i] * request.cotangents[i]).sum();
+        total = total.defined() ? total + part : part;
+      }
+    if (total.defined())
+      total.backward();
+  }
+  for (const Tensor &result : results)
+    writeTensor(out, result);
+  out << "grads " << request.wanted.size() << '\n';
+  for (size_t index : request.wanted) {
+    Tensor gradient = request.tensors[index].grad();
+    if (gradient.defined())
+      writeTensor(out, gradient);
+    else
+      out << "none\n";
+  }
+  return out.str();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::ios::sync_with_stdio(false);
+  Table table;
+  addElementwise(table);
+  addShapes(table);
+  addReductions(table);
+  addNetworks(table);
+  if (argc > 1 && std::string(argv[1]) == "--list") {
+    for (const auto &[name, function] : table)
+      std::cout << name << '\n';
+    return 0;
+  }
+  for (Request request; read(std::cin, request); request = {}) {
+    std::string text;
+    try {
+      text = answer(table, request);
+    } catch (const std::exception &error) {
+      std::string message = error.what();
+      text = "error " + std::to_string(message.size()) + "\n" + message;
+    }
+    std::cout << text << std::flush;
+  }
+  return 0;
+}

@@ -1,0 +1,191 @@
+"""Which OpInfo of PyTorch stands for which function of Weft, and how the arguments go over.
+
+An entry names the parameters of PyTorch's function in order, and those that Weft's takes, in its order. A parameter that
+Weft does not take must be left at its default by the sample, or the sample is skipped with that as the reason.
+"""
+
+import torch
+
+
+class Skip(Exception):
+    """A sample that Weft has no form for; the text is the reason that is counted."""
+
+
+class Entry:
+    def __init__(self, op, torch_parameters="input", weft_parameters=None, name=None, variant="", function=None,
+                 without=(), gradient=True, more_results=False, change=None):
+        self.op, self.variant = op, variant
+        self.name = name or op.split(".")[-1]
+        self.torch_parameters = torch_parameters.split()
+        self.weft_parameters = (weft_parameters if weft_parameters is not None else torch_parameters).split()
+        self.without, self.gradient, self.more_results, self.change = without, gradient, more_results, change
+        self._function = function
+
+    @property
+    def function(self):
+        if self._function:
+            return self._function
+        target = torch
+        for part in self.op.split("."):
+            target = getattr(target, part)
+        return target
+
+    def bind(self, sample):
+        values = [sample.input, *sample.args]
+        names = self.torch_parameters
+        if names and names[-1].startswith("*"):  # the rest is a list
+            fixed = len(names) - 1
+            bound = dict(zip(names[:-1], values))
+            rest = values[fixed:]
+            bound[names[-1][1:]] = rest[0] if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else rest
+        elif len(values) > len(names):
+            raise Skip("more arguments than the function of Weft takes")
+        else:
+            bound = dict(zip(names, values))
+        bound.update(sample.kwargs)
+        return bound
+
+    def adapt(self, sample):
+        bound = self.bind(sample)
+        if self.change:
+            bound = self.change(dict(bound))
+        for key, value in bound.items():
+            if key not in self.weft_parameters and value is not None and value is not False:
+                raise Skip(f"{self.op} with {key}=")
+        arguments = [bound.get(key) for key in self.weft_parameters]
+        for value in arguments:
+            if isinstance(value, complex):
+                raise Skip("complex numbers")
+        while arguments and arguments[-1] is None:
+            arguments.pop()
+        return arguments
+
+
+def entries(names, *arguments, **keywords):
+    return [Entry(name, *arguments, **keywords) for name in names.split()]
+
+
+def need(*keys):
+    """Samples that leave one of these parameters out are skipped."""
+    def change(bound):
+        for key in keys:
+            if bound.get(key) is None:
+                raise Skip(f"no {key}=")
+        return bound
+    return change
+
+
+def method(name):
+    return lambda tensor, *arguments, **keywords: getattr(tensor, name)(*arguments, **keywords)
+
+
+CASTS = {"bool": torch.bool, "char": torch.int8, "short": torch.int16, "int": torch.int32, "long": torch.int64,
+         "byte": torch.uint8, "half": torch.float16, "bfloat16": torch.bfloat16, "float": torch.float32,
+         "double": torch.float64}
+
+
+def cast_to(dtype):
+    def change(bound):
+        return {"input": bound["input"], "dtype": dtype}
+    return change
+
+
+def correction(bound):
+    """`unbiased` is another word for a correction of 1."""
+    unbiased = bound.pop("unbiased", None)
+    if isinstance(bound.get("dim"), bool):  # var(unbiased), by position
+        unbiased = bound.pop("dim")
+    if unbiased is not None:
+        bound["correction"] = int(unbiased)
+    return bound
+
+
+def no_dtype(bound):
+    if bound.get("dtype") is not None:
+        raise Skip("a result of another dtype")
+    return bound
+
+
+TABLE = [
+    *entries("abs ceil cos erf exp expm1 floor isnan log log1p logical_not neg reciprocal rsqrt sigmoid sign sin sqrt "
+             "tanh trunc"),
+    Entry("round"),
+    *entries("acos acosh asin asinh atan atanh bitwise_not cosh exp2 isfinite isinf log10 log2 signbit sinh square tan"),
+    *entries("atan2 bitwise_and bitwise_or bitwise_xor copysign floor_divide fmax fmin fmod logical_and logical_or "
+             "logical_xor remainder", "input other"),
+    Entry("div", "input other rounding_mode", name="div_rounding", variant="floor_rounding"),
+    Entry("div", "input other rounding_mode", name="div_rounding", variant="trunc_rounding"),
+    *entries("addcmul addcdiv", "input tensor1 tensor2 value"),
+    Entry("lerp", "input end weight"),
+    Entry("clamp", "input min max"),
+    Entry("nan_to_num", "input nan posinf neginf"),
+    *entries("nn.functional.hardsigmoid nn.functional.hardswish nn.functional.relu6 nn.functional.silu",
+             "input inplace", "input"),
+    Entry("nn.functional.softplus", "input beta threshold"),
+    Entry("nn.functional.leaky_relu", "input negative_slope inplace", "input negative_slope"),
+    *entries("nn.functional.elu nn.functional.celu", "input alpha inplace", "input alpha"),
+    Entry("nn.functional.hardtanh", "input min_val max_val inplace", "input min_val max_val"),
+    Entry("nn.functional.softshrink", "input lambd"),
+    Entry("nn.functional.threshold", "input threshold value inplace", "input threshold value"),
+    Entry("nn.functional.relu", "input inplace", "input"),
+    Entry("nn.functional.gelu", "input approximate"),
+    *entries("add sub", "input other alpha", "input other"),
+    *entries("mul eq ne lt le gt ge maximum minimum pow", "input other"),
+    Entry("div", "input other rounding_mode", "input other", variant="no_rounding_mode"),
+    Entry("where", "input condition other", "condition input other", function=lambda x, c, o: torch.where(c, x, o)),
+    Entry("reshape", "input shape"),
+    Entry("flatten", "input start_dim end_dim"),
+    Entry("t"),
+    Entry("transpose", "input dim0 dim1"),
+    Entry("permute", "input dims"),
+    Entry("expand", "input *sizes", "input sizes", function=method("expand")),
+    Entry("unsqueeze", "input dim"),
+    Entry("squeeze", "input dim", change=need("dim")),
+    Entry("select", "input dim index"),
+    Entry("gather", "input dim index sparse_grad", "input dim index"),
+    Entry("index_select", "input dim index"),
+    *entries("zeros_like ones_like", "input", gradient=False),
+    *entries("sum mean", "input dim keepdim dtype", "input dim keepdim"),
+    *entries("amax amin", "input dim keepdim"),
+    Entry("prod", "input dim keepdim dtype", "input dim keepdim", change=no_dtype),
+    *entries("any all", "input dim keepdim", gradient=False, without=(torch.uint8,)),  # torch gives uint8 for uint8
+    *entries("argmax argmin", "input dim keepdim", gradient=False),
+    *(Entry(name, "input dim keepdim", "input", variant="reduction_no_dim") for name in ("max", "min")),
+    *(Entry(name, "input dim keepdim", name=name + "_dim", variant="reduction_with_dim") for name in ("max", "min")),
+    *entries("var std var_mean", "input dim unbiased correction keepdim", "input dim correction keepdim",
+             change=correction),
+    Entry("linalg.vector_norm", "input ord dim keepdim dtype", "input ord dim keepdim"),
+    Entry("logsumexp", "input dim keepdim"),
+    Entry("count_nonzero", "input dim", gradient=False),
+    *entries("cumsum cumprod", "input dim dtype", "input dim"),
+    Entry("slice", "input dim start end step", function=torch.ops.aten.slice.Tensor),
+    *(Entry(name, "input *rest", "input dtype", name="to", function=method(name), change=cast_to(dtype), gradient=False)
+      for name, dtype in CASTS.items()),
+    *entries("softmax log_softmax", "input dim dtype", "input dim"),
+    Entry("matmul", "input other"),
+    Entry("nn.functional.linear", "input weight bias"),
+    Entry("nn.functional.mse_loss", "input target size_average reduce reduction", "input target reduction"),
+    Entry("nn.functional.cross_entropy",
+          "input target weight size_average ignore_index reduce reduction label_smoothing",
+          "input target weight ignore_index reduction label_smoothing"),
+    Entry("nn.functional.nll_loss", "input target weight size_average ignore_index reduce reduction",
+          "input target weight ignore_index reduction"),
+    *(Entry("nn.functional." + name, "input target size_average reduce reduction" + last, "input target reduction" + last)
+      for name, last in (("l1_loss", ""), ("smooth_l1_loss", " beta"))),
+    Entry("nn.functional.huber_loss", "input target reduction delta"),
+    Entry("nn.functional.binary_cross_entropy_with_logits",
+          "input target weight size_average reduce reduction pos_weight", "input target weight reduction pos_weight"),
+    Entry("nn.functional.kl_div", "input target size_average reduce reduction log_target",
+          "input target reduction log_target"),
+    Entry("nn.functional.layer_norm", "input normalized_shape weight bias eps"),
+]
+
+# What differs on purpose: (entry, dtype, sample, message) -> bool, and the reason that is counted.
+DEVIATIONS = [
+    (lambda entry, dtype, sample, message: entry.op == "logsumexp" and dtype == torch.float64 and "gradient" in message,
+     "PyTorch's f64 gradient of logsumexp is exp(a - result), which has the rounding error of the result"),
+    (lambda entry, dtype, sample, message: entry.op == "nn.functional.layer_norm" and "gradient is 0 " in message,
+     "over one element layer_norm is constant; PyTorch's gradient is rounding noise, not 0"),
+    (lambda entry, dtype, sample, message: entry.name == "hardsigmoid" and dtype == torch.float64 and "gradient" in message,
+     "PyTorch's gradient of hardsigmoid has the sixth in f32"),
+]

@@ -1,0 +1,136 @@
+//===- optim.cpp - Weft's side of the comparison of optimisers -----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// weft-parity-optim FOLDER: reads the start values of three parameters and 100 gradients for each, which
+// test_optim.py drew, and takes 100 steps with every optimiser and option, compiled. Parameter c has no
+// gradient in every third step. Writes what is left of the parameters, gradients that were clipped, and large
+// samples of initial values.
+//
+//===----------------------------------------------------------------------===//
+#include <weft/weft.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+using namespace weft;
+
+namespace {
+using Named = std::map<std::string, Tensor>;
+
+/// 100 steps from the start values; the results get names that begin with `name`.
+template <typename Make> void train(const Named &in, const std::string &name, Make make, StateDict &out) {
+  for (DType dtype : {f32, f64}) {
+    std::vector<Tensor> parameters;
+    for (const char *part : {"a", "b", "c"})
+      parameters.push_back(to_host(in.at(std::string("start.") + part).to(dtype)).requires_grad_());
+    auto optimizer = make(parameters);
+    // The gradient of the sum of p times g is g.
+    auto step = compile([&](Tensor a, Tensor b) {
+      ((parameters[0] * a).sum() + (parameters[1] * b).sum()).backward();
+      optimizer.step();
+      optimizer.zero_grad();
+    });
+    auto whole = compile([&](Tensor a, Tensor b, Tensor c) {
+      ((parameters[0] * a).sum() + (parameters[1] * b).sum() + (parameters[2] * c).sum()).backward();
+      optimizer.step();
+      optimizer.zero_grad();
+    });
+    auto gradient = [&](const char *part, int64_t i) {
+      return in.at(std::string("gradients.") + part).select(0, i).to(dtype);
+    };
+    for (int64_t i = 0; i < 100; ++i) {
+      if (i == 50)
+        optimizer.set_lr(optimizer.lr() / 2);
+      if (i % 3 == 2)
+        step(gradient("a", i), gradient("b", i));
+      else
+        whole(gradient("a", i), gradient("b", i), gradient("c", i));
+    }
+    for (int k = 0; k < 3; ++k)
+      out.emplace_back(name + (dtype == f32 ? ".f32." : ".f64.") + "abc"[k],
+                       parameters[static_cast<size_t>(k)].detach());
+  }
+}
+
+void optimisers(const Named &in, StateDict &out) {
+  std::map<std::string, optim::SGDOptions> sgd{
+      {"sgd", {.lr = 0.1}},
+      {"sgd_momentum", {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01}},
+      {"sgd_dampening", {.lr = 0.1, .momentum = 0.9, .dampening = 0.4}},
+      {"sgd_nesterov", {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true}},
+      {"sgd_maximize", {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.01, .maximize = true}}};
+  for (auto &[name, options] : sgd)
+    train(in, name, [&](auto &p) { return optim::SGD(p, options); }, out);
+  std::map<std::string, optim::AdamOptions> adam{
+      {"", {.lr = 0.1}},
+      {"_decay", {.lr = 0.1, .weight_decay = 0.1}},
+      {"_amsgrad", {.lr = 0.1, .beta1 = 0.8, .beta2 = 0.7, .eps = 1e-4, .amsgrad = true}},
+      {"_maximize", {.lr = 0.1, .weight_decay = 0.1, .maximize = true}}};
+  for (auto &[name, options] : adam) {
+    train(in, "adam" + name, [&](auto &p) { return optim::Adam(p, options); }, out);
+    optim::AdamWOptions decoupled;
+    static_cast<optim::AdamOptions &>(decoupled) = options;
+    train(in, "adamw" + name, [&](auto &p) { return optim::AdamW(p, decoupled); }, out);
+  }
+  train(
+      in, "groups",
+      [&](auto &p) {
+        optim::Adam adam({p[0]}, {.lr = 0.1});
+        adam.add_param_group({p[1], p[2]}, {.lr = 0.1, .beta1 = 0.5, .weight_decay = 0.1});
+        return adam;
+      },
+      out);
+}
+
+void clipping(const Named &in, StateDict &out) {
+  std::map<std::string, double> types{{"1", 1}, {"2", 2}, {"3", 3}, {"inf", INFINITY}};
+  for (auto &[name, type] : types)
+    for (double most : {0.5, 1e6}) {
+      std::vector<Tensor> parameters;
+      for (const char *part : {"a", "b", "c"}) {
+        parameters.push_back(zeros_like(in.at(std::string("start.") + part)).requires_grad_());
+        parameters.back().set_grad(to_host(in.at(std::string("gradients.") + part).select(0, 0)));
+      }
+      std::string prefix = "clip" + name + (most < 1 ? ".tight" : ".loose");
+      out.emplace_back(prefix + ".norm", nn::utils::clip_grad_norm_(parameters, most, type));
+      out.emplace_back(prefix + ".a", parameters[0].grad());
+    }
+}
+
+void initialValues(StateDict &out) {
+  manual_seed(0);
+  auto blank = [] { return empty({200, 100, 5}); };
+  out.emplace_back("init.xavier_uniform_", nn::init::xavier_uniform_(blank(), 1.5));
+  out.emplace_back("init.xavier_normal_", nn::init::xavier_normal_(blank(), 1.5));
+  out.emplace_back("init.kaiming_uniform_", nn::init::kaiming_uniform_(blank(), 0.3));
+  out.emplace_back("init.kaiming_normal_",
+                   nn::init::kaiming_normal_(blank(), 0, nn::init::FanMode::fan_out, "relu"));
+  out.emplace_back("init.trunc_normal_", nn::init::trunc_normal_(blank(), 0.5, 2, -1, 3));
+  out.emplace_back("init.orthogonal_", nn::init::orthogonal_(blank(), 1.5));
+  nn::Linear linear(500, 200);
+  out.emplace_back("init.linear_weight", linear.weight.detach());
+  out.emplace_back("init.linear_bias", nn::Linear(400, 100000).bias.detach());
+}
+} // namespace
+
+int main(int argc, char **argv) try {
+  if (argc != 2)
+    return std::fprintf(stderr, "usage: weft-parity-optim FOLDER\n"), 2;
+  std::string folder = argv[1];
+  Named in;
+  for (auto &[name, tensor] : load_npz(folder + "/in.npz"))
+    in[name] = tensor;
+  StateDict out;
+  optimisers(in, out);
+  clipping(in, out);
+  initialValues(out);
+  save_npz(folder + "/out.npz", out);
+} catch (const Error &error) {
+  std::fprintf(stderr, "weft-parity-optim: %s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,115 @@
+//===- IndexingTest.cpp - Reading and writing by index ----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Values and gradients beside PyTorch are in test/parity; here are errors, compiled functions and failing
+// steps.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+using namespace weft;
+
+static Tensor ints(std::vector<int64_t> values) {
+  auto count = static_cast<int64_t>(values.size());
+  return Tensor::from(values, {count});
+}
+
+TEST(Indexing, ErrorsNameWhatWasExpected) {
+  Tensor a = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_ERROR(cat({}), "non-empty list");
+  EXPECT_ERROR(cat({a, tensor({1, 2}, {1, 2})}), "differ in dimensions other than 0: [2, 3] and [1, 2]");
+  EXPECT_ERROR(cat({a, a}, 2), "Dimension out of range (expected to be in range of [-2, 1], but got 2)");
+  EXPECT_ERROR(cat({scalar(1)}), "zero-dimensional tensor (at position 0) cannot be concatenated");
+  EXPECT_ERROR(stack({a, a.t()}), "equal size, but got [2, 3] at entry 0 and [3, 2] at entry 1");
+  EXPECT_ERROR(split(a, std::vector<int64_t>{1, 1}, 1), "sum exactly to 3");
+  EXPECT_ERROR(chunk(a, 0), "greater than 0, got: 0");
+  EXPECT_ERROR(narrow(a, 1, 2, 2), "exceeds dimension size (3)");
+  EXPECT_ERROR(flip(a, {0, 0}), "multiple times");
+  EXPECT_ERROR(roll(a, {1, 2}, {0}), "must align");
+  EXPECT_ERROR(pad(a, {1, 2, 3}), "divisible by 2");
+  EXPECT_ERROR(pad(a, {-2, -2}), "negative output size");
+  EXPECT_ERROR(tril(ints({1, 2})), "at least 2 dimensions");
+  EXPECT_ERROR(take(a, a), "must be an integer tensor, found f32");
+  EXPECT_ERROR(index(a, {ints({0}), ints({0}), ints({0})}), "too many indices");
+  EXPECT_ERROR(index(a, {ints({0, 1}), ints({0, 1, 2})}), "could not be broadcast");
+  EXPECT_ERROR(index(a, {a > 0}), "masked_fill");
+  EXPECT_ERROR(embedding(ints({0}), ints({0})), "must be 2-D");
+  EXPECT_ERROR(embedding(ints({0}), a, 2), "within num_embeddings: 2 of 2");
+  EXPECT_ERROR(scatter_reduce(a, 0, ints({0}), a, "mean"), "found 'mean'");
+  EXPECT_ERROR(index_add(a, 0, ints({0}), a), "expected a source of shape [1, 3], found [2, 3]");
+  EXPECT_ERROR(index_copy(a, 0, ints({0, 1}), a.to(f64)), "same dtype, but got f32 and f64");
+  EXPECT_ERROR(masked_fill(a, a, 1), "boolean masks");
+  EXPECT_ERROR(arange(0, 5, 0), "nonzero");
+  EXPECT_ERROR(arange(0, 5, -1), "inconsistent with step sign");
+  EXPECT_ERROR(linspace(0, 1, -1), "non-negative");
+}
+
+TEST(Indexing, OutOfRangeIsAnErrorOfTheRead) {
+  Tensor a = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_ERROR(index_select(a, 1, ints({0, 3})).to_vector<float>(), "index 3 is out of bounds");
+  EXPECT_ERROR(index_add(a, 0, ints({-1}), tensor({1, 1, 1}, {1, 3})).to_vector<float>(),
+               "index -1 is out of bounds");
+  EXPECT_ERROR(index_put(a, {ints({2})}, a.slice(0, 0, 1)).to_vector<float>(), "index 2 is out of bounds");
+  // A second index does not make up for the first.
+  EXPECT_ERROR(index(a, {ints({0}), ints({3})}).to_vector<float>(), "index 3 is out of bounds");
+  EXPECT_ERROR(one_hot(ints({4}), 3).to_vector<int64_t>(), "index 4 is out of bounds");
+  // The only place to read is checked all the same.
+  EXPECT_ERROR(index_select(a.slice(0, 0, 1), 0, ints({1})).to_vector<float>(), "index 1 is out of bounds");
+  EXPECT_ERROR(
+      scatter(a.slice(0, 0, 1), 0, Tensor::from(std::vector<int64_t>{1}, {1, 1}), 3.0).to_vector<float>(),
+      "index 1 is out of bounds");
+}
+
+TEST(Indexing, AFailingStepChangesNothing) {
+  Tensor weight = tensor({1, 2, 3, 4, 5, 6}, {3, 2});
+  weight.requires_grad_();
+  optim::SGD optimizer({weight}, {.lr = 0.5});
+  auto step = compile([&](Tensor which) {
+    Tensor loss = embedding(which, weight).sum();
+    loss.backward();
+    optimizer.step();
+    optimizer.zero_grad();
+    return loss;
+  });
+  EXPECT_EQ(step(ints({0, 2, 2})).item<float>(), 1 + 2 + 2 * (5 + 6));
+  std::vector<float> after{0.5f, 1.5f, 3, 4, 4, 5};
+  EXPECT_EQ(weight.to_vector<float>(), after);
+  EXPECT_ERROR(step(ints({0, 3, 2})).item<float>(), "index 3 is out of bounds");
+  EXPECT_EQ(weight.to_vector<float>(), after);
+  EXPECT_EQ(step(ints({1, 1, 1})).item<float>(), 3 * (3 + 4));
+}
+
+TEST(Indexing, AWindowOfStateIsWrittenInPlace) {
+  Tensor cache = zeros({64, 4});
+  auto write = compile([&](Tensor row, Tensor at) {
+    cache.copy_(index_copy(cache, 0, at, row));
+    return cache.sum();
+  });
+  for (int64_t i = 0; i < 3; ++i)
+    EXPECT_EQ(write(ones({1, 4}), ints({20 * i})).item<float>(), 4.0f * static_cast<float>(i + 1));
+  EXPECT_EQ(cache.select(0, 40).to_vector<float>(), std::vector<float>(4, 1));
+  EXPECT_EQ(cache.select(0, 41).to_vector<float>(), std::vector<float>(4, 0));
+}
+
+TEST(Indexing, ManyPartsJoin) {
+  std::vector<Tensor> parts;
+  std::vector<float> expected;
+  for (int i = 0; i < 37; ++i) {
+    parts.push_back(full({static_cast<int64_t>(i % 4), 3}, i));
+    expected.insert(expected.end(), static_cast<size_t>(i % 4) * 3, static_cast<float>(i));
+  }
+  EXPECT_EQ(cat(parts, 0).to_vector<float>(), expected);
+}
+
+TEST(Indexing, LastWriteStays) {
+  Tensor a = zeros({4}), u = tensor({1, 2, 3}, {3});
+  u.requires_grad_();
+  Tensor made = scatter(a, 0, ints({1, 1, 2}), u);
+  EXPECT_EQ(made.to_vector<float>(), (std::vector<float>{0, 2, 3, 0}));
+  made.sum().backward();
+  EXPECT_EQ(u.grad().to_vector<float>(), (std::vector<float>{0, 1, 1}));
+}

@@ -1,0 +1,195 @@
+//===- MemoryTest.cpp - Counters, limits, snapshots -------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tests are named after the rows of the table of PyTorch's features that they prove.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <cstdlib>
+
+using namespace weft;
+
+namespace {
+constexpr uint64_t MiB = 1 << 20;
+
+Tensor made(int64_t mebibytes) {
+  const std::vector<float> values(static_cast<size_t>(mebibytes) * MiB / 4);
+  return Tensor::from(values, {static_cast<int64_t>(values.size())});
+}
+
+class MemoryRows : public ::testing::Test {
+protected:
+  void SetUp() override {
+    synchronize();
+    trim();
+    reset_peak_memory_stats();
+    start = memory_allocated();
+  }
+  uint64_t start = 0;
+};
+} // namespace
+
+using Row56Counters = MemoryRows;
+TEST_F(Row56Counters, FollowAScript) {
+  {
+    Tensor a = made(4);
+    EXPECT_EQ(memory_allocated(), start + 4 * MiB);
+    Tensor b = made(12);
+    EXPECT_EQ(memory_allocated(), start + 16 * MiB);
+    EXPECT_GE(memory_reserved(), memory_allocated());
+  }
+  EXPECT_EQ(memory_allocated(), start);
+  EXPECT_EQ(max_memory_allocated(), start + 16 * MiB);
+  EXPECT_GE(max_memory_reserved(), start + 16 * MiB);
+  reset_max_memory_allocated();
+  EXPECT_EQ(max_memory_allocated(), start);
+  EXPECT_EQ(max_memory_reserved(), memory_reserved()) << "the older names reset all peaks";
+  EXPECT_ERROR(memory_allocated("cuda:0"), "no CUDA backend");
+}
+
+using Row57Statistics = MemoryRows;
+TEST_F(Row57Statistics, HaveTheKeysAndIdentitiesOfPyTorch) {
+  Tensor a = made(4), small = ones({4}) * 2;
+  small.to_vector<float>();
+  const auto before = memory_stats(), stats = memory_stats();
+  EXPECT_EQ(before, stats) << "reading changes nothing";
+  for (const char *stat : {"allocation", "allocated_bytes", "segment", "reserved_bytes", "active",
+                           "active_bytes", "inactive_split", "inactive_split_bytes", "requested_bytes"}) {
+    const auto at = [&](const char *pool, const char *metric) {
+      const std::string key = std::string(stat) + "." + pool + "." + metric;
+      EXPECT_TRUE(stats.contains(key)) << key;
+      return stats.contains(key) ? stats.at(key) : 0;
+    };
+    for (const char *pool : {"all", "small_pool", "large_pool"}) {
+      EXPECT_EQ(at(pool, "allocated") - at(pool, "freed"), at(pool, "current")) << stat << pool;
+      EXPECT_GE(at(pool, "peak"), at(pool, "current"));
+    }
+    for (const char *metric : {"current", "allocated", "freed"})
+      EXPECT_EQ(at("small_pool", metric) + at("large_pool", metric), at("all", metric)) << stat << metric;
+  }
+  for (const char *key : {"oversize_allocations.current", "oversize_segments.peak", "num_alloc_retries",
+                          "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free",
+                          "max_split_size", "weft.arena_bytes.current"})
+    EXPECT_TRUE(stats.contains(key)) << key;
+  EXPECT_GE(stats.at("reserved_bytes.all.current"), stats.at("active_bytes.all.current"));
+  EXPECT_GE(stats.at("active_bytes.all.current"), stats.at("allocated_bytes.all.current"));
+  EXPECT_LE(stats.at("requested_bytes.all.current"), stats.at("allocated_bytes.all.current"));
+  EXPECT_NE(memory_summary().find("reserved_bytes"), std::string::npos);
+  reset_accumulated_memory_stats();
+  EXPECT_EQ(memory_stats().at("allocation.all.freed"), 0);
+}
+
+using Row58Snapshot = MemoryRows;
+TEST_F(Row58Snapshot, NamesTheLineOfEveryBlock) {
+  Tensor a = made(4);
+  auto doubled = compile([](Tensor x) { return x * 2; }, {.name = "doubled"});
+  Tensor b = doubled(a);
+  b.to_vector<float>();
+  const std::string json = memory_snapshot();
+  for (const char *key : {"\"segments\"", "\"address\"", "\"total_size\"", "\"allocated_size\"",
+                          "\"active_size\"", "\"requested_size\"", "\"segment_type\"", "\"blocks\"",
+                          "\"state\"", "\"frames\"", "\"active_allocated\""})
+    EXPECT_NE(json.find(key), std::string::npos) << key;
+  EXPECT_NE(json.find("MemoryTest.cpp\", \"line\": "), std::string::npos) << json.substr(0, 2000);
+  EXPECT_NE(json.find("result 'result0' of 'doubled'"), std::string::npos) << json.substr(0, 2000);
+}
+
+using Row59EmptyCache = MemoryRows;
+TEST_F(Row59EmptyCache, GivesBackWhatIsUnusedOnly) {
+  Tensor live = made(24);
+  {
+    Tensor gone = made(40);
+  }
+  const uint64_t reserved = memory_reserved(), allocated = memory_allocated();
+  EXPECT_GE(reserved, allocated + 40 * MiB);
+  empty_cache();
+  EXPECT_LE(memory_reserved(), reserved - 40 * MiB);
+  EXPECT_EQ(memory_allocated(), allocated) << "live bytes stay";
+  EXPECT_EQ(live.to_vector<float>()[0], 0);
+  // Temporaries of streams go with trim().
+  Tensor x = ones({512, 512});
+  softmax(matmul(x, x) + 1, -1).to_vector<float>();
+  trim();
+  EXPECT_EQ(memory_stats().at("weft.arena_bytes.current"), 0);
+}
+
+using Row60CachingRules = MemoryRows;
+TEST_F(Row60CachingRules, SegmentsHaveTheSizesOfPyTorch) {
+  const auto reserved_by = [](int64_t bytes) {
+    trim();
+    const uint64_t before = memory_reserved();
+    const std::vector<uint8_t> values(static_cast<size_t>(bytes));
+    Tensor t = Tensor::from(values, {bytes});
+    return memory_reserved() - before;
+  };
+  // In a process that holds other small blocks the first may fit beside them.
+  EXPECT_TRUE(reserved_by(1) % (2 * MiB) == 0);
+  EXPECT_EQ(reserved_by(9 * static_cast<int64_t>(MiB)), 20 * MiB);
+  EXPECT_EQ(reserved_by(11 * static_cast<int64_t>(MiB)), 12 * MiB);
+}
+
+using Row62OutOfMemory = MemoryRows;
+TEST_F(Row62OutOfMemory, IsPredictedAndLeavesEverythingUsable) {
+  Tensor large = made(16);
+  auto step = compile([](Tensor x) { return x * 2 + 1; }, {.name = "step"});
+  EXPECT_EQ(step(large).to_vector<float>()[0], 1);
+  trim();
+  const uint64_t limit = memory_limit();
+  const int64_t ooms = memory_stats().at("num_ooms");
+  set_memory_limit(memory_allocated() + 8 * MiB);
+  const std::string message = errorOf([&] { step(large); });
+  EXPECT_NE(message.find("CPU out of memory. Tried to allocate 16.00 MiB"), std::string::npos) << message;
+  for (const char *part : {"total capacity of", "The limit is", "is allocated", "reserved but unallocated",
+                           "planned peak", "Largest live buffers: 16.00 MiB tensor (", "MemoryTest.cpp:"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << "\n" << message;
+  try {
+    step(large);
+    ADD_FAILURE() << "the limit still holds";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code(), "WEFT-M001");
+  }
+  EXPECT_EQ(memory_stats().at("num_ooms"), ooms + 2);
+  EXPECT_ERROR(made(16), "CPU out of memory");
+  // A failed lazy value stays pending, and is computed once there is room.
+  Tensor pending = large + 1;
+  EXPECT_ERROR(pending.to_vector<float>(), "CPU out of memory");
+  set_memory_limit(limit);
+  EXPECT_EQ(pending.to_vector<float>()[5], 1);
+  EXPECT_EQ(step(large).to_vector<float>()[0], 1);
+  EXPECT_ERROR(set_per_process_memory_fraction(1.5), "above 0 and up to 1");
+  set_per_process_memory_fraction(1);
+  set_memory_limit(limit);
+}
+
+using Row63Reuse = MemoryRows;
+TEST_F(Row63Reuse, APlanNeedsLessThanItsValues) {
+  // 24 values of 4 MiB; in place and in the arena only a few are live at a time.
+  Tensor x = made(4);
+  auto chain = compile([](Tensor t) {
+    for (int i = 0; i < 12; ++i)
+      t = softmax(t.reshape({1024, 1024}), i % 2).reshape({1024 * 1024});
+    return t;
+  });
+  chain(x).to_vector<float>();
+  synchronize();
+  trim();
+  reset_peak_memory_stats();
+  chain(x).to_vector<float>();
+  EXPECT_LT(max_memory_allocated() - start, 24 * MiB);
+  // State that is updated in place takes nothing more.
+  Tensor state = made(8);
+  auto update = compile([&](Tensor t) { state.copy_(state + t.sum()); });
+  update(x);
+  synchronize();
+  trim();
+  reset_peak_memory_stats();
+  const uint64_t before = memory_allocated();
+  update(x);
+  synchronize();
+  EXPECT_LT(max_memory_allocated() - before, MiB);
+}

@@ -1,0 +1,153 @@
+//===- SaveTest.cpp - A step saved by one interface and run by the other ----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include "weft/weft.h"
+
+#include <cstring>
+#include <map>
+
+using namespace weft;
+
+namespace {
+
+struct Net : nn::Module {
+  nn::Linear fc1 = register_module("fc1", nn::Linear(6, 8));
+  nn::Linear fc2 = register_module("fc2", nn::Linear(8, 3));
+  Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
+};
+
+class Save : public ::testing::Test {
+protected:
+  std::string path = "/tmp/weft-save-" + std::to_string(::getpid()) + ".weft";
+  ~Save() override { std::remove(path.c_str()); }
+};
+
+std::map<std::string, weft_tensor_info> stateOf(weft_executable *executable) {
+  std::map<std::string, weft_tensor_info> state;
+  size_t count = 0;
+  EXPECT_EQ(weft_executable_state_count(executable, &count), WEFT_OK);
+  for (size_t i = 0; i < count; ++i) {
+    weft_tensor_info info = {};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(weft_executable_state(executable, i, &info), WEFT_OK);
+    state[info.name] = info;
+  }
+  return state;
+}
+
+} // namespace
+
+// Ten steps, a save, ten more in each: the same losses and weights, bit for bit, under a changed learning
+// rate.
+TEST_F(Save, TheRuntimeGoesOnWhereTheProgramWas) {
+  manual_seed(3);
+  Net net;
+  optim::Adam adam(net.parameters(), {.lr = 1e-2});
+  auto step = compile(
+      [&](Tensor x, Tensor labels) {
+        // Noise, so that the random state has to go along.
+        Tensor loss = nn::cross_entropy(net(x + rand({5, 6}) * 0.1), labels);
+        loss.backward();
+        adam.step();
+        adam.zero_grad();
+        return loss;
+      },
+      {.name = "step"});
+  std::vector<float> values(30);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 7) - 3;
+  const std::vector<int64_t> targets = {0, 1, 2, 1, 0};
+  Tensor x = Tensor::from(values, {5, 6}), labels = Tensor::from(targets, {5});
+  for (int i = 0; i < 10; ++i)
+    step(x, labels);
+  step.save(path, {.targets = {"cpu"}});
+
+  weft_package *package = nullptr;
+  weft_executable *loaded = nullptr;
+  ASSERT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(weft_executable_load(package, "step", "cpu", &loaded), WEFT_OK) << weft_last_error();
+  const auto state = stateOf(loaded);
+  for (const char *name : {"fc1.weight", "fc2.bias", "adam.fc1.weight.exp_avg", "adam.fc2.weight.exp_avg_sq",
+                           "adam.step", "adam.lr", "rng.key", "rng.counter"})
+    EXPECT_TRUE(state.contains(name)) << name;
+  EXPECT_EQ(state.at("fc1.weight").written, 1);
+  EXPECT_EQ(state.at("adam.lr").role, WEFT_ROLE_SCALAR);
+
+  const int64_t xShape[] = {5, 6}, labelShape[] = {5};
+  weft_buffer in[2] = {}, out[1] = {};
+  in[0] = {sizeof(weft_buffer), values.data(), "cpu", WEFT_F32, 2, xShape, nullptr, nullptr};
+  in[1] = {sizeof(weft_buffer),
+           const_cast<int64_t *>(targets.data()),
+           "cpu",
+           WEFT_I64,
+           1,
+           labelShape,
+           nullptr,
+           nullptr};
+  adam.set_lr(3e-3);
+  ASSERT_EQ(weft_executable_scalar_set(loaded, "adam.lr", 3e-3), WEFT_OK) << weft_last_error();
+  for (int i = 0; i < 10; ++i) {
+    const float expected = step(x, labels).item<float>();
+    float found = 0;
+    out[0] = {sizeof(weft_buffer), &found, "cpu", WEFT_F32, 0, nullptr, nullptr, nullptr};
+    ASSERT_EQ(weft_executable_run(loaded, nullptr, in, 2, out, 1), WEFT_OK) << weft_last_error();
+    ASSERT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
+    EXPECT_EQ(found, expected) << "step " << i;
+  }
+  std::vector<float> weight(48);
+  ASSERT_EQ(weft_executable_state_get(loaded, "fc1.weight", weight.data(), weight.size() * 4), WEFT_OK);
+  EXPECT_EQ(weight, net.fc1.state_dict()[0].second.to_vector<float>());
+  // An index out of range is an error of that call, and nothing was written.
+  const int64_t wrong[] = {0, 1, 99, 1, 0};
+  in[1].data = const_cast<int64_t *>(wrong);
+  weft_status status = weft_executable_run(loaded, nullptr, in, 2, out, 1);
+  if (status == WEFT_OK)
+    status = weft_stream_synchronize(nullptr);
+  EXPECT_EQ(status, WEFT_ERROR);
+  EXPECT_NE(std::string(weft_last_error()).find("99"), std::string::npos) << weft_last_error();
+  EXPECT_NE(std::string(weft_last_error()).find("SaveTest.cpp"), std::string::npos) << weft_last_error();
+  std::vector<float> after(48);
+  ASSERT_EQ(weft_executable_state_get(loaded, "fc1.weight", after.data(), after.size() * 4), WEFT_OK)
+      << weft_last_error();
+  EXPECT_EQ(after, weight);
+  weft_executable_destroy(loaded);
+  weft_package_close(package);
+}
+
+TEST_F(Save, TargetsAreChecked) {
+  auto f = compile([](Tensor x) { return x * 2; });
+  EXPECT_ERROR(f.save(path), "has not run yet");
+  f(ones({4}));
+  EXPECT_ERROR(f.save(path, {.targets = {}}), "needs a target");
+  EXPECT_ERROR(f.save(path, {.targets = {"cpu", "cuda:sm_90"}}), "no CUDA backend");
+  EXPECT_ERROR(f.save(path, {.targets = {"gpu"}}), "cannot be saved for 'gpu', which is no target");
+  EXPECT_ERROR(f.save("/nowhere/at/all.weft"), "/nowhere/at/all.weft");
+  try {
+    f.save(path, {.targets = {"cuda"}});
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code(), "WEFT-E001");
+  }
+}
+
+TEST_F(Save, StateWithoutANameGetsOneAndEqualNamesStayApart) {
+  nn::Linear first(2, 2), second(2, 2);
+  Tensor nameless = ones({2});
+  auto f = compile([&](Tensor x) { return second(first(x)) + nameless; }, {.name = "f"});
+  f(ones({1, 2}));
+  f.save(path);
+  weft_package *package = nullptr;
+  weft_executable *loaded = nullptr;
+  ASSERT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
+  ASSERT_EQ(weft_executable_load(package, "f", nullptr, &loaded), WEFT_OK) << weft_last_error();
+  std::string names;
+  for (const auto &[name, info] : stateOf(loaded))
+    names += name + " ";
+  EXPECT_EQ(names, "bias bias.2 state4 weight weight.2 ");
+  weft_executable_destroy(loaded);
+  weft_package_close(package);
+}

@@ -1,0 +1,271 @@
+//===- StreamTest.cpp - Streams, events, devices ----------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tests are named after the rows of the table of PyTorch's features that they prove.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+
+using namespace weft;
+
+namespace {
+
+/// A thread that runs what is posted, in order; it can be held up.
+class Loop {
+public:
+  ~Loop() {
+    post([this] { stopping_ = true; });
+    thread_.join();
+  }
+  void post(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    changed_.notify_all();
+  }
+  std::function<void(std::function<void()>)> poster() {
+    return [this](std::function<void()> work) { post(std::move(work)); };
+  }
+  std::thread::id id() const { return thread_.get_id(); }
+
+private:
+  void run() {
+    while (!stopping_) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !work_.empty(); });
+      auto next = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      next();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  bool stopping_ = false;
+  std::thread thread_{[this] { run(); }};
+};
+
+/// With WEFT_CPU_QUEUE=inline a call waits for its turn: a stream that is held up would hold up the test.
+bool runsInline() {
+  const char *mode = std::getenv("WEFT_CPU_QUEUE");
+  return mode && std::string(mode) == "inline";
+}
+
+/// Holds up a stream until it is opened.
+struct Gate {
+  std::atomic<bool> open{runsInline()};
+  void wait() const {
+    while (!open)
+      std::this_thread::yield();
+  }
+};
+
+} // namespace
+
+TEST(Row6DeviceGuard, OnlyAnUnindexedDeviceReadsIt) {
+  EXPECT_EQ(resolve(Device("cuda")), Device("cuda:0"));
+  Tensor on0 = zeros({2}, {.device = "cuda:0"});
+  {
+    DeviceGuard guard(Device("cuda:1"));
+    EXPECT_EQ(zeros({2}, {.device = "cuda"}).device(), Device("cuda:1"));
+    EXPECT_EQ((on0 + 1).device(), Device("cuda:0")) << "an operation runs where its tensors are";
+    EXPECT_EQ(zeros({2}).device(), Device("cpu"));
+    {
+      DeviceGuard inner(Device("cpu"));
+      EXPECT_EQ(resolve(Device("cuda")), Device("cuda:1"));
+    }
+    std::thread([] { EXPECT_EQ(resolve(Device("cuda")), Device("cuda:0")); }).join();
+  }
+  EXPECT_EQ(resolve(Device("cuda")), Device("cuda:0"));
+}
+
+TEST(Row7DefaultDevice, Nests) {
+  EXPECT_EQ(creation_device(), Device("cpu"));
+  {
+    DefaultDeviceGuard outer(Device("cuda:1"));
+    EXPECT_EQ(zeros({2}).device(), Device("cuda:1"));
+    EXPECT_EQ(arange(3).device(), Device("cuda:1"));
+    {
+      DefaultDeviceGuard inner(Device("cpu"));
+      EXPECT_EQ(zeros({2}).device(), Device("cpu"));
+    }
+    EXPECT_EQ(zeros({2}, {.device = "cpu"}).device(), Device("cpu")) << "what is given wins";
+    std::thread([] { EXPECT_EQ(zeros({2}).device(), Device("cpu")); }).join();
+    EXPECT_EQ(zeros({2}).device(), Device("cuda:1"));
+  }
+  const Device before = default_device();
+  set_default_device("cuda:2");
+  EXPECT_EQ(zeros({2}).device(), Device("cuda:2"));
+  set_default_device(before);
+  EXPECT_EQ(zeros({2}).device(), Device("cpu"));
+}
+
+TEST(Row47Asynchrony, ReadingATensorWaitsForTheStreamThatMakesIt) {
+  Loop loop;
+  Gate gate;
+  Stream stream = Stream::external("cpu", loop.poster());
+  loop.post([&] { gate.wait(); });
+  Tensor x = ones({1000}), y;
+  {
+    StreamGuard guard(stream);
+    y = x * 3;
+  }
+  EXPECT_TRUE(runsInline() || !stream.query()) << "nobody waited";
+  // A reader on another stream is ordered by the tensor alone.
+  Tensor z = y + 1;
+  std::thread opener([&] { gate.open = true; });
+  EXPECT_EQ(z.to_vector<float>(), std::vector<float>(1000, 4));
+  opener.join();
+  EXPECT_TRUE(stream.query());
+}
+
+TEST(Row47Asynchrony, AnInPlaceUpdateIsOrderedWithReadersOnOtherStreams) {
+  Tensor counter = zeros({16});
+  auto step = compile([&](Tensor x) {
+    Tensor before = counter + 0;
+    counter.copy_(counter + x);
+    return before;
+  });
+  Tensor one = ones({16});
+  std::vector<Tensor> seen;
+  for (int i = 0; i < 40; ++i) {
+    StreamGuard guard{Stream()};
+    seen.push_back(step(one));
+  }
+  for (int i = 0; i < 40; ++i)
+    EXPECT_EQ(seen[static_cast<size_t>(i)].to_vector<float>()[7], static_cast<float>(i));
+  EXPECT_EQ(counter.to_vector<float>()[0], 40);
+}
+
+TEST(Row49Event, MeasuresMilliseconds) {
+  Loop loop;
+  Stream stream = Stream::external("cpu", loop.poster());
+  Event start(true), end(true), untimed, never(true);
+  EXPECT_TRUE(start.query()) << "never recorded";
+  start.record(stream);
+  loop.post([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  end.record(stream);
+  end.synchronize();
+  EXPECT_TRUE(end.query());
+  EXPECT_GE(start.elapsed_time(end), 19);
+  EXPECT_LT(start.elapsed_time(end), 5000);
+  EXPECT_ERROR(start.elapsed_time(untimed), "enable_timing=True");
+  EXPECT_ERROR(start.elapsed_time(never), "never recorded");
+}
+
+TEST(Row50Synchronize, WaitsForAllStreamsOfTheDevice) {
+  Loop loop;
+  Stream stream = Stream::external("cpu", loop.poster());
+  std::atomic<bool> ran{false};
+  loop.post([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ran = true;
+  });
+  Tensor y;
+  {
+    StreamGuard guard(stream);
+    y = ones({4}) * 2;
+  }
+  synchronize(Device("cpu"));
+  EXPECT_TRUE(ran);
+  EXPECT_TRUE(stream.query());
+  EXPECT_ERROR(synchronize(Device("cuda:0")), "no CUDA backend");
+}
+
+TEST(Row51Streams, ThirtyTwoRoundRobin) {
+  std::vector<Stream> streams;
+  std::set<void *> handles;
+  for (int i = 0; i < 32; ++i) {
+    streams.emplace_back(Device("cpu"));
+    handles.insert(streams.back().native_handle());
+  }
+  EXPECT_EQ(handles.size(), 32u);
+  EXPECT_EQ(Stream("cpu"), streams[0]) << "the 33rd is the first";
+  EXPECT_FALSE(handles.contains(Stream::default_stream().native_handle()));
+  EXPECT_EQ(Stream::current(), Stream::default_stream());
+  {
+    StreamGuard guard(streams[3]);
+    EXPECT_EQ(Stream::current(), streams[3]);
+    {
+      StreamGuard inner(streams[4]);
+      EXPECT_EQ(Stream::current(), streams[4]);
+      std::thread([] { EXPECT_EQ(Stream::current(), Stream::default_stream()); }).join();
+    }
+    EXPECT_EQ(Stream::current(), streams[3]);
+  }
+  EXPECT_EQ(Stream::current(), Stream::default_stream());
+  EXPECT_ERROR(Stream(Device("cuda:0")), "no CUDA backend");
+}
+
+TEST(Row53Waits, StreamAndEvent) {
+  Loop loop;
+  Gate gate;
+  Stream first = Stream::external("cpu", loop.poster()), second, third;
+  loop.post([&] { gate.wait(); });
+  Event event;
+  event.record(first);
+  EXPECT_TRUE(runsInline() || !event.query());
+  second.wait_stream(first);
+  third.wait_event(event);
+  Tensor x = ones({4}), y, z;
+  {
+    StreamGuard guard(second);
+    y = x + 1; // shares nothing with the first stream
+  }
+  {
+    StreamGuard guard(third);
+    z = x + 2;
+  }
+  EXPECT_TRUE(runsInline() || (!second.query() && !third.query()));
+  gate.open = true;
+  second.synchronize();
+  third.synchronize();
+  EXPECT_TRUE(event.query());
+  EXPECT_EQ(y.to_vector<float>()[0], 2);
+  EXPECT_EQ(z.to_vector<float>()[0], 3);
+  // Recycled memory: what is freed while a stream may still use it is not handed out before it is done.
+  for (int i = 0; i < 50; ++i) {
+    Tensor made;
+    {
+      StreamGuard guard{Stream()};
+      made = full({256}, static_cast<double>(i)) * 2;
+    }
+    Tensor other = full({256}, -1.0) * 1;
+    EXPECT_EQ(made.to_vector<float>()[255], static_cast<float>(2 * i));
+    EXPECT_EQ(other.to_vector<float>()[0], -1);
+  }
+}
+
+TEST(ExternalStream, RunsOnTheEmbeddersThread) {
+  Loop loop;
+  std::vector<int> order;
+  {
+    Stream stream = Stream::external("cpu", loop.poster());
+    Tensor x = ones({8}), y;
+    loop.post([&] { order.push_back(1); });
+    {
+      StreamGuard guard(stream);
+      y = x * 5;
+    }
+    loop.post([&] { order.push_back(2); });
+    EXPECT_EQ(y.to_vector<float>()[0], 5);
+  }
+  std::atomic<bool> done{false};
+  loop.post([&] { done = true; });
+  while (!done)
+    std::this_thread::yield();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  EXPECT_ERROR(Stream::external("cpu", nullptr), "needs a function");
+}

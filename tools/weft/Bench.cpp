@@ -1,0 +1,147 @@
+//===- Bench.cpp - weft bench -----------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Runnable.h"
+
+#include "frontend/io/Json.h"
+#include "runtime/Executor.h"
+#include "runtime/Profiler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+namespace weft::tool {
+
+static const char *help = R"(usage: weft bench FILE [options]
+
+Measures a function of a program (FILE.mlir) or of a package (FILE.weft): the time of a call, and for each kernel its
+time, the bytes that it moves, and how that compares with copying memory on this machine.
+
+  --function NAME      which function; the only one if left out
+  --input VALUE        an argument, in order, as for weft run; random numbers if left out
+  --iterations N       calls to measure; 50 if left out
+  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4
+  --json               an object instead of a table
+
+example: weft bench scaled.mlir --iterations=200
+example: weft bench scaled.weft --json
+)";
+
+using Clock = std::chrono::steady_clock;
+
+static double microseconds(Clock::time_point from) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - from).count();
+}
+
+/// Bytes read and written a second by a copy that no cache holds, on all threads: the best of a few.
+static Expected<double> copyGigabytes() {
+  constexpr int64_t bytes = 64 << 20, chunk = 1 << 20;
+  auto from = runtime::Buffer::allocate(bytes), to = runtime::Buffer::allocate(bytes);
+  for (auto *buffer : {&from, &to}) {
+    if (!*buffer)
+      return buffer->status();
+    std::memset((**buffer)->data(), 1, bytes);
+  }
+  double best = 0;
+  for (int i = 0; i < 8; ++i) {
+    auto start = Clock::now();
+    runtime::executor().parallel_for(bytes / chunk, 1, [&](int64_t begin, int64_t end, int) {
+      std::memcpy(static_cast<std::byte *>((*to)->data()) + begin * chunk,
+                  static_cast<const std::byte *>((*from)->data()) + begin * chunk,
+                  static_cast<size_t>((end - begin) * chunk));
+    });
+    best = std::max(best, 2.0 * bytes / microseconds(start) * 1e-3);
+  }
+  return best;
+}
+
+static Status bench(const Arguments &arguments) {
+  const std::string &path = arguments.positional[0];
+  char *end = nullptr;
+  const std::string count = arguments.get("iterations", "50");
+  const long iterations = std::strtol(count.c_str(), &end, 10);
+  if (*end || iterations < 1)
+    return Status::error("--iterations takes a number of at least 1, found '" + count + "'");
+  auto made =
+      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"));
+  if (!made)
+    return made.status();
+  Runnable &runnable = **made;
+  auto copy = copyGigabytes();
+  if (!copy)
+    return copy.status();
+
+  std::vector<std::shared_ptr<runtime::Buffer>> results(runnable.executable->signature().results.size());
+  auto call = [&]() -> Status {
+    if (Status status = runnable.executable->run(runnable.buffers, results); !status)
+      return status;
+    return runtime::Queue::get_default().synchronize();
+  };
+  if (Status status = call(); !status) // what is made at the first call is not measured
+    return status;
+  std::vector<double> times;
+  for (long i = 0; i < iterations; ++i) {
+    auto start = Clock::now();
+    if (Status status = call(); !status)
+      return status;
+    times.push_back(microseconds(start));
+  }
+  std::sort(times.begin(), times.end());
+  const double fastest = times.front(), median = times[times.size() / 2];
+  // Kernels one by one, apart from the calls above: looking at the clock takes time too.
+  runtime::Profiler &profiler = runtime::Profiler::get();
+  profiler.clear();
+  profiler.start();
+  for (long i = 0; i < std::min(iterations, 50L); ++i)
+    if (Status status = call(); !status)
+      return status;
+  profiler.stop();
+
+  const bool json = arguments.has("json");
+  if (json)
+    std::printf("{\"function\": %s, \"calls\": %ld, \"fastest_us\": %.3f, \"median_us\": %.3f, "
+                "\"copy_gb_per_s\": %.2f, \"launches\": [",
+                io::json_quoted(runnable.function).c_str(), iterations, fastest, median, *copy);
+  else
+    std::printf("'%s': %.1f us a call (fastest of %ld; median %.1f us); copy %.1f GB/s\n"
+                "%10s %9s %7s  %s\n",
+                runnable.function.c_str(), fastest, iterations, median, *copy, "us", "GB/s", "% copy",
+                "launch");
+  bool first = true;
+  for (const runtime::Profiler::Row &row : profiler.rows()) {
+    const double us = row.min_ms * 1e3;
+    const double rate = us > 0 ? static_cast<double>(row.bytes) /
+                                     static_cast<double>(std::max<uint64_t>(1, row.count)) / us * 1e-3
+                               : 0;
+    if (json)
+      std::printf("%s{\"name\": %s, \"location\": %s, \"fastest_us\": %.3f, \"gb_per_s\": %.2f, "
+                  "\"percent_of_copy\": %.1f}",
+                  first ? "" : ", ", io::json_quoted(row.name).c_str(), io::json_quoted(row.location).c_str(),
+                  us, rate, 100 * rate / *copy);
+    else
+      std::printf("%10.1f %9.1f %7.0f  %s%s%s\n", us, rate, 100 * rate / *copy, row.name.c_str(),
+                  row.location.empty() ? "" : "  ", row.location.c_str());
+    first = false;
+  }
+  if (json)
+    std::printf("]}\n");
+  return {};
+}
+
+int benchCommand(int argc, char **argv) {
+  Arguments arguments;
+  if (auto code = beginCommand(
+          "bench", help, argc, argv,
+          {{"function", true}, {"input", true}, {"iterations", true}, {"target", true}, {"json", false}},
+          arguments))
+    return *code;
+  Status status = bench(arguments);
+  return status ? 0 : complain("bench", status);
+}
+
+} // namespace weft::tool
