@@ -24,7 +24,8 @@ install(TARGETS ${libraries} EXPORT WeftTargets
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-foreach(header Buffer Executable HostAllocator Image Kernel Package Profiler Queue)
+foreach(header Buffer DeviceName Executable Executor HostAllocator Image Kernel Package Profiler Queue State
+        StatefulExecutable)
   install(FILES ${CMAKE_SOURCE_DIR}/runtime/${header}.h DESTINATION ${WEFT_RUNTIME_INCLUDE_DIR}/runtime)
 endforeach()
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -48,7 +48,7 @@ public:
 
   Flat call(const Flat &arguments, Loc loc);
   std::vector<VariantInfo> variants() const;
-  void save(const std::string &path, const SaveOptions &options, Loc loc) const;
+  void save(const std::string &path, const SaveOptions &options, Loc loc);
   /// Compiles for the declared arguments, if nothing is compiled yet.
   void prepare(Loc loc);
   const Variant &last() {
@@ -164,7 +164,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
         binding.gradResult = static_cast<int>(region.results.size());
         region.results.push_back({change.gradValue, name + ".grad"});
         variant.notes += "a gradient of " + binding.str() +
-                         " is left at the end and kept: " + std::to_string(change.gradValue.spec().bytes()) +
+                         " is left at the end and kept: " + change.gradValue.spec().bytesText() +
                          " bytes\n";
       }
     }
@@ -508,7 +508,7 @@ void CompiledImpl::prepare(Loc loc) {
   flushAll();
 }
 
-void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) {
   GraphLock lock(graphMutex());
   const Program &program = *last().program;
   if (pendingCount() > 0)

@@ -121,12 +121,14 @@ Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   GraphLock lock(graphMutex());
   Operand c;
   c.value = convertTo(use(condition, loc), DType::i1, loc);
+  c.priority = c.value.spec().shape.empty() ? 1 : 2;
   std::vector<Operand> values{operand(a), operand(b)};
   DType dtype = resultType(values);
   Shape shape = broadcastShape({c, values[0], values[1]}, loc);
-  Device device = c.value.spec().device;
+  Device device = deviceOf({c, values[0], values[1]});
   return finish(record1("select",
-                        {broadcastTo(c.value, shape, loc), materialise(values[0], dtype, shape, device, loc),
+                        {materialise(c, DType::i1, shape, device, loc),
+                         materialise(values[0], dtype, shape, device, loc),
                          materialise(values[1], dtype, shape, device, loc)},
                         {}, loc),
                 loc);

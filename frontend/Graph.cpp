@@ -280,7 +280,8 @@ static std::string inferenceKey(const char *name, const std::vector<Ref> &operan
   return std::move(writer.key);
 }
 
-static void checkDevices(const char *name, const std::vector<Ref> &operands, Loc loc) {
+/// Says what is wrong with operands on two devices; whether something is, the op's verifier has said.
+static void failOnDevices(const char *name, const std::vector<Ref> &operands, Loc loc) {
   if (std::string_view(name) == "transfer")
     return;
   for (size_t i = 1; i < operands.size(); ++i)
@@ -294,7 +295,6 @@ static void checkDevices(const char *name, const std::vector<Ref> &operands, Loc
 
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc) {
   GraphLock lock(graphMutex());
-  checkDevices(name, operands, loc);
   static auto *known = new std::unordered_map<std::string, std::vector<Spec>>;
   std::string key = inferenceKey(name, operands, attrs);
   auto it = known->find(key);
@@ -303,8 +303,10 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
     for (const Ref &ref : operands)
       specs.push_back(&ref.spec());
     auto results = inferResults(name, specs, attrs);
-    if (!results)
+    if (!results) {
+      failOnDevices(name, operands, loc);
       fail(results.status().message(), loc, operands, results.status().code());
+    }
     // Bounded: a program with ever new shapes must not grow without end.
     if (known->size() > 100000)
       known->clear();

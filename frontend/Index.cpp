@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "weft/index.hpp"
+#include "weft/indexing.hpp"
 #include "weft/tree.hpp"
 
 #include "frontend/Ops.h"
@@ -86,14 +87,15 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
        loc, {}, "WEFT-C002");
 }
 
-/// An index tensor that counts from the front; what is out of range stays out of range.
-Tensor fromFront(const Tensor &index, int64_t size, Loc loc) {
-  if (is_floating_point(index.dtype()))
-    fail("tensors used as indices must be long, int, byte or bool tensors, found " +
-             std::string(name(index.dtype())),
-         loc);
-  Tensor wide = index.to(DType::i64, loc);
-  return where(lt({wide, loc}, {0, loc}), {add({wide, loc}, {size, loc}), loc}, {wide, loc}, loc);
+/// Index tensors by dimension, undefined where there is none. Throws Error on masks.
+std::vector<Tensor> byDimension(const Indexed &indexed, Loc loc) {
+  std::vector<Tensor> list(static_cast<size_t>(indexed.view.dim()));
+  for (const auto &[dim, tensor] : indexed.tensors) {
+    if (tensor.dtype() == DType::i1)
+      failOnMask(loc);
+    list[static_cast<size_t>(dim)] = tensor;
+  }
+  return list;
 }
 
 } // namespace
@@ -103,17 +105,7 @@ Tensor Tensor::index(std::initializer_list<TensorIndex> indices, Loc loc) const 
   Indexed indexed = apply(*this, indices, loc);
   if (indexed.tensors.empty())
     return indexed.view;
-  for (const auto &[dim, tensor] : indexed.tensors)
-    if (tensor.dtype() == DType::i1)
-      failOnMask(loc);
-  if (indexed.tensors.size() > 1)
-    fail("index() takes one index tensor, found " + std::to_string(indexed.tensors.size()) +
-             ": combine them into one index of the flattened dimensions",
-         loc);
-  const auto &[dim, tensor] = indexed.tensors[0];
-  Ref value = use(indexed.view, loc);
-  Ref at = use(fromFront(tensor, indexed.view.size(dim), loc), loc);
-  return wrap(record1("gather", {value, at}, {{"dim", dim}, {"kind", std::string("points")}}, loc), loc);
+  return weft::index(indexed.view, byDimension(indexed, loc), loc);
 }
 
 Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg &value) {
@@ -125,11 +117,13 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
     return *this;
   }
   bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype() == DType::i1;
-  if (!mask)
-    fail(
-        "index_put_ writes where integers, slices and one boolean mask say; for index tensors use scatter or "
-        "index_copy",
-        loc);
+  if (!mask) {
+    Tensor values = value.is_number ? full({}, value.is_real ? value.real : static_cast<double>(value.whole),
+                                           {.dtype = dtype(), .device = device()}, loc)
+                                    : value.tensor.to(dtype(), loc);
+    indexed.view.copy_(weft::index_put(indexed.view, byDimension(indexed, loc), values, false, loc), loc);
+    return *this;
+  }
   if (!value.is_number && value.tensor.numel() != 1)
     failOnMask(loc);
   auto [first, flags] = indexed.tensors[0];

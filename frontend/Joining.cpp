@@ -137,16 +137,7 @@ std::vector<Tensor> unbind(const Tensor &a, int64_t dim, Loc loc) {
 }
 
 Tensor narrow(const Tensor &a, int64_t dim, int64_t start, int64_t length, Loc loc) {
-  if (a.dim() == 0)
-    fail("narrow() cannot be applied to a 0-dim tensor.", loc);
-  int64_t size = a.size(dim), begin = start < 0 ? start + size : start;
-  if (length < 0)
-    fail("narrow(): length must be non-negative.", loc);
-  if (begin < 0 || begin > size - length)
-    fail("start (" + std::to_string(start) + ") + length (" + std::to_string(length) +
-             ") exceeds dimension size (" + std::to_string(size) + ").",
-         loc);
-  return a.slice(dim, begin, begin + length, 1, loc);
+  return a.narrow(dim, start, length, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -414,9 +405,6 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Loc loc) const {
   return weft::chunk(*this, chunks, dim, loc);
 }
 std::vector<Tensor> Tensor::unbind(int64_t dim, Loc loc) const { return weft::unbind(*this, dim, loc); }
-Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Loc loc) const {
-  return weft::narrow(*this, dim, start, length, loc);
-}
 Tensor Tensor::tile(const std::vector<int64_t> &dims, Loc loc) const { return weft::tile(*this, dims, loc); }
 Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> dim, Loc loc) const {
   return weft::repeat_interleave(*this, repeats, dim, loc);

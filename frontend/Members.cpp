@@ -143,13 +143,19 @@ WEFT_MEMBER(clamp_max)
 #undef WEFT_MEMBER
 
 Tensor &Tensor::fill_(const Arg &value) {
-  Tensor source = value.is_number ? full({}, value.real, {.dtype = dtype(), .device = device()}, value.loc)
-                                  : value.tensor;
-  if (source.dim() != 0)
-    fail("fill_ takes a number or a 0-dimensional tensor, found one of shape " + shapeText(source.sizes()) +
-             ": use copy_",
-         value.loc);
-  return copy_(source, value.loc);
+  GraphLock lock(graphMutex());
+  Spec spec = use(*this, value.loc).spec();
+  if (!value.is_number) {
+    if (value.tensor.dim() != 0)
+      fail("fill_ takes a number or a 0-dimensional tensor, found one of shape " +
+               shapeText(value.tensor.sizes()) + ": use copy_",
+           value.loc);
+    return copy_(value.tensor, value.loc);
+  }
+  double real = value.is_real ? value.real : static_cast<double>(value.whole);
+  int64_t whole = value.is_real ? static_cast<int64_t>(value.real) : value.whole;
+  Ref number = frontend::number(spec.dtype, spec.device, real, whole, value.loc);
+  return copy_(wrap(number, value.loc), value.loc);
 }
 Tensor &Tensor::clamp_(const Arg &min, const Arg &max) {
   return updateInPlace(*this, clamp(min, max), max.loc);

@@ -9,20 +9,39 @@
 #include "runtime/Profiler.h"
 #include "weft/tensor.hpp"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 namespace weft {
 
 Profile profile(const std::function<void()> &work) {
   synchronize();
   runtime::Profiler &profiler = runtime::Profiler::get();
   profiler.clear();
-  profiler.start();
-  work();
-  synchronize();
-  profiler.stop();
+  // Work that throws must not leave the profiler on.
+  struct Running {
+    runtime::Profiler &profiler;
+    ~Running() { profiler.stop(); }
+  };
+  {
+    const Running running{profiler};
+    profiler.start();
+    work();
+    synchronize();
+  }
   Profile result;
   result.table_ = profiler.table();
   result.trace_ = profiler.chrome_trace();
   return result;
+}
+
+void Profile::save_chrome_trace(const std::string &path) const {
+  std::FILE *file = std::fopen(path.c_str(), "wb");
+  const bool written = file && std::fwrite(trace_.data(), 1, trace_.size(), file) == trace_.size();
+  const bool closed = file && std::fclose(file) == 0;
+  if (!written || !closed)
+    throw Error("cannot write the trace '" + path + "': " + std::strerror(errno));
 }
 
 } // namespace weft

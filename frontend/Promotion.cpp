@@ -8,6 +8,7 @@
 
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 
@@ -85,8 +86,8 @@ Shape broadcastShape(const std::vector<Operand> &operands, Loc loc) {
       int64_t a = i < shape.size() ? shape[shape.size() - 1 - i] : 1,
               b = i < own.size() ? own[own.size() - 1 - i] : 1;
       if (a != b && a != 1 && b != 1)
-        fail("The size of tensor a (" + std::to_string(a) + ") must match the size of tensor b (" +
-                 std::to_string(b) + ") at non-singleton dimension " + std::to_string(rank - 1 - i),
+        fail("The size of tensor a (" + ir::sizeText(a) + ") must match the size of tensor b (" +
+                 ir::sizeText(b) + ") at non-singleton dimension " + std::to_string(rank - 1 - i),
              loc, {first, o.value});
       merged[rank - 1 - i] = a == 1 ? b : a;
     }
@@ -95,20 +96,29 @@ Shape broadcastShape(const std::vector<Operand> &operands, Loc loc) {
   return shape;
 }
 
+/// A 0-dimensional tensor of the host: it may join operands of another device, and stays where it is.
+static bool isHostScalar(const Operand &o) {
+  return o.value && o.priority <= 1 && o.value.spec().device.is_cpu();
+}
+
 Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc) {
   Ref value =
       o.number
           ? number(dtype, device, o.number->is_real ? o.number->real : static_cast<double>(o.number->whole),
                    o.number->is_real ? static_cast<int64_t>(o.number->real) : o.number->whole, loc)
           : convertTo(o.value, dtype, loc);
-  return broadcastTo(value, shape, loc);
+  return isHostScalar(o) && !device.is_cpu() ? value : broadcastTo(value, shape, loc);
 }
 
 Device deviceOf(const std::vector<Operand> &operands) {
-  for (const Operand &o : operands)
-    if (o.value)
+  std::optional<Device> host;
+  for (const Operand &o : operands) {
+    if (o.value && !isHostScalar(o))
       return o.value.spec().device;
-  return {};
+    if (o.value)
+      host = o.value.spec().device;
+  }
+  return host.value_or(Device());
 }
 
 Tensor finish(Ref value, Loc loc) {
@@ -128,8 +138,9 @@ std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Lo
   if (tensors.empty())
     fail("an operation needs at least one tensor", loc);
   // Devices come first: the shapes of operands that cannot meet are of no interest.
-  for (const Ref &tensor : tensors)
-    if (tensor.spec().device != tensors[0].spec().device)
+  Device device = deviceOf(operands);
+  for (const Operand &o : operands)
+    if (o.value && o.value.spec().device != device && !isHostScalar(o))
       record(name, tensors, {}, loc);
   DType dtype = resultType(operands);
   if (toReal && !is_floating_point(dtype))
@@ -137,7 +148,7 @@ std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Lo
   Shape shape = broadcastShape(operands, loc);
   std::vector<Ref> values;
   for (const Operand &o : operands)
-    values.push_back(materialise(o, dtype, shape, tensors[0].spec().device, loc));
+    values.push_back(materialise(o, dtype, shape, device, loc));
   return values;
 }
 

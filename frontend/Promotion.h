@@ -25,7 +25,7 @@ Operand operand(const Arg &arg);
 /// PyTorch's rule: an operand of lower priority counts only if its category is higher.
 DType resultType(const std::vector<Operand> &operands);
 Shape broadcastShape(const std::vector<Operand> &operands, Loc loc);
-/// The device of the first tensor.
+/// Where an operation on them runs: the device of the first tensor that is no 0-dimensional one of the host.
 Device deviceOf(const std::vector<Operand> &operands);
 /// The operand as a value of this type and shape.
 Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc);

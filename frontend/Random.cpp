@@ -12,6 +12,7 @@
 #include "weft/philox.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 #include <numeric>
 #include <random>
@@ -125,7 +126,13 @@ Generator &default_generator() {
   return *generator;
 }
 
-ForkRngGuard::~ForkRngGuard() { default_generator().set_state(state_); }
+ForkRngGuard::~ForkRngGuard() {
+  try {
+    default_generator().set_state(state_);
+  } catch (const std::exception &error) { // a destructor must not throw, and silence would hide other numbers
+    std::fprintf(stderr, "weft: the state of the default generator was not put back: %s\n", error.what());
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // Bits to numbers

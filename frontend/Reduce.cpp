@@ -50,7 +50,7 @@ void checkFloat(const Tensor &a, const char *function, Loc loc) {
 int64_t countOver(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
   int64_t count = 1;
   for (int64_t dim : wrapDims(dims, a.dim(), loc))
-    count *= a.sizes()[static_cast<size_t>(dim)];
+    count = ir::mulSizes(count, a.sizes()[static_cast<size_t>(dim)]);
   return count;
 }
 
@@ -135,7 +135,13 @@ Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
          loc);
   // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
   Tensor total = widened(*this, loc).sum(dims, keepdim, loc);
-  return div({total, loc}, {static_cast<double>(countOver(*this, dims, loc)), loc}).to(dtype(), loc);
+  const int64_t count = countOver(*this, dims, loc);
+  if (ir::isSymbolic(count)) {
+    GraphLock lock(graphMutex());
+    Ref size = recordTyped("dim", {{"size", count}}, Spec{DType::i64, {}, device()}, loc);
+    return div({total, loc}, {wrap(convertTo(size, total.dtype(), loc), loc), loc}).to(dtype(), loc);
+  }
+  return div({total, loc}, {static_cast<double>(count), loc}).to(dtype(), loc);
 }
 
 Tensor Tensor::any(std::vector<int64_t> dims, bool keepdim, Loc loc) const {

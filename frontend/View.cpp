@@ -186,6 +186,13 @@ static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
   if (value.spec().count() == 0)
     return into;
   size_t rank = step.from.size();
+  bool window = std::all_of(step.steps.begin(), step.steps.end(), [](int64_t s) { return s == 1; });
+  if (window) {
+    std::vector<Ref> operands{into, value};
+    for (int64_t start : step.start)
+      operands.push_back(constant({DType::i64, {}, value.spec().device}, static_cast<double>(start), loc));
+    return record1("dynamic_update_slice", std::move(operands), {}, loc);
+  }
   std::vector<int64_t> high(rank), interior(rank);
   for (size_t i = 0; i < rank; ++i) {
     interior[i] = step.to[i] != 1 ? step.steps[i] - 1 : 0;

@@ -85,7 +85,8 @@ def Weft_DropoutOp : Weft_Composite<"dropout", [Differentiable]> {
   let summary = "zeros elements with probability p and scales the others by 1/(1 - p)";
   let description = [{
     Element i is kept where the uniform number made of lane i mod 4 of block counter + i/4 is not below p; the factor
-    1/(1 - p) is rounded to f32, for f64 to f64. The second result is counter + ceil(elements / 4). p = 1 gives zeros. The derivative makes the same mask again.
+    1/(1 - p) is rounded to f32, for f64 to f64. The second result is counter + ceil(elements / 4). p = 1 gives
+    zeros. The derivative makes the same mask again.
   }];
   let arguments = (ins Weft_FloatTensor:$a, Weft_I64Scalar:$key, Weft_I64Scalar:$counter, F64Attr:$p,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
@@ -116,7 +117,7 @@ def Weft_SgdStepOp : Weft_OptimizerStep<"sgd_step"> {
     `(` $p `,` $g (`buf` $buf^)? `,` `step` $step `,` `lr` $lr `,` `momentum` $momentum `,`
     `dampening` $dampening `,` `decay` $decay (`,` `found_inf` $found_inf^)? `)` (`nesterov` $nesterov^)? (`maximize` $maximize^)? attr-dict `:`
     type($p) `,` type($g) (`buf` type($buf)^)? `,` type($step) `,` custom<OperandTypes>(type($lr), type($momentum),
-    type($dampening), type($decay)) (`,` `found_inf` type($found_inf)^)?
+    type($dampening), type($decay)) (`found_inf` type($found_inf)^)?
   }];
 }
 
@@ -138,7 +139,7 @@ def Weft_AdamStepOp : Weft_OptimizerStep<"adam_step"> {
     $beta2 `,` `eps` $eps `,` `decay` $decay (`,` `found_inf` $found_inf^)? `)` (`decoupled` $decoupled^)? (`maximize` $maximize^)? attr-dict `:`
     type($p) `,` type($g) `,` type($m) `,` type($v) (`vmax` type($vmax)^)? `,` type($step) `,`
     custom<OperandTypes>(type($lr), type($beta1), type($beta2), type($eps), type($decay))
-    (`,` `found_inf` type($found_inf)^)?
+    (`found_inf` type($found_inf)^)?
   }];
 }
 

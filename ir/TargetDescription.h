@@ -40,10 +40,6 @@ struct TargetDescription {
   // Sizes that schedules are chosen by
   int64_t lastLevelBytes; ///< shared by all cores; results larger than this bypass the cache
   int64_t scratchBytes;   ///< most that one thread, or block of threads, may keep beside its operands
-  // What the contraction library does in the same call, bit for bit as single ops would
-  int64_t contractionBias; ///< adds a row vector: 1 or 0
-  int64_t contractionRelu; ///< applies relu: 1 or 0
-  int64_t contractionWorkspaceBytes;
 
   bool isCpu() const { return kind == "cpu"; }
 };

@@ -66,6 +66,10 @@ void normalizeReduction(Operation *op) {
     Value mean = operand;
     if (auto wide = welford.getMean().getType(); wide != type)
       mean = builder.create<ConvertOp>(op->getLoc(), operand, wide.getElementType());
+    // A mean begins at +0, as a sum does.
+    auto wide = cast<RankedTensorType>(mean.getType());
+    auto zero = DenseElementsAttr::get(wide, Attribute(builder.getFloatAttr(wide.getElementType(), 0.0)));
+    mean = builder.create<AddOp>(op->getLoc(), mean, builder.create<ConstantOp>(op->getLoc(), wide, zero));
     welford.getMean().replaceAllUsesWith(mean);
     // NaN where the mean is no number.
     welford.getM2().replaceAllUsesWith(builder.create<SubOp>(op->getLoc(), mean, mean));

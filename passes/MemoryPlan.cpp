@@ -244,12 +244,51 @@ bool mayFail(Operation *op) {
   return llvm::any_of(fusion.getBody().front(), [](Operation &inner) { return checksIndex(&inner); });
 }
 
+/// Whether everything that is computed from `work` is computed, and used, at the same index; `last` may use
+/// it.
+static bool usedElementwise(SmallVector<Value> work, Operation *last) {
+  llvm::SmallDenseSet<Operation *> seen;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (user == last || isa<YieldOp>(user) || !seen.insert(user).second)
+        continue;
+      if (!isa<ElementwiseOp>(user))
+        return false;
+      work.push_back(user->getResult(0));
+    }
+  return true;
+}
+
+/// Whether an update of a window at a fixed place reads this operand there only, each element where the new
+/// one is written: `state[2:4] += x`.
+static bool readsItsWindow(FusionOp fusion, unsigned operand) {
+  auto update = dyn_cast_or_null<DynamicUpdateSliceOp>(updateIn(fusion));
+  if (!update)
+    return false;
+  SmallVector<int64_t> place;
+  for (Value start : update.getStarts()) {
+    APInt value;
+    if (!matchPattern(start, m_ConstantInt(&value)))
+      return false;
+    place.push_back(value.getSExtValue());
+  }
+  SmallVector<Value> work;
+  for (Operation *user : fusion.getBody().front().getArgument(operand).getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    if (!slice || slice.getStart() != ArrayRef(place) || slice.getType() != update.getU().getType() ||
+        llvm::any_of(slice.getStep(), [](int64_t step) { return step != 1; }))
+      return false;
+    work.push_back(slice.getResult());
+  }
+  return usedElementwise(std::move(work), update);
+}
+
 bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
   auto fusion = dyn_cast<FusionOp>(op);
   if (!fusion)
     return false;
   if (fusion.getKind() == FusionKind::update)
-    return operand == 0;
+    return operand == 0 || readsItsWindow(fusion, operand);
   Block &body = fusion.getBody().front();
   BlockArgument argument = body.getArgument(operand);
   Value written = body.getTerminator()->getOperand(result);
@@ -260,18 +299,7 @@ bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
     return argument.hasOneUse() && *argument.getUsers().begin() == written.getDefiningOp();
   if (fusion.getKind() != FusionKind::loop)
     return false;
-  // Whatever is computed from the operand is computed, and used, at the operand's own index.
-  SmallVector<Value> work{argument};
-  llvm::SmallDenseSet<Operation *> seen;
-  while (!work.empty())
-    for (Operation *user : work.pop_back_val().getUsers()) {
-      if (isa<YieldOp>(user) || !seen.insert(user).second)
-        continue;
-      if (!isa<ElementwiseOp>(user))
-        return false;
-      work.push_back(user->getResult(0));
-    }
-  return true;
+  return usedElementwise({argument}, nullptr);
 }
 
 SliceAttr sliceOf(Value value) {

@@ -134,8 +134,8 @@ std::string PlanMemory::whyNotUpdated(FusionOp update, StringRef &code) {
   code = "WEFT-D006";
   if (base.getDefiningOp<ConstantOp>())
     return "the base is a constant";
-  for (Value operand : update.getInputs().drop_front())
-    if (storageRoot(operand) == base)
+  for (auto [i, operand] : llvm::enumerate(update.getInputs()))
+    if (storageRoot(operand) == base && !readsInPlace(update, i, 0))
       return "the update reads its base at other indices than it writes";
   if (lastRead.lookup(base) > position.lookup(update))
     return "the value before the update is still needed";
@@ -300,6 +300,20 @@ void PlanMemory::settleResults() {
       storage[made] = slice(StorageKind::argument, c.argument, made);
       terminator->setOperand(c.result, made);
     }
+  // What is an alias of a result that became a copy is an alias of the copy.
+  OpBuilder builder(terminator);
+  for (unsigned result = 0; result < func.getNumResults(); ++result) {
+    auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasResult);
+    if (!of || func.getTiedArgument(result) >= 0)
+      continue;
+    Value own = terminator->getOperand(result), shared = terminator->getOperand(of.getInt());
+    if (storageRoot(own) == storageRoot(shared))
+      continue;
+    auto type = cast<RankedTensorType>(own.getType());
+    terminator->setOperand(result, shared.getType() == type
+                                       ? shared
+                                       : builder.create<ReshapeOp>(own.getLoc(), shared, type.getShape()));
+  }
 }
 
 /// Whether a copy to another device reads the value.

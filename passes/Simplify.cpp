@@ -25,7 +25,7 @@ struct RulePattern : RewritePattern {
   }
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (op->getNumResults() != 1)
+    if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
       return failure();
     Value value = rule.apply(op, rewriter);
     if (!value)

@@ -88,7 +88,7 @@ private:
     if (high.back() > 0) {
       value = v.make<ir::PadOp>(value.value, none, high, none);
       if (isa<ir::CumprodOp>(op)) { // the padding holds zeros
-        ir::Sym at = v.make<ir::IotaOp>(withShape(value.type(), padded, builder.getI64Type()), last);
+        ir::Sym at = v.make<ir::IotaOp>(ir::withShape(value.type(), padded, builder.getI64Type()), last);
         value = v.select(v.compare<ir::LtOp>(at, v.like(at, static_cast<double>(extent))), value,
                          v.like(value, 1.0));
       }

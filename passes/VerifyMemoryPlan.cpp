@@ -116,8 +116,8 @@ LogicalResult PlanVerifier::checkUpdate(Operation &op, SliceAttr slice) {
     return op.emitOpError() << "updates a value in " << held << ", but its result is stored in " << slice;
   if (lastRead.lookup(base) > position.lookup(&op))
     return op.emitOpError() << "updates a value that a later launch reads";
-  for (Value operand : op.getOperands().drop_front())
-    if (storageRoot(operand) == base)
+  for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+    if (storageRoot(operand) == base && !readsInPlace(&op, i, 0))
       return op.emitOpError() << "updates a value that it reads at other indices than it writes";
   return success();
 }

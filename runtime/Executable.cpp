@@ -135,13 +135,13 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
   if (Status status = check_plan(*package, function, *sections, image.get()); !status)
     return status;
   auto impl = std::make_unique<Impl>();
-  impl->package = package;
+  impl->package = std::move(package);
   impl->constants = sections->constants.data();
   impl->image = image;
   impl->constant_bytes = sections->constants.size();
   if (length(plan.symbols()) == 0) {
     if (Status status = impl->build(plan); !status)
-      return status.context("package '" + package->source() + "': ");
+      return status.context("package '" + impl->package->source() + "': ");
     return std::make_shared<Executable>(std::move(impl));
   }
   impl->dynamic = &plan;

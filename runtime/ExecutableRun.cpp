@@ -203,7 +203,11 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   }
   std::byte *const library_scratch = arena + arena_bytes;
   std::byte *const scratch = library_scratch + shared_scratch;
-  auto *const slots = reinterpret_cast<CheckSlot *>(scratch + static_cast<size_t>(width) * kernel_scratch);
+  // Null where no launch can fail.
+  CheckSlot *const slots =
+      arena && any_fallible
+          ? reinterpret_cast<CheckSlot *>(scratch + static_cast<size_t>(width) * kernel_scratch)
+          : nullptr;
 
   // One array of pointers for all launches; it outlives the call so that a steady loop allocates nothing.
   static thread_local std::vector<void *> storage;
@@ -226,17 +230,18 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   for (const Launch &launch : launches) {
     void **const at = pointers + launch.first_operand;
     const int64_t begin_ns = profiled ? Profiler::now() : 0;
+    const bool checked = slots && launch.may_fail && launch.kind == LaunchKind::kernel && launch.tasks > 0;
     switch (launch.kind) {
     case LaunchKind::kernel: {
       if (launch.tasks == 0)
         break;
-      if (launch.may_fail)
+      if (checked)
         for (int worker = 0; worker < width; ++worker)
           slots[worker].record = CheckRecord();
       const auto body = [&](int64_t begin, int64_t end, int worker) {
         const KernelFrame frame = {at, launch.sizes, kernel_imports(),
                                    scratch + static_cast<size_t>(worker) * kernel_scratch,
-                                   any_fallible ? &slots[worker].record : nullptr};
+                                   slots ? &slots[worker].record : nullptr};
         launch.function(&frame, begin, end);
         // Kernels may use streaming stores, which only this orders before what comes next.
         _mm_sfence();
@@ -288,7 +293,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     if (profiled)
       Profiler::get().record(launch.name, launch.location, begin_ns, Profiler::now(), launch.bytes,
                              launch.flops);
-    if (!launch.may_fail || launch.kind != LaunchKind::kernel || launch.tasks == 0)
+    if (!checked)
       continue;
     CheckRecord first;
     for (int worker = 0; worker < width; ++worker) {

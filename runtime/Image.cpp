@@ -231,6 +231,7 @@ Expected<KernelFn> Image::find(std::string_view symbol) const {
 
 std::vector<std::string> Image::symbols() const {
   std::vector<std::string> result;
+  result.reserve(functions_.size());
   for (const auto &entry : functions_)
     result.push_back(entry.first);
   return result;

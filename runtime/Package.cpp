@@ -307,6 +307,7 @@ Expected<std::span<const std::byte>> Package::section(std::string_view name) con
 
 std::vector<std::string> Package::names() const {
   std::vector<std::string> result;
+  result.reserve(entry_count_);
   for (size_t i = 0; i < entry_count_; ++i)
     result.emplace_back(entries_[i].name);
   return result;

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <set>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,10 +98,13 @@ void Profiler::record(std::string_view name, std::string_view location, int64_t 
 std::vector<Profiler::Row> Profiler::rows() const {
   const std::lock_guard lock(impl_->mutex);
   std::vector<Row> result;
+  result.reserve(impl_->rows.size());
   for (const auto &[key, row] : impl_->rows)
     result.push_back(row);
   std::sort(result.begin(), result.end(), [](const Row &a, const Row &b) {
-    return a.total_ms != b.total_ms ? a.total_ms > b.total_ms : a.name < b.name;
+    if (a.total_ms != b.total_ms)
+      return a.total_ms > b.total_ms;
+    return std::pair(a.name, a.location) < std::pair(b.name, b.location);
   });
   return result;
 }
@@ -125,18 +129,32 @@ std::string Profiler::table() const {
 
 std::string Profiler::chrome_trace() const {
   const std::lock_guard lock(impl_->mutex);
-  std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
+  // Metadata events first: viewers show their names in place of numbers.
+  const std::string process = std::to_string(::getpid());
+  std::string text =
+      "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n{\"name\": \"process_name\", \"ph\": \"M\", "
+      "\"pid\": " +
+      process + ", \"args\": {\"name\": \"weft\"}}";
+  std::set<long> threads;
+  for (const Impl::Event &event : impl_->events)
+    if (threads.insert(event.thread).second)
+      text += ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": " + process +
+              ", \"tid\": " + std::to_string(event.thread) + ", \"args\": {\"name\": \"cpu launches " +
+              std::to_string(threads.size()) + "\"}}";
   for (size_t i = 0; i < impl_->events.size(); ++i) {
     const Impl::Event &event = impl_->events[i];
     char numbers[256];
     std::snprintf(numbers, sizeof numbers,
                   ", \"ph\": \"X\", \"pid\": %d, \"tid\": %ld, \"ts\": %.3f, \"dur\": %.3f, \"args\": "
-                  "{\"bytes\": %llu, \"flops\": %llu, \"location\": ",
+                  "{\"bytes\": %llu, \"flops\": %llu, \"GB/s\": %.3f, \"location\": ",
                   static_cast<int>(::getpid()), event.thread, static_cast<double>(event.begin_ns) * 1e-3,
                   static_cast<double>(event.end_ns - event.begin_ns) * 1e-3,
-                  static_cast<unsigned long long>(event.bytes), static_cast<unsigned long long>(event.flops));
-    text += (i ? ",\n{\"name\": " : "\n{\"name\": ") + json_string(event.row->name) + numbers +
-            json_string(event.row->location) + "}}";
+                  static_cast<unsigned long long>(event.bytes), static_cast<unsigned long long>(event.flops),
+                  event.end_ns > event.begin_ns
+                      ? static_cast<double>(event.bytes) / static_cast<double>(event.end_ns - event.begin_ns)
+                      : 0.0);
+    text +=
+        ",\n{\"name\": " + json_string(event.row->name) + numbers + json_string(event.row->location) + "}}";
   }
   return text + "\n]}\n";
 }

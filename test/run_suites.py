@@ -262,6 +262,13 @@ def examples(level):
     return ctest("examples", selection=["-L", "^example$"])
 
 
+def static(level):
+    """The libraries as archives: the programs that a newcomer copies link and run."""
+    if not build("release", "static", "-DWEFT_STATIC=ON"):
+        return failure("the build with static libraries")
+    return ctest("static", build=os.path.join(BUILD, "static"), selection=["-R", "^example-(lazy_tensors|scaled)$"])
+
+
 def docs(level):
     path = os.path.join(ROOT, "test", "house", "docs.py")
     return closing_line("docs", [sys.executable, path, "--build", RELEASE])
@@ -394,6 +401,7 @@ SUITES = [
     ("random", ("quick", "default", "ci", "full"), random),
     ("parity", ("parity", "ci", "full"), parity),
     ("sanitizers", ("ci", "full"), sanitizers),
+    ("static", ("full",), static),
     ("tsan", ("full",), tsan),
     ("asan-full", ("full",), asan_full),
     ("lint", ("full",), lint),

@@ -155,12 +155,13 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
     if (value.pass < pass && isKept(value))
       emitter.setNode(vector ? value.vectorNode : value.scalarNode,
                       emitter.load(value.buffer, body.inRow, value.element));
-  if (vector && pass == 0) {
-    // The first pass brings the row from memory: the page after the one being read is asked for, since the
-    // processor's own prefetching ends at the page.
+  // The second pass, if there is one, leaves memory idle: what the first pass of a later row will read is
+  // asked for, a page ahead, where the processor's own prefetching ends.
+  if (vector && pass == std::min(lastPass, 1u)) {
     SmallVector<int> roots;
-    for (unsigned i : active)
-      roots.push_back(body.operands[i]);
+    for (auto [i, first] : llvm::enumerate(passOf))
+      if (first == 0)
+        roots.push_back(body.operands[i]);
     emitter.prefetch(roots, [&](const BodyNode &node) -> int64_t {
       bool isStream = coefficientOf(node.expr, body.column) == 1 &&
                       (body.space.var(body.row).maximum == 0 || coefficientOf(node.expr, body.row) == length);

@@ -44,8 +44,8 @@ public:
   /// \name State
   /// @{
   /// For each parameter that was updated "<parameter>.step", "<parameter>.exp_avg" and the like, then
-  /// "group0.lr" and the other numbers of each group. A parameter's name is its path in its module, or "param"
-  /// and its number where that is missing or not unique.
+  /// "group0.lr" and the other numbers of each group. A parameter's name is its path in its module, or
+  /// "param" and its number where that is missing or not unique.
   StateDict state_dict() const;
   /// Writes the state that is there and makes what is not. Missing, unexpected and misshapen entries are one
   /// error that lists them all, and then nothing is changed. A parameter without entries starts afresh.

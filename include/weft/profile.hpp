@@ -17,17 +17,19 @@ namespace weft {
 /// What ran while a profile was taken.
 class WEFT_API Profile {
 public:
-  /// Launches by total time, with share, bytes per second and source line.
+  /// Launches by total time: share, calls, mean, achieved GB/s and GFLOP/s, name and source line.
   std::string table() const { return table_; }
-  /// For the trace viewers of browsers.
+  /// JSON for chrome://tracing and Perfetto: one event a launch, with its bytes, GB/s and source line.
   std::string chrome_trace() const { return trace_; }
+  /// Writes it to a file; throws Error where that cannot be written.
+  void save_chrome_trace(const std::string &path) const;
 
 private:
   friend WEFT_API Profile profile(const std::function<void()> &work);
   std::string table_, trace_;
 };
 
-/// Runs `work`, waits for what it started, and returns where the time went.
+/// Runs `work`, waits for what it started, and returns where the time went. What `work` throws goes on.
 WEFT_API Profile profile(const std::function<void()> &work);
 
 } // namespace weft

@@ -204,9 +204,11 @@ public:
   /// select(0, index).
   Tensor operator[](int64_t index) const;
   /// x.index({Slice(1, 5), None, -1, Ellipsis, tensor}) as in libtorch (`weft/index.hpp`): a view, or a copy
-  /// where an index is a tensor.
+  /// where an index is a tensor. Index tensors broadcast and may be negative; their dimensions come first
+  /// where they are not neighbours.
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Loc loc = Loc::current()) const;
-  /// Writes `value`, broadcast, to the elements that index() names.
+  /// Writes `value`, broadcast, to the elements that index() names; of several writes to one element the last
+  /// stays. A boolean mask takes a number.
   Tensor &index_put_(std::initializer_list<indexing::TensorIndex> indices, const Arg &value);
   /// A copy with elements of its own; gradients flow through it.
   Tensor clone(Loc loc = Loc::current()) const;
@@ -279,12 +281,27 @@ public:
   Tensor index_put(const std::vector<Tensor> &indices, const Tensor &values, bool accumulate = false,
                    Loc loc = Loc::current()) const;
   Tensor masked_fill(const Tensor &mask, const Arg &value, Loc loc = Loc::current()) const;
+  Tensor &scatter_(int64_t dim, const Tensor &index, const Arg &source, Loc loc = Loc::current()) {
+    return copy_(scatter(dim, index, source, loc), loc);
+  }
+  Tensor &scatter_add_(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current()) {
+    return copy_(scatter_add(dim, index, source, loc), loc);
+  }
+  Tensor &index_add_(int64_t dim, const Tensor &index, const Tensor &source, double alpha = 1,
+                     Loc loc = Loc::current()) {
+    return copy_(index_add(dim, index, source, alpha, loc), loc);
+  }
+  Tensor &index_copy_(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current()) {
+    return copy_(index_copy(dim, index, source, loc), loc);
+  }
+  Tensor &masked_fill_(const Tensor &mask, const Arg &value, Loc loc = Loc::current()) {
+    return copy_(masked_fill(mask, value, loc), loc);
+  }
   std::vector<Tensor> split(int64_t size, int64_t dim = 0, Loc loc = Loc::current()) const;
   std::vector<Tensor> split(const std::vector<int64_t> &sizes, int64_t dim = 0,
                             Loc loc = Loc::current()) const;
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0, Loc loc = Loc::current()) const;
   std::vector<Tensor> unbind(int64_t dim = 0, Loc loc = Loc::current()) const;
-  Tensor narrow(int64_t dim, int64_t start, int64_t length, Loc loc = Loc::current()) const;
   Tensor repeat(const std::vector<int64_t> &repeats, Loc loc = Loc::current()) const;
   Tensor tile(const std::vector<int64_t> &dims, Loc loc = Loc::current()) const;
   Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = {}, Loc loc = Loc::current()) const;

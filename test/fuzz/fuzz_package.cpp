@@ -9,8 +9,8 @@
 // the input says whether: half of all inputs keep theirs.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/Executable.h"
 #include "runtime/Package.h"
+#include "runtime/StatefulExecutable.h"
 
 #include <cstring>
 
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     // "plan.FUNCTION.cpu" is what an executable is made from. It is not run: kernels are machine code, and a
     // package is trusted as a program is.
     if (name.starts_with("plan.") && name.ends_with(".cpu") && name.size() > 9) {
-      const auto executable = Executable::load(*package, name.substr(5, name.size() - 9));
+      const auto executable = StatefulExecutable::load(*package, name.substr(5, name.size() - 9));
       require(executable.ok() || !executable.status().message().empty());
     }
   }

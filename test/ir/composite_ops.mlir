@@ -91,12 +91,12 @@ weft.func @dropout(%a: tensor<8xf32, #cpu>, %k: tensor<i64, #cpu>, %c: tensor<i6
 // CHECK-LABEL: weft.func @guarded
 weft.func @guarded(%p: tensor<6xf32, #cpu>, %g: tensor<6xf32, #cpu>, %step: tensor<i64, #cpu>, %s: tensor<f64, #cpu>,
                    %found: tensor<i1, #cpu>) -> (tensor<6xf32, #cpu>, tensor<6xf32, #cpu>) {
-  // CHECK: weft.sgd_step(%{{.*}}, %{{.*}}, step %{{.*}}, lr %{{.*}}, momentum %{{.*}}, dampening %{{.*}}, decay %{{.*}}, found_inf %{{.*}}) : {{.*}}, found_inf tensor<i1, #cpu
+  // CHECK: weft.sgd_step(%{{.*}}, %{{.*}}, step %{{.*}}, lr %{{.*}}, momentum %{{.*}}, dampening %{{.*}}, decay %{{.*}}, found_inf %{{.*}}) : {{.*}} found_inf tensor<i1, #cpu
   %q = weft.sgd_step (%p, %g, step %step, lr %s, momentum %s, dampening %s, decay %s, found_inf %found)
-      : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>, found_inf tensor<i1, #cpu>
-  // CHECK: weft.adam_step(%{{.*}}, decay %{{.*}}, found_inf %{{.*}}) : {{.*}}, found_inf tensor<i1, #cpu
+      : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu> found_inf tensor<i1, #cpu>
+  // CHECK: weft.adam_step(%{{.*}}, decay %{{.*}}, found_inf %{{.*}}) : {{.*}} found_inf tensor<i1, #cpu
   %r, %m, %v = weft.adam_step (%p, %g, m %g, v %g, step %step, lr %s, betas %s, %s, eps %s, decay %s, found_inf %found)
       : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<i64, #cpu>,
-        tensor<f64, #cpu>, found_inf tensor<i1, #cpu>
+        tensor<f64, #cpu> found_inf tensor<i1, #cpu>
   weft.return %q, %r : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>
 }

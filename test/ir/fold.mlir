@@ -114,3 +114,15 @@ weft.func @unused(%a: tensor<4x4xf32, #cpu>) {
   weft.rng_state_store %counter, "g" : tensor<i64, #cpu>
   weft.return
 }
+
+// A write of what the storage holds is none; of two writes in a row only the second counts.
+// CHECK-LABEL: @writes
+weft.func @writes(%d: tensor<4xf32, #cpu>, %a: tensor<4xf32, #cpu>, %b: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>) {
+  // CHECK: %[[W:.*]] = weft.copy_into %arg0, %arg2
+  // CHECK-NOT: weft.copy_into
+  // CHECK: weft.return %arg1, %[[W]]
+  %0 = weft.copy_into %a, %a : tensor<4xf32, #cpu>
+  %1 = weft.copy_into %d, %a : tensor<4xf32, #cpu>
+  %2 = weft.copy_into %1, %b : tensor<4xf32, #cpu>
+  weft.return %0, %2 : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+}

@@ -174,6 +174,6 @@ weft.func @stream(%a: tensor<4xf32, #cpu>, %k: tensor<i64, #cpu>) {
 weft.func @found_inf(%p: tensor<6xf32, #cpu>, %step: tensor<i64, #cpu>, %s: tensor<f64, #cpu>) {
   // expected-error@+1 {{'weft.sgd_step' op operand #7 must be 0-dimensional i1 tensor with a device}}
   %q = weft.sgd_step (%p, %p, step %step, lr %s, momentum %s, dampening %s, decay %s, found_inf %step)
-      : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>, found_inf tensor<i64, #cpu>
+      : tensor<6xf32, #cpu>, tensor<6xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu> found_inf tensor<i64, #cpu>
   weft.return
 }

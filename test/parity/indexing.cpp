@@ -92,19 +92,22 @@ const std::vector<Case> cases = {
      }},
     {"scatter",
      [](Tensor x, Tensor u) {
-       return std::vector{scatter(x, 0, ints({0, 4, 2, 3, 1, 0}, {2, 3}), u),
-                          scatter(x, 1, ints({6, 0}, {2, 1}), u), scatter(x, 1, ints({5, 2}, {2, 1}), 1.25)};
+       return std::vector{scatter(x, 0, ints({0, 4, 2, 3, 1, 0}, {2, 3}), u.slice(1, 0, 3)),
+                          scatter(x, 1, ints({6, 0}, {2, 1}), u.slice(1, 2, 3)),
+                          scatter(x, 1, ints({5, 2}, {2, 1}), 1.25)};
      }},
     {"scatter_add",
      [](Tensor x, Tensor u) {
        Tensor rows = ints({1, 1}, {2, 1}).expand({2, 7});
-       return std::vector{scatter_add(x, 0, ints({0, 4, 0, 0, 4, 4}, {2, 3}), u), scatter_add(x, 0, rows, u)};
+       return std::vector{scatter_add(x, 0, ints({0, 4, 0, 0, 4, 4}, {2, 3}), u.slice(1, 0, 3)),
+                          scatter_add(x, 0, rows, u)};
      }},
     {"scatter_reduce",
      [](Tensor x, Tensor u) {
        Tensor i = ints({0, 4, 0, 0, 4, 4}, {2, 3}), a = x.detach(), b = u.detach();
        return std::vector{scatter_reduce(a, 0, i, b, "prod"), scatter_reduce(a, 0, i, b, "amax"),
-                          scatter_reduce(a, 0, i, b, "amin"), scatter_reduce(x, 0, i, u, "sum")};
+                          scatter_reduce(a, 0, i, b, "amin"),
+                          scatter_reduce(x, 0, i, u.slice(1, 0, 3), "sum")};
      }},
     {"index_add",
      [](Tensor x, Tensor u) {

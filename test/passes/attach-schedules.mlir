@@ -1,5 +1,12 @@
 // RUN: weft-opt %s --weft-schedule | FileCheck %s
 // RUN: weft-opt %s --weft-schedule --weft-schedule | FileCheck %s
+// RUN: weft-opt %s --weft-schedule=target=sm_100 | FileCheck %s --check-prefix=LARGE
+// RUN: not weft-opt %s --weft-schedule=target=tpu 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not weft-opt %s --weft-fuse=target=tpu 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// On a target with a larger last level nothing bypasses it; a target without a description is none.
+// LARGE-NOT: streaming
+// TARGET: unknown target 'tpu', expected one of{{:?}} cpu, x86-64-v3, x86-64-v4, sm_80, sm_90, sm_100
 
 #cpu = #weft.device<cpu>
 

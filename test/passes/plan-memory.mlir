@@ -144,3 +144,31 @@ weft.func @constants(%x: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<2x
   %2 = weft.neg %b : tensor<2xf32, #cpu>
   weft.return %1, %2 : tensor<4xf32, #cpu>, tensor<2xf32, #cpu>
 }
+
+// An alias of a result that had to be copied is an alias of the copy.
+// CHECK-LABEL: @alias_of_copy
+weft.func @alias_of_copy(%a: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<2x2xf32, #cpu> {weft.alias_of_result = 1 : i64}) {
+  %0 = weft.dot_general %a, %a, batch = [0] x [0], contract = [] x [] : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+  %1 = weft.reshape %0 : tensor<4xf32, #cpu> -> tensor<2x2xf32, #cpu>
+  // CHECK: %[[D:.*]] = weft.dot_general
+  // CHECK: %[[C:.*]] = weft.fusion loop (%[[D]]) {slices = [#weft.slice<result, 1, 16>]}
+  // CHECK: %[[R:.*]] = weft.reshape %[[C]]
+  // CHECK: weft.return %[[D]], %[[C]], %[[R]]
+  weft.return %0, %0, %1 : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<2x2xf32, #cpu>
+}
+
+// An alias of an argument needs no storage, unless another result replaces the argument: then it is a copy, WEFT-D009.
+// CHECK-LABEL: @alias_of_argument
+// CHECK-SAME: {weft.alias_of_argument = 0 : i64}
+// CHECK-NOT: weft.fusion
+weft.func @alias_of_argument(%a: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu> {weft.alias_of_argument = 0 : i64}) {
+  weft.return %a : tensor<4xf32, #cpu>
+}
+// CHECK-LABEL: @alias_of_replaced
+// CHECK-SAME: code = "WEFT-D009"
+// CHECK-NOT: weft.alias_of_argument
+weft.func @alias_of_replaced(%a: tensor<4xf32, #cpu> {weft.donated}) -> (tensor<4xf32, #cpu> {weft.tied = 0 : i64}, tensor<4xf32, #cpu> {weft.alias_of_argument = 0 : i64}) {
+  // CHECK: weft.fusion loop (%arg0) {slices = [#weft.slice<result, 1, 16>]}
+  %0 = weft.neg %a : tensor<4xf32, #cpu>
+  weft.return %0, %a : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+}

@@ -31,6 +31,33 @@ weft.func @windows(%a: tensor<9x4xf32, #cpu> {weft.donated}, %u: tensor<1x4xf32,
   weft.return %s : tensor<9x4xf32, #cpu>
 }
 
+// A window at a fixed place reads its base there only: nothing is copied.
+// CHECK-LABEL: weft.func @window
+// CHECK-NOT: WEFT-D006
+weft.func @window(%a: tensor<9x4xf32, #cpu> {weft.donated}, %u: tensor<1x4xf32, #cpu>) -> (tensor<9x4xf32, #cpu> {weft.tied = 0 : i64}) {
+  // CHECK: weft.fusion update
+  // CHECK-SAME: slices = [#weft.slice<argument, 0, 144>]
+  // CHECK: weft.return
+  %i = weft.constant dense<2> : tensor<i64, #cpu>
+  %j = weft.constant dense<0> : tensor<i64, #cpu>
+  %old = weft.slice %a, start = [2, 0], limit = [3, 4], step = [1, 1] : tensor<9x4xf32, #cpu>
+  %new = weft.add %old, %u : tensor<1x4xf32, #cpu>
+  %r = weft.dynamic_update_slice %a, %new, starts(%i, %j) : tensor<9x4xf32, #cpu>, tensor<1x4xf32, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
+  weft.return %r : tensor<9x4xf32, #cpu>
+}
+
+// A window that reads another row than it writes gets a copy of its base.
+// CHECK-LABEL: weft.func @shifted
+// CHECK-SAME: WEFT-D006
+weft.func @shifted(%a: tensor<9x4xf32, #cpu> {weft.donated}, %u: tensor<1x4xf32, #cpu>) -> (tensor<9x4xf32, #cpu> {weft.tied = 0 : i64}) {
+  %i = weft.constant dense<2> : tensor<i64, #cpu>
+  %j = weft.constant dense<0> : tensor<i64, #cpu>
+  %old = weft.slice %a, start = [3, 0], limit = [4, 4], step = [1, 1] : tensor<9x4xf32, #cpu>
+  %new = weft.add %old, %u : tensor<1x4xf32, #cpu>
+  %r = weft.dynamic_update_slice %a, %new, starts(%i, %j) : tensor<9x4xf32, #cpu>, tensor<1x4xf32, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
+  weft.return %r : tensor<9x4xf32, #cpu>
+}
+
 // Zeros are made in the storage of the result, and the update writes there.
 // CHECK-LABEL: weft.func @zeros
 weft.func @zeros(%u: tensor<6x4xf32, #cpu>, %i: tensor<6xi64, #cpu>) -> tensor<9x4xf32, #cpu> {

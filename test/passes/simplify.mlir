@@ -180,13 +180,13 @@ weft.func @fold_nothing(%x: tensor<4xf32, #cpu>, %p: tensor<4xi1, #cpu>) -> (ten
 
 // scan-of-one, arg-of-one: along a dimension of size 1 a product is its element, what is before it is the identity,
 // and the position is 0. A sum stays, as it may begin at +0.
-// CHECK-LABEL: weft.func @one(
+// CHECK-LABEL: weft.func @along_one(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x1xf32, #cpu>)
 // CHECK-DAG:     %[[ONE:.*]] = weft.constant dense<1.000000e+00> : tensor<4x1xf32, #cpu>
 // CHECK-DAG:     %[[ZERO:.*]] = weft.constant dense<0> : tensor<4xi64, #cpu>
 // CHECK-DAG:     %[[SUM:.*]] = weft.cumsum %[[X]], dim = 1
 // CHECK:         weft.return %[[X]], %[[ONE]], %[[ZERO]], %[[SUM]]
-weft.func @one(%x: tensor<4x1xf32, #cpu>) -> (tensor<4x1xf32, #cpu>, tensor<4x1xf32, #cpu>, tensor<4xi64, #cpu>, tensor<4x1xf32, #cpu>) {
+weft.func @along_one(%x: tensor<4x1xf32, #cpu>) -> (tensor<4x1xf32, #cpu>, tensor<4x1xf32, #cpu>, tensor<4xi64, #cpu>, tensor<4x1xf32, #cpu>) {
   %0 = weft.cumprod %x, dim = 1 : tensor<4x1xf32, #cpu>
   %1 = weft.cumprod %x, dim = 1 exclusive : tensor<4x1xf32, #cpu>
   %2 = weft.argmin %x, dim = 1 : tensor<4x1xf32, #cpu>

@@ -131,3 +131,35 @@ weft.func @tie(%x: tensor<8x8xf32, #cpu> {weft.donated}, %y: tensor<8x8xf32, #cp
   // expected-error @below {{value #0 is stored in #weft.slice<arena, 0, 256>, expected the storage of argument 0}}
   weft.return %0 : tensor<8x8xf32, #cpu>
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+// An alias of an argument is stored where the argument is.
+weft.func @alias_elsewhere(%a: tensor<4xf32, #cpu>, %b: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu> {weft.alias_of_argument = 1 : i64}) attributes {weft.arena_bytes = 0 : i64} {
+  // expected-error@+1 {{value #0 is stored in #weft.slice<argument, 0, 16>, but is to be an alias of argument 1}}
+  weft.return %a : tensor<4xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// An alias of an argument that a launch replaces would show the new value.
+weft.func @alias_of_written(%a: tensor<4xf32, #cpu> {weft.donated}) -> (tensor<4xf32, #cpu> {weft.tied = 0 : i64}, tensor<4xf32, #cpu> {weft.alias_of_argument = 0 : i64}) attributes {weft.arena_bytes = 0 : i64} {
+  %0 = weft.fusion loop (%a) {slices = [#weft.slice<argument, 0, 16>]} : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  ^bb0(%x: tensor<4xf32, #cpu>):
+    %1 = weft.neg %x : tensor<4xf32, #cpu>
+    weft.yield %1 : tensor<4xf32, #cpu>
+  }
+  // expected-error@+1 {{value #1 is an alias of argument 0, which a launch has written}}
+  weft.return %0, %0 : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// An alias of a result is of one that comes before it.
+weft.func @alias_of_later(%a: tensor<4xf32, #cpu>) -> (tensor<4xf32, #cpu> {weft.alias_of_result = 0 : i64}) attributes {weft.arena_bytes = 0 : i64} {
+  // expected-error@+1 {{value #0 is stored in #weft.slice<argument, 0, 16>, but is to be an alias of an earlier result}}
+  weft.return %a : tensor<4xf32, #cpu>
+}

@@ -290,7 +290,16 @@ TEST(Profile, NamesTheKernelsAndTheirLines) {
   synchronize();
   Profile p = profile([&] { (x * 3).to_vector<float>(); });
   EXPECT_NE(p.table().find("CompileTest.cpp"), std::string::npos) << p.table();
+  EXPECT_NE(p.table().find("GB/s"), std::string::npos) << p.table();
   EXPECT_NE(p.chrome_trace().find("traceEvents"), std::string::npos);
+  const std::string path = "/tmp/weft-trace-" + std::to_string(::getpid()) + ".json";
+  p.save_chrome_trace(path);
+  std::remove(path.c_str());
+  EXPECT_ERROR(p.save_chrome_trace("/nowhere/at/all.json"), "/nowhere/at/all.json");
+  // Work that throws leaves the profiler off.
+  EXPECT_ERROR(profile([] { throw Error("stopped"); }), "stopped");
+  (x * 4).to_vector<float>();
+  EXPECT_EQ(profile([] {}).table().find("CompileTest.cpp"), std::string::npos);
 }
 
 TEST(Module, StateDictsAndErrors) {

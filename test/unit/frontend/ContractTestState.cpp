@@ -297,6 +297,20 @@ TEST(ContractViews, AWriteThroughAViewIsAnUpdateOfItsBaseAndOneKernelInPlace) {
   EXPECT_EQ(plan.find("weft.copy"), std::string::npos) << plan;
 }
 
+TEST(ContractViews, ASmallPartIsUpdatedInPlaceWithoutACopyOfItsBase) {
+  Tensor state = zeros({64, 64});
+  auto f = compile([&](Tensor x) {
+    state[3] += x * 2;
+    state.slice(0, 8, 10).copy_(x);
+  });
+  for (int i = 0; i < 3; ++i)
+    f(ones({64}));
+  Floats values = floats(state);
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(values[i], i / 64 == 3 ? 6 : i / 64 == 8 || i / 64 == 9 ? 1 : 0);
+  EXPECT_EQ(f.explain().find("bytes are copied"), std::string::npos) << f.explain();
+}
+
 TEST(ContractViews, AViewReturnedByACompiledFunctionIsACopy) {
   Tensor state = zeros({4});
   auto f = compile([&](Tensor x) {
@@ -433,6 +447,16 @@ TEST(ContractViews, IndicesAreThoseOfLibtorch) {
   x.index_put_({mask}, full({1}, 5));
   EXPECT_EQ(floats(x[1][2]), Floats(4, 5));
   EXPECT_NE(floats(x[0][2]), Floats(4, 5));
+  Tensor table = count(12).view({3, 4}), twice = Tensor::from(std::vector<int64_t>{2, 0, -1}, {3});
+  EXPECT_EQ(table.index({twice, Tensor::from(std::vector<int64_t>{0, 1, -1}, {3})}).to_vector<float>(),
+            Floats({8, 1, 11}));
+  table.index_put_({twice}, tensor({-1, -2, -3}, {3, 1})); // row 2 is written twice: the last stays
+  EXPECT_EQ(floats(table), Floats({-2, -2, -2, -2, 4, 5, 6, 7, -3, -3, -3, -3}));
+  table.index_put_({Slice(1, 3), Tensor::from(std::vector<int64_t>{3}, {1})}, 9); // through a view
+  EXPECT_EQ(floats(table), Floats({-2, -2, -2, -2, 4, 5, 6, 9, -3, -3, -3, 9}));
+  EXPECT_ERROR(floats(table.index({full({1}, 7, {.dtype = i64})})), "out of bounds");
+  table[0].masked_fill_(table[0] < 0, 1);
+  EXPECT_EQ(floats(table[0]), Floats(4, 1));
   EXPECT_ERROR(x.index({mask}), "WEFT-C002");
   EXPECT_ERROR(x.index_put_({mask}, ones({1, 3, 4})), "WEFT-C002");
   EXPECT_ERROR(x.index({0, 0, 0, 0}), "too many indices for tensor of dimension 3");

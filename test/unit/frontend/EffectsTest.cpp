@@ -82,3 +82,17 @@ TEST(Effects, StrictRecompileNamesTheGuardThatMissed) {
                                        "tensor<1xf32, cpu> (WEFT-R001");
   EXPECT_EQ(step.variants().size(), 1u);
 }
+
+// Row 17 of PyTorch's rules: torch.tensor(2.) * cuda_tensor works, and so does no other mixture.
+TEST(Effects, HostScalarsJoinTensorsOfAnotherDevice) {
+  Tensor x = zeros({4}, {.device = "cuda:0"}), s = tensor({2}, {1}).reshape({});
+  for (const Tensor &y : {x * s, s - x, where(x > s, x, s)}) {
+    EXPECT_EQ(y.device(), Device("cuda:0"));
+    EXPECT_EQ(y.sizes(), Shape({4}));
+  }
+  EXPECT_EQ((x > s).dtype(), DType::i1);
+  Tensor g = zeros({}, {.device = "cuda:0"});
+  EXPECT_EQ((s + g).device(), Device("cuda:0"));
+  EXPECT_ERROR(tensor({1, 2, 3, 4}, {4}) * g, "WEFT-P001");
+  EXPECT_ERROR(tensor({2}, {1}) * x, "WEFT-P001");
+}

@@ -219,11 +219,12 @@ static std::string derivativeError(const std::string &text, std::vector<bool> co
 }
 
 TEST(Derivatives, OpsThatHaveNone) {
-  EXPECT_EQ(derivativeError("weft.func @f(%a: T<4xf32>, %i: T<2xi64>) {\n"
-                            "  %r = weft.gather %a, %i, dim = 0, kind = points : T<4xf32>, T<2xi64>\n"
-                            "  weft.return\n}",
-                            {true}),
-            "'weft.gather' op has no derivative yet: it needs a scatter (WEFT-G002); detach its operand");
+  EXPECT_EQ(
+      derivativeError("weft.func @f(%a: T<4xf32>, %i: T<4xi64>) {\n"
+                      "  %r = weft.scatter %a, %i, %a, dim = 0, kind = mul : T<4xf32>, T<4xi64>, T<4xf32>\n"
+                      "  weft.return\n}",
+                      {true}),
+      "'weft.scatter' op of kind mul has no derivative (WEFT-G002); detach its operands");
   EXPECT_EQ(
       derivativeError("weft.func @f(%a: T<4x3xf32>, %t: T<4xi64>) {\n"
                       "  %l, %s = weft.cross_entropy %a, %t, reduction = mean : T<4x3xf32>, T<4xi64>\n"

@@ -371,6 +371,7 @@ TEST_F(CApi, StreamsAndEvents) {
   ASSERT_EQ(weft_executable_run(step, first, in, 1, out, 1), WEFT_OK);
   ASSERT_EQ(weft_event_record(end, first), WEFT_OK);
   ASSERT_EQ(weft_event_synchronize(end), WEFT_OK);
+  ASSERT_EQ(weft_stream_synchronize(first), WEFT_OK); // the event passes before its own work is over
   EXPECT_EQ(weft_stream_query(first, &flag), WEFT_OK);
   EXPECT_EQ(flag, 1);
   ASSERT_EQ(weft_event_elapsed_ms(start, end, &ms), WEFT_OK);

@@ -231,6 +231,42 @@ TEST(AllocatorConfig, Parses) {
   EXPECT_TRUE(parse_allocator_config("").ok());
 }
 
+// Every option of torch-semantics §6: what means nothing on a host is checked and listed.
+TEST(Row61Configuration, KnowsEveryOption) {
+  const AllocatorConfig config =
+      parse_allocator_config("backend:cudaMallocAsync,max_split_size_mb:64,max_non_split_rounding_mb:5,"
+                             "roundup_power2_divisions:4,garbage_collection_threshold:0.5,"
+                             "expandable_segments:True,large_segment_size_mb:40,"
+                             "per_process_memory_fraction:0.25,throw_on_cudamalloc_oom:False,"
+                             "graph_capture_record_stream_reuse:True,pinned_use_cuda_host_register:False,"
+                             "pinned_num_register_threads:8,pinned_use_background_threads:True,"
+                             "pinned_reserve_segment_size_mb:64,pinned_max_round_threshold_mb:1,"
+                             "pinned_max_cached_size_mb:2,weft_memory_limit_mb:100")
+          .value_or_throw();
+  EXPECT_EQ(config.max_non_split_rounding_bytes, 5 * MiB);
+  EXPECT_EQ(config.large_segment_bytes, 40 * MiB);
+  EXPECT_EQ(config.memory_limit_bytes, 100 * MiB);
+  EXPECT_EQ(config.ignored.size(), 10u);
+  HostAllocator allocator(config);
+  EXPECT_LE(allocator.limit(), 100 * MiB);
+  EXPECT_NE(allocator.summary().find("mean nothing for host memory: backend, expandable_segments"),
+            std::string::npos)
+      << allocator.summary();
+  for (const char *wrong : {"expandable_segments:maybe", "pinned_num_register_threads:x", "backend:jemalloc",
+                            "weft_memory_limit_mb:0"})
+    EXPECT_EQ(parse_allocator_config(wrong).status().code(), "WEFT-M002") << wrong;
+  EXPECT_FAILS(parse_allocator_config("max_spilt_size_mb:64").status(), "did you mean 'max_split_size_mb'?");
+  EXPECT_FAILS(parse_allocator_config("per_process_memory_frac:1").status(),
+               "did you mean 'per_process_memory_fraction'?");
+}
+
+TEST(Row61Configuration, WithoutCachingNothingIsKept) {
+  HostAllocator allocator({}, /*caching=*/false); // what WEFT_NO_MEMORY_CACHING=1 makes of the process's
+  const HostBlock block = allocator.allocate(3 * MiB).value_or_throw();
+  allocator.free(block);
+  EXPECT_EQ(allocator.memory_reserved(), 0u);
+}
+
 TEST(AllocatorConfig, RefusesWhatItDoesNotKnow) {
   EXPECT_FAILS(parse_allocator_config("max_spilt_size_mb:64").status(), "unknown option 'max_spilt_size_mb'");
   EXPECT_FAILS(parse_allocator_config("backend").status(), "expected name:value");

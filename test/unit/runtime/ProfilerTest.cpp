@@ -37,6 +37,9 @@ TEST(Profiler, SumsByNameAndLocation) {
   const std::string trace = profiler.chrome_trace();
   EXPECT_NE(trace.find("\"name\": \"mul \\\"x\\\"\""), std::string::npos) << trace;
   EXPECT_NE(trace.find("\"dur\": 3000.000"), std::string::npos) << trace;
+  EXPECT_NE(trace.find("\"GB/s\": 4.000"), std::string::npos) << "4 MB in 1 ms: " << trace;
+  EXPECT_NE(trace.find("\"location\": \"b.cpp:3:4\""), std::string::npos) << trace;
+  EXPECT_NE(trace.find("\"thread_name\""), std::string::npos) << trace;
   profiler.clear();
   EXPECT_TRUE(profiler.rows().empty());
 }
