@@ -101,8 +101,8 @@ ArrayRef<int64_t> sizesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   auto device = dyn_cast_or_null<DeviceAttr>(tensor.getEncoding());
   if (tensor.hasStaticShape() || !device)
-    return sizesOf(tensor);
-  SmallVector<int64_t> sizes(sizesOf(tensor));
+    return tensor.getShape();
+  SmallVector<int64_t> sizes(tensor.getShape());
   size_t next = 0;
   for (int64_t &size : sizes)
     if (ShapedType::isDynamic(size) && next < device.getSizes().size())
@@ -146,7 +146,7 @@ bool isWeftTensor(Type type) {
   // That dynamic sizes do not overflow either is known where their ranges are, in the function.
   SmallVector<int64_t> factors(dynamic);
   int64_t bytes = 8;
-  for (int64_t size : sizesOf(tensor))
+  for (int64_t size : tensor.getShape())
     if (size != 0 && !ShapedType::isDynamic(size) && __builtin_mul_overflow(bytes, size, &bytes))
       return false;
   if (factors.empty())
@@ -392,7 +392,8 @@ LogicalResult impl::verifyElementwiseShape(Operation *op) {
     if (!isHostOperand(op, index) && sizesOf(type) != sizesOf(expected))
       return op->emitOpError() << "needs operands of one shape, but operand #" << like.value_or(0)
                                << " has shape [" << sizesText(sizesOf(expected)) << "] and operand #" << index
-                               << " has shape [" << sizesText(sizesOf(type)) << "]; insert weft.broadcast_in_dim";
+                               << " has shape [" << sizesText(sizesOf(type))
+                               << "]; insert weft.broadcast_in_dim";
     if (index >= elementFrom && type.getElementType() != element)
       return op->emitOpError() << "needs operands of one element type, but operand #" << elementFrom << " is "
                                << element << " and operand #" << index << " is " << type.getElementType()

@@ -312,7 +312,7 @@ void PlanMemory::settleResults() {
     auto type = cast<RankedTensorType>(own.getType());
     terminator->setOperand(result, shared.getType() == type
                                        ? shared
-                                       : builder.create<ReshapeOp>(own.getLoc(), shared, type.getShape()));
+                                       : builder.create<ReshapeOp>(own.getLoc(), shared, sizesOf(type)));
   }
 }
 
@@ -390,9 +390,9 @@ void PlanMemory::assignArena() {
   arena.bytes = addSizes(arena.bytes, copies.bytes);
   arena.lowerBound = addSizes(arena.lowerBound, copies.lowerBound);
   for (auto [value, buffer] : bufferOf)
-    storage[value] =
-        slice(StorageKind::arena,
-              inCopyLane[buffer] ? addSizes(base, copies.offsets[laneOf[buffer]]) : arena.offsets[buffer], value);
+    storage[value] = slice(
+        StorageKind::arena,
+        inCopyLane[buffer] ? addSizes(base, copies.offsets[laneOf[buffer]]) : arena.offsets[buffer], value);
 }
 
 void PlanMemory::assignConstants() {

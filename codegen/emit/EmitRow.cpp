@@ -107,8 +107,9 @@ private:
   /// The same for rows whose length is known at run time.
   void emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter &scalar);
   /// The reductions of `active` over single elements of a row.
-  SmallVector<Reducer::State> reduceRest(unsigned pass, Value from, Value to, ArrayRef<Value> streams,
-                                         BodyEmitter &scalar);
+  SmallVector<Reducer::State> reduceRest(unsigned pass, ArrayRef<Value> initial, Value from, Value to,
+                                         ArrayRef<Value> streams, BodyEmitter &scalar);
+  SmallVector<Value> identities();
   Reducer::State treeOfGroups(unsigned reducer, ArrayRef<Reducer::State> vectors);
 
   SmallVector<Reducer> reducers;
@@ -222,11 +223,16 @@ Reducer::State RowEmitter::treeOfGroups(unsigned reducer, ArrayRef<Reducer::Stat
   return reducers[reducer].fold(granules[0]);
 }
 
-SmallVector<Reducer::State> RowEmitter::reduceRest(unsigned pass, Value from, Value to,
-                                                   ArrayRef<Value> streams, BodyEmitter &scalar) {
+/// What `active` begin with, for single elements.
+SmallVector<Value> RowEmitter::identities() {
   SmallVector<Value> initial;
   for (unsigned i : active)
     llvm::append_range(initial, reducers[i].identity(1));
+  return initial;
+}
+
+SmallVector<Reducer::State> RowEmitter::reduceRest(unsigned pass, ArrayRef<Value> initial, Value from,
+                                                   Value to, ArrayRef<Value> streams, BodyEmitter &scalar) {
   auto unpack = [&](ValueRange values) {
     SmallVector<Reducer::State> states;
     size_t at = 0;
@@ -306,11 +312,13 @@ void RowEmitter::emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter
   SmallVector<Reducer::State> totals;
   for (auto [k, i] : llvm::enumerate(active))
     totals.push_back(treeOfGroups(i, states[k]));
-  auto rest = reduceRest(pass, vectorEnd, end, {}, scalar);
+  auto rest = reduceRest(pass, identities(), vectorEnd, end, {}, scalar);
   for (auto [k, i] : llvm::enumerate(active)) {
-    Value result = reducers[i].finish(reducers[i].combine(totals[k], rest[k]));
-    vector.setNode(vectors.results[i], result);
-    scalar.setNode(scalars.results[i], result);
+    Reducer::State total = reducers[i].combine(totals[k], rest[k]);
+    for (auto [number, result] : llvm::enumerate(reducers[i].finish(total))) {
+      vector.setNode(vectors.results[i][number], result);
+      scalar.setNode(scalars.results[i][number], result);
+    }
   }
 }
 
@@ -389,7 +397,9 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
       totals[k] = treeOfGroups(i, states[k]);
   }
   if (vectorEnd < length || vectorEnd == 0) {
-    auto rest = reduceRest(pass, kernel.index(vectorEnd), kernel.index(length), streams, scalar);
+    SmallVector<Value> initial = identities();
+    Value from = kernel.index(vectorEnd), to = kernel.index(length);
+    auto rest = reduceRest(pass, initial, from, to, streams, scalar);
     for (auto [k, i] : llvm::enumerate(active))
       totals[k] = vectorEnd > 0 ? reducers[i].combine(totals[k], rest[k]) : rest[k];
   }

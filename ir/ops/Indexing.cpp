@@ -27,9 +27,9 @@ static LogicalResult verifyIndex(Operation *op, RankedTensorType index, IndexMod
 static LogicalResult verifyWithin(Operation *op, RankedTensorType index, RankedTensorType limit,
                                   StringRef what, int64_t dim) {
   for (int64_t i = 0; i < limit.getRank(); ++i)
-    if (i != dim && sizesOf(index)[i] > limit.getDimSize(i))
-      return op->emitOpError() << "has an index of size " << sizeText(sizesOf(index)[i]) << " in dimension " << i
-                               << ", where " << what << " has size " << limit.getDimSize(i);
+    if (i != dim && sizesOf(index)[i] > sizesOf(limit)[i])
+      return op->emitOpError() << "has an index of size " << sizeText(sizesOf(index)[i]) << " in dimension "
+                               << i << ", where " << what << " has size " << sizeText(sizesOf(limit)[i]);
   return success();
 }
 
@@ -66,7 +66,7 @@ static Sym isLastWrite(VjpBuilder &vjp, RankedTensorType position, ArrayRef<int6
   Type i64 = vjp.builder.getI64Type();
   Sym order = vjp.make<IotaOp>(withShape(position, {count}, i64), 0);
   order = vjp.reshape(order, writes);
-  auto empty = withShape(position, position.getShape(), i64);
+  auto empty = withShape(position, sizesOf(position), i64);
   Sym none = vjp.make<ConstantOp>(empty, DenseElementsAttr::get(empty, vjp.builder.getI64IntegerAttr(-1)));
   return vjp.compare<EqOp>(read(write(none, order)), order);
 }
@@ -213,7 +213,8 @@ LogicalResult IndexUpdateOp::verify() {
     return failure();
   SmallVector<int64_t> expected = pointsShape(a, index, dim);
   if (sizesOf(u) != ArrayRef(expected))
-    return emitOpError() << "needs slices of shape [" << expected << "], found [" << sizesText(sizesOf(u)) << "]";
+    return emitOpError() << "needs slices of shape [" << expected << "], found [" << sizesText(sizesOf(u))
+                         << "]";
   return success();
 }
 

@@ -33,9 +33,9 @@ LogicalResult LayerNormOp::verify() {
     if (!value)
       return success();
     auto found = cast<RankedTensorType>(value.getType());
-    if (found.getShape() != inner)
-      return emitOpError() << "needs its " << what << " of the shape of the normalised dimensions, [" << inner
-                           << "], found [" << found.getShape() << "]";
+    if (sizesOf(found) != inner)
+      return emitOpError() << "needs its " << what << " of the shape of the normalised dimensions, ["
+                           << sizesText(inner) << "], found [" << sizesText(sizesOf(found)) << "]";
     if (found.getElementType() != type.getElementType() && found.getElementType() != statisticsType(type))
       return emitOpError() << "needs its " << what << " of " << type.getElementType()
                            << ", the operand's element type, or of " << statisticsType(type) << ", found "

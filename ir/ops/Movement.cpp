@@ -24,7 +24,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   auto dim = static_cast<int64_t>(op.getDim());
   if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, first.getRank())))
     return failure();
-  SmallVector<int64_t> shape(first.getShape());
+  SmallVector<int64_t> shape(sizesOf(first));
   shape[dim] = 0;
   for (auto [i, operand] : llvm::enumerate(operands)) {
     auto type = cast<RankedTensorType>(operand.getType());
@@ -33,12 +33,15 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
                                " with elements of ", type.getElementType(), " (tensor ", i, ")");
     SmallVector<int64_t> others(sizesOf(type));
     if (type.getRank() == first.getRank())
-      others[dim] = first.getDimSize(dim);
-    if (ArrayRef(others) != first.getShape())
+      others[dim] = sizesOf(first)[dim];
+    if (ArrayRef(others) != sizesOf(first))
       return emitOptionalError(loc, "'weft.concat' op joins tensors that differ in dimensions other than ",
-                               dim, ": [", first.getShape(), "] and [", sizesOf(type), "] (tensor ", i,
-                               ")");
-    if (__builtin_add_overflow(shape[dim], sizesOf(type)[dim], &shape[dim]))
+                               dim, ": [", sizesText(sizesOf(first)), "] and [", sizesText(sizesOf(type)),
+                               "] (tensor ", i, ")");
+    int64_t size = sizesOf(type)[dim];
+    if (isSymbolic(shape[dim]) || isSymbolic(size))
+      shape[dim] = addSizes(shape[dim], size);
+    else if (__builtin_add_overflow(shape[dim], size, &shape[dim]))
       shape[dim] = INT64_MAX;
   }
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
@@ -75,8 +78,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
 
 LogicalResult ConcatOp::buildVjp(VjpBuilder &vjp) {
   auto dim = static_cast<int64_t>(getDim());
-  SmallVector<int64_t> start(getType().getRank(), 0), limit(sizesOf(getType())),
-      step(getType().getRank(), 1);
+  SmallVector<int64_t> start(getType().getRank(), 0), limit(sizesOf(getType())), step(getType().getRank(), 1);
   limit[dim] = 0;
   for (auto [i, part] : llvm::enumerate(getParts())) {
     start[dim] = limit[dim];
