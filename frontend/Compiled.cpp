@@ -64,7 +64,7 @@ private:
   std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, Loc loc);
   /// From what a trace left, the function to compile and how calls bind to it.
   Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
-              bool tookGradients);
+              const std::vector<Ref> &effects, bool tookGradients);
   std::string missed(const Mismatch &mismatch, const Slots &slots, Loc loc);
   Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
   [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
@@ -85,14 +85,15 @@ private:
 //===----------------------------------------------------------------------===//
 
 Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &changes,
-                          const std::vector<Ref> &results, bool tookGradients) {
+                          const std::vector<Ref> &results, const std::vector<Ref> &effects,
+                          bool tookGradients) {
   Region region;
   region.name = options_.name;
   region.strict = text(options_.strict);
   region.symbols = variant.symbols;
   // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;
-  roots.insert(roots.end(), trace.effects().begin(), trace.effects().end());
+  roots.insert(roots.end(), effects.begin(), effects.end());
   for (const Trace::Change &change : changes) {
     if (change.touched.input && change.after != change.touched.input)
       roots.push_back(change.after);
@@ -240,8 +241,9 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     variant->resultStructure = outputs.structure;
     variant->modes = trace.modes();
     bool tookGradients = trace.tookGradients();
+    std::vector<Ref> effects = trace.effects();
     std::vector<Trace::Change> changes = trace.finish();
-    region = bind(*variant, changes, results, tookGradients);
+    region = bind(*variant, changes, results, effects, tookGradients);
     // The references keep the nodes of the region until it is compiled.
     if (auto conflict = aliasConflict(*variant, slots))
       fail(*conflict + ": pass one tensor and take its parts inside, or pass a clone()", loc);

@@ -59,7 +59,7 @@ Tensor widened(const Tensor &a, Loc loc) { return itemsize(a.dtype()) == 2 ? a.t
 
 /// sqrt(a) whose gradient at 0 is 0.
 Tensor rootWithFlatZero(const Tensor &a, Loc loc) {
-  Tensor isZero = eq({a, loc}, {0, loc});
+  Tensor isZero = weft::eq({a, loc}, {0, loc});
   Tensor root = sqrt(where(isZero, {1, loc}, {a, loc}, loc), loc);
   return where(isZero, {0, loc}, {root, loc}, loc);
 }
@@ -139,17 +139,17 @@ Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
   if (ir::isSymbolic(count)) {
     GraphLock lock(graphMutex());
     Ref size = recordTyped("dim", {{"size", count}}, Spec{DType::i64, {}, device()}, loc);
-    return div({total, loc}, {wrap(convertTo(size, total.dtype(), loc), loc), loc}).to(dtype(), loc);
+    return weft::div({total, loc}, {wrap(convertTo(size, total.dtype(), loc), loc), loc}).to(dtype(), loc);
   }
-  return div({total, loc}, {static_cast<double>(count), loc}).to(dtype(), loc);
+  return weft::div({total, loc}, {static_cast<double>(count), loc}).to(dtype(), loc);
 }
 
 Tensor Tensor::any(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
   return reduce("any", to(DType::i1, loc), dims, keepdim, loc);
 }
 Tensor Tensor::all(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  Tensor none = logical_not({to(DType::i1, loc), loc});
-  return logical_not({none.any(std::move(dims), keepdim, loc), loc});
+  Tensor none = weft::logical_not({to(DType::i1, loc), loc});
+  return weft::logical_not({none.any(std::move(dims), keepdim, loc), loc});
 }
 
 Tensor Tensor::count_nonzero(std::vector<int64_t> dims, Loc loc) const {
@@ -198,7 +198,7 @@ std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims, d
     return wrap(keepdim ? reshapeTo(part, kept, loc) : part, loc);
   };
   double freedom = std::max(0.0, static_cast<double>(countOver(a, dims, loc)) - correction);
-  Tensor variance = div({result(1), loc}, {freedom, loc});
+  Tensor variance = weft::div({result(1), loc}, {freedom, loc});
   return {variance.to(a.dtype(), loc), result(0).to(a.dtype(), loc)};
 }
 
@@ -217,21 +217,21 @@ Tensor Tensor::norm(double p, std::vector<int64_t> dims, bool keepdim, Loc loc) 
   checkFloat(*this, "norm()", loc);
   Tensor wide = widened(*this, loc), result;
   if (p == 2) {
-    result = rootWithFlatZero(mul({wide, loc}, {wide, loc}).sum(dims, keepdim, loc), loc);
+    result = rootWithFlatZero(weft::mul({wide, loc}, {wide, loc}).sum(dims, keepdim, loc), loc);
   } else if (p == 1) {
     result = wide.abs(loc).sum(dims, keepdim, loc);
   } else if (std::isinf(p)) {
     Tensor magnitude = wide.abs(loc);
     result = p > 0 ? magnitude.amax(dims, keepdim, loc) : magnitude.amin(dims, keepdim, loc);
   } else if (p == 0) {
-    result = ne({wide, loc}, {0, loc}).to(wide.dtype(), loc).sum(dims, keepdim, loc);
+    result = weft::ne({wide, loc}, {0, loc}).to(wide.dtype(), loc).sum(dims, keepdim, loc);
   } else {
     // The powers of 0 have no slope that is looked at; one keeps infinities out of it.
-    Tensor isZero = eq({wide, loc}, {0, loc});
-    Tensor powers = pow({where(isZero, {1, loc}, {wide.abs(loc), loc}, loc), loc}, {p, loc});
+    Tensor isZero = weft::eq({wide, loc}, {0, loc});
+    Tensor powers = weft::pow({where(isZero, {1, loc}, {wide.abs(loc), loc}, loc), loc}, {p, loc});
     Tensor sum = where(isZero, {p > 0 ? 0.0 : INFINITY, loc}, {powers, loc}, loc).sum(dims, keepdim, loc);
-    Tensor nothing = eq({sum, loc}, {0, loc});
-    Tensor root = pow({where(nothing, {1, loc}, {sum, loc}, loc), loc}, {1 / p, loc});
+    Tensor nothing = weft::eq({sum, loc}, {0, loc});
+    Tensor root = weft::pow({where(nothing, {1, loc}, {sum, loc}, loc), loc}, {1 / p, loc});
     result = where(nothing, {0, loc}, {root, loc}, loc);
   }
   return result.to(dtype(), loc);
@@ -244,11 +244,11 @@ Tensor Tensor::logsumexp(std::vector<int64_t> dims, bool keepdim, Loc loc) const
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
   // An infinite largest element is not subtracted: that would be NaN.
   Tensor top = a.detach().amax(dims, true, loc);
-  top = where(eq({top.abs(loc), loc}, {INFINITY, loc}), {0, loc}, {top, loc}, loc);
-  Tensor sum = sub({a, loc}, {top, loc}).exp(loc).sum(dims, true, loc);
+  top = where(weft::eq({top.abs(loc), loc}, {INFINITY, loc}), {0, loc}, {top, loc}, loc);
+  Tensor sum = weft::sub({a, loc}, {top, loc}).exp(loc).sum(dims, true, loc);
   // Where every term is 0 the logarithm is -inf, and no gradient flows.
-  Tensor isZero = eq({sum, loc}, {0, loc});
-  Tensor log = add({where(isZero, {1, loc}, {sum, loc}, loc).log(loc), loc}, {top, loc});
+  Tensor isZero = weft::eq({sum, loc}, {0, loc});
+  Tensor log = weft::add({where(isZero, {1, loc}, {sum, loc}, loc).log(loc), loc}, {top, loc});
   log = where(isZero, {-INFINITY, loc}, {log, loc}, loc);
   if (!keepdim) {
     Shape shape;

@@ -182,7 +182,9 @@ def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
     launch reads the argument afterwards, none that may fail follows, and the launch that writes reads it at the index
     that it writes; otherwise it is computed elsewhere and copied at the end, with a code: WEFT-D001 a later
     reader, D002 read at another index, D003 a later launch may fail, D004 the result is an argument or
-    another result, D005 the value already has a storage, D009 an alias of an argument that is written. All else shares an arena: offsets are multiples of 64, each
+    another result, D005 the value already has a storage, D009 an alias of an argument that is written. The base of
+    an update is copied before, with D012, where something else still needs it. All else shares an arena: offsets are
+    multiples of 64, each
     value goes to the best gap of its live range. The plan is verified at once.
   }];
   let options = [Option<"report", "report", "bool", "true", "record refused donations in weft.decisions">];

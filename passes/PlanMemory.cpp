@@ -131,7 +131,7 @@ bool PlanMemory::mayUpdateArgument(FusionOp update, unsigned argument) {
 /// Why an update cannot write its base; empty if it can.
 std::string PlanMemory::whyNotUpdated(FusionOp update, StringRef &code) {
   Value base = storageRoot(update.getOperand(0));
-  code = "WEFT-D006";
+  code = "WEFT-D012";
   if (base.getDefiningOp<ConstantOp>())
     return "the base is a constant";
   for (auto [i, operand] : llvm::enumerate(update.getInputs()))

@@ -157,7 +157,7 @@ typedef struct weft_buffer {
   const int64_t *shape; /**< `rank` extents */
   const int64_t
       *strides; /**< in elements; NULL means row-major. A package runs on row-major memory: an input
-                     that is not is copied, and an output is scattered, each with the note WEFT-D010,
+                     that is not is copied, and an output is scattered, each with the note WEFT-D013,
                      which weft_executable_note() tells. A stride of 0 repeats (inputs only) */
   void *owner;  /**< set by the runtime where it allocated: give it back with weft_buffer_release() */
 } weft_buffer;
@@ -294,7 +294,7 @@ WEFT_C_API weft_status weft_executable_run(weft_executable *executable, weft_str
                                            const weft_buffer *inputs, size_t input_count,
                                            weft_buffer *outputs, size_t output_count);
 
-/** Copies that the last run on this thread had to make, one a line with the code WEFT-D010, the bytes and the
+/** Copies that the last run on this thread had to make, one a line with the code WEFT-D013, the bytes and the
     reason; empty if there were none. Valid until the next run on this thread. */
 WEFT_C_API const char *weft_executable_note(void);
 

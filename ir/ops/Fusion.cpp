@@ -79,7 +79,7 @@ static LogicalResult verifyScan(FusionOp fusion) {
     if (sizesOf(cast<RankedTensorType>(type)) != ArrayRef(domain))
       return fusion.emitOpError() << "has result " << i << " of shape ["
                                   << sizesText(sizesOf(cast<RankedTensorType>(type))) << "], expected the domain ["
-                                  << domain << "]";
+                                  << sizesText(domain) << "]";
   return success();
 }
 

@@ -74,7 +74,7 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
 
 void note_copy(const Place &place, size_t bytes, const std::string &reason) {
   last_note() +=
-      "WEFT-D010: " + place.str() + " " + reason + ": " + std::to_string(bytes) + " bytes were copied\n";
+      "WEFT-D013: " + place.str() + " " + reason + ": " + std::to_string(bytes) + " bytes were copied\n";
 }
 
 std::shared_ptr<Buffer> owner_of(const weft_buffer &buffer) {

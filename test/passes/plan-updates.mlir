@@ -33,7 +33,7 @@ weft.func @windows(%a: tensor<9x4xf32, #cpu> {weft.donated}, %u: tensor<1x4xf32,
 
 // A window at a fixed place reads its base there only: nothing is copied.
 // CHECK-LABEL: weft.func @window
-// CHECK-NOT: WEFT-D006
+// CHECK-NOT: WEFT-D012
 weft.func @window(%a: tensor<9x4xf32, #cpu> {weft.donated}, %u: tensor<1x4xf32, #cpu>) -> (tensor<9x4xf32, #cpu> {weft.tied = 0 : i64}) {
   // CHECK: weft.fusion update
   // CHECK-SAME: slices = [#weft.slice<argument, 0, 144>]
@@ -48,7 +48,7 @@ weft.func @window(%a: tensor<9x4xf32, #cpu> {weft.donated}, %u: tensor<1x4xf32, 
 
 // A window that reads another row than it writes gets a copy of its base.
 // CHECK-LABEL: weft.func @shifted
-// CHECK-SAME: WEFT-D006
+// CHECK-SAME: WEFT-D012
 weft.func @shifted(%a: tensor<9x4xf32, #cpu> {weft.donated}, %u: tensor<1x4xf32, #cpu>) -> (tensor<9x4xf32, #cpu> {weft.tied = 0 : i64}) {
   %i = weft.constant dense<2> : tensor<i64, #cpu>
   %j = weft.constant dense<0> : tensor<i64, #cpu>
@@ -71,7 +71,7 @@ weft.func @zeros(%u: tensor<6x4xf32, #cpu>, %i: tensor<6xi64, #cpu>) -> tensor<9
 
 // What is still needed is copied before.
 // CHECK-LABEL: weft.func @needed
-// CHECK-SAME: WEFT-D006
+// CHECK-SAME: WEFT-D012
 weft.func @needed(%a: tensor<9x4xf32, #cpu>, %u: tensor<6x4xf32, #cpu>, %i: tensor<i64, #cpu>) -> tensor<9x4xf32, #cpu> {
   // CHECK: %[[C:.*]] = weft.fusion loop (%arg0){{.*}}slices = [#weft.slice<result, 0, 144>]
   // CHECK: weft.fusion update (%[[C]], %arg1

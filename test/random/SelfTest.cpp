@@ -64,9 +64,14 @@ Backend interpreterWith(Edit edit) {
       return Status::error("cannot be differentiated");
     edit(module);
     ir::InterpreterOptions options = makeGenerators(seed);
+    std::string said;
+    ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+      said += diagnostic.str();
+      return success();
+    });
     auto results = ir::interpretFunction(module.lookupSymbol<ir::FuncOp>(kEntry), inputs, options);
     if (failed(results))
-      return Status::error("cannot be interpreted");
+      return Status::error("cannot be interpreted: " + said);
     return std::move(*results);
   };
 }
@@ -122,7 +127,7 @@ TEST_F(RandomPrograms, AWrongOpIsFoundAndShrunk) {
   CheckOptions options;
   options.backend = interpreterWith(replaceOps<ir::AddOp, ir::SubOp>);
   int64_t found = 0, candidates = 0;
-  for (uint64_t seed = 1; seed <= 200 && found < 5; ++seed) {
+  for (uint64_t seed = 1; seed <= 800 && found < 5; ++seed) {
     auto module = generateProgram(*context, catalog, seed);
     bool hasAdd = false;
     module->walk([&](ir::AddOp add) { hasAdd |= add.getA().getType().getNumElements() > 0; });

@@ -112,6 +112,14 @@ TEST(Pad, CropsAndFills) {
         size));
 }
 
+// The size stays, and the elements do not.
+TEST(Pad, SpreadsAndCropsToTheSameSize) {
+  expectSame(R"(weft.func @main(%x: tensor<5x2xf32, #cpu>, %v: tensor<f32, #cpu>) -> tensor<5x2xf32, #cpu> {
+    %0 = weft.pad %x value %v, low = [0, 0], high = [0, -1], interior = [0, 1] : tensor<5x2xf32, #cpu>, tensor<f32, #cpu>
+    weft.return %0 : tensor<5x2xf32, #cpu>
+  })");
+}
+
 TEST(Window, IsReadAndWrittenInsideOfTheTensor) {
   for (int64_t size : {1, 15, 16, 17, 65}) {
     expectSame(with(

@@ -232,6 +232,12 @@ TEST(Derivatives, OpsThatHaveNone) {
                       {true, true}),
       "'weft.cross_entropy' op has no derivative through its second result, the log-sum-exp (WEFT-G001)");
   EXPECT_EQ(
+      derivativeError("weft.func @f(%a: T<4x3xf32>, %t: T<4xi64>, %w: T<3xf32>) {\n"
+                      "  %l, %s = weft.cross_entropy %a, %t weight %w, reduction = mean : T<4x3xf32>, "
+                      "T<4xi64>, T<3xf32>\n  weft.return\n}",
+                      {true, false}),
+      "'weft.cross_entropy' op has no derivative with respect to its class weights (WEFT-G001); detach them");
+  EXPECT_EQ(
       derivativeError("weft.func @f(%a: T<4x3xf32>, %b: T<3x2xf32>) {\n"
                       "  %r = weft.dot_general %a, %b, relu, contract = [1] x [0] : T<4x3xf32>, T<3x2xf32>\n"
                       "  weft.return\n}",

@@ -244,6 +244,24 @@ const std::vector<Case> &cases() {
        "%r, %l = weft.cross_entropy %a, %t, reduction = none : @3x4@, tensor<3xi64, #cpu>",
        {{{3, 4}}},
        {3}},
+      // Where there is nothing to differentiate by, the way beside it is all.
+      {"%i = weft.argmin %a, dim = 1 : @2x3@ %c = weft.gt %a, %a : @2x3@ "
+       "%y = weft.any %c, dims = [1] : tensor<2x3xi1, #cpu> %x = weft.convert %i to f64 : tensor<2xi64, "
+       "#cpu> "
+       "%z = weft.convert %y to f64 : tensor<2xi1, #cpu> %v = weft.add %x, %z : @2@ "
+       "%u = weft.sum %a, dims = [1] : @2x3@ %r = weft.add %u, %v : @2@",
+       {{{2, 3}}},
+       {2}},
+      {"%r = weft.prod %a, dims = [1] : @2x3@", {{{2, 3}}}, {2}},
+      {"%r = weft.cumsum %a, dim = 1 reverse exclusive : @2x3@", {{{2, 3}}}, {2, 3}, true},
+      {"%r = weft.cumprod %a, dim = 0 exclusive : @3x2@", {{{3, 2}}}, {3, 2}},
+      {"%mean, %r, %count = weft.welford %a, dims = [1] : @2x3@", {{{2, 3}}}, {2}, true},
+      {"%r, %mean, %rstd = weft.layer_norm %a, axis = 1, eps = 0.1 : @2x3@", {{{2, 3}}}, {2, 3}},
+      {"%k = weft.constant dense<5> : tensor<i64, #cpu> "
+       "%r, %next = weft.dropout %a, %k, %k, p = 0.5 : @2x3@, tensor<i64, #cpu>",
+       {{{2, 3}}},
+       {2, 3},
+       true},
       {"%d = weft.transfer %a to #cuda0 : @2x3@ %e = weft.exp %d : tensor<2x3xf64, #cuda0> "
        "%r = weft.transfer %e to #cpu : tensor<2x3xf64, #cuda0>",
        {{{2, 3}}},

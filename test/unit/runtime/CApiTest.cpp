@@ -230,8 +230,8 @@ TEST_F(CApi, StridesAreCopiedWithANote) {
   ASSERT_EQ(weft_executable_run(step, nullptr, in, 1, out, 1), WEFT_OK) << weft_last_error();
   EXPECT_STREQ(
       weft_executable_note(),
-      "WEFT-D010: 'step': input 0 'x' has the strides [1, 4] and is not row-major: 64 bytes were copied\n"
-      "WEFT-D010: 'step': output 0 'y' has the strides [1, 4] and is not row-major: 64 bytes were copied\n");
+      "WEFT-D013: 'step': input 0 'x' has the strides [1, 4] and is not row-major: 64 bytes were copied\n"
+      "WEFT-D013: 'step': output 0 'y' has the strides [1, 4] and is not row-major: 64 bytes were copied\n");
   ASSERT_EQ(weft_stream_synchronize(nullptr), WEFT_OK);
   EXPECT_EQ(y, scaled(x, 2)) << "transposed twice";
   EXPECT_EQ(weight()[1], x[4]);

@@ -1,0 +1,279 @@
+//===- BodyViews.cpp - Index maps of views, joins, pads and windows -------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/BodyGraph.h"
+
+#include "ir/Schedule.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+using ir::countOf;
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// The group that each dimension is in.
+static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
+  SmallVector<unsigned> groups;
+  for (auto [i, group] : llvm::enumerate(index.groups))
+    groups.append(group.dims, static_cast<unsigned>(i));
+  return groups;
+}
+
+/// Whether dimensions of `size` elements may go on to be `whole` elements.
+static bool isPartOf(int64_t size, int64_t whole) {
+  if (!ir::isSymbolic(size) && !ir::isSymbolic(whole))
+    return size < whole;
+  return size != whole && ir::divideSizes(whole, size);
+}
+
+bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &mapped) {
+  if (isa<ir::FullOp>(op))
+    return true;
+  if (auto reshape = dyn_cast<ir::ReshapeOp>(op)) {
+    // The operand's groups begin where a group of the result begins and the sizes before it agree.
+    ArrayRef<int64_t> from = shapeOf(reshape.getA());
+    unsigned at = 0, begin = 0;
+    int64_t before = 1, beforeOperand = 1;
+    IndexExpr expr;
+    for (const auto &group : index.groups) {
+      expr = space.linear(expr, group.size, group.expr);
+      before = mulSizes(before, group.size);
+      while (at < from.size() && isPartOf(beforeOperand, before))
+        beforeOperand = mulSizes(beforeOperand, from[at++]);
+      if (beforeOperand != before || at == begin)
+        continue;
+      mapped.groups.push_back({at - begin, countOf(from.slice(begin, at - begin)), expr});
+      expr = IndexExpr();
+      begin = at;
+      before = beforeOperand = 1;
+    }
+    auto rank = static_cast<unsigned>(from.size());
+    if (begin < rank)
+      mapped.groups.push_back({rank - begin, countOf(from.drop_front(begin)), expr});
+    return true;
+  }
+  if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
+    ArrayRef<int64_t> from = shapeOf(broadcast.getA()), shape = broadcast.getShape(),
+                      dims = broadcast.getDims();
+    SmallVector<unsigned> groups = groupOfDims(index);
+    auto rank = static_cast<unsigned>(from.size());
+    auto stretched = [&](unsigned j) { return from[j] == 1; };
+    for (unsigned j = 0; j < rank;) {
+      if (stretched(j)) {
+        mapped.groups.push_back({1, 1, IndexExpr()});
+        ++j;
+        continue;
+      }
+      unsigned end = j + 1;
+      while (end < rank && !stretched(end) && dims[end] == dims[end - 1] + 1 &&
+             groups[dims[end]] == groups[dims[j]])
+        ++end;
+      mapped.groups.push_back({end - j, countOf(from.slice(j, end - j)),
+                               rangeIndex(space, index, shape, static_cast<unsigned>(dims[j]),
+                                          static_cast<unsigned>(dims[end - 1]) + 1)});
+      j = end;
+    }
+    return true;
+  }
+  if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {
+    ArrayRef<int64_t> perm = transpose.getPerm(), shape = shapeOf(op->getResult(0)),
+                      from = shapeOf(transpose.getA());
+    SmallVector<unsigned> inverse(perm.size()), groups = groupOfDims(index);
+    for (auto [i, p] : llvm::enumerate(perm))
+      inverse[p] = static_cast<unsigned>(i);
+    for (unsigned j = 0; j < inverse.size();) {
+      unsigned end = j + 1;
+      while (end < inverse.size() && inverse[end] == inverse[end - 1] + 1 &&
+             groups[inverse[end]] == groups[inverse[j]])
+        ++end;
+      mapped.groups.push_back({end - j, countOf(from.slice(j, end - j)),
+                               rangeIndex(space, index, shape, inverse[j], inverse[end - 1] + 1)});
+      j = end;
+    }
+    return true;
+  }
+  if (auto reverse = dyn_cast<ir::ReverseOp>(op)) {
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    SmallVector<unsigned> groups = groupOfDims(index);
+    auto rank = static_cast<unsigned>(shape.size());
+    auto turns = [&](unsigned d) { return llvm::is_contained(reverse.getDims(), static_cast<int64_t>(d)); };
+    for (unsigned j = 0; j < rank;) {
+      unsigned end = j + 1;
+      while (end < rank && turns(end) == turns(j) && groups[end] == groups[j])
+        ++end;
+      int64_t count = countOf(shape.slice(j, end - j));
+      IndexExpr expr = rangeIndex(space, index, shape, j, end);
+      if (turns(j))
+        expr = add(scale(expr, -1), IndexExpr(count - 1));
+      mapped.groups.push_back({end - j, count, expr});
+      j = end;
+    }
+    return true;
+  }
+  if (auto slice = dyn_cast<ir::SliceOp>(op)) {
+    ArrayRef<int64_t> from = shapeOf(slice.getA()), shape = shapeOf(op->getResult(0));
+    SmallVector<unsigned> groups = groupOfDims(index);
+    auto rank = static_cast<unsigned>(from.size());
+    for (unsigned j = 0; j < rank;) {
+      unsigned end = j + 1;
+      int64_t step = slice.getStep()[j];
+      while (step == 1 && end < rank && from[end] == shape[end] && groups[end] == groups[j])
+        ++end;
+      int64_t inner = countOf(from.slice(j + 1, end - j - 1));
+      IndexExpr expr = scale(rangeIndex(space, index, shape, j, end), step);
+      mapped.groups.push_back(
+          {end - j, mulSizes(from[j], inner), add(expr, IndexExpr(mulSizes(slice.getStart()[j], inner)))});
+      j = end;
+    }
+    return true;
+  }
+  return false;
+}
+
+void BodyGraph::splitLanes(BodyNode::Bound &bound) {
+  if (space.isPerLane(bound.expr))
+    for (int64_t lane = 0; lane < space.lanes; ++lane)
+      bound.perLane.push_back(atLane(bound.expr, lane));
+}
+
+TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<int64_t> from, ArrayRef<int64_t> window,
+                                   unsigned firstStart, const TensorIndex &index) {
+  TensorIndex mapped;
+  SmallVector<unsigned> groups = groupOfDims(index);
+  auto rank = static_cast<unsigned>(from.size());
+  for (unsigned j = 0; j < rank;) {
+    unsigned end = j + 1;
+    while (end < rank && from[end] == window[end] && groups[end] == groups[j])
+      ++end;
+    int64_t inner = countOf(from.slice(j + 1, end - j - 1));
+    IndexExpr expr = rangeIndex(space, index, window, j, end);
+    if (from[j] != window[j]) {
+      BodyNode start;
+      start.kind = BodyNode::windowStart;
+      start.op = op;
+      start.argument = firstStart + j;
+      start.value = op->getOperand(start.argument);
+      start.limit = from[j] - window[j];
+      int64_t limit = start.limit;
+      int id = intern(std::move(start), {reinterpret_cast<int64_t>(op), j});
+      expr = space.linear(space.expr(space.addGathered(id, limit + 1, /*perLane=*/false)), inner, expr);
+    }
+    mapped.groups.push_back({end - j, from[j] * inner, expr});
+    j = end;
+  }
+  return mapped;
+}
+
+/// The part of a concat that all of `index` lies in, where ranges prove it.
+bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part, TensorIndex &mapped) {
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
+  int64_t inner = countOf(shape.drop_front(dim + 1)), low = 0, high = 0, begin = 0;
+  IndexExpr at = rangeIndex(space, index, shape, dim, rank);
+  if (!space.rangeOf(at, low, high))
+    return false;
+  for (Value candidate : op.getParts()) {
+    int64_t size = shapeOf(candidate)[dim] * inner;
+    if (low >= begin && high < begin + size) {
+      part = candidate;
+      if (dim > 0)
+        mapped.groups.push_back(
+            {dim, countOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
+      mapped.groups.push_back({rank - dim, size, add(at, IndexExpr(-begin))});
+      return true;
+    }
+    begin += size;
+  }
+  return false;
+}
+
+/// Any part: one after the other is chosen where its bounds hold.
+int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
+  int64_t inner = countOf(shape.drop_front(dim + 1)), begin = 0;
+  IndexExpr at = rangeIndex(space, index, shape, dim, rank);
+  TensorIndex outer;
+  if (dim > 0)
+    outer.groups.push_back({dim, countOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
+  int indexId = internIndex(index), chosen = -1;
+  for (auto [i, part] : llvm::enumerate(op.getParts())) {
+    int64_t size = shapeOf(part)[dim] * inner;
+    if (size == 0)
+      continue;
+    BodyNode node;
+    node.kind = BodyNode::padded;
+    node.op = op;
+    node.value = op.getResult();
+    node.argument = static_cast<unsigned>(i);
+    node.other = chosen;
+    node.otherwise = chosen >= 0;
+    BodyNode::Bound bound;
+    bound.expr = add(at, IndexExpr(-begin));
+    bound.extent = size;
+    splitLanes(bound);
+    node.index = outer;
+    node.index.groups.push_back({rank - dim, size, space.clamp(bound.expr, size)});
+    node.bounds.push_back(std::move(bound));
+    chosen = intern(std::move(node), {keyOf(op.getResult()), indexId, static_cast<int64_t>(i)});
+    begin += size;
+  }
+  return chosen;
+}
+
+int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
+  ArrayRef<int64_t> from = shapeOf(op.getA()), shape = shapeOf(op.getResult());
+  BodyNode node;
+  node.op = op;
+  node.value = op.getResult();
+  int indexId = internIndex(index);
+  std::vector<int64_t> key{keyOf(node.value), indexId};
+  if (countOf(from) == 0) {
+    if (op.getValue())
+      return request(op.getValue(), {});
+    node.kind = BodyNode::zero;
+    return intern(std::move(node), std::move(key));
+  }
+  node.kind = BodyNode::padded;
+  SmallVector<unsigned> groups = groupOfDims(index);
+  TensorIndex mapped;
+  auto rank = static_cast<unsigned>(from.size());
+  node.otherwise = static_cast<bool>(op.getValue());
+  auto plain = [&](unsigned d) {
+    return from[d] == shape[d] && op.getLow()[d] == 0 && (op.getInterior()[d] == 0 || from[d] <= 1);
+  };
+  for (unsigned d = 0; d < rank;) {
+    if (plain(d)) {
+      unsigned end = d + 1;
+      while (end < rank && plain(end) && groups[end] == groups[d])
+        ++end;
+      mapped.groups.push_back(
+          {end - d, countOf(from.slice(d, end - d)), rangeIndex(space, index, shape, d, end)});
+      d = end;
+      continue;
+    }
+    BodyNode::Bound bound;
+    bound.expr = add(rangeIndex(space, index, shape, d, d + 1), IndexExpr(mulSizes(op.getLow()[d], -1)));
+    bound.extent = from[d];
+    bound.stride = op.getInterior()[d] + 1;
+    splitLanes(bound);
+    IndexExpr inside = space.clamp(bound.expr, addSizes(mulSizes(subSizes(from[d], 1), bound.stride), 1));
+    mapped.groups.push_back({1, from[d], space.divide(inside, bound.stride)});
+    node.bounds.push_back(std::move(bound));
+    ++d;
+  }
+  node.index = std::move(mapped);
+  return intern(std::move(node), std::move(key));
+}
+
+} // namespace weft::codegen
