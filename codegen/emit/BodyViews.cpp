@@ -11,9 +11,9 @@
 using namespace mlir;
 namespace weft::codegen {
 
-using ir::countOf;
+using ir::addSizes, ir::countOf, ir::mulSizes, ir::subSizes;
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value value) { return ir::sizesOf(value.getType()); }
 
 static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
 
