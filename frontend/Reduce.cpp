@@ -7,6 +7,7 @@
 #include "weft/reduce.hpp"
 
 #include "frontend/Ops.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <cmath>

@@ -70,7 +70,8 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   int64_t bytes = bytesOf(result.getType());
   auto fail = [&] { return op.emitOpError() << "result #" << result.getResultNumber() << " "; };
   if (slice.getBytes() != bytes)
-    return fail() << "needs " << bytes << " bytes, but its slice has " << slice.getBytes();
+    return fail() << "needs " << sizeText(bytes) << " bytes, but its slice has "
+                  << sizeText(slice.getBytes());
   if (isStorageView(&op)) {
     SliceAttr expected = sliceOf(op.getOperand(0));
     if (expected != slice)

@@ -192,6 +192,8 @@ weft.func @along_one(%x: tensor<4x1xf32, #cpu>) -> (tensor<4x1xf32, #cpu>, tenso
   %2 = weft.argmin %x, dim = 1 : tensor<4x1xf32, #cpu>
   %3 = weft.cumsum %x, dim = 1 : tensor<4x1xf32, #cpu>
   weft.return %0, %1, %2, %3 : tensor<4x1xf32, #cpu>, tensor<4x1xf32, #cpu>, tensor<4xi64, #cpu>, tensor<4x1xf32, #cpu>
+}
+
 // pow-zero, pow-one, pow-two, pow-minus-one: constants, products and quotients that are rounded as the power; a cube
 // of floats and roots stay, and so do powers of f64, which the C library need not round as a product.
 // CHECK-LABEL: weft.func @wide_power(
