@@ -73,7 +73,7 @@ Tensor extreme(const char *op, const Tensor &a, const std::vector<int64_t> &dims
 
 Tensor position(const char *op, const Tensor &a, std::optional<int64_t> dim, bool keepdim, Loc loc) {
   if (!dim) {
-    if (a.numel() == 0)
+    if (use(a, loc).spec().count() == 0)
       fail(std::string(op) + "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                              "reduction dim with the 'dim' argument.",
            loc);
@@ -241,7 +241,7 @@ Tensor Tensor::norm(double p, std::vector<int64_t> dims, bool keepdim, Loc loc) 
 Tensor Tensor::logsumexp(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
   Tensor a = is_floating_point(dtype()) ? widened(*this, loc) : to(DType::f32, loc);
   DType result = is_floating_point(dtype()) ? dtype() : DType::f32;
-  if (a.numel() == 0)
+  if (use(a, loc).spec().count() == 0)
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
   // An infinite largest element is not subtracted: that would be NaN.
   Tensor top = a.detach().amax(dims, true, loc);
