@@ -35,6 +35,11 @@ static std::string text(Strict strict) {
   return list;
 }
 
+/// The end of a message that is an error only because the caller asked for it, as the passes write it.
+static std::string underStrict(const char *code, const char *mode) {
+  return std::string(" (") + code + ", an error under strict=" + mode + ")";
+}
+
 class CompiledImpl {
 public:
   CompiledImpl(TracedFn fn, CompileOptions options, Loc loc)
@@ -165,8 +170,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
         binding.gradResult = static_cast<int>(region.results.size());
         region.results.push_back({change.gradValue, name + ".grad"});
         variant.notes += "a gradient of " + binding.str() +
-                         " is left at the end and kept: " + change.gradValue.spec().bytesText() +
-                         " bytes\n";
+                         " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes\n";
       }
     }
     variant.bindings.push_back(std::move(binding));
@@ -233,10 +237,16 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     std::vector<Ref> results;
     for (size_t i = 0; i < outputs.tensors.size(); ++i) {
       results.push_back(use(outputs.tensors[i], loc));
-      if (Access::slot(outputs.tensors[i])->view())
-        variant->notes += "WEFT-D010: result " + std::to_string(i) + " of '" + options_.name +
-                          "' is a view (made at " + str(Access::slot(outputs.tensors[i])->loc) +
-                          ") and is returned as a copy of " + results[i].spec().bytesText() + " bytes\n";
+      if (Access::slot(outputs.tensors[i])->view()) {
+        std::string note = "result " + std::to_string(i) + " of '" + options_.name + "' is a view (made at " +
+                           str(Access::slot(outputs.tensors[i])->loc) + ") and is returned as a copy of " +
+                           results[i].spec().bytesText() + " bytes";
+        if (has(options_.strict, Strict::donate))
+          fail(note + underStrict("WEFT-D010", "donate") +
+                   ": return the tensor it is a view of, or a clone()",
+               loc, {}, "WEFT-D010");
+        variant->notes += "WEFT-D010: " + note + "\n";
+      }
     }
     variant->resultStructure = outputs.structure;
     variant->modes = trace.modes();
@@ -272,20 +282,28 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// Whether something else than the slot holds its value, so that the storage must be copied to be written.
+static bool isHeld(Slot &slot) {
+  slot.forgetViews();
+  if (slot.view())
+    return false;
+  const Ref &value = slot.value();
+  // One reference is the slot's own.
+  return value.node->kind != NodeKind::leaf || value.node.use_count() != 1;
+}
+
 /// The storage of a slot's value, made writable: nobody else may hold the value. `copied` says that somebody
 /// did.
 static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied) {
-  slot.forgetViews();
+  copied = isHeld(slot);
   const Ref &value = slot.value();
-  // One reference is the slot's own.
-  if (!slot.view() && value.node->kind == NodeKind::leaf && value.node.use_count() == 1)
+  if (!slot.view() && !copied)
     return value.node->buffers[value.result];
   const auto &shared = value.node->buffers[value.result];
   shared->wait().throw_if_failed();
   auto copy = runtime::Buffer::allocate(shared->bytes()).value_or_throw();
   std::memcpy(copy->data(), shared->data(), shared->bytes());
-  copied = !slot.view();
-  if (!slot.view())
+  if (copied)
     slot.setValue(leaf(value.spec(), copy, slot.loc));
   return copy;
 }
@@ -320,6 +338,13 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
     const Binding &binding = variant.bindings[i];
     if (binding.argument < 0)
       continue;
+    if (binding.tiedResult >= 0 && has(options_.strict, Strict::donate) && isHeld(*bound[i])) {
+      std::fill(in.begin(), in.end(), nullptr);
+      fail("'" + options_.name + "' would copy " + std::to_string(binding.spec.bytes()) + " bytes of " +
+               binding.str() + " before it writes them, since something else holds the value" +
+               underStrict("WEFT-D011", "donate") + ": drop what holds it, or let it hold a clone()",
+           loc, {}, "WEFT-D011");
+    }
     bool copied = false;
     in[binding.argument] = binding.tiedResult >= 0
                                ? exclusiveBuffer(*bound[i], copied)
@@ -416,8 +441,9 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, L
   if (mismatch.staticReal)
     reason += "; make the parameter a weft::Scalar, whose value is no part of the signature";
   if (has(options_.strict, Strict::recompile))
-    fail("'" + options_.name + "' would be compiled again (" + mismatch.code + "): " + reason, loc, {},
-         mismatch.code);
+    fail("'" + options_.name + "' would be compiled again: " + reason +
+             underStrict(mismatch.code, "recompile"),
+         loc, {}, mismatch.code);
   if (mismatch.staticReal && !advisedScalar_) {
     advisedScalar_ = true;
     std::fprintf(stderr, "weft: '%s' compiled again (%s), at %s: %s\n", options_.name.c_str(), mismatch.code,

@@ -7,10 +7,10 @@
 #include "frontend/Ops.h"
 #include "ir/DimExpr.h"
 
-#include <algorithm>
-#include <utility>
 #include "frontend/Promotion.h"
 #include "weft/math.hpp"
+#include <algorithm>
+#include <utility>
 
 namespace weft {
 

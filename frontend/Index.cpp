@@ -82,9 +82,9 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
 }
 
 [[noreturn]] void failOnMask(Loc loc) {
-  fail("the size of what a boolean mask selects depends on values, and a program's sizes do not (WEFT-C002): "
+  fail("the size of what a boolean mask selects depends on values, and a program's sizes do not (WEFT-C001): "
        "use where(mask, x, other), multiply by the mask, or index_put_({mask}, number)",
-       loc, {}, "WEFT-C002");
+       loc, {}, "WEFT-C001");
 }
 
 /// Index tensors by dimension, undefined where there is none. Throws Error on masks.

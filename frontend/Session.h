@@ -29,7 +29,7 @@ struct Program {
   std::string planText;    ///< with fusions, schedules and memory
   std::string explanation; ///< for people
   double compileMs = 0;
-  bool mayFail = false; ///< running it can fail on values: an index out of bounds
+  bool mayFail = false;               ///< running it can fail on values: an index out of bounds
   std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors
 };
 

@@ -46,6 +46,8 @@ llvm::StringRef familyName(char family) {
     return "memory";
   case 'N':
     return "numerics";
+  case 'O':
+    return "optimisers";
   case 'P':
     return "placement";
   case 'R':

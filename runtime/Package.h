@@ -20,7 +20,8 @@
 //   WEFT-L003 not a package                  WEFT-L008 the plan breaks a rule
 //   WEFT-L004 other format version           WEFT-L009 the image is malformed
 //   WEFT-L005 checksum differs               WEFT-L010 processor too old
-//   WEFT-L011 other kernel ABI               WEFT-L012 state does not fit, or has no value
+//   WEFT-L011 other kernel ABI               WEFT-L012 state does not fit
+//   WEFT-L014 state without a value
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PACKAGE_H

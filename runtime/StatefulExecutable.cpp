@@ -243,7 +243,7 @@ Status StatefulExecutable::run(std::span<const std::shared_ptr<Buffer>> inputs,
     if (!arguments[entry.argument])
       return Status::error("'" + signature.function + "': the state '" + name +
                                "' has no value: the package keeps none, so set it first",
-                           "WEFT-L012");
+                           "WEFT-L014");
   if (Status status = executable_->run(arguments, all_results, all); !status)
     return status;
   for (size_t i = 0; i < outputs_.size(); ++i)
@@ -258,7 +258,7 @@ Status StatefulExecutable::get_state(std::string_view name, std::span<std::byte>
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<Buffer> buffer = held_[(*entry)->argument];
   if (!buffer)
-    return Status::error("the state '" + std::string(name) + "' has no value yet", "WEFT-L012");
+    return Status::error("the state '" + std::string(name) + "' has no value yet: set it first", "WEFT-L014");
   if (bytes.size() != buffer->bytes())
     return Status::error("the state '" + std::string(name) + "' has " + std::to_string(buffer->bytes()) +
                          " bytes, found room for " + std::to_string(bytes.size()));

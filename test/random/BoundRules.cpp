@@ -369,7 +369,10 @@ LogicalResult boundOp(Operation *op, Operands operands, MutableArrayRef<Bounded>
         results[0].error.assign(results[0].error.size(), kUnknown);
         return success();
       })
-      .Case([&](ir::CopyIntoOp) { return move(op, operands.drop_front(), results[0]); })
+      .Case([&](ir::CopyIntoOp) {
+        results[0].error = operands[1]->error;
+        return success();
+      })
       .Case([&](ir::AssertOp) { return success(); })
       .Case([&](ir::SumOp sum) { return boundSum(sum, *operands[0], results[0]); })
       .Case([&](ir::RmaxOp extreme) {

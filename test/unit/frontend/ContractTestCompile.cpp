@@ -192,7 +192,9 @@ TEST(ContractGuards, ExplainOneShowsEachCompilation) {
 TEST(ContractGuards, StrictRecompileMakesItAnError) {
   auto f = compile([](Tensor x) { return x + 1; }, {.strict = recompile});
   f(ones({2}));
-  EXPECT_ERROR(f(ones({3})), "would be compiled again (WEFT-R001): argument 0 was tensor<2xf32, cpu>");
+  EXPECT_ERROR(f(ones({3})),
+               "would be compiled again: argument 0 was tensor<2xf32, cpu> and is tensor<3xf32, cpu> "
+               "(WEFT-R001, an error under strict=recompile)");
   EXPECT_EQ(floats(f(ones({2}))), Floats({2, 2}));
   EXPECT_EQ(f.variants().size(), 1u);
 }

@@ -164,7 +164,7 @@ TEST(Dataset, NormalisationFollowsTorchvision) {
   auto fused = compile([](Tensor x) { return relu(data::normalize(x, {0.5}, {0.25}) * 2); });
   fused(bytes);
   std::string plan = fused.mlir("plan");
-  EXPECT_EQ(plan.find("weft.fusion"), plan.rfind("weft.fusion")) << plan;
+  EXPECT_EQ(plan.find("= weft.fusion"), plan.rfind("= weft.fusion")) << plan;
 }
 
 // Row 30.

@@ -33,6 +33,12 @@ TEST(Errors, GatherNamesIndexPositionAndSize) {
             "dimension 0");
 }
 
+TEST(Errors, AssertNamesTheMessageAndThePosition) {
+  EXPECT_EQ(
+      errorOf("weft.assert %a, \"rows must be sorted\" : T<3xi1>", {}, {wholes(DType::i1, {3}, {1, 1, 0})}),
+      "'weft.assert' op failed: rows must be sorted (the condition is false at position 2)");
+}
+
 TEST(Errors, CrossEntropyNamesTheTarget) {
   auto error = [](std::string rest, std::vector<int64_t> targets) {
     return errorOf("weft.cross_entropy %a, %b, reduction = " + rest + " : T<2x3xf32>, T<2xi64>",

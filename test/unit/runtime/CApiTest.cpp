@@ -288,6 +288,7 @@ TEST_F(CApi, WhatDoesNotFitIsNamed) {
   EXPECT_STATUS(weft_executable_load(package, "step", "cuda:0", &none), WEFT_ERROR_DEVICE, "no CUDA backend");
   EXPECT_STATUS(weft_executable_load(package, "step", "cuda:0=cuda:1", &none), WEFT_ERROR_DEVICE, "'cuda:1'");
   EXPECT_STATUS(weft_executable_load(package, "step", "cpu=", &none), WEFT_ERROR_DEVICE, "must not be empty");
+  EXPECT_STREQ(weft_last_error_code(), "WEFT-E004");
   weft_package *missing = nullptr;
   EXPECT_STATUS(weft_package_open("there-is-no.weft", nullptr, &missing), WEFT_ERROR_PACKAGE,
                 "there-is-no.weft");
@@ -306,6 +307,7 @@ TEST_F(CApi, StateWithoutAValueMustBeSet) {
   weft_buffer in[] = {describe(x)}, out[] = {nothing()};
   EXPECT_STATUS(weft_executable_run(own, nullptr, in, 1, out, 1), WEFT_ERROR_PACKAGE,
                 "the state 'adam.lr' has no value");
+  EXPECT_STREQ(weft_last_error_code(), "WEFT-L014");
   EXPECT_EQ(weft_executable_scalar_set(own, "adam.lr", 1), WEFT_OK);
   EXPECT_EQ(weft_executable_state_set(own, "fc.weight", x.data(), 64), WEFT_OK);
   EXPECT_EQ(weft_executable_run(own, nullptr, in, 1, out, 1), WEFT_OK) << weft_last_error();
