@@ -247,7 +247,7 @@ def ctest(label, build=RELEASE, environment=None, selection=()):
 
 def house(level):
     counts = Counts()
-    for script in ("include_graph", "formatting", "text_rules", "symbols", "generated", "reasons"):
+    for script in ("include_graph", "formatting", "text_rules", "symbols", "generated", "reasons", "environment"):
         path = os.path.join(ROOT, "test", "house", script + ".py")
         counts += closing_line("house-" + script, [sys.executable, path], timeout=600)
     # Further checks are tests of CMake with this label.

@@ -116,6 +116,11 @@ private:
       result.error[i] = operands[operands[0]->value.whole[i] ? 1 : 2]->error[i];
       return;
     }
+    // The sign of a NaN is free: passes and kernels may change it.
+    if (isa<ir::CopysignOp>(op.getOperation()) && std::isnan(operands[1]->value.real[i])) {
+      result.error[i] = kUnknown;
+      return;
+    }
     for (const Bounded *operand : operands)
       if (!isKnown(operand->error[i]) || (!monotone && operand->error[i] > 0.125)) {
         result.error[i] = kUnknown;

@@ -308,7 +308,8 @@ TEST(ContractViews, AWriteThroughAViewIsAnUpdateOfItsBaseAndOneKernelInPlace) {
     ASSERT_EQ(values[i], i / 64 >= 8 && i / 64 < 16 ? 2 : 0);
   std::string plan = f.mlir("plan");
   size_t launches = 0;
-  for (size_t at = plan.find("= weft.fusion"); at != std::string::npos; at = plan.find("= weft.fusion", at + 1))
+  for (size_t at = plan.find("= weft.fusion"); at != std::string::npos;
+       at = plan.find("= weft.fusion", at + 1))
     ++launches;
   EXPECT_EQ(launches, 1u) << plan;
   EXPECT_EQ(plan.find("weft.copy"), std::string::npos) << plan;

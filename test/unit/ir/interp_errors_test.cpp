@@ -34,9 +34,13 @@ TEST(Errors, GatherNamesIndexPositionAndSize) {
 }
 
 TEST(Errors, AssertNamesTheMessageAndThePosition) {
-  EXPECT_EQ(
-      errorOf("weft.assert %a, \"rows must be sorted\" : T<3xi1>", {}, {wholes(DType::i1, {3}, {1, 1, 0})}),
-      "'weft.assert' op failed: rows must be sorted (the condition is false at position 2)");
+  Program program(R"(weft.func @f(%a: T<3xi1>) -> T<3xi1> {
+      weft.assert %a, "rows must be sorted" : T<3xi1>
+      weft.return %a : T<3xi1>
+    })");
+  EXPECT_TRUE(program.run(wholes(DType::i1, {3}, {1, 1, 0})).empty());
+  EXPECT_EQ(program.said(),
+            "'weft.assert' op failed: rows must be sorted (the condition is false at position 2)");
 }
 
 TEST(Errors, CrossEntropyNamesTheTarget) {
