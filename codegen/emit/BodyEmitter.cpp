@@ -418,7 +418,10 @@ Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
     given = kernel.create<arith::ExtSIOp>(i64, given);
   if (!ir::checksIndex(node.op)) {
     Value low = kernel.create<arith::MaxSIOp>(given, kernel.create<arith::ConstantIntOp>(0, 64));
-    Value high = kernel.create<arith::ConstantIntOp>(std::max<int64_t>(size - 1, 0), 64);
+    Value high =
+        kernel.integer(ir::isSymbolic(size) ? ir::subSizes(size, 1) : std::max<int64_t>(size - 1, 0));
+    if (ir::isSymbolic(size)) // none, where the size may be 0
+      high = kernel.create<arith::MaxSIOp>(high, kernel.create<arith::ConstantIntOp>(0, 64));
     return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), kernel.minimum(low, high));
   }
   Value position = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));

@@ -20,14 +20,18 @@ static LogicalResult verifyIndex(Operation *op, RankedTensorType index, IndexMod
   if (mode == IndexMode::clip && size == 0 && elementsOf(index) != 0)
     return op->emitOpError() << "cannot clip an index of " << sizeText(elementsOf(index))
                              << " elements into a dimension of size 0";
+  if (isSymbolic(size) && !rangesOf(op).isAtLeast(size, 1))
+    return op->emitOpError() << "reads along a dimension of size " << sizeText(size)
+                             << ", which may be 0: give its symbols a min of 1";
   return success();
 }
 
 /// `sizes`, of `what`, are those of `limit`, or smaller, but for dimension `dim`.
 static LogicalResult verifyWithin(Operation *op, RankedTensorType index, RankedTensorType limit,
                                   StringRef what, int64_t dim) {
+  SymbolRanges ranges = rangesOf(op);
   for (int64_t i = 0; i < limit.getRank(); ++i)
-    if (i != dim && sizesOf(index)[i] > sizesOf(limit)[i])
+    if (i != dim && !ranges.isAtMost(sizesOf(index)[i], sizesOf(limit)[i]))
       return op->emitOpError() << "has an index of size " << sizeText(sizesOf(index)[i]) << " in dimension "
                                << i << ", where " << what << " has size " << sizeText(sizesOf(limit)[i]);
   return success();

@@ -90,19 +90,19 @@ weft.func @unbound(%a: tensor<?xf32, #weft.device<cpu, [2 * n]>>) attributes {we
 // -----
 
 // Every symbol of a type is declared.
-// expected-error @+1 {{whose symbol 'm' the function does not declare; add it to weft.symbols}}
+// expected-error @+1 {{has a value of type 'tensor<?x?xf32, #weft.device<cpu, [n, m]>>', whose symbol 'm' the function does not declare; add it to weft.symbols}}
 weft.func @undeclared(%a: tensor<?x?xf32, #weft.device<cpu, [n, m]>>) attributes {weft.symbols = [#weft.symbol<"n", 1, 2>]} { weft.return }
 
 // -----
 
 // No size may be negative, whatever the symbols are.
-// expected-error @+1 {{whose size n + -2 may be negative in the ranges of its symbols}}
+// expected-error @+1 {{has a value of type 'tensor<?x?xf32, #weft.device<cpu, [n, n + -2]>>' whose size n + -2 may be negative in the ranges of its symbols}}
 weft.func @negative(%a: tensor<?x?xf32, #weft.device<cpu, [n, n + -2]>>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} { weft.return }
 
 // -----
 
 // Bytes are counted at the largest sizes.
-// expected-error @+1 {{which takes more than 2^63 bytes where its symbols are largest}}
+// expected-error @+1 {{has a value of type 'tensor<?x?xf32, #weft.device<cpu, [n, n * n]>>', which takes more than 2^63 bytes where its symbols are largest}}
 weft.func @large(%a: tensor<?x?xf32, #weft.device<cpu, [n, n * n]>>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4194304>]} { weft.return }
 
 // -----
@@ -224,5 +224,33 @@ weft.func @refused(%p: tensor<4x?xf32, #n>, %step: tensor<i64, #weft.device<cpu>
     attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
   // expected-error @+1 {{'weft.sgd_step' op takes no dynamic dimensions yet, but dimension 1 of operand #0 has the size n; compile for a size that is a number}}
   %0 = weft.sgd_step(%p, %p, step %step, lr %s, momentum %s, dampening %s, decay %s) : tensor<4x?xf32, #n>, tensor<4x?xf32, #n>, tensor<i64, #weft.device<cpu>>, tensor<f64, #weft.device<cpu>>
+  weft.return
+}
+
+// -----
+
+// An index has no place in a dimension without elements.
+#n = #weft.device<cpu, [n]>
+weft.func @nothing(%a: tensor<?x2xf32, #n>, %i: tensor<3xi64, #weft.device<cpu>>) attributes {weft.symbols = [#weft.symbol<"n", 0, 4>]} {
+  // expected-error @+1 {{reads along a dimension of size n, which may be 0: give its symbols a min of 1}}
+  %0 = weft.gather %a, %i, dim = 0, kind = points mode = clip : tensor<?x2xf32, #n>, tensor<3xi64, #weft.device<cpu>>
+  weft.return
+}
+
+// -----
+
+#n = #weft.device<cpu, [n]>
+weft.func @along(%a: tensor<2x5xf32, #weft.device<cpu>>, %i: tensor<?x5xi64, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
+  // expected-error @+1 {{has an index of size n in dimension 0, where the operand has size 2}}
+  %0 = weft.gather %a, %i, dim = 1, kind = along mode = clip : tensor<2x5xf32, #weft.device<cpu>>, tensor<?x5xi64, #n>
+  weft.return
+}
+
+// -----
+
+#n = #weft.device<cpu, [n]>
+weft.func @smoothing(%a: tensor<2x?xf32, #n>, %t: tensor<2xi64, #weft.device<cpu>>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
+  // expected-error @+1 {{cannot spread a label_smoothing over n classes: their number has to be known}}
+  %0:2 = weft.cross_entropy %a, %t, reduction = mean ignore_index = -100 label_smoothing = 0.1 : tensor<2x?xf32, #n>, tensor<2xi64, #weft.device<cpu>>
   weft.return
 }
