@@ -177,10 +177,11 @@ CompileReport reportPlan(ModuleOp module) {
     made.plan = passes::formatPlan(function);
     made.decisions = passes::formatDecisions(function);
     made.capture = passes::formatCapture(function);
-    if (auto size = function->getAttrOfType<IntegerAttr>(attr::arenaBytes))
-      made.arenaBytes = static_cast<uint64_t>(size.getInt());
-    if (auto size = function->getAttrOfType<IntegerAttr>(attr::arenaLowerBound))
-      made.arenaLowerBound = static_cast<uint64_t>(size.getInt());
+    SymbolRanges ranges = rangesOf(function);
+    if (auto size = sizeOfAttr(function->getAttr(attr::arenaBytes)))
+      made.arenaBytes = static_cast<uint64_t>(ranges.largest(*size));
+    if (auto size = sizeOfAttr(function->getAttr(attr::arenaLowerBound)))
+      made.arenaLowerBound = static_cast<uint64_t>(ranges.largest(*size));
   }
   return report;
 }

@@ -54,7 +54,7 @@ struct FunctionReport {
   std::string plan;      ///< the launch list as a table
   std::string decisions; ///< fusions and refusals, ranked by cost, with codes and lines
   std::string capture;   ///< what is captured and what not, in a few lines
-  uint64_t arenaBytes = 0, arenaLowerBound = 0;
+  uint64_t arenaBytes = 0, arenaLowerBound = 0; ///< at the largest sizes
 };
 
 struct CompileReport {

@@ -9,7 +9,9 @@
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
 #include "ir/LaunchAttributes.h"
+#include "ir/Schedule.h"
 #include "ir/Updates.h"
+#include "runtime/DynamicPlan.h"
 #include "runtime/Kernel.h"
 #include "runtime/plan_generated.h"
 
@@ -47,10 +49,11 @@ public:
     plan.target = "cpu";
     plan.kernel_abi = runtime::kernelAbi;
     plan.image = "image.cpu";
-    if (auto bytes = function->getAttrOfType<IntegerAttr>(attr::arenaBytes))
-      plan.arena_bytes = static_cast<uint64_t>(bytes.getInt());
-    if (auto bytes = function->getAttrOfType<IntegerAttr>(attr::arenaLowerBound))
-      plan.arena_lower_bound_bytes = static_cast<uint64_t>(bytes.getInt());
+    addSymbols();
+    if (auto bytes = sizeOfAttr(function->getAttr(attr::arenaBytes)))
+      plan.arena_bytes = unsignedSize(*bytes);
+    if (auto bytes = sizeOfAttr(function->getAttr(attr::arenaLowerBound)))
+      plan.arena_lower_bound_bytes = unsignedSize(*bytes);
     addSignature();
     for (Operation &op : function.getBody().front()) {
       Status status;
@@ -84,14 +87,60 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
+  // Sizes
+  //===--------------------------------------------------------------------===//
+
+  void addSymbols() {
+    auto declared = function->getAttrOfType<ArrayAttr>(attr::symbols);
+    if (!declared)
+      return;
+    for (auto symbol : declared.getAsRange<SymbolAttr>()) {
+      auto made = std::make_unique<rt::SymbolT>();
+      made->name = symbol.getName().str();
+      made->min = symbol.getMin();
+      made->max = symbol.getMax();
+      symbolNumbers[made->name] = static_cast<uint32_t>(plan.symbols.size());
+      plan.symbols.push_back(std::move(made));
+    }
+  }
+
+  /// A size as the plan has it.
+  int64_t size(int64_t value) {
+    if (!isSymbolic(value))
+      return value;
+    auto [it, inserted] = sizeNumbers.try_emplace(value, static_cast<int64_t>(plan.sizes.size()));
+    if (inserted) {
+      auto made = std::make_unique<rt::SizeExpressionT>();
+      DimExpr expr = exprOf(value);
+      made->divisor = expr.divisor;
+      for (const DimTerm &term : expr.terms) {
+        auto part = std::make_unique<rt::SizeTermT>();
+        part->coefficient = term.coefficient;
+        for (const std::string &symbol : term.symbols)
+          part->symbols.push_back(symbolNumbers.at(symbol));
+        made->terms.push_back(std::move(part));
+      }
+      plan.sizes.push_back(std::move(made));
+    }
+    return runtime::firstExpression + it->second;
+  }
+  uint64_t unsignedSize(int64_t value) { return static_cast<uint64_t>(size(value)); }
+  std::vector<int64_t> sizes(ArrayRef<int64_t> values) {
+    std::vector<int64_t> result;
+    for (int64_t value : values)
+      result.push_back(size(value));
+    return result;
+  }
+
+  //===--------------------------------------------------------------------===//
   // Signature
   //===--------------------------------------------------------------------===//
 
-  static std::unique_ptr<rt::TensorTypeT> typeOf(Type type) {
+  std::unique_ptr<rt::TensorTypeT> typeOf(Type type) {
     auto tensor = cast<RankedTensorType>(type);
     auto made = std::make_unique<rt::TensorTypeT>();
     made->dtype = static_cast<uint8_t>(dtypeOf(type));
-    made->shape = tensor.getShape().vec();
+    made->shape = sizes(sizesOf(tensor));
     made->device = deviceOf(type).str();
     return made;
   }
@@ -111,8 +160,7 @@ private:
       argument->donated = function.isDonated(i);
       plan.arguments.push_back(std::move(argument));
       Value value = function.getArgument(i);
-      buffers[value] =
-          bufferIndex(rt::Storage::argument, i, 0, static_cast<uint64_t>(bytesOf(value.getType())));
+      buffers[value] = bufferIndex(rt::Storage::argument, i, 0, bytesOf(value.getType()));
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       auto result = std::make_unique<rt::ResultT>();
@@ -134,15 +182,15 @@ private:
   // Buffers
   //===--------------------------------------------------------------------===//
 
-  uint32_t bufferIndex(rt::Storage storage, uint32_t index, uint64_t offset, uint64_t bytes) {
+  uint32_t bufferIndex(rt::Storage storage, uint32_t index, int64_t offset, int64_t bytes) {
     auto key = std::tuple(storage, index, offset, bytes);
     auto [it, inserted] = known.try_emplace(key, static_cast<uint32_t>(plan.buffers.size()));
     if (inserted) {
       auto buffer = std::make_unique<rt::BufferT>();
       buffer->storage = storage;
       buffer->index = index;
-      buffer->offset = offset;
-      buffer->bytes = bytes;
+      buffer->offset = unsignedSize(offset);
+      buffer->bytes = unsignedSize(bytes);
       plan.buffers.push_back(std::move(buffer));
     }
     return it->second;
@@ -160,8 +208,7 @@ private:
     auto slice = slices && number < slices.size() ? dyn_cast<SliceAttr>(slices[number]) : SliceAttr();
     if (!slice)
       return problem(op, "has no storage; run --weft-plan-memory first");
-    auto position = static_cast<uint64_t>(slice.getPosition());
-    uint64_t bytes = static_cast<uint64_t>(bytesOf(value.getType()));
+    int64_t position = slice.getPosition(), bytes = bytesOf(value.getType());
     uint32_t index = 0;
     switch (slice.getStorage()) {
     case StorageKind::argument:
@@ -224,10 +271,13 @@ private:
     made->name = std::move(name);
     made->location = ir::locationText(op->getLoc());
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
+    int64_t bytesRead = 0, bytesWritten = 0;
     for (Value value : read)
-      made->bytes_read += static_cast<uint64_t>(bytesOf(value.getType()));
+      bytesRead = addSizes(bytesRead, bytesOf(value.getType()));
     for (Value value : op->getResults())
-      made->bytes_written += static_cast<uint64_t>(bytesOf(value.getType()));
+      bytesWritten = addSizes(bytesWritten, bytesOf(value.getType()));
+    made->bytes_read = unsignedSize(bytesRead);
+    made->bytes_written = unsignedSize(bytesWritten);
     return made;
   }
 
@@ -251,14 +301,17 @@ private:
         return index.status();
       kernel.buffers.push_back(*index);
     }
-    kernel.tasks = schedule->getTasks();
+    for (const std::string &symbol : symbolsOf(fusion))
+      kernel.sizes.push_back(size(symbolSize(symbol)));
+    kernel.tasks = size(schedule->getTasks());
     kernel.grain = schedule->getGrain();
     kernel.scratch_bytes = static_cast<uint64_t>(schedule->getScratch());
     // One operation an element of each elementwise op is what the cost of a call is estimated from.
+    int64_t flops = 0;
     for (Operation &op : fusion.getBody().front())
       if (isa<ElementwiseOp>(op))
-        made->flops +=
-            static_cast<uint64_t>(cast<RankedTensorType>(op.getResult(0).getType()).getNumElements());
+        flops = addSizes(flops, elementsOf(op.getResult(0).getType()));
+    made->flops = unsignedSize(flops);
     for (GatherOp gather : checksOf(fusion)) {
       made->may_fail = true;
       addCheck(gather);
@@ -271,7 +324,7 @@ private:
   void addCheck(GatherOp gather) {
     auto check = std::make_unique<rt::CheckT>();
     auto dim = static_cast<int64_t>(gather.getDim());
-    std::string size = std::to_string(gather.getA().getType().getDimSize(dim));
+    std::string size = sizeText(sizesOf(gather.getA().getType())[dim]);
     if (auto what = gather->getAttrOfType<StringAttr>(attr::indexName))
       check->message = what.str() + " {value} is out of bounds: expected a number in [0, " + size +
                        ") (at position {position})";
@@ -287,15 +340,14 @@ private:
     if (!shape)
       return problem(dot,
                      "has operands that need a transposition; run --weft-canonicalize-contractions first");
-    std::string name = "matmul " + std::to_string(shape->m) + "x" + std::to_string(shape->k) + "x" +
-                       std::to_string(shape->n);
+    std::string name = "matmul " + sizeText(shape->m) + "x" + sizeText(shape->k) + "x" + sizeText(shape->n);
     auto made = launch(dot, name + (dot.getBias() ? " + bias" : "") + (dot.getRelu() ? " + relu" : ""));
     rt::ContractionLaunchT contraction;
     contraction.dtype = static_cast<uint8_t>(dtypeOf(dot.getType()));
-    contraction.batch = shape->batch;
-    contraction.m = shape->m;
-    contraction.n = shape->n;
-    contraction.k = shape->k;
+    contraction.batch = size(shape->batch);
+    contraction.m = size(shape->m);
+    contraction.n = size(shape->n);
+    contraction.k = size(shape->k);
     auto a = bufferOf(dot.getA()), b = bufferOf(dot.getB()), c = bufferOf(dot.getResult());
     for (auto *index : {&a, &b, &c})
       if (!*index)
@@ -309,11 +361,12 @@ private:
         return index.status();
       contraction.bias = static_cast<int32_t>(*index);
     }
-    contraction.a_strides.assign(shape->aStrides.begin(), shape->aStrides.end());
-    contraction.b_strides.assign(shape->bStrides.begin(), shape->bStrides.end());
-    contraction.c_strides.assign(shape->cStrides.begin(), shape->cStrides.end());
+    contraction.a_strides = sizes(shape->aStrides);
+    contraction.b_strides = sizes(shape->bStrides);
+    contraction.c_strides = sizes(shape->cStrides);
     contraction.relu = dot.getRelu();
-    made->flops = 2 * static_cast<uint64_t>(shape->batch * shape->m * shape->n * shape->k);
+    made->flops =
+        unsignedSize(mulSizes(2, mulSizes(mulSizes(shape->batch, shape->m), mulSizes(shape->n, shape->k))));
     made->op.Set(std::move(contraction));
     plan.launches.push_back(std::move(made));
     return {};
@@ -343,7 +396,7 @@ private:
       return buffer.status();
     host.buffer = *buffer;
     host.dtype = static_cast<uint8_t>(dtypeOf(value.getType()));
-    host.shape = cast<RankedTensorType>(value.getType()).getShape().vec();
+    host.shape = sizesOf(cast<RankedTensorType>(value.getType())).vec();
     host.text = text.str();
     made->op.Set(std::move(host));
     plan.launches.push_back(std::move(made));
@@ -355,7 +408,9 @@ private:
   rt::PlanT plan;
   std::vector<std::byte> constants;
   DenseMap<Value, uint32_t> buffers;
-  std::map<std::tuple<rt::Storage, uint32_t, uint64_t, uint64_t>, uint32_t> known;
+  std::map<std::tuple<rt::Storage, uint32_t, int64_t, int64_t>, uint32_t> known;
+  std::map<std::string, uint32_t> symbolNumbers;
+  std::map<int64_t, int64_t> sizeNumbers;
 };
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "frontend/Save.h"
 #include "frontend/Variant.h"
 #include "frontend/View.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -46,13 +47,19 @@ public:
     if (options_.name.empty())
       fail("the name of a compiled function must not be empty: leave it out, or give {.name = \"step\"}",
            loc);
+    if (!options_.specs.empty())
+      declared_ = Declared(options_.specs, loc);
   }
 
   Flat call(const Flat &arguments, Loc loc);
   std::vector<VariantInfo> variants() const;
-  void save(const std::string &path, const SaveOptions &options, Loc loc) const;
-  const Variant &last() const {
+  void save(const std::string &path, const SaveOptions &options, Loc loc);
+  /// Compiles for the declared arguments, if nothing is compiled yet.
+  void prepare(Loc loc);
+  const Variant &last() {
     GraphLock lock(graphMutex());
+    if (!last_ && declared_)
+      prepare(loc_);
     if (!last_)
       fail("this compiled function has not run yet, so there is nothing to show: call it once first", loc_);
     return *last_;
@@ -64,12 +71,13 @@ private:
   Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
               const std::vector<Ref> &effects, bool tookGradients);
   std::string missed(const Mismatch &mismatch, const Slots &slots, Loc loc);
-  Flat run(Variant &variant, const Slots &arguments, Loc loc);
+  Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
   [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
 
   static constexpr size_t maxVariants = 64;
   TracedFn fn_;
   CompileOptions options_;
+  std::optional<Declared> declared_; ///< what the user says of the arguments
   Loc loc_;
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   std::shared_ptr<Variant> last_;
@@ -87,6 +95,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   Region region;
   region.name = options_.name;
   region.strict = text(options_.strict);
+  region.symbols = variant.symbols;
   // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;
   roots.insert(roots.end(), effects.begin(), effects.end());
@@ -131,7 +140,9 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;
     bool written = touched.input && change.after != touched.input;
     bool tied = written && change.after.spec() == binding.spec;
-    if (touched.input && (used.contains(touched.input.node.get()) || tied)) {
+    // An argument with a dynamic size is one even if only its size is used.
+    bool isSized = isArgument && ir::anySymbolic(binding.spec.shape);
+    if (touched.input && (used.contains(touched.input.node.get()) || tied || isSized)) {
       binding.argument = static_cast<int>(region.arguments.size());
       const char *role = written                      ? "state"
                          : isArgument                 ? "argument"
@@ -159,8 +170,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
         binding.gradResult = static_cast<int>(region.results.size());
         region.results.push_back({change.gradValue, name + ".grad"});
         variant.notes += "a gradient of " + binding.str() +
-                         " is left at the end and kept: " + std::to_string(change.gradValue.spec().bytes()) +
-                         " bytes\n";
+                         " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes\n";
       }
     }
     variant.bindings.push_back(std::move(binding));
@@ -195,21 +205,30 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
       variant->sameAs[i] = -1;
 
   Region region;
+  if (declared_)
+    variant->symbols = declared_->symbols;
   for (bool again = true; again;) {
     Trace trace;
+    trace.symbols = variant->symbols;
     Flat inputs;
     inputs.structure = arguments.structure;
     for (size_t i = 0; i < slots.size(); ++i)
       inputs.tensors.push_back(
           variant->sameAs[i] >= 0 ? inputs.tensors[static_cast<size_t>(variant->sameAs[i])]
           : variant->pins[i]      ? arguments.tensors[i]
-                                  : trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc));
+                                  : trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc,
+                                                 declared_ ? &declared_->arguments[i] : nullptr));
     Flat outputs = fn_(inputs);
     // An argument that the function captures too is one leaf under two names: it is traced once more, as what
     // was captured.
     again = false;
     for (size_t i = 0; i < slots.size(); ++i)
       if (!variant->pins[i] && variant->sameAs[i] < 0 && trace.touched(*slots[i])) {
+        if (!variant->symbols.empty())
+          fail("argument " + std::to_string(i) +
+                   " is captured by the function too; where arguments have dynamic sizes, a tensor is one or "
+                   "the other",
+               loc);
         variant->pins[i] = slots[i].get();
         again = true;
       }
@@ -221,7 +240,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
       if (Access::slot(outputs.tensors[i])->view()) {
         std::string note = "result " + std::to_string(i) + " of '" + options_.name + "' is a view (made at " +
                            str(Access::slot(outputs.tensors[i])->loc) + ") and is returned as a copy of " +
-                           std::to_string(results[i].spec().bytes()) + " bytes";
+                           results[i].spec().bytesText() + " bytes";
         if (has(options_.strict, Strict::donate))
           fail(note + underStrict("WEFT-D010", "donate") +
                    ": return the tensor it is a view of, or a clone()",
@@ -295,7 +314,7 @@ void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc lo
        loc, {}, status.code());
 }
 
-Flat CompiledImpl::run(Variant &variant, const Slots &arguments, Loc loc) {
+Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
   auto &in = variant.argumentBuffers;
   auto &out = variant.resultBuffers;
   Slots bound;
@@ -314,7 +333,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, Loc loc) {
   // What gradients need of the values before the call is recorded before they are overwritten.
   Replay recorded;
   if (variant.differentiable())
-    recorded = replay(variant, bound);
+    recorded = replay(variant, bound, sizes);
   for (size_t i = 0; i < bound.size(); ++i) {
     const Binding &binding = variant.bindings[i];
     if (binding.argument < 0)
@@ -332,13 +351,17 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, Loc loc) {
                                : bound[i]->value().node->buffers[bound[i]->value().result];
     if (copied) {
       ++variant.copies;
-      variant.lastCopy = binding.str() + ", " + std::to_string(binding.spec.bytes()) + " bytes";
+      variant.lastCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
     }
   }
   ++variant.calls;
   runtime::RunOptions options;
   options.origin = runtime::CallOrigin{calls_, loc.file_name(), loc.line()};
-  Status status = variant.program->executable->run(in, out, options);
+  std::vector<int64_t> values;
+  for (const runtime::SymbolInfo &symbol : variant.program->executable->signature().symbols)
+    values.push_back(sizes.at(symbol.name));
+  auto executable = variant.program->executable->at(values);
+  Status status = executable ? (*executable)->run(in, out, options) : executable.status();
   // What the host changes after the call (which gradients exist, values of another type) must not happen if
   // the call fails: where it can, its end is waited for.
   if (status && waits)
@@ -364,7 +387,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, Loc loc) {
     Loc at = variant.resultLocs[i];
     bool differentiable = variant.differentiable() && recorded.results[i].requiresGrad();
     results.tensors.push_back(wrap(differentiable ? computed(recorded.results[i], buffer, at)
-                                                  : leaf(variant.resultSpecs[i], buffer, at),
+                                                  : leaf(concrete(variant.resultSpecs[i], sizes), buffer, at),
                                    at));
   }
   for (size_t i = 0; i < bound.size(); ++i) {
@@ -377,7 +400,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, Loc loc) {
       if (differentiable)
         assign(slot, computed(recorded.written[i], buffer, slot->loc));
       else if (binding.freshResult >= 0 || slot->view())
-        assign(slot, leaf(binding.freshSpec, buffer, slot->loc));
+        assign(slot, leaf(concrete(binding.freshSpec, sizes), buffer, slot->loc));
     }
     if (binding.clearsGrad)
       slot->grad.reset();
@@ -386,7 +409,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, Loc loc) {
     if (binding.gradArgument >= 0)
       slot->grad = arguments[static_cast<size_t>(binding.gradArgument)];
     if (binding.gradResult >= 0) {
-      Tensor gradient = wrap(leaf(binding.spec, out[binding.gradResult], slot->loc), slot->loc);
+      Tensor gradient = wrap(leaf(slot->spec(), out[binding.gradResult], slot->loc), slot->loc);
       slot->grad = Access::slot(gradient);
       slot->grad->name = slot->name + ".grad";
     }
@@ -439,6 +462,13 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
     use(argument, loc);
     slots.push_back(Access::slot(argument));
   }
+  SizeValues sizes;
+  if (declared_) {
+    std::vector<Spec> specs;
+    for (const auto &slot : slots)
+      specs.push_back(slot->spec());
+    sizes = declared_->bind(specs, loc);
+  }
   ++calls_;
   if (pendingCount() > 0)
     flushAll();
@@ -479,10 +509,34 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
     flushAll();
   }
   last_ = found;
-  return run(*found, slots, loc);
+  return run(*found, slots, sizes, loc);
 }
 
-void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+void CompiledImpl::prepare(Loc loc) {
+  GraphLock lock(graphMutex());
+  if (!declared_)
+    fail("without a call, a function is compiled for the specs of its arguments: give compile() some, as in "
+         "compile(fn, {spec({32, 784})}), or call it once",
+         loc);
+  if (!variants_.empty())
+    return;
+  if (!options_.onlyTensors)
+    fail("this function has parameters whose values are part of its signature: call it once instead", loc);
+  if (pendingCount() > 0)
+    flushAll();
+  Slots slots;
+  Flat arguments;
+  for (const Spec &spec : declared_->arguments) {
+    Tensor placeholder = wrap(leaf(spec, nullptr, loc), loc);
+    slots.push_back(Access::slot(placeholder));
+    arguments.tensors.push_back(std::move(placeholder));
+  }
+  last_ = build(arguments, slots, loc);
+  variants_.push_back(last_);
+  flushAll();
+}
+
+void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) {
   GraphLock lock(graphMutex());
   const Program &program = *last().program;
   if (pendingCount() > 0)
@@ -547,6 +601,8 @@ std::string CompiledBase::mlir(const std::string &stage) const {
     return impl_->last().program->planText;
   throw Error("unknown stage '" + stage + "', expected 'trace' or 'plan'");
 }
+
+void CompiledBase::compile(Loc loc) const { impl_->prepare(loc); }
 
 std::vector<VariantInfo> CompiledBase::variants() const { return impl_->variants(); }
 

@@ -10,6 +10,7 @@
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
 #include "frontend/View.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <atomic>
@@ -48,14 +49,18 @@ bool &gradEnabled() {
 int64_t Spec::count() const {
   int64_t product = 1;
   for (int64_t size : shape)
-    product *= size;
+    product = ir::mulSizes(product, size);
   return product;
+}
+
+std::string Spec::bytesText() const {
+  return ir::sizeText(ir::mulSizes(count(), static_cast<int64_t>(itemsize(dtype))));
 }
 
 std::string Spec::str() const {
   std::string text = "tensor<";
   for (int64_t size : shape)
-    text += std::to_string(size) + "x";
+    text += ir::sizeText(size) + "x";
   return text + std::string(name(dtype)) + ", " + device.str() + ">";
 }
 

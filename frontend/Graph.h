@@ -33,6 +33,8 @@ struct Spec {
   Device device;
 
   int64_t count() const;
+  /// Bytes in memory as text: an expression where the shape is dynamic.
+  std::string bytesText() const;
   size_t bytes() const { return static_cast<size_t>(count()) * itemsize(dtype); }
   /// "tensor<4x8xf32, cpu>".
   std::string str() const;

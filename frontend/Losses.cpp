@@ -7,6 +7,7 @@
 #include "weft/loss.hpp"
 
 #include "frontend/Ops.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -77,7 +78,7 @@ ClassRows asRows(const Tensor &input, const Tensor &target, const char *function
     perm.push_back(1);
     result.input = input.permute(perm, loc);
   }
-  int64_t count = target.numel();
+  int64_t count = use(target, loc).spec().count();
   result.input = result.input.reshape({count, shape[classDim]}, loc);
   result.target = target.to(DType::i64, loc).reshape({count}, loc);
   return result;
@@ -85,8 +86,7 @@ ClassRows asRows(const Tensor &input, const Tensor &target, const char *function
 
 void checkWeight(const Tensor &weight, int64_t classes, const char *function, Loc loc) {
   if (weight.defined() && weight.sizes() != Shape{classes})
-    fail(std::string(function) + ": weight tensor should be defined either for all " +
-             std::to_string(classes) +
+    fail(std::string(function) + ": weight tensor should be defined either for all " + ir::sizeText(classes) +
              " classes or no classes but got weight tensor of shape: " + shapeText(weight.sizes()),
          loc);
 }

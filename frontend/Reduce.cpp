@@ -7,6 +7,7 @@
 #include "weft/reduce.hpp"
 
 #include "frontend/Ops.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +51,7 @@ void checkFloat(const Tensor &a, const char *function, Loc loc) {
 int64_t countOver(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
   int64_t count = 1;
   for (int64_t dim : wrapDims(dims, a.dim(), loc))
-    count *= a.sizes()[static_cast<size_t>(dim)];
+    count = ir::mulSizes(count, a.sizes()[static_cast<size_t>(dim)]);
   return count;
 }
 
@@ -72,7 +73,7 @@ Tensor extreme(const char *op, const Tensor &a, const std::vector<int64_t> &dims
 
 Tensor position(const char *op, const Tensor &a, std::optional<int64_t> dim, bool keepdim, Loc loc) {
   if (!dim) {
-    if (a.numel() == 0)
+    if (use(a, loc).spec().count() == 0)
       fail(std::string(op) + "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                              "reduction dim with the 'dim' argument.",
            loc);
@@ -135,7 +136,13 @@ Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
          loc);
   // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
   Tensor total = widened(*this, loc).sum(dims, keepdim, loc);
-  return weft::div({total, loc}, {static_cast<double>(countOver(*this, dims, loc)), loc}).to(dtype(), loc);
+  const int64_t count = countOver(*this, dims, loc);
+  if (ir::isSymbolic(count)) {
+    GraphLock lock(graphMutex());
+    Ref size = recordTyped("dim", {{"size", count}}, Spec{DType::i64, {}, device()}, loc);
+    return weft::div({total, loc}, {wrap(convertTo(size, total.dtype(), loc), loc), loc}).to(dtype(), loc);
+  }
+  return weft::div({total, loc}, {static_cast<double>(count), loc}).to(dtype(), loc);
 }
 
 Tensor Tensor::any(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
@@ -234,7 +241,7 @@ Tensor Tensor::norm(double p, std::vector<int64_t> dims, bool keepdim, Loc loc) 
 Tensor Tensor::logsumexp(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
   Tensor a = is_floating_point(dtype()) ? widened(*this, loc) : to(DType::f32, loc);
   DType result = is_floating_point(dtype()) ? dtype() : DType::f32;
-  if (a.numel() == 0)
+  if (use(a, loc).spec().count() == 0)
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
   // An infinite largest element is not subtracted: that would be NaN.
   Tensor top = a.detach().amax(dims, true, loc);

@@ -8,6 +8,7 @@
 #define WEFT_FRONTEND_REGION_H
 
 #include "frontend/Graph.h"
+#include "weft/dim.hpp"
 
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct RegionResult {
 /// A part of the graph, ready to be made into a function: `nodes` in order, each after its operands.
 struct Region {
   std::string name = "main";
+  std::vector<Dim> symbols; ///< of the arguments' dynamic sizes
   std::string strict; ///< families of refusals that are errors, as CompileOptions has them
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Session.h"
 
+#include "frontend/Trace.h"
+
 #include "codegen/Compile.h"
 #include "ir/Dialect.h"
 
@@ -48,7 +50,7 @@ static ir::DeviceAttr toAttr(const Device &device) {
 }
 
 static RankedTensorType toType(const Spec &spec) {
-  return RankedTensorType::get(spec.shape, ir::toElementType(&context(), spec.dtype), toAttr(spec.device));
+  return ir::makeTensorType(spec.shape, ir::toElementType(&context(), spec.dtype), toAttr(spec.device));
 }
 
 static Spec toSpec(Type type) {
@@ -56,7 +58,7 @@ static Spec toSpec(Type type) {
   ir::DeviceAttr device = ir::deviceOf(type);
   Spec spec;
   spec.dtype = ir::dtypeOf(type);
-  spec.shape = tensor.getShape().vec();
+  spec.shape = ir::sizesOf(tensor).vec();
   spec.device = device.isCpu() ? Device() : Device(DeviceType::cuda, static_cast<int>(device.getIndex()));
   return spec;
 }
@@ -89,6 +91,19 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   if (name == "reduction")
     return ir::ReductionKindAttr::get(&context(), *ir::symbolizeReductionKind(keyword));
   return b.getStringAttr(keyword);
+}
+
+/// Declares symbols on a function: those that one of its arguments has as a size.
+static void declareSymbols(ir::FuncOp function, const std::vector<Dim> &symbols) {
+  SmallVector<Attribute> attrs;
+  for (const Dim &dim : symbols) {
+    int64_t size = ir::symbolSize(dim.name());
+    if (llvm::any_of(function.getArgumentTypes(),
+                     [&](Type type) { return llvm::is_contained(ir::sizesOf(type), size); }))
+      attrs.push_back(ir::SymbolAttr::get(&context(), dim.name(), dim.min(), dim.max()));
+  }
+  if (!attrs.empty())
+    function->setAttr(ir::attr::symbols, ArrayAttr::get(&context(), attrs));
 }
 
 static Location toLocation(const Loc &loc) {
@@ -152,7 +167,15 @@ Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec 
   // A block with one argument per operand holds the op while its verifier looks at it.
   OpBuilder builder(&context());
   Location loc = UnknownLoc::get(&context());
-  Block block;
+  // The block stands in a function that declares the trace's symbols.
+  OwningOpRef<ir::FuncOp> function = builder.create<ir::FuncOp>(loc, "f", builder.getFunctionType({}, {}));
+  if (const Trace *trace = Trace::current(); trace && !trace->symbols.empty()) {
+    SmallVector<Attribute> symbols;
+    for (const Dim &dim : trace->symbols)
+      symbols.push_back(ir::SymbolAttr::get(&context(), dim.name(), dim.min(), dim.max()));
+    (*function)->setAttr(ir::attr::symbols, ArrayAttr::get(&context(), symbols));
+  }
+  Block &block = (*function).getBody().front();
   SmallVector<Value> values;
   for (const Spec *spec : operands)
     values.push_back(block.addArgument(toType(*spec), loc));
@@ -182,11 +205,11 @@ static Attribute splat(RankedTensorType type, const Node &node) {
 
   Type element = type.getElementType();
   if (isa<FloatType>(element))
-    return DenseElementsAttr::get(type, Attribute(FloatAttr::get(element, value)));
+    return ir::splatOf(type, FloatAttr::get(element, value));
   if (element.isInteger(1))
     whole = value != 0;
   APInt bits = APInt(64, static_cast<uint64_t>(whole)).trunc(element.getIntOrFloatBitWidth());
-  return DenseElementsAttr::get(type, Attribute(IntegerAttr::get(element, bits)));
+  return ir::splatOf(type, IntegerAttr::get(element, bits));
 }
 
 static OwningOpRef<ModuleOp> emit(const Region &region) {
@@ -219,6 +242,7 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
       function.setResultAttr(i, ir::attr::tied, attrs.getI64IntegerAttr(result.tiedTo));
   }
 
+  declareSymbols(function, region.symbols);
   builder.setInsertionPointToStart(&block);
   for (const Node *node : region.nodes) {
     Location loc = toLocation(node->loc);

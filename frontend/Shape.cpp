@@ -7,6 +7,7 @@
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
 #include "frontend/View.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <numeric>
@@ -20,7 +21,7 @@ namespace frontend {
 std::string shapeText(const Shape &shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
+    text += (i ? ", " : "") + ir::sizeText(shape[i]);
   return text + "]";
 }
 
@@ -28,6 +29,15 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
   int64_t count = 1;
   bool empty = false;
   // Sizes of zero do not excuse the others: strides would overflow.
+  if (ir::anySymbolic(shape)) {
+    // The ranges of symbols are the function's; that it is not too large is checked when it is compiled.
+    for (int64_t size : shape)
+      if (!ir::isKnownSize(size))
+        fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
+                 shapeText(shape),
+             loc);
+    return Spec{DType::f32, shape, {}}.count();
+  }
   for (int64_t size : shape) {
     if (size < 0)
       fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
@@ -133,6 +143,22 @@ static Shape resolveShape(const Ref &value, Shape shape, Loc loc) {
   int64_t known = 1, count = value.spec().count();
   int64_t *unknown = nullptr;
   std::string asked = shapeText(shape);
+  if (ir::isSymbolic(count) || ir::anySymbolic(shape)) {
+    for (int64_t &size : shape) {
+      if (size != -1)
+        known = ir::mulSizes(known, size);
+      else if (!std::exchange(unknown, &size))
+        continue;
+      else
+        fail("only one dimension can be inferred: " + asked, loc, {value});
+    }
+    auto rest = ir::divideSizes(count, known);
+    if (!rest || (!unknown && *rest != 1))
+      fail("shape '" + asked + "' is invalid for input of size " + ir::sizeText(count), loc, {value});
+    if (unknown)
+      *unknown = *rest;
+    return shape;
+  }
   for (int64_t &size : shape) {
     if (size == -1) {
       if (unknown)
@@ -187,7 +213,7 @@ Tensor Tensor::flatten(int64_t start, int64_t end, Loc loc) const {
     return reshape({1}, loc);
   int64_t product = 1;
   for (int64_t i = start; i <= end; ++i)
-    product *= shape[static_cast<size_t>(i)];
+    product = ir::mulSizes(product, shape[static_cast<size_t>(i)]);
   Shape flat(shape.begin(), shape.begin() + start);
   flat.push_back(product);
   flat.insert(flat.end(), shape.begin() + end + 1, shape.end());
@@ -280,6 +306,21 @@ Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc 
   auto d = static_cast<size_t>(dim);
   const Shape &shape = value.spec().shape;
   int64_t size = shape[d];
+  if (ir::isSymbolic(size)) {
+    ViewStep map{.kind = ViewStep::slice, .from = shape, .to = shape};
+    map.start.resize(shape.size());
+    map.limit = shape;
+    map.steps.resize(shape.size(), 1);
+    auto bound = [&](int64_t i) {
+      return i == INT64_MAX || ir::isSymbolic(i) ? std::min(i, size) : i < 0 ? ir::addSizes(size, i) : i;
+    };
+    map.start[d] = bound(start);
+    map.limit[d] = bound(end);
+    if (step != 1)
+      fail("slice step must be 1 along a dynamic dimension, found " + std::to_string(step), loc, {value});
+    map.to[d] = ir::subSizes(map.limit[d], map.start[d]);
+    return makeView(*this, std::move(map), this->strides(), loc);
+  }
   auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
   ViewStep map{.kind = ViewStep::slice, .from = shape, .to = shape};
   map.start.resize(shape.size());
@@ -320,6 +361,8 @@ Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
     fail("select() cannot be applied to a 0-dim tensor.", loc);
   dim = wrapDim(dim, this->dim(), loc);
   int64_t size = sizes()[static_cast<size_t>(dim)];
+  if (ir::isSymbolic(size))
+    return slice(dim, index, index == -1 ? INT64_MAX : index + 1, 1, loc).squeeze(dim, loc);
   if (index < -size || index >= size)
     fail("select(): index " + std::to_string(index) + " out of range for tensor of size " +
              shapeText(sizes()) + " at dimension " + std::to_string(dim),
@@ -383,7 +426,7 @@ Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
     auto text = [](const Shape &shape) {
       std::string s;
       for (size_t i = 0; i < shape.size(); ++i)
-        s += (i ? "x" : "") + std::to_string(shape[i]);
+        s += (i ? "x" : "") + ir::sizeText(shape[i]);
       return s;
     };
     fail("mat1 and mat2 shapes cannot be multiplied (" + text(sa) + " and " + text(sb) + ")", loc, {a, b});
@@ -403,8 +446,8 @@ Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
     for (size_t i = 0; i < own; ++i) {
       int64_t &into = batch[batchRank - own + i];
       if (into != shape[i] && into != 1 && shape[i] != 1)
-        fail("The size of tensor a (" + std::to_string(into) + ") must match the size of tensor b (" +
-                 std::to_string(shape[i]) + ") at non-singleton dimension " +
+        fail("The size of tensor a (" + ir::sizeText(into) + ") must match the size of tensor b (" +
+                 ir::sizeText(shape[i]) + ") at non-singleton dimension " +
                  std::to_string(batchRank - own + i),
              loc, {a, b});
       into = into == 1 ? shape[i] : into;

@@ -9,6 +9,7 @@
 #include "frontend/HostConvert.h"
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
+#include "frontend/Symbols.h"
 #include "frontend/Trace.h"
 #include "frontend/View.h"
 
@@ -75,9 +76,13 @@ static const Spec &specOf(const Tensor &tensor) {
 const Shape &Tensor::sizes() const { return specOf(*this).shape; }
 int64_t Tensor::size(int64_t dim) const {
   const Shape &shape = sizes();
-  return shape[static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(shape.size()), Loc::current()))];
+  return numberOr(
+      shape[static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(shape.size()), Loc::current()))],
+      "the size of this dimension");
 }
-int64_t Tensor::numel() const { return specOf(*this).count(); }
+int64_t Tensor::numel() const {
+  return numberOr(specOf(*this).count(), "the number of elements of this tensor");
+}
 DType Tensor::dtype() const { return specOf(*this).dtype; }
 Device Tensor::device() const { return specOf(*this).device; }
 std::vector<int64_t> Tensor::strides() const {

@@ -41,9 +41,9 @@ static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
   return node;
 }
 
-Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc) {
+Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc, const Spec *declared) {
   auto make = [&](const std::shared_ptr<Slot> &original, const std::shared_ptr<Slot> &owner) {
-    auto node = makeInput(this, original->spec(), loc);
+    auto node = makeInput(this, declared ? *declared : original->spec(), loc);
     node->needsCuda = original->value().node->needsCuda;
     auto slot = std::make_shared<Slot>();
     slot->loc = loc;

@@ -8,6 +8,7 @@
 #define WEFT_FRONTEND_TRACE_H
 
 #include "frontend/Graph.h"
+#include "weft/dim.hpp"
 
 #include <functional>
 #include <optional>
@@ -45,8 +46,12 @@ public:
   /// The trace under way on this thread, or null.
   static Trace *current();
 
-  /// A tensor that stands for an argument of the call: same type, same place in gradients.
-  Tensor addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc);
+  /// A tensor that stands for an argument of the call: same type, or the one that is declared for it, and the
+  /// same place in gradients.
+  Tensor addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc,
+                     const Spec *declared = nullptr);
+  /// The symbols of declared types.
+  std::vector<Dim> symbols;
   /// Makes a slot from outside part of the trace.
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
   void readMode(const std::shared_ptr<bool> &flag);

@@ -166,7 +166,7 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
     auto slot = binding.resolve(arguments);
     if (!slot)
       return Mismatch{binding.str() + " was there and is none", "WEFT-R004"};
-    if (slot->spec() != binding.spec)
+    if (!fits(binding.spec, slot->spec()))
       return specMismatch(binding, slot->spec());
     if (slot->requiresGrad != binding.requiresGrad ||
         (gradEnabled() && slot->needsGrad() != binding.needsGrad))
@@ -185,7 +185,8 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
 // Gradients through a call
 //===----------------------------------------------------------------------===//
 
-Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound) {
+Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
+              const SizeValues &sizes) {
   std::unordered_map<const Node *, std::shared_ptr<Node>> copies;
   std::unordered_map<const Node *, Ref> inputs;
   for (size_t i = 0; i < bound.size(); ++i)
@@ -201,8 +202,10 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy->kind = node->kind;
     copy->name = node->name;
     copy->serial = nextSerial();
-    copy->attrs = node->attrs;
-    copy->results = node->results;
+    for (const Attr &attr : node->attrs)
+      copy->attrs.push_back(concrete(attr, sizes));
+    for (const Spec &spec : node->results)
+      copy->results.push_back(concrete(spec, sizes));
     copy->buffers.resize(node->results.size());
     copy->liveSlots.resize(node->results.size());
     copy->number = node->number;

@@ -8,6 +8,7 @@
 #define WEFT_FRONTEND_VARIANT_H
 
 #include "frontend/Session.h"
+#include "frontend/Symbols.h"
 #include "frontend/Trace.h"
 #include "weft/tree.hpp"
 
@@ -45,6 +46,7 @@ struct Binding {
 };
 
 struct Variant {
+  std::vector<Dim> symbols;  ///< of declared arguments
   Structure structure;       ///< static arguments and the shape of the argument list
   Structure resultStructure; ///< of the function's C++ result
   std::vector<ModeChange> modes;
@@ -99,7 +101,8 @@ std::string describe(const std::vector<std::shared_ptr<Slot>> &arguments, const 
 struct Replay {
   std::vector<Ref> results, written;
 };
-Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound);
+Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
+              const SizeValues &sizes);
 
 } // namespace weft::frontend
 

@@ -8,6 +8,7 @@
 
 #include "frontend/Ops.h"
 #include "frontend/Trace.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <numeric>
@@ -21,12 +22,19 @@ namespace weft::frontend {
 std::vector<int64_t> rowMajor(const Shape &shape) {
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;)
-    strides[i - 1] = strides[i] * std::max<int64_t>(shape[i], 1);
+    strides[i - 1] = ir::mulSizes(strides[i], shape[i] == 0 ? 1 : shape[i]);
   return strides;
 }
 
 std::vector<int64_t> stridesOf(const Slot &slot) {
   return slot.view() ? slot.view()->strides : rowMajor(slot.spec().shape);
+}
+
+/// Whether dimensions of `size` elements can go on to be `whole` elements.
+static bool isPartOf(int64_t size, int64_t whole) {
+  if (!ir::isSymbolic(size) && !ir::isSymbolic(whole))
+    return size < whole;
+  return size != whole && ir::divideSizes(whole, size);
 }
 
 std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
@@ -40,12 +48,12 @@ std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::ve
   size_t left = to.size();
   int64_t run = 1, divided = 1, stride = strides.back();
   for (size_t i = from.size(); i-- > 0;) {
-    run *= from[i];
-    if (i > 0 && (from[i - 1] == 1 || strides[i - 1] == run * stride))
+    run = ir::mulSizes(run, from[i]);
+    if (i > 0 && (from[i - 1] == 1 || strides[i - 1] == ir::mulSizes(run, stride)))
       continue;
-    while (left > 0 && (divided < run || to[left - 1] == 1)) {
-      result[left - 1] = divided * stride;
-      divided *= to[--left];
+    while (left > 0 && (isPartOf(divided, run) || to[left - 1] == 1)) {
+      result[left - 1] = ir::mulSizes(divided, stride);
+      divided = ir::mulSizes(divided, to[--left]);
     }
     if (divided != run)
       return std::nullopt;
@@ -96,10 +104,10 @@ static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &seco
   for (size_t i = 0; i < second.perm.size(); ++i)
     both.perm[i] = first.perm[static_cast<size_t>(second.perm[i])];
   for (size_t i = 0; i < second.start.size(); ++i) {
-    both.start[i] = first.start[i] + second.start[i] * first.steps[i];
+    both.start[i] = ir::addSizes(first.start[i], ir::mulSizes(second.start[i], first.steps[i]));
     both.steps[i] = first.steps[i] * second.steps[i];
-    both.limit[i] =
-        second.to[i] == 0 ? both.start[i] : both.start[i] + (second.to[i] - 1) * both.steps[i] + 1;
+    int64_t spread = ir::addSizes(ir::mulSizes(ir::subSizes(second.to[i], 1), both.steps[i]), 1);
+    both.limit[i] = second.to[i] == 0 ? both.start[i] : ir::addSizes(both.start[i], spread);
   }
   return both;
 }
@@ -159,7 +167,7 @@ static void append(std::vector<ViewStep> &steps, ViewStep step) {
 
 bool View::overlaps() const {
   for (size_t i = 0; i < strides.size(); ++i)
-    if (strides[i] == 0 && spec.shape[i] > 1)
+    if (strides[i] == 0 && spec.shape[i] != 0 && spec.shape[i] != 1)
       return true;
   return false;
 }
@@ -187,9 +195,10 @@ static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
   }
   std::vector<int64_t> high(rank), interior(rank);
   for (size_t i = 0; i < rank; ++i) {
-    interior[i] = step.to[i] > 1 ? step.steps[i] - 1 : 0;
-    int64_t covered = step.start[i] + step.to[i] + (step.to[i] - 1) * interior[i];
-    high[i] = step.from[i] - covered;
+    interior[i] = step.to[i] != 1 ? step.steps[i] - 1 : 0;
+    int64_t covered = ir::addSizes(ir::addSizes(step.start[i], step.to[i]),
+                                   ir::mulSizes(ir::subSizes(step.to[i], 1), interior[i]));
+    high[i] = ir::subSizes(step.from[i], covered);
   }
   std::vector<Attr> attrs{{"low", step.start}, {"high", high}, {"interior", interior}};
   Spec flags{DType::i1, step.to, value.spec().device};

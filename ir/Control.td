@@ -54,6 +54,8 @@ def Weft_FuncOp : Weft_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Autom
     Argument attributes: `weft.name` (string), `weft.role` ("argument", "state", "scalar", "random"), `weft.donated`.
     Result attributes: `weft.name`, `weft.tied = N`: the result is written to the storage of argument N, which must be
     donated and of the same type.
+
+    `attributes {weft.symbols = [#weft.symbol<"batch", 1, 4096>]}` declares the symbols of dynamic dimensions.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<StrAttr>:$sym_visibility,

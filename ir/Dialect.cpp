@@ -88,38 +88,97 @@ Type toElementType(MLIRContext *context, DType dtype) {
 
 DeviceAttr deviceOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? dyn_cast_or_null<DeviceAttr>(tensor.getEncoding()) : DeviceAttr();
+  auto device = tensor ? dyn_cast_or_null<DeviceAttr>(tensor.getEncoding()) : DeviceAttr();
+  return device ? device.withoutSizes() : device;
+}
+
+bool isDynamic(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && !tensor.hasStaticShape();
+}
+
+ArrayRef<int64_t> sizesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  auto device = dyn_cast_or_null<DeviceAttr>(tensor.getEncoding());
+  if (tensor.hasStaticShape() || !device)
+    return tensor.getShape();
+  SmallVector<int64_t> sizes(tensor.getShape());
+  size_t next = 0;
+  for (int64_t &size : sizes)
+    if (ShapedType::isDynamic(size) && next < device.getSizes().size())
+      size = device.getSizes()[next++];
+  // An attribute of the context keeps the list.
+  return DenseI64ArrayAttr::get(type.getContext(), sizes).asArrayRef();
+}
+
+int64_t elementsOf(Type type) {
+  int64_t count = 1;
+  for (int64_t size : sizesOf(type))
+    count = mulSizes(count, size);
+  return count;
+}
+
+RankedTensorType makeTensorType(ArrayRef<int64_t> sizes, Type element, DeviceAttr device) {
+  SmallVector<int64_t> shape(sizes), dynamic;
+  for (int64_t &size : shape)
+    if (isSymbolic(size)) {
+      dynamic.push_back(size);
+      size = ShapedType::kDynamic;
+    }
+  return RankedTensorType::get(shape, element, device.withSizes(dynamic));
+}
+
+DenseElementsAttr splatOf(RankedTensorType type, Attribute element) {
+  if (isDynamic(type))
+    type = RankedTensorType::get({}, type.getElementType());
+  return DenseElementsAttr::get(type, element);
 }
 
 bool isWeftTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !deviceOf(tensor) || !toDType(tensor.getElementType()) || !tensor.hasStaticShape())
+  if (!tensor || !deviceOf(tensor) || !toDType(tensor.getElementType()))
+    return false;
+  auto dynamic = cast<DeviceAttr>(tensor.getEncoding()).getSizes();
+  if (static_cast<int64_t>(dynamic.size()) != tensor.getNumDynamicDims() ||
+      !llvm::all_of(dynamic, [](int64_t size) { return isSymbolic(size) && isKnownSize(size); }))
     return false;
   // The widest element, so that the verdict does not depend on the dtype; sizes of 0 do not hide an overflow.
+  // That dynamic sizes do not overflow either is known where their ranges are, in the function.
+  SmallVector<int64_t> factors(dynamic);
   int64_t bytes = 8;
-  return llvm::none_of(tensor.getShape(), [&](int64_t size) {
-    return size != 0 && __builtin_mul_overflow(bytes, size, &bytes);
-  });
+  for (int64_t size : tensor.getShape())
+    if (size != 0 && !ShapedType::isDynamic(size) && __builtin_mul_overflow(bytes, size, &bytes))
+      return false;
+  if (factors.empty())
+    return true;
+  factors.push_back(bytes);
+  return checkedProduct(factors).has_value();
 }
 
 DType dtypeOf(Type type) { return *toDType(cast<RankedTensorType>(type).getElementType()); }
 
 int64_t bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * static_cast<int64_t>(itemsize(dtypeOf(tensor)));
+  return mulSizes(elementsOf(tensor), static_cast<int64_t>(itemsize(dtypeOf(tensor))));
 }
 
 RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
+  return makeTensorType(shape, type.getElementType(), cast<DeviceAttr>(type.getEncoding()));
 }
 
 RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape, Type element) {
-  return RankedTensorType::get(shape, element, type.getEncoding());
+  return makeTensorType(shape, element, cast<DeviceAttr>(type.getEncoding()));
 }
 
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
+
+DeviceAttr DeviceAttr::withoutSizes() const { return withSizes({}); }
+
+DeviceAttr DeviceAttr::withSizes(ArrayRef<int64_t> sizes) const {
+  return getSizes() == sizes ? *this : get(getContext(), getKind(), getIndex(), sizes);
+}
 
 std::string DeviceAttr::str() const { return isCpu() ? "cpu" : "cuda:" + std::to_string(getIndex()); }
 
@@ -145,24 +204,50 @@ Attribute DeviceAttr::parse(AsmParser &parser, Type) {
     parser.emitError(loc, "the device 'cuda' needs a number, as in 'cuda:0'");
     return {};
   }
+  SmallVector<int64_t> sizes;
+  if (succeeded(parser.parseOptionalComma()) &&
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parseSizeText(parser, sizes.emplace_back()); }))
+    return {};
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<DeviceAttr>(loc, parser.getContext(), *symbol, index);
+  return parser.getChecked<DeviceAttr>(loc, parser.getContext(), *symbol, index, sizes);
 }
 
-void DeviceAttr::print(AsmPrinter &printer) const { printer << "<" << str() << ">"; }
+void DeviceAttr::print(AsmPrinter &printer) const {
+  printer << "<" << str();
+  if (!getSizes().empty())
+    printer << ", [" << sizesText(getSizes()) << "]";
+  printer << ">";
+}
 
-LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, DeviceKind kind,
-                                 int64_t index) {
+LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, DeviceKind kind, int64_t index,
+                                 ArrayRef<int64_t> sizes) {
   if (index < 0 || index > 127)
     return emitError() << "device number " << index << " is not in [0, 127]";
+  for (int64_t size : sizes)
+    if (!isSymbolic(size) || exprOf(size).divisor != 1)
+      return emitError() << "the size of a dynamic dimension is a sum of products of symbols, found "
+                         << sizeText(size)
+                         << (isSymbolic(size) ? "" : "; a size that is a number belongs into the shape");
   return success();
 }
 
-/// Parses `name = integer`.
+LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t min,
+                                 int64_t max) {
+  if (!isSymbolName(name))
+    return emitError() << "\"" << name
+                       << "\" cannot be a symbol: expected a letter, then letters, digits and underscores";
+  if (min < 0 || max < min)
+    return emitError() << "the symbol '" << name << "' needs 0 <= min <= max, found " << min << " and "
+                       << max;
+  return success();
+}
+
+/// Parses `name = size`.
 static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &value) {
   return failure(parser.parseComma() || parser.parseKeyword(name) || parser.parseEqual() ||
-                 parser.parseInteger(value));
+                 parseSizeText(parser, value));
 }
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
@@ -194,7 +279,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << "<" << stringifyScheduleKind(getKind()) << ", vector = " << getVector()
-          << ", tasks = " << getTasks() << ", grain = " << getGrain() << ", scratch = " << getScratch();
+          << ", tasks = " << sizeText(getTasks()) << ", grain = " << getGrain()
+          << ", scratch = " << getScratch();
   if (getStreaming())
     printer << ", streaming";
   printer << ">";
@@ -204,10 +290,32 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t tasks, int64_t grain, bool, int64_t scratch) {
   if (vector < 1 || !llvm::isPowerOf2_64(static_cast<uint64_t>(vector)) || vector > 64)
     return emitError() << "vector width " << vector << " is not a power of two in [1, 64]";
-  if (tasks < 0 || grain < 1 || scratch < 0)
-    return emitError() << "a schedule needs tasks >= 0, grain >= 1 and scratch >= 0, found " << tasks << ", "
-                       << grain << " and " << scratch;
+  if (!isKnownSize(tasks) || grain < 1 || scratch < 0)
+    return emitError() << "a schedule needs tasks >= 0, grain >= 1 and scratch >= 0, found "
+                       << sizeText(tasks) << ", " << grain << " and " << scratch;
   return success();
+}
+
+Attribute SizeAttr::parse(AsmParser &parser, Type) {
+  int64_t size = 0;
+  if (parser.parseLess() || parseSizeText(parser, size) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), size);
+}
+
+void SizeAttr::print(AsmPrinter &printer) const { printer << "<" << sizeText(getSize()) << ">"; }
+
+Attribute sizeAttr(MLIRContext *context, int64_t size) {
+  return isSymbolic(size) ? Attribute(SizeAttr::get(context, size))
+                          : Builder(context).getI64IntegerAttr(size);
+}
+
+std::optional<int64_t> sizeOfAttr(Attribute attribute) {
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
+    return number.getInt();
+  if (auto size = dyn_cast_or_null<SizeAttr>(attribute))
+    return size.getSize();
+  return std::nullopt;
 }
 
 Attribute SliceAttr::parse(AsmParser &parser, Type) {
@@ -221,19 +329,20 @@ Attribute SliceAttr::parse(AsmParser &parser, Type) {
     parser.emitError(loc) << "unknown storage '" << kind << "', expected argument, result, arena or constant";
     return {};
   }
-  if (parser.parseComma() || parser.parseInteger(position) || parser.parseComma() ||
-      parser.parseInteger(bytes) || parser.parseGreater())
+  if (parser.parseComma() || parseSizeText(parser, position) || parser.parseComma() ||
+      parseSizeText(parser, bytes) || parser.parseGreater())
     return {};
   return parser.getChecked<SliceAttr>(loc, parser.getContext(), *symbol, position, bytes);
 }
 
 void SliceAttr::print(AsmPrinter &printer) const {
-  printer << "<" << stringifyStorageKind(getStorage()) << ", " << getPosition() << ", " << getBytes() << ">";
+  printer << "<" << stringifyStorageKind(getStorage()) << ", " << sizeText(getPosition()) << ", "
+          << sizeText(getBytes()) << ">";
 }
 
 LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StorageKind, int64_t position,
                                 int64_t bytes) {
-  if (position < 0 || bytes < 0)
+  if (!isKnownSize(position) || !isKnownSize(bytes))
     return emitError() << "a slice needs position and bytes >= 0, found " << position << " and " << bytes;
   return success();
 }
@@ -280,10 +389,11 @@ LogicalResult impl::verifyElementwiseShape(Operation *op) {
   auto expected = cast<RankedTensorType>(op->getOperand(like.value_or(0)).getType());
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     auto type = cast<RankedTensorType>(operand.getType());
-    if (!isHostOperand(op, index) && type.getShape() != expected.getShape())
+    if (!isHostOperand(op, index) && sizesOf(type) != sizesOf(expected))
       return op->emitOpError() << "needs operands of one shape, but operand #" << like.value_or(0)
-                               << " has shape [" << expected.getShape() << "] and operand #" << index
-                               << " has shape [" << type.getShape() << "]; insert weft.broadcast_in_dim";
+                               << " has shape [" << sizesText(sizesOf(expected)) << "] and operand #" << index
+                               << " has shape [" << sizesText(sizesOf(type))
+                               << "]; insert weft.broadcast_in_dim";
     if (index >= elementFrom && type.getElementType() != element)
       return op->emitOpError() << "needs operands of one element type, but operand #" << elementFrom << " is "
                                << element << " and operand #" << index << " is " << type.getElementType()
@@ -337,7 +447,7 @@ struct WeftAsmInterface : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
   AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
     auto device = dyn_cast<DeviceAttr>(attr);
-    if (!device)
+    if (!device || !device.getSizes().empty())
       return AliasResult::NoAlias;
     os << (device.isCpu() ? "cpu" : "cuda" + std::to_string(device.getIndex()));
     return AliasResult::FinalAlias;

@@ -7,6 +7,7 @@
 #ifndef WEFT_IR_DIALECT_H
 #define WEFT_IR_DIALECT_H
 
+#include "ir/DimExpr.h"
 #include "ir/ScalarEmitter.h"
 #include "ir/Vjp.h"
 #include "ir/interp/Literal.h"
@@ -42,18 +43,30 @@ namespace weft::ir {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Whether `type` is a tensor of a supported element type and static shape, of fewer than 2^63 bytes, whose
-/// encoding is a device.
+/// Whether `type` is a tensor of a supported element type, of fewer than 2^63 bytes, whose encoding is a
+/// device with a size for each dynamic dimension.
 bool isWeftTensor(mlir::Type type);
-/// The device of a tensor type, or a null attribute.
+/// The device of a tensor type, without sizes, or a null attribute.
 DeviceAttr deviceOf(mlir::Type type);
+/// The sizes of a tensor's dimensions, as numbers or expressions (ir/DimExpr.h): what there is to ask instead
+/// of `getShape`. The list lives as long as the context.
+llvm::ArrayRef<int64_t> sizesOf(mlir::Type tensorType);
+/// The product of the sizes.
+int64_t elementsOf(mlir::Type tensorType);
+/// Whether a dimension is not a number.
+bool isDynamic(mlir::Type type);
+/// A tensor type with these sizes, on a device.
+mlir::RankedTensorType makeTensorType(llvm::ArrayRef<int64_t> sizes, mlir::Type element, DeviceAttr device);
+/// What a constant of the type holds that repeats one element: a 0-dimensional value where the type has
+/// dynamic dimensions.
+mlir::DenseElementsAttr splatOf(mlir::RankedTensorType type, mlir::Attribute element);
 /// The element type for a DType, and back. An unsigned 8-bit integer is `ui8`; all others are signless and
 /// signed.
 mlir::Type toElementType(mlir::MLIRContext *context, DType dtype);
 std::optional<DType> toDType(mlir::Type elementType);
 /// The dtype of a tensor that `isWeftTensor` accepts.
 DType dtypeOf(mlir::Type tensorType);
-/// Bytes of a static tensor in memory.
+/// Bytes of a tensor in memory, a size.
 int64_t bytesOf(mlir::Type tensorType);
 /// A tensor type of the same device and element type, or of another element type.
 mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> shape);
@@ -67,8 +80,15 @@ inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", don
                                      arenaBytes = "weft.arena_bytes",
                                      arenaLowerBound = "weft.arena_lower_bound", slices = "slices",
                                      noGrad = "weft.no_grad", relu = "weft.relu",
-                                     indexName = "weft.index_name";
+                                     indexName = "weft.index_name", symbols = "weft.symbols";
 } // namespace attr
+
+/// A size as an attribute of a function: an integer, or a `SizeAttr`. And back; nothing of another attribute.
+mlir::Attribute sizeAttr(mlir::MLIRContext *context, int64_t size);
+std::optional<int64_t> sizeOfAttr(mlir::Attribute attribute);
+
+/// The ranges of the symbols of the function that `op` is or stands in.
+SymbolRanges rangesOf(mlir::Operation *op);
 
 //===----------------------------------------------------------------------===//
 // Traits
@@ -77,7 +97,16 @@ inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", don
 namespace impl {
 mlir::LogicalResult verifySameDevice(mlir::Operation *op);
 mlir::LogicalResult verifyElementwiseShape(mlir::Operation *op);
+mlir::LogicalResult verifyDynamicSizes(mlir::Operation *op);
 } // namespace impl
+
+/// An op on tensors with dynamic dimensions is one that every stage can handle: `impl::verifyDynamicSizes`
+/// lists them.
+template <typename ConcreteType>
+class DynamicSizes : public mlir::OpTrait::TraitBase<ConcreteType, DynamicSizes> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return impl::verifyDynamicSizes(op); }
+};
 
 /// Every tensor operand is on one device; else WEFT-P001 with the locations of both operands.
 template <typename ConcreteType>
@@ -108,6 +137,14 @@ template <typename... Types>
 void printOperandTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, Types... types) {
   printOperandTypeList(printer, {mlir::Type(types)...});
 }
+
+/// `784 * batch + 1`, `ceildiv(batch, 4)`, or a number.
+mlir::ParseResult parseSizeText(mlir::AsmParser &parser, int64_t &size);
+/// `custom<Size>` and `custom<Sizes>`: an attribute that is a size, or a list of them in brackets.
+mlir::ParseResult parseSize(mlir::OpAsmParser &parser, mlir::IntegerAttr &size);
+void printSize(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::IntegerAttr size);
+mlir::ParseResult parseSizes(mlir::OpAsmParser &parser, mlir::DenseI64ArrayAttr &sizes);
+void printSizes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::DenseI64ArrayAttr sizes);
 
 /// Registers the dialect and what its text may use (`builtin` only): nothing else can be parsed from
 /// strangers' text.

@@ -16,8 +16,32 @@ namespace weft::ir {
 int64_t countOf(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)
-    count *= size;
+    count = mulSizes(count, size);
   return count;
+}
+
+SmallVector<std::string> symbolsOf(FusionOp fusion) {
+  std::vector<std::string> names;
+  auto add = [&](ArrayRef<int64_t> sizes) {
+    for (int64_t size : sizes)
+      llvm::append_range(names, symbolsOf(size));
+  };
+  for (Type type : llvm::concat<const Type>(llvm::to_vector(fusion.getOperandTypes()),
+                                            llvm::to_vector(fusion.getResultTypes())))
+    add(sizesOf(type));
+  for (Operation &op : fusion.getBody().front()) {
+    for (Type type : op.getResultTypes())
+      add(sizesOf(type));
+    if (auto dim = dyn_cast<DimOp>(op))
+      add(dim.getSizeAttr().getInt());
+    else if (auto slice = dyn_cast<SliceOp>(op))
+      add(slice.getStart());
+    else if (auto pad = dyn_cast<PadOp>(op))
+      add(pad.getLow());
+  }
+  llvm::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return SmallVector<std::string>(names.begin(), names.end());
 }
 
 bool isArgReduction(Operation *op) { return isa<ArgmaxOp, ArgminOp>(op); }
@@ -74,8 +98,12 @@ static int64_t vectorWidth(FusionOp fusion) {
 
 static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
   int64_t bytes = 0;
-  for (Value result : fusion.getResults())
+  for (Value result : fusion.getResults()) {
+    // Of a result whose size is known when it is called, most calls may be small.
+    if (isDynamic(result.getType()))
+      return false;
     bytes += bytesOf(result.getType());
+  }
   return bytes > target.lastLevelBytes;
 }
 
@@ -94,6 +122,8 @@ std::optional<TransposeTile> transposeTile(FusionOp fusion) {
   if (fusion.getKind() != FusionKind::loop)
     return std::nullopt;
   SmallVector<int64_t> domain = fusion.getDomain();
+  if (anySymbolic(domain))
+    return std::nullopt; // tiles are laid out when the kernel is made
   auto rank = static_cast<int64_t>(domain.size());
   int64_t inner = rank - 1;
   while (inner >= 0 && domain[inner] == 1)
@@ -105,10 +135,10 @@ std::optional<TransposeTile> transposeTile(FusionOp fusion) {
     return std::nullopt;
   for (Operation &op : fusion.getBody().front()) {
     auto transpose = dyn_cast<TransposeOp>(op);
-    if (!transpose || transpose.getType().getShape() != ArrayRef(domain))
+    if (!transpose || sizesOf(transpose.getType()) != ArrayRef(domain))
       continue;
     // The operand's innermost dimension that is not 1, seen from the result.
-    ArrayRef<int64_t> from = transpose.getA().getType().getShape(), perm = transpose.getPerm();
+    ArrayRef<int64_t> from = sizesOf(transpose.getA().getType()), perm = transpose.getPerm();
     int64_t last = rank - 1;
     while (last >= 0 && from[last] == 1)
       --last;
@@ -151,7 +181,7 @@ unsigned lastRowPass(FusionOp fusion) {
       last = std::max(last, passes.lookup(op.getOperand(0)));
   SmallVector<int64_t> domain = fusion.getDomain();
   for (Value value : body.getTerminator()->getOperands())
-    if (tensorOf(value).getShape() == ArrayRef(domain))
+    if (sizesOf(tensorOf(value)) == ArrayRef(domain))
       last = std::max(last, passes.lookup(value));
   return last;
 }
@@ -172,8 +202,10 @@ SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t s
   Block &body = fusion.getBody().front();
   SmallVector<int64_t> domain = fusion.getDomain();
   int64_t row = countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
+  if (isSymbolic(row))
+    return kept; // scratch has a size of its own
   llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
-  auto ofDomain = [&](Value value) { return tensorOf(value).getShape() == ArrayRef(domain); };
+  auto ofDomain = [&](Value value) { return sizesOf(tensorOf(value)) == ArrayRef(domain); };
 
   // What it costs to compute a value from memory.
   llvm::DenseMap<Value, int64_t> cost;
@@ -232,6 +264,8 @@ SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t s
 int64_t columnBlock(FusionOp fusion) {
   SmallVector<int64_t> domain = fusion.getDomain();
   int64_t columns = countOf(ArrayRef(domain).drop_front(fusion.getNumReducedDims()));
+  if (isSymbolic(columns))
+    return 256;
   int64_t block = llvm::alignTo(llvm::divideCeil(columns, 16), 64);
   return std::clamp<int64_t>(block, 256, 1024);
 }
@@ -260,17 +294,17 @@ ScanShape scanShape(FusionOp fusion) {
 UpdateTiles updateTiles(Operation *update) {
   constexpr int64_t enoughTasks = 16, smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
   int64_t dim = indexedDim(update);
-  IndexedShape base(tensorOf(update->getOperand(0)).getShape(), dim);
+  IndexedShape base(sizesOf(tensorOf(update->getOperand(0))), dim);
   UpdateTiles tiles;
   tiles.size = tiles.range = base.size;
   if (auto scatter = dyn_cast<ScatterOp>(update)) {
-    IndexedShape writes(scatter.getIndex().getType().getShape(), dim);
+    IndexedShape writes(sizesOf(scatter.getIndex().getType()), dim);
     tiles.outer = writes.outer;
     tiles.count = writes.size;
     tiles.inner = writes.inner;
   } else {
     tiles.outer = base.outer;
-    tiles.count = cast<IndexUpdateOp>(update).getIndex().getType().getNumElements();
+    tiles.count = elementsOf(cast<IndexUpdateOp>(update).getIndex().getType());
     tiles.inner = base.inner;
   }
   tiles.block = tiles.inner;
@@ -298,6 +332,7 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   int64_t vector = vectorWidth(fusion), tasks = 0, grain = 1, scratch = 0;
   bool streaming = isStreaming(fusion, target);
   SmallVector<int64_t> domain = fusion.getDomain();
+  SymbolRanges ranges = rangesOf(fusion);
   int64_t count = countOf(domain);
   unsigned reduced = fusion.getNumReducedDims();
   switch (fusion.getKind()) {
@@ -308,21 +343,22 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
       scratch = TransposeTile::maxOperands * TransposeTile::side * TransposeTile::side * 8;
       break;
     }
-    tasks = llvm::divideCeil(count, loopChunk(fusion));
-    grain = std::clamp<int64_t>(tasks / 256, 1, 16);
+    tasks = ceilDivSizes(count, loopChunk(fusion));
+    grain = std::clamp<int64_t>(ranges.largest(tasks) / 256, 1, 16);
     break;
   }
   case FusionKind::row: {
     int64_t row = countOf(ArrayRef(domain).take_back(reduced));
     tasks = countOf(ArrayRef(domain).drop_back(reduced));
-    grain = std::clamp<int64_t>((4 << 10) / std::max<int64_t>(row, 1), 1, std::max<int64_t>(tasks / 16, 1));
+    grain = std::clamp<int64_t>((4 << 10) / std::max<int64_t>(ranges.largest(row), 1), 1,
+                                std::max<int64_t>(ranges.largest(tasks) / 16, 1));
     for (auto [value, pass] : keptRowValues(fusion, target.scratchBytes))
       scratch += llvm::alignTo(row * elementBytes(value), 64);
     break;
   }
   case FusionKind::column: {
     int64_t block = columnBlock(fusion);
-    tasks = llvm::divideCeil(countOf(ArrayRef(domain).drop_front(reduced)), block);
+    tasks = ceilDivSizes(countOf(ArrayRef(domain).drop_front(reduced)), block);
     for (Operation &op : fusion.getBody().front())
       if (isReductionOp(&op))
         scratch += block * accumulatorBytes(&op);
@@ -353,7 +389,7 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   }
   case FusionKind::multi_tensor:
     for (Operation &op : fusion.getBody().front().without_terminator())
-      tasks += llvm::divideCeil(tensorOf(op.getOperand(0)).getNumElements(), tensorChunk);
+      tasks += llvm::divideCeil(elementsOf(tensorOf(op.getOperand(0))), tensorChunk);
     // State is read before it is written: its lines are in the cache already.
     streaming = false;
     break;

@@ -28,6 +28,10 @@
 //   inner dimensions, whose blocks are equally long whatever the indices are, then over ranges of the places
 //   that are written to, of which each task looks at every index.
 //
+// Where a domain has dynamic dimensions the number of tasks is an expression. What else depends on sizes is
+// decided for the largest (the grain) or left out (tiles, streaming stores, values kept in scratch for rows
+// of dynamic length): the order of a reduction never depends on any of these.
+//
 // Width: 16 elements, or 8 where most operands and results have 8-byte elements, or 64 in loops that draw
 // random numbers. It never changes a bit of a result.
 //
@@ -44,8 +48,11 @@ namespace weft::ir {
 
 ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target);
 
-/// Elements of the domain; 1 for a 0-dimensional one.
+/// The product of sizes, a size; 1 for a 0-dimensional domain.
 int64_t countOf(llvm::ArrayRef<int64_t> shape);
+
+/// The symbols of the sizes in a fusion, in alphabetical order: what its kernel is called with.
+llvm::SmallVector<std::string> symbolsOf(FusionOp fusion);
 
 /// loop: elements of one task.
 int64_t loopChunk(FusionOp fusion);

@@ -16,7 +16,11 @@ include "ir/Elementwise.td"
 def Weft_ConstantOp : Weft_Op<"constant", [Pure, ConstantLike, Differentiable,
     DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
   let summary = "values known when the program is compiled";
-  let description = [{ `weft.constant dense<1.0> : tensor<4xf32, #cpu>`. The result type carries the device. }];
+  let description = [{
+    `weft.constant dense<1.0> : tensor<4xf32, #cpu>`. The result type carries the device. One that repeats an element
+    over dynamic dimensions has the element as a 0-dimensional value beside its type:
+    `weft.constant dense<1.0> : tensor<f32> -> tensor<?x4xf32, #weft.device<cpu, [batch]>>`.
+  }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Weft_Tensor:$result);
   let hasCustomAssemblyFormat = 1;
@@ -28,7 +32,7 @@ def Weft_FullOp : Weft_ComputeOp<"full", [Differentiable]> {
   let summary = "a tensor that repeats one run-time number";
   let arguments = (ins Weft_Tensor:$value, DenseI64ArrayAttr:$shape);
   let results = (outs Weft_Tensor:$result);
-  let assemblyFormat = "$value `,` `shape` `=` $shape attr-dict `:` type($value)";
+  let assemblyFormat = "$value `,` `shape` `=` custom<Sizes>($shape) attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 
@@ -49,8 +53,20 @@ def Weft_RngBitsPhiloxOp : Weft_ComputeOp<"rng_bits_philox", [Differentiable]> {
   let arguments = (ins Weft_I64Scalar:$key, Weft_I64Scalar:$counter, DenseI64ArrayAttr:$shape,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let results = (outs Weft_IntTensor:$bits, Weft_I64Scalar:$next);
-  let assemblyFormat = "$key `,` $counter `,` `shape` `=` $shape (`stream` `=` $stream^)? attr-dict `:` custom<OperandTypes>(type($key), type($counter))";
+  let assemblyFormat = "$key `,` $counter `,` `shape` `=` custom<Sizes>($shape) (`stream` `=` $stream^)? attr-dict `:` custom<OperandTypes>(type($key), type($counter))";
   let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+def Weft_DimOp : Weft_Op<"dim", [Pure, Differentiable, DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
+  let summary = "a size as a number";
+  let description = [{
+    `weft.dim 784 * batch : tensor<i64, #cpu>`: what a mean divides by. A size that is a number is a constant.
+  }];
+  let arguments = (ins I64Attr:$size);
+  let results = (outs Weft_I64Scalar:$result);
+  let assemblyFormat = "custom<Size>($size) attr-dict `:` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
@@ -101,7 +117,7 @@ def Weft_SliceOp : Weft_ComputeOp<"slice", [Differentiable]> {
   let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$limit, DenseI64ArrayAttr:$step);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = [{
-    $a `,` `start` `=` $start `,` `limit` `=` $limit `,` `step` `=` $step attr-dict `:` type($a)
+    $a `,` `start` `=` custom<Sizes>($start) `,` `limit` `=` custom<Sizes>($limit) `,` `step` `=` $step attr-dict `:` type($a)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -121,7 +137,7 @@ def Weft_PadOp : Weft_ComputeOp<"pad", [Differentiable]> {
                                  "::llvm::ArrayRef<int64_t>":$interior),
                             [{ build($_builder, $_state, a, ::mlir::Value(), low, high, interior); }]>];
   let assemblyFormat = [{
-    $a (`value` $value^)? `,` `low` `=` $low `,` `high` `=` $high `,` `interior` `=` $interior attr-dict
+    $a (`value` $value^)? `,` `low` `=` custom<Sizes>($low) `,` `high` `=` custom<Sizes>($high) `,` `interior` `=` $interior attr-dict
     `:` type($a) (`,` type($value)^)?
   }];
   let hasVerifier = 1;

@@ -38,8 +38,8 @@ inline mlir::Operation *updateIn(mlir::Operation *op) {
 /// The shape over which an update op iterates: that of what is written.
 inline llvm::ArrayRef<int64_t> updateShape(mlir::Operation *op) {
   if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
-    return scatter.getIndex().getType().getShape();
-  return llvm::cast<mlir::RankedTensorType>(updateOf(op).getType()).getShape();
+    return sizesOf(scatter.getIndex().getType());
+  return sizesOf(llvm::cast<mlir::RankedTensorType>(updateOf(op).getType()));
 }
 
 /// The index operand of a gather, scatter or index_update, and the dimension that it chooses from.
@@ -50,7 +50,7 @@ inline int64_t indexedDim(mlir::Operation *op) {
   return op->getAttrOfType<mlir::IntegerAttr>("dim").getInt();
 }
 inline int64_t indexedSize(mlir::Operation *op) {
-  return llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()).getDimSize(indexedDim(op));
+  return sizesOf(llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()))[static_cast<size_t>(indexedDim(op))];
 }
 
 /// Whether an op reports an index outside of [0, size): such an op may fail.
@@ -72,7 +72,10 @@ struct IndexedShape {
   int64_t outer = 1, size = 1, inner = 1;
   IndexedShape(llvm::ArrayRef<int64_t> shape, int64_t dim) : size(shape[static_cast<size_t>(dim)]) {
     for (auto [i, extent] : llvm::enumerate(shape))
-      (static_cast<int64_t>(i) < dim ? outer : inner) *= static_cast<int64_t>(i) == dim ? 1 : extent;
+      if (static_cast<int64_t>(i) != dim) {
+        int64_t &count = static_cast<int64_t>(i) < dim ? outer : inner;
+        count = mulSizes(count, extent);
+      }
   }
 };
 

@@ -42,7 +42,7 @@ Sym VjpBuilder::like(Sym a, double value) {
     element = builder.getFloatAttr(type.getElementType(), value);
   else
     element = builder.getIntegerAttr(type.getElementType(), static_cast<int64_t>(value));
-  return make<ConstantOp>(type, DenseElementsAttr::get(type, element));
+  return make<ConstantOp>(type, splatOf(type, element));
 }
 
 Sym VjpBuilder::convert(Sym a, Type element) {
@@ -52,7 +52,7 @@ Sym VjpBuilder::convert(Sym a, Type element) {
 Sym VjpBuilder::sum(Sym a, ArrayRef<int64_t> dims) { return dims.empty() ? a : make<SumOp>(a.value, dims); }
 
 Sym VjpBuilder::reshape(Sym a, ArrayRef<int64_t> shape) {
-  return a.type().getShape() == shape ? a : make<ReshapeOp>(a.value, shape);
+  return sizesOf(a.type()) == shape ? a : make<ReshapeOp>(a.value, shape);
 }
 
 Sym VjpBuilder::checkedIndex(Sym index, int64_t size, StringRef what) {

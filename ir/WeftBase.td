@@ -70,15 +70,36 @@ def Weft_DeviceAttr : Weft_Attr<"Device", "device"> {
   let description = [{
     `#weft.device<cpu>` or `#weft.device<cuda:N>`. It is the encoding of every tensor type of the dialect.
     The number of a CUDA device is logical: loading a package takes a map to real devices.
+
+    In the encoding of a type with dynamic dimensions it has their sizes too, one expression over the function's
+    symbols for each `?`, in order: `tensor<?x784xf32, #weft.device<cpu, [batch]>>`.
   }];
-  let parameters = (ins "::weft::ir::DeviceKind":$kind, "int64_t":$index);
+  let parameters = (ins "::weft::ir::DeviceKind":$kind, "int64_t":$index, ArrayRefParameter<"int64_t">:$sizes);
+  let builders = [AttrBuilder<(ins "::weft::ir::DeviceKind":$kind, CArg<"int64_t", "0">:$index), [{
+    return $_get($_ctxt, kind, index, ::llvm::ArrayRef<int64_t>());
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isCpu() const { return getKind() == DeviceKind::cpu; }
     /// "cpu" or "cuda:0".
     std::string str() const;
+    /// The device alone, and with the sizes of a type's dynamic dimensions.
+    DeviceAttr withoutSizes() const;
+    DeviceAttr withSizes(::llvm::ArrayRef<int64_t> sizes) const;
   }];
+}
+
+def Weft_SymbolAttr : Weft_Attr<"Symbol", "symbol"> {
+  let summary = "a size that each call of a function may choose anew";
+  let description = [{
+    `#weft.symbol<"batch", 1, 4096>` in the attribute `weft.symbols` of a function: the name that the sizes of its
+    types use, and the least and the largest value. Some argument has a dimension of that size, which is where a
+    call gets the value from.
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$min, "int64_t":$max);
+  let assemblyFormat = "`<` $name `,` $min `,` $max `>`";
+  let genVerifyDecl = 1;
 }
 
 def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
@@ -86,7 +107,8 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
   let description = [{
     Chosen by a pure function of shapes, dtypes and target. `kind` is one of `loop`, `row`, `column`,
     `multi_tensor`, `scan` and `update`; `vector` is the number of elements that one step of the innermost loop
-    handles; `tasks` is the number of independent pieces of work, handed to threads in runs of `grain`;
+    handles; `tasks` is the number of independent pieces of work, handed to threads in runs of `grain`, a size
+    where it depends on dynamic dimensions;
     `streaming` asks for stores that bypass the cache; `scratch` is the number of bytes that a thread needs.
   }];
   let parameters = (ins "::weft::ir::ScheduleKind":$kind, "int64_t":$vector, "int64_t":$tasks, "int64_t":$grain,
@@ -95,12 +117,20 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
   let genVerifyDecl = 1;
 }
 
+def Weft_SizeAttr : Weft_Attr<"Size", "size"> {
+  let summary = "a number of bytes or elements that depends on symbols";
+  let description = [{ `#weft.size<64 * batch>`, where a number would be an integer attribute. }];
+  let parameters = (ins "int64_t":$size);
+  let hasCustomAssemblyFormat = 1;
+}
+
 def Weft_SliceAttr : Weft_Attr<"Slice", "slice"> {
   let summary = "where the memory plan puts a value";
   let description = [{
     `#weft.slice<arena, 256, 1024>` is 1,024 bytes at offset 256 of the arena; `#weft.slice<result, 0, 4>` the
     storage of the function's first result, `#weft.slice<argument, 2, 512>` that of its third argument,
-    `#weft.slice<constant, 0, 4096>` bytes of the constant section.
+    `#weft.slice<constant, 0, 4096>` bytes of the constant section. Position and bytes are sizes:
+    `#weft.slice<arena, 64 * batch + 256, 40 * batch>`.
   }];
   let parameters = (ins "::weft::ir::StorageKind":$storage, "int64_t":$position, "int64_t":$bytes);
   let hasCustomAssemblyFormat = 1;
@@ -119,7 +149,7 @@ def Weft_TokenType : Weft_TypeDef<"Token", "token", "a point in the order of eff
 def Weft_EventType : Weft_TypeDef<"Event", "event", "a point that other queues, or the host, can wait for">;
 
 def Weft_Tensor : Type<CPred<"::weft::ir::isWeftTensor($_self)">,
-    "statically shaped tensor of a supported element type with a device as its encoding", "::mlir::RankedTensorType">;
+    "tensor of a supported element type with a device, and a size for each dynamic dimension, as its encoding", "::mlir::RankedTensorType">;
 class Weft_TensorWhere<string predicate, string what> :
     Type<And<[Weft_Tensor.predicate, CPred<predicate>]>, what, "::mlir::RankedTensorType">;
 def Weft_FloatTensor : Weft_TensorWhere<

@@ -33,8 +33,7 @@ Value repeatedVector(Value value) {
     return {};
   auto from = broadcast.getA().getType();
   auto last = static_cast<int64_t>(broadcast.getShape().size()) - 1;
-  if (from.getRank() != 1 || broadcast.getDims()[0] != last ||
-      from.getDimSize(0) != broadcast.getShape()[last])
+  if (from.getRank() != 1 || broadcast.getDims()[0] != last || sizesOf(from)[0] != broadcast.getShape()[last])
     return {};
   return broadcast.getA();
 }

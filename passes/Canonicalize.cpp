@@ -70,7 +70,7 @@ struct FoldSplats : RewritePattern {
     if (failed(rule.interpret(pointers, result)))
       return failure();
     Attribute element = toAttribute(result, type.getElementType());
-    rewriter.replaceOpWithNewOp<ir::ConstantOp>(op, type, DenseElementsAttr::get(type, element));
+    rewriter.replaceOpWithNewOp<ir::ConstantOp>(op, type, ir::splatOf(type, element));
     return success();
   }
 };

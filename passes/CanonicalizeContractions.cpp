@@ -53,14 +53,14 @@ private:
     Value product =
         builder.create<ir::DotGeneralOp>(loc, op.getA(), op.getB(), Value(), op.getBatchA(), op.getBatchB(),
                                          op.getContractA(), op.getContractB(), false);
-    Value bias = builder.create<ir::BroadcastInDimOp>(loc, op.getBias(),
-                                                      ArrayRef<int64_t>{type.getRank() - 1}, type.getShape());
+    Value bias = builder.create<ir::BroadcastInDimOp>(
+        loc, op.getBias(), ArrayRef<int64_t>{type.getRank() - 1}, ir::sizesOf(type));
     Value result = builder.create<ir::AddOp>(loc, product, bias);
     if (op.getRelu())
       result = builder.create<ir::MaxOp>(
           loc, result,
-          builder.create<ir::ConstantOp>(
-              loc, type, DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType()))));
+          builder.create<ir::ConstantOp>(loc, type,
+                                         ir::splatOf(type, builder.getZeroAttr(type.getElementType()))));
     op.getResult().replaceAllUsesWith(result);
     op.erase();
   }
@@ -84,7 +84,7 @@ private:
   /// which one of the operands has them in storage may spare a transposition.
   void orderPairs(ir::DotGeneralOp op) {
     Dims a(op.getContractA()), b(op.getContractB());
-    ArrayRef<int64_t> aShape = op.getA().getType().getShape(), bShape = op.getB().getType().getShape();
+    ArrayRef<int64_t> aShape = ir::sizesOf(op.getA().getType()), bShape = ir::sizesOf(op.getB().getType());
     auto score = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
       return (ir::mergeDims(aShape, left) ? 1 : 0) + (ir::mergeDims(bShape, right) ? 1 : 0);
     };
@@ -110,7 +110,7 @@ private:
   /// The operand with its dimensions grouped; nothing where they are already.
   std::optional<Moved> contiguous(ir::DotGeneralOp op, TypedValue<RankedTensorType> operand,
                                   ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
-    ArrayRef<int64_t> shape = operand.getType().getShape();
+    ArrayRef<int64_t> shape = ir::sizesOf(operand.getType());
     if (ir::isContractible(shape, batch, contract))
       return std::nullopt;
     int64_t rank = operand.getType().getRank();

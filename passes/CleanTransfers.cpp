@@ -49,13 +49,18 @@ struct CloneGenerators : OpRewritePattern<TransferOp> {
   }
 };
 
+/// The bytes of a value where its symbols are largest.
+int64_t mostBytes(Value value) {
+  return rangesOf(value.getParentBlock()->getParentOp()).largest(bytesOf(value.getType()));
+}
+
 /// A copy of what repeats elements is a copy of the elements.
 struct CopyBeforeRepeating : OpRewritePattern<TransferOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {
     Operation *source = transfer.getA().getDefiningOp();
     if (!source || !isa<BroadcastInDimOp, FullOp>(source) ||
-        bytesOf(source->getOperand(0).getType()) >= bytesOf(transfer.getType()))
+        mostBytes(source->getOperand(0)) >= mostBytes(transfer))
       return failure();
     Value moved = rewriter.create<TransferOp>(transfer.getLoc(), source->getOperand(0), transfer.getTo(),
                                               transfer.getNonBlocking());
@@ -72,7 +77,7 @@ struct CastOnTheSmallerSide : OpRewritePattern<TransferOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {
     auto cast = transfer.getA().getDefiningOp<ConvertOp>();
-    if (cast && bytesOf(cast.getA().getType()) < bytesOf(cast.getType())) {
+    if (cast && mostBytes(cast.getA()) < mostBytes(cast)) {
       Value moved = rewriter.create<TransferOp>(transfer.getLoc(), cast.getA(), transfer.getTo(),
                                                 transfer.getNonBlocking());
       rewriter.replaceOpWithNewOp<ConvertOp>(transfer, moved, cast.getTo());
@@ -81,7 +86,7 @@ struct CastOnTheSmallerSide : OpRewritePattern<TransferOp> {
     if (!transfer->hasOneUse())
       return failure();
     auto after = dyn_cast<ConvertOp>(*transfer->user_begin());
-    if (!after || bytesOf(after.getType()) >= bytesOf(transfer.getType()))
+    if (!after || mostBytes(after) >= mostBytes(transfer))
       return failure();
     Value narrow = rewriter.create<ConvertOp>(after.getLoc(), transfer.getA(), after.getTo());
     Value moved =

@@ -33,7 +33,8 @@ bool readsAlong(Value value, int64_t dim) {
         return true;
     } else if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
       for (auto [from, to] : llvm::enumerate(broadcast.getDims()))
-        if (to == along && broadcast.getA().getType().getDimSize(from) == broadcast.getType().getDimSize(to))
+        if (to == along &&
+            ir::sizesOf(broadcast.getA().getType())[from] == ir::sizesOf(broadcast.getType())[to])
           worklist.emplace_back(broadcast.getA(), static_cast<int64_t>(from));
     } else if (isa<ir::ElementwiseOp>(op)) {
       for (Value operand : op->getOperands())
@@ -90,7 +91,7 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
     getOperation().walk([&](ir::GatherOp gather) { gathers.push_back(gather); });
     for (ir::GatherOp gather : gathers) {
       auto dim = static_cast<int64_t>(gather.getDim());
-      int64_t size = gather.getA().getType().getDimSize(dim);
+      int64_t size = ir::sizesOf(gather.getA().getType())[dim];
       if (!ir::checksIndex(gather) || size == 0 || readsAlong(gather.getA(), dim))
         continue;
       OpBuilder builder(gather);
@@ -102,7 +103,7 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       // checked, but nothing in the program says so.
       builder.setInsertionPointAfter(gather);
       ir::Sym result{gather.getResult(), &symbolic};
-      ArrayRef<int64_t> shape = gather.getType().getShape();
+      ArrayRef<int64_t> shape = ir::sizesOf(gather.getType());
       if (gather.getKind() == ir::GatherKind::points) {
         auto rank = static_cast<int64_t>(checked.type().getRank());
         checked = symbolic.make<ir::BroadcastInDimOp>(

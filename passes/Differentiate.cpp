@@ -118,8 +118,7 @@ private:
   Value filled(Value like, double value) {
     auto type = cast<RankedTensorType>(like.getType());
     auto element = builder.getFloatAttr(type.getElementType(), value);
-    return builder.create<ir::ConstantOp>(gradient.getLoc(), type,
-                                          DenseElementsAttr::get(type, Attribute(element)));
+    return builder.create<ir::ConstantOp>(gradient.getLoc(), type, ir::splatOf(type, element));
   }
 
   ir::GradientOp gradient;

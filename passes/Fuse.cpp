@@ -80,7 +80,7 @@ void normalizeReduction(Operation *op) {
     // A sum begins at +0, so that one of -0 alone is +0.
     if (isa<SumOp>(op) && isa<FloatType>(type.getElementType())) {
       OpBuilder builder(op);
-      auto zero = DenseElementsAttr::get(type, Attribute(builder.getFloatAttr(type.getElementType(), 0.0)));
+      auto zero = splatOf(type, builder.getFloatAttr(type.getElementType(), 0.0));
       operand =
           builder.create<AddOp>(op->getLoc(), operand, builder.create<ConstantOp>(op->getLoc(), type, zero));
     }
@@ -112,7 +112,7 @@ void separateCount(WelfordOp op) {
   OpBuilder builder(op);
   int64_t count = 1;
   for (int64_t dim : op.getDims())
-    count *= op.getA().getType().getDimSize(dim);
+    count *= sizesOf(op.getA().getType())[dim];
   auto type = op.getCount().getType();
   op.getCount().replaceAllUsesWith(builder.create<ConstantOp>(
       op.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getI64IntegerAttr(count)))));
@@ -125,9 +125,11 @@ void separateCounter(RngBitsPhiloxOp op) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   auto type = cast<RankedTensorType>(op.getNext().getType());
-  int64_t blocks = (op.getBits().getType().getNumElements() + 3) / 4;
-  Value step = builder.create<ConstantOp>(op.getLoc(), type,
-                                          DenseElementsAttr::get(type, builder.getI64IntegerAttr(blocks)));
+  int64_t blocks = ceilDivSizes(elementsOf(op.getBits().getType()), 4);
+  Value step =
+      isSymbolic(blocks)
+          ? builder.create<DimOp>(op.getLoc(), type, blocks).getResult()
+          : builder.create<ConstantOp>(op.getLoc(), type, splatOf(type, builder.getI64IntegerAttr(blocks)));
   op.getNext().replaceAllUsesWith(builder.create<AddOp>(op.getLoc(), op.getCounter(), step));
   // Bits that nothing read were kept for their counter.
   if (op.getBits().use_empty())
@@ -167,7 +169,7 @@ void splitConcat(ConcatOp op) {
     auto group = parts.slice(i, std::min(most, parts.size() - i));
     Value some = group.size() == 1 ? group[0] : builder.create<ConcatOp>(loc, group, dim).getResult();
     starts[dim] = start(at);
-    at += cast<RankedTensorType>(some.getType()).getDimSize(dim);
+    at += sizesOf(cast<RankedTensorType>(some.getType()))[dim];
     joined = builder.create<DynamicUpdateSliceOp>(loc, joined, some, starts);
   }
   op.getResult().replaceAllUsesWith(joined);

@@ -14,7 +14,7 @@ namespace weft::passes {
 int64_t elementCount(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)
-    count *= size;
+    count = mulSizes(count, size);
   return count;
 }
 

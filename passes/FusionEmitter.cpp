@@ -33,7 +33,7 @@ public:
   /// The stored value under a shape of as many elements.
   Value get(Value before, ArrayRef<int64_t> shape, Location loc) {
     Value now = lookup(before);
-    if (typeOf(now).getShape() == shape)
+    if (sizesOf(typeOf(now)) == shape)
       return now;
     Value &reshaped = reshapes[{now, withShape(typeOf(now), shape)}];
     if (!reshaped)
@@ -136,7 +136,7 @@ Value GroupEmitter::input(Value source, ArrayRef<int64_t> shape) {
 }
 
 Value GroupEmitter::reshaped(Value value, ArrayRef<int64_t> shape, Location loc) {
-  if (typeOf(value).getShape() == shape)
+  if (sizesOf(typeOf(value)) == shape)
     return value;
   Value &result = reshapes[{value, withShape(typeOf(value), shape)}];
   if (!result)
@@ -148,7 +148,7 @@ Value GroupEmitter::reshaped(Value value, ArrayRef<int64_t> shape, Location loc)
 Value GroupEmitter::native(Value value) {
   if (Value found = foreign.lookup(value))
     return found;
-  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  ArrayRef<int64_t> shape = sizesOf(typeOf(value));
   ReadPath path = graph.pathOf(value);
   if (path.source && path.kind == ReadKind::same) {
     if (Value ours = computed.lookup(path.source))
@@ -210,9 +210,9 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
     return;
   }
   if (auto gather = dyn_cast<GatherOp>(op); gather && place == Place::kept && FusionGraph::isRowGather(op) &&
-                                            typeOf(gather.getA()).getShape() == ArrayRef(group.domain)) {
+                                            sizesOf(typeOf(gather.getA())) == ArrayRef(group.domain)) {
     Value table = read(gather.getAMutable(), Place::domain);
-    Value index = reshaped(read(gather.getIndexMutable(), Place::kept), typeOf(gather.getIndex()).getShape(),
+    Value index = reshaped(read(gather.getIndexMutable(), Place::kept), sizesOf(typeOf(gather.getIndex())),
                            gather.getLoc());
     auto picked = body.create<GatherOp>(gather.getLoc(), table, index, gather.getDim(), gather.getKind());
     picked->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
@@ -265,7 +265,7 @@ void GroupEmitter::run() {
     // An argument of its own, whatever else of the update reads the same memory.
     Operation *op = graph.nodes[group.nodes.front()].op;
     Value base =
-        stored.get(graph.memoryOf(op->getOperand(0)), typeOf(op->getOperand(0)).getShape(), op->getLoc());
+        stored.get(graph.memoryOf(op->getOperand(0)), sizesOf(typeOf(op->getOperand(0))), op->getLoc());
     block->addArgument(base.getType(), base.getLoc());
     inputs.push_back(base);
   }
@@ -361,7 +361,7 @@ LogicalResult emitFusions(FusionGraph &graph) {
         Value read = operand.get();
         if (!isa<RankedTensorType>(read.getType()))
           continue;
-        operand.set(stored.get(graph.memoryOf(read), typeOf(read).getShape(), operand.get().getLoc()));
+        operand.set(stored.get(graph.memoryOf(read), sizesOf(typeOf(read)), operand.get().getLoc()));
       }
       if (!op->hasTrait<OpTrait::IsTerminator>())
         op->moveBefore(entry.getTerminator());

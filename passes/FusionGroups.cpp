@@ -14,7 +14,7 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
 ArrayRef<int64_t> FusionGroup::keptShape() const {
   return kind == FusionKind::column ? ArrayRef(domain).drop_front(reduced)
@@ -31,13 +31,14 @@ bool FusionGraph::isView(Operation *op) {
   if (auto pad = dyn_cast<PadOp>(op))
     return !pad.getValue() ||
            (pad.getValue().getDefiningOp() && isSplatConstant(pad.getValue().getDefiningOp()));
-  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, IotaOp, FullOp, UndefOp>(op) ||
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, IotaOp, FullOp, DimOp, UndefOp>(
+             op) ||
          isSplatConstant(op);
 }
 
 /// Views that every reader reads through, even where the value also is in memory.
 static bool isCheap(Operation *op) {
-  return isa<BroadcastInDimOp, IotaOp, FullOp>(op) || isSplatConstant(op);
+  return isa<BroadcastInDimOp, IotaOp, FullOp, DimOp>(op) || isSplatConstant(op);
 }
 
 bool FusionGraph::isReduction(Operation *op) { return isReductionOp(op); }
@@ -58,9 +59,9 @@ bool FusionGraph::isRowGather(Operation *op) {
     return false;
   auto table = gather.getA().getType();
   int64_t last = table.getRank() - 1;
-  if (static_cast<int64_t>(gather.getDim()) != last || gather.getIndex().getType().getDimSize(last) != 1)
+  if (static_cast<int64_t>(gather.getDim()) != last || sizesOf(gather.getIndex().getType())[last] != 1)
     return false;
-  return table.getShape().drop_back() == gather.getIndex().getType().getShape().drop_back();
+  return sizesOf(table).drop_back() == sizesOf(gather.getIndex().getType()).drop_back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,7 +105,8 @@ Value FusionGraph::memoryOf(Value value) {
   return value;
 }
 
-FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target) : func(func), target(target) {
+FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target)
+    : func(func), target(target), ranges(rangesOf(func)) {
   Block &body = func.getBody().front();
   SmallVector<Operation *> ops;
   for (Operation &op : body) {
@@ -158,7 +160,7 @@ FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target) : func(fu
 unsigned FusionGraph::internValue(Value value) {
   auto [it, inserted] = valueOf.try_emplace(value, static_cast<unsigned>(values.size()));
   if (inserted)
-    values.push_back({value, -1, bytesOf(value.getType())});
+    values.push_back({value, -1, ranges.largest(bytesOf(value.getType()))});
   return it->second;
 }
 
@@ -194,7 +196,7 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
     }
     group.joins = isa<ConcatOp>(op);
     group.rowGather = isRowGather(&op);
-    group.flops = flopsPerElement(&op) * elementCount(group.domain);
+    group.flops = ranges.largest(mulSizes(elementCount(group.domain), flopsPerElement(&op)));
   }
   groups.push_back(std::move(group));
 }
@@ -253,8 +255,7 @@ int64_t FusionGraph::groupOf(Value value) const {
 }
 
 KernelWork FusionGraph::workOf(const FusionGroup &group) const {
-  return {group.readBytes, group.writtenBytes, group.flops,
-          kernelTasks(target, group.kind, group.domain, group.reduced)};
+  return {group.readBytes, group.writtenBytes, group.flops, tasksOf(group.kind, group.domain, group.reduced)};
 }
 
 //===----------------------------------------------------------------------===//

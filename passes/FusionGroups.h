@@ -125,9 +125,14 @@ public:
   /// Whether an op picks one element of each row of its table.
   static bool isRowGather(mlir::Operation *op);
   KernelWork workOf(const FusionGroup &group) const;
+  int64_t tasksOf(ir::FusionKind kind, llvm::ArrayRef<int64_t> domain, unsigned reduced) const {
+    return kernelTasks(target, kind, ranges.largest(domain), reduced);
+  }
 
   ir::FuncOp func;
   const ir::TargetDescription &target;
+  /// Dynamic sizes count at their largest: that is where time is saved or lost.
+  ir::SymbolRanges ranges;
   std::vector<FusionNode> nodes;
   std::vector<FusionGroup> groups;
   std::vector<FusionEdge> edges;

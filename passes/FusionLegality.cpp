@@ -11,7 +11,7 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
 /// Whether a broadcast spreads what the reductions of a kernel leave over the reduced dimensions, and nothing
 /// else.
@@ -79,9 +79,9 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
     std::string text;
     llvm::raw_string_ostream os(text);
     os << "domains [";
-    llvm::interleaveComma(ga.domain, os);
+    os << sizesText(ga.domain);
     os << "] (" << stringifyFusionKind(ga.kind) << ") and [";
-    llvm::interleaveComma(gb.domain, os);
+    os << sizesText(gb.domain);
     os << "] (" << stringifyFusionKind(gb.kind) << ") differ";
     refusal = {"WEFT-F001", text};
     return std::nullopt;
@@ -238,7 +238,7 @@ std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionR
   both.flops = wa.flops + wb.flops;
   both.readBytes = wa.readBytes + wb.readBytes;
   both.writtenBytes = wa.writtenBytes + wb.writtenBytes;
-  both.tasks = kernelTasks(target, merged->kind, merged->domain, merged->reduced);
+  both.tasks = tasksOf(merged->kind, merged->domain, merged->reduced);
   int64_t operands = static_cast<int64_t>(ga.inputs.size() + gb.inputs.size()) + ga.outputs + gb.outputs;
   llvm::SmallDenseMap<unsigned, unsigned> crossing;
   for (unsigned edge : between)
@@ -285,7 +285,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
     return refuse("WEFT-F005", "is too large to be computed again by its readers");
   KernelWork work = workOf(group);
   int64_t saved = target.launchPs + kernelTime(target, work);
-  int64_t flops = group.flops / std::max<int64_t>(1, elementCount(group.domain));
+  int64_t flops = group.flops / std::max<int64_t>(1, ranges.largest(elementCount(group.domain)));
   SmallVector<unsigned> readers, used;
   for (unsigned node : group.nodes) {
     if (isa<GatherOp, RngBitsPhiloxOp, ConcatOp>(nodes[node].op))
@@ -320,9 +320,8 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
       used.push_back(edge.value);
       saved += transferTime(target, values[edge.value].bytes, work.tasks);
     }
-    int64_t points = elementCount(shapeOf(nodes[edge.to].op->getOperand(edge.operand)));
-    saved -= arithmeticTime(target, flops * points,
-                            kernelTasks(target, reader.kind, reader.domain, reader.reduced));
+    int64_t points = ranges.largest(elementCount(shapeOf(nodes[edge.to].op->getOperand(edge.operand))));
+    saved -= arithmeticTime(target, flops * points, tasksOf(reader.kind, reader.domain, reader.reduced));
   }
   if (readers.empty())
     return refuse("WEFT-F001", "nothing reads it");

@@ -70,7 +70,11 @@ void StorageAccesses::add(SliceAttr slice, bool write, const Access &access,
   if (slice.getStorage() == StorageKind::constant || slice.getBytes() == 0)
     return;
   bool arena = slice.getStorage() == StorageKind::arena;
-  int64_t begin = arena ? slice.getPosition() : 0, end = begin + slice.getBytes();
+  int64_t begin = arena ? slice.getPosition() : 0, bytes = slice.getBytes(), end = addSizes(begin, bytes);
+  if (isSymbolic(begin) || isSymbolic(bytes)) { // any bytes
+    begin = 0;
+    end = INT64_MAX;
+  }
   Ranges &ranges = storages[{static_cast<unsigned>(slice.getStorage()), arena ? 0 : slice.getPosition()}];
   splitAt(ranges, begin);
   splitAt(ranges, end);

@@ -36,12 +36,13 @@ struct MapDevices : impl::MapDevicesBase<MapDevices> {
     // One replacement reaches types of values, block arguments and functions, and attributes in any nesting.
     // What holds data is rebuilt around its bytes.
     AttrTypeReplacer replacer;
-    replacer.addReplacement([&](ir::DeviceAttr) -> Attribute { return cpu; });
+    replacer.addReplacement(
+        [&](ir::DeviceAttr device) -> Attribute { return cpu.withSizes(device.getSizes()); });
     auto placed = [&](ShapedType type) -> RankedTensorType {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor || !ir::deviceOf(tensor))
         return {};
-      return RankedTensorType::get(tensor.getShape(), tensor.getElementType(), cpu);
+      return ir::makeTensorType(ir::sizesOf(tensor), tensor.getElementType(), cpu);
     };
     replacer.addReplacement([&](DenseElementsAttr value) -> std::optional<std::pair<Attribute, WalkResult>> {
       RankedTensorType type = placed(value.getType());

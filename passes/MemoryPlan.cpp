@@ -166,6 +166,54 @@ ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
   return plan;
 }
 
+/// coefficient * product of symbols that is at least `bytes` for all values in range: the symbols are those
+/// of the leading term. A term that does not divide that is bounded by a number.
+static DimTerm boundingTerm(int64_t bytes, const SymbolRanges &ranges) {
+  DimExpr expr = exprOf(bytes);
+  if (expr.terms.empty())
+    return {0, {}};
+  DimTerm bound = expr.terms.front();
+  for (const DimTerm &term : ArrayRef(expr.terms).drop_front()) {
+    if (term.coefficient <= 0)
+      continue;
+    // lead = term * the symbols that it lacks, each at least its min: so term <= lead where these are >= 1.
+    bool divides =
+        std::includes(bound.symbols.begin(), bound.symbols.end(), term.symbols.begin(), term.symbols.end());
+    bool atLeastOne = llvm::all_of(bound.symbols, [&](const std::string &symbol) {
+      const SymbolRanges::Range *range = ranges.find(symbol);
+      return range && range->min >= 1;
+    });
+    if (!divides || !atLeastOne) // a number then, as large as it gets
+      return {ranges.largest(sizeOf({expr.terms, 1})), {}};
+    bound.coefficient += term.coefficient;
+  }
+  return bound;
+}
+
+ArenaPlan packDynamicArena(ArrayRef<ArenaBuffer> given, const SymbolRanges &ranges) {
+  std::map<std::vector<std::string>, SmallVector<unsigned>> classes;
+  std::vector<ArenaBuffer> buffers(given.begin(), given.end());
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    DimTerm bound = boundingTerm(buffer.bytes, ranges);
+    buffer.bytes = bound.coefficient;
+    classes[bound.symbols].push_back(static_cast<unsigned>(i));
+  }
+  ArenaPlan plan;
+  plan.offsets.assign(given.size(), 0);
+  for (const auto &[symbols, members] : classes) {
+    std::vector<ArenaBuffer> packed;
+    for (unsigned member : members)
+      packed.push_back(buffers[member]);
+    ArenaPlan part = packArena(packed);
+    int64_t unit = sizeOf({{{1, symbols}}, 1});
+    for (auto [i, member] : llvm::enumerate(members))
+      plan.offsets[member] = addSizes(plan.bytes, mulSizes(part.offsets[i], unit));
+    plan.bytes = addSizes(plan.bytes, mulSizes(part.bytes, unit));
+    plan.lowerBound = addSizes(plan.lowerBound, mulSizes(part.lowerBound, unit));
+  }
+  return plan;
+}
+
 //===----------------------------------------------------------------------===//
 // What may share storage
 //===----------------------------------------------------------------------===//
@@ -245,7 +293,7 @@ bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
   BlockArgument argument = body.getArgument(operand);
   Value written = body.getTerminator()->getOperand(result);
   auto read = cast<RankedTensorType>(argument.getType()), made = cast<RankedTensorType>(written.getType());
-  if (itemsize(dtypeOf(read)) != itemsize(dtypeOf(made)) || read.getShape() != made.getShape())
+  if (itemsize(dtypeOf(read)) != itemsize(dtypeOf(made)) || sizesOf(read) != sizesOf(made))
     return false;
   if (fusion.getKind() == FusionKind::multi_tensor)
     return argument.hasOneUse() && *argument.getUsers().begin() == written.getDefiningOp();

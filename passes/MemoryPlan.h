@@ -21,6 +21,7 @@ struct ArenaBuffer {
   unsigned begin = 0, end = 0;
 };
 
+/// Offsets and bytes are sizes.
 struct ArenaPlan {
   std::vector<int64_t> offsets; ///< one per buffer
   int64_t bytes = 0;            ///< of the arena
@@ -30,6 +31,13 @@ struct ArenaPlan {
 /// Places buffers so that those which hold something at the same launch do not overlap. Each goes to the
 /// tightest gap of its live range; several orders are tried and the smallest arena is kept.
 ArenaPlan packArena(llvm::ArrayRef<ArenaBuffer> buffers);
+
+/// The same for buffers whose bytes may be expressions. Buffers are sorted by the product of symbols that
+/// their size grows with, bounded by a multiple of it, and each such class is packed in a region of its own,
+/// where offsets and sizes are multiples of one thing and can be compared: first the numbers, then
+/// `coefficient * batch`, and so on. Coefficients are rounded up to the alignment, so that every offset is
+/// aligned whatever the symbols are. The lower bound is that of each class, added.
+ArenaPlan packDynamicArena(llvm::ArrayRef<ArenaBuffer> buffers, const ir::SymbolRanges &ranges);
 
 /// The value whose storage `value` is a view of: itself, unless it is a reshape or bitcast.
 mlir::Value storageRoot(mlir::Value value);

@@ -220,6 +220,16 @@ def Simplify : Weft_FuncPass<"weft-simplify"> {
                  Option<"maxIterations", "max-iterations", "int64_t", "10", "rounds over the function">];
 }
 
+def Specialize : Weft_ModulePass<"weft-specialize"> {
+  let summary = "gives symbols of dynamic dimensions their values";
+  let description = [{
+    `--weft-specialize=sizes=batch=3,seq=16`: every type, attribute and constant that the symbols stand in gets
+    numbers. A symbol that is not named stays. What is left without symbols is the static program, which the
+    reference interpreter runs and a dynamic program is compared with.
+  }];
+  let options = [ListOption<"sizes", "sizes", "std::string", "the value of each symbol, as name=number">];
+}
+
 def SplitReductions : Weft_FuncPass<"weft-split-reductions"> {
   let summary = "splits long reductions with few results into two steps";
   let description = [{

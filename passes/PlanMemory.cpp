@@ -65,7 +65,8 @@ private:
 
 /// What a copy of the value costs, in picoseconds, on the machine of ir/devices/cpu.txt.
 static int64_t copyTime(Value value) {
-  return cpuTarget().launchPs + 2 * bytesOf(value.getType()) * 1'000'000 / cpuTarget().dramBytesPerUs;
+  int64_t bytes = rangesOf(value.getParentBlock()->getParentOp()).largest(bytesOf(value.getType()));
+  return cpuTarget().launchPs + 2 * bytes * 1'000'000 / cpuTarget().dramBytesPerUs;
 }
 
 LogicalResult PlanMemory::checkLaunchList() {
@@ -165,7 +166,7 @@ void PlanMemory::settleUpdates() {
     made.update.setOperand(0, copy(base, builder));
     if (report)
       decisions.push_back({made.code.str(), locationText(made.update.getLoc()), "base of an update", "", 0,
-                           made.why + "; " + std::to_string(bytesOf(base.getType())) + " bytes are copied"});
+                           made.why + "; " + sizeText(bytesOf(base.getType())) + " bytes are copied"});
   }
   number();
 }
@@ -222,7 +223,7 @@ bool PlanMemory::sharesStorage(unsigned result, Value root) {
       decisions.push_back({"WEFT-D009", locationText(root.getLoc()), "result " + std::to_string(result),
                            "argument " + std::to_string(of.getInt()), copyTime(root),
                            "the result is an alias of an argument that another result replaces; " +
-                               std::to_string(bytesOf(root.getType())) + " bytes are copied"});
+                               sizeText(bytesOf(root.getType())) + " bytes are copied"});
     return false;
   }
   if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasResult)) {
@@ -275,7 +276,7 @@ void PlanMemory::settleResults() {
       decisions.push_back({code.str(), locationText(operand.get().getLoc()),
                            "result " + std::to_string(number),
                            tied >= 0 ? "argument " + std::to_string(tied) : "", copyTime(root),
-                           why + "; " + std::to_string(bytesOf(root.getType())) + " bytes are copied"});
+                           why + "; " + sizeText(bytesOf(root.getType())) + " bytes are copied"});
   }
   // Copies to arguments come last, after all reads of arguments: what is read from an argument that another
   // copy replaces is saved first.
@@ -311,7 +312,7 @@ void PlanMemory::settleResults() {
     auto type = cast<RankedTensorType>(own.getType());
     terminator->setOperand(result, shared.getType() == type
                                        ? shared
-                                       : builder.create<ReshapeOp>(own.getLoc(), shared, type.getShape()));
+                                       : builder.create<ReshapeOp>(own.getLoc(), shared, sizesOf(type)));
   }
 }
 
@@ -378,15 +379,20 @@ void PlanMemory::assignArena() {
       lane.push_back(buffer);
       buffer.bytes = 0;
     }
-  arena = packArena(buffers);
-  ArenaPlan copies = packArena(lane);
+  auto isDynamicBuffer = [](const ArenaBuffer &buffer) { return isSymbolic(buffer.bytes); };
+  bool dynamic = llvm::any_of(buffers, isDynamicBuffer) || llvm::any_of(lane, isDynamicBuffer);
+  auto pack = [&](ArrayRef<ArenaBuffer> values) {
+    return dynamic ? packDynamicArena(values, rangesOf(func)) : packArena(values);
+  };
+  arena = pack(buffers);
+  ArenaPlan copies = pack(lane);
   int64_t base = arena.bytes;
-  arena.bytes += copies.bytes;
-  arena.lowerBound += copies.lowerBound;
+  arena.bytes = addSizes(arena.bytes, copies.bytes);
+  arena.lowerBound = addSizes(arena.lowerBound, copies.lowerBound);
   for (auto [value, buffer] : bufferOf)
-    storage[value] =
-        slice(StorageKind::arena,
-              inCopyLane[buffer] ? base + copies.offsets[laneOf[buffer]] : arena.offsets[buffer], value);
+    storage[value] = slice(
+        StorageKind::arena,
+        inCopyLane[buffer] ? addSizes(base, copies.offsets[laneOf[buffer]]) : arena.offsets[buffer], value);
 }
 
 void PlanMemory::assignConstants() {
@@ -413,8 +419,8 @@ void PlanMemory::writeSlices() {
     if (!slices.empty())
       op.setAttr(attr::slices, b.getArrayAttr(slices));
   }
-  func->setAttr(attr::arenaBytes, b.getI64IntegerAttr(arena.bytes));
-  func->setAttr(attr::arenaLowerBound, b.getI64IntegerAttr(arena.lowerBound));
+  func->setAttr(attr::arenaBytes, sizeAttr(&getContext(), arena.bytes));
+  func->setAttr(attr::arenaLowerBound, sizeAttr(&getContext(), arena.lowerBound));
 }
 
 void PlanMemory::runOnOperation() {

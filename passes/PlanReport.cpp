@@ -39,8 +39,8 @@ static std::string typeText(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   std::string text(name(dtypeOf(type)));
   text += '[';
-  for (auto [i, size] : llvm::enumerate(tensor.getShape()))
-    text += (i ? "x" : "") + std::to_string(size);
+  for (auto [i, size] : llvm::enumerate(sizesOf(tensor)))
+    text += (i ? "x" : "") + sizeText(size);
   return text + ']';
 }
 
@@ -49,8 +49,8 @@ static std::string sliceText(SliceAttr slice) {
     return "-";
   std::string text = stringifyStorageKind(slice.getStorage()).str();
   bool isRange = slice.getStorage() == StorageKind::arena || slice.getStorage() == StorageKind::constant;
-  text += ' ' + std::to_string(slice.getPosition());
-  return isRange ? text + ".." + std::to_string(slice.getPosition() + slice.getBytes()) : text;
+  text += ' ' + sizeText(slice.getPosition());
+  return isRange ? text + ".." + sizeText(addSizes(slice.getPosition(), slice.getBytes())) : text;
 }
 
 /// The source line without its folder: a table is for people who know where their files are.
@@ -84,10 +84,10 @@ std::string formatPlan(FuncOp func) {
     for (Value operand : op.getOperands())
       operands.insert(storageRoot(operand));
     for (Value operand : operands)
-      read += bytesOf(operand.getType());
+      read = addSizes(read, bytesOf(operand.getType()));
     SmallVector<std::string> types, slices;
     for (Value result : op.getResults()) {
-      written += bytesOf(result.getType());
+      written = addSizes(written, bytesOf(result.getType()));
       types.push_back(typeText(result.getType()));
       slices.push_back(sliceText(sliceOf(result)));
     }
@@ -114,11 +114,12 @@ std::string formatPlan(FuncOp func) {
     }
     os << StringRef(line).rtrim() << '\n';
   }
-  os << number << " launches read " << totalRead << " and write " << totalWritten << " bytes";
-  auto bytes = func->getAttrOfType<IntegerAttr>(attr::arenaBytes);
-  auto bound = func->getAttrOfType<IntegerAttr>(attr::arenaLowerBound);
+  os << number << " launches read " << sizeText(totalRead) << " and write " << sizeText(totalWritten)
+     << " bytes";
+  auto bytes = sizeOfAttr(func->getAttr(attr::arenaBytes)),
+       bound = sizeOfAttr(func->getAttr(attr::arenaLowerBound));
   if (bytes && bound)
-    os << "; arena " << bytes.getInt() << " bytes, lower bound " << bound.getInt();
+    os << "; arena " << sizeText(*bytes) << " bytes, lower bound " << sizeText(*bound);
   os << '\n';
   if (auto names = func->getAttrOfType<ArrayAttr>(attr::queues)) {
     os << "queues:";

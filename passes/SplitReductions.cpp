@@ -65,8 +65,8 @@ private:
   template <typename Scan, typename Reduce, typename Combine> void splitScan(Scan op) {
     RankedTensorType from = op.getA().getType();
     auto last = from.getRank() - 1;
-    ArrayRef<int64_t> kept = from.getShape().drop_back();
-    int64_t lines = 1, extent = from.getShape().back();
+    ArrayRef<int64_t> kept = ir::sizesOf(from).drop_back();
+    int64_t lines = 1, extent = ir::sizesOf(from).back();
     for (int64_t size : kept)
       lines *= size;
     if (static_cast<int64_t>(op.getDim()) != last || extent < std::max(minExtent.getValue(), 2 * kMinPiece) ||
@@ -82,7 +82,7 @@ private:
     ir::Sym value{op.getA(), &v};
     if (half)
       value = v.convert(value, builder.getF32Type());
-    SmallVector<int64_t> padded(from.getShape()), none(from.getRank(), 0), high(none), shape(kept);
+    SmallVector<int64_t> padded(ir::sizesOf(from)), none(from.getRank(), 0), high(none), shape(kept);
     padded.back() = pieces * length;
     high.back() = padded.back() - extent;
     if (high.back() > 0) {
@@ -100,7 +100,7 @@ private:
     ir::Sym own = v.make<Scan>(value.value, last + 1, op.getReverse(), op.getExclusive());
     ir::Sym all = v.reshape(v.binary<Combine>(v.broadcastBack(before, {last + 1}, shape), own), padded);
     if (high.back() > 0)
-      all = v.make<ir::SliceOp>(all.value, none, from.getShape(), SmallVector<int64_t>(from.getRank(), 1));
+      all = v.make<ir::SliceOp>(all.value, none, ir::sizesOf(from), SmallVector<int64_t>(from.getRank(), 1));
     op->replaceAllUsesWith(ValueRange(v.convert(all, element).value));
     op->erase();
   }
@@ -113,12 +113,15 @@ private:
     for (int64_t i = 0; i < reduced; ++i) {
       if (op.getDims()[i] != rank - reduced + i)
         return;
-      extent *= from.getDimSize(op.getDims()[i]);
+      extent = ir::mulSizes(extent, ir::sizesOf(from)[op.getDims()[i]]);
     }
-    ArrayRef<int64_t> kept = from.getShape().drop_back(reduced);
+    ArrayRef<int64_t> kept = ir::sizesOf(from).drop_back(reduced);
     int64_t results = 1;
     for (int64_t size : kept)
-      results *= size;
+      results = ir::mulSizes(results, size);
+    // The order is one for all sizes: that of a long reduction which is not split.
+    if (ir::isSymbolic(extent) || ir::isSymbolic(results))
+      return;
     if (extent < std::max(minExtent.getValue(), 2 * kMinPiece) || results >= maxResults || results == 0)
       return;
 

@@ -45,6 +45,7 @@ private:
   FuncOp func;
   Block &body;
   int64_t arenaBytes = 0;
+  SymbolRanges ranges = rangesOf(func);
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead;
   llvm::DenseMap<unsigned, Value> writerOfArgument, writerOfResult;
@@ -69,7 +70,8 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   int64_t bytes = bytesOf(result.getType());
   auto fail = [&] { return op.emitOpError() << "result #" << result.getResultNumber() << " "; };
   if (slice.getBytes() != bytes)
-    return fail() << "needs " << bytes << " bytes, but its slice has " << slice.getBytes();
+    return fail() << "needs " << sizeText(bytes) << " bytes, but its slice has "
+                  << sizeText(slice.getBytes());
   if (isStorageView(&op)) {
     SliceAttr expected = sliceOf(op.getOperand(0));
     if (expected != slice)
@@ -86,12 +88,12 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   case StorageKind::constant:
     break;
   case StorageKind::arena:
-    if (slice.getPosition() % arenaAlignment)
-      return fail() << "starts at byte " << slice.getPosition() << " of the arena, which is no multiple of "
-                    << arenaAlignment;
-    if (slice.getPosition() > arenaBytes - bytes)
-      return fail() << "ends at byte " << slice.getPosition() + bytes << " of an arena of " << arenaBytes
-                    << " bytes";
+    if (!isMultipleOf(slice.getPosition(), arenaAlignment))
+      return fail() << "starts at byte " << sizeText(slice.getPosition())
+                    << " of the arena, which is no multiple of " << arenaAlignment;
+    if (!ranges.isAtMost(addSizes(slice.getPosition(), bytes), arenaBytes))
+      return fail() << "ends at byte " << sizeText(addSizes(slice.getPosition(), bytes)) << " of an arena of "
+                    << sizeText(arenaBytes) << " bytes";
     break;
   case StorageKind::result: {
     if (index >= terminator.getNumOperands() || func.getTiedArgument(index) >= 0 ||
@@ -192,7 +194,9 @@ LogicalResult PlanVerifier::checkSlices(Operation &op) {
   return success();
 }
 
-/// Sweeps over the launches with the values that hold something, ordered by offset.
+/// Sweeps over the launches with the values that hold something, ordered by offset: where sizes are dynamic
+/// by that at the largest sizes. Each is then proven to end before the next begins, for all sizes; from one
+/// to the next, that holds for all of them.
 LogicalResult PlanVerifier::checkArena() {
   std::map<int64_t, Value> live; // by offset; no two overlap
   std::vector<SmallVector<Value>> dying(position.size());
@@ -204,33 +208,40 @@ LogicalResult PlanVerifier::checkArena() {
       SliceAttr slice = sliceOf(result);
       if (isStorageView(&op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
         continue;
-      int64_t begin = slice.getPosition(), end = begin + slice.getBytes();
-      auto it = live.lower_bound(begin);
-      if (it != live.begin() && std::prev(it)->first + sliceOf(std::prev(it)->second).getBytes() > begin)
+      int64_t begin = slice.getPosition(), end = addSizes(begin, slice.getBytes());
+      auto endOf = [](Value value) {
+        return addSizes(sliceOf(value).getPosition(), sliceOf(value).getBytes());
+      };
+      auto it = live.lower_bound(ranges.largest(begin));
+      if (it != live.begin() && !ranges.isAtMost(endOf(std::prev(it)->second), begin))
         --it;
-      while (it != live.end() && it->first < end) {
+      while (it != live.end() && !(ranges.largest(begin) <= it->first &&
+                                   ranges.isAtMost(end, sliceOf(it->second).getPosition()))) {
         Value other = it->second;
-        bool replaces = it->first == begin && sliceOf(other).getBytes() == slice.getBytes() &&
-                        lastRead.lookup(other) == at && other.getDefiningOp() != &op;
+        bool replaces = sliceOf(other).getPosition() == begin &&
+                        sliceOf(other).getBytes() == slice.getBytes() && lastRead.lookup(other) == at &&
+                        other.getDefiningOp() != &op;
         for (OpOperand &operand : op.getOpOperands())
           replaces &= storageRoot(operand.get()) != other ||
                       readsInPlace(&op, operand.getOperandNumber(), result.getResultNumber());
         if (!replaces) {
           auto diag = op.emitOpError()
                       << "result #" << result.getResultNumber() << " overlaps a value that is still "
-                      << "needed: bytes [" << begin << ", " << end << ") of the arena";
-          diag.attachNote(other.getLoc()) << "this value is in bytes [" << it->first << ", "
-                                          << it->first + sliceOf(other).getBytes() << ")";
+                      << "needed: bytes [" << sizeText(begin) << ", " << sizeText(end) << ") of the arena";
+          diag.attachNote(other.getLoc())
+              << "this value is in bytes [" << sizeText(sliceOf(other).getPosition()) << ", "
+              << sizeText(endOf(other)) << ")";
           return diag;
         }
         it = live.erase(it);
       }
-      live[begin] = result;
+      live[ranges.largest(begin)] = result;
       auto read = lastRead.find(result);
       dying[read == lastRead.end() ? at : read->second].push_back(result);
     }
     for (Value value : dying[at])
-      if (auto it = live.find(sliceOf(value).getPosition()); it != live.end() && it->second == value)
+      if (auto it = live.find(ranges.largest(sliceOf(value).getPosition()));
+          it != live.end() && it->second == value)
         live.erase(it);
   }
   return success();
@@ -284,8 +295,8 @@ LogicalResult PlanVerifier::checkReturn(ReturnOp op) {
 }
 
 LogicalResult PlanVerifier::run() {
-  if (auto bytes = func->getAttrOfType<IntegerAttr>(attr::arenaBytes))
-    arenaBytes = bytes.getInt();
+  if (auto bytes = sizeOfAttr(func->getAttr(attr::arenaBytes)))
+    arenaBytes = *bytes;
   else
     return func.emitOpError() << "has no memory plan: it needs the attribute " << attr::arenaBytes;
   number();

@@ -7,6 +7,7 @@
 
 #include "runtime/Executable.h"
 
+#include "runtime/DynamicPlan.h"
 #include "runtime/ExecutableImpl.h"
 #include "runtime/PlanVerifier.h"
 #include "runtime/plan_generated.h"
@@ -28,9 +29,9 @@ TensorInfo tensor_info(const fb::TensorType &type) {
   info.device = text(type.device());
   info.bytes = itemsize(info.dtype);
   for (uint32_t i = 0; i < length(type.shape()); ++i)
-    info.shape.push_back(type.shape()->Get(i));
+    info.shape.push_back(is_expression(type.shape()->Get(i)) ? -1 : type.shape()->Get(i));
   for (int64_t extent : info.shape)
-    info.bytes *= static_cast<size_t>(extent);
+    info.bytes *= extent < 0 ? 0 : static_cast<size_t>(extent);
   return info;
 }
 
@@ -47,6 +48,10 @@ Signature signature_of(const fb::Plan &plan) {
     const fb::Result *result = plan.results()->Get(i);
     signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to(),
                                  result->alias_argument(), result->alias_result()});
+  }
+  for (uint32_t i = 0; i < length(plan.symbols()); ++i) {
+    const fb::Symbol *symbol = plan.symbols()->Get(i);
+    signature.symbols.push_back({text(symbol->name()), symbol->min(), symbol->max()});
   }
   return signature;
 }
@@ -82,7 +87,10 @@ Expected<PlanSections> read_sections(const Package &package, std::string_view fu
 Status check_plan(const Package &package, std::string_view function, const PlanSections &sections,
                   const Image *image) {
   const fb::Plan &plan = *sections.plan;
-  if (Status status = verify_plan(plan, sections.constants.size(), image); !status)
+  // Of a plan with symbols the rest is checked for the sizes of each call.
+  Status status =
+      length(plan.symbols()) ? verify_symbols(plan) : verify_plan(plan, sections.constants.size(), image);
+  if (!status)
     return status.context("package '" + package.source() + "': ");
   if (text(plan.function()) != function || text(plan.target()) != "cpu")
     return Status::error("package '" + package.source() + "': section 'plan." + std::string(function) +
@@ -130,9 +138,68 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
   impl->package = std::move(package);
   impl->constants = sections->constants.data();
   impl->image = image;
-  if (Status status = impl->build(plan); !status)
-    return status.context("package '" + impl->package->source() + "': ");
-  return std::make_shared<Executable>(std::move(impl));
+  impl->constant_bytes = sections->constants.size();
+  if (length(plan.symbols()) == 0) {
+    if (Status status = impl->build(plan); !status)
+      return status.context("package '" + impl->package->source() + "': ");
+    return std::make_shared<Executable>(std::move(impl));
+  }
+  impl->dynamic = &plan;
+  impl->signature = signature_of(plan);
+  auto executable = std::make_shared<Executable>(std::move(impl));
+  // What does not depend on sizes is found wrong here, and not at the first call.
+  std::vector<int64_t> least;
+  for (const SymbolInfo &symbol : executable->signature().symbols)
+    least.push_back(symbol.min);
+  if (auto first = executable->at(least); !first)
+    return first.status();
+  return executable;
+}
+
+Expected<std::vector<int64_t>> Executable::bind(std::span<const std::vector<int64_t>> argument_shapes) const {
+  if (!impl_->dynamic)
+    return std::vector<int64_t>();
+  return bind_symbols(*impl_->dynamic, argument_shapes);
+}
+
+Expected<std::shared_ptr<Executable>> Executable::at(std::span<const int64_t> sizes) {
+  Impl &impl = *impl_;
+  if (!impl.dynamic)
+    return shared_from_this();
+  constexpr size_t capacity = 64;
+  const std::vector<int64_t> key(sizes.begin(), sizes.end());
+  {
+    const std::lock_guard lock(impl.instances_mutex);
+    const auto found = std::find_if(impl.instances.begin(), impl.instances.end(),
+                                    [&](const auto &instance) { return instance.first == key; });
+    if (found != impl.instances.end()) {
+      impl.instances.splice(impl.instances.begin(), impl.instances, found);
+      return found->second;
+    }
+  }
+  const std::string where = "package '" + impl.package->source() + "': ";
+  Expected<std::vector<uint64_t>> bytes = plan_of_numbers(*impl.dynamic, sizes);
+  if (!bytes)
+    return bytes.status().context(where);
+  auto made = std::make_unique<Impl>();
+  made->package = impl.package;
+  made->image = impl.image;
+  made->constants = impl.constants;
+  made->calls = impl.calls;
+  made->own_plan = *std::move(bytes);
+  Expected<const fb::Plan *> plan = read_plan(std::as_bytes(std::span(made->own_plan)));
+  if (!plan)
+    return plan.status().context(where);
+  if (Status status = verify_plan(**plan, impl.constant_bytes, impl.image.get()); !status)
+    return status.context(where);
+  if (Status status = made->build(**plan); !status)
+    return status.context(where);
+  auto instance = std::make_shared<Executable>(std::move(made));
+  const std::lock_guard lock(impl.instances_mutex);
+  impl.instances.emplace_front(key, instance);
+  if (impl.instances.size() > capacity)
+    impl.instances.pop_back();
+  return instance;
 }
 
 Expected<Signature> read_signature(const Package &package, std::string_view function) {

@@ -37,9 +37,15 @@ namespace weft::runtime {
 
 struct TensorInfo {
   DType dtype = DType::f32;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape; ///< -1 where a call chooses the size
   std::string device;
-  size_t bytes = 0;
+  size_t bytes = 0; ///< 0 where a call chooses a size
+};
+
+/// A size that each call chooses.
+struct SymbolInfo {
+  std::string name;
+  int64_t min = 0, max = 0;
 };
 
 enum class ArgumentRole : uint8_t { argument = 0, state = 1, scalar = 2, random = 3 };
@@ -63,6 +69,7 @@ struct Signature {
   std::string function, target;
   std::vector<ArgumentInfo> arguments;
   std::vector<ResultInfo> results;
+  std::vector<SymbolInfo> symbols; ///< none: every size is a number
 };
 
 /// What a function of the package takes and gives on the CPU; its kernels are not loaded, so that this works
@@ -96,12 +103,23 @@ public:
   ~Executable();
 
   const Signature &signature() const;
+
+  /// \name Dynamic sizes
+  /// @{
+  /// The values of the symbols that arguments of these shapes give. An error names the argument, the
+  /// dimension and what was expected: a size out of a symbol's range, or two that do not agree.
+  Expected<std::vector<int64_t>> bind(std::span<const std::vector<int64_t>> argument_shapes) const;
+  /// The function for these values: an executable whose sizes are numbers, which is what runs. The last 64
+  /// are kept. Of a function without symbols that is itself.
+  Expected<std::shared_ptr<Executable>> at(std::span<const int64_t> sizes);
+  /// @}
+
   /// Fills `results`: a tied result is its argument's buffer, any other a fresh one. Returns an error when
   /// the call failed here, and also when an earlier queued call on the same state did: this call has then
   /// not happened. `results` is left as it was after an error. An argument's memory begins on a multiple of
   /// its element size. WEFT-M001 comes before the first launch: what the call needs is known from the plan.
   /// May be called from several threads; calls that share state, on whichever queues, run in the order in
-  /// which they were issued.
+  /// which they were issued. Not of a function with symbols: `at` gives what can run.
   Status run(std::span<const std::shared_ptr<Buffer>> arguments, std::span<std::shared_ptr<Buffer>> results,
              const RunOptions &options = {});
 

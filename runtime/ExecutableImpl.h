@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <list>
+#include <mutex>
 
 namespace weft::fb {
 struct Plan;
@@ -78,7 +80,14 @@ struct Executable::Impl {
   double cost_ns = 0;
   bool any_donated = false;
   bool any_fallible = false;
-  std::atomic<uint64_t> calls{0};
+  std::shared_ptr<std::atomic<uint64_t>> calls = std::make_shared<std::atomic<uint64_t>>(0);
+  // Of a function with symbols: its plan, and executables for the sizes that were used last, newest first.
+  const fb::Plan *dynamic = nullptr;
+  uint64_t constant_bytes = 0;
+  std::mutex instances_mutex;
+  std::list<std::pair<std::vector<int64_t>, std::shared_ptr<Executable>>> instances;
+  // Of one of these: the plan of numbers.
+  std::vector<uint64_t> own_plan;
 
   Status build(const fb::Plan &plan);
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,

@@ -321,6 +321,10 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                        std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
   Impl &impl = *impl_;
   const Signature &signature = impl.signature;
+  if (impl.dynamic)
+    return Status::error("'" + signature.function +
+                         "' has sizes that a call chooses: bind them to the arguments' shapes, and run the "
+                         "executable for these sizes");
   if (arguments.size() != signature.arguments.size() || results.size() != signature.results.size())
     return Status::error("'" + signature.function + "' takes " + std::to_string(signature.arguments.size()) +
                          " arguments and gives " + std::to_string(signature.results.size()) +
@@ -333,7 +337,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   if (Status status = impl.check_arguments(arguments, options.outputs); !status)
     return status;
   const uint64_t call =
-      options.origin ? options.origin->number : impl.calls.fetch_add(1, std::memory_order_relaxed) + 1;
+      options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
   Queue &queue = options.queue ? *options.queue : Queue::current();
   const bool cheap = impl.cost_ns < inlineCostNs;
   if (Status status = impl.check_memory(queue, options.outputs, cheap); !status)

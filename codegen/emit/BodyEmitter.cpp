@@ -95,7 +95,7 @@ Value BodyEmitter::emitVar(VarId id) {
     value = kernel.create<arith::RemUIOp>(of, kernel.index(var.by));
   } else {
     value = kernel.create<arith::MaxSIOp>(of, kernel.index(0));
-    value = kernel.minimum(value, kernel.index(var.by - 1));
+    value = kernel.minimum(value, kernel.index(ir::subSizes(var.by, 1)));
   }
   varValues.insert_or_assign(id, Known<Value>{value, depth});
   return value;
@@ -152,12 +152,19 @@ Value BodyEmitter::laneVector(const IndexExpr &e, Type element) {
     return base;
   auto type = VectorType::get({space.lanes}, element);
   SmallVector<Attribute> steps;
+  int64_t stride = ir::isSymbolic(e.lane) ? 1 : e.lane;
   for (int64_t lane = 0; lane < space.lanes; ++lane)
     steps.push_back(element.isIndex()
-                        ? Attribute(kernel.builder.getIndexAttr(lane * e.lane))
+                        ? Attribute(kernel.builder.getIndexAttr(lane * stride))
                         : Attribute(IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(),
-                                                                    static_cast<uint64_t>(lane * e.lane)))));
+                                                                    static_cast<uint64_t>(lane * stride)))));
   Value offsets = kernel.create<arith::ConstantOp>(DenseElementsAttr::get(type, steps));
+  if (ir::isSymbolic(e.lane)) {
+    Value factor = kernel.index(e.lane);
+    if (!element.isIndex())
+      factor = kernel.create<arith::IndexCastOp>(element, factor);
+    offsets = kernel.create<arith::MulIOp>(offsets, kernel.create<vector::BroadcastOp>(type, factor));
+  }
   return kernel.add(kernel.create<vector::BroadcastOp>(type, base), offsets);
 }
 
@@ -186,8 +193,8 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
     Value base = emitExpr(address);
     SmallVector<Value> lanes;
     for (int64_t lane = 0; lane < space.lanes; ++lane)
-      lanes.push_back(
-          kernel.create<memref::LoadOp>(buffer, ValueRange{kernel.addIndex(base, lane * address.lane)}));
+      lanes.push_back(kernel.create<memref::LoadOp>(
+          buffer, ValueRange{kernel.addIndex(base, ir::mulSizes(lane, address.lane))}));
     value = kernel.create<vector::FromElementsOp>(VectorType::get({space.lanes}, memory), lanes);
   }
   return fromMemory(value, element);
@@ -205,7 +212,7 @@ void BodyEmitter::prefetch(ArrayRef<int> roots, llvm::function_ref<int64_t(const
     const BodyNode &node = graph.node(id);
     if (node.kind != BodyNode::load || node.expr.lane != 1)
       continue;
-    int64_t distance = advance(node), count = cast<RankedTensorType>(node.value.getType()).getNumElements();
+    int64_t distance = advance(node), count = ir::elementsOf(cast<RankedTensorType>(node.value.getType()));
     if (distance == 0 || ir::bytesOf(node.value.getType()) < large)
       continue;
     Value at = kernel.minimum(kernel.addIndex(emitExpr(node.expr), distance), kernel.index(count - 1));
@@ -306,8 +313,8 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
     return emitPhilox(node);
   case BodyNode::philoxNext: {
     auto op = cast<ir::RngBitsPhiloxOp>(node.op);
-    int64_t blocks = (ir::countOf(op.getShape()) + 3) / 4;
-    Value count = kernel.create<arith::ConstantIntOp>(blocks, 64);
+    int64_t blocks = ir::ceilDivSizes(ir::countOf(op.getShape()), 4);
+    Value count = kernel.integer(blocks);
     return kernel.add(nodeValues.find(node.deps[1])->second.value, count);
   }
   case BodyNode::padded:
@@ -375,8 +382,9 @@ Value BodyEmitter::emitPadded(const BodyNode &node) {
       return isa<VectorType>(at.getType()) ? toVector(scalar) : scalar;
     };
     // One unsigned comparison rules out both what is below zero and what is too large.
-    Value ok = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ult, at,
-                                            constant((bound.extent - 1) * bound.stride + 1));
+    Value ok = kernel.create<arith::CmpIOp>(
+        arith::CmpIPredicate::ult, at,
+        constant(ir::addSizes(ir::mulSizes(ir::subSizes(bound.extent, 1), bound.stride), 1)));
     if (bound.stride > 1) {
       Value rest = kernel.create<arith::RemSIOp>(at, constant(bound.stride));
       Value hit = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, constant(0));
@@ -410,11 +418,14 @@ Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
     given = kernel.create<arith::ExtSIOp>(i64, given);
   if (!ir::checksIndex(node.op)) {
     Value low = kernel.create<arith::MaxSIOp>(given, kernel.create<arith::ConstantIntOp>(0, 64));
-    Value high = kernel.create<arith::ConstantIntOp>(std::max<int64_t>(size - 1, 0), 64);
+    Value high =
+        kernel.integer(ir::isSymbolic(size) ? ir::subSizes(size, 1) : std::max<int64_t>(size - 1, 0));
+    if (ir::isSymbolic(size)) // none, where the size may be 0
+      high = kernel.create<arith::MaxSIOp>(high, kernel.create<arith::ConstantIntOp>(0, 64));
     return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), kernel.minimum(low, high));
   }
   Value position = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));
-  Value limit = kernel.create<arith::ConstantIntOp>(size, 64);
+  Value limit = kernel.integer(size);
   Value outside = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::uge, given, limit);
   auto report = kernel.create<scf::IfOp>(outside, /*withElseRegion=*/false);
   {
@@ -481,9 +492,9 @@ Value BodyEmitter::emitPhilox(const BodyNode &node) {
   Type i64 = kernel.builder.getI64Type();
   int64_t lanes = node.expr.lane == 0 ? 1 : space.lanes;
   auto stream = static_cast<int64_t>(op.getStream());
-  bool aligned = lanes % 4 == 0 && node.expr.constant % 4 == 0;
+  bool aligned = lanes % 4 == 0 && ir::isMultipleOf(node.expr.constant, 4);
   for (auto [id, coefficient] : node.expr.terms)
-    aligned &= coefficient * space.var(id).multipleOf % 4 == 0;
+    aligned &= ir::contentOf(coefficient) * space.var(id).multipleOf % 4 == 0;
   auto constant = [&](int64_t value) -> Value { return kernel.create<arith::ConstantIntOp>(value, 64); };
   Value first = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));
   auto spread = [&](Value value, int64_t width) -> Value {

@@ -12,9 +12,9 @@
 using namespace mlir;
 namespace weft::codegen {
 
-using ir::countOf;
+using ir::addSizes, ir::countOf, ir::mulSizes, ir::subSizes;
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value value) { return ir::sizesOf(cast<RankedTensorType>(value.getType())); }
 
 static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
 
@@ -64,7 +64,7 @@ int BodyGraph::leaf(BodyNode node) {
 }
 
 IndexExpr BodyGraph::atLane(const IndexExpr &e, int64_t lane) {
-  IndexExpr result(e.constant + e.lane * lane);
+  IndexExpr result(addSizes(e.constant, mulSizes(e.lane, lane)));
   for (auto [id, coefficient] : e.terms) {
     IndexVar var = space.var(id);
     IndexExpr term = space.expr(id);
@@ -72,7 +72,7 @@ IndexExpr BodyGraph::atLane(const IndexExpr &e, int64_t lane) {
       if (var.kind == IndexVar::gathered) {
         TensorIndex index = atLane(nodes[var.node].index, lane);
         int chosen = chosenIndex(nodes[var.node].op, std::move(index));
-        term = space.expr(space.addGathered(chosen, var.maximum + 1, false));
+        term = space.expr(space.addGathered(chosen, addSizes(var.maximum, 1), false));
       } else {
         IndexExpr of = atLane(var.of, lane);
         term = var.kind == IndexVar::quotient    ? space.divide(of, var.by)
@@ -202,6 +202,11 @@ int BodyGraph::request(Value value, TensorIndex index) {
       node.kind = BodyNode::iota;
       auto dim = static_cast<unsigned>(iota.getDim());
       node.expr = rangeIndex(space, index, shapeOf(value), dim, dim + 1);
+      return leaf(std::move(node));
+    }
+    if (auto dim = dyn_cast<ir::DimOp>(op)) {
+      node.kind = BodyNode::iota;
+      node.expr = IndexExpr(dim.getSizeAttr().getInt());
       return leaf(std::move(node));
     }
     if (auto philox = dyn_cast<ir::RngBitsPhiloxOp>(op)) {

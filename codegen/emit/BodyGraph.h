@@ -26,7 +26,7 @@ struct BodyNode {
     elementwise,  ///< `op` on `deps`
     constant,     ///< the splat `value`
     zero,         ///< of the type of `value`; `deps` are computed for their checks
-    iota,         ///< `expr`
+    iota,         ///< `expr`, also of a `weft.dim`
     philox,       ///< random bits of element `expr`; deps are key and counter
     philoxNext,   ///< the counter afterwards
     padded,       ///< deps[0] where `bounds` hold, else deps[1] if `otherwise`, else zero

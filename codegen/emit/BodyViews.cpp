@@ -11,9 +11,9 @@
 using namespace mlir;
 namespace weft::codegen {
 
-using ir::countOf;
+using ir::addSizes, ir::countOf, ir::mulSizes, ir::subSizes;
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value value) { return ir::sizesOf(value.getType()); }
 
 static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
 
@@ -29,6 +29,13 @@ static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
   return groups;
 }
 
+/// Whether dimensions of `size` elements may go on to be `whole` elements.
+static bool isPartOf(int64_t size, int64_t whole) {
+  if (!ir::isSymbolic(size) && !ir::isSymbolic(whole))
+    return size < whole;
+  return size != whole && ir::divideSizes(whole, size);
+}
+
 bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &mapped) {
   if (isa<ir::FullOp>(op))
     return true;
@@ -40,9 +47,9 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
     IndexExpr expr;
     for (const auto &group : index.groups) {
       expr = space.linear(expr, group.size, group.expr);
-      before *= group.size;
-      while (at < from.size() && beforeOperand < before)
-        beforeOperand *= from[at++];
+      before = mulSizes(before, group.size);
+      while (at < from.size() && isPartOf(beforeOperand, before))
+        beforeOperand = mulSizes(beforeOperand, from[at++]);
       if (beforeOperand != before || at == begin)
         continue;
       mapped.groups.push_back({at - begin, countOf(from.slice(begin, at - begin)), expr});
@@ -124,7 +131,8 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
         ++end;
       int64_t inner = countOf(from.slice(j + 1, end - j - 1));
       IndexExpr expr = scale(rangeIndex(space, index, shape, j, end), step);
-      mapped.groups.push_back({end - j, from[j] * inner, add(expr, IndexExpr(slice.getStart()[j] * inner))});
+      mapped.groups.push_back(
+          {end - j, mulSizes(from[j], inner), add(expr, IndexExpr(mulSizes(slice.getStart()[j], inner)))});
       j = end;
     }
     return true;
@@ -255,11 +263,11 @@ int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
       continue;
     }
     BodyNode::Bound bound;
-    bound.expr = add(rangeIndex(space, index, shape, d, d + 1), IndexExpr(-op.getLow()[d]));
+    bound.expr = add(rangeIndex(space, index, shape, d, d + 1), IndexExpr(mulSizes(op.getLow()[d], -1)));
     bound.extent = from[d];
     bound.stride = op.getInterior()[d] + 1;
     splitLanes(bound);
-    IndexExpr inside = space.clamp(bound.expr, (from[d] - 1) * bound.stride + 1);
+    IndexExpr inside = space.clamp(bound.expr, addSizes(mulSizes(subSizes(from[d], 1), bound.stride), 1));
     mapped.groups.push_back({1, from[d], space.divide(inside, bound.stride)});
     node.bounds.push_back(std::move(bound));
     ++d;

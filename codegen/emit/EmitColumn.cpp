@@ -29,16 +29,16 @@ constexpr int64_t rowsAtOnce = 8;
 
 /// The body over [rows][columns], for vectors or for scalars.
 struct ColumnBody {
-  ColumnBody(ir::FusionOp fusion, int64_t lanes) : graph(fusion, space) {
+  ColumnBody(ir::FusionOp fusion, int64_t lanes) : space(ir::rangesOf(fusion)), graph(fusion, space) {
     SmallVector<int64_t> domain = fusion.getDomain();
     unsigned reduced = fusion.getNumReducedDims();
     auto rank = static_cast<unsigned>(domain.size());
     int64_t rows = ir::countOf(ArrayRef(domain).take_front(reduced));
     int64_t columns = ir::countOf(ArrayRef(domain).drop_front(reduced));
     space.lanes = lanes;
-    row = space.addLoop(rows - 1);
-    column = space.addLoop(columns - 1, lanes);
-    inTask = space.addLoop(columns - 1, lanes);
+    row = space.addLoop(ir::subSizes(rows, 1));
+    column = space.addLoop(ir::subSizes(columns, 1), lanes);
+    inTask = space.addLoop(ir::subSizes(columns, 1), lanes);
     IndexExpr at = space.expr(column);
     at.lane = lanes > 1;
     graph.setKeptIndex(at);
@@ -64,7 +64,7 @@ struct ColumnBody {
           nodes.push_back(graph.request(op.getResult(i), kept));
       }
     for (Value value : body.getTerminator()->getOperands()) {
-      bool domainShaped = cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain);
+      bool domainShaped = ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain);
       roots.push_back(graph.request(value, domainShaped ? whole : kept));
     }
     status = graph.expand();
@@ -109,7 +109,7 @@ private:
 };
 
 void ColumnEmitter::columns(Visit visit) {
-  strip(kernel, low, high, lanes, width % lanes == 0, [&](Value column, bool vector) {
+  strip(kernel, low, high, lanes, ir::isMultipleOf(width, lanes), [&](Value column, bool vector) {
     ColumnBody &body = vector ? vectors : scalars;
     BodyEmitter &emitter = vector ? *vectorEmitter : *scalarEmitter;
     emitter.setVar(body.column, column);
@@ -185,13 +185,25 @@ void ColumnEmitter::emitTask(Value task) {
     for (auto [i, reducer] : llvm::enumerate(reducers))
       storeState(body, emitter, static_cast<unsigned>(i), reducer.identity(body.space.lanes));
   });
-  int64_t blocksEnd = rows / rowsAtOnce * rowsAtOnce;
-  if (blocksEnd > 0)
-    kernel.forLoop(kernel.index(0), kernel.index(blocksEnd), rowsAtOnce,
-                   [&](Value row) { accumulate(row, rowsAtOnce, !secondPass); });
-  if (blocksEnd < rows)
-    kernel.forLoop(kernel.index(blocksEnd), kernel.index(rows), 1,
-                   [&](Value row) { accumulate(row, 1, !secondPass); });
+  auto blocks = [&](Value begin, Value end) {
+    kernel.forLoop(begin, end, rowsAtOnce, [&](Value row) { accumulate(row, rowsAtOnce, !secondPass); });
+  };
+  auto single = [&](Value begin, Value end) {
+    kernel.forLoop(begin, end, 1, [&](Value row) { accumulate(row, 1, !secondPass); });
+  };
+  if (ir::isSymbolic(rows)) {
+    Value end = kernel.index(rows);
+    Value middle = kernel.create<arith::SubIOp>(
+        end, kernel.create<arith::RemUIOp>(end, kernel.index(rowsAtOnce)).getResult());
+    blocks(kernel.index(0), middle);
+    single(middle, end);
+  } else {
+    int64_t blocksEnd = rows / rowsAtOnce * rowsAtOnce;
+    if (blocksEnd > 0)
+      blocks(kernel.index(0), kernel.index(blocksEnd));
+    if (blocksEnd < rows)
+      single(kernel.index(blocksEnd), kernel.index(rows));
+  }
   auto setResults = [&](ColumnBody &body, BodyEmitter &emitter) {
     for (unsigned i = 0; i < reducers.size(); ++i)
       for (auto [node, value] :
@@ -240,7 +252,7 @@ Status ColumnEmitter::emit() {
     partials.push_back(std::move(buffers));
   }
   for (Value value : body.getTerminator()->getOperands()) {
-    ofDomain.push_back(cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain));
+    ofDomain.push_back(ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain));
     secondPass |= ofDomain.back() && passes.lookup(value) > 0;
   }
   BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
@@ -256,7 +268,7 @@ Status detail::emitColumn(KernelBuilder &kernel) {
   SmallVector<int64_t> domain = kernel.fusion.getDomain();
   int64_t columns = ir::countOf(ArrayRef(domain).drop_front(kernel.fusion.getNumReducedDims()));
   int64_t lanes = kernel.fusion.getSchedule()->getVector();
-  return ColumnEmitter(kernel, columns < lanes ? 1 : lanes).emit();
+  return ColumnEmitter(kernel, !ir::isSymbolic(columns) && columns < lanes ? 1 : lanes).emit();
 }
 
 } // namespace weft::codegen

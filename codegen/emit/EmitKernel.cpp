@@ -20,11 +20,6 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   auto schedule = fusion.getSchedule();
   if (!schedule)
     return Status::error("a fusion has no schedule; run --weft-schedule before its kernel is made");
-  for (Type type : llvm::concat<const Type>(llvm::to_vector(fusion.getOperandTypes()),
-                                            llvm::to_vector(fusion.getResultTypes())))
-    if (!cast<RankedTensorType>(type).hasStaticShape())
-      return Status::error("a kernel needs static shapes, found " + std::to_string(fusion.getNumOperands()) +
-                           " operands of which one has a dynamic dimension");
   KernelBuilder kernel(fusion, symbol);
   kernel.firstCheck = firstCheck;
   Status status;
@@ -48,7 +43,7 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
     break;
   case ir::ScheduleKind::update:
     if (ir::countOf(fusion.getDomain()) == 0 ||
-        cast<RankedTensorType>(fusion.getResult(0).getType()).getNumElements() == 0)
+        ir::elementsOf(cast<RankedTensorType>(fusion.getResult(0).getType())) == 0)
       break; // nothing to write
     status = isa<ir::DynamicUpdateSliceOp>(ir::updateIn(fusion)) ? detail::emitLoop(kernel)
                                                                  : detail::emitUpdate(kernel);

@@ -33,14 +33,16 @@ struct Box {
 
 /// The body over a box, once for vectors and once for scalars.
 struct LoopBody {
-  LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole = true) : graph(fusion, space) {
+  LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole = true)
+      : space(ir::rangesOf(fusion)), graph(fusion, space) {
     SmallVector<int64_t> domain = fusion.getDomain();
     auto rank = static_cast<unsigned>(domain.size());
     int64_t outer = ir::countOf(ArrayRef(domain).take_front(box.outerDims));
     int64_t inner = ir::countOf(ArrayRef(domain).drop_front(box.outerDims));
     space.lanes = lanes;
-    row = space.addLoop(box.rows - 1);
-    column = space.addLoop(box.columns - 1, whole && (outer == 1 || inner % lanes == 0) ? lanes : 1);
+    row = space.addLoop(ir::subSizes(box.rows, 1));
+    column = space.addLoop(ir::subSizes(box.columns, 1),
+                           whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1);
     TensorIndex index;
     if (box.outerDims)
       index.groups.push_back({box.outerDims, outer,
@@ -74,10 +76,13 @@ struct LoopBody {
   Status status;
 };
 
+/// Of a dynamic number of elements vectors are made, and the rest is done one by one.
+bool isShort(int64_t count, int64_t lanes) { return !ir::isSymbolic(count) && count < lanes; }
+
 /// The concat whose parts the domain is cut into, or null.
 ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<int64_t> domain) {
   for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>())
-    if (concat.getType().getShape() == domain)
+    if (ir::sizesOf(concat.getType()) == domain)
       return concat;
   return {};
 }
@@ -86,11 +91,11 @@ ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<int64_t> domain) {
 SmallVector<int64_t> cutsOf(ir::FusionOp fusion, ir::ConcatOp first) {
   SmallVector<int64_t> cuts{0};
   for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>()) {
-    if (concat.getDim() != first.getDim() || concat.getType().getShape() != first.getType().getShape())
+    if (concat.getDim() != first.getDim() || ir::sizesOf(concat.getType()) != ir::sizesOf(first.getType()))
       continue;
     int64_t end = 0;
     for (Value part : concat.getParts())
-      cuts.push_back(end += cast<RankedTensorType>(part.getType()).getDimSize(concat.getDim()));
+      cuts.push_back(end += ir::sizesOf(cast<RankedTensorType>(part.getType()))[concat.getDim()]);
   }
   llvm::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
@@ -147,7 +152,7 @@ unsigned LoopEmitter::chooseOuterDims(Box box, int64_t first, int64_t size, unsi
     // Up to the dimension that is cut, a row holds all of the part.
     int64_t begin = first == 0 ? 0 : first * ir::countOf(ArrayRef(domain).drop_front(dim + 1));
     box.column = outer > dim ? 0 : begin;
-    box.row = outer > dim ? begin / widthOf(box) : 0;
+    box.row = outer > dim && begin != 0 ? begin / widthOf(box) : 0;
     LoopBody body(fusion, box, lanes, whole);
     if (body.space.isPerLane(body.address))
       continue; // a window whose rows are not that long
@@ -157,7 +162,7 @@ unsigned LoopEmitter::chooseOuterDims(Box box, int64_t first, int64_t size, unsi
     int64_t laneReads = body.graph.countLaneReads(body.roots),
             divisions = body.graph.countDivisions(body.roots, body.column);
     int64_t cost = nodes + laneReads * 2 * lanes + divisions * 4;
-    if (inner < lanes)
+    if (isShort(inner, lanes))
       cost = nodes * lanes;
     if (cost < least) {
       least = cost;
@@ -170,7 +175,7 @@ unsigned LoopEmitter::chooseOuterDims(Box box, int64_t first, int64_t size, unsi
 }
 
 void LoopEmitter::addPiece(Box box) {
-  int64_t width = box.columns < lanes ? 1 : lanes;
+  int64_t width = isShort(box.columns, lanes) ? 1 : lanes;
   auto body = [&](int64_t by) { return std::make_unique<LoopBody>(fusion, box, by, whole || aligned); };
   pieces.push_back({box, width, body(width), body(1)});
 }
@@ -214,7 +219,7 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
     // The parts of a row follow each other: all pieces are in one loop over the rows.
     Value wide = kernel.index(width);
     Value begin = kernel.create<arith::DivUIOp>(from, wide);
-    Value end = kernel.create<arith::DivUIOp>(kernel.addIndex(to, width - 1), wide);
+    Value end = kernel.create<arith::DivUIOp>(kernel.addIndex(to, ir::subSizes(width, 1)), wide);
     kernel.forLoop(begin, end, 1, [&](Value row) {
       Value start = kernel.mul(row, width);
       Value low = kernel.create<arith::SubIOp>(from, start), high = kernel.create<arith::SubIOp>(to, start);
@@ -223,41 +228,41 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
         Value shift = kernel.index(piece.box.column);
         segment(piece, own, clampTo(kernel.create<arith::SubIOp>(low, shift), piece.box.columns),
                 clampTo(kernel.create<arith::SubIOp>(high, shift), piece.box.columns),
-                aligned && width % lanes == 0 && chunk % lanes == 0);
+                aligned && ir::isMultipleOf(width, lanes) && chunk % lanes == 0);
       }
     });
     return;
   }
   for (auto [piece, own] : llvm::zip_equal(pieces, emitters)) {
     const Box &box = piece.box;
-    int64_t inner = box.columns, size = box.rows * inner;
+    int64_t inner = box.columns, size = ir::mulSizes(box.rows, inner);
     Value begin = from, end = to;
     if (!whole) {
-      Value base = kernel.index(box.row * inner + box.column);
+      Value base = kernel.index(ir::addSizes(ir::mulSizes(box.row, inner), box.column));
       begin = clampTo(kernel.create<arith::SubIOp>(from, base), size);
       end = clampTo(kernel.create<arith::SubIOp>(to, base), size);
     }
     if (inner == size) {
       setRow(piece, own, kernel.index(0));
-      segment(piece, own, begin, end, aligned && size % lanes == 0);
+      segment(piece, own, begin, end, aligned && ir::isMultipleOf(size, lanes));
       continue;
     }
     Value wide = kernel.index(inner);
     Value firstRow = kernel.create<arith::DivUIOp>(begin, wide);
-    Value lastRow = kernel.create<arith::DivUIOp>(kernel.addIndex(end, inner - 1), wide);
+    Value lastRow = kernel.create<arith::DivUIOp>(kernel.addIndex(end, ir::subSizes(inner, 1)), wide);
     kernel.forLoop(firstRow, lastRow, 1, [&](Value row) {
       setRow(piece, own, row);
       Value start = kernel.mul(row, inner);
       Value low = kernel.create<arith::MaxSIOp>(kernel.create<arith::SubIOp>(begin, start), kernel.index(0));
       Value high = kernel.minimum(kernel.create<arith::SubIOp>(end, start), wide);
-      segment(piece, own, low, high, aligned && inner % lanes == 0 && chunk % lanes == 0);
+      segment(piece, own, low, high, aligned && ir::isMultipleOf(inner, lanes) && chunk % lanes == 0);
     });
   }
 }
 
 Status LoopEmitter::emit() {
   lanes = fusion.getSchedule()->getVector();
-  if (count < lanes)
+  if (isShort(count, lanes))
     lanes = 1;
   ir::ConcatOp concat = cuttingConcat(fusion, domain);
   if (!concat) {
@@ -265,7 +270,7 @@ Status LoopEmitter::emit() {
     box.outerDims = chooseOuterDims(box, 0, 0, 0);
     box.rows = ir::countOf(ArrayRef(domain).take_front(box.outerDims));
     box.columns = widthOf(box);
-    if (box.columns < lanes)
+    if (isShort(box.columns, lanes))
       lanes = 1;
     addPiece(box);
   } else {

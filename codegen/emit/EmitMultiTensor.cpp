@@ -267,7 +267,7 @@ Status MultiTensorEmitter::emit() {
     }
     call.numbers = numbers->second;
 
-    int64_t count = type.getNumElements(), tasks = llvm::divideCeil(count, ir::tensorChunk);
+    int64_t count = ir::elementsOf(type), tasks = llvm::divideCeil(count, ir::tensorChunk);
     Value first = kernel.index(firstTask), last = kernel.index(firstTask + tasks);
     firstTask += tasks;
     if (tasks == 0)

@@ -33,16 +33,17 @@ constexpr int64_t pageBytes = 4096;
 
 /// The body over [rows][n], for vectors or for scalars.
 struct RowBody {
-  RowBody(ir::FusionOp fusion, int64_t lanes) : graph(fusion, space, IndexExpr()) {
+  RowBody(ir::FusionOp fusion, int64_t lanes)
+      : space(ir::rangesOf(fusion)), graph(fusion, space, IndexExpr()) {
     SmallVector<int64_t> domain = fusion.getDomain();
     unsigned reduced = fusion.getNumReducedDims();
     auto keptDims = static_cast<unsigned>(domain.size()) - reduced;
     int64_t rows = ir::countOf(ArrayRef(domain).take_front(keptDims));
     int64_t n = ir::countOf(ArrayRef(domain).drop_front(keptDims));
     space.lanes = lanes;
-    row = space.addLoop(rows - 1);
-    column = space.addLoop(n - 1, lanes);
-    IndexExpr rowExpr = rows > 1 ? space.expr(row) : IndexExpr();
+    row = space.addLoop(ir::subSizes(rows, 1));
+    column = space.addLoop(ir::subSizes(n, 1), lanes);
+    IndexExpr rowExpr = rows != 1 && rows != 0 ? space.expr(row) : IndexExpr();
     graph.setKeptIndex(rowExpr);
     if (keptDims)
       kept.groups.push_back({keptDims, rows, rowExpr});
@@ -62,7 +63,7 @@ struct RowBody {
           nodes.push_back(graph.request(op.getResult(i), kept));
       }
     for (Value value : body.getTerminator()->getOperands()) {
-      bool domainShaped = cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain);
+      bool domainShaped = ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain);
       roots.push_back(graph.request(value, domainShaped ? whole : kept));
     }
   }
@@ -103,6 +104,13 @@ private:
   void step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value column,
             MutableArrayRef<Reducer::State> states, ArrayRef<Value> streams);
   void emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar);
+  /// The same for rows whose length is known at run time.
+  void emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter &scalar);
+  /// The reductions of `active` over single elements of a row.
+  SmallVector<Reducer::State> reduceRest(unsigned pass, ArrayRef<Value> initial, Value from, Value to,
+                                         ArrayRef<Value> streams, BodyEmitter &scalar);
+  SmallVector<Value> identities();
+  Reducer::State treeOfGroups(unsigned reducer, ArrayRef<Reducer::State> vectors);
 
   SmallVector<Reducer> reducers;
   SmallVector<unsigned> passOf; ///< of each reducer
@@ -124,7 +132,7 @@ Status RowEmitter::prepare() {
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
   for (Value value : body.getTerminator()->getOperands())
-    ofDomain.push_back(cast<RankedTensorType>(value.getType()).getShape() == ArrayRef(domain));
+    ofDomain.push_back(ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain));
   int64_t offset = 0;
   for (auto [value, pass] : ir::keptRowValues(fusion, fusion.getSchedule()->getScratch())) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
@@ -195,11 +203,132 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
   }
 }
 
+/// The groups pairwise, for each vector of a granule, then the lanes by halves.
+Reducer::State RowEmitter::treeOfGroups(unsigned reducer, ArrayRef<Reducer::State> vectors) {
+  SmallVector<Reducer::State> granules(vectors);
+  int64_t perGranule = granule / lanes;
+  for (int64_t count = static_cast<int64_t>(vectors.size()) / perGranule; count > 1;
+       count = (count + 1) / 2) {
+    SmallVector<Reducer::State> next;
+    for (int64_t g = 0; g < count; g += 2)
+      for (int64_t v = 0; v < perGranule; ++v)
+        next.push_back(g + 1 < count ? reducers[reducer].combine(granules[g * perGranule + v],
+                                                                 granules[(g + 1) * perGranule + v])
+                                     : granules[g * perGranule + v]);
+    granules = std::move(next);
+  }
+  for (int64_t count = perGranule; count > 1; count /= 2)
+    for (int64_t v = 0; v < count / 2; ++v)
+      granules[v] = reducers[reducer].combine(granules[v], granules[v + count / 2]);
+  return reducers[reducer].fold(granules[0]);
+}
+
+/// What `active` begin with, for single elements.
+SmallVector<Value> RowEmitter::identities() {
+  SmallVector<Value> initial;
+  for (unsigned i : active)
+    llvm::append_range(initial, reducers[i].identity(1));
+  return initial;
+}
+
+SmallVector<Reducer::State> RowEmitter::reduceRest(unsigned pass, ArrayRef<Value> initial, Value from,
+                                                   Value to, ArrayRef<Value> streams, BodyEmitter &scalar) {
+  auto unpack = [&](ValueRange values) {
+    SmallVector<Reducer::State> states;
+    size_t at = 0;
+    for (unsigned i : active) {
+      states.push_back(Reducer::State(values.slice(at, reducers[i].size())));
+      at += reducers[i].size();
+    }
+    return states;
+  };
+  return unpack(kernel.forLoop(from, to, 1, initial, [&](Value column, ValueRange values) {
+    SmallVector<Reducer::State> states = unpack(values);
+    step(pass, scalars, scalar, column, states, streams);
+    SmallVector<Value> next;
+    for (auto &state : states)
+      llvm::append_range(next, state);
+    return next;
+  }));
+}
+
+/// The same sums as for a length that is a number: groups that a short row does not fill hold the identity,
+/// which changes nothing.
+void RowEmitter::emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter &scalar) {
+  auto roundedDown = [&](Value value, int64_t multiple) -> Value {
+    Value rest = kernel.create<arith::RemUIOp>(value, kernel.index(multiple));
+    return kernel.create<arith::SubIOp>(value, rest);
+  };
+  Value end = kernel.index(length), vectorEnd = roundedDown(end, granule);
+  if (active.empty()) {
+    kernel.forLoop(kernel.index(0), vectorEnd, lanes,
+                   [&](Value column) { step(pass, vectors, vector, column, {}, {}); });
+    kernel.forLoop(vectorEnd, end, 1, [&](Value column) { step(pass, scalars, scalar, column, {}, {}); });
+    return;
+  }
+  int64_t perGranule = granule / lanes;
+  SmallVector<SmallVector<Reducer::State>> states(active.size());
+  for (auto [k, i] : llvm::enumerate(active))
+    for (int64_t v = 0; v < groups * perGranule; ++v)
+      states[k].push_back(reducers[i].identity(lanes));
+  // Granules [first, last) of the block that begins at `column`, for as long as there is one.
+  auto loop = [&](Value from, Value to, int64_t stride, int64_t first, int64_t last) {
+    auto each = [&](auto visit) {
+      for (auto &state : states)
+        for (int64_t v = first * perGranule; v < last * perGranule; ++v)
+          for (Value &value : state[v])
+            visit(value);
+    };
+    auto unpack = [&](ValueRange values) {
+      size_t at = 0;
+      each([&](Value &value) { value = values[at++]; });
+    };
+    auto pack = [&] {
+      SmallVector<Value> values;
+      each([&](Value &value) { values.push_back(value); });
+      return values;
+    };
+    unpack(kernel.forLoop(from, to, stride, pack(), [&](Value column, ValueRange values) {
+      unpack(values);
+      for (int64_t v = first * perGranule; v < last * perGranule; ++v) {
+        kernel.pushScope(nullptr);
+        SmallVector<Reducer::State> current;
+        for (auto &state : states)
+          current.push_back(state[v]);
+        step(pass, vectors, vector, kernel.addIndex(column, (v - first * perGranule) * lanes), current, {});
+        for (auto [state, next] : llvm::zip(states, current))
+          state[v] = next;
+        kernel.popScope();
+      }
+      return pack();
+    }));
+  };
+  Value blocksEnd = roundedDown(end, blockSize);
+  loop(kernel.index(0), blocksEnd, blockSize, 0, groups);
+  for (int64_t g = 0; g + 1 < groups; ++g) {
+    Value from = kernel.addIndex(blocksEnd, g * granule);
+    loop(from, kernel.minimum(kernel.addIndex(from, granule), vectorEnd), granule, g, g + 1);
+  }
+  SmallVector<Reducer::State> totals;
+  for (auto [k, i] : llvm::enumerate(active))
+    totals.push_back(treeOfGroups(i, states[k]));
+  auto rest = reduceRest(pass, identities(), vectorEnd, end, {}, scalar);
+  for (auto [k, i] : llvm::enumerate(active)) {
+    Reducer::State total = reducers[i].combine(totals[k], rest[k]);
+    for (auto [number, result] : llvm::enumerate(reducers[i].finish(total))) {
+      vector.setNode(vectors.results[i][number], result);
+      scalar.setNode(scalars.results[i][number], result);
+    }
+  }
+}
+
 void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar) {
   active.clear();
   for (unsigned i = 0; i < reducers.size(); ++i)
     if (passOf[i] == pass)
       active.push_back(i);
+  if (ir::isSymbolic(length))
+    return emitDynamicPass(pass, vector, scalar);
   int64_t vectorEnd = lanes > 1 ? length / granule * granule : 0;
   if (active.empty()) {
     strip(kernel, kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true,
@@ -264,48 +393,15 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
     }
     for (int64_t at = blocksEnd; at < vectorEnd; at += lanes)
       advance(kernel.index(at), (at - blocksEnd) / lanes);
-    for (auto [k, i] : llvm::enumerate(active)) {
-      // Groups pairwise, for each vector of a granule.
-      SmallVector<Reducer::State> granules = states[k];
-      for (int64_t count = usedGroups; count > 1; count = (count + 1) / 2) {
-        SmallVector<Reducer::State> next;
-        for (int64_t g = 0; g < count; g += 2)
-          for (int64_t v = 0; v < perGranule; ++v)
-            next.push_back(g + 1 < count ? reducers[i].combine(granules[g * perGranule + v],
-                                                               granules[(g + 1) * perGranule + v])
-                                         : granules[g * perGranule + v]);
-        granules = std::move(next);
-      }
-      for (int64_t count = perGranule; count > 1; count /= 2)
-        for (int64_t v = 0; v < count / 2; ++v)
-          granules[v] = reducers[i].combine(granules[v], granules[v + count / 2]);
-      totals[k] = reducers[i].fold(granules[0]);
-    }
+    for (auto [k, i] : llvm::enumerate(active))
+      totals[k] = treeOfGroups(i, states[k]);
   }
   if (vectorEnd < length || vectorEnd == 0) {
-    SmallVector<Value> initial;
-    for (unsigned i : active)
-      llvm::append_range(initial, reducers[i].identity(1));
-    auto rest = kernel.forLoop(kernel.index(vectorEnd), kernel.index(length), 1, initial,
-                               [&](Value column, ValueRange values) {
-                                 SmallVector<Reducer::State> states;
-                                 size_t at = 0;
-                                 for (unsigned i : active) {
-                                   states.push_back(Reducer::State(values.slice(at, reducers[i].size())));
-                                   at += reducers[i].size();
-                                 }
-                                 step(pass, scalars, scalar, column, states, streams);
-                                 SmallVector<Value> next;
-                                 for (auto &state : states)
-                                   llvm::append_range(next, state);
-                                 return next;
-                               });
-    size_t at = 0;
-    for (auto [k, i] : llvm::enumerate(active)) {
-      Reducer::State state(ArrayRef(rest).slice(at, reducers[i].size()));
-      at += reducers[i].size();
-      totals[k] = vectorEnd > 0 ? reducers[i].combine(totals[k], state) : state;
-    }
+    SmallVector<Value> initial = identities();
+    Value from = kernel.index(vectorEnd), to = kernel.index(length);
+    auto rest = reduceRest(pass, initial, from, to, streams, scalar);
+    for (auto [k, i] : llvm::enumerate(active))
+      totals[k] = vectorEnd > 0 ? reducers[i].combine(totals[k], rest[k]) : rest[k];
   }
   for (auto [k, i] : llvm::enumerate(active)) {
     for (auto [number, result] : llvm::enumerate(reducers[i].finish(totals[k]))) {
@@ -334,12 +430,12 @@ Status detail::emitRow(KernelBuilder &kernel) {
   ir::FusionOp fusion = kernel.fusion;
   SmallVector<int64_t> domain = fusion.getDomain();
   int64_t length = ir::countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
-  int64_t lanes = length < granule ? 1 : fusion.getSchedule()->getVector();
+  int64_t lanes = !ir::isSymbolic(length) && length < granule ? 1 : fusion.getSchedule()->getVector();
   RowEmitter rows(kernel, lanes);
   Status status = rows.prepare();
   if (!status.ok())
     return status;
-  bool streaming = fusion.getSchedule()->getStreaming() && length % granule == 0;
+  bool streaming = fusion.getSchedule()->getStreaming() && ir::isMultipleOf(length, granule);
   emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) {
     BodyEmitter vector(kernel, rows.vectors.graph), scalar(kernel, rows.scalars.graph);
     // Only results of the domain's shape are written in vectors.

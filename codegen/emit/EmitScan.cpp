@@ -28,7 +28,8 @@ constexpr int64_t lineLanes = 16;
 
 /// The body over [outer][n][inner]: lanes lie along n where `inner` is 1, else along inner.
 struct ScanBody {
-  ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, int64_t lanes) : graph(fusion, space) {
+  ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, int64_t lanes)
+      : space(ir::rangesOf(fusion)), graph(fusion, space) {
     SmallVector<int64_t> domain = fusion.getDomain();
     auto rank = static_cast<unsigned>(domain.size());
     space.lanes = lanes;

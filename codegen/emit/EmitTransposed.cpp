@@ -23,7 +23,8 @@ namespace {
 
 /// The body over the domain with one variable for the tile's rows, one for its columns, one for all else.
 struct TileBody {
-  TileBody(ir::FusionOp fusion, const ir::TransposeTile &tile, int64_t lanes) : graph(fusion, space) {
+  TileBody(ir::FusionOp fusion, const ir::TransposeTile &tile, int64_t lanes)
+      : space(ir::rangesOf(fusion)), graph(fusion, space) {
     SmallVector<int64_t> domain = fusion.getDomain();
     space.lanes = lanes;
     int64_t others = ir::countOf(domain) / (domain[tile.dim] * domain[tile.inner]);

@@ -23,7 +23,8 @@ namespace {
 
 /// What is written, and where, once for vectors and once for scalars.
 struct UpdateBody {
-  UpdateBody(ir::FusionOp fusion, const ir::UpdateTiles &tiles, int64_t lanes) : graph(fusion, space) {
+  UpdateBody(ir::FusionOp fusion, const ir::UpdateTiles &tiles, int64_t lanes)
+      : space(ir::rangesOf(fusion)), graph(fusion, space) {
     Operation *update = ir::updateIn(fusion);
     auto dim = static_cast<unsigned>(ir::indexedDim(update));
     ArrayRef<int64_t> base = shapeOf(update->getOperand(0)), written = shapeOf(ir::updateOf(update)),
@@ -69,7 +70,9 @@ struct UpdateBody {
     status = graph.expand();
   }
 
-  static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+  static ArrayRef<int64_t> shapeOf(Value value) {
+    return ir::sizesOf(cast<RankedTensorType>(value.getType()));
+  }
 
   IndexSpace space;
   BodyGraph graph;

@@ -13,6 +13,8 @@
 
 namespace weft::codegen {
 
+using ir::addSizes, ir::mulSizes, ir::subSizes, ir::isMultipleOf, ir::isSymbolic;
+
 void IndexExpr::append(std::vector<int64_t> &key) const {
   key.push_back(static_cast<int64_t>(terms.size()));
   for (auto [id, coefficient] : terms) {
@@ -33,8 +35,8 @@ void TensorIndex::append(std::vector<int64_t> &key) const {
 }
 
 IndexExpr add(const IndexExpr &a, const IndexExpr &b) {
-  IndexExpr sum(a.constant + b.constant);
-  sum.lane = a.lane + b.lane;
+  IndexExpr sum(addSizes(a.constant, b.constant));
+  sum.lane = addSizes(a.lane, b.lane);
   size_t i = 0, j = 0;
   while (i < a.terms.size() || j < b.terms.size()) {
     if (j == b.terms.size() || (i < a.terms.size() && a.terms[i].first < b.terms[j].first)) {
@@ -42,7 +44,7 @@ IndexExpr add(const IndexExpr &a, const IndexExpr &b) {
     } else if (i == a.terms.size() || b.terms[j].first < a.terms[i].first) {
       sum.terms.push_back(b.terms[j++]);
     } else {
-      if (int64_t c = a.terms[i].second + b.terms[j].second)
+      if (int64_t c = addSizes(a.terms[i].second, b.terms[j].second))
         sum.terms.push_back({a.terms[i].first, c});
       ++i, ++j;
     }
@@ -62,15 +64,15 @@ IndexExpr scale(const IndexExpr &a, int64_t factor) {
     return IndexExpr();
   IndexExpr result = a;
   for (auto &term : result.terms)
-    term.second *= factor;
-  result.lane *= factor;
-  result.constant *= factor;
+    term.second = mulSizes(term.second, factor);
+  result.lane = mulSizes(result.lane, factor);
+  result.constant = mulSizes(result.constant, factor);
   return result;
 }
 
 VarId IndexSpace::addLoop(int64_t maximum, int64_t multipleOf) {
   IndexVar var;
-  var.maximum = std::max<int64_t>(maximum, 0);
+  var.maximum = isSymbolic(maximum) ? maximum : std::max<int64_t>(maximum, 0);
   var.multipleOf = multipleOf;
   vars.push_back(var);
   return static_cast<VarId>(vars.size() - 1);
@@ -80,7 +82,7 @@ VarId IndexSpace::addGathered(int node, int64_t size, bool perLane) {
   IndexVar var;
   var.kind = IndexVar::gathered;
   var.node = node;
-  var.maximum = std::max<int64_t>(size - 1, 0);
+  var.maximum = isSymbolic(size) ? subSizes(size, 1) : std::max<int64_t>(size - 1, 0);
   var.perLane = perLane;
   return intern(var);
 }
@@ -111,38 +113,56 @@ bool IndexSpace::split(const IndexExpr &e, int64_t by, IndexExpr &quotient, Inde
   quotient = IndexExpr();
   remainder = IndexExpr();
   int64_t most = 0; // of the remainder
+  // A number, or an expression, that divides is put into the quotient. What does not must stay below `by`.
+  auto divided = [&](int64_t value) -> std::optional<int64_t> {
+    if (!isSymbolic(value) && !isSymbolic(by))
+      return value % by == 0 ? std::optional(value / by) : std::nullopt;
+    return ir::divideSizes(value, by);
+  };
   for (auto [id, coefficient] : e.terms) {
-    if (coefficient < 0)
+    if (!ranges.isAtLeast(coefficient, 0))
       return false;
-    if (coefficient % by == 0) {
-      quotient.terms.push_back({id, coefficient / by});
+    if (auto whole = divided(coefficient)) {
+      quotient.terms.push_back({id, *whole});
       continue;
     }
-    int64_t reach;
-    if (__builtin_mul_overflow(coefficient, vars[id].maximum, &reach) ||
-        __builtin_add_overflow(most, reach, &most))
+    int64_t reach = vars[id].maximum;
+    if (isSymbolic(coefficient) || isSymbolic(reach) || isSymbolic(most)) {
+      if (reach == std::numeric_limits<int64_t>::max())
+        return false;
+      most = addSizes(most, mulSizes(coefficient, reach));
+    } else if (__builtin_mul_overflow(coefficient, reach, &reach) ||
+               __builtin_add_overflow(most, reach, &most)) {
       return false;
+    }
     remainder.terms.push_back({id, coefficient});
   }
-  if (e.constant < 0 || e.lane < 0)
+  if (!ranges.isAtLeast(e.constant, 0) || !ranges.isAtLeast(e.lane, 0))
     return false;
-  quotient.constant = e.constant / by;
-  remainder.constant = e.constant % by;
-  if (e.lane % by == 0)
-    quotient.lane = e.lane / by;
+  if (!isSymbolic(e.constant) && !isSymbolic(by)) {
+    quotient.constant = e.constant / by;
+    remainder.constant = e.constant % by;
+  } else if (auto whole = divided(e.constant)) {
+    quotient.constant = *whole;
+  } else {
+    remainder.constant = e.constant;
+  }
+  if (auto whole = divided(e.lane))
+    quotient.lane = *whole;
   else
     remainder.lane = e.lane;
   // The last lane of the last step of a loop is inside of its extent: `maximum` counts it.
   if (e.lane != 1 || remainder.terms.empty())
-    most += remainder.lane * (lanes - 1);
-  return most + remainder.constant < by;
+    most = addSizes(most, mulSizes(remainder.lane, lanes - 1));
+  // most + constant < by
+  return ranges.isAtLeast(subSizes(subSizes(by, most), remainder.constant), 1);
 }
 
 /// The greatest number that divides e, leaving its lanes aside.
 static int64_t factorOf(const IndexSpace &space, const IndexExpr &e) {
-  int64_t factor = std::abs(e.constant);
+  int64_t factor = ir::contentOf(e.constant);
   for (auto [id, coefficient] : e.terms)
-    factor = std::gcd(factor, std::abs(coefficient) * space.var(id).multipleOf);
+    factor = std::gcd(factor, ir::contentOf(coefficient) * space.var(id).multipleOf);
   return factor;
 }
 
@@ -156,15 +176,21 @@ IndexExpr IndexSpace::divide(const IndexExpr &e, int64_t by) {
   var.kind = IndexVar::quotient;
   var.by = by;
   // Lanes that lie in one aligned block of `by` share their quotient.
-  bool together = e.lane == 1 && !isPerLane(e) && by % lanes == 0 && factorOf(*this, e) % lanes == 0;
+  bool together = e.lane == 1 && !isPerLane(e) && isMultipleOf(by, lanes) && factorOf(*this, e) % lanes == 0;
   var.of = e;
   if (together)
     var.of.lane = 0;
   var.perLane = !together && dependsOnLane(e);
-  int64_t most = e.constant + std::max<int64_t>(e.lane, 0) * (lanes - 1);
+  bool symbolic = isSymbolic(by) || isSymbolic(e.constant) || isSymbolic(e.lane);
   for (auto [id, coefficient] : e.terms)
-    most += std::max<int64_t>(coefficient, 0) * vars[id].maximum;
-  var.maximum = std::max<int64_t>(most / by, 0);
+    symbolic |= isSymbolic(coefficient) || isSymbolic(vars[id].maximum);
+  // Of an expression no quotient is taken here: its largest value stays unknown.
+  if (!symbolic) {
+    int64_t most = e.constant + std::max<int64_t>(e.lane, 0) * (lanes - 1);
+    for (auto [id, coefficient] : e.terms)
+      most += std::max<int64_t>(coefficient, 0) * vars[id].maximum;
+    var.maximum = std::max<int64_t>(most / by, 0);
+  }
   return expr(intern(std::move(var)));
 }
 
@@ -177,14 +203,14 @@ IndexExpr IndexSpace::modulo(const IndexExpr &e, int64_t by) {
   IndexVar var;
   var.kind = IndexVar::remainder;
   var.by = by;
-  bool together = e.lane == 1 && !isPerLane(e) && by % lanes == 0 && factorOf(*this, e) % lanes == 0;
+  bool together = e.lane == 1 && !isPerLane(e) && isMultipleOf(by, lanes) && factorOf(*this, e) % lanes == 0;
   var.of = e;
   if (together) {
     var.of.lane = 0;
     var.multipleOf = lanes;
   }
   var.perLane = !together && dependsOnLane(e);
-  var.maximum = by - 1;
+  var.maximum = subSizes(by, 1);
   IndexExpr result = expr(intern(std::move(var)));
   if (together)
     result.lane = 1;
@@ -211,7 +237,7 @@ IndexExpr IndexSpace::clamp(const IndexExpr &e, int64_t size) {
   var.kind = IndexVar::clamped;
   var.by = size;
   var.of = e;
-  var.maximum = std::max<int64_t>(size - 1, 0);
+  var.maximum = isSymbolic(size) ? subSizes(size, 1) : std::max<int64_t>(size - 1, 0);
   var.perLane = dependsOnLane(e);
   return expr(intern(std::move(var)));
 }
@@ -228,7 +254,7 @@ IndexExpr IndexSpace::linear(const IndexExpr &a, int64_t factor, const IndexExpr
       auto high = llvm::find_if(sum.terms, [&](const auto &term) {
         const IndexVar &var = vars[term.first];
         return var.kind == IndexVar::quotient && var.by == low.by && var.of == low.of &&
-               term.second == coefficient * low.by;
+               term.second == mulSizes(coefficient, low.by);
       });
       if (high == sum.terms.end())
         continue;
@@ -247,7 +273,7 @@ IndexExpr IndexSpace::linear(const IndexExpr &a, int64_t factor, const IndexExpr
 static int64_t product(llvm::ArrayRef<int64_t> sizes) {
   int64_t result = 1;
   for (int64_t size : sizes)
-    result *= size;
+    result = mulSizes(result, size);
   return result;
 }
 
@@ -264,9 +290,9 @@ IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef
     int64_t inner = product(shape.slice(high, to - high)), size = product(shape.slice(low, high - low)),
             outer = product(shape.slice(from, low - from));
     IndexExpr part;
-    if (size > 1) {
-      part = space.divide(group.expr, std::max<int64_t>(inner, 1));
-      if (outer > 1)
+    if (size != 1 && size != 0) {
+      part = space.divide(group.expr, inner == 0 ? 1 : inner);
+      if (outer != 1 && outer != 0)
         part = space.modulo(part, size);
     }
     result = space.linear(result, size, part);

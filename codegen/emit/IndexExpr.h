@@ -14,9 +14,14 @@
 // The index of a tensor is kept by groups of consecutive dimensions, one linear expression each. A group is
 // split only when an op needs one of its dimensions alone.
 //
+// Coefficients, constants and extents are sizes: where a tensor has dynamic dimensions they are expressions
+// over the symbols of the function, and the kernel computes them from what it is called with.
+//
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_INDEXEXPR_H
 #define WEFT_CODEGEN_EMIT_INDEXEXPR_H
+
+#include "ir/DimExpr.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -69,6 +74,7 @@ struct IndexVar {
 /// The variables of one kernel body.
 class IndexSpace {
 public:
+  explicit IndexSpace(const ir::SymbolRanges &ranges) : ranges(ranges) {}
   VarId addLoop(int64_t maximum, int64_t multipleOf = 1);
   VarId addGathered(int node, int64_t size, bool perLane);
   const IndexVar &var(VarId id) const { return vars[id]; }
@@ -87,6 +93,7 @@ public:
   bool rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const;
   /// Lanes of a vector in this kernel; 1 in scalar code.
   int64_t lanes = 1;
+  const ir::SymbolRanges ranges;
 
 private:
   VarId intern(IndexVar var);

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/KernelBuilder.h"
 
+#include "ir/Schedule.h"
+
 #include "ir/Updates.h"
 
 using namespace mlir;
@@ -19,7 +21,8 @@ Type KernelBuilder::memoryType(Type element) {
 static MemRefType bufferType(Type element) { return MemRefType::get({ShapedType::kDynamic}, element); }
 
 KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol)
-    : fusion(fusion), builder(fusion.getContext()), loc(fusion.getLoc()) {
+    : fusion(fusion), builder(fusion.getContext()), loc(fusion.getLoc()), symbols(ir::symbolsOf(fusion)),
+      ranges(ir::rangesOf(fusion)) {
   module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   SmallVector<Type> types;
@@ -29,6 +32,7 @@ KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol)
   };
   llvm::for_each(fusion.getOperandTypes(), addBuffer);
   llvm::for_each(fusion.getResultTypes(), addBuffer);
+  types.append(symbols.size(), builder.getIndexType());
   types.push_back(bufferType(builder.getI8Type()));
   types.push_back(MemRefType::get({3}, builder.getI64Type()));
   types.append(2, builder.getIndexType());
@@ -36,6 +40,8 @@ KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol)
   Block *block = function.addEntryBlock();
   size_t count = slots.size();
   llvm::append_range(buffers, block->getArguments().take_front(count));
+  llvm::append_range(symbolValues, block->getArguments().slice(count, symbols.size()));
+  count += symbols.size();
   scratch = block->getArgument(count);
   check = block->getArgument(count + 1);
   begin = block->getArgument(count + 2);
@@ -71,7 +77,30 @@ int64_t KernelBuilder::checkOf(Operation *gather) const {
   return number;
 }
 
-Value KernelBuilder::index(int64_t value) { return create<arith::ConstantIndexOp>(value); }
+Value KernelBuilder::index(int64_t value) {
+  if (!ir::isSymbolic(value))
+    return create<arith::ConstantIndexOp>(value);
+  ir::DimExpr expr = ir::exprOf(value);
+  Value sum;
+  for (const ir::DimTerm &term : expr.terms) {
+    Value product;
+    for (const std::string &symbol : term.symbols) {
+      Value factor = symbolValues[llvm::find(symbols, symbol) - symbols.begin()];
+      product = product ? create<arith::MulIOp>(product, factor).getResult() : factor;
+    }
+    product = product ? mul(product, term.coefficient) : index(term.coefficient);
+    sum = sum ? add(sum, product) : product;
+  }
+  if (expr.divisor == 1)
+    return sum;
+  return create<arith::DivUIOp>(addIndex(sum, expr.divisor - 1), index(expr.divisor));
+}
+
+Value KernelBuilder::integer(int64_t value) {
+  if (!ir::isSymbolic(value))
+    return create<arith::ConstantIntOp>(value, 64);
+  return create<arith::IndexCastOp>(builder.getI64Type(), index(value));
+}
 
 Value KernelBuilder::addIndex(Value a, int64_t b) { return b == 0 ? a : add(a, index(b)); }
 

@@ -48,7 +48,10 @@ public:
   template <typename Op, typename... Args> Op create(Args &&...args) {
     return builder.create<Op>(loc, std::forward<Args>(args)...);
   }
+  /// A size: a constant, or computed from the sizes that the kernel is called with.
   mlir::Value index(int64_t value);
+  /// The same as i64.
+  mlir::Value integer(int64_t value);
   mlir::Value addIndex(mlir::Value a, int64_t b);
   mlir::Value add(mlir::Value a, mlir::Value b) { return create<mlir::arith::AddIOp>(a, b); }
   mlir::Value mul(mlir::Value a, int64_t b);
@@ -73,6 +76,10 @@ public:
   void removeEmitter(BodyEmitter *emitter) { llvm::erase(emitters, emitter); }
   /// @}
 
+  /// The symbols that the fusion's types use: the run-time integers of its launches, in order.
+  llvm::SmallVector<std::string> symbols;
+  ir::SymbolRanges ranges;
+
   /// Ends the function: adds the return and the attribute `weft.buffers`.
   void finish();
 
@@ -81,7 +88,7 @@ public:
   int64_t checkOf(mlir::Operation *gather) const;
 
 private:
-  llvm::SmallVector<mlir::Value> buffers;
+  llvm::SmallVector<mlir::Value> buffers, symbolValues;
   llvm::SmallVector<int64_t> slots;
   /// The op in the scope's block that the next scope is inside of; null for a scope without a region.
   llvm::SmallVector<mlir::Operation *> scopes;

@@ -16,7 +16,7 @@ Reducer::Reducer(KernelBuilder &kernel, Operation *op)
       element(getElementTypeOrSelf(op->getOperand(0).getType())), accumulator(ir::accumulatorType(element)),
       isFloat(isa<FloatType>(element)), isUnsigned(element.isUnsignedInteger() || element.isInteger(1)),
       isWelford(isa<ir::WelfordOp>(op)),
-      isEmpty(cast<RankedTensorType>(op->getOperand(0).getType()).getNumElements() == 0) {}
+      isEmpty(ir::elementsOf(cast<RankedTensorType>(op->getOperand(0).getType())) == 0) {}
 
 SmallVector<Type, 2> Reducer::types() const {
   SmallVector<Type, 2> types{accumulator};

@@ -14,6 +14,7 @@
 #ifndef WEFT_COMPILE_HPP
 #define WEFT_COMPILE_HPP
 
+#include "weft/dim.hpp"
 #include "weft/tree.hpp"
 
 #include <functional>
@@ -41,6 +42,10 @@ struct CompileOptions {
   std::string name = "main";
   /// What is an error instead of a note.
   Strict strict = Strict::none;
+  /// What each tensor among the arguments is, in order; empty: what the calls bring.
+  std::vector<ArgumentSpec> specs = {};
+  /// Whether all parameters are tensors, so that specs say all there is to say; `compile` sets it.
+  bool onlyTensors = false;
 };
 
 struct SaveOptions {
@@ -76,6 +81,8 @@ public:
   std::string mlir(const std::string &stage = "trace") const;
   /// Most recently used first; at most 64 are kept.
   std::vector<VariantInfo> variants() const;
+  /// Compiles now, for the specs of the arguments; without this the first call, `mlir` or `save` does.
+  void compile(Loc loc = Loc::current()) const;
   /// Writes the last variant that ran as a package that needs no compiler to run, with the values that its
   /// state has now: parameters, optimiser state, random state and run-time scalars, each under the name that
   /// it has in messages and state dicts. `include/weft/weft.h` loads it. Throws Error: WEFT-L013 for an
@@ -142,6 +149,17 @@ private:
 /// Compiles `fn`, a lambda or function whose parameters and result are Tensor, Scalar, static values, or
 /// tuples, pairs, arrays, vectors, optionals and registered structs (WEFT_STRUCT) of these. The result may be
 /// void.
+namespace frontend {
+/// Whether the number of tensors in a type is known, and nothing else is in it.
+template <typename T> inline constexpr bool holdsOnlyTensors = std::is_same_v<T, Tensor>;
+template <typename... Ts>
+inline constexpr bool holdsOnlyTensors<std::tuple<Ts...>> = (holdsOnlyTensors<Ts> && ...);
+template <typename A, typename B>
+inline constexpr bool holdsOnlyTensors<std::pair<A, B>> = holdsOnlyTensors<A> && holdsOnlyTensors<B>;
+template <typename T, size_t N>
+inline constexpr bool holdsOnlyTensors<std::array<T, N>> = holdsOnlyTensors<T>;
+} // namespace frontend
+
 template <typename Fn> auto compile(Fn fn, CompileOptions options = {}, Loc loc = Loc::current()) {
   static_assert(
       frontend::HasSignature<Fn>,
@@ -156,8 +174,18 @@ template <typename Fn> auto compile(Fn fn, CompileOptions options = {}, Loc loc 
     static_assert(std::is_void_v<Result> || frontend::isTree<Result>,
                   "a compiled function returns void, a Tensor, or a tuple, array, vector, optional or "
                   "WEFT_STRUCT of them");
+    options.onlyTensors = frontend::holdsOnlyTensors<typename Signature::Arguments>;
     return CompiledFunction<Result, typename Signature::Arguments>(std::move(fn), std::move(options), loc);
   }
+}
+
+/// The same for arguments of these types, with dynamic dimensions where a spec has a Dim (weft/dim.hpp): one
+/// variant serves all sizes in range, and a call with another dtype, device or shape is an error.
+template <typename Fn>
+auto compile(Fn fn, std::initializer_list<ArgumentSpec> specs, CompileOptions options = {},
+             Loc loc = Loc::current()) {
+  options.specs = specs;
+  return compile(std::move(fn), std::move(options), loc);
 }
 
 } // namespace weft

@@ -33,6 +33,7 @@
 namespace weft {
 
 using Shape = std::vector<int64_t>;
+class Size;
 using Loc = std::source_location;
 
 namespace frontend {
@@ -106,6 +107,9 @@ public:
   const Shape &sizes() const;
   /// The size of dimension `dim`; negative numbers count from the end.
   int64_t size(int64_t dim) const;
+  /// The size of a dimension as a number or, in a function compiled with a Dim, an expression; see
+  /// weft/dim.hpp. There `size` and `numel` throw, and `sizes()` is a shape to pass on.
+  Size sym_size(int64_t dim) const;
   int64_t dim() const { return static_cast<int64_t>(sizes().size()); }
   int64_t numel() const;
   DType dtype() const;

@@ -13,6 +13,7 @@
 #include "weft/compile.hpp"
 #include "weft/data.hpp"
 #include "weft/device.hpp"
+#include "weft/dim.hpp"
 #include "weft/dtype.hpp"
 #include "weft/index.hpp"
 #include "weft/indexing.hpp"

@@ -36,6 +36,14 @@ LogicalResult ConstantOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<L
   return success();
 }
 
+LogicalResult DimOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Literal> results) {
+  if (isSymbolic(getSizeAttr().getInt()))
+    return emitOpError() << "has the size " << sizeText(getSizeAttr().getInt())
+                         << ", which is no number: specialize the program first";
+  results[0].setWhole(0, getSizeAttr().getInt());
+  return success();
+}
+
 LogicalResult FullOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   Literal &out = results[0];
   if (out.isReal())

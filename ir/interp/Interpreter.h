@@ -30,7 +30,8 @@ struct InterpreterOptions {
   int64_t maxElements = int64_t{1} << 28;
 };
 
-/// Runs a verified function. What goes wrong (arguments of another type, an index out of range, a call that
+/// Runs a verified function whose sizes are numbers: `specialize` (ir/Specialize.h) makes one of a function
+/// with symbols. What goes wrong (arguments of another type, an index out of range, a call that
 /// recurs) is a diagnostic at the op. Donated arguments are not changed: their new values are results.
 mlir::FailureOr<llvm::SmallVector<Literal>>
 interpretFunction(FuncOp function, llvm::ArrayRef<Literal> arguments, InterpreterOptions &options);

@@ -7,6 +7,8 @@
 #ifndef WEFT_IR_OPS_COMMON_H
 #define WEFT_IR_OPS_COMMON_H
 
+#include "ir/Dialect.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -19,6 +21,13 @@ namespace weft::ir {
 /// product and the bytes fit 63 bits.
 mlir::LogicalResult inferShaped(std::optional<mlir::Location> loc, llvm::StringRef op, mlir::Value like,
                                 llvm::ArrayRef<int64_t> shape, llvm::SmallVectorImpl<mlir::Type> &types);
+
+/// Whether every symbol of the function's types is declared with a range in which the sizes make sense, and
+/// bound by an argument; emits what is wrong otherwise.
+mlir::LogicalResult verifySymbols(FuncOp func);
+
+/// Whether the symbols of a size that is an attribute of `op` are declared; emits what is wrong otherwise.
+mlir::LogicalResult verifyDeclared(mlir::Operation *op, llvm::ArrayRef<int64_t> sizes);
 
 /// 0, 1, .. rank-1.
 llvm::SmallVector<int64_t> allDims(int64_t rank);

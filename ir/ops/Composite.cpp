@@ -41,17 +41,17 @@ WEFT_SOFTMAX_COMMON(LogSoftmaxOp)
 /// a - max(a) along `dim`, in the type of the statistics. Over an empty dimension there is nothing to shift.
 static Sym shifted(VjpBuilder &v, Sym a, int64_t dim) {
   Sym wide = v.convert(a, statisticsType(a.type()));
-  if (a.type().getDimSize(dim) == 0)
+  if (sizesOf(a.type())[dim] == 0)
     return wide;
   Sym top = v.make<RmaxOp>(wide.value, ArrayRef<int64_t>{dim});
-  return wide - v.broadcastBack(top, {dim}, a.type().getShape());
+  return wide - v.broadcastBack(top, {dim}, sizesOf(a.type()));
 }
 
 SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
   VjpBuilder v = symbolic(builder, *this);
   auto dim = static_cast<int64_t>(getDim());
   Sym a = v.operand(0), e = v.unary<ExpOp>(shifted(v, a, dim));
-  Sym y = e / v.broadcastBack(v.sum(e, {dim}), {dim}, a.type().getShape());
+  Sym y = e / v.broadcastBack(v.sum(e, {dim}), {dim}, sizesOf(a.type()));
   return {v.convert(y, a.type().getElementType()).value};
 }
 
@@ -60,7 +60,7 @@ LogicalResult SoftmaxOp::buildVjp(VjpBuilder &vjp) {
     return success();
   auto dim = static_cast<int64_t>(getDim());
   Sym y = vjp.result(0), g = vjp.cotangent(0);
-  Sym inner = vjp.broadcastBack(vjp.sum(g * y, {dim}), {dim}, getType().getShape());
+  Sym inner = vjp.broadcastBack(vjp.sum(g * y, {dim}), {dim}, sizesOf(getType()));
   vjp.set(0, y * (g - inner));
   return success();
 }
@@ -70,7 +70,7 @@ SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &builder) {
   auto dim = static_cast<int64_t>(getDim());
   Sym a = v.operand(0), s = shifted(v, a, dim);
   Sym total = v.unary<LogOp>(v.sum(v.unary<ExpOp>(s), {dim}));
-  return {v.convert(s - v.broadcastBack(total, {dim}, a.type().getShape()), a.type().getElementType()).value};
+  return {v.convert(s - v.broadcastBack(total, {dim}, sizesOf(a.type())), a.type().getElementType()).value};
 }
 
 LogicalResult LogSoftmaxOp::buildVjp(VjpBuilder &vjp) {
@@ -78,7 +78,7 @@ LogicalResult LogSoftmaxOp::buildVjp(VjpBuilder &vjp) {
     return success();
   auto dim = static_cast<int64_t>(getDim());
   Sym y = vjp.result(0), g = vjp.cotangent(0);
-  Sym total = vjp.broadcastBack(vjp.sum(g, {dim}), {dim}, getType().getShape());
+  Sym total = vjp.broadcastBack(vjp.sum(g, {dim}), {dim}, sizesOf(getType()));
   vjp.set(0, g - vjp.unary<ExpOp>(y) * total);
   return success();
 }
@@ -95,8 +95,8 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   auto logits = cast<RankedTensorType>(operands[0].getType());
   if (logits.getRank() != 2)
     return emitOptionalError(loc, "'weft.cross_entropy' op needs logits of shape [rows, classes], found [",
-                             logits.getShape(), "]");
-  auto rows = logits.getShape().take_front();
+                             sizesText(sizesOf(logits)), "]");
+  auto rows = sizesOf(logits).take_front();
   types.push_back(withShape(logits, op.getReduction() == ReductionKind::none ? rows : ArrayRef<int64_t>()));
   types.push_back(withShape(logits, rows, statisticsType(logits)));
   return success();
@@ -107,20 +107,23 @@ LogicalResult CrossEntropyOp::verify() {
   auto target = getTarget().getType();
   if (!target.getElementType().isInteger(64))
     return emitOpError() << "needs targets of i64, found " << target.getElementType();
-  if (target.getShape() != logits.getShape().take_front())
-    return emitOpError() << "needs one target per row: logits have shape [" << logits.getShape()
-                         << "] and targets [" << target.getShape() << "]";
-  if (logits.getDimSize(1) == 0 && logits.getDimSize(0) != 0)
-    return emitOpError() << "has no classes: logits have shape [" << logits.getShape() << "]";
+  if (sizesOf(target) != sizesOf(logits).take_front())
+    return emitOpError() << "needs one target per row: logits have shape [" << sizesText(sizesOf(logits))
+                         << "] and targets [" << sizesText(sizesOf(target)) << "]";
+  if (sizesOf(logits)[1] == 0 && sizesOf(logits)[0] != 0)
+    return emitOpError() << "has no classes: logits have shape [" << sizesText(sizesOf(logits)) << "]";
   if (getWeight()) {
     auto type = cast<RankedTensorType>(getWeight().getType());
-    if (type.getShape() != logits.getShape().drop_front() || type.getElementType() != logits.getElementType())
+    if (sizesOf(type) != sizesOf(logits).drop_front() || type.getElementType() != logits.getElementType())
       return emitOpError() << "needs one weight of " << logits.getElementType() << " for each of "
-                           << logits.getDimSize(1) << " classes, found " << type;
+                           << sizeText(sizesOf(logits)[1]) << " classes, found " << type;
   }
   double smoothing = getLabelSmoothing().convertToDouble();
   if (!(smoothing >= 0 && smoothing <= 1))
     return emitOpError() << "needs a label_smoothing in [0, 1], found " << smoothing;
+  if (smoothing > 0 && isSymbolic(sizesOf(logits)[1]))
+    return emitOpError() << "cannot spread a label_smoothing over " << sizeText(sizesOf(logits)[1])
+                         << " classes: their number has to be known";
   return success();
 }
 
@@ -129,7 +132,7 @@ namespace {
 /// What loss and derivative have in common.
 struct CrossEntropyParts {
   CrossEntropyParts(VjpBuilder &v, CrossEntropyOp op)
-      : logits(v.operand(0)), rows(logits.type().getDimSize(0)), classes(logits.type().getDimSize(1)),
+      : logits(v.operand(0)), rows(sizesOf(logits.type())[0]), classes(sizesOf(logits.type())[1]),
         wideType(statisticsType(logits.type())), wide(v.convert(logits, wideType)),
         smoothing(op.getLabelSmoothing().convertToDouble()) {
     Sym target = v.operand(1);
@@ -161,7 +164,7 @@ struct CrossEntropyParts {
 SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   VjpBuilder v = symbolic(builder, *this);
   CrossEntropyParts parts(v, *this);
-  ArrayRef<int64_t> shape = parts.logits.type().getShape();
+  ArrayRef<int64_t> shape = sizesOf(parts.logits.type());
   Sym wide = parts.wide;
   Sym top = shape[1] == 0 ? v.sum(wide, {1}) : v.make<RmaxOp>(wide.value, ArrayRef<int64_t>{1});
   Sym total = v.sum(v.unary<ExpOp>(wide - v.broadcastBack(top, {1}, shape)), {1});
@@ -200,7 +203,7 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
     return emitOpError() << "has no derivative through its second result, the log-sum-exp (WEFT-G001)";
   CrossEntropyParts parts(vjp, *this);
   Sym a = parts.logits, lse = vjp.result(1);
-  ArrayRef<int64_t> shape = a.type().getShape();
+  ArrayRef<int64_t> shape = sizesOf(a.type());
   // The derivative checks its targets itself: a program may use it and not the loss.
   Sym index = shape[1] == 0 ? parts.index : vjp.checkedIndex(parts.index, shape[1], "Target");
   Sym g = vjp.convert(vjp.cotangent(0), parts.wideType), rowWeight = parts.rowWeight(vjp);
@@ -241,7 +244,7 @@ static LogicalResult verifyStep(Operation *op, ArrayRef<std::pair<StringRef, Val
     if (!value)
       continue;
     auto type = cast<RankedTensorType>(value.getType());
-    if (type.getShape() != expected.getShape() || type.getElementType() != expected.getElementType())
+    if (sizesOf(type) != sizesOf(expected) || type.getElementType() != expected.getElementType())
       return op->emitOpError() << "needs " << name << " of the parameter's type " << expected << ", found "
                                << type;
   }

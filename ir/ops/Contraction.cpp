@@ -101,10 +101,10 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
         return emitOptionalError(loc, "'weft.dot_general' op has a ", what,
                                  " dimension outside of the operands: ", ia, " of rank ", a.getRank(),
                                  " and ", ib, " of rank ", b.getRank());
-      if (a.getDimSize(ia) != b.getDimSize(ib))
+      if (sizesOf(a)[ia] != sizesOf(b)[ib])
         return emitOptionalError(loc, "'weft.dot_general' op pairs ", what, " dimension ", ia,
-                                 " of a, of size ", a.getDimSize(ia), ", with dimension ", ib,
-                                 " of b, of size ", b.getDimSize(ib));
+                                 " of a, of size ", sizeText(sizesOf(a)[ia]), ", with dimension ", ib,
+                                 " of b, of size ", sizeText(sizesOf(b)[ib]));
     }
     return success();
   };
@@ -121,11 +121,11 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
     return emitOptionalError(loc, "'weft.dot_general' op names a dimension twice");
   SmallVector<int64_t> shape;
   for (int64_t dim : op.getBatchA())
-    shape.push_back(a.getDimSize(dim));
+    shape.push_back(sizesOf(a)[dim]);
   for (int64_t dim : freeDims(a.getRank(), op.getBatchA(), op.getContractA()))
-    shape.push_back(a.getDimSize(dim));
+    shape.push_back(sizesOf(a)[dim]);
   for (int64_t dim : freeDims(b.getRank(), op.getBatchB(), op.getContractB()))
-    shape.push_back(b.getDimSize(dim));
+    shape.push_back(sizesOf(b)[dim]);
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
 }
 
@@ -138,8 +138,8 @@ LogicalResult DotGeneralOp::verify() {
     return emitOpError() << "cannot contract i1; convert to a number first";
   if (Value bias = getBias()) {
     auto type = cast<RankedTensorType>(bias.getType());
-    ArrayRef<int64_t> shape = getType().getShape();
-    if (shape.empty() || type.getShape() != shape.take_back() || type.getElementType() != element)
+    ArrayRef<int64_t> shape = sizesOf(getType());
+    if (shape.empty() || sizesOf(type) != shape.take_back() || type.getElementType() != element)
       return emitOpError() << "needs a bias of the result's last dimension and element type, found " << type
                            << " for the result " << getType();
   }

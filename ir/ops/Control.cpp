@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/ops/Common.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 
@@ -20,7 +21,7 @@ LogicalResult TransferOp::inferReturnTypes(MLIRContext *, std::optional<Location
                                            RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   auto from = cast<RankedTensorType>(operands[0].getType());
-  types.push_back(RankedTensorType::get(from.getShape(), from.getElementType(), op.getTo()));
+  types.push_back(makeTensorType(sizesOf(from), from.getElementType(), op.getTo()));
   return success();
 }
 
@@ -123,7 +124,7 @@ LogicalResult FuncOp::verify() {
         role && !llvm::is_contained({"argument", "state", "scalar", "random"}, role.getValue()))
       return emitOpError() << "gives argument " << i << " the role '" << role.getValue()
                            << "', expected argument, state, scalar or random";
-  return success();
+  return verifySymbols(*this);
 }
 
 LogicalResult ReturnOp::verify() {

@@ -24,19 +24,32 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &state) {
   auto loc = parser.getCurrentLocation();
   if (parser.parseAttribute(value, "value", state.attributes))
     return failure();
-  if (!isWeftTensor(value.getShapedType()))
-    return parser.emitError(loc) << "expected values of a tensor with a device, found "
-                                 << value.getShapedType();
-  state.addTypes(value.getShapedType());
+  Type type = value.getShapedType();
+  if (succeeded(parser.parseOptionalArrow()) && parser.parseType(type))
+    return failure();
+  if (!isWeftTensor(type))
+    return parser.emitError(loc) << "expected values of a tensor with a device, found " << type;
+  state.addTypes(type);
   return success();
 }
 
 void ConstantOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(), {"value"});
   printer << ' ' << getValue();
+  if (getValue().getShapedType() != getType())
+    printer << " -> " << getType();
 }
 
 LogicalResult ConstantOp::verify() {
+  RankedTensorType type = getType();
+  if (isDynamic(type)) {
+    if (!isa<SplatElementsAttr>(getValue()) ||
+        getValue().getShapedType() != RankedTensorType::get({}, type.getElementType()))
+      return emitOpError() << "over dynamic dimensions repeats one element: it needs a value of type "
+                           << RankedTensorType::get({}, type.getElementType()) << ", found "
+                           << getValue().getShapedType();
+    return success();
+  }
   if (getValue().getShapedType() != getType())
     return emitOpError() << "holds a value of type " << getValue().getShapedType()
                          << " but has the result type " << getType();
@@ -71,8 +84,8 @@ LogicalResult FullOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
 
 LogicalResult FullOp::verify() {
   if (getValue().getType().getRank() != 0)
-    return emitOpError() << "needs a 0-dimensional value, found shape [" << getValue().getType().getShape()
-                         << "]";
+    return emitOpError() << "needs a 0-dimensional value, found shape ["
+                         << sizesText(sizesOf(getValue().getType())) << "]";
   return success();
 }
 
@@ -92,6 +105,25 @@ LogicalResult IotaOp::verify() {
 LogicalResult IotaOp::buildVjp(VjpBuilder &) { return success(); }
 
 LogicalResult UndefOp::buildVjp(VjpBuilder &) { return success(); }
+
+//===----------------------------------------------------------------------===//
+// dim
+//===----------------------------------------------------------------------===//
+
+LogicalResult DimOp::verify() {
+  int64_t size = getSizeAttr().getInt();
+  if (!isKnownSize(size))
+    return emitOpError() << "needs a size that is not negative, found " << size;
+  return verifyDeclared(*this, size);
+}
+
+OpFoldResult DimOp::fold(FoldAdaptor) {
+  if (isSymbolic(getSizeAttr().getInt()))
+    return {};
+  return DenseElementsAttr::get(getType(), Attribute(getSizeAttr()));
+}
+
+LogicalResult DimOp::buildVjp(VjpBuilder &) { return success(); }
 
 //===----------------------------------------------------------------------===//
 // rng_bits_philox
@@ -120,10 +152,8 @@ LogicalResult RngBitsPhiloxOp::verify() {
 LogicalResult RngBitsPhiloxOp::canonicalize(RngBitsPhiloxOp op, PatternRewriter &rewriter) {
   if (op.getNext().use_empty())
     return failure();
-  int64_t blocks = (op.getBits().getType().getNumElements() + 3) / 4;
-  auto type = op.getNext().getType();
-  Value advance = rewriter.create<ConstantOp>(
-      op.getLoc(), type, DenseElementsAttr::get(type, Attribute(rewriter.getI64IntegerAttr(blocks))));
+  Value advance = rewriter.create<DimOp>(op.getLoc(), op.getNext().getType(),
+                                         ceilDivSizes(elementsOf(op.getBits().getType()), 4));
   rewriter.replaceAllUsesWith(op.getNext(), rewriter.create<AddOp>(op.getLoc(), op.getCounter(), advance));
   return success();
 }

@@ -33,7 +33,7 @@ LogicalResult DropoutOp::verify() {
 /// `value` where the element's random number keeps it, scaled so that the expected value stays; and the
 /// counter afterwards. The same operands give the same mask wherever this is built.
 static std::pair<Sym, Sym> drop(VjpBuilder &v, DropoutOp op, Sym value) {
-  auto draw = v.builder.create<RngBitsPhiloxOp>(v.loc, op.getKey(), op.getCounter(), value.type().getShape(),
+  auto draw = v.builder.create<RngBitsPhiloxOp>(v.loc, op.getKey(), op.getCounter(), sizesOf(value.type()),
                                                 op.getStream());
   Sym bits{draw.getBits(), &v}, next{draw.getNext(), &v};
   Sym none = v.like(value, 0.0);

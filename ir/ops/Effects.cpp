@@ -70,7 +70,7 @@ LogicalResult ToHostScalarOp::inferReturnTypes(MLIRContext *context, std::option
                                                ValueRange operands, DictionaryAttr, OpaqueProperties,
                                                RegionRange, SmallVectorImpl<Type> &types) {
   auto from = cast<RankedTensorType>(operands[0].getType());
-  types.push_back(RankedTensorType::get(from.getShape(), from.getElementType(),
+  types.push_back(RankedTensorType::get(sizesOf(from), from.getElementType(),
                                         DeviceAttr::get(context, DeviceKind::cpu, 0)));
   return success();
 }
@@ -78,7 +78,7 @@ LogicalResult ToHostScalarOp::inferReturnTypes(MLIRContext *context, std::option
 LogicalResult ToHostScalarOp::verify() {
   auto from = cast<RankedTensorType>(getA().getType());
   if (from.getRank() != 0)
-    return emitOpError() << "reads one number, found a tensor of shape [" << from.getShape()
+    return emitOpError() << "reads one number, found a tensor of shape [" << sizesText(sizesOf(from))
                          << "]; reduce it or take one element of it first";
   return success();
 }

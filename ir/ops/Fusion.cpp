@@ -51,8 +51,8 @@ SmallVector<int64_t> FusionOp::getDomain() {
     return llvm::to_vector(updateShape(update));
   for (Operation &op : getBody().front())
     if (isReductionOp(&op) || isScanOp(&op))
-      return llvm::to_vector(cast<RankedTensorType>(op.getOperand(0).getType()).getShape());
-  return llvm::to_vector(cast<RankedTensorType>(getResult(0).getType()).getShape());
+      return llvm::to_vector(sizesOf(cast<RankedTensorType>(op.getOperand(0).getType())));
+  return llvm::to_vector(sizesOf(cast<RankedTensorType>(getResult(0).getType())));
 }
 
 unsigned FusionOp::getNumReducedDims() {
@@ -76,10 +76,10 @@ static LogicalResult verifyScan(FusionOp fusion) {
     return fusion.emitOpError() << "of kind scan has no scan";
   SmallVector<int64_t> domain = fusion.getDomain();
   for (auto [i, type] : llvm::enumerate(fusion.getResultTypes()))
-    if (cast<RankedTensorType>(type).getShape() != ArrayRef(domain))
+    if (sizesOf(cast<RankedTensorType>(type)) != ArrayRef(domain))
       return fusion.emitOpError() << "has result " << i << " of shape ["
-                                  << cast<RankedTensorType>(type).getShape() << "], expected the domain ["
-                                  << domain << "]";
+                                  << sizesText(sizesOf(cast<RankedTensorType>(type))) << "], expected the domain ["
+                                  << sizesText(domain) << "]";
   return success();
 }
 
@@ -141,18 +141,18 @@ LogicalResult FusionOp::verify() {
   for (Operation &op : block.without_terminator()) {
     if (!isReductionOp(&op))
       continue;
-    auto shape = cast<RankedTensorType>(op.getOperand(0).getType()).getShape();
+    auto shape = sizesOf(cast<RankedTensorType>(op.getOperand(0).getType()));
     if (shape != ArrayRef(domain) || reducedDims(&op) != dims)
-      return op.emitOpError() << "reduces dimensions [" << reducedDims(&op) << "] of [" << shape
-                              << "], but this fusion's reductions reduce [" << dims << "] of [" << domain
-                              << "]";
+      return op.emitOpError() << "reduces dimensions [" << reducedDims(&op) << "] of ["
+                              << sizesText(shape) << "], but this fusion's reductions reduce [" << dims
+                              << "] of [" << sizesText(domain) << "]";
   }
   SmallVector<int64_t> kept = withoutDims(domain, kind == FusionKind::loop ? SmallVector<int64_t>() : dims);
   for (auto [i, type] : llvm::enumerate(getResultTypes())) {
-    auto shape = cast<RankedTensorType>(type).getShape();
+    auto shape = sizesOf(cast<RankedTensorType>(type));
     if (shape != ArrayRef(domain) && shape != ArrayRef(kept))
-      return emitOpError() << "has result " << i << " of shape [" << shape << "], expected the domain ["
-                           << domain << "]"
+      return emitOpError() << "has result " << i << " of shape [" << sizesText(shape)
+                           << "], expected the domain [" << sizesText(domain) << "]"
                            << (kind == FusionKind::loop ? "" : " or what its reductions leave");
   }
   return success();

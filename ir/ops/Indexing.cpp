@@ -17,19 +17,23 @@ namespace weft::ir {
 static LogicalResult verifyIndex(Operation *op, RankedTensorType index, IndexMode mode, int64_t size) {
   if (!index.getElementType().isInteger(64) && !index.getElementType().isInteger(32))
     return op->emitOpError() << "needs an index of i64 or i32, found " << index.getElementType();
-  if (mode == IndexMode::clip && size == 0 && index.getNumElements() != 0)
-    return op->emitOpError() << "cannot clip an index of " << index.getNumElements()
+  if (mode == IndexMode::clip && size == 0 && elementsOf(index) != 0)
+    return op->emitOpError() << "cannot clip an index of " << sizeText(elementsOf(index))
                              << " elements into a dimension of size 0";
+  if (isSymbolic(size) && !rangesOf(op).isAtLeast(size, 1))
+    return op->emitOpError() << "reads along a dimension of size " << sizeText(size)
+                             << ", which may be 0: give its symbols a min of 1";
   return success();
 }
 
 /// `sizes`, of `what`, are those of `limit`, or smaller, but for dimension `dim`.
 static LogicalResult verifyWithin(Operation *op, RankedTensorType index, RankedTensorType limit,
                                   StringRef what, int64_t dim) {
+  SymbolRanges ranges = rangesOf(op);
   for (int64_t i = 0; i < limit.getRank(); ++i)
-    if (i != dim && index.getDimSize(i) > limit.getDimSize(i))
-      return op->emitOpError() << "has an index of size " << index.getDimSize(i) << " in dimension " << i
-                               << ", where " << what << " has size " << limit.getDimSize(i);
+    if (i != dim && !ranges.isAtMost(sizesOf(index)[i], sizesOf(limit)[i]))
+      return op->emitOpError() << "has an index of size " << sizeText(sizesOf(index)[i]) << " in dimension "
+                               << i << ", where " << what << " has size " << sizeText(sizesOf(limit)[i]);
   return success();
 }
 
@@ -48,9 +52,9 @@ static LogicalResult verifyCombines(Operation *op, RankedTensorType a) {
 
 /// The shape of `from` with dimension `dim` replaced by those of `index`.
 static SmallVector<int64_t> pointsShape(RankedTensorType from, RankedTensorType index, int64_t dim) {
-  SmallVector<int64_t> shape(from.getShape().take_front(dim));
-  llvm::append_range(shape, index.getShape());
-  llvm::append_range(shape, from.getShape().drop_front(dim + 1));
+  SmallVector<int64_t> shape(sizesOf(from).take_front(dim));
+  llvm::append_range(shape, sizesOf(index));
+  llvm::append_range(shape, sizesOf(from).drop_front(dim + 1));
   return shape;
 }
 
@@ -66,7 +70,7 @@ static Sym isLastWrite(VjpBuilder &vjp, RankedTensorType position, ArrayRef<int6
   Type i64 = vjp.builder.getI64Type();
   Sym order = vjp.make<IotaOp>(withShape(position, {count}, i64), 0);
   order = vjp.reshape(order, writes);
-  auto empty = withShape(position, position.getShape(), i64);
+  auto empty = withShape(position, sizesOf(position), i64);
   Sym none = vjp.make<ConstantOp>(empty, DenseElementsAttr::get(empty, vjp.builder.getI64IntegerAttr(-1)));
   return vjp.compare<EqOp>(read(write(none, order)), order);
 }
@@ -85,7 +89,7 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, from.getRank())))
     return failure();
   if (op.getKind() == GatherKind::along) {
-    types.push_back(withShape(from, index.getShape()));
+    types.push_back(withShape(from, sizesOf(index)));
     return success();
   }
   return inferShaped(loc, getOperationName(), operands[0], pointsShape(from, index, dim), types);
@@ -95,7 +99,7 @@ LogicalResult GatherOp::verify() {
   auto from = getA().getType();
   auto index = getIndex().getType();
   auto dim = static_cast<int64_t>(getDim());
-  if (failed(verifyIndex(*this, index, getMode(), from.getDimSize(dim))))
+  if (failed(verifyIndex(*this, index, getMode(), sizesOf(from)[dim])))
     return failure();
   if (getKind() == GatherKind::points)
     return success();
@@ -139,7 +143,7 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 LogicalResult ScatterOp::verify() {
   auto a = getA().getType(), index = getIndex().getType(), u = getU().getType();
   auto dim = static_cast<int64_t>(getDim());
-  if (failed(verifyIndex(*this, index, getMode(), a.getDimSize(dim))) ||
+  if (failed(verifyIndex(*this, index, getMode(), sizesOf(a)[dim])) ||
       failed(verifySameElement(*this, a, u)) ||
       (getKind() != ScatterKind::set && failed(verifyCombines(*this, a))))
     return failure();
@@ -157,7 +161,7 @@ LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
                          << " has no derivative (WEFT-G002); detach its operands";
   bool set = getKind() == ScatterKind::set;
   Sym g = vjp.cotangent(0), index = vjp.operand(1);
-  ArrayRef<int64_t> written = index.type().getShape();
+  ArrayRef<int64_t> written = sizesOf(index.type());
   auto scatter = [&](Sym into, Sym what, ScatterKind kind) {
     Sym made = vjp.make<ScatterOp>(into.value, index.value, what.value, getDim(), kind, getMode());
     return made;
@@ -181,7 +185,7 @@ LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
     u = vjp.select(last, u, zerosLike(vjp, u));
   }
   // What no position of the index reads has no derivative.
-  ArrayRef<int64_t> shape = vjp.operand(2).type().getShape();
+  ArrayRef<int64_t> shape = sizesOf(vjp.operand(2).type());
   SmallVector<int64_t> low(shape.size(), 0), high, interior(shape.size(), 0);
   for (auto [all, some] : llvm::zip_equal(shape, written))
     high.push_back(all - some);
@@ -208,12 +212,13 @@ LogicalResult IndexUpdateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
 LogicalResult IndexUpdateOp::verify() {
   auto a = getA().getType(), u = getU().getType(), index = getIndex().getType();
   auto dim = static_cast<int64_t>(getDim());
-  if (failed(verifyIndex(*this, index, getMode(), a.getDimSize(dim))) ||
+  if (failed(verifyIndex(*this, index, getMode(), sizesOf(a)[dim])) ||
       failed(verifySameElement(*this, a, u)) || (getAccumulate() && failed(verifyCombines(*this, a))))
     return failure();
   SmallVector<int64_t> expected = pointsShape(a, index, dim);
-  if (u.getShape() != ArrayRef(expected))
-    return emitOpError() << "needs slices of shape [" << expected << "], found [" << u.getShape() << "]";
+  if (sizesOf(u) != ArrayRef(expected))
+    return emitOpError() << "needs slices of shape [" << expected << "], found [" << sizesText(sizesOf(u))
+                         << "]";
   return success();
 }
 
@@ -232,13 +237,13 @@ LogicalResult IndexUpdateOp::buildVjp(VjpBuilder &vjp) {
   };
   Sym u = gather(g, dim);
   if (!getAccumulate()) {
-    ArrayRef<int64_t> writes = index.type().getShape();
+    ArrayRef<int64_t> writes = sizesOf(index.type());
     Sym last = isLastWrite(
-        vjp, withShape(getType(), {getType().getDimSize(dim)}), writes,
+        vjp, withShape(getType(), {sizesOf(getType())[dim]}), writes,
         [&](Sym none, Sym order) { return update(none, order, 0); },
         [&](Sym from) { return gather(from, 0); });
     auto dims = llvm::to_vector(llvm::seq<int64_t>(dim, dim + static_cast<int64_t>(writes.size())));
-    last = vjp.make<BroadcastInDimOp>(last.value, dims, u.type().getShape());
+    last = vjp.make<BroadcastInDimOp>(last.value, dims, sizesOf(u.type()));
     u = vjp.select(last, u, zerosLike(vjp, u));
   }
   vjp.set(1, u);

@@ -22,20 +22,20 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
     return emitOptionalError(loc, "'weft.layer_norm' op normalises from dimension ", axis,
                              " on, expected one in [0, ", from.getRank(), "), the operand's rank");
   types.push_back(from);
-  types.append(2, withShape(from, from.getShape().take_front(axis), statisticsType(from)));
+  types.append(2, withShape(from, sizesOf(from).take_front(axis), statisticsType(from)));
   return success();
 }
 
 LogicalResult LayerNormOp::verify() {
   auto type = getA().getType();
-  ArrayRef<int64_t> inner = type.getShape().drop_front(static_cast<int64_t>(getAxis()));
+  ArrayRef<int64_t> inner = sizesOf(type).drop_front(static_cast<int64_t>(getAxis()));
   auto check = [&](StringRef what, Value value) -> LogicalResult {
     if (!value)
       return success();
     auto found = cast<RankedTensorType>(value.getType());
-    if (found.getShape() != inner)
-      return emitOpError() << "needs its " << what << " of the shape of the normalised dimensions, [" << inner
-                           << "], found [" << found.getShape() << "]";
+    if (sizesOf(found) != inner)
+      return emitOpError() << "needs its " << what << " of the shape of the normalised dimensions, ["
+                           << sizesText(inner) << "], found [" << sizesText(sizesOf(found)) << "]";
     if (found.getElementType() != type.getElementType() && found.getElementType() != statisticsType(type))
       return emitOpError() << "needs its " << what << " of " << type.getElementType()
                            << ", the operand's element type, or of " << statisticsType(type) << ", found "
@@ -57,7 +57,7 @@ struct Dims {
   SmallVector<int64_t> inner, outer;
   double count = 1;
   explicit Dims(LayerNormOp op) {
-    ArrayRef<int64_t> shape = op.getA().getType().getShape();
+    ArrayRef<int64_t> shape = sizesOf(op.getA().getType());
     auto axis = static_cast<int64_t>(op.getAxis());
     outer = allDims(axis);
     for (int64_t dim = axis, e = static_cast<int64_t>(shape.size()); dim < e; ++dim) {
@@ -72,7 +72,7 @@ struct Dims {
 SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   VjpBuilder v(builder, *this, SmallVector<Value>(3), SmallVector<bool>(getNumOperands()));
   Dims dims(*this);
-  ArrayRef<int64_t> shape = getA().getType().getShape();
+  ArrayRef<int64_t> shape = sizesOf(getA().getType());
   Type element = getA().getType().getElementType(), wideType = statisticsType(getA().getType());
   Sym a = v.convert({getA(), &v}, wideType);
   auto statistics = builder.create<WelfordOp>(getLoc(), a.value, dims.inner);
@@ -92,7 +92,7 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
 /// With q = g weight and xh the normalised operand: rstd (q - mean(q) - xh mean(q xh)).
 LogicalResult LayerNormOp::buildVjp(VjpBuilder &vjp) {
   Dims dims(*this);
-  ArrayRef<int64_t> shape = getA().getType().getShape();
+  ArrayRef<int64_t> shape = sizesOf(getA().getType());
   Type element = getA().getType().getElementType(), wideType = statisticsType(getA().getType());
   auto spread = [&](Sym value) { return vjp.broadcastBack(value, dims.inner, shape); };
   Sym rstd = vjp.result(2);

@@ -24,21 +24,24 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   auto dim = static_cast<int64_t>(op.getDim());
   if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, first.getRank())))
     return failure();
-  SmallVector<int64_t> shape(first.getShape());
+  SmallVector<int64_t> shape(sizesOf(first));
   shape[dim] = 0;
   for (auto [i, operand] : llvm::enumerate(operands)) {
     auto type = cast<RankedTensorType>(operand.getType());
     if (type.getElementType() != first.getElementType())
       return emitOptionalError(loc, "'weft.concat' op joins elements of ", first.getElementType(),
                                " with elements of ", type.getElementType(), " (tensor ", i, ")");
-    SmallVector<int64_t> others(type.getShape());
+    SmallVector<int64_t> others(sizesOf(type));
     if (type.getRank() == first.getRank())
-      others[dim] = first.getDimSize(dim);
-    if (ArrayRef(others) != first.getShape())
+      others[dim] = sizesOf(first)[dim];
+    if (ArrayRef(others) != sizesOf(first))
       return emitOptionalError(loc, "'weft.concat' op joins tensors that differ in dimensions other than ",
-                               dim, ": [", first.getShape(), "] and [", type.getShape(), "] (tensor ", i,
-                               ")");
-    if (__builtin_add_overflow(shape[dim], type.getDimSize(dim), &shape[dim]))
+                               dim, ": [", sizesText(sizesOf(first)), "] and [", sizesText(sizesOf(type)),
+                               "] (tensor ", i, ")");
+    int64_t size = sizesOf(type)[dim];
+    if (isSymbolic(shape[dim]) || isSymbolic(size))
+      shape[dim] = addSizes(shape[dim], size);
+    else if (__builtin_add_overflow(shape[dim], size, &shape[dim]))
       shape[dim] = INT64_MAX;
   }
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
@@ -53,7 +56,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   bool same = true;
   SmallVector<Value> kept;
   for (auto [part, known] : llvm::zip_equal(getParts(), adaptor.getParts())) {
-    if (cast<RankedTensorType>(part.getType()).getDimSize(static_cast<int64_t>(getDim())) == 0)
+    if (sizesOf(cast<RankedTensorType>(part.getType()))[static_cast<int64_t>(getDim())] == 0)
       continue;
     kept.push_back(part);
     auto constant = dyn_cast_or_null<SplatElementsAttr>(known);
@@ -75,12 +78,11 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
 
 LogicalResult ConcatOp::buildVjp(VjpBuilder &vjp) {
   auto dim = static_cast<int64_t>(getDim());
-  SmallVector<int64_t> start(getType().getRank(), 0), limit(getType().getShape()),
-      step(getType().getRank(), 1);
+  SmallVector<int64_t> start(getType().getRank(), 0), limit(sizesOf(getType())), step(getType().getRank(), 1);
   limit[dim] = 0;
   for (auto [i, part] : llvm::enumerate(getParts())) {
     start[dim] = limit[dim];
-    limit[dim] += cast<RankedTensorType>(part.getType()).getDimSize(dim);
+    limit[dim] += sizesOf(cast<RankedTensorType>(part.getType()))[dim];
     if (vjp.needs(static_cast<unsigned>(i)))
       vjp.set(static_cast<unsigned>(i), vjp.make<SliceOp>(vjp.cotangent(0).value, start, limit, step));
   }
@@ -111,7 +113,7 @@ OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
   SmallVector<int64_t> dims;
   for (int64_t dim = 0; dim < getType().getRank(); ++dim) {
     bool reversed = llvm::is_contained(getDims(), dim) != (inner && llvm::is_contained(inner.getDims(), dim));
-    if (reversed && getType().getDimSize(dim) > 1)
+    if (reversed && sizesOf(getType())[dim] > 1)
       dims.push_back(dim);
   }
   Value from = inner ? inner.getA() : getA();
@@ -153,9 +155,9 @@ LogicalResult DynamicSliceOp::inferReturnTypes(MLIRContext *, std::optional<Loca
     return emitOptionalError(loc, "'weft.dynamic_slice' op needs sizes of rank ", from.getRank(), ", found ",
                              op.getSizes().size());
   for (int64_t i = 0; i < from.getRank(); ++i)
-    if (op.getSizes()[i] < 0 || op.getSizes()[i] > from.getDimSize(i))
+    if (op.getSizes()[i] < 0 || op.getSizes()[i] > sizesOf(from)[i])
       return emitOptionalError(loc, "'weft.dynamic_slice' op takes ", op.getSizes()[i],
-                               " elements of dimension ", i, ", which has size ", from.getDimSize(i));
+                               " elements of dimension ", i, ", which has size ", sizesOf(from)[i]);
   types.push_back(withShape(from, op.getSizes()));
   return success();
 }
@@ -185,9 +187,9 @@ LogicalResult DynamicUpdateSliceOp::verify() {
     return emitOpError() << "writes a window of type " << u << " to a tensor of type " << a
                          << "; they must agree in element type and rank";
   for (int64_t i = 0; i < a.getRank(); ++i)
-    if (u.getDimSize(i) > a.getDimSize(i))
-      return emitOpError() << "writes a window of size " << u.getDimSize(i) << " in dimension " << i
-                           << ", which has size " << a.getDimSize(i);
+    if (sizesOf(u)[i] > sizesOf(a)[i])
+      return emitOpError() << "writes a window of size " << sizeText(sizesOf(u)[i]) << " in dimension " << i
+                           << ", which has size " << sizeText(sizesOf(a)[i]);
   return success();
 }
 
@@ -196,7 +198,7 @@ LogicalResult DynamicUpdateSliceOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0))
     vjp.set(0, vjp.make<DynamicUpdateSliceOp>(g.value, vjp.like(vjp.operand(1), 0.0).value, getStarts()));
   if (vjp.needs(1))
-    vjp.set(1, vjp.make<DynamicSliceOp>(g.value, getStarts(), getU().getType().getShape()));
+    vjp.set(1, vjp.make<DynamicSliceOp>(g.value, getStarts(), sizesOf(getU().getType())));
   return success();
 }
 
@@ -215,7 +217,7 @@ LogicalResult BitcastOp::inferReturnTypes(MLIRContext *, std::optional<Location>
                              to, ": expected i8, i16, i32, i64, ui8, f16, bf16, f32 or f64 on both sides");
   auto before = static_cast<int64_t>(itemsize(*toDType(from.getElementType()))),
        after = static_cast<int64_t>(itemsize(*toDType(to)));
-  SmallVector<int64_t> shape(from.getShape());
+  SmallVector<int64_t> shape(sizesOf(from));
   if (before != after) {
     if (shape.empty() || shape.back() * before % after != 0)
       return emitOptionalError(loc, "'weft.bitcast' op cannot take elements of ", before,

@@ -20,7 +20,7 @@ static LogicalResult inferReduction(std::optional<Location> loc, ValueRange oper
   auto from = cast<RankedTensorType>(operands[0].getType());
   if (failed(checkDims(loc, Op::getOperationName(), "dimension", op.getDims(), from.getRank())))
     return failure();
-  types.push_back(withShape(from, withoutDims(from.getShape(), op.getDims())));
+  types.push_back(withShape(from, withoutDims(sizesOf(from), op.getDims())));
   return success();
 }
 
@@ -42,7 +42,7 @@ LogicalResult AnyOp::verify() { return success(); }
 
 static LogicalResult verifyNotEmpty(Operation *op, RankedTensorType from, ArrayRef<int64_t> dims) {
   for (int64_t dim : dims)
-    if (from.getDimSize(dim) == 0)
+    if (sizesOf(from)[dim] == 0)
       return op->emitOpError() << "has no value over dimension " << dim << ", which has size 0";
   return success();
 }
@@ -51,7 +51,7 @@ LogicalResult RminOp::verify() { return verifyNotEmpty(*this, getA().getType(), 
 
 LogicalResult SumOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0))
-    vjp.set(0, vjp.broadcastBack(vjp.cotangent(0), getDims(), getA().getType().getShape()));
+    vjp.set(0, vjp.broadcastBack(vjp.cotangent(0), getDims(), sizesOf(getA().getType())));
   return success();
 }
 
@@ -59,7 +59,7 @@ LogicalResult SumOp::buildVjp(VjpBuilder &vjp) {
 template <typename Op> static LogicalResult extremeVjp(Op op, VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
-  ArrayRef<int64_t> shape = op.getA().getType().getShape();
+  ArrayRef<int64_t> shape = sizesOf(op.getA().getType());
   Sym a = vjp.operand(0), g = vjp.cotangent(0);
   Sym reached = vjp.convert(vjp.compare<EqOp>(a, vjp.broadcastBack(vjp.result(0), op.getDims(), shape)),
                             a.type().getElementType());
@@ -78,7 +78,7 @@ LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
     return success();
   Sym a = vjp.operand(0);
   Type element = a.type().getElementType(), wideType = statisticsType(a.type());
-  SmallVector<int64_t> shape(a.type().getShape()), dims(getDims()), perm;
+  SmallVector<int64_t> shape(sizesOf(a.type())), dims(getDims()), perm;
   auto rank = static_cast<int64_t>(shape.size());
   Sym wide = vjp.convert(a, wideType);
   Sym g = vjp.broadcastBack(vjp.convert(vjp.cotangent(0), wideType), dims, shape);
@@ -126,7 +126,7 @@ static LogicalResult inferArg(MLIRContext *context, std::optional<Location> loc,
   int64_t dim = static_cast<int64_t>(op.getDim());
   if (failed(checkDims(loc, Op::getOperationName(), "dimension", {dim}, from.getRank())))
     return failure();
-  types.push_back(withShape(from, withoutDims(from.getShape(), {dim}), IntegerType::get(context, 64)));
+  types.push_back(withShape(from, withoutDims(sizesOf(from), {dim}), IntegerType::get(context, 64)));
   return success();
 }
 
@@ -155,7 +155,7 @@ LogicalResult WelfordOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   auto from = cast<RankedTensorType>(operands[0].getType());
   if (failed(checkDims(loc, getOperationName(), "dimension", op.getDims(), from.getRank())))
     return failure();
-  types.append(2, withShape(from, withoutDims(from.getShape(), op.getDims()), statisticsType(from)));
+  types.append(2, withShape(from, withoutDims(sizesOf(from), op.getDims()), statisticsType(from)));
   types.push_back(withShape(from, {}, IntegerType::get(context, 64)));
   return success();
 }
@@ -165,7 +165,7 @@ LogicalResult WelfordOp::verify() { return success(); }
 LogicalResult WelfordOp::canonicalize(WelfordOp op, PatternRewriter &rewriter) {
   if (op.getCount().use_empty())
     return failure();
-  int64_t count = countOver(op.getA().getType().getShape(), op.getDims());
+  int64_t count = countOver(sizesOf(op.getA().getType()), op.getDims());
   auto type = op.getCount().getType();
   Value known = rewriter.create<ConstantOp>(
       op.getLoc(), type, DenseElementsAttr::get(type, Attribute(rewriter.getI64IntegerAttr(count))));
@@ -178,7 +178,7 @@ LogicalResult WelfordOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
   Sym a = vjp.operand(0), mean = vjp.result(0);
-  ArrayRef<int64_t> shape = a.type().getShape();
+  ArrayRef<int64_t> shape = sizesOf(a.type());
   int64_t count = countOver(shape, getDims());
   Type element = a.type().getElementType();
   Sym gradient = vjp.like(vjp.convert(a, mean.type().getElementType()), 0.0);

@@ -17,13 +17,16 @@ namespace weft::ir {
 LogicalResult inferShaped(std::optional<Location> loc, StringRef op, Value like, ArrayRef<int64_t> shape,
                           SmallVectorImpl<Type> &types) {
   auto type = cast<RankedTensorType>(like.getType());
-  int64_t bytes = 8; // the widest element, so that the verdict does not depend on the dtype
+  SmallVector<int64_t> factors{8}; // the widest element, so that the verdict does not depend on the dtype
   for (int64_t size : shape) {
-    if (size < 0)
+    if (!isKnownSize(size))
       return emitOptionalError(loc, "'", op, "' op needs sizes that are not negative, found ", size);
-    if (size != 0 && __builtin_mul_overflow(bytes, size, &bytes))
-      return emitOptionalError(loc, "'", op, "' op has a result of more than 2^63 bytes: [", shape, "]");
+    if (size != 0)
+      factors.push_back(size);
   }
+  if (!checkedProduct(factors))
+    return emitOptionalError(loc, "'", op, "' op has a result of more than 2^63 bytes: [", sizesText(shape),
+                             "]");
   types.push_back(withShape(type, shape));
   return success();
 }
@@ -41,7 +44,7 @@ SmallVector<int64_t> withoutDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims
 int64_t countOver(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   int64_t count = 1;
   for (int64_t dim : dims)
-    count *= shape[dim];
+    count = mulSizes(count, shape[dim]);
   return count;
 }
 
@@ -86,7 +89,7 @@ static ParseResult parseWithResultShape(OpAsmParser &parser, OperationState &sta
   auto tensor = dyn_cast<RankedTensorType>(to);
   if (!tensor)
     return parser.emitError(loc, "expected a ranked tensor type after '->'");
-  state.addAttribute("shape", parser.getBuilder().getDenseI64ArrayAttr(tensor.getShape()));
+  state.addAttribute("shape", parser.getBuilder().getDenseI64ArrayAttr(sizesOf(tensor)));
   state.addTypes(to);
   return success();
 }
@@ -127,9 +130,10 @@ LogicalResult BroadcastInDimOp::verify() {
           checkDims(getLoc(), getOperationName(), "dim", getDims(), static_cast<int64_t>(getShape().size()))))
     return failure();
   for (auto [i, dim] : llvm::enumerate(getDims()))
-    if (from.getDimSize(i) != getShape()[dim] && from.getDimSize(i) != 1)
-      return emitOpError() << "cannot stretch dimension " << i << " of size " << from.getDimSize(i)
-                           << " to size " << getShape()[dim] << " (dimension " << dim << " of the result)";
+    if (sizesOf(from)[i] != getShape()[dim] && sizesOf(from)[i] != 1)
+      return emitOpError() << "cannot stretch dimension " << i << " of size " << sizeText(sizesOf(from)[i])
+                           << " to size " << sizeText(getShape()[dim]) << " (dimension " << dim
+                           << " of the result)";
   return success();
 }
 
@@ -137,7 +141,7 @@ OpFoldResult BroadcastInDimOp::fold(FoldAdaptor adaptor) {
   if (getA().getType() == getType())
     return getA();
   if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getA()))
-    return DenseElementsAttr::get(getType(), splat.getSplatValue<Attribute>());
+    return splatOf(getType(), splat.getSplatValue<Attribute>());
   // A broadcast of a broadcast is one.
   if (auto inner = getA().getDefiningOp<BroadcastInDimOp>()) {
     SmallVector<int64_t> dims;
@@ -158,10 +162,10 @@ LogicalResult BroadcastInDimOp::buildVjp(VjpBuilder &vjp) {
   for (int64_t dim = 0, e = static_cast<int64_t>(getShape().size()); dim < e; ++dim) {
     const auto *it = llvm::find(getDims(), dim);
     bool isNew = it == getDims().end();
-    if (isNew || from.getDimSize(it - getDims().begin()) != getShape()[dim])
+    if (isNew || sizesOf(from)[it - getDims().begin()] != getShape()[dim])
       summed.push_back(dim);
   }
-  vjp.set(0, vjp.reshape(vjp.sum(vjp.cotangent(0), summed), from.getShape()));
+  vjp.set(0, vjp.reshape(vjp.sum(vjp.cotangent(0), summed), sizesOf(from)));
   return success();
 }
 
@@ -182,16 +186,18 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 }
 
 LogicalResult ReshapeOp::verify() {
-  if (getA().getType().getNumElements() != getType().getNumElements())
-    return emitOpError() << "cannot turn " << getA().getType().getNumElements() << " elements of shape ["
-                         << getA().getType().getShape() << "] into " << getType().getNumElements()
-                         << " of shape [" << getShape() << "]";
+  if (elementsOf(getA().getType()) != elementsOf(getType()))
+    return emitOpError() << "cannot turn " << sizeText(elementsOf(getA().getType())) << " elements of shape ["
+                         << sizesText(sizesOf(getA().getType())) << "] into "
+                         << sizeText(elementsOf(getType())) << " of shape [" << sizesText(getShape()) << "]";
   return success();
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getA().getType() == getType())
     return getA();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getA()))
+    return splatOf(getType(), splat.getSplatValue<Attribute>());
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getA()))
     return dense.reshape(getType());
   if (auto inner = getA().getDefiningOp<ReshapeOp>()) {
@@ -203,7 +209,7 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
 
 LogicalResult ReshapeOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0))
-    vjp.set(0, vjp.reshape(vjp.cotangent(0), getA().getType().getShape()));
+    vjp.set(0, vjp.reshape(vjp.cotangent(0), sizesOf(getA().getType())));
   return success();
 }
 
@@ -222,7 +228,7 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
     return emitOptionalError(loc, "'weft.transpose' op needs a permutation of 0 to ", from.getRank() - 1,
                              ", found [", op.getPerm(), "]");
   for (int64_t dim : op.getPerm())
-    shape.push_back(from.getDimSize(dim));
+    shape.push_back(sizesOf(from)[dim]);
   types.push_back(withShape(from, shape));
   return success();
 }
@@ -233,7 +239,7 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (getPerm() == ArrayRef(allDims(getType().getRank())))
     return getA();
   if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getA()))
-    return DenseElementsAttr::get(getType(), splat.getSplatValue<Attribute>());
+    return splatOf(getType(), splat.getSplatValue<Attribute>());
   if (auto inner = getA().getDefiningOp<TransposeOp>()) {
     SmallVector<int64_t> perm;
     for (int64_t dim : getPerm())
@@ -270,22 +276,46 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   SmallVector<int64_t> shape;
   for (size_t i = 0; i < rank; ++i) {
     int64_t start = op.getStart()[i], limit = op.getLimit()[i], step = op.getStep()[i];
-    if (start < 0 || limit < start || limit > from.getDimSize(i) || step < 1)
-      return emitOptionalError(loc, "'weft.slice' op takes ", start, ":", limit, ":", step, " of dimension ",
-                               i, ", which has size ", from.getDimSize(i));
-    shape.push_back(limit == start ? 0 : (limit - start - 1) / step + 1);
+    int64_t size = sizesOf(from)[i];
+    auto refuse = [&](StringRef why) {
+      return emitOptionalError(loc, "'weft.slice' op takes ", sizeText(start), ":", sizeText(limit), ":",
+                               step, " of dimension ", i, ", which has size ", sizeText(size), why);
+    };
+    if (step < 1 || !isKnownSize(start) || !isKnownSize(limit))
+      return refuse("");
+    // Where sizes are dynamic the verifier compares them: it knows their ranges.
+    if (!anySymbolic({{start, limit, size}}) && (limit < start || limit > size))
+      return refuse("");
+    int64_t taken = subSizes(limit, start);
+    std::optional<int64_t> count =
+        isSymbolic(taken) ? divideSizes(taken, step) : std::optional(ceilDivSizes(taken, step));
+    if (!count)
+      return refuse("; a step has to divide a dynamic size");
+    shape.push_back(*count);
   }
   types.push_back(withShape(from, shape));
   return success();
 }
 
-LogicalResult SliceOp::verify() { return success(); }
+LogicalResult SliceOp::verify() {
+  if (!anySymbolic(getStart()) && !anySymbolic(getLimit()) && !isDynamic(getA().getType()))
+    return success();
+  SymbolRanges ranges = rangesOf(*this);
+  for (auto [i, size] : llvm::enumerate(sizesOf(getA().getType()))) {
+    int64_t start = getStart()[i], limit = getLimit()[i];
+    if (!ranges.isAtMost(start, limit) || !ranges.isAtMost(limit, size))
+      return emitOpError() << "takes " << sizeText(start) << ":" << sizeText(limit) << " of dimension " << i
+                           << ", which has size " << sizeText(size)
+                           << "; that this is inside for every value of the symbols is not seen";
+  }
+  return failure(failed(verifyDeclared(*this, getStart())) || failed(verifyDeclared(*this, getLimit())));
+}
 
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (getA().getType() == getType())
     return getA();
   if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getA()))
-    return DenseElementsAttr::get(getType(), splat.getSplatValue<Attribute>());
+    return splatOf(getType(), splat.getSplatValue<Attribute>());
   return {};
 }
 
@@ -295,9 +325,9 @@ LogicalResult SliceOp::buildVjp(VjpBuilder &vjp) {
   auto from = getA().getType();
   SmallVector<int64_t> low(getStart()), high, interior;
   for (int64_t i = 0; i < from.getRank(); ++i) {
-    int64_t count = getType().getDimSize(i), step = getStep()[i];
-    int64_t spread = count == 0 ? 0 : (count - 1) * step + 1;
-    high.push_back(from.getDimSize(i) - low[i] - spread);
+    int64_t count = sizesOf(getType())[i], step = getStep()[i];
+    int64_t spread = count == 0 ? 0 : addSizes(mulSizes(subSizes(count, 1), step), 1);
+    high.push_back(subSizes(subSizes(sizesOf(from)[i], low[i]), spread));
     interior.push_back(step - 1);
   }
   vjp.set(0, vjp.make<PadOp>(vjp.cotangent(0).value, low, high, interior));
@@ -315,10 +345,16 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   SmallVector<int64_t> shape;
   for (size_t i = 0; i < rank; ++i) {
     int64_t low = op.getLow()[i], high = op.getHigh()[i], interior = op.getInterior()[i];
+    if (anySymbolic({{low, high, sizesOf(from)[i]}}) && interior >= 0) {
+      // What is taken away or added between is checked by the verifier, which knows the ranges.
+      int64_t spread = mulSizes(subSizes(sizesOf(from)[i], 1), interior);
+      shape.push_back(addSizes(addSizes(spread, sizesOf(from)[i]), addSizes(low, high)));
+      continue;
+    }
     if (interior < 0)
       return emitOptionalError(loc, "'weft.pad' op adds ", interior, " elements between those of dimension ",
                                i, "; expected a number that is not negative");
-    int64_t size = from.getDimSize(i), spread = 0, sum = 0;
+    int64_t size = sizesOf(from)[i], spread = 0, sum = 0;
     if (__builtin_mul_overflow(std::max<int64_t>(size - 1, 0), interior, &spread) ||
         __builtin_add_overflow(spread, size, &sum) || __builtin_add_overflow(sum, low, &sum) ||
         __builtin_add_overflow(sum, high, &sum))
@@ -337,25 +373,43 @@ LogicalResult PadOp::verify() {
                 value.getType().getElementType() != getA().getType().getElementType()))
     return emitOpError() << "needs a 0-dimensional value of " << getA().getType().getElementType()
                          << ", found " << value.getType();
-  return success();
+  if (!anySymbolic(getLow()) && !anySymbolic(getHigh()) && !isDynamic(getA().getType()))
+    return success();
+  SymbolRanges ranges = rangesOf(*this);
+  for (auto [i, size] : llvm::enumerate(sizesOf(getA().getType()))) {
+    int64_t low = getLow()[i], high = getHigh()[i];
+    if (!anySymbolic({{low, high, size}}))
+      continue;
+    if (!ranges.isAtLeast(low, 0) || !ranges.isAtLeast(high, 0))
+      return emitOpError() << "adds " << sizeText(low) << " and " << sizeText(high)
+                           << " elements to dimension " << i
+                           << ", which is dynamic; that neither is negative is not seen";
+    if (getInterior()[i] > 0 && !ranges.isAtLeast(size, 1))
+      return emitOpError() << "adds elements between those of dimension " << i << ", of size "
+                           << sizeText(size) << ", which may be 0: give its symbols a min of 1";
+  }
+  return failure(failed(verifyDeclared(*this, getLow())) || failed(verifyDeclared(*this, getHigh())));
 }
 
 LogicalResult PadOp::buildVjp(VjpBuilder &vjp) {
   auto from = getA().getType();
   auto rank = static_cast<size_t>(from.getRank());
   Sym g = vjp.cotangent(0);
-  if (vjp.needs(0) && from.getNumElements() == 0) {
+  if (vjp.needs(0) && elementsOf(from) == 0) {
     vjp.set(0, vjp.like(vjp.operand(0), 0.0));
   } else if (vjp.needs(0)) {
     // What was taken away has no gradient: zeros come in its place; then the elements of the operand are
     // read.
     SmallVector<int64_t> low, high, start, limit, step;
     for (size_t i = 0; i < rank; ++i) {
-      low.push_back(std::max<int64_t>(-getLow()[i], 0));
-      high.push_back(std::max<int64_t>(-getHigh()[i], 0));
-      start.push_back(std::max<int64_t>(getLow()[i], 0));
+      // An expression is not negative.
+      auto taken = [](int64_t added) { return isSymbolic(added) ? 0 : std::max<int64_t>(-added, 0); };
+      low.push_back(taken(getLow()[i]));
+      high.push_back(taken(getHigh()[i]));
+      start.push_back(isSymbolic(getLow()[i]) ? getLow()[i] : std::max<int64_t>(getLow()[i], 0));
       step.push_back(getInterior()[i] + 1);
-      limit.push_back(start[i] + (from.getDimSize(i) - 1) * step[i] + 1);
+      int64_t spread = addSizes(mulSizes(subSizes(sizesOf(from)[i], 1), step[i]), 1);
+      limit.push_back(addSizes(start[i], spread));
     }
     auto some = [](ArrayRef<int64_t> counts) {
       return llvm::any_of(counts, [](int64_t n) { return n > 0; });
@@ -367,8 +421,8 @@ LogicalResult PadOp::buildVjp(VjpBuilder &vjp) {
   if (getValue() && vjp.needs(1)) {
     // Of an operand that is false everywhere, the added elements are those that are true.
     MLIRContext *context = getContext();
-    auto flags = withShape(from, from.getShape(), IntegerType::get(context, 1)), flag = withShape(flags, {});
-    Sym no = vjp.make<ConstantOp>(flags, DenseElementsAttr::get(flags, false)),
+    auto flags = withShape(from, sizesOf(from), IntegerType::get(context, 1)), flag = withShape(flags, {});
+    Sym no = vjp.make<ConstantOp>(flags, splatOf(flags, vjp.builder.getBoolAttr(false))),
         yes = vjp.make<ConstantOp>(flag, DenseElementsAttr::get(flag, true));
     Sym added = vjp.make<PadOp>(no.value, yes.value, getLow(), getHigh(), getInterior());
     vjp.set(1, vjp.sum(vjp.select(added, g, vjp.like(g, 0.0)), allDims(from.getRank())));

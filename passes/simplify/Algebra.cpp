@@ -17,7 +17,7 @@ Attribute getSplat(Value value) {
 }
 
 Value makeSplat(RankedTensorType type, Attribute element, Location loc, PatternRewriter &rewriter) {
-  return rewriter.create<ir::ConstantOp>(loc, type, DenseElementsAttr::get(type, element));
+  return rewriter.create<ir::ConstantOp>(loc, type, ir::splatOf(type, element));
 }
 
 static bool isInteger(Value value, int64_t number) {

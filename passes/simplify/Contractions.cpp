@@ -33,7 +33,7 @@ static bool canRead(ir::TransposeOp transpose, ArrayRef<int64_t> batch, ArrayRef
   ArrayRef<int64_t> perm = transpose.getPerm();
   SmallVector<int64_t> free = ir::getFreeDims(static_cast<int64_t>(perm.size()), batch, contract);
   return llvm::is_sorted(before(free, perm)) &&
-         ir::isContractible(transpose.getA().getType().getShape(), before(batch, perm),
+         ir::isContractible(ir::sizesOf(transpose.getA().getType()), before(batch, perm),
                             before(contract, perm));
 }
 

@@ -33,15 +33,15 @@ static std::optional<int64_t> wholeSplat(Value value) {
 static Value sliceOfSlice(Operation *op, PatternRewriter &rewriter) {
   auto slice = dyn_cast<ir::SliceOp>(op);
   auto inner = slice ? slice.getA().getDefiningOp<ir::SliceOp>() : ir::SliceOp();
-  if (!inner)
+  if (!inner || ir::isDynamic(inner.getA().getType()))
     return {};
   SmallVector<int64_t> start, limit, step;
   for (size_t i = 0; i < slice.getStart().size(); ++i) {
-    int64_t count = slice.getType().getDimSize(i);
+    int64_t count = ir::sizesOf(slice.getType())[i];
     step.push_back(slice.getStep()[i] * inner.getStep()[i]);
     start.push_back(inner.getStart()[i] + slice.getStart()[i] * inner.getStep()[i]);
     limit.push_back(count == 0 ? start[i] : start[i] + (count - 1) * step[i] + 1);
-    if (start[i] > inner.getA().getType().getDimSize(i)) // of an empty slice at the very end
+    if (start[i] > ir::sizesOf(inner.getA().getType())[i]) // of an empty slice at the very end
       start[i] = limit[i] = 0;
   }
   return rewriter.create<ir::SliceOp>(op->getLoc(), inner.getA(), start, limit, step);
@@ -51,13 +51,13 @@ static Value sliceOfSlice(Operation *op, PatternRewriter &rewriter) {
 static Value sliceOfConcat(Operation *op, PatternRewriter &rewriter) {
   auto slice = dyn_cast<ir::SliceOp>(op);
   auto concat = slice ? slice.getA().getDefiningOp<ir::ConcatOp>() : ir::ConcatOp();
-  if (!concat || slice.getType().getNumElements() == 0)
+  if (!concat || ir::isDynamic(concat.getType()) || ir::elementsOf(slice.getType()) == 0)
     return {};
   auto dim = static_cast<size_t>(concat.getDim());
   int64_t begin = 0, first = slice.getStart()[dim],
-          last = first + (slice.getType().getDimSize(dim) - 1) * slice.getStep()[dim];
+          last = first + (ir::sizesOf(slice.getType())[dim] - 1) * slice.getStep()[dim];
   for (Value part : concat.getParts()) {
-    int64_t size = typeOf(part).getDimSize(dim);
+    int64_t size = ir::sizesOf(typeOf(part))[dim];
     if (first >= begin && last < begin + size) {
       SmallVector<int64_t> start(slice.getStart()), limit(slice.getLimit());
       start[dim] = first - begin;
@@ -147,13 +147,13 @@ static Value padNothing(Operation *op, PatternRewriter &) {
 static Value sliceOfPad(Operation *op, PatternRewriter &rewriter) {
   auto slice = dyn_cast<ir::SliceOp>(op);
   auto pad = slice ? slice.getA().getDefiningOp<ir::PadOp>() : ir::PadOp();
-  if (!pad || !allAre(pad.getInterior(), 0))
+  if (!pad || ir::isDynamic(pad.getA().getType()) || !allAre(pad.getInterior(), 0))
     return {};
   SmallVector<int64_t> start, limit;
   for (size_t i = 0; i < pad.getLow().size(); ++i) {
     start.push_back(slice.getStart()[i] - pad.getLow()[i]);
     limit.push_back(slice.getLimit()[i] - pad.getLow()[i]);
-    if (start[i] < 0 || limit[i] > pad.getA().getType().getDimSize(i))
+    if (start[i] < 0 || limit[i] > ir::sizesOf(pad.getA().getType())[i])
       return {};
   }
   return rewriter.create<ir::SliceOp>(op->getLoc(), pad.getA(), start, limit, slice.getStep());
@@ -163,7 +163,8 @@ static Value sliceOfPad(Operation *op, PatternRewriter &rewriter) {
 static Value padOfPad(Operation *op, PatternRewriter &rewriter) {
   auto pad = dyn_cast<ir::PadOp>(op);
   auto inner = pad ? pad.getA().getDefiningOp<ir::PadOp>() : ir::PadOp();
-  if (!inner || pad.getValue() != inner.getValue() || !allAre(pad.getInterior(), 0))
+  if (!inner || ir::isDynamic(pad.getType()) || pad.getValue() != inner.getValue() ||
+      !allAre(pad.getInterior(), 0))
     return {};
   SmallVector<int64_t> low, high;
   for (size_t i = 0; i < pad.getLow().size(); ++i) {
@@ -183,12 +184,12 @@ static Value padOfPad(Operation *op, PatternRewriter &rewriter) {
 // A window at a known place is a slice.
 static Value sliceAtConstant(Operation *op, PatternRewriter &rewriter) {
   auto window = dyn_cast<ir::DynamicSliceOp>(op);
-  if (!window)
+  if (!window || ir::isDynamic(window.getA().getType()))
     return {};
   auto from = window.getA().getType();
   SmallVector<int64_t> start, limit, step(static_cast<size_t>(from.getRank()), 1);
   for (auto [i, size] : llvm::enumerate(window.getSizes())) {
-    int64_t room = from.getDimSize(i) - size;
+    int64_t room = ir::sizesOf(from)[i] - size;
     std::optional<int64_t> at = room == 0 ? 0 : wholeSplat(window.getStarts()[i]);
     if (!at)
       return {};
@@ -214,22 +215,22 @@ static Value gatherAtConstant(Operation *op, PatternRewriter &rewriter) {
   std::optional<int64_t> at =
       gather && gather.getKind() == ir::GatherKind::points ? wholeSplat(gather.getIndex()) : std::nullopt;
   int64_t size = at ? ir::indexedSize(op) : 0, dim = at ? ir::indexedDim(op) : 0;
-  if (!at || *at < 0 || *at >= size)
+  if (!at || *at < 0 || ir::isSymbolic(size) || *at >= size)
     return {};
   auto from = gather.getA().getType();
-  SmallVector<int64_t> start(static_cast<size_t>(from.getRank()), 0), limit(from.getShape()),
+  SmallVector<int64_t> start(static_cast<size_t>(from.getRank()), 0), limit(ir::sizesOf(from)),
       step(static_cast<size_t>(from.getRank()), 1);
   start[dim] = *at;
   limit[dim] = *at + 1;
   Value row = rewriter.create<ir::SliceOp>(op->getLoc(), gather.getA(), start, limit, step);
-  SmallVector<int64_t> kept(from.getShape()), dims;
+  SmallVector<int64_t> kept(ir::sizesOf(from)), dims;
   kept.erase(kept.begin() + dim);
-  if (kept != from.getShape())
+  if (kept != ir::sizesOf(from))
     row = rewriter.create<ir::ReshapeOp>(op->getLoc(), row, kept);
   int64_t inserted = gather.getIndex().getType().getRank();
   for (int64_t i = 0, e = static_cast<int64_t>(kept.size()); i < e; ++i)
     dims.push_back(i < dim ? i : i + inserted);
-  return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), row, dims, gather.getType().getShape());
+  return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), row, dims, ir::sizesOf(gather.getType()));
 }
 
 // Slices 0, 1, .. in order are the tensor itself.
@@ -248,22 +249,22 @@ static Value scatterSlices(Operation *op, PatternRewriter &rewriter) {
     return {};
   auto broadcast = scatter.getIndex().getDefiningOp<ir::BroadcastInDimOp>();
   auto a = scatter.getA().getType(), u = scatter.getU().getType(), index = scatter.getIndex().getType();
-  int64_t dim = ir::indexedDim(op), elements = a.getNumElements() / std::max<int64_t>(a.getDimSize(dim), 1);
-  if (!broadcast || elements < 2 || u.getShape() != index.getShape())
+  int64_t dim = ir::indexedDim(op), elements = ir::elementsOf(a) / std::max<int64_t>(ir::sizesOf(a)[dim], 1);
+  if (!broadcast || elements < 2 || ir::sizesOf(u) != ir::sizesOf(index))
     return {};
   for (int64_t i = 0; i < a.getRank(); ++i)
-    if (i != dim && index.getDimSize(i) != a.getDimSize(i))
+    if (i != dim && ir::sizesOf(index)[i] != ir::sizesOf(a)[i])
       return {};
   // Of the operand's dimensions only the one that becomes `dim` is not 1.
   auto from = broadcast.getA().getType();
   for (auto [i, to] : llvm::enumerate(broadcast.getDims()))
-    if (to != dim && from.getDimSize(i) != 1)
+    if (to != dim && ir::sizesOf(from)[i] != 1)
       return {};
-  if (from.getNumElements() != index.getDimSize(dim))
+  if (ir::elementsOf(from) != ir::sizesOf(index)[dim])
     return {};
   Value line = broadcast.getA();
   if (from.getRank() != 1)
-    line = rewriter.create<ir::ReshapeOp>(op->getLoc(), line, ArrayRef<int64_t>{index.getDimSize(dim)});
+    line = rewriter.create<ir::ReshapeOp>(op->getLoc(), line, ArrayRef<int64_t>{ir::sizesOf(index)[dim]});
   auto made =
       rewriter.create<ir::IndexUpdateOp>(op->getLoc(), scatter.getA(), scatter.getU(), line, scatter.getDim(),
                                          scatter.getKind() == ir::ScatterKind::add, scatter.getMode());

@@ -17,7 +17,7 @@ static ArrayRef<int64_t> reducedDims(Operation *op) {
 static int64_t countReduced(Operation *op) {
   int64_t count = 1;
   for (int64_t dim : reducedDims(op))
-    count *= typeOf(op->getOperand(0)).getDimSize(dim);
+    count = ir::mulSizes(count, ir::sizesOf(typeOf(op->getOperand(0)))[dim]);
   return count;
 }
 
@@ -38,7 +38,8 @@ static Value reduceNothing(Operation *op, PatternRewriter &rewriter) {
 static Value extremeOfOne(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::RmaxOp, ir::RminOp>(op) || reducedDims(op).empty() || countReduced(op) != 1)
     return {};
-  return rewriter.create<ir::ReshapeOp>(op->getLoc(), op->getOperand(0), typeOf(op->getResult(0)).getShape());
+  return rewriter.create<ir::ReshapeOp>(op->getLoc(), op->getOperand(0),
+                                        ir::sizesOf(typeOf(op->getResult(0))));
 }
 
 // Along one element a running product is that element, and what comes before it the identity. A running sum
@@ -47,7 +48,7 @@ static Value scanOfOne(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::CumsumOp, ir::CumprodOp>(op))
     return {};
   auto type = typeOf(op->getResult(0));
-  if (type.getDimSize(op->getAttrOfType<IntegerAttr>("dim").getInt()) != 1)
+  if (ir::sizesOf(type)[op->getAttrOfType<IntegerAttr>("dim").getInt()] != 1)
     return {};
   bool product = isa<ir::CumprodOp>(op);
   if (!op->hasAttr("exclusive"))
@@ -61,7 +62,7 @@ static Value scanOfOne(Operation *op, PatternRewriter &rewriter) {
 // Among one element it is the first.
 static Value argOfOne(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::ArgmaxOp, ir::ArgminOp>(op) ||
-      typeOf(op->getOperand(0)).getDimSize(op->getAttrOfType<IntegerAttr>("dim").getInt()) != 1)
+      ir::sizesOf(typeOf(op->getOperand(0)))[op->getAttrOfType<IntegerAttr>("dim").getInt()] != 1)
     return {};
   return makeSplat(typeOf(op->getResult(0)), rewriter.getI64IntegerAttr(0), op->getLoc(), rewriter);
 }
@@ -73,7 +74,7 @@ static Value sumSplat(Operation *op, PatternRewriter &rewriter) {
     return {};
   Attribute splat = getSplat(op->getOperand(0));
   int64_t count = countReduced(op);
-  if (count == 0) // zero, whose sign is not that of the element
+  if (count == 0 || ir::isSymbolic(count)) // zero, whose sign is not that of the element
     return {};
   if (auto whole = dyn_cast_or_null<IntegerAttr>(splat)) {
     APInt product = whole.getValue() *
@@ -119,7 +120,7 @@ static Value unbroadcast(Operation *op, PatternRewriter &rewriter) {
   for (int64_t dim : broadcast.getDims())
     dims.push_back(dim - llvm::count_if(reduced, [&](int64_t gone) { return gone < dim; }));
   return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), broadcast.getA(), dims,
-                                               typeOf(op->getResult(0)).getShape());
+                                               ir::sizesOf(typeOf(op->getResult(0))));
 }
 
 // The largest of equal elements is each of them.
@@ -136,6 +137,14 @@ static Value sumBroadcast(Operation *op, PatternRewriter &rewriter) {
   Value value = unbroadcast(op, rewriter);
   if (!value)
     return {};
+  if (ir::isSymbolic(count)) {
+    auto scalar = ir::makeTensorType({}, rewriter.getI64Type(), ir::deviceOf(type));
+    Value size = rewriter.create<ir::DimOp>(op->getLoc(), scalar, count);
+    if (type.getElementType() != rewriter.getI64Type())
+      size = rewriter.create<ir::ConvertOp>(op->getLoc(), size, type.getElementType());
+    Value times = rewriter.create<ir::FullOp>(op->getLoc(), size, ir::sizesOf(type));
+    return rewriter.create<ir::MulOp>(op->getLoc(), value, times);
+  }
   APInt factor = APInt(64, static_cast<uint64_t>(count)).zextOrTrunc(type.getElementTypeBitWidth());
   Value times = makeSplat(type, IntegerAttr::get(type.getElementType(), factor), op->getLoc(), rewriter);
   return rewriter.create<ir::MulOp>(op->getLoc(), value, times);

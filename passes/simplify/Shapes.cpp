@@ -27,7 +27,7 @@ static bool isElementwise(Operation *op) { return isa<ir::ElementwiseOp>(op); }
 // Only dimensions of size 1 are new: the elements and their order are the operand's.
 static Value broadcastUnit(Operation *op, PatternRewriter &rewriter) {
   auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op);
-  if (!broadcast || broadcast.getA().getType().getNumElements() != broadcast.getType().getNumElements())
+  if (!broadcast || ir::elementsOf(broadcast.getA().getType()) != ir::elementsOf(broadcast.getType()))
     return {};
   return rewriter.create<ir::ReshapeOp>(op->getLoc(), broadcast.getA(), broadcast.getShape());
 }
@@ -40,7 +40,7 @@ static Value transposeUnit(Operation *op, PatternRewriter &rewriter) {
   auto from = transpose.getA().getType();
   int64_t previous = -1;
   for (int64_t dim : transpose.getPerm()) {
-    if (from.getDimSize(dim) == 1)
+    if (ir::sizesOf(from)[dim] == 1)
       continue;
     if (dim < previous)
       return {};
@@ -48,7 +48,7 @@ static Value transposeUnit(Operation *op, PatternRewriter &rewriter) {
   }
   if (from == transpose.getType()) // nothing moves, or only equal dimensions of size 1
     return transpose.getA();
-  return rewriter.create<ir::ReshapeOp>(op->getLoc(), transpose.getA(), transpose.getType().getShape());
+  return rewriter.create<ir::ReshapeOp>(op->getLoc(), transpose.getA(), ir::sizesOf(transpose.getType()));
 }
 
 // f(broadcast x, broadcast y) is broadcast f(x, y): each element is computed from the same elements.
@@ -65,12 +65,12 @@ static Value sinkBroadcast(Operation *op, PatternRewriter &rewriter) {
     if (!first)
       first = broadcast;
     else if (first.getDims() != broadcast.getDims() ||
-             first.getA().getType().getShape() != broadcast.getA().getType().getShape())
+             ir::sizesOf(first.getA().getType()) != ir::sizesOf(broadcast.getA().getType()))
       return {};
   }
   if (!first)
     return {};
-  ArrayRef<int64_t> shape = first.getA().getType().getShape();
+  ArrayRef<int64_t> shape = ir::sizesOf(first.getA().getType());
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     if (Attribute splat = getSplat(operand))
@@ -80,7 +80,7 @@ static Value sinkBroadcast(Operation *op, PatternRewriter &rewriter) {
   }
   Value small = cloneElementwise(op, operands, shape, rewriter);
   return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), small, first.getDims(),
-                                               typeOf(op->getResult(0)).getShape());
+                                               ir::sizesOf(typeOf(op->getResult(0))));
 }
 
 namespace {
@@ -90,6 +90,13 @@ struct Group {
 };
 } // namespace
 
+/// Whether dimensions of size `size` can be part of ones of size `whole`, and are not all of it.
+static bool isPartOf(int64_t size, int64_t whole) {
+  if (!ir::isSymbolic(size) && !ir::isSymbolic(whole))
+    return size < whole;
+  return size != whole && ir::divideSizes(whole, size);
+}
+
 /// Cuts two shapes of one number of elements, not zero, into the smallest groups of equal size.
 static SmallVector<Group> pairGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<Group> groups;
@@ -98,10 +105,10 @@ static SmallVector<Group> pairGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> t
     Group group{i, i, j, j};
     int64_t left = 1, right = 1;
     do {
-      if (i < from.size() && (left <= right || j == to.size()))
-        left *= from[i++];
+      if (i < from.size() && (left == right || isPartOf(left, right) || j == to.size()))
+        left = ir::mulSizes(left, from[i++]);
       else
-        right *= to[j++];
+        right = ir::mulSizes(right, to[j++]);
     } while (left != right);
     // Dimensions of size 1 go with what stands before them, or at the start with what follows.
     while (i < from.size() && from[i] == 1)
@@ -120,10 +127,10 @@ static SmallVector<Group> pairGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> t
 static Value reshapeBroadcast(Operation *op, PatternRewriter &rewriter) {
   auto reshape = dyn_cast<ir::ReshapeOp>(op);
   auto broadcast = reshape ? reshape.getA().getDefiningOp<ir::BroadcastInDimOp>() : ir::BroadcastInDimOp();
-  if (!broadcast || reshape.getType().getNumElements() == 0)
+  if (!broadcast || ir::elementsOf(reshape.getType()) == 0)
     return {};
   ArrayRef<int64_t> wide = broadcast.getShape(), to = reshape.getShape();
-  ArrayRef<int64_t> source = broadcast.getA().getType().getShape();
+  ArrayRef<int64_t> source = ir::sizesOf(broadcast.getA().getType());
   SmallVector<int64_t> shape, dims;
   for (const Group &group : pairGroups(wide, to)) {
     bool kept = false, made = false;

@@ -34,6 +34,17 @@ Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Lit
   if (!executable)
     return executable.status().context("loading: ");
 
+  if (!(*executable)->signature().symbols.empty()) {
+    std::vector<std::vector<int64_t>> shapes((*executable)->signature().arguments.size());
+    for (auto [i, input] : llvm::enumerate(inputs))
+      shapes[i] = input.shape;
+    auto sizes = (*executable)->bind(shapes);
+    if (!sizes)
+      return sizes.status().context("sizes: ");
+    executable = (*executable)->at(*sizes);
+    if (!executable)
+      return executable.status().context("plan for these sizes: ");
+  }
   const runtime::Signature &signature = (*executable)->signature();
   ir::GeneratorState state = makeGenerators(seed).generators[kGenerator];
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, results(signature.results.size());

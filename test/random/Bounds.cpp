@@ -122,7 +122,7 @@ private:
   }
 
   LogicalResult bound(Operation *op, ArrayRef<const Bounded *> operands, MutableArrayRef<Bounded> results) {
-    if (isa<ir::ConstantOp, ir::IotaOp>(op))
+    if (isa<ir::ConstantOp, ir::DimOp, ir::IotaOp>(op))
       return success();
     if (auto elementwise = dyn_cast<ir::ElementwiseOp>(op))
       return boundElementwise(elementwise, operands, results[0], reference);

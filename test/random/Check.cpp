@@ -7,6 +7,9 @@
 #include "Check.h"
 #include "Generator.h"
 #include "Inputs.h"
+#include "Lift.h"
+
+#include "ir/Specialize.h"
 
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
@@ -150,6 +153,31 @@ std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expecta
   return failure;
 }
 
+/// A program with a dynamic dimension against its twins of numbers, at some sizes.
+std::optional<Failure> checkDynamic(ModuleOp lifted, uint64_t seed, const Backend &backend) {
+  for (int64_t size : {1, 2, 7, 16, 33}) {
+    std::string stage = "dynamic, n = " + std::to_string(size);
+    Diagnostics diagnostics(lifted.getContext());
+    OwningOpRef<ModuleOp> twin(lifted.clone()), copy(lifted.clone());
+    if (failed(ir::specialize(*twin, {{"n", size}})) || failed(verify(*twin)))
+      return Failure{stage, "the static twin does not verify: " + diagnostics.text};
+    SmallVector<ir::Literal> inputs = makeInputs(entryOf(*twin), seed);
+    auto found = backend(*copy, inputs, seed), expected = backend(*twin, inputs, seed);
+    // An index may be out of range at another size: of both or of none.
+    if (!found || !expected) {
+      if (found.ok() != expected.ok())
+        return Failure{stage, (found ? "the static twin fails: " + expected.status().message()
+                                     : found.status().message()) +
+                                  diagnostics.text};
+      continue;
+    }
+    for (auto [i, literal] : llvm::enumerate(*expected))
+      if (auto difference = findDifference(literal, (*found)[i]))
+        return Failure{stage, "result " + std::to_string(i) + ", " + *difference};
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckOptions &options,
@@ -220,6 +248,13 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
       if (auto mismatch = findMismatch(bounded, (*results)[i]))
         return Failure{"backend", "result " + std::to_string(i) + ", " + *mismatch};
   }
+
+  if (options.backend && options.dynamic)
+    if (auto lifted = liftProgram(module)) {
+      ++count.lifted;
+      if (auto failure = checkDynamic(*lifted, seed, options.backend))
+        return failure;
+    }
   return std::nullopt;
 }
 

@@ -27,6 +27,9 @@ struct CheckOptions {
   bool passes = false;
   /// What is compared with the interpreter, or none.
   Backend backend;
+  /// Compile the program once more with a dynamic dimension, where its ops allow that, and compare with what
+  /// it gives where that is a number: the same bits.
+  bool dynamic = false;
 };
 
 struct Failure {
@@ -36,7 +39,7 @@ struct Failure {
 
 /// How much of what was compared could be.
 struct Statistics {
-  int64_t elements = 0, unknown = 0, stages = 0, failing = 0;
+  int64_t elements = 0, unknown = 0, stages = 0, failing = 0, lifted = 0;
 };
 
 /// Nothing if all agree. Every diagnostic on the way is part of a failure's message; none is printed.

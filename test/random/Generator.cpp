@@ -100,6 +100,10 @@ void sampleIota(ProgramBuilder &p) {
   p.add<ir::IotaOp>(true, tensorType(p.context, dtype, shape), p.random.below(shape.size()));
 }
 
+void sampleDim(ProgramBuilder &p) {
+  p.add<ir::DimOp>(true, tensorType(p.context, DType::i64, {}), p.builder.getI64IntegerAttr(p.anySize()));
+}
+
 void sampleRngBits(ProgramBuilder &p) {
   Value key, counter;
   if (p.generatorCounter || oneIn(p.random, 2)) {
@@ -540,6 +544,7 @@ constexpr Sampler kSamplers[] = {
     {"weft.constant", 3, sampleConstant},
     {"weft.copy_into", 2, sampleCopyInto},
     {"weft.cross_entropy", 3, sampleCrossEntropy},
+    {"weft.dim", 1, sampleDim},
     {"weft.cumprod", 1, sampleScan<ir::CumprodOp>},
     {"weft.cumsum", 2, sampleScan<ir::CumsumOp>},
     {"weft.dot_general", 6, sampleDotGeneral},

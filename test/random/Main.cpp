@@ -34,6 +34,7 @@ Compares random programs: the interpreter with what it gives after every pass, a
   --count=N             programs to try (2000)
   --seed=N              seed of the first program; the next ones count up (1)
   --passes              interpret every program again after every pass, not only every tenth
+  --dynamic             compile every program with a dynamic dimension too, not only every tenth
   --no-backend          leave out the backend
   --save-failures=DIR   write shrunk failures to DIR (random-failures)
   --no-shrink           report failures as they are
@@ -45,7 +46,7 @@ Compares random programs: the interpreter with what it gives after every pass, a
 
 struct Arguments {
   uint64_t count = 2000, seed = 1, maxFailures = 10;
-  bool passes = false, backend = true, shrink = true, verbose = false;
+  bool passes = false, dynamic = false, backend = true, shrink = true, verbose = false;
   std::optional<uint64_t> print;
   std::string failures = "random-failures", reproduce;
 };
@@ -75,6 +76,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.reproduce = argv[++i];
     else if (text == "--passes")
       arguments.passes = true;
+    else if (text == "--dynamic")
+      arguments.dynamic = true;
     else if (text == "--no-backend")
       arguments.backend = false;
     else if (text == "--no-shrink")
@@ -139,7 +142,7 @@ int Run::reproduce() {
     llvm::errs() << "weft-random-tests: '" << arguments.reproduce << "' has no function @" << kEntry << "\n";
     return 2;
   }
-  options.passes = true;
+  options.passes = options.dynamic = true;
   auto failure = checkProgram(**module, seed, options, &statistics);
   if (failure)
     llvm::outs() << failure->stage << ": " << failure->message << "\n";
@@ -205,6 +208,7 @@ void Run::check(const OpCatalog &catalog, uint64_t seed) {
   if (arguments.verbose)
     llvm::outs() << "// seed " << seed << "\n" << *module << "\n";
   options.passes = arguments.passes || seed % 10 == 0;
+  options.dynamic = arguments.dynamic || seed % 10 == 5;
   auto failure = checkProgram(*module, seed, options, &statistics);
   if (!failure) {
     ++passed;
@@ -241,7 +245,8 @@ bool Run::printCoverage(const OpCatalog &catalog) {
                                              static_cast<double>(statistics.elements)
                                        : 0;
   llvm::outs() << statistics.elements << " result elements, " << llvm::format("%.1f", unknown)
-               << " % of them without a claim; " << statistics.stages << " checks after passes\n";
+               << " % of them without a claim; " << statistics.stages << " checks after passes; "
+               << statistics.lifted << " programs with a dynamic dimension too\n";
   if (complete || arguments.count < 500)
     return true;
   llvm::outs() << "an op of the dialect never appeared: see the zeros above\n";

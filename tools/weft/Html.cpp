@@ -111,8 +111,9 @@ private:
   /// Time from left to right, bytes of the arena from the bottom up: a rectangle for each value.
   void writeMemory() {
     int64_t arena = 1;
-    if (auto bytes = function->getAttrOfType<IntegerAttr>(attr::arenaBytes))
-      arena = std::max<int64_t>(1, bytes.getInt());
+    SymbolRanges ranges = rangesOf(function); // what is drawn is the plan where its symbols are largest
+    if (auto bytes = sizeOfAttr(function->getAttr(attr::arenaBytes)))
+      arena = std::max<int64_t>(1, ranges.largest(*bytes));
     constexpr int height = 220, width = 720;
     double step = width / static_cast<double>(std::max<size_t>(1, launches.size()));
     os << "<svg width=\"760\" height=\"" << height + 20 << "\" role=\"img\"><rect x=\"10\" y=\"10\" width=\""
@@ -131,12 +132,14 @@ private:
             else if (auto it = number.find(user); it != number.end())
               end = std::max(end, it->second);
           }
-        double y = height * (1 - static_cast<double>(slice.getPosition() + slice.getBytes()) / arena);
-        double h = std::max(1.0, height * static_cast<double>(slice.getBytes()) / arena);
+        int64_t position = ranges.largest(slice.getPosition()), bytes = ranges.largest(slice.getBytes());
+        double y = height * (1 - static_cast<double>(position + bytes) / arena);
+        double h = std::max(1.0, height * static_cast<double>(bytes) / arena);
         os << "<rect x=\"" << static_cast<int>(10 + step * static_cast<double>(i)) << "\" y=\""
            << static_cast<int>(10 + y) << "\" width=\"" << std::max(1, static_cast<int>(step * (end - i + 1)))
            << "\" height=\"" << static_cast<int>(h + 0.5) << "\" class=\"value\"><title>launch " << i << ": "
-           << slice.getBytes() << " bytes at " << slice.getPosition() << "</title></rect>\n";
+           << sizeText(slice.getBytes()) << " bytes at " << sizeText(slice.getPosition())
+           << "</title></rect>\n";
       }
     os << "</svg>\n<p>arena of " << (arena == 1 ? 0 : arena) << " bytes</p>\n";
   }

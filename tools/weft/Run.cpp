@@ -9,6 +9,7 @@
 #include "codegen/Compile.h"
 #include "frontend/io/Npy.h"
 #include "ir/Dialect.h"
+#include "ir/Specialize.h"
 #include "ir/interp/Interpreter.h"
 #include "runtime/Executable.h"
 
@@ -29,6 +30,7 @@ Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.w
   --function NAME      which function; the only one if left out
   --input VALUE        an argument, in order: a file as x.npy, or SHAPExDTYPE=VALUE as 2x3xf32=1.5;
                        arguments that are not given are random numbers, the same every time
+  --size NAME=NUMBER   the value of a symbol of dynamic dimensions; left out, the inputs' shapes give it
   --output FILE.npy    where a result goes, in order; results without a file are summarised
   --against=interp     compare with the reference interpreter (programs only); exit code 1 if they differ
   --iterations N       run N times and print the time of one
@@ -92,7 +94,8 @@ static Status run(const Arguments &arguments, bool &agrees) {
     return Status::error("--against=interp needs the program, and a package holds machine code only");
 
   auto made =
-      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"));
+      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"),
+                   arguments.all("size"));
   if (!made)
     return made.status();
   Runnable &runnable = **made;
@@ -147,6 +150,8 @@ static Status run(const Arguments &arguments, bool &agrees) {
     // The interpreter knows ops, not requests for derivatives: those are made first.
     if (iterations > 1)
       return Status::error("--against=interp compares one call; leave --iterations out");
+    if (failed(ir::specialize(*runnable.program.module, runnable.sizes)))
+      return Status::error(message);
     auto expected = ir::interpretFunction(symbol, runnable.literals);
     if (failed(expected))
       return Status::error("the interpreter refuses the program: " + message);
@@ -159,6 +164,7 @@ int runCommand(int argc, char **argv) {
   auto arguments = Arguments::parse(argc, argv,
                                     {{"function", true},
                                      {"input", true},
+                                     {"size", true},
                                      {"output", true},
                                      {"against", true},
                                      {"iterations", true},

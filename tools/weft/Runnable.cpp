@@ -60,9 +60,47 @@ static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &prog
   return std::shared_ptr<const runtime::Package>(*made);
 }
 
+/// The values of the executable's symbols: those that are given, or what the shapes of all inputs say.
+static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &executable,
+                                                  const std::vector<std::string> &wanted,
+                                                  const std::vector<io::HostArray> &inputs) {
+  const runtime::Signature &signature = executable.signature();
+  std::map<std::string, int64_t> given;
+  for (const std::string &text : wanted) {
+    size_t equals = text.find('=');
+    char *end = nullptr;
+    long long value = equals == std::string::npos ? 0 : std::strtoll(text.c_str() + equals + 1, &end, 10);
+    if (!end || *end || end == text.c_str() + equals + 1)
+      return Status::error("--size takes NAME=NUMBER, found '" + text + "'");
+    given[text.substr(0, equals)] = value;
+  }
+  std::vector<int64_t> sizes;
+  for (const runtime::SymbolInfo &symbol : signature.symbols) {
+    auto it = given.find(symbol.name);
+    if (it == given.end())
+      break;
+    sizes.push_back(it->second);
+    given.erase(it);
+  }
+  if (sizes.size() == signature.symbols.size() && given.empty())
+    return sizes;
+  if (!given.empty())
+    return Status::error("'" + signature.function + "' has no symbol '" + given.begin()->first + "'" +
+                         (signature.symbols.empty() ? ": its sizes are numbers" : ""));
+  if (inputs.size() < signature.arguments.size())
+    return Status::error("'" + signature.function + "' has the symbol '" +
+                         signature.symbols[sizes.size()].name +
+                         "': give its value with --size, or every argument with --input");
+  std::vector<std::vector<int64_t>> shapes;
+  for (const io::HostArray &input : inputs)
+    shapes.push_back(input.shape);
+  return executable.bind(shapes);
+}
+
 Expected<std::unique_ptr<Runnable>> makeRunnable(const std::string &path, const std::string &wanted,
-                                                 const std::vector<std::string> &inputs,
-                                                 const std::string &target) {
+                                                 const std::vector<std::string> &givenInputs,
+                                                 const std::string &target,
+                                                 const std::vector<std::string> &givenSizes) {
   auto runnable = std::make_unique<Runnable>();
   auto package = packageOf(runnable->program, path, target);
   if (!package)
@@ -87,28 +125,40 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const std::string &path, const 
   auto executable = runtime::Executable::load(*package, function);
   if (!executable)
     return executable.status();
-  const runtime::Signature &signature = (*executable)->signature();
 
-  if (inputs.size() > signature.arguments.size())
-    return Status::error("'" + function + "' takes " + std::to_string(signature.arguments.size()) +
-                         " arguments, and " + std::to_string(inputs.size()) + " inputs are given");
+  std::vector<io::HostArray> inputs;
+  for (const std::string &input : givenInputs) {
+    auto array = readInput(input);
+    if (!array)
+      return array.status().context("argument " + std::to_string(inputs.size()) + ": ");
+    inputs.push_back(*std::move(array));
+  }
+  if (size_t count = (*executable)->signature().arguments.size(); inputs.size() > count)
+    return Status::error("'" + function + "' takes " + std::to_string(count) + " arguments, and " +
+                         std::to_string(inputs.size()) + " inputs are given");
+  auto sizes = chooseSizes(**executable, givenSizes, inputs);
+  if (!sizes)
+    return sizes.status();
+  for (size_t i = 0; i < sizes->size(); ++i)
+    runnable->sizes[(*executable)->signature().symbols[i].name] = (*sizes)[i];
+  executable = (*executable)->at(*sizes);
+  if (!executable)
+    return executable.status();
+  const runtime::Signature &signature = (*executable)->signature();
   std::mt19937_64 engine(1);
   for (size_t i = 0; i < signature.arguments.size(); ++i) {
     const runtime::TensorInfo &type = signature.arguments[i].type;
-    auto array =
-        i < inputs.size() ? readInput(inputs[i]) : Expected<io::HostArray>(randomArray(type, engine));
-    if (!array)
-      return array.status().context("argument " + std::to_string(i) + ": ");
-    if (array->dtype != type.dtype || array->shape != type.shape)
+    io::HostArray array = i < inputs.size() ? std::move(inputs[i]) : randomArray(type, engine);
+    if (array.dtype != type.dtype || array.shape != type.shape)
       return Status::error("argument " + std::to_string(i) + " of '" + function + "' is " +
                            typeText(type.dtype, type.shape) + ", and the input is " +
-                           typeText(array->dtype, array->shape));
+                           typeText(array.dtype, array.shape));
     auto buffer = runtime::Buffer::allocate(type.bytes);
     if (!buffer)
       return buffer.status();
     if (type.bytes)
-      std::memcpy((*buffer)->data(), array->bytes.data(), type.bytes);
-    runnable->literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array->bytes.data()));
+      std::memcpy((*buffer)->data(), array.bytes.data(), type.bytes);
+    runnable->literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array.bytes.data()));
     runnable->buffers.push_back(*buffer);
   }
   runnable->executable = std::move(*executable);

@@ -12,6 +12,8 @@
 #include "ir/interp/Literal.h"
 #include "runtime/Executable.h"
 
+#include <map>
+
 namespace weft::tool {
 
 struct Runnable {
@@ -20,13 +22,16 @@ struct Runnable {
   std::shared_ptr<runtime::Executable> executable;
   std::vector<std::shared_ptr<runtime::Buffer>> buffers;
   std::vector<ir::Literal> literals; ///< of the buffers
+  std::map<std::string, int64_t> sizes; ///< the value of each symbol of dynamic dimensions
 };
 
 /// Compiles a program, or opens a package, and makes the arguments of one function: those that are given, and
-/// random numbers for the others, the same every time. An empty `function` is the only one.
+/// random numbers for the others, the same every time. An empty `function` is the only one. `sizes` has the
+/// values of symbols, NAME=NUMBER; left out, the shapes of the inputs give them.
 Expected<std::unique_ptr<Runnable>> makeRunnable(const std::string &path, const std::string &function,
                                                  const std::vector<std::string> &inputs,
-                                                 const std::string &target);
+                                                 const std::string &target,
+                                                 const std::vector<std::string> &sizes = {});
 
 /// "2x3xf32".
 std::string typeText(DType dtype, const std::vector<int64_t> &shape);

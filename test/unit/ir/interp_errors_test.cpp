@@ -43,6 +43,20 @@ TEST(Errors, AssertNamesTheMessageAndThePosition) {
             "'weft.assert' op failed: rows must be sorted (the condition is false at position 2)");
 }
 
+// A size that depends on a call is no number before the program is specialised.
+TEST(Errors, DimOfASymbol) {
+  Program program(R"(weft.func @f(%a: tensor<?xf32, #weft.device<cpu, [n]>>) -> T<i64>
+      attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
+      %0 = weft.dim 2 * n : T<i64>
+      weft.return %0 : T<i64>
+    })");
+  Literal result(DType::i64, {});
+  auto dim = mlir::cast<DimOp>(program.function().getBody().front().front());
+  EXPECT_TRUE(mlir::failed(dim.interpret({}, result)));
+  EXPECT_EQ(program.said(),
+            "'weft.dim' op has the size 2 * n, which is no number: specialize the program first");
+}
+
 TEST(Errors, CrossEntropyNamesTheTarget) {
   auto error = [](std::string rest, std::vector<int64_t> targets) {
     return errorOf("weft.cross_entropy %a, %b, reduction = " + rest + " : T<2x3xf32>, T<2xi64>",

@@ -144,6 +144,10 @@ const std::vector<Case> &cases() {
        "%r = weft.mul %a, %f : @2x3@",
        {{{2, 3}}},
        {2, 3}},
+      {"%d = weft.dim 6 : tensor<i64, #cpu> %f = weft.convert %d to f64 : tensor<i64, #cpu> "
+       "%s = weft.full %f, shape = [2, 3] : @@ %r = weft.div %a, %s : @2x3@",
+       {{{2, 3}}},
+       {2, 3}},
       {"%k = weft.constant dense<7> : tensor<i64, #cpu> "
        "%bits, %next = weft.rng_bits_philox %k, %k, shape = [2, 3] : tensor<i64, #cpu> "
        "%f = weft.convert %bits to f64 : tensor<2x3xi32, #cpu> %s = weft.sin %f : @2x3@ %r = weft.mul %a, %s "

@@ -7,6 +7,7 @@
 
 #include "PlanFixture.h"
 
+#include "runtime/DynamicPlan.h"
 #include "runtime/PlanVerifier.h"
 
 #include <functional>
@@ -165,6 +166,111 @@ TEST(PlanVerifier, FlippedBytesNeverCrash) {
   EXPECT_LT(accepted, static_cast<int>(bytes.size() * 6 / 2));
   for (size_t length = 0; length < bytes.size(); ++length)
     EXPECT_FALSE(read_plan(std::span(bytes).first(length)).ok() && length + 8 < bytes.size() / 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Plans whose sizes a call chooses
+//===----------------------------------------------------------------------===//
+
+int64_t expression(PlanBuilder &b, std::vector<std::pair<int64_t, std::vector<uint32_t>>> terms,
+                   int64_t divisor = 1) {
+  auto made = std::make_unique<fb::SizeExpressionT>();
+  made->divisor = divisor;
+  for (auto &[coefficient, symbols] : terms) {
+    auto term = std::make_unique<fb::SizeTermT>();
+    term->coefficient = coefficient;
+    term->symbols = symbols;
+    made->terms.push_back(std::move(term));
+  }
+  b.plan.sizes.push_back(std::move(made));
+  return firstExpression + static_cast<int64_t>(b.plan.sizes.size()) - 1;
+}
+
+// y = x twice, for any number of rows of four.
+PlanBuilder rows() {
+  PlanBuilder b("rows");
+  auto symbol = std::make_unique<fb::SymbolT>();
+  symbol->name = "n";
+  symbol->min = 1;
+  symbol->max = 8;
+  b.plan.symbols.push_back(std::move(symbol));
+  int64_t n = expression(b, {{1, {0}}}), twice = expression(b, {{2, {0}}}),
+          bytes = expression(b, {{16, {0}}});
+  b.argument("x", DType::f32, {n, 4});
+  b.argument("z", DType::f32, {twice});
+  b.result("y", DType::f32, {n, 4});
+  const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, static_cast<uint64_t>(bytes)),
+                 y = b.buffer(fb::Storage::result, 0, 0, static_cast<uint64_t>(bytes));
+  fb::LaunchT &launch = b.kernel("guard", {x, y}, 1, expression(b, {{5, {0}}}, 4), 4);
+  launch.op.AsKernelLaunch()->sizes = {n};
+  return b;
+}
+
+const fb::Plan *unpacked(const std::vector<std::byte> &bytes) { return *read_plan(bytes); }
+
+TEST(DynamicPlan, EvaluatesEverySize) {
+  const std::vector<std::byte> bytes = rows().bytes();
+  const fb::Plan *plan = unpacked(bytes);
+  ASSERT_TRUE(verify_symbols(*plan).ok());
+  const std::vector<int64_t> three{3};
+  auto made = plan_of_numbers(*plan, three);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const fb::Plan *numbers = *read_plan(std::as_bytes(std::span(*made)));
+  EXPECT_EQ(numbers->symbols() ? numbers->symbols()->size() : 0, 0u);
+  EXPECT_EQ(numbers->arguments()->Get(1)->type()->shape()->Get(0), 6);
+  EXPECT_EQ(numbers->buffers()->Get(0)->bytes(), 48u);
+  const auto *kernel = numbers->launches()->Get(0)->op_as_KernelLaunch();
+  EXPECT_EQ(kernel->tasks(), 4); // 15 / 4, rounded up
+  EXPECT_EQ(kernel->sizes()->Get(0), 3);
+  EXPECT_EQ(kernel->grain(), 1);
+  const auto image = Image::from_functions({{"guard", nothing}});
+  EXPECT_TRUE(verify_plan(*numbers, 0, image.get()).ok());
+}
+
+TEST(DynamicPlan, BindsShapes) {
+  const std::vector<std::byte> bytes = rows().bytes();
+  const fb::Plan *plan = unpacked(bytes);
+  using Shapes = std::vector<std::vector<int64_t>>;
+  EXPECT_EQ(bind_symbols(*plan, Shapes{{3, 4}, {6}}).value_or_throw(), std::vector<int64_t>{3});
+  EXPECT_FAILS(bind_symbols(*plan, Shapes{{3, 4}}).status(), "takes 2 arguments, found the shapes of 1");
+  EXPECT_FAILS(bind_symbols(*plan, Shapes{{3}, {6}}).status(), "argument 0 'x' has 1 dimensions, expected 2");
+  EXPECT_FAILS(bind_symbols(*plan, Shapes{{3, 5}, {6}}).status(), "has size 5 in dimension 1, expected 4");
+  EXPECT_FAILS(bind_symbols(*plan, Shapes{{9, 4}, {18}}).status(),
+               "has size 9 in dimension 0, where 'n' goes from 1 to 8");
+  EXPECT_FAILS(bind_symbols(*plan, Shapes{{3, 4}, {7}}).status(),
+               "argument 1 'z' has size 7 in dimension 0, expected 2 * n = 6");
+  EXPECT_FAILS(plan_of_numbers(*plan, std::vector<int64_t>{9}).status(), "'n' is 9, and goes from 1 to 8");
+  EXPECT_FAILS(plan_of_numbers(*plan, std::vector<int64_t>{}).status(), "has 1 symbols, found values for 0");
+}
+
+TEST(DynamicPlan, RefusesWhatMakesNoSense) {
+  const struct {
+    const char *part;
+    std::function<void(PlanBuilder &)> damage;
+  } cases[] = {
+      {"has no name or no range", [](PlanBuilder &b) { b.plan.symbols[0]->name = ""; }},
+      {"has no name or no range", [](PlanBuilder &b) { b.plan.symbols[0]->max = 0; }},
+      {"is divided by 0", [](PlanBuilder &b) { b.plan.sizes[0]->divisor = 0; }},
+      {"uses symbol 7 of 1", [](PlanBuilder &b) { b.plan.sizes[0]->terms[0]->symbols = {7}; }},
+      {"has a size that the plan does not have",
+       [](PlanBuilder &b) { b.plan.arguments[0]->type->shape[0] = firstExpression + 99; }},
+      {"argument 0 has no type", [](PlanBuilder &b) { b.plan.arguments[0]->type.reset(); }},
+      {"result 0 has no type", [](PlanBuilder &b) { b.plan.results[0]->type.reset(); }},
+  };
+  for (const auto &c : cases) {
+    PlanBuilder b = rows();
+    c.damage(b);
+    const std::vector<std::byte> bytes = b.bytes();
+    EXPECT_FAILS(verify_symbols(*unpacked(bytes)), c.part);
+  }
+  PlanBuilder b = rows();
+  b.plan.arena_bytes = static_cast<uint64_t>(firstExpression + 99);
+  const std::vector<std::byte> bytes = b.bytes();
+  EXPECT_FAILS(plan_of_numbers(*unpacked(bytes), std::vector<int64_t>{3}).status(), "is not there");
+  PlanBuilder huge = rows();
+  huge.plan.sizes[0]->terms[0]->coefficient = INT64_MAX;
+  const std::vector<std::byte> hugeBytes = huge.bytes();
+  EXPECT_FAILS(plan_of_numbers(*unpacked(hugeBytes), std::vector<int64_t>{3}).status(), "a size overflows");
 }
 
 // A print of x and a check of a condition of four truth values after it.

@@ -1,0 +1,88 @@
+//===- dim.hpp - Sizes that each call chooses -----------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A function that is compiled with a `Dim` in the shape of an argument is compiled once for all its values:
+//
+//   weft::Dim batch("batch", 1, 4096);
+//   auto predict = weft::compile([&](weft::Tensor x) { return model(x); }, {weft::spec({batch, 784})});
+//
+// In the function such a dimension is a `Size`, and no number: `x.sym_size(0)` gives it, `x.size(0)` is an
+// error that says so.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_DIM_HPP
+#define WEFT_DIM_HPP
+
+#include "weft/tensor.hpp"
+
+#include <concepts>
+#include <initializer_list>
+
+namespace weft {
+
+/// A dimension whose size each call chooses, from `min` to `max`.
+class WEFT_API Dim {
+public:
+  /// `name` is a letter, then letters, digits and underscores; two Dims of one name are one dimension. Throws
+  /// Error on another name and unless 0 <= min <= max.
+  Dim(std::string name, int64_t min, int64_t max);
+  const std::string &name() const { return name_; }
+  int64_t min() const { return min_; }
+  int64_t max() const { return max_; }
+  friend bool operator==(const Dim &, const Dim &) = default;
+
+private:
+  std::string name_;
+  int64_t min_, max_;
+};
+
+/// A number, a Dim, or a sum or product of these.
+class WEFT_API Size {
+public:
+  template <std::integral T> Size(T number) : value_(static_cast<int64_t>(number)) {}
+  Size(const Dim &dim);
+
+  bool is_number() const;
+  /// Throws Error where the size is no number.
+  int64_t number() const;
+  /// "128", "784 * batch + 1".
+  std::string str() const;
+  const std::vector<Dim> &dims() const { return dims_; }
+  /// How shapes hold it: a number as it is.
+  int64_t entry() const { return value_; }
+  /// The size that a shape's entry stands for.
+  static Size of_entry(int64_t entry);
+  friend bool operator==(const Size &a, const Size &b) { return a.value_ == b.value_; }
+
+private:
+  friend WEFT_API Size operator+(const Size &a, const Size &b);
+  friend WEFT_API Size operator-(const Size &a, const Size &b);
+  friend WEFT_API Size operator*(const Size &a, const Size &b);
+  static Size join(int64_t value, const Size &a, const Size &b);
+  int64_t value_;
+  std::vector<Dim> dims_;
+};
+WEFT_API Size operator+(const Size &a, const Size &b);
+WEFT_API Size operator-(const Size &a, const Size &b);
+WEFT_API Size operator*(const Size &a, const Size &b);
+
+/// A shape for the functions that take one: `x.reshape(weft::shape({x.sym_size(0), -1}))`.
+WEFT_API Shape shape(std::initializer_list<Size> sizes);
+
+/// What an argument of a compiled function is.
+struct ArgumentSpec {
+  Shape shape; ///< entries of sizes
+  DType dtype = DType::f32;
+  Device device;
+  std::vector<Dim> dims; ///< those in the shape
+};
+WEFT_API ArgumentSpec spec(std::initializer_list<Size> shape, DType dtype = DType::f32);
+WEFT_API ArgumentSpec spec(std::initializer_list<Size> shape, DType dtype, Device device);
+
+} // namespace weft
+
+#endif // WEFT_DIM_HPP

@@ -1,0 +1,85 @@
+//===- Specialize.cpp -----------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Specialize.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+/// A size with the symbols that have a value replaced.
+static int64_t replaced(int64_t size, const std::map<std::string, int64_t> &values) {
+  if (!isSymbolic(size))
+    return size;
+  DimExpr expr = exprOf(size);
+  int64_t sum = 0;
+  for (const DimTerm &term : expr.terms) {
+    int64_t product = term.coefficient;
+    for (const std::string &symbol : term.symbols) {
+      auto it = values.find(symbol);
+      product = mulSizes(product, it == values.end() ? symbolSize(symbol) : it->second);
+    }
+    sum = addSizes(sum, product);
+  }
+  return ceilDivSizes(sum, expr.divisor);
+}
+
+LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &values) {
+  for (auto func : module.getOps<FuncOp>()) {
+    SmallVector<Attribute> left;
+    auto symbols = func->getAttrOfType<ArrayAttr>(attr::symbols);
+    if (!symbols)
+      continue;
+    for (auto symbol : symbols.getAsRange<SymbolAttr>()) {
+      auto it = values.find(symbol.getName().str());
+      if (it == values.end()) {
+        left.push_back(symbol);
+        continue;
+      }
+      if (it->second < symbol.getMin() || it->second > symbol.getMax())
+        return func.emitOpError() << "@" << func.getName() << " takes values of '" << symbol.getName()
+                                  << "' from " << symbol.getMin() << " to " << symbol.getMax() << ", found "
+                                  << it->second;
+    }
+    if (left.empty())
+      func->removeAttr(attr::symbols);
+    else
+      func->setAttr(attr::symbols, ArrayAttr::get(module.getContext(), left));
+  }
+  auto all = [&](ArrayRef<int64_t> sizes) {
+    SmallVector<int64_t> result;
+    for (int64_t size : sizes)
+      result.push_back(replaced(size, values));
+    return result;
+  };
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
+    if (!isDynamic(type) || !isWeftTensor(type))
+      return std::nullopt;
+    return std::pair<Type, WalkResult>(withShape(type, all(sizesOf(type))), WalkResult::skip());
+  });
+  replacer.addReplacement([&](DenseI64ArrayAttr list) -> std::optional<std::pair<Attribute, WalkResult>> {
+    if (!anySymbolic(list.asArrayRef()))
+      return std::nullopt;
+    return std::pair<Attribute, WalkResult>(
+        DenseI64ArrayAttr::get(module.getContext(), all(list.asArrayRef())), WalkResult::skip());
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+  module.walk([&](Operation *op) {
+    if (auto dim = dyn_cast<DimOp>(op)) {
+      dim.setSize(static_cast<uint64_t>(replaced(dim.getSizeAttr().getInt(), values)));
+    } else if (auto constant = dyn_cast<ConstantOp>(op)) {
+      auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+      if (splat && splat.getType() != constant.getType())
+        constant.setValueAttr(splatOf(constant.getType(), splat.getSplatValue<Attribute>()));
+    }
+  });
+  return success();
+}
+
+} // namespace weft::ir

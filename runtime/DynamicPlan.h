@@ -1,0 +1,48 @@
+//===- DynamicPlan.h - Plans whose sizes a call chooses ---------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan with symbols is never run: once a call has given the symbols values, every size in it is evaluated,
+// and the plan of numbers that this gives is checked and resolved as one that was compiled for these sizes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_DYNAMICPLAN_H
+#define WEFT_RUNTIME_DYNAMICPLAN_H
+
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weft::fb {
+struct Plan;
+} // namespace weft::fb
+
+namespace weft::runtime {
+
+/// A size of a plan is a number, or the number of an expression added to this.
+inline constexpr int64_t firstExpression = -(int64_t(1) << 62);
+inline bool is_expression(int64_t size) {
+  return size >= firstExpression && size < firstExpression + (int64_t(1) << 32);
+}
+
+/// Whether symbols have names and ranges, and expressions refer to them. Code WEFT-L008.
+WEFT_RUNTIME_API Status verify_symbols(const fb::Plan &plan);
+
+/// The values of the symbols that arguments of these shapes give.
+WEFT_RUNTIME_API Expected<std::vector<int64_t>>
+bind_symbols(const fb::Plan &plan, std::span<const std::vector<int64_t>> argument_shapes);
+
+/// The plan for these values of its symbols, serialized, without symbols. An error where a value is out of
+/// its range or a size overflows.
+WEFT_RUNTIME_API Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan,
+                                                                 std::span<const int64_t> values);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_DYNAMICPLAN_H

@@ -1,0 +1,79 @@
+// RUN: weft-opt %s --weft-verify-memory-plan -split-input-file -verify-diagnostics
+
+// Regions of different symbols follow one another: sound for all sizes.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#m = #weft.device<cpu, [m]>
+#nm = #weft.device<cpu, [n, m]>
+weft.func @sound(%a: tensor<?x16xf32, #n>, %b: tensor<?x16xf32, #m>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x?xf32, #nm>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 64>, #weft.symbol<"m", 1, 8>], weft.arena_bytes = #weft.size<64 * m + 64 * n>} {
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 0, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 64 * n, 64 * m>]} : tensor<?x16xf32, #m>, tensor<16x16xf32, #cpu>
+  %2 = weft.dot_general %0, %1, contract = [1] x [1] {slices = [#weft.slice<result, 0, 4 * m * n>]} : tensor<?x16xf32, #n>, tensor<?x16xf32, #m>
+  weft.return %2 : tensor<?x?xf32, #nm>
+}
+
+// -----
+
+// One value ends where another begins for some sizes only.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#m = #weft.device<cpu, [m]>
+#nm = #weft.device<cpu, [n, m]>
+weft.func @overlap(%a: tensor<?x16xf32, #n>, %b: tensor<?x16xf32, #m>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x?xf32, #nm>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 64>, #weft.symbol<"m", 1, 8>], weft.arena_bytes = #weft.size<128 * m + 64 * n>} {
+  // expected-note @+1 {{this value is in bytes [0, 64 * n)}}
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 0, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  // expected-error @+1 {{overlaps a value that is still needed: bytes [64 * m, 128 * m) of the arena}}
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 64 * m, 64 * m>]} : tensor<?x16xf32, #m>, tensor<16x16xf32, #cpu>
+  %2 = weft.dot_general %0, %1, contract = [1] x [1] {slices = [#weft.slice<result, 0, 4 * m * n>]} : tensor<?x16xf32, #n>, tensor<?x16xf32, #m>
+  weft.return %2 : tensor<?x?xf32, #nm>
+}
+
+// -----
+
+// Offsets are aligned for all sizes.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#m = #weft.device<cpu, [m]>
+#nm = #weft.device<cpu, [n, m]>
+weft.func @unaligned(%a: tensor<?x16xf32, #n>, %b: tensor<?x16xf32, #m>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x?xf32, #nm>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 64>, #weft.symbol<"m", 1, 8>], weft.arena_bytes = #weft.size<64 * m + 64 * n>} {
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 0, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  // expected-error @+1 {{starts at byte 32 * n of the arena, which is no multiple of 64}}
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 32 * n, 64 * m>]} : tensor<?x16xf32, #m>, tensor<16x16xf32, #cpu>
+  %2 = weft.dot_general %0, %1, contract = [1] x [1] {slices = [#weft.slice<result, 0, 4 * m * n>]} : tensor<?x16xf32, #n>, tensor<?x16xf32, #m>
+  weft.return %2 : tensor<?x?xf32, #nm>
+}
+
+// -----
+
+// The arena holds every value at all sizes.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#m = #weft.device<cpu, [m]>
+#nm = #weft.device<cpu, [n, m]>
+weft.func @outside(%a: tensor<?x16xf32, #n>, %b: tensor<?x16xf32, #m>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x?xf32, #nm>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 64>, #weft.symbol<"m", 1, 8>], weft.arena_bytes = #weft.size<64 * n + 64>} {
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 0, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  // expected-error @+1 {{ends at byte 64 * m + 64 * n of an arena of 64 * n + 64 bytes}}
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 64 * n, 64 * m>]} : tensor<?x16xf32, #m>, tensor<16x16xf32, #cpu>
+  %2 = weft.dot_general %0, %1, contract = [1] x [1] {slices = [#weft.slice<result, 0, 4 * m * n>]} : tensor<?x16xf32, #n>, tensor<?x16xf32, #m>
+  weft.return %2 : tensor<?x?xf32, #nm>
+}
+
+// -----
+
+// A slice has the bytes of its value as an expression.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#m = #weft.device<cpu, [m]>
+#nm = #weft.device<cpu, [n, m]>
+weft.func @bytes(%a: tensor<?x16xf32, #n>, %b: tensor<?x16xf32, #m>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x?xf32, #nm>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 64>, #weft.symbol<"m", 1, 8>], weft.arena_bytes = #weft.size<64 * m + 64 * n>} {
+  // expected-error @+1 {{needs 64 * n bytes, but its slice has 64 * m}}
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 0, 64 * m>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 64 * n, 64 * m>]} : tensor<?x16xf32, #m>, tensor<16x16xf32, #cpu>
+  %2 = weft.dot_general %0, %1, contract = [1] x [1] {slices = [#weft.slice<result, 0, 4 * m * n>]} : tensor<?x16xf32, #n>, tensor<?x16xf32, #m>
+  weft.return %2 : tensor<?x?xf32, #nm>
+}

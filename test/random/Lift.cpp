@@ -1,0 +1,154 @@
+//===- Lift.cpp -----------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Lift.h"
+#include "Generator.h"
+
+#include "ir/Dialect.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+namespace weft::randomtest {
+
+namespace {
+
+constexpr StringLiteral kSymbol = "n";
+
+class Lifter {
+public:
+  Lifter(ModuleOp module, int64_t size) : module(module), size(size), n(ir::symbolSize(kSymbol.str())) {}
+  OwningOpRef<ModuleOp> run();
+
+private:
+  /// The type of a value that follows from nothing: the first dimension is the one that is lifted.
+  Type lifted(Type type) const {
+    auto sizes = llvm::to_vector(ir::sizesOf(type));
+    if (!sizes.empty() && sizes[0] == size)
+      sizes[0] = n;
+    return ir::withShape(cast<RankedTensorType>(type), sizes);
+  }
+  SmallVector<int64_t> liftedFirst(ArrayRef<int64_t> shape) const {
+    SmallVector<int64_t> sizes(shape);
+    if (!sizes.empty() && sizes[0] == size)
+      sizes[0] = n;
+    return sizes;
+  }
+  void adjust(Operation *op) const;
+  LogicalResult infer(Operation *op) const;
+
+  ModuleOp module;
+  int64_t size, n;
+};
+
+/// Sizes that are attributes follow the operands.
+void Lifter::adjust(Operation *op) const {
+  if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
+    SmallVector<int64_t> shape(broadcast.getShape());
+    if (!llvm::is_contained(broadcast.getDims(), 0))
+      shape = liftedFirst(shape);
+    for (auto [from, to] : llvm::zip(ir::sizesOf(broadcast.getA().getType()), broadcast.getDims()))
+      if (ir::isSymbolic(from))
+        shape[to] = from;
+    broadcast.setShape(shape);
+  } else if (auto reshape = dyn_cast<ir::ReshapeOp>(op)) {
+    SmallVector<int64_t> shape(reshape.getShape());
+    int64_t count = ir::elementsOf(reshape.getA().getType());
+    for (int64_t &entry : shape) {
+      int64_t was = entry;
+      if (!ir::isSymbolic(count) || entry % size)
+        continue;
+      entry = ir::mulSizes(entry / size, n);
+      int64_t product = 1;
+      for (int64_t each : shape)
+        product = ir::mulSizes(product, each);
+      if (product == count)
+        break;
+      entry = was;
+    }
+    reshape.setShape(shape);
+  } else if (auto slice = dyn_cast<ir::SliceOp>(op)) {
+    SmallVector<int64_t> limit(slice.getLimit());
+    for (auto [d, entry] : llvm::enumerate(ir::sizesOf(slice.getA().getType())))
+      if (ir::isSymbolic(entry) && limit[d] == size)
+        limit[d] = entry;
+    slice.setLimit(limit);
+  } else if (auto full = dyn_cast<ir::FullOp>(op)) {
+    full.setShape(liftedFirst(full.getShape()));
+  } else if (auto draw = dyn_cast<ir::RngBitsPhiloxOp>(op)) {
+    draw.setShape(liftedFirst(draw.getShape()));
+  } else if (auto iota = dyn_cast<ir::IotaOp>(op)) {
+    op->getResult(0).setType(cast<RankedTensorType>(lifted(iota.getType())));
+  } else if (auto constant = dyn_cast<ir::ConstantOp>(op)) {
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue())) {
+      auto type = cast<RankedTensorType>(lifted(constant.getType()));
+      op->getResult(0).setType(type);
+      constant.setValueAttr(ir::splatOf(type, splat.getSplatValue<Attribute>()));
+    }
+  }
+}
+
+LogicalResult Lifter::infer(Operation *op) const {
+  auto inference = dyn_cast<InferTypeOpInterface>(op);
+  if (!inference)
+    return success();
+  SmallVector<Type> types;
+  if (failed(inference.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
+                                        op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+                                        op->getRegions(), types)) ||
+      types.size() != op->getNumResults())
+    return failure();
+  for (auto [result, type] : llvm::zip(op->getResults(), types))
+    result.setType(type);
+  return success();
+}
+
+OwningOpRef<ModuleOp> Lifter::run() {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  auto function = copy->lookupSymbol<ir::FuncOp>(kEntry);
+  MLIRContext *context = module.getContext();
+  function->setAttr(ir::attr::symbols,
+                    ArrayAttr::get(context, {ir::SymbolAttr::get(context, kSymbol, 1, 64)}));
+  Block &body = function.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    argument.setType(lifted(argument.getType()));
+  auto setType = [&] {
+    function.setFunctionType(
+        FunctionType::get(context, body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  };
+  setType();
+  for (Operation &op : body) {
+    adjust(&op);
+    if (failed(infer(&op)) || (!isa<ir::ReturnOp>(op) && failed(verify(&op))))
+      return nullptr;
+  }
+  setType();
+  if (failed(verify(*copy)))
+    return nullptr;
+  return copy;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> liftProgram(ModuleOp module) {
+  // Verifiers are asked whether an op fits; what they say is of no interest.
+  ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
+  if (!llvm::hasSingleElement(module.getOps<ir::FuncOp>()))
+    return nullptr;
+  SmallVector<int64_t> tried;
+  for (Type type : module.lookupSymbol<ir::FuncOp>(kEntry).getArgumentTypes()) {
+    ArrayRef<int64_t> sizes = ir::sizesOf(type);
+    if (sizes.empty() || sizes[0] < 2 || llvm::is_contained(tried, sizes[0]))
+      continue;
+    tried.push_back(sizes[0]);
+    if (auto made = Lifter(module, sizes[0]).run())
+      return made;
+  }
+  return nullptr;
+}
+
+} // namespace weft::randomtest
