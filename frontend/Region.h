@@ -33,7 +33,7 @@ struct RegionResult {
 struct Region {
   std::string name = "main";
   std::vector<Dim> symbols; ///< of the arguments' dynamic sizes
-  std::string strict; ///< families of refusals that are errors, as CompileOptions has them
+  std::string strict;       ///< families of refusals that are errors, as CompileOptions has them
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;
   std::vector<Node *> nodes;

@@ -50,7 +50,8 @@ inline int64_t indexedDim(mlir::Operation *op) {
   return op->getAttrOfType<mlir::IntegerAttr>("dim").getInt();
 }
 inline int64_t indexedSize(mlir::Operation *op) {
-  return sizesOf(llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()))[static_cast<size_t>(indexedDim(op))];
+  return sizesOf(
+      llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()))[static_cast<size_t>(indexedDim(op))];
 }
 
 /// Whether an op reports an index outside of [0, size): such an op may fail.

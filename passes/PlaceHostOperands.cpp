@@ -34,8 +34,8 @@ struct PlaceHostOperands : impl::PlaceHostOperandsBase<PlaceHostOperands> {
       OpBuilder builder(&op);
       copy = builder.create<TransferOp>(op.getLoc(), operand.get(), device, /*non_blocking=*/true);
     }
-    auto shape = op.getNumResults() ? sizesOf(cast<RankedTensorType>(op.getResult(0).getType()))
-                                    : ArrayRef<int64_t>();
+    auto shape =
+        op.getNumResults() ? sizesOf(cast<RankedTensorType>(op.getResult(0).getType())) : ArrayRef<int64_t>();
     if (!isa<ElementwiseOp>(op) || shape.empty())
       return copy;
     OpBuilder builder(&op);

@@ -78,8 +78,8 @@ static LogicalResult verifyScan(FusionOp fusion) {
   for (auto [i, type] : llvm::enumerate(fusion.getResultTypes()))
     if (sizesOf(cast<RankedTensorType>(type)) != ArrayRef(domain))
       return fusion.emitOpError() << "has result " << i << " of shape ["
-                                  << sizesText(sizesOf(cast<RankedTensorType>(type))) << "], expected the domain ["
-                                  << sizesText(domain) << "]";
+                                  << sizesText(sizesOf(cast<RankedTensorType>(type)))
+                                  << "], expected the domain [" << sizesText(domain) << "]";
   return success();
 }
 
@@ -143,9 +143,9 @@ LogicalResult FusionOp::verify() {
       continue;
     auto shape = sizesOf(cast<RankedTensorType>(op.getOperand(0).getType()));
     if (shape != ArrayRef(domain) || reducedDims(&op) != dims)
-      return op.emitOpError() << "reduces dimensions [" << reducedDims(&op) << "] of ["
-                              << sizesText(shape) << "], but this fusion's reductions reduce [" << dims
-                              << "] of [" << sizesText(domain) << "]";
+      return op.emitOpError() << "reduces dimensions [" << reducedDims(&op) << "] of [" << sizesText(shape)
+                              << "], but this fusion's reductions reduce [" << dims << "] of ["
+                              << sizesText(domain) << "]";
   }
   SmallVector<int64_t> kept = withoutDims(domain, kind == FusionKind::loop ? SmallVector<int64_t>() : dims);
   for (auto [i, type] : llvm::enumerate(getResultTypes())) {

@@ -93,9 +93,8 @@ static Status run(const Arguments &arguments, bool &agrees) {
   if (!against.empty() && isPackage)
     return Status::error("--against=interp needs the program, and a package holds machine code only");
 
-  auto made =
-      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"),
-                   arguments.all("size"));
+  auto made = makeRunnable(path, arguments.get("function"), arguments.all("input"),
+                           arguments.get("target", "cpu"), arguments.all("size"));
   if (!made)
     return made.status();
   Runnable &runnable = **made;

@@ -21,7 +21,7 @@ struct Runnable {
   std::string function;
   std::shared_ptr<runtime::Executable> executable;
   std::vector<std::shared_ptr<runtime::Buffer>> buffers;
-  std::vector<ir::Literal> literals; ///< of the buffers
+  std::vector<ir::Literal> literals;    ///< of the buffers
   std::map<std::string, int64_t> sizes; ///< the value of each symbol of dynamic dimensions
 };
 
