@@ -58,8 +58,19 @@ Ref gatherBy(const char *kind, Ref value, int64_t dim, Ref index, Loc loc) {
   return record1("gather", {value, index}, {{"dim", dim}, {"kind", std::string(kind)}}, loc);
 }
 
+/// Bools to be combined are counted: any number but 0 is true again.
+Ref counted(Ref value, Loc loc) {
+  return value.spec().dtype == DType::i1 ? convertTo(value, DType::i64, loc) : value;
+}
+
 Ref updateBy(Ref value, int64_t dim, Ref index, Ref slices, bool accumulate, Loc loc) {
-  return record1("index_update", {value, slices, index}, {{"dim", dim}, {"accumulate", accumulate}}, loc);
+  DType dtype = value.spec().dtype;
+  if (accumulate) {
+    value = counted(value, loc);
+    slices = counted(slices, loc);
+  }
+  Ref made = record1("index_update", {value, slices, index}, {{"dim", dim}, {"accumulate", accumulate}}, loc);
+  return convertTo(made, dtype, loc);
 }
 
 void checkSameDType(const char *function, const Ref &a, const Ref &source, Loc loc) {
@@ -225,17 +236,20 @@ Tensor one_hot(const Tensor &index, int64_t classes, Loc loc) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-static Tensor scatterBy(const char *function, const char *kind, const Tensor &a, int64_t dim,
+static Tensor scatterBy(const char *function, const std::string &kind, const Tensor &a, int64_t dim,
                         const Tensor &index, Ref source, Loc loc) {
   Ref value = use(a, loc), which = indexOf(function, index, loc);
   Shape shape = value.spec().shape;
   dim = wrapDim(dim, rankOf(value), loc);
   checkSameDType(function, value, source, loc);
-  // A 0-dimensional tensor is one of one element here.
-  auto atLeast1 = [&](Ref ref) { return ref.spec().shape.empty() ? reshapeTo(ref, {1}, loc) : ref; };
-  Ref made = record1("scatter", {atLeast1(value), atLeast1(which), atLeast1(source)},
-                     {{"dim", dim}, {"kind", std::string(kind)}}, loc);
-  return finish(reshapeTo(made, shape, loc), loc);
+  DType dtype = value.spec().dtype;
+  if (kind != "set") {
+    value = counted(value, loc);
+    source = counted(source, loc);
+  }
+  Ref made = record1("scatter", {atLeast1(value, loc), atLeast1(which, loc), atLeast1(source, loc)},
+                     {{"dim", dim}, {"kind", kind}}, loc);
+  return finish(convertTo(reshapeTo(made, shape, loc), dtype, loc), loc);
 }
 
 Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const Arg &source, Loc loc) {
@@ -280,10 +294,8 @@ static Tensor slicesBy(const char *function, const Tensor &a, int64_t dim, const
          loc, {value, which});
   dim = wrapDim(dim, rankOf(value), loc);
   checkSameDType(function, value, slices, loc);
-  if (shape.empty())
-    value = reshapeTo(value, {1}, loc);
-  if (rankOf(which) == 0)
-    which = reshapeTo(which, {1}, loc);
+  value = atLeast1(value, loc);
+  which = atLeast1(which, loc);
   Shape expected = value.spec().shape;
   expected[at(dim)] = which.spec().count();
   if (slices.spec().shape.empty() && which.spec().count() == 1 && expected == Shape{1})
@@ -301,7 +313,7 @@ Tensor index_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor
   if (!whole && !is_floating_point(a.dtype()))
     fail("index_add(): For integral input tensors, argument alpha must not be a floating point number.", loc);
   Tensor scaled = alpha == 1 ? source
-                  : whole    ? mul({source, loc}, {static_cast<int64_t>(alpha), loc})
+                  : whole    ? mul({source, loc}, {static_cast<int64_t>(alpha), loc}).to(source.dtype(), loc)
                              : mul({source, loc}, {alpha, loc});
   return slicesBy("index_add()", a, dim, index, scaled, /*accumulate=*/true, loc);
 }

@@ -351,12 +351,28 @@ Tensor arange(const Arg &start, const Arg &end, const Arg &step, TensorOptions o
   double count = std::ceil((end.real - start.real) / step.real);
   if (count > 0x1p60)
     fail("arange(): invalid size, possible overflow", loc);
-  return range(static_cast<int64_t>(count), {start.real, loc}, {step.real, loc}, DType::f32, options, loc);
+  DType dtype = options.dtype.value_or(DType::f32);
+  if (is_floating_point(dtype))
+    return range(static_cast<int64_t>(count), {start.real, loc}, {step.real, loc}, dtype, options, loc);
+  // For an integer dtype the numbers lose their fractions; only i64 counts after that.
+  for (const Arg *bound : {&start, &end, &step})
+    if (std::abs(bound->real) >= 0x1p63)
+      fail("arange(): " + std::to_string(bound->real) + " does not fit in " + std::string(name(dtype)), loc);
+  auto from = static_cast<int64_t>(start.real), by = static_cast<int64_t>(step.real);
+  if (dtype == DType::i64)
+    return wholeRange(from, static_cast<int64_t>(end.real), by, options, loc);
+  checkRange(by == 0, false, loc);
+  return range(static_cast<int64_t>(count), {from, loc}, {by, loc}, dtype, options, loc);
 }
 
 Tensor linspace(double start, double end, int64_t steps, TensorOptions options, Loc loc) {
   if (steps < 0)
     fail("number of steps must be non-negative, found " + std::to_string(steps), loc);
+  DType dtype = options.dtype.value_or(DType::f32);
+  if (!is_floating_point(dtype)) { // the bounds are of that dtype, too
+    start = std::trunc(start);
+    end = std::trunc(end);
+  }
   double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   // From both ends towards the middle, so that both are exact.
   TensorOptions wide{.dtype = DType::f64, .device = options.device};
@@ -365,8 +381,7 @@ Tensor linspace(double start, double end, int64_t steps, TensorOptions options, 
   Tensor rest = sub({static_cast<double>(steps - 1), loc}, {number, loc});
   Tensor falling = sub({end, loc}, {mul({rest, loc}, {step, loc}), loc});
   Tensor lower = lt({number, loc}, {static_cast<double>(steps / 2), loc});
-  Tensor made = (steps == 1 ? rising : where(lower, {rising, loc}, {falling, loc}, loc))
-                    .to(options.dtype.value_or(DType::f32), loc);
+  Tensor made = (steps == 1 ? rising : where(lower, {rising, loc}, {falling, loc}, loc)).to(dtype, loc);
   if (options.requires_grad)
     made.requires_grad_();
   return made;

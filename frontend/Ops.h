@@ -34,6 +34,9 @@ Ref transferTo(Ref value, Device device, Loc loc);
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc);
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
 
+/// A 0-dimensional tensor as one of one element, which functions with an index take it for.
+Ref atLeast1(Ref value, Loc loc);
+
 /// Writes `result`, which has its shape, into `target`, in its dtype; throws Error where the result's dtype
 /// is of a higher category (float into integer, number into bool).
 Tensor &updateInPlace(Tensor &target, const Tensor &result, Loc loc);

@@ -80,6 +80,10 @@ std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Lo
   return result;
 }
 
+Ref atLeast1(Ref value, Loc loc) {
+  return value.spec().shape.empty() ? reshapeTo(std::move(value), {1}, loc) : value;
+}
+
 Ref convertTo(Ref value, DType dtype, Loc loc) {
   return value.spec().dtype == dtype ? value : record1("convert", {value}, {{"to", dtype}}, loc);
 }
@@ -478,17 +482,30 @@ static Tensor gatherBy(const Tensor &a, const Tensor &index, int64_t dim, const 
     fail("an index must be an integer tensor, found " + std::string(name(at.spec().dtype)), loc, {value, at});
   if (itemsize(at.spec().dtype) < 4)
     at = convertTo(at, DType::i64, loc);
-  return wrap(record1("gather", {value, at},
-                      {{"dim", wrapDim(dim, rankOf(value), loc)}, {"kind", std::string(kind)}}, loc),
+  dim = wrapDim(dim, rankOf(value), loc);
+  return wrap(record1("gather", {atLeast1(value, loc), atLeast1(at, loc)},
+                      {{"dim", dim}, {"kind", std::string(kind)}}, loc),
               loc);
 }
 Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
-  return gatherBy(*this, index, dim, "along", loc);
+  if (index.numel() == 0 && index.dim() != this->dim()) {
+    // PyTorch takes an index without elements in any rank.
+    wrapDim(dim, this->dim(), loc);
+    return gatherBy(reshape({numel()}, loc), index.reshape({0}, loc), 0, "along", loc)
+        .reshape(index.sizes(), loc);
+  }
+  Tensor result = gatherBy(*this, index, dim, "along", loc);
+  return index.dim() == 0 ? result.reshape({}, loc) : result;
 }
 Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
   if (index.dim() > 1)
     fail("index_select(): index should be 0- or 1-dimensional, found shape " + shapeText(index.sizes()), loc);
-  return gatherBy(*this, index.dim() == 0 ? index.reshape({1}, loc) : index, dim, "points", loc);
+  if (this->dim() == 0 && index.numel() != 1)
+    fail("index_select(): Index to scalar can have only 1 value, got " + std::to_string(index.numel()) +
+             " value(s)",
+         loc);
+  Tensor result = gatherBy(*this, index, dim, "points", loc);
+  return this->dim() == 0 ? result.reshape({}, loc) : result;
 }
 
 Tensor arange(int64_t n, TensorOptions options, Loc loc) {

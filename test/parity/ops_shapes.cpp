@@ -1,4 +1,4 @@
-//===- ops_shapes.cpp - Functions that move elements ----------------------===//
+//===- ops_shapes.cpp - Functions that move or make elements --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,10 @@
 #include "ops_protocol.h"
 
 using namespace weft;
+
+static void addJoining(parity::Table &table);
+static void addIndexing(parity::Table &table);
+static void addCreation(parity::Table &table);
 
 void parity::addShapes(Table &table) {
   table["reshape"] = [](const Args &a) { return Tensors{a.tensor(0).reshape(a.list(1))}; };
@@ -23,10 +27,99 @@ void parity::addShapes(Table &table) {
   table["slice"] = [](const Args &a) {
     return Tensors{a.tensor(0).slice(a.whole(1), a.whole(2, 0), a.whole(3, INT64_MAX), a.whole(4, 1))};
   };
+  table["view"] = [](const Args &a) { return Tensors{a.tensor(0).view(a.list(1))}; };
+  table["clone"] = [](const Args &a) { return Tensors{a.tensor(0).clone()}; };
+  table["contiguous"] = [](const Args &a) { return Tensors{a.tensor(0).contiguous()}; };
+  addJoining(table);
+  addIndexing(table);
+  addCreation(table);
+}
+
+/// Joining, cutting, repeating, moving, padding.
+static void addJoining(parity::Table &table) {
+  using namespace parity;
+  table["cat"] = [](const Args &a) { return Tensors{cat(a.tensors(0), a.whole(1, 0))}; };
+  table["stack"] = [](const Args &a) { return Tensors{stack(a.tensors(0), a.whole(1, 0))}; };
+  table["split"] = [](const Args &a) { return split(a.tensor(0), a.whole(1), a.whole(2, 0)); };
+  table["split_with_sizes"] = [](const Args &a) { return split(a.tensor(0), a.list(1), a.whole(2, 0)); };
+  table["chunk"] = [](const Args &a) { return chunk(a.tensor(0), a.whole(1), a.whole(2, 0)); };
+  table["unbind"] = [](const Args &a) { return unbind(a.tensor(0), a.whole(1, 0)); };
+  table["narrow"] = [](const Args &a) {
+    return Tensors{narrow(a.tensor(0), a.whole(1), a.whole(2), a.whole(3))};
+  };
+  table["meshgrid"] = [](const Args &a) { return meshgrid(a.tensors(0), a.word(1, "ij")); };
+  table["tile"] = [](const Args &a) { return Tensors{tile(a.tensor(0), a.list(1))}; };
+  table["repeat"] = [](const Args &a) { return Tensors{a.tensor(0).repeat(a.list(1))}; };
+  table["repeat_interleave"] = [](const Args &a) {
+    std::optional<int64_t> dim = a.has(2) ? std::optional(a.whole(2)) : std::nullopt;
+    return Tensors{repeat_interleave(a.tensor(0), a.whole(1), dim)};
+  };
+  table["flip"] = [](const Args &a) { return Tensors{flip(a.tensor(0), a.list(1))}; };
+  table["roll"] = [](const Args &a) { return Tensors{roll(a.tensor(0), a.list(1), a.list(2, {}))}; };
+  table["pad"] = [](const Args &a) {
+    return Tensors{a.has(2) ? pad(a.tensor(0), a.list(1), a.operand(2)) : pad(a.tensor(0), a.list(1))};
+  };
+  table["tril"] = [](const Args &a) { return Tensors{tril(a.tensor(0), a.whole(1, 0))}; };
+  table["triu"] = [](const Args &a) { return Tensors{triu(a.tensor(0), a.whole(1, 0))}; };
+}
+
+/// Reading and writing by index.
+static void addIndexing(parity::Table &table) {
+  using namespace parity;
   table["gather"] = [](const Args &a) { return Tensors{a.tensor(0).gather(a.whole(1), a.tensor(2))}; };
   table["index_select"] = [](const Args &a) {
     return Tensors{a.tensor(0).index_select(a.whole(1), a.tensor(2))};
   };
+  table["take"] = [](const Args &a) { return Tensors{take(a.tensor(0), a.tensor(1))}; };
+  table["embedding"] = [](const Args &a) {
+    std::optional<int64_t> padding = a.has(2) ? std::optional(a.whole(2)) : std::nullopt;
+    return Tensors{embedding(a.tensor(1), a.tensor(0), padding)};
+  };
+  table["one_hot"] = [](const Args &a) { return Tensors{one_hot(a.tensor(0), a.whole(1, -1))}; };
+  // Arguments: tensor, dim, index, source.
+  table["scatter"] = [](const Args &a) {
+    return Tensors{scatter(a.tensor(0), a.whole(1), a.tensor(2), a.operand(3))};
+  };
+  table["scatter_add"] = [](const Args &a) {
+    return Tensors{scatter_add(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3))};
+  };
+  table["scatter_reduce"] = [](const Args &a) {
+    return Tensors{scatter_reduce(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3), a.word(4))};
+  };
+  table["index_add"] = [](const Args &a) {
+    return Tensors{index_add(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3), a.real(4, 1))};
+  };
+  table["index_copy"] = [](const Args &a) {
+    return Tensors{index_copy(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3))};
+  };
+  table["index_put"] = [](const Args &a) {
+    return Tensors{index_put(a.tensor(0), a.tensors(1), a.tensor(2), a.flag(3))};
+  };
+  table["masked_fill"] = [](const Args &a) {
+    return Tensors{masked_fill(a.tensor(0), a.tensor(1), a.operand(2))};
+  };
+}
+
+static TensorOptions options(const parity::Args &a, size_t dtype) {
+  TensorOptions options;
+  if (a.has(dtype))
+    options.dtype = a.dtype(dtype);
+  return options;
+}
+
+static void addCreation(parity::Table &table) {
+  using namespace parity;
   table["zeros_like"] = [](const Args &a) { return Tensors{zeros_like(a.tensor(0))}; };
   table["ones_like"] = [](const Args &a) { return Tensors{ones_like(a.tensor(0))}; };
+  table["full_like"] = [](const Args &a) { return Tensors{full_like(a.tensor(0), a.real(1))}; };
+  table["arange"] = [](const Args &a) {
+    return Tensors{arange(a.operand(0), a.operand(1), a.operand(2), options(a, 3))};
+  };
+  table["linspace"] = [](const Args &a) {
+    return Tensors{linspace(a.real(0), a.real(1), a.whole(2), options(a, 3))};
+  };
+  table["eye"] = [](const Args &a) {
+    std::optional<int64_t> columns = a.has(1) ? std::optional(a.whole(1)) : std::nullopt;
+    return Tensors{eye(a.whole(0), columns, options(a, 2))};
+  };
 }

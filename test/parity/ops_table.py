@@ -100,6 +100,67 @@ def correction(bound):
     return bound
 
 
+def constant_mode(bound):
+    bound.pop("mode", None)  # of the variant "constant"
+    return bound
+
+
+def whole(*keys):
+    """Samples with a tensor for one of these numbers are skipped."""
+    def change(bound):
+        for key in keys:
+            if isinstance(bound.get(key), torch.Tensor):
+                raise Skip(f"a tensor for {key}=")
+        return bound
+    return change
+
+
+def number(key):
+    """A bool for a number."""
+    def change(bound):
+        if isinstance(bound.get(key), bool):
+            bound[key] = int(bound[key])
+        return bound
+    return change
+
+
+def source(bound):
+    """scatter has two names for it."""
+    if "value" in bound:
+        bound["src"] = bound.pop("value")
+    return bound
+
+
+def include_self(bound):
+    if not bound.pop("include_self", True):
+        raise Skip("scatter_reduce without include_self")
+    return bound
+
+
+def no_mask(bound):
+    if any(index.dtype == torch.bool for index in bound["indices"]):
+        raise Skip("a mask as an index, whose count is known when it runs only")
+    return bound
+
+
+def creation(bound):
+    """On the CPU without gradients, as everything here."""
+    for key in ("device", "layout", "requires_grad"):
+        bound.pop(key, None)
+    if "fill_value" in bound:
+        bound["fill_value"] = float(bound["fill_value"])
+    return bound
+
+
+def span(bound):
+    """arange(end) begins at 0."""
+    if bound.get("end") is None:
+        bound["start"], bound["end"] = 0, bound.get("start")
+    if bound.get("step") is None:
+        bound["step"] = 1
+    return creation(bound)
+
+
 def no_dtype(bound):
     if bound.get("dtype") is not None:
         raise Skip("a result of another dtype")
@@ -144,7 +205,44 @@ TABLE = [
     Entry("select", "input dim index"),
     Entry("gather", "input dim index sparse_grad", "input dim index"),
     Entry("index_select", "input dim index"),
+    Entry("take", "input index"),
+    Entry("nn.functional.embedding", "weight input padding_idx max_norm norm_type scale_grad_by_freq sparse",
+          "weight input padding_idx",
+          function=lambda weight, *index, **keywords: torch.nn.functional.embedding(*index, weight, **keywords)),
+    Entry("nn.functional.one_hot", "input num_classes", gradient=False),
+    Entry("scatter", "input dim index src reduce", "input dim index src", change=source),
+    Entry("scatter_add", "input dim index src"),
+    Entry("scatter_reduce", "input dim index src reduce", variant="sum", change=include_self),
+    *(Entry("scatter_reduce", "input dim index src reduce", variant=kind, change=include_self, gradient=False)
+      for kind in ("prod", "amax", "amin")),  # no derivative
+    Entry("index_add", "input dim index source alpha", change=number("alpha")),
+    Entry("index_copy", "input dim index source"),
+    Entry("index_put", "input indices values accumulate", change=no_mask),
+    Entry("masked_fill", "input mask value"),
+    Entry("view", "input *shape", "input shape", function=method("view")),
+    *(Entry(name, "input", function=method(name)) for name in ("clone", "contiguous")),
+    *entries("cat stack", "tensors dim"),
+    Entry("split", "input split_size dim"),
+    Entry("split", "input split_sizes dim", name="split_with_sizes", variant="list_args"),
+    Entry("split_with_sizes", "input split_sizes dim"),
+    Entry("chunk", "input chunks dim"),
+    Entry("unbind", "input dim"),
+    Entry("narrow", "input dim start length", change=whole("start")),
+    *(Entry("meshgrid", "*tensors", "tensors indexing", variant=variant)
+      for variant in ("variadic_tensors", "list_of_tensors")),
+    Entry("tile", "input dims"),
+    Entry("repeat", "input *repeats", "input repeats", function=method("repeat")),
+    Entry("repeat_interleave", "input repeats dim output_size", "input repeats dim", change=whole("repeats")),
+    Entry("flip", "input *dims", "input dims"),
+    Entry("roll", "input shifts dims"),
+    Entry("constant_pad_nd", "input pad value", name="pad"),
+    Entry("nn.functional.pad", "input pad mode value", "input pad value", variant="constant", change=constant_mode),
+    *entries("tril triu", "input diagonal"),
     *entries("zeros_like ones_like", "input", gradient=False),
+    Entry("full_like", "input fill_value", gradient=False, change=creation),
+    Entry("arange", "start end step", "start end step dtype", gradient=False, change=span),
+    Entry("linspace", "start end steps", "start end steps dtype", gradient=False, change=creation),
+    Entry("eye", "n m", "n m dtype", gradient=False, change=creation),
     *entries("sum mean", "input dim keepdim dtype", "input dim keepdim"),
     *entries("amax amin", "input dim keepdim"),
     Entry("prod", "input dim keepdim dtype", "input dim keepdim", change=no_dtype),
@@ -184,8 +282,6 @@ TABLE = [
 DEVIATIONS = [
     (lambda entry, dtype, sample, message: entry.op == "logsumexp" and dtype == torch.float64 and "gradient" in message,
      "PyTorch's f64 gradient of logsumexp is exp(a - result), which has the rounding error of the result"),
-    (lambda entry, dtype, sample, message: entry.op == "nn.functional.layer_norm" and "gradient is 0 " in message,
-     "over one element layer_norm is constant; PyTorch's gradient is rounding noise, not 0"),
     (lambda entry, dtype, sample, message: entry.name == "hardsigmoid" and dtype == torch.float64 and "gradient" in message,
      "PyTorch's gradient of hardsigmoid has the sixth in f32"),
 ]
