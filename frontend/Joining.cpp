@@ -361,7 +361,6 @@ Tensor arange(const Arg &start, const Arg &end, const Arg &step, TensorOptions o
   auto from = static_cast<int64_t>(start.real), by = static_cast<int64_t>(step.real);
   if (dtype == DType::i64)
     return wholeRange(from, static_cast<int64_t>(end.real), by, options, loc);
-  checkRange(by == 0, false, loc);
   return range(static_cast<int64_t>(count), {from, loc}, {by, loc}, dtype, options, loc);
 }
 

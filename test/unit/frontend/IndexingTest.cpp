@@ -45,7 +45,10 @@ TEST(Indexing, ErrorsNameWhatWasExpected) {
   EXPECT_ERROR(masked_fill(a, a, 1), "boolean masks");
   EXPECT_ERROR(arange(0, 5, 0), "nonzero");
   EXPECT_ERROR(arange(0, 5, -1), "inconsistent with step sign");
+  EXPECT_ERROR(arange(0, 5.5, 0.5, {.dtype = i64}), "nonzero");
+  EXPECT_ERROR(arange(0, 1e300, 1e299, {.dtype = i64}), "does not fit in i64");
   EXPECT_ERROR(linspace(0, 1, -1), "non-negative");
+  EXPECT_ERROR(index_select(scalar(1), 0, ints({0, 0})), "can have only 1 value, got 2");
 }
 
 TEST(Indexing, OutOfRangeIsAnErrorOfTheRead) {
@@ -112,4 +115,31 @@ TEST(Indexing, LastWriteStays) {
   EXPECT_EQ(made.to_vector<float>(), (std::vector<float>{0, 2, 3, 0}));
   made.sum().backward();
   EXPECT_EQ(u.grad().to_vector<float>(), (std::vector<float>{0, 1, 1}));
+}
+
+TEST(Indexing, AScalarIsAVectorOfOneElement) {
+  Tensor a = scalar(3), zero = Tensor::from(std::vector<int64_t>{0}, {});
+  EXPECT_EQ(gather(a, 0, zero).sizes(), Shape{});
+  EXPECT_EQ(gather(a, -1, ints({0, 0})).to_vector<float>(), (std::vector<float>{3, 3}));
+  EXPECT_EQ(gather(tensor({1, 2}, {2}), 0, zero).sizes(), Shape{});
+  EXPECT_EQ(index_select(a, 0, ints({0})).sizes(), Shape{});
+  EXPECT_EQ(index_select(tensor({1, 2}, {2}), 0, zero).sizes(), Shape{1});
+  EXPECT_ERROR(index_select(a, 0, ints({1})).to_vector<float>(), "index 1 is out of bounds");
+  // An index without elements goes with any rank.
+  EXPECT_EQ(gather(tensor({1, 2}, {2}), 0, zeros({0, 4}, {.dtype = i64})).sizes(), (Shape{0, 4}));
+}
+
+TEST(Indexing, BoolsAreCombinedByIndex) {
+  Tensor a = tensor({1, 0, 0}, {3}) > 0, many = ones({256}) > 0;
+  // A count of 256 would be 0 in eight bits.
+  EXPECT_EQ(index_add(a, 0, zeros({256}, {.dtype = i64}) + 2, many).to(f32).to_vector<float>(),
+            (std::vector<float>{1, 0, 1}));
+  EXPECT_EQ(scatter_reduce(a, 0, ints({0, 1}), a.slice(0, 1), "prod").to(f32).to_vector<float>(),
+            (std::vector<float>{0, 0, 0}));
+}
+
+TEST(Indexing, RangesOfWholeNumbersDropFractionsFirst) {
+  EXPECT_EQ(arange(0.5, 3.2, 1.0, {.dtype = i64}).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(arange(0, 1.5, 0.5, {.dtype = i32}).to_vector<int32_t>(), (std::vector<int32_t>{0, 0, 0}));
+  EXPECT_EQ(linspace(4.3, 1.9, 2, {.dtype = i64}).to_vector<int64_t>(), (std::vector<int64_t>{4, 1}));
 }
