@@ -75,6 +75,8 @@ private:
   [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
 
   static constexpr size_t maxVariants = 64;
+  static constexpr int maxDepth = 500;
+  int depth_ = 0; ///< of calls inside of its own trace
   TracedFn fn_;
   CompileOptions options_;
   std::optional<Declared> declared_; ///< what the user says of the arguments
@@ -455,8 +457,19 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, L
 Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   GraphLock lock(graphMutex());
   // Called from a function that is being traced, it contributes its operations.
-  if (Trace::current())
+  if (Trace::current()) {
+    // A function that calls itself without end would end the stack.
+    struct Depth {
+      explicit Depth(int &depth) : depth(depth) { ++depth; }
+      ~Depth() { --depth; }
+      int &depth;
+    } level(depth_);
+    if (depth_ > maxDepth)
+      fail("'" + options_.name + "' calls itself " + std::to_string(maxDepth) +
+               " deep while it is recorded: a recursion must end, on a number that the host knows",
+           loc);
     return fn_(arguments);
+  }
   Slots slots;
   for (const Tensor &argument : arguments.tensors) {
     use(argument, loc);

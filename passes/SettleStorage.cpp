@@ -36,14 +36,31 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
     for (OpOperand &operand : terminator->getOpOperands())
       settleAlias(func, operand);
     for (Operation &op : llvm::make_early_inc_range(body)) {
+      Value value;
       if (auto write = dyn_cast<CopyIntoOp>(op))
-        write.replaceAllUsesWith(write.getSrc());
+        value = write.getSrc();
       else if (auto alias = dyn_cast<AliasOp>(op))
-        alias.replaceAllUsesWith(alias.getA());
+        value = alias.getA();
       else
         continue;
+      op.getResult(0).replaceAllUsesWith(isAskedFor(op.getResult(0)) ? sameValue(value, op) : value);
       op.erase();
     }
+  }
+
+  /// Whether a gradient with respect to the value is asked for. It is none with respect to what was written
+  /// or aliased: the two stay two values until differentiation has told them apart.
+  static bool isAskedFor(Value value) {
+    return llvm::any_of(value.getUses(), [](OpOperand &use) {
+      return isa<GradientOp>(use.getOwner()) && use.getOperandNumber() > 0;
+    });
+  }
+
+  /// The same elements as a value of its own, which the clean-up after differentiation folds.
+  static Value sameValue(Value value, Operation &before) {
+    OpBuilder builder(&before);
+    return builder.create<ReshapeOp>(before.getLoc(), value.getType(), value,
+                                     cast<RankedTensorType>(value.getType()).getShape());
   }
 
   /// The value that `value` is, seen through views.

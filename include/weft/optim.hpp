@@ -82,8 +82,10 @@ public:
   void add_param_group(std::vector<Tensor> parameters, AdamOptions options, Loc loc = Loc::current());
 };
 
-struct AdamWOptions : AdamOptions {
-  AdamWOptions() { weight_decay = 1e-2; }
+struct AdamWOptions {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
+  bool amsgrad = false, maximize = false;
+  operator AdamOptions() const { return {lr, beta1, beta2, eps, weight_decay, amsgrad, maximize}; }
 };
 /// torch.optim.AdamW: weight decay shrinks the parameter.
 class WEFT_API AdamW : public Optimizer {

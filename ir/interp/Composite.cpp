@@ -118,10 +118,10 @@ LogicalResult LayerNormOp::interpret(ArrayRef<const Literal *> operands, Mutable
     double rstd = 1 / std::sqrt(variance / count + getEps().convertToDouble());
     results[1].setReal(i, mean);
     results[2].setReal(i, rstd);
-    for (int64_t j = 0; j < size; ++j)
-      results[0].setReal(i * size + j,
-                         (in.real[i * size + j] - mean) * rstd * (weight ? weight->real[j] : 1) +
-                             (bias ? bias->real[j] : 0));
+    for (int64_t j = 0; j < size; ++j) {
+      double y = (in.real[i * size + j] - mean) * rstd * (weight ? weight->real[j] : 1);
+      results[0].setReal(i * size + j, bias ? y + bias->real[j] : y);
+    }
   }
   return success();
 }

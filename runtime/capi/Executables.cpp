@@ -55,7 +55,11 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
   };
   if (buffer.dtype != static_cast<weft_dtype>(type.dtype))
     return differs(std::string(name(type.dtype)), dtype_name(buffer.dtype));
-  if (buffer.rank < 0 || (buffer.rank > 0 && !buffer.shape))
+  // Nothing behind `shape` is read before the caller's rank is known to be right.
+  if (buffer.rank != static_cast<int64_t>(type.shape.size()))
+    return differs("of rank " + std::to_string(type.shape.size()) + " and shape " + list_of(type.shape),
+                   "rank " + std::to_string(buffer.rank));
+  if (buffer.rank > 0 && !buffer.shape)
     return argument_error(place.str() + " has rank " + std::to_string(buffer.rank) + " and no shape");
   const std::span<const int64_t> shape(buffer.shape, static_cast<size_t>(buffer.rank));
   if (!std::equal(shape.begin(), shape.end(), type.shape.begin(), type.shape.end()))

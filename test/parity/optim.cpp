@@ -73,8 +73,8 @@ void optimisers(const Named &in, StateDict &out) {
       {"_maximize", {.lr = 0.1, .weight_decay = 0.1, .maximize = true}}};
   for (auto &[name, options] : adam) {
     train(in, "adam" + name, [&](auto &p) { return optim::Adam(p, options); }, out);
-    optim::AdamWOptions decoupled;
-    static_cast<optim::AdamOptions &>(decoupled) = options;
+    const optim::AdamWOptions decoupled{options.lr,           options.beta1,   options.beta2,   options.eps,
+                                        options.weight_decay, options.amsgrad, options.maximize};
     train(in, "adamw" + name, [&](auto &p) { return optim::AdamW(p, decoupled); }, out);
   }
   train(

@@ -88,3 +88,18 @@ weft.func @lost(%d: tensor<4xf32, #cpu> {weft.donated}, %s: tensor<4xf32, #cpu>)
   %0 = weft.copy_into %d, %s : tensor<4xf32, #cpu>
   weft.return
 }
+
+// -----
+#cpu = #weft.device<cpu>
+
+// A gradient with respect to what was written is none with respect to what it was made from: they stay two values.
+// CHECK-LABEL: weft.func @two_values(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<2xf32, #cpu>)
+// CHECK:         %[[COPY:.*]] = weft.reshape %[[X]]
+// CHECK:         weft.gradient %{{.*}} wrt %[[COPY]], %[[X]]
+weft.func @two_values(%x: tensor<2xf32, #cpu>) -> (tensor<2xf32, #cpu>, tensor<2xf32, #cpu>) {
+  %0 = weft.neg %x : tensor<2xf32, #cpu>
+  %1 = weft.alias %x : tensor<2xf32, #cpu>
+  %2:2 = weft.gradient %0 wrt %1, %x : tensor<2xf32, #cpu>, tensor<2xf32, #cpu>, tensor<2xf32, #cpu>
+  weft.return %2#0, %2#1 : tensor<2xf32, #cpu>, tensor<2xf32, #cpu>
+}

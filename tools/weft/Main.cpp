@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <exception>
 
 static const char *help = R"(usage: weft COMMAND ...
 
@@ -35,8 +36,15 @@ int main(int argc, char **argv) {
     return argc < 2 ? 2 : 0;
   }
   for (const Command &command : commands)
-    if (!std::strcmp(argv[1], command.name))
-      return command.run(argc - 2, argv + 2);
+    if (!std::strcmp(argv[1], command.name)) {
+      try {
+        return command.run(argc - 2, argv + 2);
+      } catch (const std::exception &error) {
+        // What no command expected: memory that is not there, above all.
+        std::fprintf(stderr, "weft %s: error: %s\n", command.name, error.what());
+        return 1;
+      }
+    }
   std::fprintf(stderr, "weft: unknown command '%s'\n%s", argv[1], help);
   return 2;
 }

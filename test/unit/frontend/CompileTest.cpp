@@ -426,3 +426,18 @@ TEST(Compile, LargeIntegersKeepTheirBits) {
   EXPECT_EQ(f(x).item<int64_t>(), odd);
   EXPECT_EQ((x + odd).item<int64_t>(), odd);
 }
+
+TEST(Compile, ARecursionWithoutEndIsAnError) {
+  std::function<Tensor(Tensor)> inner;
+  auto f = compile([&](Tensor x) { return inner(x); }, {.name = "f"});
+  inner = [&](Tensor x) { return f(x); };
+  EXPECT_ERROR(f(ones({2})), "'f' calls itself 500 deep while it is recorded");
+  inner = [](Tensor x) { return x + 1; };
+  EXPECT_EQ(f(ones({2})).to_vector<float>(), std::vector<float>({2, 2}));
+}
+
+TEST(Compile, OptionsOfEveryOptimizerAreWrittenByName) {
+  Tensor p = ones({2}).requires_grad_();
+  optim::AdamW adamw({p}, {.lr = 3e-4, .weight_decay = 0.1});
+  EXPECT_EQ(adamw.lr(), 3e-4);
+}

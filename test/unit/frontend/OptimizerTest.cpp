@@ -107,8 +107,8 @@ TEST(Optimizer, AdamAndAdamWAreThoseOfPyTorchOver100Steps) {
       std::vector<AdamReference> references;
       for (double x : {1.0, -2.0, 0.5})
         references.push_back({options, decoupled, x});
-      optim::AdamWOptions decayed;
-      static_cast<optim::AdamOptions &>(decayed) = options;
+      const optim::AdamWOptions decayed{options.lr,           options.beta1,   options.beta2,   options.eps,
+                                        options.weight_decay, options.amsgrad, options.maximize};
       if (decoupled)
         compareSteps(optim::AdamW({p}, decayed), p, references, std::string(name) + " decoupled");
       else
