@@ -263,7 +263,7 @@ TEST_F(CApi, WhatDoesNotFitIsNamed) {
   EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "input 0 'x' must be f32, found f64");
   in[0] = describe(x);
   in[0].rank = 1;
-  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "must be of shape [4, 4], found [4]");
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "must be of rank 2 and shape [4, 4], found rank 1");
   in[0] = describe(x);
   in[0].device = "cuda:0";
   EXPECT_STATUS(run(), WEFT_ERROR_DEVICE, "is on 'cuda:0' and the executable runs on 'cpu'");
