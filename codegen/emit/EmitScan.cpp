@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Loops.h"
+#include "codegen/emit/Reducer.h"
 
 #include "ir/Schedule.h"
 
@@ -110,10 +111,8 @@ Value ScanEmitter::identity(int64_t width) {
 }
 
 Value ScanEmitter::combine(Value a, Value b) {
-  bool real = isa<FloatType>(accumulator);
-  if (isa<ir::CumprodOp>(vectors.scan))
-    return real ? kernel.create<arith::MulFOp>(a, b).getResult() : kernel.create<arith::MulIOp>(a, b);
-  return real ? kernel.create<arith::AddFOp>(a, b).getResult() : kernel.create<arith::AddIOp>(a, b);
+  return combineValues(kernel, isa<ir::CumprodOp>(vectors.scan) ? Combiner::mul : Combiner::add, a, b,
+                       /*isUnsigned=*/false);
 }
 
 Value ScanEmitter::elementOf(ScanBody &body, BodyEmitter &emitter) {

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Loops.h"
+#include "codegen/emit/Reducer.h"
 
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
@@ -97,26 +98,14 @@ Value combine(KernelBuilder &kernel, ir::ScatterKind kind, Value before, Value v
     value = kernel.create<arith::ExtFOp>(wide, value);
     return kernel.create<arith::TruncFOp>(type, combine(kernel, kind, before, value, isUnsigned));
   }
-  bool real = isa<FloatType>(element);
-  switch (kind) {
-  case ir::ScatterKind::set:
+  if (kind == ir::ScatterKind::set)
     return value;
-  case ir::ScatterKind::add:
-    return real ? kernel.create<arith::AddFOp>(before, value).getResult()
-                : kernel.create<arith::AddIOp>(before, value).getResult();
-  case ir::ScatterKind::mul:
-    return real ? kernel.create<arith::MulFOp>(before, value).getResult()
-                : kernel.create<arith::MulIOp>(before, value).getResult();
-  case ir::ScatterKind::max:
-    return real         ? kernel.create<arith::MaximumFOp>(before, value).getResult()
-           : isUnsigned ? kernel.create<arith::MaxUIOp>(before, value).getResult()
-                        : kernel.create<arith::MaxSIOp>(before, value).getResult();
-  case ir::ScatterKind::min:
-    return real         ? kernel.create<arith::MinimumFOp>(before, value).getResult()
-           : isUnsigned ? kernel.create<arith::MinUIOp>(before, value).getResult()
-                        : kernel.create<arith::MinSIOp>(before, value).getResult();
-  }
-  llvm_unreachable("every kind is handled");
+  return combineValues(kernel,
+                       kind == ir::ScatterKind::add   ? Combiner::add
+                       : kind == ir::ScatterKind::mul ? Combiner::mul
+                       : kind == ir::ScatterKind::max ? Combiner::max
+                                                      : Combiner::min,
+                       before, value, isUnsigned);
 }
 
 } // namespace

@@ -11,6 +11,17 @@
 using namespace mlir;
 namespace weft::codegen {
 
+Value combineValues(KernelBuilder &kernel, Combiner combiner, Value a, Value b, bool isUnsigned) {
+  using K = arith::AtomicRMWKind;
+  const bool real = isa<FloatType>(getElementTypeOrSelf(a.getType()));
+  const K wholeMax = isUnsigned ? K::maxu : K::maxs, wholeMin = isUnsigned ? K::minu : K::mins;
+  const K kind = combiner == Combiner::add   ? (real ? K::addf : K::addi)
+                 : combiner == Combiner::mul ? (real ? K::mulf : K::muli)
+                 : combiner == Combiner::max ? (real ? K::maximumf : wholeMax)
+                                             : (real ? K::minimumf : wholeMin);
+  return arith::getReductionOp(kind, kernel.builder, kernel.loc, a, b);
+}
+
 Reducer::Reducer(KernelBuilder &kernel, Operation *op)
     : op(op), isArg(ir::isArgReduction(op)), kernel(kernel),
       element(getElementTypeOrSelf(op->getOperand(0).getType())), accumulator(ir::accumulatorType(element)),
@@ -125,20 +136,15 @@ Reducer::State Reducer::combine(const State &a, const State &b) {
   ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
   if (isWelford)
     return combineMoments(a, b);
-  if (isa<ir::SumOp>(op))
-    return {isFloat ? k.make<arith::AddFOp>(a[0], b[0]) : k.make<arith::AddIOp>(a[0], b[0])};
-  if (isa<ir::ProdOp>(op))
-    return {isFloat ? k.make<arith::MulFOp>(a[0], b[0]) : k.make<arith::MulIOp>(a[0], b[0])};
   if (isa<ir::AnyOp>(op))
     return {k.make<arith::OrIOp>(a[0], b[0])};
-  if (isa<ir::RmaxOp>(op))
-    return {isFloat      ? k.make<arith::MaximumFOp>(a[0], b[0])
-            : isUnsigned ? k.make<arith::MaxUIOp>(a[0], b[0])
-                         : k.make<arith::MaxSIOp>(a[0], b[0])};
-  if (isa<ir::RminOp>(op))
-    return {isFloat      ? k.make<arith::MinimumFOp>(a[0], b[0])
-            : isUnsigned ? k.make<arith::MinUIOp>(a[0], b[0])
-                         : k.make<arith::MinSIOp>(a[0], b[0])};
+  if (!isArg)
+    return {combineValues(kernel,
+                          isa<ir::SumOp>(op)    ? Combiner::add
+                          : isa<ir::ProdOp>(op) ? Combiner::mul
+                          : isa<ir::RmaxOp>(op) ? Combiner::max
+                                                : Combiner::min,
+                          a[0], b[0], isUnsigned)};
   // argmax, argmin: the larger (smaller), a NaN before all numbers, the first of equals.
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;

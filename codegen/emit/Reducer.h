@@ -11,6 +11,11 @@
 
 namespace weft::codegen {
 
+/// How two values of one type become one: what reductions, scans and writes by index share.
+enum class Combiner { add, mul, max, min };
+mlir::Value combineValues(KernelBuilder &kernel, Combiner combiner, mlir::Value a, mlir::Value b,
+                          bool isUnsigned);
+
 /// One of the reductions on scalars or vectors. A state is one value; value and index for argmax and argmin;
 /// for welford mean and m2, and beside them the number of elements that each lane is made of, a scalar.
 class Reducer {
