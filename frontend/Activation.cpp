@@ -40,7 +40,7 @@ Tensor relu(const Tensor &a, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
   // The mark gives max its one-sided derivative: 0 where a is 0.
-  return finish(record1("max", {value, constant(value.spec(), 0, loc)}, {{"weft.relu", true}}, loc), loc);
+  return wrap(record1("max", {value, constant(value.spec(), 0, loc)}, {{"weft.relu", true}}, loc), loc);
 }
 
 Tensor gelu(const Tensor &a, const std::string &approximate, Loc loc) {

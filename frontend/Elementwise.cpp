@@ -103,7 +103,7 @@ static Tensor powNumber(const Arg &a, const Arg &b) {
     y = record1("recip", {x}, {}, loc);
   else
     y = op("pow", x, constant(x.spec(), exponent, loc));
-  return finish(y, loc);
+  return wrap(y, loc);
 }
 
 Tensor pow(const Arg &a, const Arg &b) {
@@ -126,12 +126,12 @@ Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   DType dtype = resultType(values);
   Shape shape = broadcastShape({c, values[0], values[1]}, loc);
   Device device = deviceOf({c, values[0], values[1]});
-  return finish(record1("select",
-                        {materialise(c, DType::i1, shape, device, loc),
-                         materialise(values[0], dtype, shape, device, loc),
-                         materialise(values[1], dtype, shape, device, loc)},
-                        {}, loc),
-                loc);
+  return wrap(record1("select",
+                      {materialise(c, DType::i1, shape, device, loc),
+                       materialise(values[0], dtype, shape, device, loc),
+                       materialise(values[1], dtype, shape, device, loc)},
+                      {}, loc),
+              loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +168,7 @@ Tensor abs(const Tensor &a, Loc loc) { return unary("abs", a, loc, false); }
 Tensor sign(const Tensor &a, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
-  return value.spec().dtype == DType::i1 ? finish(sameValue(value, loc), loc) : unary("sign", a, loc);
+  return value.spec().dtype == DType::i1 ? wrap(sameValue(value, loc), loc) : unary("sign", a, loc);
 }
 Tensor ceil(const Tensor &a, Loc loc) { return rounding("ceil", a, loc); }
 Tensor floor(const Tensor &a, Loc loc) { return rounding("floor", a, loc); }

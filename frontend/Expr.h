@@ -81,10 +81,10 @@ template <typename Formula> Tensor compute(const std::vector<Ref> &values, Loc l
   for (const Ref &value : values)
     wide.push_back({isHalf(dtype) ? convertTo(value, DType::f32, loc) : value, loc});
   Expr result = formula(wide);
-  return finish(isHalf(dtype) && !isHalf(result.dtype()) && is_floating_point(result.dtype())
-                    ? convertTo(result.ref, dtype, loc)
-                    : result.ref,
-                loc);
+  return wrap(isHalf(dtype) && !isHalf(result.dtype()) && is_floating_point(result.dtype())
+                  ? convertTo(result.ref, dtype, loc)
+                  : result.ref,
+              loc);
 }
 
 } // namespace weft::frontend

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "weft/indexing.hpp"
 
-#include "frontend/Lazy.h"
 #include "frontend/Ops.h"
 
 #include <algorithm>
@@ -18,14 +17,7 @@ using namespace frontend;
 
 namespace {
 
-int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
 size_t at(int64_t dim) { return static_cast<size_t>(dim); }
-
-Tensor finish(Ref value, Loc loc) {
-  Tensor result = wrap(std::move(value), loc);
-  flushIfLarge();
-  return result;
-}
 
 /// An index as the ops take it: i64 or i32.
 Ref indexOf(const char *function, const Tensor &index, Loc loc) {
@@ -184,13 +176,13 @@ Tensor take(const Tensor &a, const Tensor &index, Loc loc) {
   Ref value = use(a, loc);
   int64_t count = value.spec().count();
   Ref which = wrapped(indexOf("take()", index, loc), count, loc);
-  return finish(gatherBy("points", reshapeTo(value, {count}, loc), 0, which, loc), loc);
+  return wrap(gatherBy("points", reshapeTo(value, {count}, loc), 0, which, loc), loc);
 }
 
 Tensor index(const Tensor &a, const std::vector<Tensor> &indices, Loc loc) {
   GraphLock lock(graphMutex());
   Indexed parts = indexed("index()", use(a, loc), indices, loc);
-  return finish(gatherBy("points", parts.table, parts.dim, parts.index, loc), loc);
+  return wrap(gatherBy("points", parts.table, parts.dim, parts.index, loc), loc);
 }
 
 Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_t> padding_idx, Loc loc) {
@@ -203,7 +195,7 @@ Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_
     fail("Padding_idx must be within num_embeddings: " + std::to_string(*padding_idx) + " of " +
              std::to_string(count),
          loc, {table});
-  Tensor rows = finish(gatherBy("points", table, 0, which, loc), loc);
+  Tensor rows = wrap(gatherBy("points", table, 0, which, loc), loc);
   if (!padding_idx || !rows.requires_grad())
     return rows;
   double row = static_cast<double>(*padding_idx < 0 ? *padding_idx + count : *padding_idx);
@@ -229,7 +221,7 @@ Tensor one_hot(const Tensor &index, int64_t classes, Loc loc) {
   Ref wide = broadcastTo(reshapeTo(checked(which, classes, loc), column, loc), shape, loc);
   Ref numbers = recordTyped("iota", {{"dim", static_cast<int64_t>(shape.size()) - 1}},
                             Spec{which.spec().dtype, shape, which.spec().device}, loc);
-  return finish(convertTo(record1("eq", {wide, numbers}, {}, loc), DType::i64, loc), loc);
+  return wrap(convertTo(record1("eq", {wide, numbers}, {}, loc), DType::i64, loc), loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -249,7 +241,7 @@ static Tensor scatterBy(const char *function, const std::string &kind, const Ten
   }
   Ref made = record1("scatter", {atLeast1(value, loc), atLeast1(which, loc), atLeast1(source, loc)},
                      {{"dim", dim}, {"kind", kind}}, loc);
-  return finish(convertTo(reshapeTo(made, shape, loc), dtype, loc), loc);
+  return wrap(convertTo(reshapeTo(made, shape, loc), dtype, loc), loc);
 }
 
 Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const Arg &source, Loc loc) {
@@ -304,7 +296,7 @@ static Tensor slicesBy(const char *function, const Tensor &a, int64_t dim, const
     fail(std::string(function) + ": expected a source of shape " + shapeText(expected) + ", found " +
              shapeText(slices.spec().shape),
          loc, {value, slices});
-  return finish(reshapeTo(updateBy(value, dim, which, slices, accumulate, loc), shape, loc), loc);
+  return wrap(reshapeTo(updateBy(value, dim, which, slices, accumulate, loc), shape, loc), loc);
 }
 
 Tensor index_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source, double alpha,
@@ -335,7 +327,7 @@ Tensor index_put(const Tensor &a, const std::vector<Tensor> &indices, const Tens
   made = reshapeTo(made, parts.moved, loc);
   if (!parts.back.empty())
     made = record1("transpose", {made}, {{"perm", parts.back}}, loc);
-  return finish(made, loc);
+  return wrap(made, loc);
 }
 
 Tensor masked_fill(const Tensor &a, const Tensor &mask, const Arg &value, Loc loc) {

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "frontend/Lazy.h"
 #include "frontend/Ops.h"
 #include "weft/indexing.hpp"
 
@@ -18,14 +17,7 @@ using namespace frontend;
 
 namespace {
 
-int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
 size_t at(int64_t dim) { return static_cast<size_t>(dim); }
-
-Tensor finish(Ref value, Loc loc) {
-  Tensor result = wrap(std::move(value), loc);
-  flushIfLarge();
-  return result;
-}
 
 } // namespace
 
@@ -55,8 +47,8 @@ Tensor cat(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
   dim = wrapDim(dim, rankOf(parts.front()), loc);
   for (Ref &part : parts)
     part = convertTo(part, dtype, loc);
-  return finish(parts.size() == 1 ? sameValue(parts[0], loc) : record1("concat", parts, {{"dim", dim}}, loc),
-                loc);
+  return wrap(parts.size() == 1 ? sameValue(parts[0], loc) : record1("concat", parts, {{"dim", dim}}, loc),
+              loc);
 }
 
 Tensor stack(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
@@ -199,7 +191,7 @@ Tensor flip(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
     fail("flip(): a dimension appears multiple times in the list of dims: " + shapeText(dims), loc, {value});
   if (rankOf(value) == 0)
     sorted.clear();
-  return finish(record1("reverse", {value}, {{"dims", sorted}}, loc), loc);
+  return wrap(record1("reverse", {value}, {{"dims", sorted}}, loc), loc);
 }
 
 Tensor roll(const Tensor &a, const std::vector<int64_t> &shifts, const std::vector<int64_t> &dims, Loc loc) {
@@ -253,7 +245,7 @@ Tensor pad(const Tensor &a, const std::vector<int64_t> &padding, const Arg &valu
     operands.push_back(number(dtype, tensor.spec().device,
                               value.is_real ? value.real : static_cast<double>(value.whole),
                               value.is_real ? static_cast<int64_t>(value.real) : value.whole, loc));
-  return finish(record1("pad", operands, {{"low", low}, {"high", high}, {"interior", interior}}, loc), loc);
+  return wrap(record1("pad", operands, {{"low", low}, {"high", high}, {"interior", interior}}, loc), loc);
 }
 
 /// Row and column numbers of the last two dimensions, compared.
@@ -269,7 +261,7 @@ static Tensor triangle(const char *function, const char *compare, const Tensor &
       column = recordTyped("iota", {{"dim", rank - 1}}, spec, loc);
   row = record1("add", {row, constant(spec, static_cast<double>(diagonal), loc)}, {}, loc);
   Ref kept = record1(compare, {column, row}, {}, loc);
-  return finish(record1("select", {kept, value, constant(value.spec(), 0, loc)}, {}, loc), loc);
+  return wrap(record1("select", {kept, value, constant(value.spec(), 0, loc)}, {}, loc), loc);
 }
 Tensor tril(const Tensor &a, int64_t diagonal, Loc loc) { return triangle("tril", "le", a, diagonal, loc); }
 Tensor triu(const Tensor &a, int64_t diagonal, Loc loc) { return triangle("triu", "ge", a, diagonal, loc); }

@@ -26,7 +26,7 @@ template <typename Formula> static Tensor classify(const Tensor &a, bool whole, 
   Ref value = use(a, loc);
   if (is_floating_point(value.spec().dtype))
     return compute({value}, loc, [&](const std::vector<Expr> &x) { return formula(x[0]); });
-  return finish(constant(Spec{DType::i1, value.spec().shape, value.spec().device}, whole, loc), loc);
+  return wrap(constant(Spec{DType::i1, value.spec().shape, value.spec().device}, whole, loc), loc);
 }
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -66,12 +66,12 @@ Tensor nan_to_num(const Tensor &a, double nan, std::optional<double> posinf, std
   Ref value = use(a, loc);
   DType dtype = value.spec().dtype;
   if (!is_floating_point(dtype))
-    return finish(value, loc);
+    return wrap(value, loc);
   Expr x{value, loc};
   Expr high = posinf ? x.parameter(*posinf) : x.like(largest(dtype));
   Expr low = neginf ? x.parameter(*neginf) : x.like(-largest(dtype));
   Expr y = select(apply("eq", x, infinity), high, select(apply("eq", x, -infinity), low, x));
-  return finish(select(apply("isnan", x), x.parameter(nan), y).ref, loc);
+  return wrap(select(apply("isnan", x), x.parameter(nan), y).ref, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,8 +137,8 @@ static Tensor addScaled(const char *name, const Arg &a, const Arg &b, double alp
          b.loc, values);
   Expr x{values[0], b.loc}, y{values[1], b.loc}, factor = x.parameter(alpha);
   if (is_floating_point(dtype))
-    return finish(record1("fma", {y.ref, factor.ref, x.ref}, {}, b.loc), b.loc);
-  return finish((dtype == DType::i1 ? x | (y & factor) : x + y * factor).ref, b.loc);
+    return wrap(record1("fma", {y.ref, factor.ref, x.ref}, {}, b.loc), b.loc);
+  return wrap((dtype == DType::i1 ? x | (y & factor) : x + y * factor).ref, b.loc);
 }
 Tensor add(const Arg &a, const Arg &b, double alpha) { return addScaled("add", a, b, alpha); }
 Tensor sub(const Arg &a, const Arg &b, double alpha) {
@@ -156,14 +156,14 @@ static Tensor chooseNumber(const char *compare, const Arg &a, const Arg &b) {
   Expr wins = apply(compare, x, y);
   if (is_floating_point(x.dtype()))
     wins = wins | apply("isnan", y);
-  return finish(select(wins, x, y).ref, b.loc);
+  return wrap(select(wins, x, y).ref, b.loc);
 }
 Tensor fmax(const Arg &a, const Arg &b) { return chooseNumber("ge", a, b); }
 Tensor fmin(const Arg &a, const Arg &b) { return chooseNumber("le", a, b); }
 
 Tensor fma(const Tensor &a, const Tensor &b, const Tensor &c, Loc loc) {
   GraphLock lock(graphMutex());
-  return finish(record1("fma", promote("fma", {{a, loc}, {b, loc}, {c, loc}}, loc), {}, loc), loc);
+  return wrap(record1("fma", promote("fma", {{a, loc}, {b, loc}, {c, loc}}, loc), {}, loc), loc);
 }
 
 Tensor addcmul(const Tensor &a, const Tensor &b, const Tensor &c, double value, Loc loc) {
@@ -222,21 +222,21 @@ Tensor clamp(const Tensor &a, const Arg &min, const Arg &max) {
   }
   Expr y = select((x < low) & (low < high), low, limited);
   y = select(((x > high) & (low <= high)) | ((high < low) & apply("eq", x, x)), high, y);
-  return finish(select((x >= low) & (x <= high), x, y).ref, max.loc);
+  return wrap(select((x >= low) & (x <= high), x, y).ref, max.loc);
 }
 
 Tensor clamp_min(const Tensor &a, const Arg &min) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("max", {{a, min.loc}, min}, min.loc);
   Expr x{values[0], min.loc}, low{values[1], min.loc};
-  return finish(select(x >= low, x, select(x < low, low, nanOf(x))).ref, min.loc);
+  return wrap(select(x >= low, x, select(x < low, low, nanOf(x))).ref, min.loc);
 }
 
 Tensor clamp_max(const Tensor &a, const Arg &max) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("min", {{a, max.loc}, max}, max.loc);
   Expr x{values[0], max.loc}, high{values[1], max.loc};
-  return finish(select(x <= high, x, select(x > high, high, nanOf(x))).ref, max.loc);
+  return wrap(select(x <= high, x, select(x > high, high, nanOf(x))).ref, max.loc);
 }
 
 } // namespace weft

@@ -18,6 +18,7 @@ namespace weft::frontend {
 /// What a reader of files gives, as a tensor.
 Tensor toTensor(const io::HostArray &array);
 
+inline int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
 /// "[2, 3]".
 std::string shapeText(const Shape &shape);
 /// The number of elements; throws Error on negative sizes and overflow.

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Promotion.h"
 
-#include "frontend/Lazy.h"
 #include "frontend/Ops.h"
 #include "ir/DimExpr.h"
 
@@ -121,12 +120,6 @@ Device deviceOf(const std::vector<Operand> &operands) {
   return host.value_or(Device());
 }
 
-Tensor finish(Ref value, Loc loc) {
-  Tensor result = wrap(std::move(value), loc);
-  flushIfLarge();
-  return result;
-}
-
 std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Loc loc, bool toReal) {
   std::vector<Operand> operands;
   std::vector<Ref> tensors;
@@ -170,7 +163,7 @@ Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal) {
     else if (op == "mul" || op == "min")
       name = "and";
   }
-  return finish(record1(name, std::move(values), {}, loc), loc);
+  return wrap(record1(name, std::move(values), {}, loc), loc);
 }
 
 Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal) {
@@ -178,7 +171,7 @@ Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal) {
   Ref value = use(a, loc);
   if (toReal && !is_floating_point(value.spec().dtype))
     value = convertTo(value, DType::f32, loc);
-  return finish(record1(name, {value}, {}, loc), loc);
+  return wrap(record1(name, {value}, {}, loc), loc);
 }
 
 } // namespace weft::frontend

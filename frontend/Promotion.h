@@ -34,9 +34,6 @@ Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device
 /// where they are on two devices.
 std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Loc loc, bool toReal = false);
 
-/// A wrapped result; a program that never reads a value must not grow for ever.
-Tensor finish(Ref value, Loc loc);
-
 /// `weft.<name>` of promoted operands; with `toReal` integers become f32.
 Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal = false);
 Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal = false);

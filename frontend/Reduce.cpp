@@ -18,8 +18,6 @@ using namespace frontend;
 
 namespace {
 
-int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
-
 /// `shape` with size 1 in `dims`: what `keepdim` leaves.
 Shape keptShape(Shape shape, const std::vector<int64_t> &dims) {
   for (int64_t dim : dims)

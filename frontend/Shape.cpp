@@ -117,8 +117,6 @@ Ref broadcastTo(Ref value, const Shape &shape, Loc loc) {
 
 } // namespace frontend
 
-static int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
-
 //===----------------------------------------------------------------------===//
 // Placement, element type
 //===----------------------------------------------------------------------===//

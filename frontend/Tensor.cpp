@@ -328,7 +328,6 @@ Tensor &frontend::updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
              std::string(name(to)),
          loc, {before});
   write(target, convertTo(value, to, loc), loc);
-  flushIfLarge();
   return target;
 }
 Tensor &Tensor::operator+=(const Arg &other) { return add_(other); }
