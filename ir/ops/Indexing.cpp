@@ -128,16 +128,21 @@ LogicalResult GatherOp::buildVjp(VjpBuilder &vjp) {
 // scatter
 //===----------------------------------------------------------------------===//
 
+/// What a write by index along `dim` gives: a tensor of the type of `base`.
+static LogicalResult inferWritten(std::optional<Location> loc, StringRef op, Value base, uint64_t dim,
+                                  SmallVectorImpl<Type> &types) {
+  auto type = cast<RankedTensorType>(base.getType());
+  if (failed(checkDims(loc, op, "dimension", {static_cast<int64_t>(dim)}, type.getRank())))
+    return failure();
+  types.push_back(type);
+  return success();
+}
+
 LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, ValueRange operands,
                                           DictionaryAttr attributes, OpaqueProperties properties,
                                           RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
-  auto from = cast<RankedTensorType>(operands[0].getType());
-  if (failed(checkDims(loc, getOperationName(), "dimension", {static_cast<int64_t>(op.getDim())},
-                       from.getRank())))
-    return failure();
-  types.push_back(from);
-  return success();
+  return inferWritten(loc, getOperationName(), operands[0], op.getDim(), types);
 }
 
 LogicalResult ScatterOp::verify() {
@@ -201,12 +206,7 @@ LogicalResult IndexUpdateOp::inferReturnTypes(MLIRContext *, std::optional<Locat
                                               DictionaryAttr attributes, OpaqueProperties properties,
                                               RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
-  auto from = cast<RankedTensorType>(operands[0].getType());
-  if (failed(checkDims(loc, getOperationName(), "dimension", {static_cast<int64_t>(op.getDim())},
-                       from.getRank())))
-    return failure();
-  types.push_back(from);
-  return success();
+  return inferWritten(loc, getOperationName(), operands[0], op.getDim(), types);
 }
 
 LogicalResult IndexUpdateOp::verify() {
