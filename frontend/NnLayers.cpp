@@ -71,6 +71,36 @@ Dropout::Dropout(double p, Loc loc) : Module("Dropout", "p=" + numberText(p)), p
 }
 
 //===----------------------------------------------------------------------===//
+// Embedding
+//===----------------------------------------------------------------------===//
+
+Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx,
+                     Loc loc)
+    : Module("Embedding", std::to_string(num_embeddings) + ", " + std::to_string(embedding_dim) +
+                              (padding_idx ? ", padding_idx=" + std::to_string(*padding_idx) : "")),
+      padding_(padding_idx) {
+  if (num_embeddings < 0 || embedding_dim < 0)
+    fail("nn::Embedding needs sizes that are not negative, found " + std::to_string(num_embeddings) +
+             " and " + std::to_string(embedding_dim),
+         loc);
+  if (padding_ && (*padding_ < -num_embeddings || *padding_ >= num_embeddings))
+    fail("Padding_idx must be within num_embeddings: " + std::to_string(*padding_) + " of " +
+             std::to_string(num_embeddings),
+         loc);
+  weight = register_parameter("weight", empty({num_embeddings, embedding_dim}, {}, loc));
+  init::normal_(weight, 0, 1, loc);
+  if (!padding_)
+    return;
+  if (*padding_ < 0)
+    *padding_ += num_embeddings;
+  NoGradGuard guard;
+  Tensor rows = arange(num_embeddings, {}, loc).reshape({num_embeddings, 1}, loc);
+  Tensor padded = eq({rows, loc}, {*padding_, loc});
+  Tensor drawn = weight;
+  drawn.copy_(where(padded, {0.0, loc}, {weight, loc}, loc), loc);
+}
+
+//===----------------------------------------------------------------------===//
 // Activations
 //===----------------------------------------------------------------------===//
 
@@ -80,22 +110,9 @@ GELU::GELU(std::string approximate)
     throw Error("nn::GELU: approximate must be \"none\" or \"tanh\", found \"" + approximate_ + "\"");
 }
 
-Tensor SiLU::operator()(const Tensor &x, Loc loc) const { return mul({x, loc}, {sigmoid(x, loc), loc}); }
-
 LeakyReLU::LeakyReLU(double negative_slope)
     : Module("LeakyReLU", "negative_slope=" + numberText(negative_slope)), slope_(negative_slope) {}
-Tensor LeakyReLU::operator()(const Tensor &x, Loc loc) const {
-  return where(gt({x, loc}, {0, loc}), {x, loc}, {mul({x, loc}, {slope_, loc}), loc}, loc);
-}
-
 ELU::ELU(double alpha) : Module("ELU", "alpha=" + numberText(alpha)), alpha_(alpha) {}
-Tensor ELU::operator()(const Tensor &x, Loc loc) const {
-  // The exponential's argument is guarded: its derivative must not overflow where it is not used.
-  Tensor positive = gt({x, loc}, {0, loc});
-  Tensor curve = expm1(where(positive, {0, loc}, {x, loc}, loc), loc);
-  return where(positive, {x, loc}, {mul({curve, loc}, {alpha_, loc}), loc}, loc);
-}
-
 Softmax::Softmax(int64_t dim) : Module("Softmax", "dim=" + std::to_string(dim)), dim_(dim) {}
 LogSoftmax::LogSoftmax(int64_t dim) : Module("LogSoftmax", "dim=" + std::to_string(dim)), dim_(dim) {}
 

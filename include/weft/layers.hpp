@@ -7,6 +7,8 @@
 #ifndef WEFT_LAYERS_HPP
 #define WEFT_LAYERS_HPP
 
+#include "weft/indexing.hpp"
+#include "weft/math.hpp"
 #include "weft/nn.hpp"
 #include "weft/reduce.hpp"
 
@@ -43,6 +45,21 @@ public:
 private:
   Shape shape_;
   double eps_;
+};
+
+/// Rows of a table by number: [...] integers give [..., embedding_dim]. Weights are standard normal at first.
+/// The row `padding_idx` (negative: from the end) is zeros at first and gets no gradient.
+class WEFT_API Embedding : public Module {
+public:
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx = {},
+            Loc loc = Loc::current());
+  Tensor operator()(const Tensor &index, Loc loc = Loc::current()) const {
+    return embedding(index, weight, padding_, loc);
+  }
+  Parameter weight;
+
+private:
+  std::optional<int64_t> padding_; ///< from the front
 };
 
 /// In training, zeros elements with probability `p` and divides the others by 1 - p; otherwise the identity.
@@ -99,14 +116,14 @@ public:
 class WEFT_API SiLU : public Module {
 public:
   SiLU() : Module("SiLU") {}
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return silu(x, loc); }
 };
 
 /// x above 0, else `negative_slope` x.
 class WEFT_API LeakyReLU : public Module {
 public:
   explicit LeakyReLU(double negative_slope = 0.01);
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return leaky_relu(x, slope_, loc); }
 
 private:
   double slope_;
@@ -116,7 +133,7 @@ private:
 class WEFT_API ELU : public Module {
 public:
   explicit ELU(double alpha = 1.0);
-  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const;
+  Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return elu(x, alpha_, loc); }
 
 private:
   double alpha_;

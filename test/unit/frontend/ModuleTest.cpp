@@ -240,6 +240,18 @@ TEST(Layers, ShapesAndSoftmax) {
   EXPECT_EQ(nn::LogSoftmax(0)(x).to_vector<float>(), log_softmax(x, 0).to_vector<float>());
 }
 
+TEST(Init, EmbeddingsAreStandardNormal) {
+  manual_seed(13);
+  nn::Embedding table(400, 100);
+  double mean = 0, square = 0;
+  for (float v : table.weight.to_vector<float>()) {
+    mean += v / 40000.0;
+    square += double(v) * v / 40000.0;
+  }
+  EXPECT_NEAR(mean, 0, 0.025);
+  EXPECT_NEAR(square, 1, 0.035); // 5 deviations each
+}
+
 TEST(Layers, LinearTakesAnyNumberOfRows) {
   nn::Linear linear(3, 2);
   Tensor x = arange(12).to(f32).reshape({2, 2, 3});
@@ -265,6 +277,29 @@ TEST(Layers, LayerNormNormalisesTheTrailingDimensions) {
   EXPECT_TRUE(nn::LayerNorm(3, 1e-5, /*elementwise_affine=*/false).parameters().empty());
   EXPECT_EQ(nn::LayerNorm(3, 1e-5, true, /*bias=*/false).parameters().size(), 1u);
   EXPECT_ERROR(nn::LayerNorm(4)(x), "normalized_shape");
+}
+
+TEST(Layers, EmbeddingsAreRowsOfATable) {
+  manual_seed(12);
+  nn::Embedding table(5, 3, /*padding_idx=*/-2);
+  std::vector<float> weights = table.weight.to_vector<float>();
+  EXPECT_EQ(std::vector<float>(weights.begin() + 9, weights.begin() + 12), std::vector<float>(3, 0.0f));
+  EXPECT_NE(weights[0], 0);
+  Tensor index = Tensor::from(std::vector<int64_t>{4, 3, 0, 4}, {2, 2});
+  Tensor rows = table(index);
+  EXPECT_EQ(rows.sizes(), (Shape{2, 2, 3}));
+  std::vector<float> values = rows.to_vector<float>();
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(values[i], weights[12 + i]);
+    EXPECT_EQ(values[3 + i], 0);
+    EXPECT_EQ(values[6 + i], weights[i]);
+  }
+  rows.sum().backward();
+  EXPECT_EQ(table.weight.grad().to_vector<float>(),
+            (std::vector<float>{1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2})); // none for the padding
+  EXPECT_EQ(nn::Embedding(7, 2).parameters().size(), 1u);
+  EXPECT_ERROR(nn::Embedding(5, 3, 5), "Padding_idx must be within num_embeddings: 5 of 5");
+  EXPECT_ERROR(nn::Embedding(-1, 3), "sizes that are not negative, found -1 and 3");
 }
 
 // Row 32: train or eval is part of the signature, so both variants stay compiled.
