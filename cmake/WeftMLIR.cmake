@@ -7,7 +7,12 @@ if(NOT LLVM_VERSION_MAJOR EQUAL 19)
                       "install libmlir-19-dev, or set CMAKE_PREFIX_PATH to an LLVM 19")
 endif()
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+# LLVM's rules give their dependency files paths that are relative to the top of the build. CMake's newer policy would
+# shift them by a folder, and every build would run the generators again.
+cmake_policy(PUSH)
+cmake_policy(SET CMP0116 OLD)
 include(TableGen)
+cmake_policy(POP)
 include(AddLLVM)
 include(AddMLIR)
 
