@@ -1,0 +1,156 @@
+//===- CompiledCall.cpp - One call of a variant --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Compiled.h"
+#include "frontend/Lazy.h"
+#include "frontend/View.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::frontend {
+
+/// Whether something else than the slot holds its value, so that the storage must be copied to be written.
+static bool isHeld(Slot &slot) {
+  slot.forgetViews();
+  if (slot.view())
+    return false;
+  const Ref &value = slot.value();
+  // One reference is the slot's own.
+  return value.node->kind != NodeKind::leaf || value.node.use_count() != 1;
+}
+
+/// The storage of a slot's value, made writable: nobody else may hold the value. `copied` says that somebody
+/// did.
+static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied) {
+  copied = isHeld(slot);
+  const Ref &value = slot.value();
+  if (!slot.view() && !copied)
+    return value.node->buffers[value.result];
+  const auto &shared = value.node->buffers[value.result];
+  shared->wait().throw_if_failed();
+  auto copy = runtime::Buffer::allocate(shared->bytes()).value_or_throw();
+  std::memcpy(copy->data(), shared->data(), shared->bytes());
+  if (copied)
+    slot.setValue(leaf(value.spec(), copy, slot.loc));
+  return copy;
+}
+
+void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc loc) {
+  fail(status.message() + "\n  seen by call " + std::to_string(calls_) + " of '" + options_.name + "' with " +
+           variant.signature,
+       loc, {}, status.code());
+}
+
+Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
+  auto &in = variant.argumentBuffers;
+  auto &out = variant.resultBuffers;
+  Slots bound;
+  bool waits = variant.waits;
+  {
+    std::vector<Ref> missing;
+    for (const Binding &binding : variant.bindings) {
+      bound.push_back(binding.resolve(arguments));
+      const Ref &value = bound.back()->value();
+      if (binding.argument >= 0 && !value.node->computed(value.result))
+        missing.push_back(value);
+      waits |= variant.program->mayFail && binding.writes() && bound.back()->view();
+    }
+    flush(missing);
+  }
+  // What gradients need of the values before the call is recorded before they are overwritten.
+  Replay recorded;
+  if (variant.differentiable())
+    recorded = replay(variant, bound, sizes);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Binding &binding = variant.bindings[i];
+    if (binding.argument < 0)
+      continue;
+    if (binding.tiedResult >= 0 && has(options_.strict, Strict::donate) && isHeld(*bound[i])) {
+      std::fill(in.begin(), in.end(), nullptr);
+      fail("'" + options_.name + "' would copy " + std::to_string(binding.spec.bytes()) + " bytes of " +
+               binding.str() + " before it writes them, since something else holds the value" +
+               underStrict("WEFT-D011", "donate") + ": drop what holds it, or let it hold a clone()",
+           loc, {}, "WEFT-D011");
+    }
+    bool copied = false;
+    in[binding.argument] = binding.tiedResult >= 0
+                               ? exclusiveBuffer(*bound[i], copied)
+                               : bound[i]->value().node->buffers[bound[i]->value().result];
+    if (copied) {
+      ++variant.copies;
+      variant.lastCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
+    }
+  }
+  ++variant.calls;
+  runtime::RunOptions options;
+  options.origin = runtime::CallOrigin{calls_, loc.file_name(), loc.line()};
+  std::vector<int64_t> values;
+  for (const runtime::SymbolInfo &symbol : variant.program->executable->signature().symbols)
+    values.push_back(sizes.at(symbol.name));
+  auto executable = variant.program->executable->at(values);
+  Status status = executable ? (*executable)->run(in, out, options) : executable.status();
+  // What the host changes after the call (which gradients exist, values of another type) must not happen if
+  // the call fails: where it can, its end is waited for.
+  if (status && waits)
+    for (const auto &buffer : out)
+      if (Status late = buffer->wait(); !late && status)
+        status = late;
+  if (!status) {
+    std::fill(in.begin(), in.end(), nullptr);
+    std::fill(out.begin(), out.end(), nullptr);
+    failCall(status, variant, loc);
+  }
+  // A value with the operations that it came by, for `backward`, and the storage that the call gave it.
+  auto computed = [](Ref ref, const std::shared_ptr<runtime::Buffer> &buffer, Loc at) {
+    if (ref.node->computed(ref.result))
+      ref = sameValue(ref, at);
+    ref.node->buffers[ref.result] = buffer;
+    return ref;
+  };
+  Flat results;
+  results.structure = variant.resultStructure;
+  for (size_t i = 0; i < variant.resultMap.size(); ++i) {
+    const auto &buffer = out[variant.resultMap[i]];
+    Loc at = variant.resultLocs[i];
+    bool differentiable = variant.differentiable() && recorded.results[i].requiresGrad();
+    results.tensors.push_back(wrap(differentiable ? computed(recorded.results[i], buffer, at)
+                                                  : leaf(concrete(variant.resultSpecs[i], sizes), buffer, at),
+                                   at));
+  }
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Binding &binding = variant.bindings[i];
+    const auto &slot = bound[i];
+    if (binding.writes()) {
+      const auto &buffer = out[binding.freshResult >= 0 ? binding.freshResult : binding.tiedResult];
+      bool differentiable =
+          variant.differentiable() && recorded.written[i].requiresGrad() && !slot->requiresGrad;
+      if (differentiable)
+        assign(slot, computed(recorded.written[i], buffer, slot->loc));
+      else if (binding.freshResult >= 0 || slot->view())
+        assign(slot, leaf(concrete(binding.freshSpec, sizes), buffer, slot->loc));
+    }
+    if (binding.clearsGrad)
+      slot->grad.reset();
+    if (binding.gradSlot)
+      slot->grad = binding.gradSlot;
+    if (binding.gradArgument >= 0)
+      slot->grad = arguments[static_cast<size_t>(binding.gradArgument)];
+    if (binding.gradResult >= 0) {
+      Tensor gradient = wrap(leaf(slot->spec(), out[binding.gradResult], slot->loc), slot->loc);
+      slot->grad = Access::slot(gradient);
+      slot->grad->name = slot->name + ".grad";
+    }
+  }
+  for (const ModeChange &mode : variant.modes)
+    if (mode.after)
+      *mode.flag = *mode.after;
+  std::fill(in.begin(), in.end(), nullptr);
+  std::fill(out.begin(), out.end(), nullptr);
+  return results;
+}
+
+} // namespace weft::frontend

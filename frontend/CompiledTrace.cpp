@@ -1,0 +1,219 @@
+//===- CompiledTrace.cpp - From a function to a variant ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/Compiled.h"
+#include "frontend/Save.h"
+#include "frontend/View.h"
+#include "ir/DimExpr.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace weft::frontend {
+
+/// As the passes spell it: "fusion,donate".
+static std::string text(Strict strict) {
+  std::string list;
+  for (auto [one, name] : {std::pair(Strict::fusion, "fusion"),
+                           {Strict::donate, "donate"},
+                           {Strict::capture, "capture"},
+                           {Strict::recompile, "recompile"}})
+    if (has(strict, one))
+      list += (list.empty() ? "" : ",") + std::string(name);
+  return list;
+}
+
+Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &changes,
+                          const std::vector<Ref> &results, const std::vector<Ref> &effects,
+                          bool tookGradients) {
+  Region region;
+  region.name = options_.name;
+  region.strict = text(options_.strict);
+  region.symbols = variant.symbols;
+  // Everything that the call must compute: results, written slots, gradients that are made.
+  std::vector<Ref> roots = results;
+  roots.insert(roots.end(), effects.begin(), effects.end());
+  for (const Trace::Change &change : changes) {
+    if (change.touched.input && change.after != change.touched.input)
+      roots.push_back(change.after);
+    if (change.gradAfter != change.touched.gradBefore && change.gradValue)
+      roots.push_back(change.gradValue);
+  }
+  std::vector<Ref> leaves;
+  collect(roots, /*numbersAreConstants=*/true, region.nodes, leaves);
+  std::unordered_set<const Node *> used;
+  for (const Ref &leaf : leaves)
+    used.insert(leaf.node.get());
+
+  for (size_t i = 0; i < results.size(); ++i) {
+    variant.resultMap.push_back(static_cast<int>(region.results.size()));
+    variant.resultSpecs.push_back(results[i].spec());
+    variant.resultLocs.push_back(results[i].node->loc);
+    region.results.push_back({results[i], "result" + std::to_string(i)});
+  }
+  std::unordered_map<const Slot *, int> argumentSlots;
+  for (const Trace::Change &change : changes)
+    if (change.touched.argument >= 0 && !change.touched.gradientOf)
+      argumentSlots[change.touched.slot.get()] = change.touched.argument;
+  for (const Trace::Change &change : changes) {
+    const TouchedSlot &touched = change.touched;
+    const Slot &slot = *touched.slot;
+    Binding binding;
+    binding.callArgument = touched.argument;
+    binding.isGradient = touched.gradientOf != nullptr;
+    if (touched.argument < 0)
+      binding.slot = touched.gradientOf ? touched.gradientOf : touched.slot;
+    binding.spec = touched.input ? touched.input.spec() : slot.spec();
+    binding.requiresGrad = slot.requiresGrad;
+    binding.needsGrad = slot.requiresGrad || (touched.input && touched.input.requiresGrad());
+    if (slot.view())
+      binding.needsGrad = touched.slot->needsGrad();
+    binding.hadGrad = touched.gradBefore != nullptr;
+    binding.input = touched.input;
+    bool isArgument = touched.argument >= 0 && !touched.gradientOf;
+    std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;
+    bool written = touched.input && change.after != touched.input;
+    bool tied = written && change.after.spec() == binding.spec;
+    // An argument with a dynamic size is one even if only its size is used.
+    bool isSized = isArgument && ir::anySymbolic(binding.spec.shape);
+    if (touched.input && (used.contains(touched.input.node.get()) || tied || isSized)) {
+      binding.argument = static_cast<int>(region.arguments.size());
+      const char *role = written                      ? "state"
+                         : isArgument                 ? "argument"
+                         : binding.spec.shape.empty() ? "scalar"
+                                                      : "state";
+      region.arguments.push_back({touched.input, name, role, tied});
+      used.erase(touched.input.node.get());
+    }
+    if (written) {
+      binding.freshSpec = change.after.spec();
+      (tied ? binding.tiedResult : binding.freshResult) = static_cast<int>(region.results.size());
+      region.results.push_back({change.after, name, tied ? binding.argument : -1});
+      binding.written = change.after;
+      variant.writesState = true;
+    }
+    if (change.gradAfter != touched.gradBefore) {
+      auto argument = argumentSlots.find(change.gradAfter.get());
+      if (!change.gradAfter) {
+        binding.clearsGrad = true;
+      } else if (!change.gradAfter->trace) {
+        binding.gradSlot = change.gradAfter;
+      } else if (argument != argumentSlots.end()) {
+        binding.gradArgument = argument->second;
+      } else {
+        binding.gradResult = static_cast<int>(region.results.size());
+        region.results.push_back({change.gradValue, name + ".grad"});
+        variant.notes += "a gradient of " + binding.str() +
+                         " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes\n";
+      }
+    }
+    variant.bindings.push_back(std::move(binding));
+  }
+  // What is left are values from outside that no slot held when they were read: constants of the call.
+  for (const Ref &leaf : leaves)
+    if (used.contains(leaf.node.get()))
+      fail("the function reads a value that belongs to no tensor", leaf.node->loc);
+  // A function that takes no gradients itself can be called on the way to one.
+  bool needed = std::any_of(results.begin(), results.end(), [](const Ref &r) { return r.requiresGrad(); });
+  if (needed && !tookGradients) {
+    variant.resultRefs = results;
+    variant.nodes = region.nodes;
+  } else {
+    for (Binding &binding : variant.bindings)
+      binding.written = binding.input = {};
+  }
+  return region;
+}
+
+std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots, Loc loc) {
+  auto variant = std::make_shared<Variant>();
+  variant->structure = arguments.structure;
+  variant->gradMode = gradEnabled();
+  variant->loc = loc;
+  variant->pins.resize(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i)
+    variant->sameAs.push_back(
+        static_cast<int>(std::find(slots.begin(), slots.end(), slots[i]) - slots.begin()));
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (variant->sameAs[i] == static_cast<int>(i))
+      variant->sameAs[i] = -1;
+
+  Region region;
+  if (declared_)
+    variant->symbols = declared_->symbols;
+  for (bool again = true; again;) {
+    Trace trace;
+    trace.symbols = variant->symbols;
+    Flat inputs;
+    inputs.structure = arguments.structure;
+    for (size_t i = 0; i < slots.size(); ++i)
+      inputs.tensors.push_back(
+          variant->sameAs[i] >= 0 ? inputs.tensors[static_cast<size_t>(variant->sameAs[i])]
+          : variant->pins[i]      ? arguments.tensors[i]
+                                  : trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc,
+                                                 declared_ ? &declared_->arguments[i] : nullptr));
+    Flat outputs = fn_(inputs);
+    // An argument that the function captures too is one leaf under two names: it is traced once more, as what
+    // was captured.
+    again = false;
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (!variant->pins[i] && variant->sameAs[i] < 0 && trace.touched(*slots[i])) {
+        if (!variant->symbols.empty())
+          fail("argument " + std::to_string(i) +
+                   " is captured by the function too; where arguments have dynamic sizes, a tensor is one or "
+                   "the other",
+               loc);
+        variant->pins[i] = slots[i].get();
+        again = true;
+      }
+    if (again)
+      continue;
+    std::vector<Ref> results;
+    for (size_t i = 0; i < outputs.tensors.size(); ++i) {
+      results.push_back(use(outputs.tensors[i], loc));
+      if (Access::slot(outputs.tensors[i])->view()) {
+        std::string note = "result " + std::to_string(i) + " of '" + options_.name + "' is a view (made at " +
+                           str(Access::slot(outputs.tensors[i])->loc) + ") and is returned as a copy of " +
+                           results[i].spec().bytesText() + " bytes";
+        if (has(options_.strict, Strict::donate))
+          fail(note + underStrict("WEFT-D010", "donate") +
+                   ": return the tensor it is a view of, or a clone()",
+               loc, {}, "WEFT-D010");
+        variant->notes += "WEFT-D010: " + note + "\n";
+      }
+    }
+    variant->resultStructure = outputs.structure;
+    variant->modes = trace.modes();
+    bool tookGradients = trace.tookGradients();
+    std::vector<Ref> effects = trace.effects();
+    std::vector<Trace::Change> changes = trace.finish();
+    region = bind(*variant, changes, results, effects, tookGradients);
+    // The references keep the nodes of the region until it is compiled.
+    if (auto conflict = aliasConflict(*variant, slots))
+      fail(*conflict + ": pass one tensor and take its parts inside, or pass a clone()", loc);
+    for (const RegionResult &result : region.results)
+      if (result.value.node->needsCuda)
+        failWithoutCuda(result.value, loc);
+    nameState(region);
+    auto program = compileRegion(region);
+    if (!program)
+      fail(program.status().message(), loc, {}, program.status().code());
+    variant->program = *program;
+  }
+  for (const Binding &binding : variant->bindings)
+    variant->waits |= binding.gradResult >= 0 || binding.gradSlot || binding.gradArgument >= 0 ||
+                      binding.clearsGrad || binding.freshResult >= 0;
+  for (const ModeChange &mode : variant->modes)
+    variant->waits |= mode.after.has_value();
+  variant->waits &= variant->program->mayFail;
+  variant->signature = describe(slots, variant->structure, variant->modes);
+  variant->argumentBuffers.resize(region.arguments.size());
+  variant->resultBuffers.resize(region.results.size());
+  return variant;
+}
+
+} // namespace weft::frontend

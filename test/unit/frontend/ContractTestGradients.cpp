@@ -1,0 +1,205 @@
+//===- ContractTestGradients.cpp - Gradients -----------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One test for each sentence of the contract of gradients (docs/contract.md), named after it. What PyTorch
+// defines was compared with PyTorch 2.13.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <algorithm>
+#include <random>
+
+using namespace weft;
+using namespace weft::indexing;
+
+using Floats = std::vector<float>;
+
+static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
+static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
+
+TEST(ContractGradients, BackwardAccumulatesLazyOrCompiled) {
+  for (bool compiled : {false, true}) {
+    Tensor w = full({2}, 3);
+    w.requires_grad_();
+    auto body = [&](Tensor x) {
+      Tensor loss = (w * w * x).sum();
+      loss.backward();
+      return loss;
+    };
+    auto f = compile(body);
+    for (int i = 1; i <= 3; ++i) {
+      compiled ? f(ones({2})) : body(ones({2}));
+      EXPECT_EQ(floats(w.grad()), Floats(2, 6.f * static_cast<float>(i)));
+    }
+  }
+}
+
+TEST(ContractGradients, ZeroGradSetsToNone) {
+  nn::Linear layer(2, 1);
+  layer(ones({1, 2})).sum().backward();
+  EXPECT_TRUE(layer.weight.grad().defined());
+  layer.zero_grad();
+  EXPECT_FALSE(layer.weight.grad().defined());
+}
+
+TEST(ContractGradients, AGradientThatIsNoneAtTheEndIsNeverStored) {
+  nn::Linear layer(8, 8);
+  optim::SGD sgd(layer.parameters(), {.lr = 0.1});
+  auto f = compile([&](Tensor x) {
+    layer(x).sum().backward();
+    sgd.step();
+    sgd.zero_grad();
+  });
+  f(ones({1, 8}));
+  EXPECT_EQ(f.mlir().find("weight.grad"), std::string::npos) << f.mlir();
+  EXPECT_FALSE(layer.weight.grad().defined());
+}
+
+TEST(ContractGradients, OneThatIsLeftIsAStateOutputAndExplainReportsItsBytes) {
+  nn::Linear layer(8, 4, false);
+  auto f = compile([&](Tensor x) { layer(x).sum().backward(); });
+  f(ones({1, 8}));
+  EXPECT_NE(f.explain().find("a gradient of weight is left at the end and kept: 128 bytes"),
+            std::string::npos)
+      << f.explain();
+  f(ones({1, 8}));
+  EXPECT_EQ(floats(layer.weight.grad()), Floats(32, 2));
+  layer.zero_grad();
+  f(ones({1, 8})); // no gradient again: the first variant, and the gradient is that of the tensor now
+  layer(ones({1, 8})).sum().backward();
+  EXPECT_EQ(floats(layer.weight.grad()), Floats(32, 2));
+  f(ones({1, 8}));
+  EXPECT_EQ(floats(layer.weight.grad()), Floats(32, 3));
+  EXPECT_EQ(f.variants().size(), 2u);
+}
+
+TEST(ContractGradients, AGradientSetFromOutsideIsThatTensor) {
+  Tensor w = ones({2}), g = full({2}, 4);
+  w.requires_grad_();
+  auto f = compile([&](Tensor x) {
+    Tensor seen = g * x; // read before: the same slot is an input, too
+    w.set_grad(g);
+    return seen;
+  });
+  f(ones({2}));
+  ASSERT_TRUE(w.grad().defined());
+  EXPECT_EQ(floats(w.grad()), Floats(2, 4));
+  g.fill_(5);
+  EXPECT_EQ(floats(w.grad()), Floats(2, 5)); // one slot
+  w.set_grad({});
+  f(ones({2}));
+  EXPECT_EQ(floats(w.grad()), Floats(2, 5));
+}
+
+TEST(ContractGradients, TheyFlowThroughTheCallOfACompiledFunction) {
+  for (bool compiled : {false, true}) {
+    manual_seed(4);
+    nn::Linear a(3, 4), b(4, 2);
+    auto body = [&](Tensor x) { return relu(a(x)); };
+    auto f = compile(body);
+    Tensor x = count(6).view({2, 3}).clone();
+    x.requires_grad_();
+    std::vector<Floats> seen;
+    for (int i = 0; i < 2; ++i) {
+      Tensor hidden = compiled ? f(x) : body(x);
+      EXPECT_TRUE(hidden.requires_grad());
+      (b(hidden) * b(hidden)).sum().backward();
+      for (const Tensor &t : std::vector<Tensor>{x, a.weight, a.bias, b.weight})
+        seen.push_back(floats(t.grad()));
+    }
+    static std::vector<Floats> lazy;
+    if (compiled)
+      EXPECT_EQ(seen, lazy);
+    else
+      lazy = seen;
+    if (compiled) {
+      NoGradGuard guard;
+      EXPECT_FALSE(f(x).requires_grad());
+    }
+  }
+}
+
+TEST(ContractGradients, OnesThatWouldLeaveAFunctionThatTakesGradientsAreAnError) {
+  Tensor w = ones({2});
+  w.requires_grad_();
+  auto f = compile([](Tensor x) { (x * x).sum().backward(); });
+  EXPECT_ERROR(f(w * 2), "WEFT-G003");
+  f((w * 2).detach().requires_grad_());
+  EXPECT_FALSE(w.grad().defined());
+}
+
+TEST(ContractGradients, TheyReachAnArgumentThatRequiresThem) {
+  Tensor w = full({2}, 3);
+  w.requires_grad_();
+  auto f = compile([](Tensor p) {
+    Tensor loss = (p * p).sum();
+    loss.backward();
+    return loss;
+  });
+  f(w);
+  EXPECT_EQ(floats(w.grad()), Floats({6, 6}));
+  f(w);
+  EXPECT_EQ(floats(w.grad()), Floats({12, 12}));
+}
+
+TEST(ContractGradients, InPlaceWritesOfLeavesAreTheErrorsOfPyTorch) {
+  Tensor w = zeros({4});
+  w.requires_grad_();
+  EXPECT_ERROR(w += 1, "a leaf Variable that requires grad is being used in an in-place operation");
+  EXPECT_ERROR(w[0] = 1,
+               "a view of a leaf Variable that requires grad is being used in an in-place operation");
+  Tensor quiet;
+  {
+    NoGradGuard guard;
+    quiet = w.slice(0, 0, 2);
+    quiet += 1;
+  }
+  EXPECT_EQ(floats(w), Floats({1, 1, 0, 0}));
+  EXPECT_ERROR(quiet += 1, "A view was created in no_grad mode and is being modified inplace");
+  w.detach().fill_(3);
+  EXPECT_EQ(floats(w), Floats(4, 3));
+  EXPECT_TRUE(w.requires_grad());
+  w.sum().backward();
+  EXPECT_EQ(floats(w.grad()), Floats(4, 1));
+  EXPECT_ERROR(zeros({2}).detach() += w.slice(0, 0, 2), "WEFT-G004");
+}
+
+TEST(ContractGradients, TheyFlowThroughWritesOfViewsAsInPyTorch) {
+  Tensor x = zeros({2, 2}), v = tensor({1, 2}, {2});
+  x.requires_grad_();
+  v.requires_grad_();
+  Tensor y = x * 1;
+  y[0] = v * 2;
+  (y * tensor({1, 2, 3, 4}, {2, 2})).sum().backward();
+  EXPECT_EQ(floats(x.grad()), Floats({0, 0, 3, 4}));
+  EXPECT_EQ(floats(v.grad()), Floats({2, 4}));
+  // What a gradient needs is a value, and not storage: PyTorch raises here.
+  Tensor w = full({2}, 3);
+  w.requires_grad_();
+  Tensor a = w * w, b = a * a;
+  a += 1;
+  b.sum().backward();
+  EXPECT_EQ(floats(w.grad()), Floats({108, 108}));
+}
+
+TEST(ContractGradients, ADetachedViewIsALeafOfItsOwn) {
+  Tensor p = ones({2});
+  p.requires_grad_();
+  Tensor q = p.detach();
+  q.requires_grad_();
+  (p * q * 2).sum().backward();
+  EXPECT_EQ(floats(p.grad()), Floats({2, 2}));
+  EXPECT_EQ(floats(q.grad()), Floats({2, 2}));
+  {
+    NoGradGuard guard;
+    q += 1;
+  }
+  EXPECT_EQ(floats(p), Floats({2, 2}));
+  (p * q).sum().backward();
+  EXPECT_EQ(floats(q.grad()), Floats({4, 4}));
+}
