@@ -142,9 +142,9 @@ template <bool streaming> void softmax_rows(const float *x, float *out, int64_t 
         total0 += a;
         total1 += b;
       }
-      const Vec total = splat(sum(total0 + total1));
+      const Vec scale = splat(1 / sum(total0 + total1));
       for (int64_t j = 0; j < columns; j += lanes)
-        store<streaming>(to + j, load(kept + j) / total);
+        store<streaming>(to + j, load(kept + j) * scale);
     }
     if constexpr (streaming)
       _mm_sfence();

@@ -212,10 +212,11 @@ void BodyEmitter::prefetch(ArrayRef<int> roots, llvm::function_ref<int64_t(const
     const BodyNode &node = graph.node(id);
     if (node.kind != BodyNode::load || node.expr.lane != 1)
       continue;
-    int64_t distance = advance(node), count = ir::elementsOf(cast<RankedTensorType>(node.value.getType()));
+    int64_t distance = advance(node);
     if (distance == 0 || ir::bytesOf(node.value.getType()) < large)
       continue;
-    Value at = kernel.minimum(kernel.addIndex(emitExpr(node.expr), distance), kernel.index(count - 1));
+    // What lies behind the end may be asked for: that faults nowhere.
+    Value at = kernel.addIndex(emitExpr(node.expr), distance);
     kernel.create<memref::PrefetchOp>(kernel.operand(node.argument), ValueRange{at}, /*isWrite=*/false,
                                       /*localityHint=*/3, /*isDataCache=*/true);
   }
