@@ -9,6 +9,7 @@
 #include "Team.h"
 #include "VectorMath.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <new>
 #include <sched.h>
@@ -141,9 +142,87 @@ template <bool streaming> void softmax_rows(const float *x, float *out, int64_t 
         total0 += a;
         total1 += b;
       }
-      const Vec total = splat(sum(total0 + total1));
+      const Vec scale = splat(1 / sum(total0 + total1));
       for (int64_t j = 0; j < columns; j += lanes)
-        store<streaming>(to + j, load(kept + j) / total);
+        store<streaming>(to + j, load(kept + j) * scale);
+    }
+    if constexpr (streaming)
+      _mm_sfence();
+  });
+}
+
+struct Moments {
+  Vec mean, scale; ///< the latter is 1 / sqrt(variance + eps)
+};
+
+/// Of a row: the mean of what first(j) gives, then the mean square of the distances of what again(j) gives.
+template <typename First, typename Again>
+Moments moments(int64_t columns, const First &first, const Again &again) {
+  constexpr int chains = 4;
+  Vec totals[chains] = {}, squares[chains] = {};
+  for (int64_t j = 0; j < columns; j += chains * lanes)
+    for (int k = 0; k < chains; ++k)
+      totals[k] += first(j + k * lanes);
+  const auto n = static_cast<float>(columns);
+  const Vec mean = splat(sum((totals[0] + totals[1]) + (totals[2] + totals[3])) / n);
+  for (int64_t j = 0; j < columns; j += chains * lanes)
+    for (int k = 0; k < chains; ++k) {
+      const Vec distance = again(j + k * lanes) - mean;
+      squares[k] = fma(distance, distance, squares[k]);
+    }
+  const float variance = sum((squares[0] + squares[1]) + (squares[2] + squares[3])) / n;
+  return {mean, splat(1 / std::sqrt(variance + static_cast<float>(normEps)))};
+}
+
+template <bool streaming>
+void layer_norm_rows(const float *x, const float *weight, const float *bias, float *out, int64_t rows,
+                     int64_t columns) {
+  parallel(rows, 8, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float *from = x + i * columns;
+      float *to = out + i * columns;
+      const Moments m = moments(
+          columns, [&](int64_t j) { return load(from + j); },
+          [&](int64_t j) {
+            __builtin_prefetch(from + columns + j);
+            return load(from + j);
+          });
+      for (int64_t j = 0; j < columns; j += lanes)
+        store<streaming>(to + j, (load(from + j) - m.mean) * m.scale * load(weight + j) + load(bias + j));
+    }
+    if constexpr (streaming)
+      _mm_sfence();
+  });
+}
+
+template <bool streaming>
+void residual_norm_gelu_rows(const float *x, const float *residual, const float *weight, const float *bias,
+                             float *out, int64_t rows, int64_t columns) {
+  parallel(rows, 8, [&](int64_t begin, int64_t end, int) {
+    alignas(64) float kept[maxColumns];
+    for (int64_t i = begin; i < end; ++i) {
+      const float *a = x + i * columns, *b = residual + i * columns;
+      float *to = out + i * columns;
+      const Moments m = moments(
+          columns,
+          [&](int64_t j) {
+            const Vec v = load(a + j) + load(b + j);
+            store<false>(kept + j, v);
+            return v;
+          },
+          [&](int64_t j) {
+            __builtin_prefetch(a + columns + j);
+            __builtin_prefetch(b + columns + j);
+            return load(kept + j);
+          });
+      for (int64_t j = 0; j < columns; j += 2 * lanes) {
+        const auto norm = [&](int64_t j) {
+          return (load(kept + j) - m.mean) * m.scale * load(weight + j) + load(bias + j);
+        };
+        const Vec u = gelu_tanh(norm(j)), v = gelu_tanh(norm(j + lanes));
+        store<streaming>(to + j, u);
+        store<streaming>(to + j + lanes, v);
+      }
     }
     if constexpr (streaming)
       _mm_sfence();
@@ -190,6 +269,22 @@ void softmax(const float *x, float *out, int64_t rows, int64_t columns, Stores s
     softmax_rows<true>(x, out, rows, columns);
   else
     softmax_rows<false>(x, out, rows, columns);
+}
+
+void layer_norm(const float *x, const float *weight, const float *bias, float *out, int64_t rows,
+                int64_t columns, Stores stores) {
+  if (stores == Stores::streaming)
+    layer_norm_rows<true>(x, weight, bias, out, rows, columns);
+  else
+    layer_norm_rows<false>(x, weight, bias, out, rows, columns);
+}
+
+void residual_norm_gelu(const float *x, const float *residual, const float *weight, const float *bias,
+                        float *out, int64_t rows, int64_t columns, Stores stores) {
+  if (stores == Stores::streaming)
+    residual_norm_gelu_rows<true>(x, residual, weight, bias, out, rows, columns);
+  else
+    residual_norm_gelu_rows<false>(x, residual, weight, bias, out, rows, columns);
 }
 
 void column_sum(const float *x, float *out, int64_t rows, int64_t columns) {

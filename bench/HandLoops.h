@@ -35,6 +35,9 @@ private:
   int64_t count_;
 };
 
+/// What both sides add to a variance.
+inline constexpr double normEps = 1e-5;
+
 /// How the results are written.
 enum class Stores { streaming, plain };
 
@@ -53,6 +56,13 @@ void bias_relu(const float *x, const float *row, const float *column, float *out
 void transpose_add(const float *x, const float *y, float *out, int64_t side, Stores stores);
 /// Softmax of each row, which is read from memory once; at most 4,096 columns.
 void softmax(const float *x, float *out, int64_t rows, int64_t columns, Stores stores);
+/// Each row less its mean, over its standard deviation, times the weight, plus the bias; the row is read from
+/// memory once.
+void layer_norm(const float *x, const float *weight, const float *bias, float *out, int64_t rows,
+                int64_t columns, Stores stores);
+/// out = gelu_tanh(layer_norm(x + residual)); rows are read from memory once; at most 4,096 columns.
+void residual_norm_gelu(const float *x, const float *residual, const float *weight, const float *bias,
+                        float *out, int64_t rows, int64_t columns, Stores stores);
 /// out[j] = sum over i of x[i][j]^2; at most 4,096 columns.
 void column_sum(const float *x, float *out, int64_t rows, int64_t columns);
 /// *out = sum of x^2

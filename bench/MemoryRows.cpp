@@ -169,6 +169,40 @@ RowResult run_softmax() {
       1e-6);
 }
 
+RowResult run_layer_norm() {
+  const Input x(tableRows * tableColumns, {tableRows, tableColumns}, 1),
+      weight(tableColumns, {tableColumns}, 2), bias(tableColumns, {tableColumns}, 3);
+  Floats out(tableRows * tableColumns);
+  const auto f = compile([](Tensor x, Tensor weight,
+                            Tensor bias) { return layer_norm(x, {tableColumns}, weight, bias, normEps); },
+                         {.name = "layer_norm"});
+  return run(
+      2 * tableRows * tableColumns * 4, [&] { return f(x.tensor, weight.tensor, bias.tensor); },
+      [&](Stores stores) {
+        hand::layer_norm(x.data(), weight.data(), bias.data(), out.data(), tableRows, tableColumns, stores);
+      },
+      out, true, 1e-5);
+}
+
+RowResult run_residual_norm_gelu() {
+  const int64_t count = tableRows * tableColumns;
+  const Input x(count, {tableRows, tableColumns}, 1), residual(count, {tableRows, tableColumns}, 2),
+      weight(tableColumns, {tableColumns}, 3), bias(tableColumns, {tableColumns}, 4);
+  Floats out(count);
+  const auto f = compile(
+      [](Tensor x, Tensor residual, Tensor weight, Tensor bias) {
+        return gelu(layer_norm(x + residual, {tableColumns}, weight, bias, normEps), "tanh");
+      },
+      {.name = "residual_norm_gelu"});
+  return run(
+      3 * count * 4, [&] { return f(x.tensor, residual.tensor, weight.tensor, bias.tensor); },
+      [&](Stores stores) {
+        hand::residual_norm_gelu(x.data(), residual.data(), weight.data(), bias.data(), out.data(), tableRows,
+                                 tableColumns, stores);
+      },
+      out, true, 1e-5);
+}
+
 RowResult run_column_sum() {
   const Input x(tableRows * tableColumns, {tableRows, tableColumns}, 1);
   Floats out(tableColumns);

@@ -36,11 +36,17 @@ RowResult run_gelu_sigmoid();
 RowResult run_bias_relu();
 RowResult run_transpose_add();
 RowResult run_softmax();
+RowResult run_layer_norm();
+RowResult run_residual_norm_gelu();
 RowResult run_column_sum();
 RowResult run_full_sum();
 RowResult run_mlp_step();
 RowResult run_small_call();
 RowResult run_alternating();
+RowResult run_product_i32();
+RowResult run_product_bf16();
+RowResult run_product_f16();
+RowResult run_product_f64();
 
 /// The training step in a process that has not compiled anything: how long its first call takes, as JSON.
 std::string first_step();

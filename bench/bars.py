@@ -25,6 +25,9 @@ HAND_95 = ("hand loop's speed >= 0.95", lambda row: over(row, "hand"), 1 / 0.95)
 HAND_90 = ("hand loop's speed >= 0.9", lambda row: over(row, "hand"), 1 / 0.9)
 HAND_80 = ("hand loop's speed >= 0.8", lambda row: over(row, "hand"), 1 / 0.8)
 FASTER_THAN_DRJIT = ("<= 1 of drjit", lambda row: over(row, "drjit"), 1.0)
+HALF_OF_COMPILERS = ("<= 0.5 of best(torch.compile, jax)", lambda row: over(row, "compiled", "jax"), 0.5)
+HALF_OF_F32 = ("f32's GFLOP/s >= 0.5", lambda row: over(row, "f32"), 1 / 0.5)
+QUARTER_OF_F32 = ("f32's GFLOP/s >= 0.25", lambda row: over(row, "f32"), 1 / 0.25)
 NO_SLOWER_THAN_JAX = ("<= 1 of jax", lambda row: over(row, "jax"), 1.0)
 
 
@@ -37,13 +40,19 @@ BARS = {
     "gelu_sigmoid": [("<= 0.8 of drjit", lambda row: over(row, "drjit"), 0.8)],
     "bias_relu": [HAND_95, FASTER_THAN_DRJIT],
     "transpose_add": [HAND_80],
-    "softmax": [HAND_90, ("<= 0.5 of best(torch.compile, jax)", lambda row: over(row, "compiled", "jax"), 0.5)],
+    "softmax": [HAND_90, HALF_OF_COMPILERS],
+    "layer_norm": [HAND_90, HALF_OF_COMPILERS],
+    "residual_norm_gelu": [HAND_90, HALF_OF_COMPILERS],
     "column_sum": [HAND_90, NO_SLOWER_THAN_JAX],
     "full_sum": [HAND_90, NO_SLOWER_THAN_JAX],
     "mlp_step": [("<= 0.75 of best(torch, torch.compile, jax)",
                   lambda row: over(row, "torch", "compiled", "jax"), 0.75)],
     "alternating": [("<= 1.1 of the sum of its parts", lambda row: over(row, "parts"), 1.1)],
     "small_call": [("<= 2 us", lambda row: row.weft * 1e3 if row.weft is not None else None, 2.0)],
+    "product_i32": [HALF_OF_F32],
+    "product_bf16": [HALF_OF_F32],
+    "product_f16": [HALF_OF_F32],
+    "product_f64": [QUARTER_OF_F32],
     "cold_compile": [("<= 500 ms", lambda row: row.weft, 500.0)],
     "disk_compile": [("<= 50 ms", lambda row: row.weft, 50.0)],
     "runtime_size": [("<= 10 MB", plain("megabytes"), 10.0)],

@@ -32,11 +32,17 @@ const std::vector<Row> &rows() {
                                         {"bias_relu", run_bias_relu, true},
                                         {"transpose_add", run_transpose_add, true},
                                         {"softmax", run_softmax, true},
+                                        {"layer_norm", run_layer_norm, true},
+                                        {"residual_norm_gelu", run_residual_norm_gelu, true},
                                         {"column_sum", run_column_sum, true},
                                         {"full_sum", run_full_sum, true},
                                         {"mlp_step", run_mlp_step, false},
                                         {"small_call", run_small_call, false},
-                                        {"alternating", run_alternating, false}};
+                                        {"alternating", run_alternating, false},
+                                        {"product_i32", run_product_i32, false},
+                                        {"product_bf16", run_product_bf16, false},
+                                        {"product_f16", run_product_f16, false},
+                                        {"product_f64", run_product_f64, false}};
   return list;
 }
 

@@ -20,14 +20,16 @@ import subprocess
 import sys
 import time
 
-ROWS = ["copy", "mul_add", "gelu_sigmoid", "bias_relu", "transpose_add", "softmax", "column_sum", "full_sum",
-        "mlp_step", "small_call", "alternating"]
+ROWS = ["copy", "mul_add", "gelu_sigmoid", "bias_relu", "transpose_add", "softmax", "layer_norm",
+        "residual_norm_gelu", "column_sum", "full_sum", "mlp_step", "small_call", "alternating", "product_i32",
+        "product_bf16", "product_f16", "product_f64"]
 PEERS = ["torch", "jax", "drjit"]
 SAMPLES = 7
 N = 1 << 24  # elements of the large vectors
 SIDE = 4096
 ROWS_2D, COLUMNS_2D = 8192, 1024
 PAIRS = 8  # of `alternating`
+PRODUCT = 512
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -66,6 +68,12 @@ def data(shape, seed):
     """The inputs of all peers: normal numbers from a fixed seed."""
     import numpy
     return numpy.random.default_rng(seed).standard_normal(shape, dtype=numpy.float32)
+
+
+def whole_numbers(seed):
+    """For products: from -3 to 3, which every dtype has."""
+    import numpy
+    return numpy.random.default_rng(seed).integers(-3, 4, (PRODUCT, PRODUCT)).astype(numpy.float32)
 
 
 def mlp_inputs():
@@ -108,6 +116,16 @@ class Torch:
             return (lambda x, y: x.T + y), (self.tensor((SIDE, SIDE), 0), self.tensor((SIDE, SIDE), 1))
         if row == "softmax":
             return (lambda x: torch.softmax(x, 1)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
+        if row == "layer_norm":
+            return ((lambda x, w, b: functional.layer_norm(x, (COLUMNS_2D,), w, b)),
+                    (self.tensor((ROWS_2D, COLUMNS_2D), 0), self.tensor((COLUMNS_2D,), 1), self.tensor((COLUMNS_2D,), 2)))
+        if row == "residual_norm_gelu":
+            return ((lambda x, r, w, b: functional.gelu(functional.layer_norm(x + r, (COLUMNS_2D,), w, b), approximate="tanh")),
+                    (self.tensor((ROWS_2D, COLUMNS_2D), 0), self.tensor((ROWS_2D, COLUMNS_2D), 1),
+                     self.tensor((COLUMNS_2D,), 2), self.tensor((COLUMNS_2D,), 3)))
+        if row.startswith("product_"):
+            dtype = {"i32": torch.int32, "bf16": torch.bfloat16, "f16": torch.float16, "f64": torch.float64}[row[8:]]
+            return (lambda x, y: x @ y), tuple(torch.from_numpy(whole_numbers(i)).to(dtype) for i in range(2))
         if row == "column_sum":
             return (lambda x: (x * x).sum(0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
         if row == "full_sum":
@@ -194,6 +212,18 @@ class Jax:
             return (lambda x, y: x.T + y), (self.array((SIDE, SIDE), 0), self.array((SIDE, SIDE), 1))
         if row == "softmax":
             return (lambda x: jax.nn.softmax(x, axis=1)), (self.array((ROWS_2D, COLUMNS_2D), 0),)
+        def layer_norm(x, w, b):
+            return jax.nn.standardize(x, axis=1, epsilon=1e-5) * w + b
+
+        if row == "layer_norm":
+            return layer_norm, (self.array((ROWS_2D, COLUMNS_2D), 0), self.array((COLUMNS_2D,), 1), self.array((COLUMNS_2D,), 2))
+        if row == "residual_norm_gelu":
+            return ((lambda x, r, w, b: jax.nn.gelu(layer_norm(x + r, w, b), approximate=True)),
+                    (self.array((ROWS_2D, COLUMNS_2D), 0), self.array((ROWS_2D, COLUMNS_2D), 1),
+                     self.array((COLUMNS_2D,), 2), self.array((COLUMNS_2D,), 3)))
+        if row.startswith("product_") and row != "product_f64":  # which JAX has not without a switch for the process
+            dtype = {"i32": np.int32, "bf16": np.bfloat16, "f16": np.float16}[row[8:]]
+            return (lambda x, y: x @ y), tuple(jax.device_put(whole_numbers(i)).astype(dtype) for i in range(2))
         if row == "column_sum":
             return (lambda x: (x * x).sum(0)), (self.array((ROWS_2D, COLUMNS_2D), 0),)
         if row == "full_sum":
@@ -323,6 +353,19 @@ class DrJit:
                 e = dr.exp(x - dr.max(x, axis=1, mode="evaluated")[:, None])
                 return e / dr.sum(e, axis=1, mode="evaluated")[:, None]
             return softmax, (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
+        def layer_norm(x, w, b):
+            centred = x - dr.mean(x, axis=1, mode="evaluated")[:, None]
+            variance = dr.mean(centred * centred, axis=1, mode="evaluated")
+            return centred * dr.rsqrt(variance + 1e-5)[:, None] * w + b
+
+        if row == "layer_norm":
+            return layer_norm, (self.tensor((ROWS_2D, COLUMNS_2D), 0), self.tensor((1, COLUMNS_2D), 1), self.tensor((1, COLUMNS_2D), 2))
+        if row == "residual_norm_gelu":
+            def residual_norm_gelu(x, r, w, b):
+                v = layer_norm(x + r, w, b)
+                return 0.5 * v * (1 + dr.tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)))
+            return residual_norm_gelu, (self.tensor((ROWS_2D, COLUMNS_2D), 0), self.tensor((ROWS_2D, COLUMNS_2D), 1),
+                                        self.tensor((1, COLUMNS_2D), 2), self.tensor((1, COLUMNS_2D), 3))
         if row == "column_sum":
             return (lambda x: dr.sum(x * x, axis=0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
         if row == "full_sum":

@@ -30,11 +30,17 @@ TITLES = {
     "bias_relu": "relu((x+row) * col), 4096^2",
     "transpose_add": "x.T + y, 4096^2",
     "softmax": "softmax, 8192 x 1024",
+    "layer_norm": "layer_norm, 8192 x 1024",
+    "residual_norm_gelu": "gelu(layer_norm(x+r)), 8192 x 1024",
     "column_sum": "column sum of squares, 8192 x 1024",
     "full_sum": "full sum of squares, 16M",
     "mlp_step": "MLP training step",
     "alternating": "8 x (matmul, kernel)",
     "small_call": "cached call, 8 elements",
+    "product_i32": "i32 matmul, 512^3",
+    "product_bf16": "bf16 matmul, 512^3",
+    "product_f16": "f16 matmul, 512^3",
+    "product_f64": "f64 matmul, 512^3",
     "cold_compile": "MLP step: compile, no caches",
     "disk_compile": "MLP step: compile, disk cache",
     "runtime_size": "libweft-runtime.so, stripped",
@@ -240,7 +246,7 @@ def table(rows):
         percent = lambda number: "-" if number is None else f"{100 * number:.0f}%"
         ratio = lambda number: "-" if number is None else f"{number:.2f}"
         shown = row["figures"].get("megabytes")
-        second = "parts" if name == "alternating" else "hand"
+        second = "parts" if name == "alternating" else "f32" if name.startswith("product") else "hand"
         cells = [TITLES[name], f"{shown:.1f} MB" if shown else value("weft"), milliseconds(weft.get("min_ms")),
                  percent(weft.get("spread")), percent(row["drift"]), value(second), ratio(row["speed_of_hand"]),
                  percent(row["share_of_copy"]), *[value(column) for column in COLUMNS], ratio(row["over_best_peer"])]
@@ -249,7 +255,7 @@ def table(rows):
             mark = {True: "ok", False: "MISSED", None: "not measured"}[bar["passed"]]
             detail = ""
             if bar["found"] is not None:
-                shown = 1 / bar["found"] if bar["bar"].startswith("hand") else bar["found"]
+                shown = 1 / bar["found"] if bar["bar"].startswith(("hand", "f32")) else bar["found"]
                 detail = f" ({shown:.3g})"
             verdicts.append(f"{mark}: {bar['bar']}{detail}")
         lines.append(cells + ["; ".join(verdicts) or "-"])

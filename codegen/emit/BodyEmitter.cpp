@@ -212,10 +212,11 @@ void BodyEmitter::prefetch(ArrayRef<int> roots, llvm::function_ref<int64_t(const
     const BodyNode &node = graph.node(id);
     if (node.kind != BodyNode::load || node.expr.lane != 1)
       continue;
-    int64_t distance = advance(node), count = ir::elementsOf(cast<RankedTensorType>(node.value.getType()));
+    int64_t distance = advance(node);
     if (distance == 0 || ir::bytesOf(node.value.getType()) < large)
       continue;
-    Value at = kernel.minimum(kernel.addIndex(emitExpr(node.expr), distance), kernel.index(count - 1));
+    // What lies behind the end may be asked for: that faults nowhere.
+    Value at = kernel.addIndex(emitExpr(node.expr), distance);
     kernel.create<memref::PrefetchOp>(kernel.operand(node.argument), ValueRange{at}, /*isWrite=*/false,
                                       /*localityHint=*/3, /*isDataCache=*/true);
   }
@@ -442,100 +443,6 @@ Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
   Value zero = kernel.create<arith::ConstantIntOp>(0, 64);
   Value safe = kernel.create<arith::SelectOp>(outside, zero, given);
   return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), safe);
-}
-
-//===----------------------------------------------------------------------===//
-// Random bits
-//===----------------------------------------------------------------------===//
-
-SmallVector<Value> emitPhiloxBlock(OpBuilder &b, Location loc, Value block, Value key, int64_t stream) {
-  Type wide = block.getType();
-  Type narrow = ir::withElement(wide, b.getI32Type());
-  auto constant = [&](Type type, uint64_t value) -> Value {
-    Type element = getElementTypeOrSelf(type);
-    TypedAttr attr = IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), value));
-    if (auto vector = dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, Attribute(attr));
-    return b.create<arith::ConstantOp>(loc, attr);
-  };
-  auto low = [&](Value v) -> Value { return b.create<arith::TruncIOp>(loc, narrow, v); };
-  auto high = [&](Value v) -> Value {
-    return low(b.create<arith::ShRUIOp>(loc, v, constant(v.getType(), 32)));
-  };
-  auto exclusive = [&](Value x, Value y) -> Value { return b.create<arith::XOrIOp>(loc, x, y); };
-  Value c0 = low(block), c1 = high(block);
-  Value c2 = constant(narrow, static_cast<uint32_t>(stream)),
-        c3 = constant(narrow, static_cast<uint64_t>(stream) >> 32);
-  Value k0 = low(key), k1 = high(key);
-  for (int round = 0; round < 10; ++round) {
-    if (round > 0) {
-      k0 = b.create<arith::AddIOp>(loc, k0, constant(narrow, 0x9E3779B9u));
-      k1 = b.create<arith::AddIOp>(loc, k1, constant(narrow, 0xBB67AE85u));
-    }
-    auto product = [&](Value x, uint64_t factor) -> Value {
-      return b.create<arith::MulIOp>(loc, b.create<arith::ExtUIOp>(loc, wide, x), constant(wide, factor));
-    };
-    Value p0 = product(c0, 0xD2511F53u), p1 = product(c2, 0xCD9E8D57u);
-    Value n0 = exclusive(exclusive(high(p1), c1), k0), n2 = exclusive(exclusive(high(p0), c3), k1);
-    c1 = low(p1);
-    c3 = low(p0);
-    c0 = n0;
-    c2 = n2;
-  }
-  return {c0, c1, c2, c3};
-}
-
-Value BodyEmitter::emitPhilox(const BodyNode &node) {
-  auto op = cast<ir::RngBitsPhiloxOp>(node.op);
-  Value key = nodeValues.find(node.deps[0])->second.value,
-        counter = nodeValues.find(node.deps[1])->second.value;
-  Type i64 = kernel.builder.getI64Type();
-  int64_t lanes = node.expr.lane == 0 ? 1 : space.lanes;
-  auto stream = static_cast<int64_t>(op.getStream());
-  bool aligned = lanes % 4 == 0 && ir::isMultipleOf(node.expr.constant, 4);
-  for (auto [id, coefficient] : node.expr.terms)
-    aligned &= ir::contentOf(coefficient) * space.var(id).multipleOf % 4 == 0;
-  auto constant = [&](int64_t value) -> Value { return kernel.create<arith::ConstantIntOp>(value, 64); };
-  Value first = kernel.create<arith::IndexCastOp>(i64, emitExpr(node.expr));
-  auto spread = [&](Value value, int64_t width) -> Value {
-    return width == 1 ? value
-                      : kernel.create<vector::BroadcastOp>(VectorType::get({width}, value.getType()), value)
-                            .getResult();
-  };
-  auto steps = [&](int64_t width) -> Value {
-    SmallVector<int64_t> values = llvm::to_vector(llvm::seq<int64_t>(0, width));
-    return kernel.create<arith::ConstantOp>(
-        DenseElementsAttr::get(VectorType::get({width}, i64), ArrayRef<int64_t>(values)));
-  };
-  if (aligned) {
-    // Four lanes share a block: compute each block once, and interleave its four words.
-    int64_t blocks = lanes / 4;
-    Value number = kernel.add(counter, kernel.create<arith::ShRUIOp>(first, constant(2)));
-    if (blocks > 1)
-      number = kernel.add(spread(number, blocks), steps(blocks));
-    auto words = emitPhiloxBlock(kernel.builder, kernel.loc, number, spread(key, blocks), stream);
-    if (blocks == 1)
-      return kernel.create<vector::FromElementsOp>(VectorType::get({4}, words[0].getType()), words);
-    auto interleave = [&](Value a, Value b) -> Value {
-      int64_t width = cast<VectorType>(a.getType()).getDimSize(0);
-      SmallVector<int64_t> mask;
-      for (int64_t i = 0; i < width; ++i)
-        mask.append({i, width + i});
-      return kernel.create<vector::ShuffleOp>(a, b, mask);
-    };
-    return interleave(interleave(words[0], words[2]), interleave(words[1], words[3]));
-  }
-  Value element = lanes == 1 ? first : kernel.add(spread(first, lanes), steps(lanes));
-  auto like = [&](int64_t value) { return spread(constant(value), lanes); };
-  Value number = kernel.add(spread(counter, lanes), kernel.create<arith::ShRUIOp>(element, like(2)));
-  auto words = emitPhiloxBlock(kernel.builder, kernel.loc, number, spread(key, lanes), stream);
-  Value lane = kernel.create<arith::AndIOp>(element, like(3));
-  Value result = words[3];
-  for (int64_t i = 2; i >= 0; --i) {
-    Value is = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, lane, like(i));
-    result = kernel.create<arith::SelectOp>(is, words[i], result);
-  }
-  return result;
 }
 
 } // namespace weft::codegen

@@ -148,11 +148,6 @@ private:
   std::map<std::vector<int64_t>, Known<mlir::Value>> exprValues;
 };
 
-/// The 64-bit halves of Philox4x32-10: word `lane` of each block, for scalars or vectors of i64 block
-/// numbers.
-llvm::SmallVector<mlir::Value> emitPhiloxBlock(mlir::OpBuilder &builder, mlir::Location loc,
-                                               mlir::Value block, mlir::Value key, int64_t stream);
-
 } // namespace weft::codegen
 
 #endif // WEFT_CODEGEN_EMIT_KERNELBUILDER_H

@@ -22,11 +22,25 @@ Value combineValues(KernelBuilder &kernel, Combiner combiner, Value a, Value b, 
   return arith::getReductionOp(kind, kernel.builder, kernel.loc, a, b);
 }
 
+/// Whether all that is made of a maximum is exp of differences from it. Then the sign of a zero is lost, and
+/// looking after it costs as much again as the maximum.
+static bool feedsExpOnly(Operation *op) {
+  auto all = [](Value value, auto test) { return llvm::all_of(value.getUses(), test); };
+  auto isShift = [&](OpOperand &use) {
+    return isa<ir::SubOp>(use.getOwner()) && use.getOperandNumber() == 1 &&
+           all(use.getOwner()->getResult(0), [](OpOperand &next) { return isa<ir::ExpOp>(next.getOwner()); });
+  };
+  return isa<ir::RmaxOp>(op) && all(op->getResult(0), [&](OpOperand &use) {
+           return isa<ir::BroadcastInDimOp>(use.getOwner()) ? all(use.getOwner()->getResult(0), isShift)
+                                                            : isShift(use);
+         });
+}
+
 Reducer::Reducer(KernelBuilder &kernel, Operation *op)
     : op(op), isArg(ir::isArgReduction(op)), kernel(kernel),
       element(getElementTypeOrSelf(op->getOperand(0).getType())), accumulator(ir::accumulatorType(element)),
       isFloat(isa<FloatType>(element)), isUnsigned(element.isUnsignedInteger() || element.isInteger(1)),
-      isWelford(isa<ir::WelfordOp>(op)),
+      isWelford(isa<ir::WelfordOp>(op)), ignoresZeroSign(isFloat && feedsExpOnly(op)),
       isEmpty(ir::elementsOf(cast<RankedTensorType>(op->getOperand(0).getType())) == 0) {}
 
 SmallVector<Type, 2> Reducer::types() const {
@@ -138,6 +152,10 @@ Reducer::State Reducer::combine(const State &a, const State &b) {
     return combineMoments(a, b);
   if (isa<ir::AnyOp>(op))
     return {k.make<arith::OrIOp>(a[0], b[0])};
+  if (ignoresZeroSign) {
+    auto flags = arith::FastMathFlagsAttr::get(kernel.builder.getContext(), arith::FastMathFlags::nsz);
+    return {k.make<arith::MaximumFOp>(a[0], b[0], flags)};
+  }
   if (!isArg)
     return {combineValues(kernel,
                           isa<ir::SumOp>(op)    ? Combiner::add

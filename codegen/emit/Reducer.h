@@ -50,7 +50,7 @@ private:
   State combineMoments(const State &a, const State &b);
   KernelBuilder &kernel;
   mlir::Type element, accumulator;
-  bool isFloat, isUnsigned, isWelford, isEmpty;
+  bool isFloat, isUnsigned, isWelford, ignoresZeroSign, isEmpty;
 };
 
 } // namespace weft::codegen

@@ -51,7 +51,9 @@ SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
   VjpBuilder v = symbolic(builder, *this);
   auto dim = static_cast<int64_t>(getDim());
   Sym a = v.operand(0), e = v.unary<ExpOp>(shifted(v, a, dim));
-  Sym y = e / v.broadcastBack(v.sum(e, {dim}), {dim}, sizesOf(a.type()));
+  // A division for each row, not for each element: on a vector it takes as long as all of exp.
+  Sym scale = v.unary<RecipOp>(v.sum(e, {dim}));
+  Sym y = e * v.broadcastBack(scale, {dim}, sizesOf(a.type()));
   return {v.convert(y, a.type().getElementType()).value};
 }
 

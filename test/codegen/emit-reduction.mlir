@@ -4,14 +4,15 @@
 #cpu = #weft.device<cpu>
 
 // Three passes over each row. The maxima and the sums have four vectors of partial results; the exponentials of the
-// second pass wait in scratch for the third, which computes none again.
+// second pass wait in scratch for the third, which computes none again. Of the maximum only exponentials are made, so the
+// sign of a zero does not matter to it.
 // SCHEDULE: #weft.schedule<row, vector = 16, tasks = 8, grain = 1, scratch = 4096>
 // CHECK-LABEL: func.func @softmax.0(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>
 // CHECK:         %[[E:.*]] = memref.view %[[SCRATCH]]
 // CHECK:         scf.for
 // CHECK:           scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
-// CHECK-COUNT-4:     arith.maximumf {{.*}} : vector<16xf32>
+// CHECK-COUNT-4:     arith.maximumf {{.*}} fastmath<nsz> : vector<16xf32>
 // CHECK:             scf.yield
 // CHECK:           scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK:             math.exp {{.*}} : vector<16xf32>
@@ -77,4 +78,22 @@ weft.func @column(%x: tensor<64x512xf32, #cpu>) -> tensor<512xf32, #cpu> {
     weft.yield %1 : tensor<512xf32, #cpu>
   }
   weft.return %0 : tensor<512xf32, #cpu>
+}
+
+// Here the difference itself is seen, with the sign of its zeros.
+// CHECK-LABEL: func.func @shifted.
+// CHECK-NOT:     fastmath
+// CHECK:         arith.maximumf {{.*}} : vector<16xf32>
+// CHECK-NOT:     fastmath
+// CHECK:         return
+weft.func @shifted(%x: tensor<8x64xf32, #cpu>) -> (tensor<8x64xf32, #cpu>, tensor<8x64xf32, #cpu>) {
+  %0:2 = weft.fusion row (%x) : (tensor<8x64xf32, #cpu>) -> (tensor<8x64xf32, #cpu>, tensor<8x64xf32, #cpu>) {
+  ^bb0(%a: tensor<8x64xf32, #cpu>):
+    %1 = weft.rmax %a, dims = [1] : tensor<8x64xf32, #cpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<8xf32, #cpu> -> tensor<8x64xf32, #cpu>
+    %3 = weft.sub %a, %2 : tensor<8x64xf32, #cpu>
+    %4 = weft.exp %3 : tensor<8x64xf32, #cpu>
+    weft.yield %3, %4 : tensor<8x64xf32, #cpu>, tensor<8x64xf32, #cpu>
+  }
+  weft.return %0#0, %0#1 : tensor<8x64xf32, #cpu>, tensor<8x64xf32, #cpu>
 }

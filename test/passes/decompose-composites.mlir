@@ -14,8 +14,9 @@ weft.func @row_max(%a: tensor<4x8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
   // CHECK-NEXT: %[[SHIFTED:.*]] = weft.sub %[[A]], %[[WIDE]]
   // CHECK-NEXT: %[[E:.*]] = weft.exp %[[SHIFTED]]
   // CHECK-NEXT: %[[TOTAL:.*]] = weft.sum %[[E]], dims = [1]
-  // CHECK-NEXT: %[[TOTALS:.*]] = weft.broadcast_in_dim %[[TOTAL]], dims = [0]
-  // CHECK-NEXT: %[[Y:.*]] = weft.div %[[E]], %[[TOTALS]]
+  // CHECK-NEXT: %[[SCALE:.*]] = weft.recip %[[TOTAL]]
+  // CHECK-NEXT: %[[SCALES:.*]] = weft.broadcast_in_dim %[[SCALE]], dims = [0]
+  // CHECK-NEXT: %[[Y:.*]] = weft.mul %[[E]], %[[SCALES]]
   %0 = weft.softmax %a, dim = 1 : tensor<4x8xf32, #cpu>
   // CHECK-NEXT: weft.return %[[Y]]
   weft.return %0 : tensor<4x8xf32, #cpu>

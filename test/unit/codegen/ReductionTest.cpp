@@ -144,6 +144,36 @@ TEST(Row, Softmax) {
   }
 }
 
+/// The maximum of a softmax disregards the sign of zeros and nothing else.
+TEST(Row, SoftmaxOfSpecialValues) {
+  for (int64_t n : {7, 70, 1024}) {
+    FusedProgram program(with(softmax, 6, n), ir::FusionKind::row);
+    ASSERT_TRUE(program.valid());
+    for (int64_t at : {int64_t(1), n - 1}) {
+      auto arguments = program.randomArguments(5);
+      ir::Literal &x = arguments[0];
+      x.setReal(at, NAN);
+      x.setReal(n + at, INFINITY);
+      for (int64_t i = 0; i < n; ++i) {
+        x.setReal(2 * n + i, i == at ? 0.0 : -0.0);
+        x.setReal(3 * n + i, -INFINITY);
+        x.setReal(4 * n + i, i == at ? 200.0 : -INFINITY);
+      }
+      auto expected = program.interpret(arguments);
+      for (auto target : runnableTargets()) {
+        auto found = program.run(arguments, target);
+        EXPECT_LE(distance(expected[0], found[0]), 3 + sumUnits(n)) << program.kernelText;
+        for (int64_t i = 0; i < n; ++i) {
+          EXPECT_TRUE(std::isnan(found[0].real[i]));
+          EXPECT_TRUE(std::isnan(found[0].real[n + at]));
+          EXPECT_TRUE(std::isnan(found[0].real[3 * n + i]));
+          EXPECT_EQ(found[0].real[4 * n + i], i == at ? 1.0 : 0.0);
+        }
+      }
+    }
+  }
+}
+
 /// Statistics of a row, an affine map by columns, the row's deviation as another result.
 const char *layerNorm =
     R"(weft.func @main(%x: tensor<$Rx$Nx$T, #cpu>, %r: tensor<$Rx$Nx$T, #cpu>, %w: tensor<$Nx$T, #cpu>,
