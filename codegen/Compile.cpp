@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/Compile.h"
 
+#include "codegen/HostLibrary.h"
 #include "codegen/PlanWriter.h"
 #include "codegen/cpu/KernelCache.h"
 #include "codegen/cpu/LinkImage.h"
@@ -124,8 +125,8 @@ static Status writeText(const std::string &path, ModuleOp module) {
 }
 
 Status runPipeline(ModuleOp module, const PipelineRequest &request) {
-  passes::PipelineOptions options{request.target, /*report=*/true, request.from,
-                                  request.to,     request.strict,  request.disabled};
+  passes::PipelineOptions options{request.target,   /*report=*/true,  request.from,        request.to,
+                                  request.strict,   request.disabled, request.memoryLimit, request.library};
   if (std::string problem = passes::checkPipelineOptions(options); !problem.empty())
     return Status::error(problem);
   std::string messages;
@@ -206,7 +207,10 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
             "` shows the launch list, and --target=cpu runs the program on the host",
         "WEFT-E001");
   auto start = std::chrono::steady_clock::now();
-  if (Status status = runPipeline(module, options.pipeline); !status)
+  PipelineRequest request = options.pipeline;
+  if (!request.library)
+    request.library = &hostLibrary();
+  if (Status status = runPipeline(module, request); !status)
     return status;
   CompileReport &report = result.report;
   report = reportPlan(module);

@@ -8,6 +8,7 @@
 #define WEFT_CODEGEN_COMPILE_H
 
 #include "codegen/cpu/LowerKernel.h"
+#include "ir/ContractionLibrary.h"
 #include "weft/status.hpp"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,6 +32,11 @@ struct PipelineRequest {
   std::vector<std::string> disabled;
   /// Where the text after each phase goes, as "03-differentiation.mlir"; empty for nowhere.
   std::string dumpFolder;
+  /// Bytes of temporaries from which launches are put into another order that needs less; -1 for never.
+  int64_t memoryLimit = -1;
+  /// Who answers what is taken of a contraction. Null: for a package the library of this process, else the table of
+  /// the target.
+  const ir::ContractionLibrary *library = nullptr;
 };
 
 struct CompileOptions {

@@ -341,7 +341,8 @@ private:
       return problem(dot,
                      "has operands that need a transposition; run --weft-canonicalize-contractions first");
     std::string name = "matmul " + sizeText(shape->m) + "x" + sizeText(shape->k) + "x" + sizeText(shape->n);
-    auto made = launch(dot, name + (dot.getBias() ? " + bias" : "") + (dot.getRelu() ? " + relu" : ""));
+    auto made = launch(dot, name + (dot.getBias() ? " + bias" : "") + (dot.getResidual() ? " + residual" : "") +
+                                (dot.getRelu() ? " + relu" : ""));
     rt::ContractionLaunchT contraction;
     contraction.dtype = static_cast<uint8_t>(dtypeOf(dot.getType()));
     contraction.batch = size(shape->batch);
@@ -360,6 +361,18 @@ private:
       if (!index)
         return index.status();
       contraction.bias = static_cast<int32_t>(*index);
+    }
+    if (Value residual = dot.getResidual()) {
+      auto index = bufferOf(residual);
+      if (!index)
+        return index.status();
+      contraction.residual = static_cast<int32_t>(*index);
+    }
+    // Who multiplies was asked by --weft-query-libraries. Without an answer the runtime's own rule stands.
+    if (LibraryAttr library = dot.getLibraryAttr()) {
+      ContractionAnswer answer = readAnswer(library);
+      contraction.library_flops = answer.library.empty() ? INT64_MAX : answer.leastFlops;
+      contraction.workspace_bytes = static_cast<uint64_t>(answer.workspaceBytes);
     }
     contraction.a_strides = sizes(shape->aStrides);
     contraction.b_strides = sizes(shape->bStrides);

@@ -406,7 +406,8 @@ static Ref dot(Ref a, Ref b, std::vector<int64_t> batchA, std::vector<int64_t> b
                  {{"batch_a", std::move(batchA)},
                   {"batch_b", std::move(batchB)},
                   {"contract_a", std::move(contractA)},
-                  {"contract_b", std::move(contractB)}},
+                  {"contract_b", std::move(contractB)},
+                  {"operandSegmentSizes", std::vector<int64_t>{1, 1, 0, 0}}},
                  loc);
 }
 

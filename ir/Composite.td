@@ -13,16 +13,26 @@ include "ir/Elementwise.td"
 // Contraction
 //===----------------------------------------------------------------------===//
 
-def Weft_DotGeneralOp : Weft_ComputeOp<"dot_general", [Differentiable]> {
+def Weft_DotGeneralOp : Weft_ComputeOp<"dot_general", [Differentiable, AttrSizedOperandSegments]> {
   let summary = "sum of products over the contracted dimensions";
   let description = [{
-    The result has the batch dimensions, then the other dimensions of a, then those of b. `bias`, a vector
-    of the result's last dimension, is added and `relu` applied after the sum: the epilogue that fusion attaches.
+    The result has the batch dimensions, then the other dimensions of a, then those of b. The epilogue, which
+    fusion attaches, comes after the sum and in this order: `bias`, a vector of the result's last dimension, is
+    added, then `residual`, a tensor of the result's type, then `relu` applied. `library` is what a library of
+    contractions answered when it was asked about this one.
   }];
-  let arguments = (ins Weft_Tensor:$a, Weft_Tensor:$b, Optional<Weft_Tensor>:$bias,
+  let arguments = (ins Weft_Tensor:$a, Weft_Tensor:$b, Optional<Weft_Tensor>:$bias, Optional<Weft_Tensor>:$residual,
                        DenseI64ArrayAttr:$batch_a, DenseI64ArrayAttr:$batch_b,
-                       DenseI64ArrayAttr:$contract_a, DenseI64ArrayAttr:$contract_b, UnitAttr:$relu);
+                       DenseI64ArrayAttr:$contract_a, DenseI64ArrayAttr:$contract_b, UnitAttr:$relu,
+                       OptionalAttr<Weft_LibraryAttr>:$library);
   let results = (outs Weft_Tensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$bias,
+                                 "::llvm::ArrayRef<int64_t>":$batchA, "::llvm::ArrayRef<int64_t>":$batchB,
+                                 "::llvm::ArrayRef<int64_t>":$contractA, "::llvm::ArrayRef<int64_t>":$contractB,
+                                 "bool":$relu, CArg<"::mlir::Value", "{}">:$residual,
+                                 CArg<"::weft::ir::LibraryAttr", "{}">:$library), [{
+    build($_builder, $_state, a, b, bias, residual, batchA, batchB, contractA, contractB, relu, library);
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

@@ -7,6 +7,7 @@
 #ifndef WEFT_IR_CONTRACTION_H
 #define WEFT_IR_CONTRACTION_H
 
+#include "ir/ContractionLibrary.h"
 #include "ir/Dialect.h"
 
 #include <array>
@@ -47,6 +48,13 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op);
 /// Whether a bias of the result's last dimension is one of the columns of the matrix product: not where b
 /// keeps several dimensions, or none. False where there is no matrix product.
 bool takesBias(DotGeneralOp op);
+
+/// What a library is asked about a contraction that is one matrix product; `ranges` are those of its function.
+std::optional<ContractionSignature> getSignature(DotGeneralOp op, const SymbolRanges &ranges);
+/// An answer as it stands in the text. Without a library, the name is "weft".
+LibraryAttr recordAnswer(mlir::MLIRContext *context, const ContractionAnswer &answer);
+/// The answer that stands in the text.
+ContractionAnswer readAnswer(LibraryAttr attr);
 
 } // namespace weft::ir
 

@@ -10,7 +10,6 @@
 // as its condition is there, so that fewer writes have to wait for it. What the host sees keeps its order.
 //
 //===----------------------------------------------------------------------===//
-#include "ir/Placement.h"
 #include "passes/LaunchList.h"
 #include "passes/Passes.h"
 
@@ -112,7 +111,7 @@ struct AssignQueues : impl::AssignQueuesBase<AssignQueues> {
     for (Operation &op : func.getBody().front()) {
       if (!isLaunch(&op))
         continue;
-      DeviceAttr device = op.getNumOperands() ? computeDevice(&op) : deviceOf(op.getResult(0).getType());
+      DeviceAttr device = deviceOfLaunch(&op);
       std::string name = computeQueueName(device);
       if (auto transfer = dyn_cast<TransferOp>(op)) {
         DeviceAttr to = transfer.getTo();

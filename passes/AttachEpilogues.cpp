@@ -1,4 +1,4 @@
-//===- AttachEpilogues.cpp - Contractions with bias and relu --------------===//
+//===- AttachEpilogues.cpp - Contractions with bias, residual, relu --------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,6 +8,7 @@
 #include "passes/Passes.h"
 
 #include "ir/Contraction.h"
+#include "ir/TargetDescription.h"
 
 using namespace mlir;
 using namespace weft::ir;
@@ -55,6 +56,32 @@ bool comparesAlike(Operation *op, Value value) {
   return false;
 }
 
+/// Whether a value is in memory whatever is fused with what makes it. Another would be written only to be read by
+/// the contraction. A donated argument is left to a kernel that may write its result in its place.
+bool isInMemory(Value value, FuncOp func) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getA();
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return !func.isDonated(argument.getArgNumber());
+  return isa<DotGeneralOp>(value.getDefiningOp()) ||
+         llvm::any_of(value.getUsers(), [](Operation *user) { return isa<DotGeneralOp, ReturnOp>(user); });
+}
+
+/// The activation other than relu that begins at `value`, or null.
+Operation *findActivation(Value value) {
+  auto isOne = [](Operation *op) { return isa<TanhOp, SigmoidOp, ErfOp, Expm1Op>(op); };
+  for (Operation *user : value.getUsers()) {
+    if (isOne(user))
+      return user;
+    // gelu scales its argument first.
+    if (isa<MulOp>(user))
+      for (Operation *next : user->getUsers())
+        if (isOne(next))
+          return next;
+  }
+  return nullptr;
+}
+
 struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
   using AttachEpiloguesBase::AttachEpiloguesBase;
   std::vector<Decision> decisions;
@@ -64,6 +91,14 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
       decisions.push_back({code.str(), locationText(consumer->getLoc()), dot->getName().getStringRef().str(),
                            consumer->getName().getStringRef().str(), 0, message.str()});
   }
+
+  /// What comes after a contraction and can be part of it.
+  struct Chain {
+    Value value, bias, residual;     ///< `value`: what stands at its end, before relu
+    SmallVector<Operation *, 3> ops; ///< that become part of the contraction, in order
+    bool relu = false;
+    SmallVector<Operation *> comparisons; ///< of the value before relu with zero
+  };
 
   /// The relu that reads `value`; comparisons beside it are collected. Null if something else reads it too.
   Operation *findRelu(DotGeneralOp dot, Value value, SmallVectorImpl<Operation *> &comparisons) {
@@ -86,51 +121,84 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     return relu;
   }
 
-  void attach(DotGeneralOp dot) {
-    if (dot.getBias() || dot.getRelu())
-      return;
-    Value value = dot.getResult(), bias;
-    Operation *last = nullptr;
-    SmallVector<Operation *> dead;
-    if (value.hasOneUse()) {
-      Operation *user = *value.getUsers().begin();
-      if (Value beside = besideIn<AddOp>(user, value))
-        if (Value vector = repeatedVector(beside); vector && takesBias(dot)) {
-          bias = vector;
-          last = user;
-          value = user->getResult(0);
-        }
-    }
-    SmallVector<Operation *> comparisons;
-    Operation *relu = findRelu(dot, value, comparisons);
-    if (relu)
-      last = relu;
-    if (!last)
-      return;
+  /// Follows the readers of a contraction as far as whoever multiplies takes them, and each rounds as alone.
+  Chain follow(DotGeneralOp dot, const ContractionAnswer &answer) {
+    Chain chain;
+    chain.value = dot.getResult();
     Type element = dot.getType().getElementType();
-    if (!element.isF32() && !element.isF64()) {
-      if (isa<FloatType>(element))
-        refuse(dot, last, "WEFT-N001",
-               "the contraction would add the bias or apply relu before it rounds to the half "
-               "type; they stay ops of their own");
-      return;
+    bool exact = element.isF32() || element.isF64(), refused = false;
+    auto takes = [&](Epilogue epilogue, Operation *op) {
+      if (!exact && isa<FloatType>(element))
+        refuse(dot, op, "WEFT-N001",
+               "the contraction would do it before it rounds to the half type; it stays an op of its own");
+      else if (exact && !llvm::is_contained(answer.epilogues, epilogue))
+        refuse(dot, op, "WEFT-N003",
+               (answer.library.empty() ? "weft" : answer.library) + " does not take the epilogue '" +
+                   Twine(StringRef(epilogueNames[static_cast<size_t>(epilogue)])) +
+                   "' here; it stays an op of its own");
+      else
+        return exact;
+      refused = true;
+      return false;
+    };
+    auto beside = [&]() -> Value {
+      return chain.value.hasOneUse() ? besideIn<AddOp>(*chain.value.getUsers().begin(), chain.value) : Value();
+    };
+    auto add = [&](Value &into, Value operand) {
+      into = operand;
+      chain.ops.push_back(*chain.value.getUsers().begin());
+      chain.value = chain.ops.back()->getResult(0);
+    };
+    if (Value other = beside())
+      if (Value vector = repeatedVector(other); vector && takesBias(dot))
+        if (takes(Epilogue::bias, *chain.value.getUsers().begin()))
+          add(chain.bias, vector);
+    if (Value other = refused ? Value() : beside();
+        other && other.getType() == dot.getType() && isInMemory(other, getOperation()))
+      if (takes(Epilogue::residual, *chain.value.getUsers().begin()))
+        add(chain.residual, other);
+    if (refused)
+      return chain;
+    if (Operation *relu = findRelu(dot, chain.value, chain.comparisons)) {
+      if (takes(Epilogue::relu, relu)) {
+        chain.ops.push_back(relu);
+        chain.relu = true;
+      }
+    } else if (Operation *activation = isa<FloatType>(element) ? findActivation(chain.value) : nullptr) {
+      refuse(dot, activation, "WEFT-N005",
+             "is computed by the kernel after the contraction: a library's function rounds otherwise");
     }
+    return chain;
+  }
+
+  void attach(DotGeneralOp dot, const ContractionLibrary &table, const SymbolRanges &ranges) {
+    if (dot.getBias() || dot.getResidual() || dot.getRelu())
+      return;
+    // What was recorded counts; text without it gets what the target's table says.
+    ContractionAnswer answer = ownAnswer("");
+    if (LibraryAttr recorded = dot.getLibraryAttr())
+      answer = readAnswer(recorded);
+    else if (auto signature = getSignature(dot, ranges))
+      answer = table.ask(*signature);
+    Chain chain = follow(dot, answer);
+    if (chain.ops.empty())
+      return;
+    Operation *last = chain.ops.back();
     OpBuilder builder(last);
     Location loc = FusedLoc::get(builder.getContext(), {dot.getLoc(), last->getLoc()});
-    auto whole =
-        builder.create<DotGeneralOp>(loc, dot.getA(), dot.getB(), bias, dot.getBatchA(), dot.getBatchB(),
-                                     dot.getContractA(), dot.getContractB(), relu != nullptr);
-    for (Operation *comparison : comparisons) {
-      comparison->replaceUsesOfWith(value, whole.getResult());
-      // It may stand before the result now.
-      if (comparison->isBeforeInBlock(whole))
-        moveBehind(comparison, whole);
-    }
-    Operation *add = bias ? value.getDefiningOp() : nullptr;
+    auto whole = builder.create<DotGeneralOp>(loc, dot.getA(), dot.getB(), chain.bias, dot.getBatchA(),
+                                              dot.getBatchB(), dot.getContractA(), dot.getContractB(),
+                                              chain.relu, chain.residual, dot.getLibraryAttr());
+    if (chain.relu)
+      for (Operation *comparison : chain.comparisons) {
+        comparison->replaceUsesOfWith(chain.value, whole.getResult());
+        // It may stand before the result now.
+        if (comparison->isBeforeInBlock(whole))
+          moveBehind(comparison, whole);
+      }
     last->getResult(0).replaceAllUsesWith(whole.getResult());
-    last->erase();
-    if (add && add != last)
-      add->erase();
+    for (Operation *op : llvm::reverse(chain.ops))
+      op->erase();
     dot.erase();
   }
 
@@ -150,12 +218,16 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
   }
 
   void runOnOperation() override {
+    const TargetDescription *description = findTarget(target);
+    if (!description) {
+      getOperation().emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+      return signalPassFailure();
+    }
     decisions.clear();
-    SmallVector<DotGeneralOp> dots;
-    for (DotGeneralOp dot : getOperation().getOps<DotGeneralOp>())
-      dots.push_back(dot);
-    for (DotGeneralOp dot : dots)
-      attach(dot);
+    TableLibrary table(*description);
+    SymbolRanges ranges = rangesOf(getOperation());
+    for (DotGeneralOp dot : llvm::to_vector(getOperation().getOps<DotGeneralOp>()))
+      attach(dot, table, ranges);
     recordDecisions(getOperation(), decisions);
   }
 };

@@ -44,7 +44,7 @@ struct CanonicalizeContractions : impl::CanonicalizeContractionsBase<Canonicaliz
 
 private:
   /// A bias belongs to the columns of the matrix product. Where the result's last dimension is not all of
-  /// them (b keeps several dimensions, or none), bias and relu are ops of their own.
+  /// them (b keeps several dimensions, or none), bias and what follows are ops of their own.
   void detachBias(ir::DotGeneralOp op) {
     RankedTensorType type = op.getType();
     OpBuilder builder(op);
@@ -56,6 +56,8 @@ private:
     Value bias = builder.create<ir::BroadcastInDimOp>(
         loc, op.getBias(), ArrayRef<int64_t>{type.getRank() - 1}, ir::sizesOf(type));
     Value result = builder.create<ir::AddOp>(loc, product, bias);
+    if (op.getResidual())
+      result = builder.create<ir::AddOp>(loc, result, op.getResidual());
     if (op.getRelu())
       result = builder.create<ir::MaxOp>(
           loc, result,

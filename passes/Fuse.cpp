@@ -181,6 +181,14 @@ std::string describe(const FusionGraph &graph, unsigned node) {
   return (op->getName().getStringRef() + "#" + Twine(node)).str();
 }
 
+/// What a kernel costs that its readers do not compute instead.
+std::string priceAlone(const FusionGraph &graph, const FusionGroup &group) {
+  KernelWork work = graph.workOf(group);
+  return ("its own kernel takes " + Twine((kernelTime(graph.target, work) + graph.target.launchPs) / 1000) +
+          " ns and moves " + Twine(work.readBytes + work.writtenBytes) + " bytes")
+      .str();
+}
+
 } // namespace
 
 void Fuse::prepare(FuncOp func) {
@@ -288,8 +296,11 @@ void Fuse::mergeGroups(FusionGraph &graph) {
   });
   for (const Candidate &c : waiting) {
     FusionRefusal refusal;
-    if (groupOf(c.from) != groupOf(c.to) && !graph.evaluate(groupOf(c.from), groupOf(c.to), refusal))
-      note(graph, refusal.code, c.from, c.to, 0, refusal.message);
+    unsigned a = groupOf(c.from), b = groupOf(c.to);
+    if (a == b || graph.evaluate(a, b, refusal))
+      continue;
+    FusionPrice price = graph.priceOf(a, b);
+    note(graph, refusal.code, c.from, c.to, price.saved(), refusal.message + "; " + price.text());
   }
 }
 
@@ -304,7 +315,7 @@ void Fuse::inlineGroups(FusionGraph &graph) {
     unsigned reader = graph.edges[group.out.back()].to;
     if (!saved) {
       if (refusal.code != "WEFT-F001") // a value that has to be in memory anyway is no decision
-        note(graph, refusal.code, group.lastNode, reader, 0, refusal.message);
+        note(graph, refusal.code, group.lastNode, reader, 0, refusal.message + "; " + priceAlone(graph, group));
       continue;
     }
     group.inlined = true;

@@ -92,6 +92,16 @@ struct FusionRefusal {
   std::string message;
 };
 
+/// What two groups cost as two kernels and as one, by the cost model.
+struct FusionPrice {
+  int64_t apartPs = 0, togetherPs = 0; ///< launches included
+  int64_t apartBytes = 0, togetherBytes = 0;
+  int64_t operands = 0; ///< and results, of the one kernel
+  int64_t saved() const { return apartPs - togetherPs; }
+  /// "2 kernels take 8200 ns and move 65536 bytes, one would take .."
+  std::string text() const;
+};
+
 /// What two groups become.
 struct FusionMerge {
   ir::FusionKind kind;
@@ -107,6 +117,8 @@ public:
 
   /// Whether groups `a` and `b` may become one, and what that saves.
   std::optional<FusionMerge> evaluate(unsigned a, unsigned b, FusionRefusal &refusal);
+  /// What a refusal costs. Where the two cannot be one kernel it is that of one with as many tasks as the larger.
+  FusionPrice priceOf(unsigned a, unsigned b) const;
   /// Makes them one, and returns which of the two numbers remains.
   unsigned merge(unsigned a, unsigned b, const FusionMerge &merged);
   /// What computing loop group `a` inside of every reader saves, or why that cannot be.
@@ -146,6 +158,7 @@ private:
   void addEdges(unsigned node);
   unsigned internValue(mlir::Value value);
   llvm::SmallVector<unsigned> edgesBetween(unsigned a, unsigned b) const;
+  FusionPrice price(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between, int64_t tasks) const;
   bool placesAgree(const FusionEdge &edge, const FusionMerge &merged, unsigned a, unsigned b,
                    FusionRefusal &refusal) const;
   std::optional<FusionMerge> combine(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,

@@ -212,6 +212,55 @@ bool FusionGraph::separate(unsigned a, unsigned b, SmallVectorImpl<unsigned> &af
   return true;
 }
 
+FusionPrice FusionGraph::price(unsigned a, unsigned b, ArrayRef<unsigned> between, int64_t tasks) const {
+  const FusionGroup &ga = groups[a], &gb = groups[b];
+  KernelWork wa = workOf(ga), wb = workOf(gb), both;
+  both.flops = wa.flops + wb.flops;
+  both.readBytes = wa.readBytes + wb.readBytes;
+  both.writtenBytes = wa.writtenBytes + wb.writtenBytes;
+  both.tasks = tasks;
+  FusionPrice made;
+  made.operands = static_cast<int64_t>(ga.inputs.size() + gb.inputs.size()) + ga.outputs + gb.outputs;
+  llvm::SmallDenseMap<unsigned, unsigned> crossing;
+  for (unsigned edge : between)
+    ++crossing[edges[edge].value];
+  for (auto [value, count] : crossing) {
+    both.readBytes -= values[value].bytes;
+    --made.operands;
+    if (!values[value].escapes && values[value].inner + count == values[value].reads) {
+      both.writtenBytes -= values[value].bytes;
+      --made.operands;
+    }
+  }
+  const FusionGroup &small = ga.inputs.size() <= gb.inputs.size() ? ga : gb;
+  const FusionGroup &large = &small == &ga ? gb : ga;
+  for (auto [value, count] : small.inputs)
+    if (large.inputs.count(value)) {
+      both.readBytes -= values[value].bytes;
+      --made.operands;
+    }
+  made.apartPs = kernelTime(target, wa) + kernelTime(target, wb) + 2 * target.launchPs;
+  made.togetherPs = kernelTime(target, both) + target.launchPs;
+  made.apartBytes = wa.readBytes + wa.writtenBytes + wb.readBytes + wb.writtenBytes;
+  made.togetherBytes = both.readBytes + both.writtenBytes;
+  return made;
+}
+
+FusionPrice FusionGraph::priceOf(unsigned a, unsigned b) const {
+  SmallVector<unsigned> between = edgesBetween(a, b);
+  FusionRefusal refusal;
+  std::optional<FusionMerge> merged = combine(a, b, between, refusal);
+  int64_t tasks = merged ? tasksOf(merged->kind, merged->domain, merged->reduced)
+                         : std::max(workOf(groups[a]).tasks, workOf(groups[b]).tasks);
+  return price(a, b, between, tasks);
+}
+
+std::string FusionPrice::text() const {
+  return ("2 kernels take " + Twine(apartPs / 1000) + " ns and move " + Twine(apartBytes) +
+          " bytes, one would take " + Twine(togetherPs / 1000) + " ns and move " + Twine(togetherBytes))
+      .str();
+}
+
 std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionRefusal &refusal) {
   const FusionGroup &ga = groups[a], &gb = groups[b];
   auto refuse = [&](StringRef code, const Twine &message) -> std::optional<FusionMerge> {
@@ -234,40 +283,18 @@ std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionR
     return refuse("WEFT-F006", "would hold " + Twine(ga.reductions + gb.reductions) +
                                    " reductions, the limit is " + Twine(target.maxReductions));
 
-  KernelWork wa = workOf(ga), wb = workOf(gb), both;
-  both.flops = wa.flops + wb.flops;
-  both.readBytes = wa.readBytes + wb.readBytes;
-  both.writtenBytes = wa.writtenBytes + wb.writtenBytes;
-  both.tasks = tasksOf(merged->kind, merged->domain, merged->reduced);
-  int64_t operands = static_cast<int64_t>(ga.inputs.size() + gb.inputs.size()) + ga.outputs + gb.outputs;
-  llvm::SmallDenseMap<unsigned, unsigned> crossing;
-  for (unsigned edge : between)
-    ++crossing[edges[edge].value];
-  for (auto [value, count] : crossing) {
-    both.readBytes -= values[value].bytes;
-    --operands;
-    if (!values[value].escapes && values[value].inner + count == values[value].reads) {
-      both.writtenBytes -= values[value].bytes;
-      --operands;
-    }
-  }
-  const FusionGroup &small = ga.inputs.size() <= gb.inputs.size() ? ga : gb;
-  const FusionGroup &large = &small == &ga ? gb : ga;
-  for (auto [value, count] : small.inputs)
-    if (large.inputs.count(value)) {
-      both.readBytes -= values[value].bytes;
-      --operands;
-    }
-  if (operands > target.maxOperands)
-    return refuse("WEFT-F004", "would have " + Twine(operands) + " operands and results, the limit is " +
+  int64_t tasks = tasksOf(merged->kind, merged->domain, merged->reduced);
+  FusionPrice whole = price(a, b, between, tasks);
+  if (whole.operands > target.maxOperands)
+    return refuse("WEFT-F004", "would have " + Twine(whole.operands) + " operands and results, the limit is " +
                                    Twine(target.maxOperands));
-  int64_t apart = kernelTime(target, wa) + kernelTime(target, wb) + target.launchPs;
-  merged->saved = apart - kernelTime(target, both);
-  if (merged->saved < 0)
-    return refuse(both.tasks < std::min(std::max(wa.tasks, wb.tasks), target.cores) ? "WEFT-F007"
-                                                                                    : "WEFT-F008",
-                  "saves " + Twine(merged->saved / 1000) + " ns, with " + Twine(both.tasks) +
-                      " tasks instead of " + Twine(wa.tasks) + " and " + Twine(wb.tasks));
+  merged->saved = whole.saved();
+  if (merged->saved < 0) {
+    int64_t ta = workOf(ga).tasks, tb = workOf(gb).tasks;
+    return refuse(tasks < std::min(std::max(ta, tb), target.cores) ? "WEFT-F007" : "WEFT-F008",
+                  "saves " + Twine(merged->saved / 1000) + " ns, with " + Twine(tasks) + " tasks instead of " +
+                      Twine(ta) + " and " + Twine(tb));
+  }
   SmallVector<unsigned> after, before;
   if (!separate(a, b, after, before))
     return refuse("WEFT-F002", "what lies between the two would have to run inside of the kernel");

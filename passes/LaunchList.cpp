@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/LaunchList.h"
+#include "ir/Placement.h"
 #include "passes/MemoryPlan.h"
 
 using namespace mlir;
@@ -21,6 +22,31 @@ bool isOrder(Operation *op) {
 }
 
 bool isEffect(Operation *op) { return isa<PrintOp, AssertOp>(op); }
+
+DeviceAttr deviceOfLaunch(Operation *op) {
+  return op->getNumOperands() ? computeDevice(op) : deviceOf(op->getResult(0).getType());
+}
+
+bool isHostProgram(FuncOp func) {
+  return llvm::all_of(func.getBody().front(),
+                      [](Operation &op) { return !isLaunch(&op) || deviceOfLaunch(&op).isCpu(); });
+}
+
+std::pair<StringRef, StringRef> whyNotCapturable(Operation *op, bool hostProgram) {
+  if (auto rule = dyn_cast<CaptureOp>(op))
+    return rule.whyNotCapturable();
+  DeviceAttr device = deviceOfLaunch(op);
+  if (auto transfer = dyn_cast<TransferOp>(op)) {
+    bool host = device.isCpu() || transfer.getTo().isCpu();
+    // What is copied without waiting lies in pinned memory; other memory of the host may move.
+    if (host && !transfer.getNonBlocking())
+      return {"WEFT-C021", "copies pageable memory of the host, which the copy has to wait for"};
+    return {};
+  }
+  if (device.isCpu() && !hostProgram)
+    return {"WEFT-C003", "runs on the host between launches of a device"};
+  return {};
+}
 
 unsigned queueOf(Operation *op) {
   auto queue = op->getAttrOfType<IntegerAttr>(attr::queue);

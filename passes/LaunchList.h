@@ -29,6 +29,12 @@ bool isLaunch(mlir::Operation *op);
 bool isOrder(mlir::Operation *op);
 /// Whether the host sees the op happen: such ops keep their order.
 bool isEffect(mlir::Operation *op);
+/// The device that runs a launch.
+ir::DeviceAttr deviceOfLaunch(mlir::Operation *op);
+/// Whether all launches run on the host: a graph then holds launches of the host, and else none.
+bool isHostProgram(ir::FuncOp func);
+/// The code and the fact of what keeps a launch out of captured graphs; nothing for one that may be in.
+std::pair<llvm::StringRef, llvm::StringRef> whyNotCapturable(mlir::Operation *op, bool hostProgram);
 /// The queue that a launch, or an op of order, is on.
 unsigned queueOf(mlir::Operation *op);
 /// How many queues a launch list has.

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Regions are the longest runs of launches that a graph may hold, on all queues together: an event between
-// two of them is an edge of the graph. A launch that may not be part of one ends the run, with its reason.
+// two of them is an edge of the graph. A launch that may not be part of one ends the run, with its reason;
+// --weft-gather-capturable has moved launches across such cuts before.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
-#include "ir/Placement.h"
 #include "passes/LaunchList.h"
 #include "passes/Passes.h"
 
@@ -35,18 +35,14 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
                        << minimum.getValue();
       return signalPassFailure();
     }
-    // The host takes part where there is nothing else: its list is then what is captured.
-    bool onlyHost = true;
-    for (Operation &op : func.getBody().front())
-      if (isLaunch(&op))
-        onlyHost &= deviceOfLaunch(&op).isCpu();
+    bool hostProgram = isHostProgram(func);
     std::vector<Decision> decisions;
     std::vector<SmallVector<Operation *>> runs(1);
     for (Operation &op : func.getBody().front()) {
       if (!isLaunch(&op))
         continue;
       op.removeAttr(attr::capture);
-      auto [code, why] = whyNot(&op, onlyHost);
+      auto [code, why] = whyNotCapturable(&op, hostProgram);
       if (code.empty()) {
         runs.back().push_back(&op);
         continue;
@@ -75,27 +71,6 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
     }
     if (report)
       recordDecisions(func, decisions);
-  }
-
-  static DeviceAttr deviceOfLaunch(Operation *op) {
-    return op->getNumOperands() ? computeDevice(op) : deviceOf(op->getResult(0).getType());
-  }
-
-  /// The code and the fact of what keeps a launch out of graphs; nothing for one that may be in.
-  static std::pair<StringRef, StringRef> whyNot(Operation *op, bool onlyHost) {
-    if (auto rule = dyn_cast<CaptureOp>(op))
-      return rule.whyNotCapturable();
-    DeviceAttr device = deviceOfLaunch(op);
-    if (auto transfer = dyn_cast<TransferOp>(op)) {
-      bool host = device.isCpu() || transfer.getTo().isCpu();
-      // What is copied without waiting lies in pinned memory; other memory of the host may move.
-      if (host && !transfer.getNonBlocking())
-        return {"WEFT-C021", "copies pageable memory of the host, which the copy has to wait for"};
-      return {};
-    }
-    if (device.isCpu() && !onlyHost)
-      return {"WEFT-C003", "runs on the host between launches of a device"};
-    return {};
   }
 };
 

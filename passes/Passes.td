@@ -37,14 +37,17 @@ def AssignQueues : Weft_FuncPass<"weft-assign-queues"> {
 }
 
 def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
-  let summary = "lets contractions add a bias and apply relu";
+  let summary = "lets contractions add a bias and a residual, and apply relu";
   let description = [{
-    `add(dot_general, broadcast of a vector along the last dimension)` and `max(.., 0)` after it become the bias and
-    relu of the `weft.dot_general`, for f32 and f64, where the epilogue rounds as the single ops do. What comes in between
-    must have no other reader; comparisons of the value before relu with zero are taken of the result, where
-    that is exact. A half type is refused with WEFT-N001.
+    `add(dot_general, broadcast of a vector along the last dimension)`, `add` of a tensor of the result's type that is in
+    memory anyway, and `max(.., 0)` become the bias, residual and relu of the `weft.dot_general`, in this order, for f32
+    and f64, where the epilogue rounds as the single ops do. What comes in between must have no other reader; comparisons
+    of the value before relu with zero are taken of the result, where that is exact. Which of the three are taken is the
+    answer that `--weft-query-libraries` recorded; without one, that of the table of `target`. WEFT-N001: a half type.
+    WEFT-N003: the library does not take it. WEFT-N005: another activation, which a library would round otherwise.
   }];
-  let options = [Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose table answers: a name of ir/devices">,
+                 Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
 }
 
 def AttachSchedules : Weft_FuncPass<"weft-schedule"> {
@@ -135,6 +138,18 @@ def FuseOptimizerSteps : Weft_FuncPass<"weft-fuse-optimizer-steps"> {
   }];
 }
 
+def GatherCapturable : Weft_FuncPass<"weft-gather-capturable"> {
+  let summary = "moves launches across the cuts between captured graphs";
+  let description = [{
+    Launches that a graph may hold are issued together, as far as values, effects, writes of arguments and checks allow,
+    and so are those that it may not: then there are fewer graphs, and larger ones. The order stays as it is where no
+    launch more would be captured and no graph fewer be needed. With `report` a change is recorded in weft.decisions
+    as `gathered`.
+  }];
+  let options = [Option<"minimum", "minimum", "int64_t", "3", "launches from which a graph pays">,
+                 Option<"report", "report", "bool", "true", "record what was moved in weft.decisions">];
+}
+
 def MapDevices : Weft_ModulePass<"weft-map-devices"> {
   let summary = "maps every logical device to one of the target";
   let description = [{
@@ -153,6 +168,20 @@ def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
     `random`, after its other arguments and ordered by generator name. If it stores the generator's counter,
     the counter is donated and a result `rng.g.counter` is tied to it.
   }];
+}
+
+def OrderLaunches : Weft_FuncPass<"weft-order-launches"> {
+  let summary = "orders launches so that they need less memory";
+  let description = [{
+    A list schedule. Without a `limit`, or where the values that are alive at one time take no more bytes than that,
+    the order stays as it is. Else the order of the text is kept as long as it stays within the limit, and beyond that the
+    launch that is ready and frees most is next; a launch that leads to where memory becomes free may also be preferred
+    from the start. Of these orders the first that keeps the limit is taken, or the one that needs least. Effects, writes
+    of arguments, checks and updates in place keep their order. With `report` a change is recorded in weft.decisions as
+    `ordered`.
+  }];
+  let options = [Option<"limit", "limit", "int64_t", "-1", "bytes of temporaries from which to reorder; -1 for none">,
+                 Option<"report", "report", "bool", "true", "record what was moved in weft.decisions">];
 }
 
 def PartitionCapture : Weft_FuncPass<"weft-partition-capture"> {
@@ -187,7 +216,21 @@ def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
     multiples of 64, each
     value goes to the best gap of its live range. The plan is verified at once.
   }];
-  let options = [Option<"report", "report", "bool", "true", "record refused donations in weft.decisions">];
+  let options = [Option<"report", "report", "bool", "true", "record refused donations in weft.decisions">,
+                 Option<"target", "target", "std::string", "\"cpu\"", "what a copy costs: a name of ir/devices">];
+}
+
+def QueryLibraries : Weft_FuncPass<"weft-query-libraries"> {
+  let summary = "asks the library of contractions what it takes";
+  let description = [{
+    Records the answer (ir/ContractionLibrary.h) in the `library` of every `weft.dot_general` that has none: who
+    multiplies, which layouts and epilogues it takes, its algorithms, and how much workspace it may have. It is the only
+    pass that asks; a recorded answer stays, so that what follows is a function of the text. By default the table of
+    `target` answers; compile() passes the library that is there. WEFT-N004: the library refuses, and a kernel of Weft's
+    own multiplies.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose table answers: a name of ir/devices">,
+                 Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
 }
 
 def ScheduleLaunches : Weft_FuncPass<"weft-schedule-launches"> {

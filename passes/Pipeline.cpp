@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Pipeline.h"
 #include "ir/TargetDescription.h"
-#include "passes/Passes.h"
+#include "passes/QueryLibraries.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassOptions.h"
@@ -99,13 +99,18 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOpt
     add.function(createCanonicalizeContractions());
     add.cleanup();
   } else if (phase == "fusion") {
-    // Contractions take their epilogues first, so that what is left over is fused with its neighbours.
-    add.function(createAttachEpilogues(AttachEpiloguesOptions{report}));
+    // Who multiplies is asked and written down; contractions then take their epilogues first, so that what is left
+    // over is fused with its neighbours.
+    add.function(createQueryLibraries(QueryLibrariesOptions{options.target, report}, options.library));
+    add.function(createAttachEpilogues(AttachEpiloguesOptions{options.target, report}));
     add.function(createFuseOptimizerSteps());
     add.function(createFuse(FuseOptions{options.target, report}));
   } else if (phase == "memory") {
+    // Fewer graphs first; a limit of memory then counts for more.
     add.function(createAssignQueues());
-    add.function(createPlanMemory());
+    add.function(createGatherCapturable(GatherCapturableOptions{3, report}));
+    add.function(createOrderLaunches(OrderLaunchesOptions{options.memoryLimit, report}));
+    add.function(createPlanMemory(PlanMemoryOptions{true, options.target}));
     add.function(createVerifyMemoryPlan());
   } else if (phase == "scheduling") {
     // After the plan: the reuse of bytes is an order between queues, and the plan adds copies, which need a
@@ -175,6 +180,9 @@ struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
                              llvm::cl::init(PipelineOptions().target)};
   Option<bool> report{*this, "report", llvm::cl::desc("record every decision in the text"),
                       llvm::cl::init(false)};
+  Option<int64_t> memoryLimit{*this, "memory-limit",
+                              llvm::cl::desc("bytes of temporaries from which launches are reordered"),
+                              llvm::cl::init(PipelineOptions().memoryLimit)};
   Option<std::string> from{*this, "from", llvm::cl::desc("first phase"), llvm::cl::init("")};
   Option<std::string> to{*this, "to", llvm::cl::desc("last phase"), llvm::cl::init("")};
   Option<std::string> strict{*this, "strict",
@@ -195,7 +203,9 @@ void registerPipeline() {
                                options.from,
                                options.stopBeforeDecomposition ? "simplification" : options.to.getValue(),
                                options.strict,
-                               {}});
+                               {},
+                               options.memoryLimit,
+                               nullptr});
       });
 }
 

@@ -7,6 +7,8 @@
 #ifndef WEFT_PASSES_PIPELINE_H
 #define WEFT_PASSES_PIPELINE_H
 
+#include "ir/ContractionLibrary.h"
+
 #include "mlir/Pass/PassManager.h"
 #include <string>
 #include <vector>
@@ -24,6 +26,10 @@ struct PipelineOptions {
   std::string strict;
   /// Passes to leave out, by argument ("weft-simplify"). Those that later stages need give an error there.
   std::vector<std::string> disabled;
+  /// Bytes of temporaries from which launches are put into another order that needs less; -1 for never.
+  int64_t memoryLimit = -1;
+  /// Who answers what is taken of a contraction; outlives the passes. Null for the table of the target.
+  const ir::ContractionLibrary *library = nullptr;
 };
 
 /// The phases in order. A program's text between two of them is what the next one begins with.

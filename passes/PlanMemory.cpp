@@ -48,11 +48,13 @@ private:
   void assignArena();
   void assignConstants();
   void writeSlices();
+  int64_t copyTime(Value value) const;
   SliceAttr slice(StorageKind storage, int64_t position, Value value) {
     return SliceAttr::get(&getContext(), storage, position, bytesOf(value.getType()));
   }
 
   FuncOp func;
+  const TargetDescription *costs = nullptr;
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead; ///< of a root: the position of the last launch that reads it
   llvm::DenseMap<Value, SliceAttr> storage; ///< of a head
@@ -63,10 +65,10 @@ private:
 
 } // namespace
 
-/// What a copy of the value costs, in picoseconds, on the machine of ir/devices/cpu.txt.
-static int64_t copyTime(Value value) {
-  int64_t bytes = rangesOf(value.getParentBlock()->getParentOp()).largest(bytesOf(value.getType()));
-  return cpuTarget().launchPs + 2 * bytes * 1'000'000 / cpuTarget().dramBytesPerUs;
+/// What a copy of the value costs, in picoseconds.
+int64_t PlanMemory::copyTime(Value value) const {
+  int64_t bytes = rangesOf(func).largest(bytesOf(value.getType()));
+  return costs->launchPs + 2 * bytes * 1'000'000 / costs->dramBytesPerUs;
 }
 
 LogicalResult PlanMemory::checkLaunchList() {
@@ -427,6 +429,11 @@ void PlanMemory::runOnOperation() {
   func = getOperation();
   if (func.isExternal())
     return;
+  costs = findTarget(target);
+  if (!costs) {
+    func.emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+    return signalPassFailure();
+  }
   if (failed(checkLaunchList()))
     return signalPassFailure();
   decisions.clear();

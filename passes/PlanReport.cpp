@@ -28,6 +28,8 @@ static std::string kindOf(Operation *op) {
     std::string kind = "contraction";
     if (dot.getBias())
       kind += "+bias";
+    if (dot.getResidual())
+      kind += "+residual";
     if (dot.getRelu())
       kind += "+relu";
     return kind;

@@ -20,10 +20,9 @@
 namespace weft::runtime {
 namespace {
 
-// Below these, waking the team or calling the library costs more than it saves; measured by
-// `weft-runtime-tests --gtest_also_run_disabled_tests --gtest_filter=*Speed*`.
+// Below this, waking the team costs more than it saves; as the least operations of a library's call it was
+// measured by `weft-runtime-tests --gtest_also_run_disabled_tests --gtest_filter=*Speed*`.
 constexpr double serialFlops = 600e3;
-constexpr double libraryFlops = 2.0 * 40 * 40 * 40;
 constexpr size_t cacheCapacity = 1024;
 
 double flops(const ContractionShape &shape) {
@@ -51,7 +50,7 @@ public:
   size_t scratch_bytes(int width) const override { return static_cast<size_t>(width) * gemmScratchBytes; }
   std::string implementation() const override { return "weft:" + std::string(name(cpu_level())); }
 
-  Status run(const void *a, const void *b, void *c, const void *bias, void *scratch,
+  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
              bool serial) const override {
     const ContractionShape &s = shape_;
     const int64_t down = (s.m + gemmTileM - 1) / gemmTileM, across = (s.n + gemmTileN - 1) / gemmTileN;
@@ -64,8 +63,9 @@ public:
         GemmTile tile;
         tile.a = static_cast<const char *>(a) + item * (batch * s.a_strides[0] + i * s.a_strides[1]);
         tile.b = static_cast<const char *>(b) + item * (batch * s.b_strides[0] + j * s.b_strides[2]);
-        tile.c = static_cast<char *>(c) +
-                 item * (batch * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2]);
+        const int64_t at = item * (batch * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2]);
+        tile.c = static_cast<char *>(c) + at;
+        tile.residual = s.residual ? static_cast<const char *>(residual) + at : nullptr;
         tile.bias = s.bias ? static_cast<const char *>(bias) + item * j : nullptr;
         tile.scratch = static_cast<char *>(scratch) + worker * gemmScratchBytes;
         tile.m = std::min(gemmTileM, s.m - i);
@@ -108,8 +108,8 @@ Status check_shape(const ContractionShape &shape) {
   return {};
 }
 
-// Sees a library's answer by shape and by how many threads it was made for.
-using Key = std::tuple<ContractionShape, int, bool>;
+// Sees a library's answer by shape, by what the plan says, and by how many threads it was made for.
+using Key = std::tuple<ContractionShape, ContractionChoice, int, bool>;
 struct Cache {
   std::mutex mutex;
   std::list<std::pair<Key, std::shared_ptr<const Contraction>>> order; // newest first
@@ -120,10 +120,18 @@ Cache &cache() {
   return *instance;
 }
 
+// oneDNN divides the work when a primitive is made. A small one is made for one thread, whatever the queue's
+// mode, so that its result never depends on the mode; with another executor than libgomp's it has no team to
+// run on.
+int library_threads(const ContractionShape &shape) {
+  return flops(shape) < serialFlops || !executor().is_openmp() ? 1 : executor().width();
+}
+
 } // namespace
 
 Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
                                                                       int threads);
+ContractionSupport ask_library_contraction(const ContractionShape &shape, int threads);
 
 Contraction::~Contraction() = default;
 
@@ -140,17 +148,20 @@ Expected<std::shared_ptr<const Contraction>> Contraction::make_own(const Contrac
 Expected<std::shared_ptr<const Contraction>> Contraction::make_library(const ContractionShape &shape) {
   if (Status status = check_shape(shape); !status)
     return status;
-  // oneDNN divides the work when a primitive is made. A small one is made for one thread, whatever the
-  // queue's mode, so that its result never depends on the mode; with another executor than libgomp's it
-  // has no team to run on.
-  const int threads = flops(shape) < serialFlops || !executor().is_openmp() ? 1 : executor().width();
-  return make_library_contraction(shape, threads);
+  return make_library_contraction(shape, library_threads(shape));
 }
 
-Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionShape &shape) {
+ContractionSupport Contraction::ask_library(const ContractionShape &shape) {
+  if (Status status = check_shape(shape); !status)
+    return {.refusal = status.message()};
+  return ask_library_contraction(shape, library_threads(shape));
+}
+
+Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionShape &shape,
+                                                                   const ContractionChoice &choice) {
   if (Status status = check_shape(shape); !status)
     return status;
-  const Key key(shape, executor().width(), executor().is_openmp());
+  const Key key(shape, choice, executor().width(), executor().is_openmp());
   Cache &known = cache();
   const std::lock_guard lock(known.mutex);
   if (const auto found = known.entries.find(key); found != known.entries.end()) {
@@ -158,8 +169,8 @@ Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionS
     return found->second->second;
   }
   Expected<std::shared_ptr<const Contraction>> made =
-      flops(shape) < libraryFlops ? make_own(shape) : make_library(shape);
-  if (!made)
+      flops(shape) < static_cast<double>(choice.library_flops) ? make_own(shape) : make_library(shape);
+  if (!made || (*made)->workspace_bytes() > static_cast<size_t>(choice.workspace_bytes))
     made = make_own(shape);
   if (!made)
     return made;

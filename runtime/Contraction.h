@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// c[b,m,n] = sum over k of a[b,m,k] * b[b,k,n] (+ bias[n]) (relu).
+// c[b,m,n] = sum over k of a[b,m,k] * b[b,k,n] (+ bias[n]) (+ residual[b,m,n]) (relu).
 //
 // oneDNN takes f32 and bf16 where its layouts fit and it has more than a reference implementation; our own
 // kernel (Gemm.h) takes everything else: f64, f16, integers, strides of 0, empty dimensions, and products
-// too small for a library call to pay. Which of the two it is depends on the shape and the processor only.
+// too small for a library call to pay. Which of the two it is depends on the plan, the shape and the processor only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_CONTRACTION_H
@@ -35,8 +35,24 @@ struct ContractionShape {
   std::array<int64_t, 3> b_strides = {}; ///< batch, k, n
   std::array<int64_t, 3> c_strides = {}; ///< batch, m, n
   bool bias = false;
+  bool residual = false; ///< a tensor of the result's strides, which is not the result
   bool relu = false;
   auto operator<=>(const ContractionShape &) const = default;
+};
+
+/// What a plan says about who multiplies.
+struct ContractionChoice {
+  int64_t library_flops = 128000;            ///< from how many operations on the library is asked
+  int64_t workspace_bytes = int64_t(1) << 28; ///< a library that needs more is not used
+  auto operator<=>(const ContractionChoice &) const = default;
+};
+
+/// What the library says about a contraction before it is made.
+struct ContractionSupport {
+  bool taken = false;
+  std::string implementation, refusal; ///< one of the two
+  bool residual = false;               ///< the same implementation adds the residual, where one is asked for
+  size_t workspace_bytes = 0;
 };
 
 /// Whether contractions of this element type exist.
@@ -47,18 +63,23 @@ class WEFT_RUNTIME_API Contraction {
 public:
   virtual ~Contraction();
   /// From a cache of the 1,024 last used.
-  static Expected<std::shared_ptr<const Contraction>> get(const ContractionShape &shape);
+  static Expected<std::shared_ptr<const Contraction>> get(const ContractionShape &shape,
+                                                          const ContractionChoice &choice = {});
   /// Always our own kernel; for tests and measurements.
   static Expected<std::shared_ptr<const Contraction>> make_own(const ContractionShape &shape);
   /// Always oneDNN; an error where it has no fast implementation.
   static Expected<std::shared_ptr<const Contraction>> make_library(const ContractionShape &shape);
   static size_t cached();
+  /// Asks oneDNN without making anything.
+  static ContractionSupport ask_library(const ContractionShape &shape);
 
   /// Bytes of scratch that run() needs for a team of `width` threads, 64-byte aligned.
   virtual size_t scratch_bytes(int width) const = 0;
+  /// Bytes of that which a library asked for.
+  virtual size_t workspace_bytes() const { return 0; }
   /// `serial`: on the calling thread alone. The result is the same.
-  virtual Status run(const void *a, const void *b, void *c, const void *bias, void *scratch,
-                     bool serial) const = 0;
+  virtual Status run(const void *a, const void *b, void *c, const void *bias, const void *residual,
+                     void *scratch, bool serial) const = 0;
   virtual std::string implementation() const = 0;
 };
 

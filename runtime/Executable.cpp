@@ -293,8 +293,10 @@ Status Executable::Impl::build(const fb::Plan &plan) {
         shape.c_strides[d] = product->c_strides()->Get(d);
       }
       shape.bias = launch.bias = product->bias() >= 0;
+      shape.residual = launch.residual = product->residual() >= 0;
       shape.relu = product->relu();
-      Expected<std::shared_ptr<const Contraction>> contraction = Contraction::get(shape);
+      Expected<std::shared_ptr<const Contraction>> contraction = Contraction::get(
+          shape, {product->library_flops(), static_cast<int64_t>(product->workspace_bytes())});
       if (!contraction)
         return contraction.status();
       launch.contraction = *contraction;
@@ -305,6 +307,8 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       written(product->c(), launch.location);
       if (launch.bias)
         touched += add_operand(static_cast<uint32_t>(product->bias()));
+      if (launch.residual)
+        touched += add_operand(static_cast<uint32_t>(product->residual()));
       launch.flops = std::max<uint64_t>(launch.flops,
                                         static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k));
     } else if (const fb::HostLaunch *host = source->op_as_HostLaunch()) {

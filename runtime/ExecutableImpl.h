@@ -46,9 +46,9 @@ struct Launch {
   KernelFn function = nullptr;
   const int64_t *sizes = nullptr;
   int64_t tasks = 0, grain = 1;
-  // Contraction: operands a, b, c, bias
+  // Contraction: operands a, b, c, and bias and residual where it has them
   std::shared_ptr<const Contraction> contraction;
-  bool bias = false;
+  bool bias = false, residual = false;
   // Copy
   int64_t copy_bytes = 0;
   // Print, require

@@ -256,6 +256,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
       // The primitive exists and its scratch is there: what can still fail here is a bug or a broken
       // machine, and something may have been written already.
       if (Status status = launch.contraction->run(at[0], at[1], at[2], launch.bias ? at[3] : nullptr,
+                                                  launch.residual ? at[launch.bias ? 4 : 3] : nullptr,
                                                   library_scratch, serial);
           !status)
         return status.context(call_name(call) + launch.name + " (at " + launch.location +

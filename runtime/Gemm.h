@@ -19,7 +19,7 @@ namespace weft::runtime {
 
 /// One tile of a result: m x n of it, all of k. Strides in elements.
 struct GemmTile {
-  const void *a, *b, *bias;
+  const void *a, *b, *bias, *residual; ///< the last two may be null; the residual has the strides of c
   void *c, *scratch;
   int64_t m, n, k;
   int64_t a_m, a_k, b_k, b_n, c_m, c_n;

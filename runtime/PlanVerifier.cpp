@@ -13,6 +13,7 @@
 #include "runtime/plan_generated.h"
 #include "weft/dtype.hpp"
 
+#include <span>
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -328,8 +329,12 @@ private:
       std::array<int64_t, 3> extents;
     } operands[] = {{"a", launch.a(), launch.a_strides(), {launch.batch(), launch.m(), launch.k()}},
                     {"b", launch.b(), launch.b_strides(), {launch.batch(), launch.k(), launch.n()}},
-                    {"c", launch.c(), launch.c_strides(), {launch.batch(), launch.m(), launch.n()}}};
-    for (const auto &operand : operands) {
+                    {"c", launch.c(), launch.c_strides(), {launch.batch(), launch.m(), launch.n()}},
+                    {"residual",
+                     static_cast<uint32_t>(launch.residual()),
+                     launch.c_strides(),
+                     {launch.batch(), launch.m(), launch.n()}}};
+    for (const auto &operand : std::span(operands).first(launch.residual() == -1 ? 3 : 4)) {
       const std::string which = what + ": operand " + operand.name;
       const fb::Buffer *range = buffer(operand.buffer);
       if (!range)
@@ -380,8 +385,12 @@ private:
       if (overlap(*bias, result))
         return fail(what + ": c overlaps the bias");
     }
-    if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result))
+    if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result) ||
+        (launch.residual() != -1 && overlap(*buffer(static_cast<uint32_t>(launch.residual())), result)))
       return fail(what + ": c overlaps an operand");
+    if (launch.library_flops() < 0 || launch.workspace_bytes() > maxBytes)
+      return fail(what + ": the library is used from " + number(launch.library_flops()) + " operations on, with " +
+                  number(launch.workspace_bytes()) + " bytes of workspace");
     return check_write(what, result, index);
   }
 

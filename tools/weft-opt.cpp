@@ -14,12 +14,14 @@
 #include "ir/TextGuard.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
+#include "passes/Statistics.h"
 
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -30,8 +32,10 @@
 
 /// `--target=NAME` is the `target` of every pass on the command line that has one and does not say it itself.
 static std::vector<std::string> withTarget(int argc, char **argv) {
-  constexpr llvm::StringLiteral passesWithTarget[] = {"--weft-pipeline", "--weft-fuse", "--weft-map-devices",
-                                                      "--weft-schedule"};
+  constexpr llvm::StringLiteral passesWithTarget[] = {"--weft-pipeline",      "--weft-fuse",
+                                                      "--weft-map-devices",   "--weft-schedule",
+                                                      "--weft-plan-memory",   "--weft-query-libraries",
+                                                      "--weft-attach-epilogues"};
   std::vector<std::string> words(argv, argv + argc);
   std::string target;
   llvm::erase_if(words, [&](const std::string &word) {
@@ -70,6 +74,9 @@ int main(int argc, char **argv) {
   mlir::registerStripDebugInfoPass();
   mlir::registerSymbolDCEPass();
 
+  static llvm::cl::opt<bool> showStatistics(
+      "weft-statistics",
+      llvm::cl::desc("Print what each pass did to ops, and which decisions it took, to standard error"));
   auto [inputName, outputName] =
       mlir::registerAndParseCLIOptions(argc, argv,
                                        "weft-opt: runs passes of Weft on its IR\n\n"
@@ -98,7 +105,15 @@ int main(int argc, char **argv) {
     return 1;
   }
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
-  if (mlir::failed(mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
+  weft::passes::PassStatistics statistics;
+  if (showStatistics)
+    config.setPassPipelineSetupFn([&statistics, given = config](mlir::PassManager &manager) {
+      statistics.attach(manager);
+      return given.setupPassPipeline(manager);
+    });
+  bool failed = mlir::failed(mlir::MlirOptMain(output->os(), std::move(input), registry, config));
+  llvm::errs() << statistics.str();
+  if (failed)
     return 1;
   output->keep();
   return 0;

@@ -167,6 +167,7 @@ LogicalResult ArgminOp::interpret(ArrayRef<const Literal *> operands, MutableArr
 LogicalResult DotGeneralOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   const Literal &a = *operands[0], &b = *operands[1];
   const Literal *bias = getBias() ? operands[2] : nullptr;
+  const Literal *residual = getResidual() ? operands.back() : nullptr;
   Literal &out = results[0];
   auto side = [](const Literal &x, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
     SmallVector<int64_t> used(batch);
@@ -189,6 +190,8 @@ LogicalResult DotGeneralOp::interpret(ArrayRef<const Literal *> operands, Mutabl
             sum += a.real[fromA + sumA[k]] * b.real[fromB + sumB[k]];
           if (bias)
             sum += bias->real[i % width];
+          if (residual)
+            sum += residual->real[i];
           out.setReal(i, getRelu() ? larger(sum, 0) : sum);
         } else {
           int64_t sum = 0;
@@ -196,6 +199,8 @@ LogicalResult DotGeneralOp::interpret(ArrayRef<const Literal *> operands, Mutabl
             sum = wrapAdd(sum, wrapMul(a.whole[fromA + sumA[k]], b.whole[fromB + sumB[k]]));
           if (bias)
             sum = wrapAdd(sum, bias->whole[i % width]);
+          if (residual)
+            sum = wrapAdd(sum, residual->whole[i]);
           // The sign that relu looks at is that of the wrapped sum.
           sum = wrapTo(out.dtype, sum);
           out.setWhole(i, getRelu() ? std::max<int64_t>(sum, 0) : sum);

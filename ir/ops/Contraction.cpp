@@ -20,15 +20,20 @@ static ParseResult parseDimPair(OpAsmParser &parser, DenseI64ArrayAttr &a, Dense
 }
 
 ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &state) {
-  // %a, %b [, bias %c] [, relu] [, batch = [0] x [0]], contract = [1] x [1] {attrs} : A, B [, C]
+  // %a, %b [, bias %c] [, residual %d] [, relu] [, batch = [0] x [0]], contract = [1] x [1] {attrs}
+  //   : A, B [, C] [, D]
   SmallVector<OpAsmParser::UnresolvedOperand> operands(2);
   if (parser.parseOperand(operands[0]) || parser.parseComma() || parser.parseOperand(operands[1]) ||
       parser.parseComma())
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("bias")) &&
-      (parser.parseOperand(operands.emplace_back()) || parser.parseComma()))
-    return failure();
   auto &properties = state.getOrAddProperties<Properties>();
+  properties.operandSegmentSizes = {1, 1, 0, 0};
+  for (auto [segment, word] : {std::pair(2, "bias"), std::pair(3, "residual")})
+    if (succeeded(parser.parseOptionalKeyword(word))) {
+      properties.operandSegmentSizes[segment] = 1;
+      if (parser.parseOperand(operands.emplace_back()) || parser.parseComma())
+        return failure();
+    }
   if (succeeded(parser.parseOptionalKeyword("relu"))) {
     properties.relu = parser.getBuilder().getUnitAttr();
     if (parser.parseComma())
@@ -61,6 +66,8 @@ void DotGeneralOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getA() << ", " << getB();
   if (getBias())
     printer << ", bias " << getBias();
+  if (getResidual())
+    printer << ", residual " << getResidual();
   if (getRelu())
     printer << ", relu";
   auto pair = [&](StringRef name, DenseI64ArrayAttr a, DenseI64ArrayAttr b) {
@@ -73,7 +80,7 @@ void DotGeneralOp::print(OpAsmPrinter &printer) {
     pair("batch", getBatchAAttr(), getBatchBAttr());
   pair("contract", getContractAAttr(), getContractBAttr());
   printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"batch_a", "batch_b", "contract_a", "contract_b", "relu"});
+                                {"batch_a", "batch_b", "contract_a", "contract_b", "relu", "operandSegmentSizes"});
   printer << " : ";
   llvm::interleaveComma(getOperandTypes(), printer);
 }
@@ -143,11 +150,14 @@ LogicalResult DotGeneralOp::verify() {
       return emitOpError() << "needs a bias of the result's last dimension and element type, found " << type
                            << " for the result " << getType();
   }
+  if (Value residual = getResidual(); residual && residual.getType() != getType())
+    return emitOpError() << "needs a residual of the result's type, found " << residual.getType()
+                         << " for the result " << getType();
   return success();
 }
 
 LogicalResult DotGeneralOp::buildVjp(VjpBuilder &vjp) {
-  if (getBias() || getRelu())
+  if (getBias() || getResidual() || getRelu())
     return emitOpError() << "has an epilogue, which is attached after differentiation: it has no derivative";
   auto aType = getA().getType(), bType = getB().getType();
   auto aFree = freeDims(aType.getRank(), getBatchA(), getContractA());

@@ -58,7 +58,7 @@ static Value dotTranspose(Operation *op, PatternRewriter &rewriter) {
   if (!readA && !readB)
     return {};
   return rewriter.create<ir::DotGeneralOp>(op->getLoc(), a, b, dot.getBias(), batchA, batchB, contractA,
-                                           contractB, dot.getRelu());
+                                           contractB, dot.getRelu(), dot.getResidual());
 }
 
 // transpose(a b) is b a with the factors of each product exchanged, where the transposition exchanges the
@@ -66,7 +66,7 @@ static Value dotTranspose(Operation *op, PatternRewriter &rewriter) {
 static Value transposeDot(Operation *op, PatternRewriter &rewriter) {
   auto transpose = dyn_cast<ir::TransposeOp>(op);
   auto dot = transpose ? transpose.getA().getDefiningOp<ir::DotGeneralOp>() : ir::DotGeneralOp();
-  if (!dot || !dot->hasOneUse() || dot.getBias())
+  if (!dot || !dot->hasOneUse() || dot.getBias() || dot.getResidual())
     return {};
   auto batch = static_cast<int64_t>(dot.getBatchA().size()), rank = dot.getType().getRank();
   int64_t aFree = dot.getA().getType().getRank() - batch - static_cast<int64_t>(dot.getContractA().size());

@@ -242,3 +242,13 @@ weft.func @cumprod(%a: tensor<f32, #cpu>) {
   %r = weft.cumprod %a, dim = 0 : tensor<f32, #cpu>
   weft.return
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+
+weft.func @residual(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf32, #cpu>, %r: tensor<4xf32, #cpu>) -> tensor<4x4xf32, #cpu> {
+  // expected-error@+1 {{'weft.dot_general' op needs a residual of the result's type, found 'tensor<4xf32, #weft.device<cpu>>' for the result 'tensor<4x4xf32, #weft.device<cpu>>'}}
+  %0 = weft.dot_general %a, %b, residual %r, contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>, tensor<4xf32, #cpu>
+  weft.return %0 : tensor<4x4xf32, #cpu>
+}

@@ -1,4 +1,10 @@
 // RUN: weft-opt %s --split-input-file --pass-pipeline='builtin.module(weft.func(weft-attach-epilogues{report=true}))' | FileCheck %s
+// RUN: weft-opt %s --split-input-file --weft-attach-epilogues=target=sm_90 | FileCheck %s --check-prefix=CUDA
+// RUN: not weft-opt %s --split-input-file --weft-attach-epilogues=target=abacus 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// The table of another target has no residual. A target without a description is none.
+// CUDA-NOT: residual %
+// TARGET: unknown target 'abacus', expected one of: cpu
 
 #cpu = #weft.device<cpu>
 
@@ -96,4 +102,100 @@ weft.func @not_the_columns(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x2x8xf32, #cpu
   %3 = weft.dot_general %x, %v, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6xf32, #cpu>
   %4 = weft.add %3, %c : tensor<4xf32, #cpu>
   weft.return %2, %4 : tensor<4x2x8xf32, #cpu>, tensor<4xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// A residual that is in memory anyway is added by the contraction, between bias and relu.
+// CHECK-LABEL: weft.func @residual
+// CHECK:         %[[D:.*]] = weft.dot_general %arg0, %arg1, bias %arg2, residual %arg3, relu, contract = [1] x [0]
+// CHECK-NEXT:    weft.return %[[D]]
+weft.func @residual(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %b: tensor<8xf32, #cpu>, %r: tensor<4x8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
+  %z = weft.constant dense<0.0> : tensor<4x8xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %1 = weft.broadcast_in_dim %b, dims = [1] : tensor<8xf32, #cpu> -> tensor<4x8xf32, #cpu>
+  %2 = weft.add %0, %1 : tensor<4x8xf32, #cpu>
+  %3 = weft.add %r, %2 : tensor<4x8xf32, #cpu>
+  %4 = weft.max %3, %z : tensor<4x8xf32, #cpu>
+  weft.return %4 : tensor<4x8xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// The sum of two contractions is the second one with the first as its residual, or the other way round.
+// CHECK-LABEL: weft.func @sum
+// CHECK:         %[[A:.*]] = weft.dot_general %arg0, %arg0, contract
+// CHECK-NEXT:    %[[S:.*]] = weft.dot_general %arg1, %arg1, residual %[[A]], contract
+// CHECK-NEXT:    weft.return %[[S]]
+weft.func @sum(%x: tensor<8x8xf32, #cpu>, %y: tensor<8x8xf32, #cpu>) -> tensor<8x8xf32, #cpu> {
+  %0 = weft.dot_general %y, %y, contract = [1] x [0] : tensor<8x8xf32, #cpu>, tensor<8x8xf32, #cpu>
+  %1 = weft.dot_general %x, %x, contract = [1] x [0] : tensor<8x8xf32, #cpu>, tensor<8x8xf32, #cpu>
+  %2 = weft.add %0, %1 : tensor<8x8xf32, #cpu>
+  weft.return %2 : tensor<8x8xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// What is computed for the sum only would be written to be read once, and a donated argument may be replaced by a kernel
+// that adds in place: both stay ops. A bias after the residual is no bias of the contraction.
+// CHECK-LABEL: weft.func @no_residual
+// CHECK:         weft.dot_general %arg0, %arg1, contract
+// CHECK:         weft.dot_general %arg0, %arg1, contract
+// CHECK:         weft.dot_general %arg0, %arg1, residual %arg3, contract
+// CHECK:         weft.add
+weft.func @no_residual(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %d: tensor<4x8xf32, #cpu> {weft.donated},
+                       %r: tensor<4x8xf32, #cpu>, %b: tensor<8xf32, #cpu>)
+    -> (tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu> {weft.tied = 2 : i64}, tensor<4x8xf32, #cpu>) {
+  %e = weft.exp %r : tensor<4x8xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %1 = weft.add %0, %e : tensor<4x8xf32, #cpu>
+  %2 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %3 = weft.add %2, %d : tensor<4x8xf32, #cpu>
+  %4 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %5 = weft.add %4, %r : tensor<4x8xf32, #cpu>
+  %6 = weft.broadcast_in_dim %b, dims = [1] : tensor<8xf32, #cpu> -> tensor<4x8xf32, #cpu>
+  %7 = weft.add %5, %6 : tensor<4x8xf32, #cpu>
+  weft.return %1, %3, %7 : tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// The answer that was recorded decides, not the table: this library adds a bias and nothing else.
+// CHECK-LABEL: weft.func @recorded
+// CHECK-SAME:    code = "WEFT-N003"
+// CHECK-SAME:    message = "other does not take the epilogue 'residual' here; it stays an op of its own"
+// CHECK:         weft.dot_general %arg0, %arg1, bias %arg2, contract = [1] x [0] {library = #weft.library<"other"
+// CHECK:         weft.add
+// CHECK:         weft.max
+weft.func @recorded(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %b: tensor<8xf32, #cpu>, %r: tensor<4x8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
+  %z = weft.constant dense<0.0> : tensor<4x8xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] {library = #weft.library<"other", layouts = ["nn"], epilogues = ["bias"], algorithms = [], least_flops = 0, workspace = 64>} : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %1 = weft.broadcast_in_dim %b, dims = [1] : tensor<8xf32, #cpu> -> tensor<4x8xf32, #cpu>
+  %2 = weft.add %0, %1 : tensor<4x8xf32, #cpu>
+  %3 = weft.add %r, %2 : tensor<4x8xf32, #cpu>
+  %4 = weft.max %3, %z : tensor<4x8xf32, #cpu>
+  weft.return %4 : tensor<4x8xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// Any other activation is computed by the kernel that follows: the library's rounds otherwise.
+// CHECK-LABEL: weft.func @activation
+// CHECK-SAME:    code = "WEFT-N005", consumer = "weft.tanh"
+// CHECK-SAME:    code = "WEFT-N005", consumer = "weft.erf"
+// CHECK:         weft.dot_general %arg0, %arg1, contract
+// CHECK:         weft.tanh
+weft.func @activation(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>) -> (tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>) {
+  %c = weft.constant dense<0.7> : tensor<4x8xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %1 = weft.tanh %0 : tensor<4x8xf32, #cpu>
+  %2 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %3 = weft.mul %2, %c : tensor<4x8xf32, #cpu>
+  %4 = weft.erf %3 : tensor<4x8xf32, #cpu>
+  weft.return %1, %4 : tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>
 }

@@ -151,6 +151,7 @@ LogicalResult boundSum(ir::SumOp op, const Bounded &in, Bounded &result) {
 LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) {
   const Bounded &a = *operands[0], &b = *operands[1];
   const Bounded *bias = op.getBias() ? operands[2] : nullptr;
+  const Bounded *residual = op.getResidual() ? operands.back() : nullptr;
   auto side = [](const Bounded &x, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
     SmallVector<int64_t> used(batch);
     llvm::append_range(used, contract);
@@ -167,7 +168,7 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
     for (int64_t row : freeA)
       for (int64_t column : freeB) {
         Sum sum;
-        double value = 0, unbiased = 0;
+        double value = 0, unbiased = 0, alone = 0;
         for (size_t k = 0; k < sumA.size(); ++k) {
           int64_t x = batchA[n] + row + sumA[k], y = batchB[n] + column + sumB[k];
           double left = real ? a.value.real[x] : 1, right = real ? b.value.real[y] : 1;
@@ -179,10 +180,17 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
           value += real ? bias->value.real[i % width] : 0;
           sum.add(real ? bias->value.real[i % width] : 0, bias->error[i % width]);
         }
+        if (residual) {
+          alone = value;
+          value += real ? residual->value.real[i] : 0;
+          sum.add(real ? residual->value.real[i] : 0, residual->error[i]);
+        }
         if (real) {
-          // The product alone may be rounded before the bias is added.
+          // What is there may be rounded before the bias, or the residual, is added.
           if (bias && std::isfinite(unbiased))
             sum.errors += ulp(result.value.dtype, unbiased);
+          if (residual && std::isfinite(alone))
+            sum.errors += ulp(result.value.dtype, alone);
           // What relu cuts off was computed all the same: a NaN stays, and an overflow below zero is a zero.
           double error = sum.bound(result.value.dtype, ir::roundTo(result.value.dtype, value), 1);
           result.error[i] = error;

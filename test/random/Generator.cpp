@@ -346,8 +346,12 @@ void sampleDotGeneral(ProgramBuilder &p) {
   Value bias;
   if (!shape.empty() && oneIn(p.random, 6))
     bias = p.obtain(dtype, ArrayRef<int64_t>(shape).take_back());
+  Value residual;
+  if (oneIn(p.random, 6))
+    residual = p.obtain(dtype, shape);
   bool relu = oneIn(p.random, 8);
-  p.add<ir::DotGeneralOp>(!bias && !relu, a, b, bias, batchA, batchB, contractA, contractB, relu);
+  p.add<ir::DotGeneralOp>(!bias && !residual && !relu, a, b, bias, batchA, batchB, contractA, contractB, relu,
+                          residual);
 }
 
 template <typename Op> void sampleSoftmax(ProgramBuilder &p) {

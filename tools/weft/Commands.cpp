@@ -33,11 +33,20 @@ static Expected<std::vector<codegen::CpuTarget::Level>> parseTarget(const std::s
 /// The options of how passes are run, which several commands take.
 static const std::map<std::string, bool> pipelineOptions = {{"target", true},       {"from", true},
                                                             {"to", true},           {"strict", true},
-                                                            {"disable-pass", true}, {"dump-phases", true}};
+                                                            {"disable-pass", true}, {"dump-phases", true},
+                                                            {"memory-limit", true}};
 
-static codegen::PipelineRequest pipelineRequest(const Arguments &arguments) {
-  return {arguments.get("target", "cpu"), arguments.get("from"),         arguments.get("to"),
-          arguments.get("strict"),        arguments.all("disable-pass"), arguments.get("dump-phases")};
+static Expected<codegen::PipelineRequest> pipelineRequest(const Arguments &arguments) {
+  codegen::PipelineRequest request{arguments.get("target", "cpu"),
+                                   arguments.get("from"),
+                                   arguments.get("to"),
+                                   arguments.get("strict"),
+                                   arguments.all("disable-pass"),
+                                   arguments.get("dump-phases")};
+  if (std::string limit = arguments.get("memory-limit"); !limit.empty())
+    if (llvm::StringRef(limit).getAsInteger(10, request.memoryLimit) || request.memoryLimit < 0)
+      return Status::error("--memory-limit takes a number of bytes, found '" + limit + "'");
+  return request;
 }
 
 //===----------------------------------------------------------------------===//
@@ -58,6 +67,7 @@ Compiles a program to a package, which runs without the compiler.
   --from PHASE         begin with this phase: the file is what an earlier --to or --dump-phases wrote
   --dump-phases DIR    write the text after each phase to DIR, as 06-fusion.mlir
   --disable-pass PASS  leave a pass out, as weft-simplify; may be given several times
+  --memory-limit BYTES put launches into another order where their temporaries take more than that
 
 example: weft compile scaled.mlir --target=cpu -o scaled.weft
 example: weft compile scaled.mlir --to=fusion -o fused.mlir
@@ -69,7 +79,10 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   known["output"] = true;
   if (auto code = beginCommand("compile", help, argc, argv, known, arguments))
     return *code;
-  codegen::PipelineRequest request = pipelineRequest(arguments);
+  auto parsed = pipelineRequest(arguments);
+  if (!parsed)
+    return complain("compile", parsed.status());
+  codegen::PipelineRequest request = std::move(*parsed);
   std::string output = arguments.get("output");
   if (output.empty())
     return complain("compile", Status::error("say where the package goes: -o FILE.weft"));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/Pipeline.h"
 
 #include "mlir/Pass/PassManager.h"
 #include <ctime>
@@ -50,6 +51,40 @@ protected:
     std::clock_t begin = std::clock(); // processor time: other programs do not count
     EXPECT_TRUE(succeeded(manager.run(*module)));
     return 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  }
+  /// Milliseconds of every pass, the verifier after each included, as a compilation runs them.
+  double runPipeline() {
+    PassManager manager(&context);
+    passes::PipelineOptions options;
+    options.report = true;
+    options.memoryLimit = 0;
+    passes::buildPipeline(manager, options);
+    std::clock_t begin = std::clock();
+    EXPECT_TRUE(succeeded(manager.run(*module)));
+    return 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  }
+  /// Blocks of a contraction with bias, residual and activation, and a softmax: 14 ops each.
+  void addBlocks(int count) {
+    Value v = argument(0);
+    int64_t dims[] = {1}, kept[] = {0}, contract[] = {1}, columns[] = {1};
+    Location loc = builder.getUnknownLoc();
+    for (int i = 0; i < count; ++i) {
+      Value bias = builder.create<SumOp>(loc, v, dims);
+      Value product = builder.create<DotGeneralOp>(loc, v, argument(1), Value(), ArrayRef<int64_t>(),
+                                                   ArrayRef<int64_t>(), contract, contract, false);
+      Value y = builder.create<AddOp>(loc, product,
+                                      builder.create<BroadcastInDimOp>(loc, bias, columns, type.getShape()));
+      y = builder.create<AddOp>(loc, y, v);
+      y = builder.create<TanhOp>(loc, y);
+      Value top = builder.create<RmaxOp>(loc, y, dims);
+      Value shifted =
+          builder.create<SubOp>(loc, y, builder.create<BroadcastInDimOp>(loc, top, kept, type.getShape()));
+      Value e = builder.create<ExpOp>(loc, shifted);
+      Value sum = builder.create<SumOp>(loc, e, dims);
+      e = builder.create<DivOp>(loc, e, builder.create<BroadcastInDimOp>(loc, sum, kept, type.getShape()));
+      v = builder.create<MulOp>(loc, e, y);
+    }
+    finish(v);
   }
   size_t fusions() {
     auto ops = func.getBody().front().getOps<FusionOp>();
@@ -130,6 +165,21 @@ TEST_F(Scale, ContractionsInALine) {
   EXPECT_EQ(fusions(), 5000u);
   // Two values are alive at a time; tanh replaces its operand.
   EXPECT_EQ(func->getAttrOfType<IntegerAttr>(attr::arenaBytes).getInt(), 2 * 64 * 64 * 4);
+}
+
+TEST_F(Scale, TenThousandOpsThroughEveryPass) {
+  addBlocks(715);
+  double time = runPipeline();
+  RecordProperty("milliseconds", static_cast<int>(time));
+  EXPECT_LT(time, 2000);
+}
+
+// Ten times the ops take about ten times as long: a quadratic pass would take a hundred times.
+TEST_F(Scale, AHundredThousandOpsThroughEveryPass) {
+  addBlocks(7150);
+  double time = runPipeline();
+  RecordProperty("milliseconds", static_cast<int>(time));
+  EXPECT_LT(time, 40000);
 }
 
 TEST_F(Scale, ChainOfAHundredThousandDoesNotOverflow) {

@@ -79,7 +79,7 @@ struct Matrix {
 
 struct Problem {
   ContractionShape shape;
-  Matrix a, b, bias, c;
+  Matrix a, b, bias, residual, c;
 
   static ContractionShape dense(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k) {
     ContractionShape s;
@@ -100,9 +100,10 @@ struct Problem {
   explicit Problem(const ContractionShape &s, unsigned seed = 1)
       : shape(s), a(s.dtype, extent(s.a_strides, s.batch, s.m, s.k)),
         b(s.dtype, extent(s.b_strides, s.batch, s.k, s.n)), bias(s.dtype, std::max<int64_t>(s.n, 1)),
+        residual(s.dtype, extent(s.c_strides, s.batch, s.m, s.n)),
         c(s.dtype, extent(s.c_strides, s.batch, s.m, s.n)) {
     std::mt19937 random(seed);
-    for (Matrix *matrix : {&a, &b, &bias})
+    for (Matrix *matrix : {&a, &b, &bias, &residual})
       for (size_t i = 0; i < matrix->bytes.size() / itemsize(s.dtype); ++i) {
         const int value = static_cast<int>(random() % 2001) - 1000;
         matrix->set(static_cast<int64_t>(i), is_floating_point(s.dtype) ? value / 500.0 : value);
@@ -112,8 +113,8 @@ struct Problem {
   }
   Status run(const Contraction &contraction, bool serial = false) {
     const auto scratch = Buffer::allocate(contraction.scratch_bytes(executor().width())).value_or_throw();
-    return contraction.run(a.bytes.data(), b.bytes.data(), c.bytes.data(), bias.bytes.data(), scratch->data(),
-                           serial);
+    return contraction.run(a.bytes.data(), b.bytes.data(), c.bytes.data(), bias.bytes.data(),
+                           residual.bytes.data(), scratch->data(), serial);
   }
   // Integers exactly, wrapping; floating point within the bound of a sum of k products.
   void expect_right() {
@@ -127,7 +128,12 @@ struct Problem {
     for (int64_t x = 0; x < s.batch; ++x)
       for (int64_t i = 0; i < s.m; ++i)
         for (int64_t j = 0; j < s.n; ++j) {
+          const int64_t at = x * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2];
           double sum = s.bias ? bias.get(j) : 0, size = std::fabs(sum);
+          if (s.residual) {
+            sum += residual.get(at);
+            size += std::fabs(residual.get(at));
+          }
           uint64_t whole = is_floating_point(s.dtype) ? 0 : static_cast<uint64_t>(static_cast<int64_t>(sum));
           for (int64_t p = 0; p < s.k; ++p) {
             const double left = a.get(x * s.a_strides[0] + i * s.a_strides[1] + p * s.a_strides[2]);
@@ -138,11 +144,10 @@ struct Problem {
               whole += static_cast<uint64_t>(static_cast<int64_t>(left)) *
                        static_cast<uint64_t>(static_cast<int64_t>(right));
           }
-          const int64_t at = x * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2];
           if (is_floating_point(s.dtype)) {
             const double expected = s.relu ? std::max(sum, 0.0) : sum;
             const double bound =
-                (static_cast<double>(s.k) + 2) * inner * size + unit * std::fabs(sum) + 1e-300;
+                (static_cast<double>(s.k) + 3) * inner * size + unit * std::fabs(sum) + 1e-300;
             ASSERT_NEAR(c.get(at), expected, bound) << x << " " << i << " " << j;
           } else {
             Matrix cut(s.dtype, 1);
@@ -162,10 +167,11 @@ TEST(Contraction, EveryTypeAndManyShapesByOurOwnKernel) {
                                {1, 8, 32, 300}, {3, 1, 40, 260}, {1, 100, 1, 30}, {1, 130, 200, 64}};
   for (DType dtype : dtypes)
     for (const auto &[batch, m, n, k] : shapes)
-      for (int epilogue = 0; epilogue < 4; ++epilogue) {
+      for (int epilogue = 0; epilogue < 8; ++epilogue) {
         ContractionShape shape = Problem::dense(dtype, batch, m, n, k);
         shape.bias = epilogue & 1;
         shape.relu = epilogue & 2;
+        shape.residual = epilogue & 4;
         Problem problem(shape);
         const auto own = Contraction::make_own(shape).value_or_throw();
         ASSERT_TRUE(problem.run(*own).ok());
@@ -178,7 +184,7 @@ TEST(Contraction, EveryTypeAndManyShapesByOurOwnKernel) {
 TEST(Contraction, WhatIsChosenIsRight) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64})
     for (int layout = 0; layout < 4; ++layout)
-      for (int epilogue = 0; epilogue < 4; ++epilogue) {
+      for (int epilogue = 0; epilogue < 8; ++epilogue) {
         ContractionShape shape = Problem::dense(dtype, layout == 3 ? 3 : 1, 70, 90, 130);
         if (layout == 1) // a transposed
           shape.a_strides = {70 * 130, 1, 70};
@@ -186,6 +192,7 @@ TEST(Contraction, WhatIsChosenIsRight) {
           shape.b_strides = {0, 1, 130}, shape.c_strides = {0, 100, 1};
         shape.bias = epilogue & 1;
         shape.relu = epilogue & 2;
+        shape.residual = epilogue & 4;
         Problem problem(shape);
         const auto chosen = Contraction::get(shape).value_or_throw();
         if (dtype == DType::f32)
@@ -195,6 +202,66 @@ TEST(Contraction, WhatIsChosenIsRight) {
         if (HasFatalFailure())
           FAIL() << name(dtype) << " layout " << layout << " " << chosen->implementation();
       }
+}
+
+// An epilogue gives the bits of the single ops: products, then the bias, then the residual, then relu.
+TEST(Contraction, EpiloguesRoundAsSingleOps) {
+  std::mt19937 random(7);
+  for (DType dtype : {DType::f32, DType::f64})
+    for (int round = 0; round < 40; ++round) {
+      const auto extent = [&] { return static_cast<int64_t>(1 + random() % (round % 2 ? 300 : 70)); };
+      ContractionShape shape = Problem::dense(dtype, round % 5 == 0 ? 3 : 1, extent(), extent(), extent());
+      if (round % 3 == 1)
+        shape.a_strides = {shape.m * shape.k, 1, shape.m};
+      if (round % 4 == 1)
+        shape.b_strides = {shape.k * shape.n, 1, shape.k};
+      const ContractionShape alone = shape;
+      shape.bias = round & 1;
+      shape.residual = true;
+      shape.relu = round & 2;
+      Problem whole(shape), parts(shape);
+      const auto chosen = Contraction::get(shape).value_or_throw(), plain = Contraction::get(alone).value_or_throw();
+      EXPECT_EQ(chosen->implementation(), plain->implementation());
+      ASSERT_TRUE(whole.run(*chosen).ok());
+      ASSERT_TRUE(parts.run(*plain).ok());
+      const auto finish = [&]<typename T>(T) {
+        for (int64_t i = 0; i < shape.batch * shape.m * shape.n; ++i) {
+          T value = parts.c.at<T>(i);
+          if (shape.bias)
+            value += parts.bias.at<T>(i % shape.n);
+          value += parts.residual.at<T>(i);
+          parts.c.at<T>(i) = shape.relu && value < 0 ? 0 : value;
+        }
+      };
+      dtype == DType::f32 ? finish(0.0f) : finish(0.0);
+      EXPECT_EQ(whole.c.bytes, parts.c.bytes) << name(dtype) << " " << shape.batch << "x" << shape.m << "x" << shape.n
+                                              << "x" << shape.k << " " << chosen->implementation();
+    }
+}
+
+// What a plan says decides who multiplies, and how much workspace a library may have.
+TEST(Contraction, ThePlanChooses) {
+  const ContractionShape shape = Problem::dense(DType::f32, 1, 64, 64, 64);
+  const auto by = [&](const ContractionChoice &choice) {
+    return Contraction::get(shape, choice).value_or_throw()->implementation().substr(0, 4);
+  };
+  EXPECT_EQ(by({}), "oned");
+  EXPECT_EQ(by({.library_flops = INT64_MAX}), "weft");
+  const ContractionSupport support = Contraction::ask_library(shape);
+  ASSERT_TRUE(support.taken) << support.refusal;
+  ContractionShape transposed = Problem::dense(DType::f32, 1, 300, 300, 300);
+  transposed.a_strides = {90000, 1, 300};
+  const ContractionSupport needy = Contraction::ask_library(transposed);
+  if (needy.workspace_bytes > 0) {
+    const auto granted = static_cast<int64_t>(needy.workspace_bytes);
+    EXPECT_EQ(Contraction::get(transposed, {.workspace_bytes = granted}).value_or_throw()->implementation().substr(0, 4),
+              "oned");
+    EXPECT_EQ(
+        Contraction::get(transposed, {.workspace_bytes = granted - 1}).value_or_throw()->implementation().substr(0, 4),
+        "weft");
+  }
+  EXPECT_NE(Contraction::ask_library(Problem::dense(DType::f64, 1, 64, 64, 64)).refusal.find("f64"),
+            std::string::npos);
 }
 
 TEST(Contraction, EmptyExtentsAndRepeatedOperands) {
@@ -309,7 +376,7 @@ TEST(Contraction, DISABLED_Speed) {
           for (int i = 0; i < inner; ++i)
             (void)(*contraction)
                 ->run(problem.a.bytes.data(), problem.b.bytes.data(), problem.c.bytes.data(), nullptr,
-                      scratch->data(), false);
+                      nullptr, scratch->data(), false);
           best = std::min(
               best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / inner);
         }

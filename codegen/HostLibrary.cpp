@@ -1,0 +1,60 @@
+//===- HostLibrary.cpp - The contraction library of this process ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/HostLibrary.h"
+
+#include "ir/TargetDescription.h"
+#include "runtime/Contraction.h"
+
+#include <algorithm>
+
+namespace weft::codegen {
+
+namespace {
+
+class HostLibrary final : public ir::ContractionLibrary {
+public:
+  ir::ContractionAnswer ask(const ir::ContractionSignature &signature) const override {
+    ir::ContractionAnswer answer = table.ask(signature);
+    // What it takes of a dynamic contraction shows at each size.
+    if (answer.library.empty() || signature.dynamic)
+      return answer;
+    runtime::ContractionShape shape;
+    shape.dtype = signature.dtype;
+    shape.batch = signature.batch;
+    shape.m = signature.m;
+    shape.n = signature.n;
+    shape.k = signature.k;
+    shape.a_strides = signature.aStrides;
+    shape.b_strides = signature.bStrides;
+    shape.c_strides = {signature.m * signature.n, signature.n, 1};
+    const bool residual = signature.dtype == DType::f32;
+    shape.residual = residual;
+    const runtime::ContractionSupport support = runtime::Contraction::ask_library(shape);
+    if (!support.taken)
+      return ir::ownAnswer("no such contraction here (" + support.refusal + ")");
+    if (support.workspace_bytes > static_cast<size_t>(answer.workspaceBytes))
+      return ir::ownAnswer("no less than " + std::to_string(support.workspace_bytes) + " bytes of workspace, of " +
+                           std::to_string(answer.workspaceBytes) + " that a package reserves,");
+    answer.layouts = {*signature.layout()};
+    answer.algorithms = {support.implementation};
+    if (residual && !support.residual)
+      std::erase(answer.epilogues, ir::Epilogue::residual);
+    return answer;
+  }
+
+private:
+  ir::TableLibrary table{ir::cpuTarget()};
+};
+
+} // namespace
+
+const ir::ContractionLibrary &hostLibrary() {
+  static const HostLibrary instance;
+  return instance;
+}
+
+} // namespace weft::codegen

@@ -1,0 +1,82 @@
+//===- ContractionLibrary.cpp - What a library multiplies -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/ContractionLibrary.h"
+#include "ir/TargetDescription.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace llvm;
+
+namespace weft::ir {
+
+ContractionLibrary::~ContractionLibrary() = default;
+
+/// Whether a matrix is row-major (n) or column-major (t); a dimension of extent 1 fits any stride.
+static std::optional<bool> isTransposed(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
+  if ((columns == 1 || columnStride == 1) && (rows == 1 || rowStride >= columns))
+    return false;
+  if ((rows == 1 || rowStride == 1) && (columns == 1 || columnStride >= rows))
+    return true;
+  return std::nullopt;
+}
+
+std::optional<MatrixLayout> ContractionSignature::layout() const {
+  auto a = isTransposed(m, k, aStrides[1], aStrides[2]), b = isTransposed(k, n, bStrides[1], bStrides[2]);
+  if (!a || !b)
+    return std::nullopt;
+  return static_cast<MatrixLayout>(2 * *a + *b);
+}
+
+double ContractionSignature::flops() const {
+  return 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
+         static_cast<double>(k);
+}
+
+ContractionAnswer ownAnswer(std::string refusal) {
+  using enum MatrixLayout;
+  using enum Epilogue;
+  return {{}, std::move(refusal), {nn, nt, tn, tt}, {bias, residual, relu}, {"blocked"}, 0, 0};
+}
+
+static SmallVector<StringRef> words(StringRef list) {
+  SmallVector<StringRef> found;
+  list.split(found, ' ', -1, /*KeepEmpty=*/false);
+  return found;
+}
+
+ContractionAnswer TableLibrary::ask(const ContractionSignature &signature) const {
+  ContractionAnswer answer;
+  answer.library = target.library.str();
+  for (StringRef word : words(target.libraryLayouts))
+    if (auto layout = findName(matrixLayoutNames, word))
+      answer.layouts.push_back(static_cast<MatrixLayout>(*layout));
+  for (StringRef word : words(target.libraryEpilogues))
+    if (auto epilogue = findName(epilogueNames, word))
+      answer.epilogues.push_back(static_cast<Epilogue>(*epilogue));
+  for (StringRef word : words(target.libraryAlgorithms))
+    answer.algorithms.push_back(word.str());
+  answer.leastFlops = target.libraryLeastFlops;
+  answer.workspaceBytes = target.libraryWorkspaceBytes;
+
+  if (!is_contained(words(target.libraryTypes), StringRef(name(signature.dtype))))
+    return ownAnswer("no " + std::string(name(signature.dtype)));
+  // Of a dynamic contraction each call decides for its sizes.
+  if (signature.dynamic)
+    return answer;
+  for (int64_t extent : {signature.batch, signature.m, signature.n, signature.k})
+    if (extent == 0)
+      return ownAnswer("no extent of 0");
+  if (signature.flops() < static_cast<double>(answer.leastFlops))
+    return ownAnswer("time to be called, too much for so few operations");
+  std::optional<MatrixLayout> layout = signature.layout();
+  if (!layout || !is_contained(answer.layouts, *layout))
+    return ownAnswer("no operands with such strides");
+  return answer;
+}
+
+} // namespace weft::ir

@@ -1,0 +1,66 @@
+//===- LaunchGraph.h - In which orders launches may be issued --*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a launch list without storage may be reordered by. Besides values these keep their order:
+//
+//   - what the host sees, and launches that may fail, among each other: a call that fails has shown the same;
+//   - a launch that reads an argument, or a base, and the one that then writes it in place;
+//   - a launch that may fail, and a later one that writes an argument: a call that fails changes nothing.
+//
+// So a reordered list needs no copy that it did not need before.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_PASSES_LAUNCHGRAPH_H
+#define WEFT_PASSES_LAUNCHGRAPH_H
+
+#include "passes/LaunchList.h"
+
+namespace weft::passes {
+
+class LaunchGraph {
+public:
+  /// Of a function after --weft-assign-queues.
+  explicit LaunchGraph(ir::FuncOp func);
+
+  /// All ops but the terminator, in the order of the text.
+  std::vector<mlir::Operation *> ops;
+  std::vector<llvm::SmallVector<unsigned, 4>> next, before; ///< edges, of which some may be double
+  llvm::DenseMap<mlir::Operation *, unsigned> number;
+
+  /// Whether an op costs nothing where it stands: a view, a constant.
+  bool isFree(unsigned op) const { return !isLaunch(ops[op]) && !llvm::isa<ir::UndefOp>(ops[op]); }
+  /// Puts the ops of the function into this order.
+  void apply(llvm::ArrayRef<unsigned> order) const;
+
+private:
+  void addEdge(unsigned from, unsigned to) {
+    next[from].push_back(to);
+    before[to].push_back(from);
+  }
+  /// What reads the storage of `root` before `writer` comes before it.
+  void keepReaders(mlir::Value root, mlir::Operation *writer);
+
+  ir::FuncOp func;
+};
+
+/// The ops that can be issued next, and those that have been.
+class ReadyOps {
+public:
+  /// `ready(op)` is called for every op that becomes ready but for free ones, which are issued at once.
+  ReadyOps(const LaunchGraph &graph, llvm::function_ref<void(unsigned)> ready);
+  void issue(unsigned op, llvm::function_ref<void(unsigned)> ready);
+  std::vector<unsigned> order; ///< what has been issued
+
+private:
+  void release(llvm::SmallVectorImpl<unsigned> &work, llvm::function_ref<void(unsigned)> ready);
+  const LaunchGraph &graph;
+  std::vector<unsigned> waits;
+};
+
+} // namespace weft::passes
+
+#endif // WEFT_PASSES_LAUNCHGRAPH_H

@@ -1,0 +1,60 @@
+//===- QueryLibraries.cpp - What the library of contractions takes --------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/QueryLibraries.h"
+#include "ir/Contraction.h"
+#include "ir/Decisions.h"
+#include "ir/TargetDescription.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_QUERYLIBRARIES
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct QueryLibraries : impl::QueryLibrariesBase<QueryLibraries> {
+  using QueryLibrariesBase::QueryLibrariesBase;
+  const ContractionLibrary *library = nullptr;
+
+  void runOnOperation() override {
+    const TargetDescription *description = findTarget(target);
+    if (!description) {
+      getOperation().emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+      return signalPassFailure();
+    }
+    TableLibrary table(*description);
+    const ContractionLibrary &asked = library ? *library : table;
+    SymbolRanges ranges = rangesOf(getOperation());
+    std::vector<Decision> decisions;
+    for (DotGeneralOp dot : getOperation().getOps<DotGeneralOp>()) {
+      if (dot.getLibrary())
+        continue;
+      std::optional<ContractionSignature> signature = getSignature(dot, ranges);
+      if (!signature) // not yet in a form that anything multiplies
+        continue;
+      ContractionAnswer answer = asked.ask(*signature);
+      dot.setLibraryAttr(recordAnswer(&getContext(), answer));
+      if (answer.library.empty() && report)
+        decisions.push_back({"WEFT-N004", locationText(dot.getLoc()), dot->getName().getStringRef().str(), "", 0,
+                             description->library.str() + " takes " + answer.refusal + "; weft multiplies"});
+    }
+    recordDecisions(getOperation(), decisions);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createQueryLibraries(const QueryLibrariesOptions &options,
+                                           const ContractionLibrary *library) {
+  auto pass = std::make_unique<QueryLibraries>(options);
+  pass->library = library;
+  return pass;
+}
+
+} // namespace weft::passes

@@ -1,0 +1,45 @@
+//===- Statistics.h - What each pass did -----------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For every pass alike, from what it left behind: ops by name that are there more or fewer, and decisions by
+// code. The statistics of MLIR's own passes need libraries that are built for them, which Debian's are not.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_PASSES_STATISTICS_H
+#define WEFT_PASSES_STATISTICS_H
+
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weft::passes {
+
+/// Counts over any number of pass managers, one after the other. The passes of one may run on several threads.
+class PassStatistics {
+public:
+  /// Counts what the passes of a manager do; this object outlives it.
+  void attach(mlir::PassManager &manager);
+  /// A line for each pass, in the order in which they first ran.
+  std::string str() const;
+
+private:
+  class Instrumentation;
+  using Counts = std::map<std::string, int64_t>;
+  struct Row {
+    std::string pass;
+    int64_t runs = 0, opsBefore = 0, opsAfter = 0;
+    Counts ops, decisions; ///< more or fewer
+  };
+  Row &rowOf(llvm::StringRef pass);
+  std::vector<Row> rows;
+};
+
+} // namespace weft::passes
+
+#endif // WEFT_PASSES_STATISTICS_H

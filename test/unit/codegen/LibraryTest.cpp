@@ -1,0 +1,175 @@
+//===- LibraryTest.cpp - A library of contractions that is asked ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/Compile.h"
+#include "codegen/HostLibrary.h"
+
+#include "ir/Contraction.h"
+#include "ir/TargetDescription.h"
+#include "runtime/Executable.h"
+#include "runtime/plan_generated.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/raw_ostream.h"
+#include "gtest/gtest.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+namespace weft::testing {
+namespace {
+
+constexpr const char *residualBlock = R"(#cpu = #weft.device<cpu>
+weft.func @main(%x: tensor<64x96xf32, #cpu>, %w: tensor<96x128xf32, #cpu>, %b: tensor<128xf32, #cpu>,
+                %r: tensor<64x128xf32, #cpu>) -> tensor<64x128xf32, #cpu> {
+  %z = weft.constant dense<0.0> : tensor<64x128xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<64x96xf32, #cpu>, tensor<96x128xf32, #cpu>
+  %1 = weft.broadcast_in_dim %b, dims = [1] : tensor<128xf32, #cpu> -> tensor<64x128xf32, #cpu>
+  %2 = weft.add %0, %1 : tensor<64x128xf32, #cpu>
+  %3 = weft.add %2, %r : tensor<64x128xf32, #cpu>
+  %4 = weft.max %3, %z : tensor<64x128xf32, #cpu>
+  weft.return %4 : tensor<64x128xf32, #cpu>
+})";
+
+/// Answers what it was told to, and remembers the questions.
+class FakeLibrary final : public ir::ContractionLibrary {
+public:
+  explicit FakeLibrary(ir::ContractionAnswer answer) : answer(std::move(answer)) {}
+  ir::ContractionAnswer ask(const ir::ContractionSignature &signature) const override {
+    const std::lock_guard lock(mutex);
+    questions.push_back(signature);
+    return answer;
+  }
+  ir::ContractionAnswer answer;
+  mutable std::mutex mutex;
+  mutable std::vector<ir::ContractionSignature> questions;
+};
+
+struct Compiled {
+  std::string text;
+  std::vector<std::byte> package;
+  runtime::fb::ContractionLaunchT contraction;
+  size_t launches = 0;
+  std::vector<float> result;
+};
+
+Compiled compile(const ir::ContractionLibrary *library) {
+  Compiled made;
+  MLIRContext context;
+  DialectRegistry registry;
+  ir::registerDialect(registry);
+  context.appendDialectRegistry(registry);
+  auto module = parseSourceString<ModuleOp>(residualBlock, &context);
+  codegen::CompileOptions options;
+  options.pipeline.library = library;
+  auto compiled = codegen::compileModule(*module, options);
+  if (!compiled) {
+    ADD_FAILURE() << compiled.status().message();
+    return made;
+  }
+  llvm::raw_string_ostream(made.text) << *module;
+  made.package = compiled->package;
+  auto package = runtime::Package::from_memory(std::move(compiled->package)).value_or_throw();
+  auto section = package->section("plan.main.cpu").value_or_throw();
+  runtime::fb::PlanT plan;
+  runtime::fb::GetPlan(section.data())->UnPackTo(&plan);
+  made.launches = plan.launches.size();
+  for (auto &launch : plan.launches)
+    if (auto *product = launch->op.AsContractionLaunch())
+      made.contraction = *product;
+  auto executable = runtime::Executable::load(package, "main").value_or_throw();
+  std::vector<std::shared_ptr<runtime::Buffer>> in, out(1);
+  uint32_t state = 1;
+  for (size_t count : {64 * 96, 96 * 128, 128, 64 * 128}) {
+    in.push_back(runtime::Buffer::allocate(count * sizeof(float)).value_or_throw());
+    for (size_t i = 0; i < count; ++i) {
+      state = state * 1664525 + 1013904223;
+      reinterpret_cast<float *>(in.back()->data())[i] = static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31f;
+    }
+  }
+  runtime::RunOptions run;
+  run.mode = runtime::QueueMode::inlined;
+  EXPECT_TRUE(executable->run(in, out, run).ok());
+  EXPECT_TRUE(out[0]->wait().ok());
+  const auto *values = reinterpret_cast<const float *>(out[0]->data());
+  made.result.assign(values, values + 64 * 128);
+  return made;
+}
+
+bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
+
+TEST(Library, TheTableAndTheHostTakeTheWholeEpilogue) {
+  ir::TableLibrary table(ir::cpuTarget());
+  Compiled byTable = compile(&table), byHost = compile(nullptr);
+  EXPECT_TRUE(contains(byTable.text, "bias %arg2, residual %arg3, relu")) << byTable.text;
+  EXPECT_TRUE(contains(byHost.text, "bias %arg2, residual %arg3, relu")) << byHost.text;
+  EXPECT_EQ(byTable.launches, 1u);
+  EXPECT_EQ(byTable.contraction.library_flops, ir::cpuTarget().libraryLeastFlops);
+  EXPECT_EQ(byTable.contraction.workspace_bytes, static_cast<uint64_t>(ir::cpuTarget().libraryWorkspaceBytes));
+  EXPECT_GE(byTable.contraction.residual, 0);
+  EXPECT_EQ(byTable.result, byHost.result);
+}
+
+// What is refused is a kernel of its own, and the bits are the same.
+TEST(Library, ARefusedEpilogueIsAKernel) {
+  using enum ir::Epilogue;
+  Compiled whole = compile(nullptr);
+  ir::TableLibrary table(ir::cpuTarget());
+  ir::ContractionAnswer answer = table.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false});
+  for (const std::vector<ir::Epilogue> &taken : std::vector<std::vector<ir::Epilogue>>{{}, {bias}, {bias, residual}}) {
+    answer.epilogues = taken;
+    FakeLibrary fake(answer);
+    Compiled parts = compile(&fake);
+    ASSERT_EQ(fake.questions.size(), 1u);
+    EXPECT_EQ(fake.questions[0].k, 96);
+    EXPECT_EQ(fake.questions[0].layout(), ir::MatrixLayout::nn);
+    EXPECT_EQ(parts.launches, 2u) << parts.text;
+    EXPECT_TRUE(contains(parts.text, "WEFT-N003"));
+    EXPECT_EQ(contains(parts.text, "bias %arg2"), !taken.empty());
+    EXPECT_EQ(parts.contraction.bias >= 0, !taken.empty());
+    EXPECT_EQ(parts.contraction.residual >= 0, taken.size() == 2);
+    EXPECT_FALSE(parts.contraction.relu);
+    EXPECT_EQ(parts.result, whole.result);
+  }
+}
+
+// What is granted stands in the text and in the plan, which the runtime keeps to.
+TEST(Library, AWorkspaceIsReserved) {
+  ir::ContractionAnswer answer{"other", "", {ir::MatrixLayout::nn}, {}, {"best", "second"}, 1000, 4096};
+  FakeLibrary fake(answer);
+  Compiled made = compile(&fake);
+  EXPECT_TRUE(contains(made.text, R"(#weft.library<"other", layouts = ["nn"], epilogues = [], algorithms = ["best", "second"], least_flops = 1000, workspace = 4096>)"))
+      << made.text;
+  EXPECT_EQ(made.contraction.workspace_bytes, 4096u);
+  EXPECT_EQ(made.contraction.library_flops, 1000);
+  FakeLibrary none(ir::ownAnswer("nothing"));
+  Compiled own = compile(&none);
+  EXPECT_TRUE(contains(own.text, "onednn takes nothing; weft multiplies")) << own.text;
+  EXPECT_EQ(own.contraction.library_flops, INT64_MAX);
+  EXPECT_EQ(own.launches, 1u);
+}
+
+TEST(Library, TheSameQuestionsGiveTheSameBytes) {
+  Compiled first = compile(nullptr), second = compile(nullptr);
+  EXPECT_EQ(first.text, second.text);
+  EXPECT_EQ(first.package, second.package);
+}
+
+// The process's library answers within the table: it names what it would run, and refuses by the table's rules too.
+TEST(Library, TheHostAnswers) {
+  const ir::ContractionLibrary &host = codegen::hostLibrary();
+  ir::ContractionAnswer taken = host.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false});
+  EXPECT_EQ(taken.library, "onednn");
+  ASSERT_EQ(taken.algorithms.size(), 1u);
+  EXPECT_FALSE(taken.algorithms[0].empty());
+  EXPECT_EQ(taken.layouts, std::vector{ir::MatrixLayout::nn});
+  EXPECT_TRUE(host.ask({DType::f64, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false}).library.empty());
+  EXPECT_TRUE(host.ask({DType::f32, 1, 2, 2, 2, {0, 2, 1}, {0, 2, 1}, false}).library.empty());
+}
+
+} // namespace
+} // namespace weft::testing
