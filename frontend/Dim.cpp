@@ -142,10 +142,10 @@ SizeValues Declared::bind(const std::vector<Spec> &found, Loc loc) const {
       const Dim &dim = *std::find_if(symbols.begin(), symbols.end(),
                                      [&](const Dim &other) { return other.name() == name; });
       if (size < dim.min() || size > dim.max())
-        complain(i, "dimension " + std::to_string(d) + " has size " + std::to_string(size) + ", and '" +
-                        name + "' goes from " + std::to_string(dim.min()) + " to " +
-                        std::to_string(dim.max()),
-                 "WEFT-L015");
+        complain(i,
+                 "dimension " + std::to_string(d) + " has size " + std::to_string(size) + ", and '" + name +
+                     "' goes from " + std::to_string(dim.min()) + " to " + std::to_string(dim.max()),
+                 "WEFT-S001");
       auto [known, isNew] = values.emplace(name, size);
       if (!isNew && known->second != size)
         complain(i, "dimension " + std::to_string(d) + " has size " + std::to_string(size) + ", and '" +

@@ -203,8 +203,7 @@ std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims, d
   int64_t count = countOver(a, dims, loc);
   Tensor variance;
   if (ir::isSymbolic(count)) {
-    Tensor freedom =
-        weft::sub({numberOf(count, DType::f64, a.device(), loc), loc}, {correction, loc});
+    Tensor freedom = weft::sub({numberOf(count, DType::f64, a.device(), loc), loc}, {correction, loc});
     freedom = weft::clamp_min(freedom, {0, loc});
     variance = weft::div({result(1), loc}, {freedom.to(result(1).dtype(), loc), loc});
   } else {

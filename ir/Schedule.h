@@ -29,8 +29,8 @@
 //   that are written to, of which each task looks at every index.
 //
 // Where a domain has dynamic dimensions the number of tasks is an expression. What else depends on sizes is
-// decided for the largest (the grain, the cuts of an update) or left out (tiles, streaming stores, values kept in scratch for rows
-// of dynamic length): the order of a reduction never depends on any of these.
+// decided for the largest (the grain, the cuts of an update) or left out (tiles, streaming stores, values
+// kept in scratch for rows of dynamic length): the order of a reduction never depends on any of these.
 //
 // Width: 16 elements, or 8 where most operands and results have 8-byte elements, or 64 in loops that draw
 // random numbers. It never changes a bit of a result.
@@ -96,8 +96,8 @@ ScanShape scanShape(FusionOp fusion);
 /// task is one outer index, a block of inner ones, and a range of the places that are written to; so that no
 /// two tasks write one element, and the order of sums depends on shapes alone.
 ///
-/// With dynamic sizes all of these may depend on symbols but for `blocks`, `range` and `ranges`: what is cut has
-/// a size that is a number.
+/// With dynamic sizes all of these may depend on symbols but for `blocks`, `range` and `ranges`: what is cut
+/// has a size that is a number.
 struct UpdateTiles {
   int64_t outer = 1, count = 0, inner = 1;
   int64_t block = 1, blocks = 1;           ///< inner indices of one task, and how many such blocks

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
-#include "ir/ops/Common.h"
 
 using namespace mlir;
 namespace weft::ir {
@@ -44,15 +43,6 @@ Sym VjpBuilder::like(Sym a, double value) {
   else
     element = builder.getIntegerAttr(type.getElementType(), static_cast<int64_t>(value));
   return make<ConstantOp>(type, splatOf(type, element));
-}
-
-Sym VjpBuilder::countLike(Sym a, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-  int64_t count = countOver(shape, dims);
-  if (!isSymbolic(count))
-    return like(a, static_cast<double>(count));
-  Sym number = make<DimOp>(withShape(a.type(), {}, builder.getI64Type()), count);
-  number = convert(number, a.type().getElementType());
-  return a.type().getRank() == 0 ? number : make<FullOp>(number.value, sizesOf(a.type()));
 }
 
 Sym VjpBuilder::convert(Sym a, Type element) {

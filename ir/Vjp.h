@@ -59,9 +59,6 @@ public:
   Sym select(Sym condition, Sym a, Sym b);
   /// A constant of the type of `a`.
   Sym like(Sym a, double value);
-  /// The number of elements of `shape` over `dims`, as a tensor like `a`: a constant, or made from
-  /// `weft.dim` where a size is dynamic.
-  Sym countLike(Sym a, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
   Sym convert(Sym a, mlir::Type element);
   Sym sum(Sym a, llvm::ArrayRef<int64_t> dims);
   Sym reshape(Sym a, llvm::ArrayRef<int64_t> shape);

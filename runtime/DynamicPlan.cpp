@@ -165,9 +165,10 @@ Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,
           const uint32_t number = terms->Get(0)->symbols()->Get(0);
           const fb::Symbol *symbol = plan.symbols()->Get(number);
           if (found < symbol->min() || found > symbol->max())
-            return complain(i, where + ", where '" + text(symbol->name()) + "' goes from " +
-                                   std::to_string(symbol->min()) + " to " + std::to_string(symbol->max()),
-                            "WEFT-L015");
+            return complain(i,
+                            where + ", where '" + text(symbol->name()) + "' goes from " +
+                                std::to_string(symbol->min()) + " to " + std::to_string(symbol->max()),
+                            "WEFT-S001");
           if (bound[number] && *bound[number] != found)
             return complain(i, where + ", where '" + text(symbol->name()) + "' is " +
                                    std::to_string(*bound[number]) + " by an argument before it");
@@ -198,7 +199,7 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
       return Status::error(prefix(plan) + "'" + text(symbol->name()) + "' is " + std::to_string(values[i]) +
                                ", and goes from " + std::to_string(symbol->min()) + " to " +
                                std::to_string(symbol->max()),
-                           "WEFT-L015");
+                           "WEFT-S001");
   }
   Evaluator evaluate(plan, values);
   fb::PlanT made;

@@ -159,7 +159,8 @@ unsigned LoopEmitter::chooseOuterDims(Box box, int64_t first, int64_t size, unsi
     box.rows = ir::countOf(ArrayRef(part).take_front(outer));
     // Up to the dimension that is cut, a row holds all of the part.
     auto after = [&](unsigned end) { return ir::countOf(ArrayRef(domain).slice(dim + 1, end - dim - 1)); };
-    box.column = outer > dim || first == 0 ? 0 : ir::mulSizes(first, after(domain.size()));
+    box.column =
+        outer > dim || first == 0 ? 0 : ir::mulSizes(first, after(static_cast<unsigned>(domain.size())));
     box.row = outer > dim && first != 0 ? ir::mulSizes(first, after(outer)) : 0;
     LoopBody body(fusion, box, lanes, whole);
     if (body.space.isPerLane(body.address))
@@ -314,8 +315,8 @@ Status LoopEmitter::emit() {
   from = kernel.mul(kernel.begin, chunk);
   to = kernel.minimum(kernel.mul(kernel.end, chunk), kernel.index(count));
   int64_t width = widthOf(pieces.front().box);
-  bool streaming =
-      fusion.getSchedule()->getStreaming() && !isUpdate && lanes > 1 && aligned && ir::isMultipleOf(width, lanes);
+  bool streaming = fusion.getSchedule()->getStreaming() && !isUpdate && lanes > 1 && aligned &&
+                   ir::isMultipleOf(width, lanes);
   emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) { emitPieces(streams); });
   return {};
 }

@@ -205,7 +205,9 @@ void ScanEmitter::columns(ScanBody &body, BodyEmitter &emitter, Value first, int
   int64_t width = body.space.lanes;
   SmallVector<Value> initial(static_cast<size_t>(count), identity(width));
   kernel.forLoop(kernel.index(0), kernel.index(shape.extent), 1, initial, [&](Value i, ValueRange states) {
-    Value at = reverse ? kernel.create<arith::SubIOp>(kernel.index(ir::subSizes(shape.extent, 1)), i).getResult() : i;
+    Value at = reverse
+                   ? kernel.create<arith::SubIOp>(kernel.index(ir::subSizes(shape.extent, 1)), i).getResult()
+                   : i;
     emitter.setVar(body.step, at);
     SmallVector<Value> next;
     for (int64_t u = 0; u < count; ++u) {

@@ -26,8 +26,7 @@ Reducer::Reducer(KernelBuilder &kernel, Operation *op)
     : op(op), isArg(ir::isArgReduction(op)), kernel(kernel),
       element(getElementTypeOrSelf(op->getOperand(0).getType())), accumulator(ir::accumulatorType(element)),
       isFloat(isa<FloatType>(element)), isUnsigned(element.isUnsignedInteger() || element.isInteger(1)),
-      isWelford(isa<ir::WelfordOp>(op)),
-      isEmpty(ir::elementsOf(op->getOperand(0).getType()) == 0) {
+      isWelford(isa<ir::WelfordOp>(op)), isEmpty(ir::elementsOf(op->getOperand(0).getType()) == 0) {
   int64_t count = 1;
   for (int64_t dim : ir::reducedDims(op))
     count = ir::mulSizes(count, ir::sizesOf(op->getOperand(0).getType())[dim]);
@@ -126,8 +125,8 @@ Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   Value noA = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, a[2], zero);
   Value noB = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, b[2], zero);
   for (int i : {0, 1})
-    both[i] = kernel.create<arith::SelectOp>(
-        noB, a[i], kernel.create<arith::SelectOp>(noA, b[i], both[i]).getResult());
+    both[i] = kernel.create<arith::SelectOp>(noB, a[i],
+                                             kernel.create<arith::SelectOp>(noA, b[i], both[i]).getResult());
   return both;
 }
 

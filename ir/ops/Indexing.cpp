@@ -173,8 +173,7 @@ LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
   };
   if (vjp.needs(0)) {
     auto type = withShape(g.type(), written);
-    Sym zeros =
-        vjp.make<ConstantOp>(type, splatOf(type, vjp.builder.getZeroAttr(type.getElementType())));
+    Sym zeros = vjp.make<ConstantOp>(type, splatOf(type, vjp.builder.getZeroAttr(type.getElementType())));
     vjp.set(0, set ? scatter(g, zeros, ScatterKind::set) : g);
   }
   if (!vjp.needs(2))
@@ -217,8 +216,8 @@ LogicalResult IndexUpdateOp::verify() {
     return failure();
   SmallVector<int64_t> expected = pointsShape(a, index, dim);
   if (sizesOf(u) != ArrayRef(expected))
-    return emitOpError() << "needs slices of shape [" << sizesText(expected) << "], found [" << sizesText(sizesOf(u))
-                         << "]";
+    return emitOpError() << "needs slices of shape [" << sizesText(expected) << "], found ["
+                         << sizesText(sizesOf(u)) << "]";
   return success();
 }
 

@@ -74,7 +74,7 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   Sym a = v.convert({getA(), &v}, wideType);
   auto statistics = builder.create<WelfordOp>(getLoc(), a.value, dims.inner);
   Sym mean{statistics.getMean(), &v}, m2{statistics.getM2(), &v};
-  Sym rstd = v.unary<RsqrtOp>(m2 / v.countLike(m2, shape, dims.inner) + getEps().convertToDouble());
+  Sym rstd = v.unary<RsqrtOp>(m2 / countLike(v, m2, shape, dims.inner) + getEps().convertToDouble());
   Sym y = (a - v.broadcastBack(mean, dims.inner, shape)) * v.broadcastBack(rstd, dims.inner, shape);
   auto spread = [&](Value value) {
     return v.broadcastBack(v.convert({value, &v}, wideType), dims.outer, shape);
@@ -110,14 +110,15 @@ LogicalResult LayerNormOp::buildVjp(VjpBuilder &vjp) {
     return success();
   auto average = [&](Sym value) {
     Sym total = vjp.sum(value, dims.inner);
-    return spread(total / vjp.countLike(total, shape, dims.inner));
+    return spread(total / countLike(vjp, total, shape, dims.inner));
   };
   Sym gradient = (q - average(q) - normalized * average(q * normalized)) * spread(rstd);
   // mean moves by 1/n with an element, and rstd by -rstd^2 xh / n.
   if (vjp.hasCotangent(1))
-    gradient = gradient + spread(vjp.cotangent(1) / vjp.countLike(rstd, shape, dims.inner));
+    gradient = gradient + spread(vjp.cotangent(1) / countLike(vjp, rstd, shape, dims.inner));
   if (vjp.hasCotangent(2))
-    gradient = gradient - normalized * spread(vjp.cotangent(2) * rstd * rstd / vjp.countLike(rstd, shape, dims.inner));
+    gradient = gradient -
+               normalized * spread(vjp.cotangent(2) * rstd * rstd / countLike(vjp, rstd, shape, dims.inner));
   vjp.set(0, vjp.convert(gradient, element));
   return success();
 }

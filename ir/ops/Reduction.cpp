@@ -174,9 +174,9 @@ LogicalResult WelfordOp::verify() { return success(); }
 LogicalResult WelfordOp::canonicalize(WelfordOp op, PatternRewriter &rewriter) {
   if (op.getCount().use_empty())
     return failure();
-  rewriter.replaceAllUsesWith(
-      op.getCount(), rewriter.create<DimOp>(op.getLoc(), op.getCount().getType(),
-                                            countOver(sizesOf(op.getA().getType()), op.getDims())));
+  rewriter.replaceAllUsesWith(op.getCount(),
+                              rewriter.create<DimOp>(op.getLoc(), op.getCount().getType(),
+                                                     countOver(sizesOf(op.getA().getType()), op.getDims())));
   return success();
 }
 
@@ -189,8 +189,7 @@ LogicalResult WelfordOp::buildVjp(VjpBuilder &vjp) {
   Type element = a.type().getElementType();
   Sym gradient = vjp.like(vjp.convert(a, mean.type().getElementType()), 0.0);
   if (vjp.hasCotangent(0))
-    gradient =
-        vjp.broadcastBack(vjp.cotangent(0) / vjp.countLike(mean, shape, getDims()), getDims(), shape);
+    gradient = vjp.broadcastBack(vjp.cotangent(0) / countLike(vjp, mean, shape, getDims()), getDims(), shape);
   if (vjp.hasCotangent(1)) {
     Sym wide = vjp.convert(a, mean.type().getElementType());
     Sym through = (wide - vjp.broadcastBack(mean, getDims(), shape)) *
