@@ -409,7 +409,7 @@ private:
       return buffer.status();
     host.buffer = *buffer;
     host.dtype = static_cast<uint8_t>(dtypeOf(value.getType()));
-    host.shape = sizesOf(cast<RankedTensorType>(value.getType())).vec();
+    host.shape = sizes(sizesOf(value.getType()));
     host.text = text.str();
     made->op.Set(std::move(host));
     plan.launches.push_back(std::move(made));

@@ -121,10 +121,10 @@ SizeValues Declared::bind(const std::vector<Spec> &found, Loc loc) const {
     fail("the function was compiled with the specs of " + std::to_string(arguments.size()) +
              " tensors, and is called with " + std::to_string(found.size()),
          loc);
-  auto complain = [&](size_t i, const std::string &problem) {
+  auto complain = [&](size_t i, const std::string &problem, const char *code = "") {
     fail("argument " + std::to_string(i) + " is " + found[i].str() + ", and its spec says " +
              arguments[i].str() + ": " + problem,
-         loc);
+         loc, {}, code);
   };
   SizeValues values;
   for (size_t i = 0; i < found.size(); ++i) {
@@ -142,9 +142,10 @@ SizeValues Declared::bind(const std::vector<Spec> &found, Loc loc) const {
       const Dim &dim = *std::find_if(symbols.begin(), symbols.end(),
                                      [&](const Dim &other) { return other.name() == name; });
       if (size < dim.min() || size > dim.max())
-        complain(i, "dimension " + std::to_string(d) + " has size " + std::to_string(size) + ", and '" +
-                        name + "' goes from " + std::to_string(dim.min()) + " to " +
-                        std::to_string(dim.max()));
+        complain(i,
+                 "dimension " + std::to_string(d) + " has size " + std::to_string(size) + ", and '" + name +
+                     "' goes from " + std::to_string(dim.min()) + " to " + std::to_string(dim.max()),
+                 "WEFT-S001");
       auto [known, isNew] = values.emplace(name, size);
       if (!isNew && known->second != size)
         complain(i, "dimension " + std::to_string(d) + " has size " + std::to_string(size) + ", and '" +

@@ -147,7 +147,7 @@ static Tensor repeated(const Tensor &a, const std::vector<int64_t> &repeats, Loc
   for (size_t i = 0; i < shape.size(); ++i) {
     apart.insert(apart.end(), {1, shape[i]});
     wide.insert(wide.end(), {repeats[i], shape[i]});
-    result.push_back(repeats[i] * shape[i]);
+    result.push_back(ir::mulSizes(repeats[i], shape[i]));
   }
   return a.reshape(apart, loc).expand(wide, loc).reshape(result, loc);
 }
@@ -176,7 +176,7 @@ Tensor repeat_interleave(const Tensor &a, int64_t repeats, std::optional<int64_t
     from = from.reshape({1}, loc);
   Shape wide = from.sizes(), result = wide;
   wide.insert(wide.begin() + along + 1, repeats);
-  result[at(along)] *= repeats;
+  result[at(along)] = ir::mulSizes(result[at(along)], repeats);
   return from.unsqueeze(along + 1, loc).expand(wide, loc).reshape(result, loc);
 }
 
@@ -231,7 +231,7 @@ Tensor pad(const Tensor &a, const std::vector<int64_t> &padding, const Arg &valu
     low[dim] = padding[2 * i];
     high[dim] = padding[2 * i + 1];
     int64_t size = tensor.spec().shape[dim];
-    if (low[dim] + high[dim] + size < 0)
+    if (!ir::isSymbolic(size) && low[dim] + high[dim] + size < 0)
       fail("The input size " + std::to_string(size) + ", plus negative padding " + std::to_string(low[dim]) +
                " and " + std::to_string(high[dim]) + ", resulted in a negative output size at dimension " +
                std::to_string(dim),

@@ -104,6 +104,13 @@ ValuesIndices chosen(const char *op, const Tensor &a, int64_t dim, bool keepdim,
   return result;
 }
 
+/// A size that each call chooses, as a number of this dtype.
+Tensor numberOf(int64_t size, DType dtype, Device device, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref made = recordTyped("dim", {{"size", size}}, Spec{DType::i64, {}, device}, loc);
+  return wrap(convertTo(made, dtype, loc), loc);
+}
+
 Tensor scan(const char *op, const Tensor &a, int64_t dim, Loc loc) {
   Tensor input = accumulated(a, loc);
   GraphLock lock(graphMutex());
@@ -135,11 +142,8 @@ Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
   // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
   Tensor total = widened(*this, loc).sum(dims, keepdim, loc);
   const int64_t count = countOver(*this, dims, loc);
-  if (ir::isSymbolic(count)) {
-    GraphLock lock(graphMutex());
-    Ref size = recordTyped("dim", {{"size", count}}, Spec{DType::i64, {}, device()}, loc);
-    return weft::div({total, loc}, {wrap(convertTo(size, total.dtype(), loc), loc), loc}).to(dtype(), loc);
-  }
+  if (ir::isSymbolic(count))
+    return weft::div({total, loc}, {numberOf(count, total.dtype(), device(), loc), loc}).to(dtype(), loc);
   return weft::div({total, loc}, {static_cast<double>(count), loc}).to(dtype(), loc);
 }
 
@@ -196,8 +200,15 @@ std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims, d
     Ref part{node, i};
     return wrap(keepdim ? reshapeTo(part, kept, loc) : part, loc);
   };
-  double freedom = std::max(0.0, static_cast<double>(countOver(a, dims, loc)) - correction);
-  Tensor variance = weft::div({result(1), loc}, {freedom, loc});
+  int64_t count = countOver(a, dims, loc);
+  Tensor variance;
+  if (ir::isSymbolic(count)) {
+    Tensor freedom = weft::sub({numberOf(count, DType::f64, a.device(), loc), loc}, {correction, loc});
+    freedom = weft::clamp_min(freedom, {0, loc});
+    variance = weft::div({result(1), loc}, {freedom.to(result(1).dtype(), loc), loc});
+  } else {
+    variance = weft::div({result(1), loc}, {std::max(0.0, static_cast<double>(count) - correction), loc});
+  }
   return {variance.to(a.dtype(), loc), result(0).to(a.dtype(), loc)};
 }
 

@@ -274,6 +274,13 @@ int64_t columnBlock(FusionOp fusion) {
 // scan
 //===----------------------------------------------------------------------===//
 
+int64_t ScanShape::tasks() const {
+  if (!isSymbolic(outer) && !isSymbolic(inner))
+    return inner == 1 ? outer : outer * blocks();
+  // outer * ceil(inner / columns) <= outer * (inner + columns - 1) / columns
+  return ceilDivSizes(mulSizes(outer, addSizes(inner, columns - 1)), columns);
+}
+
 ScanShape scanShape(FusionOp fusion) {
   ScanShape shape;
   SmallVector<int64_t> domain = fusion.getDomain();
@@ -308,13 +315,15 @@ UpdateTiles updateTiles(Operation *update) {
     tiles.inner = base.inner;
   }
   tiles.block = tiles.inner;
-  if (tiles.outer * tiles.count * tiles.inner < smallWork)
+  SymbolRanges symbols = rangesOf(update);
+  int64_t outer = symbols.largest(tiles.outer);
+  if (symbols.largest(mulSizes(mulSizes(tiles.outer, tiles.count), tiles.inner)) < smallWork)
     return tiles;
-  if (tiles.inner >= 2 * leastBlock && tiles.outer < enoughTasks) {
+  if (tiles.inner >= 2 * leastBlock && outer < enoughTasks) { // not of a size that depends on symbols
     tiles.block = std::clamp<int64_t>(llvm::alignTo(tiles.inner / enoughTasks, 16), leastBlock, mostBlock);
     tiles.blocks = llvm::divideCeil(tiles.inner, tiles.block);
   }
-  int64_t parts = tiles.outer * tiles.blocks;
+  int64_t parts = std::max<int64_t>(outer, 1) * tiles.blocks;
   if (parts < enoughTasks && base.size > 1) {
     auto wanted = std::min(static_cast<int64_t>(llvm::divideCeil(enoughTasks, parts)), base.size);
     tiles.range = static_cast<int64_t>(llvm::divideCeil(base.size, wanted));
@@ -326,6 +335,23 @@ UpdateTiles updateTiles(Operation *update) {
 //===----------------------------------------------------------------------===//
 // The choice
 //===----------------------------------------------------------------------===//
+
+/// Tasks that are handed out at once: as many as make 4,096 elements, and not all of them to one thread.
+static int64_t grainOf(int64_t elements, int64_t tasks) {
+  return std::clamp<int64_t>((4 << 10) / std::max<int64_t>(elements, 1), 1, std::max<int64_t>(tasks / 16, 1));
+}
+
+int64_t tensorTasks(FusionOp fusion) {
+  int64_t whole = 0, dynamic = 0;
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    int64_t count = elementsOf(tensorOf(op.getOperand(0)));
+    if (isSymbolic(count)) // the sum of the quotients, rounded up, is at most
+      dynamic = addSizes(dynamic, addSizes(count, tensorChunk - 1));
+    else
+      whole += llvm::divideCeil(count, tensorChunk);
+  }
+  return dynamic == 0 ? whole : ceilDivSizes(addSizes(dynamic, whole * tensorChunk), tensorChunk);
+}
 
 ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   MLIRContext *context = fusion.getContext();
@@ -350,8 +376,7 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   case FusionKind::row: {
     int64_t row = countOf(ArrayRef(domain).take_back(reduced));
     tasks = countOf(ArrayRef(domain).drop_back(reduced));
-    grain = std::clamp<int64_t>((4 << 10) / std::max<int64_t>(ranges.largest(row), 1), 1,
-                                std::max<int64_t>(ranges.largest(tasks) / 16, 1));
+    grain = grainOf(ranges.largest(row), ranges.largest(tasks));
     for (auto [value, pass] : keptRowValues(fusion, target.scratchBytes))
       scratch += llvm::alignTo(row * elementBytes(value), 64);
     break;
@@ -367,8 +392,8 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   case FusionKind::scan: {
     ScanShape shape = scanShape(fusion);
     tasks = shape.extent == 0 ? 0 : shape.tasks();
-    int64_t work = shape.inner == 1 ? shape.extent : shape.extent * ScanShape::columns;
-    grain = std::clamp<int64_t>((4 << 10) / std::max<int64_t>(work, 1), 1, std::max<int64_t>(tasks / 16, 1));
+    int64_t work = ranges.largest(mulSizes(shape.extent, shape.inner == 1 ? 1 : ScanShape::columns));
+    grain = grainOf(work, ranges.largest(tasks));
     streaming = false;
     break;
   }
@@ -376,20 +401,18 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
     streaming = false;
     Operation *update = updateIn(fusion);
     if (isa<DynamicUpdateSliceOp>(update)) {
-      tasks = llvm::divideCeil(count, loopChunk(fusion));
-      grain = std::clamp<int64_t>(tasks / 256, 1, 16);
+      tasks = ceilDivSizes(count, loopChunk(fusion));
+      grain = std::clamp<int64_t>(ranges.largest(tasks) / 256, 1, 16);
       break;
     }
     UpdateTiles tiles = updateTiles(update);
-    int64_t writes = tiles.count * tiles.block;
+    int64_t writes = mulSizes(tiles.count, tiles.block);
     tasks = writes == 0 ? 0 : tiles.tasks();
-    grain =
-        std::clamp<int64_t>((4 << 10) / std::max<int64_t>(writes, 1), 1, std::max<int64_t>(tasks / 16, 1));
+    grain = grainOf(ranges.largest(writes), ranges.largest(tasks));
     break;
   }
   case FusionKind::multi_tensor:
-    for (Operation &op : fusion.getBody().front().without_terminator())
-      tasks += llvm::divideCeil(elementsOf(tensorOf(op.getOperand(0))), tensorChunk);
+    tasks = tensorTasks(fusion);
     // State is read before it is written: its lines are in the cache already.
     streaming = false;
     break;

@@ -29,8 +29,8 @@
 //   that are written to, of which each task looks at every index.
 //
 // Where a domain has dynamic dimensions the number of tasks is an expression. What else depends on sizes is
-// decided for the largest (the grain) or left out (tiles, streaming stores, values kept in scratch for rows
-// of dynamic length): the order of a reduction never depends on any of these.
+// decided for the largest (the grain, the cuts of an update) or left out (tiles, streaming stores, values
+// kept in scratch for rows of dynamic length): the order of a reduction never depends on any of these.
 //
 // Width: 16 elements, or 8 where most operands and results have 8-byte elements, or 64 in loops that draw
 // random numbers. It never changes a bit of a result.
@@ -86,23 +86,30 @@ struct ScanShape {
   static constexpr int64_t columns = 64; ///< of one task
   unsigned dim = 0;
   int64_t outer = 1, extent = 1, inner = 1;
-  int64_t blocks() const { return (inner + columns - 1) / columns; }
-  int64_t tasks() const { return inner == 1 ? outer : outer * blocks(); }
+  /// Of columns, a size.
+  int64_t blocks() const { return ceilDivSizes(inner, columns); }
+  /// At least as many as there are: a number of blocks that depends on symbols is no factor of a size.
+  int64_t tasks() const;
 };
 ScanShape scanShape(FusionOp fusion);
 /// update by index: the writes seen as [outer, count, inner], of which `count` may meet and stay in order. A
 /// task is one outer index, a block of inner ones, and a range of the places that are written to; so that no
 /// two tasks write one element, and the order of sums depends on shapes alone.
+///
+/// With dynamic sizes all of these may depend on symbols but for `blocks`, `range` and `ranges`: what is cut
+/// has a size that is a number.
 struct UpdateTiles {
   int64_t outer = 1, count = 0, inner = 1;
   int64_t block = 1, blocks = 1;           ///< inner indices of one task, and how many such blocks
   int64_t size = 0, range = 0, ranges = 1; ///< places to write to, those of one task, and how many ranges
-  int64_t tasks() const { return outer * blocks * ranges; }
+  int64_t tasks() const { return mulSizes(outer, blocks * ranges); }
 };
 UpdateTiles updateTiles(mlir::Operation *update);
 
-/// multi_tensor: elements of one task.
+/// multi_tensor: elements of one task, and the tasks of a fusion: at least as many as its tensors have, which
+/// the kernel counts.
 inline constexpr int64_t tensorChunk = 8192;
+int64_t tensorTasks(FusionOp fusion);
 
 /// What a reduction accumulates in: f32 for halves, else the operand's own type.
 mlir::Type accumulatorType(mlir::Type elementType);

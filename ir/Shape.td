@@ -163,10 +163,10 @@ def Weft_ReverseOp : Weft_ComputeOp<"reverse", [Differentiable]> {
 }
 
 def Weft_DynamicSliceOp : Weft_ComputeOp<"dynamic_slice", [Differentiable]> {
-  let summary = "a window of static size at run-time offsets, one i64 scalar per dimension; offsets are clamped into range";
+  let summary = "a window at run-time offsets, one i64 scalar per dimension; offsets are clamped into range";
   let arguments = (ins Weft_Tensor:$a, Variadic<Weft_I64Scalar>:$starts, DenseI64ArrayAttr:$sizes);
   let results = (outs Weft_Tensor:$result);
-  let assemblyFormat = "$a `,` `starts` `(` $starts `)` `,` `sizes` `=` $sizes attr-dict `:` type($a) (`,` type($starts)^)?";
+  let assemblyFormat = "$a `,` `starts` `(` $starts `)` `,` `sizes` `=` custom<Sizes>($sizes) attr-dict `:` type($a) (`,` type($starts)^)?";
   let hasVerifier = 1;
 }
 

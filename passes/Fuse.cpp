@@ -105,6 +105,13 @@ void normalizeReduction(Operation *op) {
     op->setAttr("dims", builder.getDenseI64ArrayAttr(trailing));
 }
 
+/// A size as an i64 scalar of this type.
+Value sizeValue(OpBuilder &builder, Location loc, RankedTensorType type, int64_t size) {
+  if (isSymbolic(size))
+    return builder.create<DimOp>(loc, type, size);
+  return builder.create<ConstantOp>(loc, type, splatOf(type, builder.getI64IntegerAttr(size)));
+}
+
 /// How many elements there are is known, and no result of a kernel.
 void separateCount(WelfordOp op) {
   if (op.getCount().use_empty())
@@ -112,10 +119,8 @@ void separateCount(WelfordOp op) {
   OpBuilder builder(op);
   int64_t count = 1;
   for (int64_t dim : op.getDims())
-    count *= sizesOf(op.getA().getType())[dim];
-  auto type = op.getCount().getType();
-  op.getCount().replaceAllUsesWith(builder.create<ConstantOp>(
-      op.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getI64IntegerAttr(count)))));
+    count = mulSizes(count, sizesOf(op.getA().getType())[dim]);
+  op.getCount().replaceAllUsesWith(sizeValue(builder, op.getLoc(), op.getCount().getType(), count));
 }
 
 /// The counter after a draw is a sum of its own: the kernel that draws has results of one shape.
@@ -126,10 +131,7 @@ void separateCounter(RngBitsPhiloxOp op) {
   builder.setInsertionPointAfter(op);
   auto type = cast<RankedTensorType>(op.getNext().getType());
   int64_t blocks = ceilDivSizes(elementsOf(op.getBits().getType()), 4);
-  Value step =
-      isSymbolic(blocks)
-          ? builder.create<DimOp>(op.getLoc(), type, blocks).getResult()
-          : builder.create<ConstantOp>(op.getLoc(), type, splatOf(type, builder.getI64IntegerAttr(blocks)));
+  Value step = sizeValue(builder, op.getLoc(), type, blocks);
   op.getNext().replaceAllUsesWith(builder.create<AddOp>(op.getLoc(), op.getCounter(), step));
   // Bits that nothing read were kept for their counter.
   if (op.getBits().use_empty())
@@ -151,17 +153,14 @@ void splitConcat(ConcatOp op) {
   auto parts = op.getParts();
   if (parts.size() <= mostParts)
     return;
-  int64_t mean = bytesOf(op.getType()) / static_cast<int64_t>(parts.size());
+  int64_t mean = rangesOf(op).largest(bytesOf(op.getType())) / static_cast<int64_t>(parts.size());
   size_t most = mean >= largePart ? 1 : mostParts;
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto type = op.getType();
   auto dim = static_cast<int64_t>(op.getDim());
   auto index = withShape(type, {}, builder.getI64Type());
-  auto start = [&](int64_t at) -> Value {
-    return builder.create<ConstantOp>(loc, index,
-                                      DenseElementsAttr::get(index, builder.getI64IntegerAttr(at)));
-  };
+  auto start = [&](int64_t at) { return sizeValue(builder, loc, index, at); };
   SmallVector<Value> starts(static_cast<size_t>(type.getRank()), start(0));
   Value joined = builder.create<UndefOp>(loc, type);
   int64_t at = 0;
@@ -169,7 +168,7 @@ void splitConcat(ConcatOp op) {
     auto group = parts.slice(i, std::min(most, parts.size() - i));
     Value some = group.size() == 1 ? group[0] : builder.create<ConcatOp>(loc, group, dim).getResult();
     starts[dim] = start(at);
-    at += sizesOf(cast<RankedTensorType>(some.getType()))[dim];
+    at = addSizes(at, sizesOf(some.getType())[dim]);
     joined = builder.create<DynamicUpdateSliceOp>(loc, joined, some, starts);
   }
   op.getResult().replaceAllUsesWith(joined);

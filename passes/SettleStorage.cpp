@@ -59,8 +59,7 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
   /// The same elements as a value of its own, which the clean-up after differentiation folds.
   static Value sameValue(Value value, Operation &before) {
     OpBuilder builder(&before);
-    return builder.create<ReshapeOp>(before.getLoc(), value.getType(), value,
-                                     cast<RankedTensorType>(value.getType()).getShape());
+    return builder.create<ReshapeOp>(before.getLoc(), value.getType(), value, sizesOf(value.getType()));
   }
 
   /// The value that `value` is, seen through views.

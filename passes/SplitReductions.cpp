@@ -68,7 +68,10 @@ private:
     ArrayRef<int64_t> kept = ir::sizesOf(from).drop_back();
     int64_t lines = 1, extent = ir::sizesOf(from).back();
     for (int64_t size : kept)
-      lines *= size;
+      lines = ir::mulSizes(lines, size);
+    // As for reductions, the order is one for all sizes.
+    if (ir::isSymbolic(extent) || ir::isSymbolic(lines))
+      return;
     if (static_cast<int64_t>(op.getDim()) != last || extent < std::max(minExtent.getValue(), 2 * kMinPiece) ||
         lines >= maxResults || lines == 0)
       return;

@@ -140,9 +140,10 @@ Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,
                          " arguments, found the shapes of " + std::to_string(shapes.size()));
   std::vector<std::optional<int64_t>> bound(length(plan.symbols()));
   std::vector<int64_t> values(bound.size(), 0);
-  const auto complain = [&](uint32_t argument, const std::string &problem) {
+  const auto complain = [&](uint32_t argument, const std::string &problem, const char *code = "") {
     return Status::error(function + "argument " + std::to_string(argument) + " '" +
-                         text(plan.arguments()->Get(argument)->name()) + "' " + problem);
+                             text(plan.arguments()->Get(argument)->name()) + "' " + problem,
+                         code);
   };
   // First the dimensions that are a symbol, which give it its value; then all others, which must agree.
   for (const bool binding : {true, false})
@@ -164,8 +165,10 @@ Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,
           const uint32_t number = terms->Get(0)->symbols()->Get(0);
           const fb::Symbol *symbol = plan.symbols()->Get(number);
           if (found < symbol->min() || found > symbol->max())
-            return complain(i, where + ", where '" + text(symbol->name()) + "' goes from " +
-                                   std::to_string(symbol->min()) + " to " + std::to_string(symbol->max()));
+            return complain(i,
+                            where + ", where '" + text(symbol->name()) + "' goes from " +
+                                std::to_string(symbol->min()) + " to " + std::to_string(symbol->max()),
+                            "WEFT-S001");
           if (bound[number] && *bound[number] != found)
             return complain(i, where + ", where '" + text(symbol->name()) + "' is " +
                                    std::to_string(*bound[number]) + " by an argument before it");
@@ -194,8 +197,9 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
     const fb::Symbol *symbol = plan.symbols()->Get(i);
     if (values[i] < symbol->min() || values[i] > symbol->max())
       return Status::error(prefix(plan) + "'" + text(symbol->name()) + "' is " + std::to_string(values[i]) +
-                           ", and goes from " + std::to_string(symbol->min()) + " to " +
-                           std::to_string(symbol->max()));
+                               ", and goes from " + std::to_string(symbol->min()) + " to " +
+                               std::to_string(symbol->max()),
+                           "WEFT-S001");
   }
   Evaluator evaluate(plan, values);
   fb::PlanT made;
@@ -236,6 +240,8 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
           product->b_strides[0] = product->k * product->n;
         }
       }
+    } else if (fb::HostLaunchT *host = launch->op.AsHostLaunch()) {
+      all(host->shape);
     }
   }
   made.arena_bytes = evaluate(made.arena_bytes);

@@ -34,12 +34,12 @@ inline bool is_expression(int64_t size) {
 /// Whether symbols have names and ranges, and expressions refer to them. Code WEFT-L008.
 WEFT_RUNTIME_API Status verify_symbols(const fb::Plan &plan);
 
-/// The values of the symbols that arguments of these shapes give.
+/// The values of the symbols that arguments of these shapes give; code WEFT-S001 where one is out of range.
 WEFT_RUNTIME_API Expected<std::vector<int64_t>>
 bind_symbols(const fb::Plan &plan, std::span<const std::vector<int64_t>> argument_shapes);
 
 /// The plan for these values of its symbols, serialized, without symbols. An error where a value is out of
-/// its range or a size overflows.
+/// its range (WEFT-S001) or a size overflows (WEFT-L008).
 WEFT_RUNTIME_API Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan,
                                                                  std::span<const int64_t> values);
 

@@ -168,6 +168,9 @@ Expected<std::shared_ptr<StatefulExecutable>> StatefulExecutable::make(std::shar
       made->inputs_.push_back(i);
       continue;
     }
+    if (std::find(argument.type.shape.begin(), argument.type.shape.end(), -1) != argument.type.shape.end())
+      return wrong("the state '" + argument.name +
+                   "' has a size that each call chooses: pass it as an argument");
     if (argument.name.empty())
       return wrong("argument " + std::to_string(i) + " is state and has no name");
     if (!made->state_.try_emplace(argument.name, Entry{i, false}).second)
@@ -215,7 +218,26 @@ Expected<const StatefulExecutable::Entry *> StatefulExecutable::find(std::string
                        (shown > 20 ? " and " + std::to_string(shown - 20) + " more" : ""));
 }
 
-Status StatefulExecutable::run(std::span<const std::shared_ptr<Buffer>> inputs,
+Expected<std::shared_ptr<Executable>>
+StatefulExecutable::at(std::span<const std::vector<int64_t>> input_shapes) const {
+  const Signature &signature = this->signature();
+  if (signature.symbols.empty())
+    return executable_;
+  if (input_shapes.size() != inputs_.size())
+    return Status::error("'" + signature.function + "' takes " + std::to_string(inputs_.size()) +
+                         " inputs, found the shapes of " + std::to_string(input_shapes.size()));
+  std::vector<std::vector<int64_t>> shapes;
+  for (const ArgumentInfo &argument : signature.arguments)
+    shapes.push_back(argument.type.shape);
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    shapes[inputs_[i]] = input_shapes[i];
+  const Expected<std::vector<int64_t>> sizes = executable_->bind(shapes);
+  if (!sizes)
+    return sizes.status();
+  return executable_->at(*sizes);
+}
+
+Status StatefulExecutable::run(Executable &instance, std::span<const std::shared_ptr<Buffer>> inputs,
                                std::span<const std::shared_ptr<Buffer>> memory,
                                std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
   const Signature &signature = this->signature();
@@ -244,7 +266,7 @@ Status StatefulExecutable::run(std::span<const std::shared_ptr<Buffer>> inputs,
       return Status::error("'" + signature.function + "': the state '" + name +
                                "' has no value: the package keeps none, so set it first",
                            "WEFT-L014");
-  if (Status status = executable_->run(arguments, all_results, all); !status)
+  if (Status status = instance.run(arguments, all_results, all); !status)
     return status;
   for (size_t i = 0; i < outputs_.size(); ++i)
     results[i] = std::move(all_results[outputs_[i]]);

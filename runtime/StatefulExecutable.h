@@ -51,13 +51,22 @@ public:
   /// Numbers of the arguments that a call is given, and of the results that it gives.
   const std::vector<size_t> &inputs() const { return inputs_; }
   const std::vector<size_t> &outputs() const { return outputs_; }
+  /// The executable for inputs of these shapes, one an input: `executable()` itself where no size is chosen
+  /// by calls. WEFT-S001 where a size is out of its range; what does not fit otherwise is named.
+  Expected<std::shared_ptr<Executable>> at(std::span<const std::vector<int64_t>> input_shapes) const;
   /// By name, in order.
   const std::map<std::string, Entry, std::less<>> &state() const { return state_; }
 
   /// `memory` is empty or has, for each output, where to put it, or null. `results` gets one buffer an
   /// output. May be called from several threads; calls that write state run one after the other.
   Status run(std::span<const std::shared_ptr<Buffer>> inputs, std::span<const std::shared_ptr<Buffer>> memory,
-             std::span<std::shared_ptr<Buffer>> results, const RunOptions &options = {});
+             std::span<std::shared_ptr<Buffer>> results, const RunOptions &options = {}) {
+    return run(*executable_, inputs, memory, results, options);
+  }
+  /// The same on what `at` gave for the inputs' shapes.
+  Status run(Executable &instance, std::span<const std::shared_ptr<Buffer>> inputs,
+             std::span<const std::shared_ptr<Buffer>> memory, std::span<std::shared_ptr<Buffer>> results,
+             const RunOptions &options = {});
 
   /// Copies a value out, after the calls issued so far. An unknown name is an error that lists the nearest.
   Status get_state(std::string_view name, std::span<std::byte> bytes);

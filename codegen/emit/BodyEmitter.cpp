@@ -243,7 +243,7 @@ void BodyEmitter::store(Value buffer, const IndexExpr &address, Value value, boo
     Value base = emitExpr(address);
     for (int64_t lane = 0; lane < space.lanes; ++lane)
       kernel.create<memref::StoreOp>(kernel.create<vector::ExtractOp>(value, lane), buffer,
-                                     ValueRange{kernel.addIndex(base, lane * address.lane)});
+                                     ValueRange{kernel.addIndex(base, ir::mulSizes(lane, address.lane))});
     return;
   }
   if (streaming) {
@@ -294,7 +294,7 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
   Type element = node.value ? getElementTypeOrSelf(node.value.getType()) : Type();
   switch (node.kind) {
   case BodyNode::load:
-    return load(kernel.operand(node.argument), node.expr, element);
+    return emitLoad(node, element);
   case BodyNode::elementwise:
     return emitElementwise(node);
   case BodyNode::constant: {
@@ -325,7 +325,7 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
   case BodyNode::windowStart: {
     Value start = nodeValues.find(node.deps[0])->second.value;
     start = kernel.create<arith::MaxSIOp>(start, kernel.create<arith::ConstantIntOp>(0, 64));
-    start = kernel.minimum(start, kernel.create<arith::ConstantIntOp>(node.limit, 64));
+    start = kernel.minimum(start, kernel.integer(node.limit));
     return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), start);
   }
   case BodyNode::reduction:
@@ -338,6 +338,28 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
   }
   }
   llvm_unreachable("every kind is handled");
+}
+
+/// Of a tensor that may have no elements in this call nothing is read then: pads and joins choose by their
+/// bounds after reading.
+Value BodyEmitter::emitLoad(const BodyNode &node, Type element) {
+  Value buffer = kernel.operand(node.argument);
+  int64_t count = ir::elementsOf(node.value.getType());
+  if (!ir::isSymbolic(count) || kernel.ranges.isAtLeast(count, 1) || !graph.hasBounds())
+    return load(buffer, node.expr, element);
+  emitExpr(node.expr); // in its own scope, and not in the branch
+  Type type = ir::toScalarType(element);
+  if (node.expr.lane != 0)
+    type = VectorType::get({space.lanes}, type);
+  Value some = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, kernel.index(count), kernel.index(0));
+  auto branch = kernel.create<scf::IfOp>(type, some, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(kernel.builder);
+  kernel.builder.setInsertionPointToStart(branch.thenBlock());
+  kernel.create<scf::YieldOp>(load(buffer, node.expr, element));
+  kernel.builder.setInsertionPointToStart(branch.elseBlock());
+  kernel.create<scf::YieldOp>(
+      kernel.create<arith::ConstantOp>(cast<TypedAttr>(kernel.builder.getZeroAttr(type))).getResult());
+  return branch.getResult(0);
 }
 
 Value BodyEmitter::emitElementwise(const BodyNode &node) {

@@ -341,7 +341,8 @@ int64_t BodyGraph::countLaneReads(ArrayRef<int> roots) const {
   int64_t count = 0;
   for (int id : ordered(roots)) {
     const BodyNode &node = nodes[id];
-    count += node.kind == BodyNode::lanes || (node.kind == BodyNode::load && std::abs(node.expr.lane) > 1);
+    count += node.kind == BodyNode::lanes || (node.kind == BodyNode::load && node.expr.lane != 0 &&
+                                              node.expr.lane != 1 && node.expr.lane != -1);
     for (const auto &bound : node.bounds)
       count += !bound.perLane.empty();
   }

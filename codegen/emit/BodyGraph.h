@@ -31,7 +31,7 @@ struct BodyNode {
     philoxNext,   ///< the counter afterwards
     padded,       ///< deps[0] where `bounds` hold, else deps[1] if `otherwise`, else zero
     checkedIndex, ///< deps[0], an element of the index tensor of `op`, as an index in range
-    windowStart,  ///< deps[0], where the window of `op` begins, kept in [0, limit]
+    windowStart,  ///< deps[0], where the window of `op` begins, kept in [0, limit], a size
     reduction,    ///< the result of the reduction or scan `op`, which the schedule provides
     lanes,        ///< one of `deps` per lane
   } kind = load;
@@ -78,6 +78,10 @@ public:
   size_t size() const { return nodes.size(); }
   /// The nodes that `roots` depend on, and themselves, dependencies first.
   std::vector<int> ordered(llvm::ArrayRef<int> roots) const;
+  /// Whether some values are chosen by bounds, and read whether they are chosen or not.
+  bool hasBounds() const {
+    return llvm::any_of(nodes, [](const BodyNode &node) { return !node.bounds.empty(); });
+  }
   /// How many reads, among what `roots` need, go lane by lane.
   int64_t countLaneReads(llvm::ArrayRef<int> roots) const;
   /// How many divisions, among what `roots` need, change with `var`.

@@ -114,7 +114,7 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
       int64_t count = countOf(shape.slice(j, end - j));
       IndexExpr expr = rangeIndex(space, index, shape, j, end);
       if (turns(j))
-        expr = add(scale(expr, -1), IndexExpr(count - 1));
+        expr = add(scale(expr, -1), IndexExpr(subSizes(count, 1)));
       mapped.groups.push_back({end - j, count, expr});
       j = end;
     }
@@ -163,12 +163,12 @@ TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<int64_t> from, ArrayR
       start.op = op;
       start.argument = firstStart + j;
       start.value = op->getOperand(start.argument);
-      start.limit = from[j] - window[j];
-      int64_t limit = start.limit;
+      start.limit = subSizes(from[j], window[j]);
+      int64_t places = addSizes(start.limit, 1);
       int id = intern(std::move(start), {reinterpret_cast<int64_t>(op), j});
-      expr = space.linear(space.expr(space.addGathered(id, limit + 1, /*perLane=*/false)), inner, expr);
+      expr = space.linear(space.expr(space.addGathered(id, places, /*perLane=*/false)), inner, expr);
     }
-    mapped.groups.push_back({end - j, from[j] * inner, expr});
+    mapped.groups.push_back({end - j, mulSizes(from[j], inner), expr});
     j = end;
   }
   return mapped;
@@ -182,17 +182,18 @@ bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part
   IndexExpr at = rangeIndex(space, index, shape, dim, rank);
   if (!space.rangeOf(at, low, high))
     return false;
+  const ir::SymbolRanges &ranges = space.ranges;
   for (Value candidate : op.getParts()) {
-    int64_t size = shapeOf(candidate)[dim] * inner;
-    if (low >= begin && high < begin + size) {
+    int64_t size = mulSizes(shapeOf(candidate)[dim], inner), end = addSizes(begin, size);
+    if (ranges.isAtMost(begin, low) && ranges.isAtLeast(subSizes(end, high), 1)) {
       part = candidate;
       if (dim > 0)
         mapped.groups.push_back(
             {dim, countOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
-      mapped.groups.push_back({rank - dim, size, add(at, IndexExpr(-begin))});
+      mapped.groups.push_back({rank - dim, size, add(at, IndexExpr(mulSizes(begin, -1)))});
       return true;
     }
-    begin += size;
+    begin = end;
   }
   return false;
 }
@@ -208,7 +209,7 @@ int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
     outer.groups.push_back({dim, countOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
   int indexId = internIndex(index), chosen = -1;
   for (auto [i, part] : llvm::enumerate(op.getParts())) {
-    int64_t size = shapeOf(part)[dim] * inner;
+    int64_t size = mulSizes(shapeOf(part)[dim], inner);
     if (size == 0)
       continue;
     BodyNode node;
@@ -219,14 +220,14 @@ int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
     node.other = chosen;
     node.otherwise = chosen >= 0;
     BodyNode::Bound bound;
-    bound.expr = add(at, IndexExpr(-begin));
+    bound.expr = add(at, IndexExpr(mulSizes(begin, -1)));
     bound.extent = size;
     splitLanes(bound);
     node.index = outer;
     node.index.groups.push_back({rank - dim, size, space.clamp(bound.expr, size)});
     node.bounds.push_back(std::move(bound));
     chosen = intern(std::move(node), {keyOf(op.getResult()), indexId, static_cast<int64_t>(i)});
-    begin += size;
+    begin = addSizes(begin, size);
   }
   return chosen;
 }

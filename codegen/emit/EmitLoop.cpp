@@ -55,7 +55,7 @@ struct LoopBody {
     if (Operation *update = ir::updateIn(fusion)) {
       auto base = cast<RankedTensorType>(update->getOperand(0).getType());
       address =
-          linearIndex(space, graph.windowIndex(update, base.getShape(), domain, /*firstStart=*/2, index));
+          linearIndex(space, graph.windowIndex(update, ir::sizesOf(base), domain, /*firstStart=*/2, index));
       for (auto [id, coefficient] : address.terms)
         if (space.var(id).kind == IndexVar::gathered)
           starts.push_back(space.var(id).node);
@@ -87,15 +87,23 @@ ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<int64_t> domain) {
   return {};
 }
 
-/// Where the parts of all concats like `first` begin and end along their dimension.
+/// Where the parts of all concats like `first` begin and end along their dimension. Sizes that depend on
+/// symbols have no order but that of one concat: then the parts of others are chosen by their bounds.
 SmallVector<int64_t> cutsOf(ir::FusionOp fusion, ir::ConcatOp first) {
   SmallVector<int64_t> cuts{0};
+  auto sizeOf = [&](Value part) { return ir::sizesOf(part.getType())[first.getDim()]; };
+  if (ir::isSymbolic(ir::sizesOf(first.getType())[first.getDim()])) {
+    for (Value part : first.getParts())
+      if (sizeOf(part) != 0)
+        cuts.push_back(ir::addSizes(cuts.back(), sizeOf(part)));
+    return cuts;
+  }
   for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>()) {
     if (concat.getDim() != first.getDim() || ir::sizesOf(concat.getType()) != ir::sizesOf(first.getType()))
       continue;
     int64_t end = 0;
     for (Value part : concat.getParts())
-      cuts.push_back(end += ir::sizesOf(cast<RankedTensorType>(part.getType()))[concat.getDim()]);
+      cuts.push_back(end += sizeOf(part));
   }
   llvm::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
@@ -150,9 +158,10 @@ unsigned LoopEmitter::chooseOuterDims(Box box, int64_t first, int64_t size, unsi
     box.columns = inner;
     box.rows = ir::countOf(ArrayRef(part).take_front(outer));
     // Up to the dimension that is cut, a row holds all of the part.
-    int64_t begin = first == 0 ? 0 : first * ir::countOf(ArrayRef(domain).drop_front(dim + 1));
-    box.column = outer > dim ? 0 : begin;
-    box.row = outer > dim && begin != 0 ? begin / widthOf(box) : 0;
+    auto after = [&](unsigned end) { return ir::countOf(ArrayRef(domain).slice(dim + 1, end - dim - 1)); };
+    box.column =
+        outer > dim || first == 0 ? 0 : ir::mulSizes(first, after(static_cast<unsigned>(domain.size())));
+    box.row = outer > dim && first != 0 ? ir::mulSizes(first, after(outer)) : 0;
     LoopBody body(fusion, box, lanes, whole);
     if (body.space.isPerLane(body.address))
       continue; // a window whose rows are not that long
@@ -280,19 +289,20 @@ Status LoopEmitter::emit() {
     int64_t inner = ir::countOf(ArrayRef(domain).drop_front(dim + 1)),
             rows = ir::countOf(ArrayRef(domain).take_front(dim));
     for (int64_t cut : cuts)
-      aligned &= cut * inner % lanes == 0;
+      aligned &= ir::isMultipleOf(ir::mulSizes(cut, inner), lanes);
     for (auto [begin, end] : llvm::zip(ArrayRef(cuts).drop_back(), ArrayRef(cuts).drop_front())) {
-      Box box;
+      int64_t size = ir::subSizes(end, begin);
+      Box box{dim, 0, rows, ir::mulSizes(begin, inner), ir::mulSizes(size, inner)};
       if (rows == 1) {
-        box.outerDims = chooseOuterDims(box, begin, end - begin, dim);
-        int64_t width = widthOf(box);
-        bool below = box.outerDims > dim;
-        box.row = below ? begin * inner / width : 0;
-        box.rows = below ? (end - begin) * inner / width : 1;
-        box.column = below ? 0 : begin * inner;
-        box.columns = below ? width : (end - begin) * inner;
-      } else {
-        box = {dim, 0, rows, begin * inner, (end - begin) * inner};
+        box.outerDims = chooseOuterDims(box, begin, size, dim);
+        box.rows = 1;
+        if (box.outerDims > dim) { // rows below the one that is cut
+          int64_t each = ir::countOf(ArrayRef(domain).slice(dim + 1, box.outerDims - dim - 1));
+          box.row = ir::mulSizes(begin, each);
+          box.rows = ir::mulSizes(size, each);
+          box.column = 0;
+          box.columns = widthOf(box);
+        }
       }
       addPiece(box);
     }
@@ -305,8 +315,8 @@ Status LoopEmitter::emit() {
   from = kernel.mul(kernel.begin, chunk);
   to = kernel.minimum(kernel.mul(kernel.end, chunk), kernel.index(count));
   int64_t width = widthOf(pieces.front().box);
-  bool streaming =
-      fusion.getSchedule()->getStreaming() && !isUpdate && lanes > 1 && aligned && width % lanes == 0;
+  bool streaming = fusion.getSchedule()->getStreaming() && !isUpdate && lanes > 1 && aligned &&
+                   ir::isMultipleOf(width, lanes);
   emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) { emitPieces(streams); });
   return {};
 }

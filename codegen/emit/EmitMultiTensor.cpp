@@ -238,6 +238,7 @@ Status MultiTensorEmitter::emit() {
                            " of a multi_tensor fusion is a step's value that is "
                            "another result already");
   int64_t firstTask = 0;
+  Value tasksBefore; // and firstTask more, where tensors before have dynamic sizes
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     StepCall call;
     call.op = &op;
@@ -267,11 +268,19 @@ Status MultiTensorEmitter::emit() {
     }
     call.numbers = numbers->second;
 
-    int64_t count = ir::elementsOf(type), tasks = llvm::divideCeil(count, ir::tensorChunk);
-    Value first = kernel.index(firstTask), last = kernel.index(firstTask + tasks);
-    firstTask += tasks;
+    int64_t count = ir::elementsOf(type), tasks = ir::ceilDivSizes(count, ir::tensorChunk);
     if (tasks == 0)
       continue;
+    Value first = kernel.index(firstTask), last;
+    if (tasksBefore)
+      first = kernel.addIndex(tasksBefore, firstTask);
+    if (ir::isSymbolic(tasks)) {
+      last = tasksBefore = kernel.addIndex(first, tasks);
+      firstTask = 0;
+    } else {
+      firstTask += tasks;
+      last = tasksBefore ? kernel.addIndex(tasksBefore, firstTask) : kernel.index(firstTask);
+    }
     Value from = kernel.create<arith::MaxSIOp>(kernel.begin, first), to = kernel.minimum(kernel.end, last);
     Value some = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, from, to);
     func::FuncOp function = functionOf(call);

@@ -129,6 +129,7 @@ Status RowEmitter::prepare() {
   for (Operation &op : body.without_terminator())
     if (ir::isReductionOp(&op)) {
       reducers.emplace_back(kernel, &op);
+      reducers.back().combinesEmpty = ir::isSymbolic(length);
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
   for (Value value : body.getTerminator()->getOperands())

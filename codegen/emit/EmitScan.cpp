@@ -13,6 +13,8 @@
 //   memory go one by one. So the order of the arithmetic follows from n alone.
 // - else: a task is a block of columns. The state of its columns stays in registers while the lines go by.
 //
+// Where a call may find that `inner` is 1 the kernel has both, so that sizes alone decide the order.
+//
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Loops.h"
@@ -27,22 +29,21 @@ namespace {
 
 constexpr int64_t lineLanes = 16;
 
-/// The body over [outer][n][inner]: lanes lie along n where `inner` is 1, else along inner.
+/// The body over [outer][n][inner]: lanes lie along n where a task is a line, else along inner.
 struct ScanBody {
-  ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, int64_t lanes)
+  ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, bool alongLine, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
     SmallVector<int64_t> domain = fusion.getDomain();
     auto rank = static_cast<unsigned>(domain.size());
     space.lanes = lanes;
-    bool alongLine = shape.inner == 1;
-    outer = space.addLoop(shape.outer - 1);
-    step = space.addLoop(shape.extent - 1);
-    column = space.addLoop(shape.inner - 1);
+    outer = space.addLoop(ir::subSizes(shape.outer, 1));
+    step = space.addLoop(ir::subSizes(shape.extent, 1));
+    column = space.addLoop(ir::subSizes(shape.inner, 1));
     IndexExpr at = space.expr(step), in = space.expr(column);
     (alongLine ? at : in).lane = lanes > 1;
     TensorIndex index;
     if (shape.dim > 0)
-      index.groups.push_back({shape.dim, shape.outer, shape.outer > 1 ? space.expr(outer) : IndexExpr()});
+      index.groups.push_back({shape.dim, shape.outer, shape.outer != 1 ? space.expr(outer) : IndexExpr()});
     index.groups.push_back({1, shape.extent, at});
     if (shape.dim + 1 < rank)
       index.groups.push_back({rank - shape.dim - 1, shape.inner, alongLine ? IndexExpr() : in});
@@ -72,9 +73,9 @@ struct ScanBody {
 
 class ScanEmitter {
 public:
-  ScanEmitter(KernelBuilder &kernel, int64_t lanes)
-      : kernel(kernel), shape(ir::scanShape(kernel.fusion)), lanes(lanes),
-        vectors(kernel.fusion, shape, lanes), scalars(kernel.fusion, shape, 1),
+  ScanEmitter(KernelBuilder &kernel, const ir::ScanShape &shape, bool alongLine, int64_t lanes)
+      : kernel(kernel), shape(shape), alongLine(alongLine), lanes(lanes),
+        vectors(kernel.fusion, shape, alongLine, lanes), scalars(kernel.fusion, shape, alongLine, 1),
         element(ir::toScalarType(getElementTypeOrSelf(vectors.scan->getOperand(0).getType()))),
         accumulator(ir::accumulatorType(getElementTypeOrSelf(vectors.scan->getOperand(0).getType()))),
         reverse(vectors.scan->hasAttr("reverse")), exclusive(vectors.scan->hasAttr("exclusive")) {}
@@ -90,9 +91,11 @@ private:
   Value shifted(Value value, int64_t by);
   void line(BodyEmitter &vector, BodyEmitter &scalar);
   void columns(ScanBody &body, BodyEmitter &emitter, Value first, int64_t count);
+  void block(BodyEmitter &vector, BodyEmitter &scalar, Value number);
 
   KernelBuilder &kernel;
   ir::ScanShape shape;
+  bool alongLine;
   int64_t lanes;
   ScanBody vectors, scalars;
   Type element, accumulator;
@@ -147,36 +150,48 @@ Value ScanEmitter::shifted(Value value, int64_t by) {
 void ScanEmitter::line(BodyEmitter &vector, BodyEmitter &scalar) {
   vector.setVar(vectors.column, kernel.index(0));
   scalar.setVar(scalars.column, kernel.index(0));
-  int64_t whole = lanes > 1 ? shape.extent / lineLanes * lineLanes : 0;
-  auto place = [&](Value i, int64_t low, int64_t high, int64_t size) -> Value {
-    return reverse ? kernel.create<arith::SubIOp>(kernel.index(low + high - size), i).getResult() : i;
+  bool known = !ir::isSymbolic(shape.extent), some = lanes > 1, rest = true;
+  Value end = kernel.index(shape.extent), whole = kernel.index(0);
+  if (known && some) {
+    int64_t count = shape.extent / lineLanes * lineLanes;
+    whole = kernel.index(count);
+    rest = count != shape.extent;
+  } else if (some) {
+    Value left = kernel.create<arith::RemUIOp>(end, kernel.index(lineLanes));
+    whole = kernel.create<arith::SubIOp>(end, left);
+  }
+  // In the direction of the scan: what is `i` from `low` on, of `size` elements, seen from `high`.
+  auto place = [&](Value i, Value low, Value high, int64_t size) -> Value {
+    if (!reverse)
+      return i;
+    Value last = kernel.create<arith::SubIOp>(kernel.add(low, high), kernel.index(size));
+    return kernel.create<arith::SubIOp>(last, i);
   };
+  Value zero = kernel.index(0);
   auto vectorPart = [&](Value carry) -> Value {
-    if (whole == 0)
+    if (!some)
       return carry;
-    auto carried = kernel.forLoop(
-        kernel.index(0), kernel.index(whole), lineLanes, carry, [&](Value i, ValueRange state) {
-          vector.setVar(vectors.step, place(i, 0, whole, lineLanes));
-          Value own = elementOf(vectors, vector);
-          for (int64_t by = 1; by < lineLanes; by *= 2)
-            own = combine(shifted(own, by), own);
-          Value before = kernel.create<vector::BroadcastOp>(cast<VectorType>(own.getType()), state[0]);
-          Value last = kernel.create<vector::ExtractOp>(own, int64_t(reverse ? 0 : lineLanes - 1));
-          finish(vectors, vector, combine(before, exclusive ? shifted(own, 1) : own));
-          return SmallVector<Value>{combine(state[0], last)};
-        });
+    auto carried = kernel.forLoop(zero, whole, lineLanes, carry, [&](Value i, ValueRange state) {
+      vector.setVar(vectors.step, place(i, zero, whole, lineLanes));
+      Value own = elementOf(vectors, vector);
+      for (int64_t by = 1; by < lineLanes; by *= 2)
+        own = combine(shifted(own, by), own);
+      Value before = kernel.create<vector::BroadcastOp>(cast<VectorType>(own.getType()), state[0]);
+      Value last = kernel.create<vector::ExtractOp>(own, int64_t(reverse ? 0 : lineLanes - 1));
+      finish(vectors, vector, combine(before, exclusive ? shifted(own, 1) : own));
+      return SmallVector<Value>{combine(state[0], last)};
+    });
     return carried[0];
   };
   auto scalarPart = [&](Value carry) -> Value {
-    if (whole == shape.extent)
+    if (!rest)
       return carry;
-    auto carried = kernel.forLoop(kernel.index(whole), kernel.index(shape.extent), 1, carry,
-                                  [&](Value i, ValueRange state) {
-                                    scalar.setVar(scalars.step, place(i, whole, shape.extent, 1));
-                                    Value next = combine(state[0], elementOf(scalars, scalar));
-                                    finish(scalars, scalar, exclusive ? Value(state[0]) : next);
-                                    return SmallVector<Value>{next};
-                                  });
+    auto carried = kernel.forLoop(whole, end, 1, carry, [&](Value i, ValueRange state) {
+      scalar.setVar(scalars.step, place(i, whole, end, 1));
+      Value next = combine(state[0], elementOf(scalars, scalar));
+      finish(scalars, scalar, exclusive ? Value(state[0]) : next);
+      return SmallVector<Value>{next};
+    });
     return carried[0];
   };
   if (reverse)
@@ -190,7 +205,9 @@ void ScanEmitter::columns(ScanBody &body, BodyEmitter &emitter, Value first, int
   int64_t width = body.space.lanes;
   SmallVector<Value> initial(static_cast<size_t>(count), identity(width));
   kernel.forLoop(kernel.index(0), kernel.index(shape.extent), 1, initial, [&](Value i, ValueRange states) {
-    Value at = reverse ? kernel.create<arith::SubIOp>(kernel.index(shape.extent - 1), i).getResult() : i;
+    Value at = reverse
+                   ? kernel.create<arith::SubIOp>(kernel.index(ir::subSizes(shape.extent, 1)), i).getResult()
+                   : i;
     emitter.setVar(body.step, at);
     SmallVector<Value> next;
     for (int64_t u = 0; u < count; ++u) {
@@ -204,39 +221,62 @@ void ScanEmitter::columns(ScanBody &body, BodyEmitter &emitter, Value first, int
   });
 }
 
+/// Block `number` of the columns.
+void ScanEmitter::block(BodyEmitter &vector, BodyEmitter &scalar, Value number) {
+  constexpr int64_t width = ir::ScanShape::columns;
+  Value first = kernel.mul(number, width);
+  auto some = [&](int64_t count) {
+    int64_t full = lanes > 1 ? count / lanes : 0;
+    if (full > 0)
+      columns(vectors, vector, first, full);
+    if (full * lanes < count)
+      kernel.forLoop(kernel.addIndex(first, full * lanes), kernel.addIndex(first, count), 1,
+                     [&](Value column) { columns(scalars, scalar, column, 1); });
+  };
+  if (ir::isSymbolic(shape.inner)) {
+    Value end = kernel.minimum(kernel.addIndex(first, width), kernel.index(shape.inner));
+    Value whole = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, end, kernel.addIndex(first, width));
+    kernel.ifThen(
+        whole, [&] { some(width); },
+        [&] {
+          strip(kernel, first, end, lanes, /*exact=*/false, [&](Value column, bool isVector) {
+            columns(isVector ? vectors : scalars, isVector ? vector : scalar, column, 1);
+          });
+        });
+    return;
+  }
+  int64_t blocks = shape.blocks(), last = shape.inner - (blocks - 1) * width;
+  if (last == width || blocks == 1)
+    return some(last);
+  Value inside = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, number, kernel.index(blocks - 1));
+  kernel.ifThen(inside, [&] { some(width); }, [&] { some(last); });
+}
+
 Status ScanEmitter::emit() {
   for (Status *status : {&vectors.status, &scalars.status})
     if (!status->ok())
       return *status;
   BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
-  if (shape.inner == 1) {
-    kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
-      vector.setVar(vectors.outer, task);
-      scalar.setVar(scalars.outer, task);
-      line(vector, scalar);
-    });
-    return {};
+  // Of dynamic sizes there may be more tasks than pieces of work.
+  Value end = kernel.end;
+  if (ir::isSymbolic(shape.outer) || ir::isSymbolic(shape.inner)) {
+    Value most = kernel.index(shape.outer);
+    if (!alongLine)
+      most = kernel.create<arith::MulIOp>(most, kernel.index(shape.blocks()));
+    end = kernel.minimum(end, most);
   }
-  constexpr int64_t block = ir::ScanShape::columns;
-  int64_t blocks = shape.blocks(), last = shape.inner - (blocks - 1) * block;
-  auto some = [&](Value first, int64_t width) {
-    int64_t full = lanes > 1 ? width / lanes : 0;
-    if (full > 0)
-      columns(vectors, vector, first, full);
-    if (full * lanes < width)
-      kernel.forLoop(kernel.addIndex(first, full * lanes), kernel.addIndex(first, width), 1,
-                     [&](Value column) { columns(scalars, scalar, column, 1); });
-  };
-  kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
-    Value outer = kernel.create<arith::DivUIOp>(task, kernel.index(blocks));
-    Value number = kernel.create<arith::RemUIOp>(task, kernel.index(blocks));
+  kernel.forLoop(kernel.begin, end, 1, [&](Value task) {
+    Value outer = task, number;
+    if (!alongLine) {
+      outer = kernel.create<arith::DivUIOp>(task, kernel.index(shape.blocks()));
+      number = kernel.create<arith::RemUIOp>(task, kernel.index(shape.blocks()));
+    }
     vector.setVar(vectors.outer, outer);
     scalar.setVar(scalars.outer, outer);
-    Value first = kernel.mul(number, block);
-    if (last == block || blocks == 1)
-      return some(first, last);
-    Value inside = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, number, kernel.index(blocks - 1));
-    kernel.ifThen(inside, [&] { some(first, block); }, [&] { some(first, last); });
+    if (alongLine)
+      line(vector, scalar);
+    else
+      block(vector, scalar, number);
   });
   return {};
 }
@@ -245,12 +285,21 @@ Status ScanEmitter::emit() {
 
 Status detail::emitScan(KernelBuilder &kernel) {
   ir::ScanShape shape = ir::scanShape(kernel.fusion);
-  if (shape.outer * shape.extent * shape.inner == 0)
+  if (shape.outer == 0 || shape.extent == 0 || shape.inner == 0)
     return {};
-  int64_t lanes = kernel.fusion.getSchedule()->getVector();
-  if (shape.inner == 1)
-    lanes = lineLanes;
-  return ScanEmitter(kernel, (shape.inner == 1 ? shape.extent : shape.inner) < lanes ? 1 : lanes).emit();
+  auto emit = [&](bool alongLine) {
+    int64_t lanes = alongLine ? lineLanes : kernel.fusion.getSchedule()->getVector();
+    int64_t along = alongLine ? shape.extent : shape.inner;
+    bool isShort = !ir::isSymbolic(along) && along < lanes;
+    return ScanEmitter(kernel, shape, alongLine, isShort ? 1 : lanes).emit();
+  };
+  if (!ir::isSymbolic(shape.inner) || kernel.ranges.isAtLeast(shape.inner, 2))
+    return emit(shape.inner == 1);
+  Value isOne =
+      kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, kernel.index(shape.inner), kernel.index(1));
+  Status lines, blocks;
+  kernel.ifThen(isOne, [&] { lines = emit(true); }, [&] { blocks = emit(false); });
+  return lines.ok() ? blocks : lines;
 }
 
 } // namespace weft::codegen

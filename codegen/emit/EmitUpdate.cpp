@@ -32,9 +32,9 @@ struct UpdateBody {
                       shape = shapeOf(ir::indexOperandOf(update).get());
     bool isScatter = isa<ir::ScatterOp>(update);
     space.lanes = lanes;
-    outer = space.addLoop(tiles.outer - 1);
-    position = space.addLoop(tiles.count - 1);
-    column = space.addLoop(tiles.inner - 1);
+    outer = space.addLoop(ir::subSizes(tiles.outer, 1));
+    position = space.addLoop(ir::subSizes(tiles.count, 1));
+    column = space.addLoop(ir::subSizes(tiles.inner, 1));
     IndexExpr at = space.expr(column);
     at.lane = lanes > 1;
     auto push = [&](TensorIndex &index, unsigned dims, int64_t size, const IndexExpr &expr) {
@@ -115,8 +115,9 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
   Operation *update = ir::updateIn(fusion);
   ir::UpdateTiles tiles = ir::updateTiles(update);
   bool isScatter = isa<ir::ScatterOp>(update);
-  int64_t lanes =
-      isScatter || tiles.block < fusion.getSchedule()->getVector() ? 1 : fusion.getSchedule()->getVector();
+  int64_t lanes = fusion.getSchedule()->getVector();
+  if (isScatter || (!ir::isSymbolic(tiles.block) && tiles.block < lanes))
+    lanes = 1;
   UpdateBody vectors(fusion, tiles, lanes), scalars(fusion, tiles, 1);
   for (const UpdateBody *body : {&vectors, &scalars})
     if (!body->status.ok())
@@ -170,7 +171,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
         return;
       }
       ifOurs([&] {
-        bool exact = tiles.block % lanes == 0 && tiles.inner % lanes == 0;
+        bool exact = ir::isMultipleOf(tiles.block, lanes) && ir::isMultipleOf(tiles.inner, lanes);
         strip(kernel, low, high, lanes, exact, [&](Value column, bool vector) {
           UpdateBody &body = vector ? vectors : scalars;
           BodyEmitter &emitter = vector ? vectorEmitter : scalarEmitter;

@@ -220,8 +220,14 @@ IndexExpr IndexSpace::modulo(const IndexExpr &e, int64_t by) {
 bool IndexSpace::rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const {
   low = high = e.constant;
   auto extend = [&](int64_t coefficient, int64_t maximum) {
-    int64_t reach;
-    int64_t &side = coefficient < 0 ? low : high;
+    bool rises = ranges.isAtLeast(coefficient, 0);
+    int64_t reach, &side = rises ? high : low;
+    if (isSymbolic(coefficient) || isSymbolic(maximum) || isSymbolic(side)) {
+      if (maximum == std::numeric_limits<int64_t>::max() || !(rises || ranges.isAtMost(coefficient, 0)))
+        return false;
+      side = addSizes(side, mulSizes(coefficient, maximum));
+      return true;
+    }
     return !__builtin_mul_overflow(coefficient, maximum, &reach) &&
            !__builtin_add_overflow(side, reach, &side);
   };
@@ -229,7 +235,7 @@ bool IndexSpace::rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const 
     if (!extend(coefficient, vars[id].maximum))
       return false;
   // The last lane of the last step of a loop is inside of its extent: `maximum` counts it.
-  return (std::abs(e.lane) == 1 && !e.terms.empty()) || extend(e.lane, lanes - 1);
+  return ((e.lane == 1 || e.lane == -1) && !e.terms.empty()) || extend(e.lane, lanes - 1);
 }
 
 IndexExpr IndexSpace::clamp(const IndexExpr &e, int64_t size) {

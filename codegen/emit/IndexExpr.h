@@ -89,7 +89,8 @@ public:
   /// Whether lanes differ, and whether they differ in a way that is not affine.
   bool dependsOnLane(const IndexExpr &e) const;
   bool isPerLane(const IndexExpr &e) const;
-  /// The least and the largest value over all lanes, as far as ranges tell; false where they overflow.
+  /// The least and the largest value over all lanes, as sizes, as far as ranges tell; false where they
+  /// overflow or nothing is known.
   bool rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const;
   /// Lanes of a vector in this kernel; 1 in scalar code.
   int64_t lanes = 1;

@@ -135,6 +135,7 @@ private:
   mlir::Value emitNode(const BodyNode &node);
   mlir::Value emitVar(VarId id);
   mlir::Value fromMemory(mlir::Value value, mlir::Type element);
+  mlir::Value emitLoad(const BodyNode &node, mlir::Type element);
   mlir::Value emitPhilox(const BodyNode &node);
   mlir::Value emitPadded(const BodyNode &node);
   mlir::Value emitCheckedIndex(const BodyNode &node);

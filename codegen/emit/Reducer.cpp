@@ -41,7 +41,12 @@ Reducer::Reducer(KernelBuilder &kernel, Operation *op)
       element(getElementTypeOrSelf(op->getOperand(0).getType())), accumulator(ir::accumulatorType(element)),
       isFloat(isa<FloatType>(element)), isUnsigned(element.isUnsignedInteger() || element.isInteger(1)),
       isWelford(isa<ir::WelfordOp>(op)), ignoresZeroSign(isFloat && feedsExpOnly(op)),
-      isEmpty(ir::elementsOf(cast<RankedTensorType>(op->getOperand(0).getType())) == 0) {}
+      isEmpty(ir::elementsOf(op->getOperand(0).getType()) == 0) {
+  int64_t count = 1;
+  for (int64_t dim : ir::reducedDims(op))
+    count = ir::mulSizes(count, ir::sizesOf(op->getOperand(0).getType())[dim]);
+  mayBeEmpty = ir::isSymbolic(count) && !kernel.ranges.isAtLeast(count, 1);
+}
 
 SmallVector<Type, 2> Reducer::types() const {
   SmallVector<Type, 2> types{accumulator};
@@ -115,7 +120,7 @@ static Value spread(KernelBuilder &kernel, Value scalar, Type like) {
 }
 
 /// Two means and sums of squares as one (Chan, Golub, LeVeque 1983). A side without elements leaves the other
-/// as it is.
+/// as it is, if its mean is finite or `combinesEmpty`.
 Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
   auto add = [&](Value x, Value y) -> Value { return k.make<arith::AddFOp>(x, y); };
@@ -127,7 +132,17 @@ Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   Value delta = k.make<arith::SubFOp>(b[0], a[0]);
   Value mean = add(a[0], mul(delta, spread(kernel, share, type)));
   Value between = mul(mul(delta, spread(kernel, mul(a[2], share), type)), delta);
-  return {mean, add(add(a[1], b[1]), between), count};
+  State both{mean, add(add(a[1], b[1]), between), count};
+  if (!combinesEmpty)
+    return both;
+  // Not by arithmetic: infinity times no elements is no number.
+  Value zero = k.zeroLike(count);
+  Value noA = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, a[2], zero);
+  Value noB = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, b[2], zero);
+  for (int i : {0, 1})
+    both[i] = kernel.create<arith::SelectOp>(noB, a[i],
+                                             kernel.create<arith::SelectOp>(noA, b[i], both[i]).getResult());
+  return both;
 }
 
 Reducer::State Reducer::accumulate(const State &state, Value value, Value position) {
@@ -215,10 +230,16 @@ SmallVector<Value, 2> Reducer::finish(const State &state) {
     return {state[1]};
   if (isWelford) {
     Value mean = state[0];
-    if (isEmpty) {
+    if (isEmpty || mayBeEmpty) {
       auto real = cast<FloatType>(accumulator);
-      auto nan = FloatAttr::get(real, APFloat::getNaN(real.getFloatSemantics()));
-      mean = spread(kernel, kernel.create<arith::ConstantOp>(nan), mean.getType());
+      auto attr = FloatAttr::get(real, APFloat::getNaN(real.getFloatSemantics()));
+      Value nan = spread(kernel, kernel.create<arith::ConstantOp>(attr), mean.getType());
+      if (mayBeEmpty) {
+        ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
+        Value none = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, state[2], k.zeroLike(state[2]));
+        nan = kernel.create<arith::SelectOp>(none, nan, mean);
+      }
+      mean = nan;
     }
     return {mean, state[1]};
   }

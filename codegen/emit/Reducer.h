@@ -45,12 +45,15 @@ public:
 
   mlir::Operation *op;
   bool isArg;
+  /// Whether states of no elements are combined with others, as in rows of dynamic length.
+  bool combinesEmpty = false;
 
 private:
   State combineMoments(const State &a, const State &b);
   KernelBuilder &kernel;
   mlir::Type element, accumulator;
   bool isFloat, isUnsigned, isWelford, ignoresZeroSign, isEmpty;
+  bool mayBeEmpty; ///< in some calls, for sizes that are dynamic
 };
 
 } // namespace weft::codegen

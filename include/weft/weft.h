@@ -139,11 +139,11 @@ typedef struct weft_tensor_info {
   weft_dtype dtype;
   weft_role role;
   int32_t rank;
-  const int64_t *shape; /**< `rank` extents */
-  size_t bytes;
-  int32_t donated; /**< an argument: 1 if a call may write its memory */
-  int32_t written; /**< a piece of state: 1 if a call updates it */
-  int32_t tied_to; /**< a result: the argument whose memory it is, or -1 */
+  const int64_t *shape; /**< `rank` extents; -1 for one that each call chooses, within a range */
+  size_t bytes;         /**< 0 where a call chooses */
+  int32_t donated;      /**< an argument: 1 if a call may write its memory */
+  int32_t written;      /**< a piece of state: 1 if a call updates it */
+  int32_t tied_to;      /**< a result: the argument whose memory it is, or -1 */
 } weft_tensor_info;
 
 /** Memory with a shape. The caller describes its own; as an output with data NULL it is filled by the
@@ -154,7 +154,8 @@ typedef struct weft_buffer {
   const char *device; /**< NULL means "cpu" */
   weft_dtype dtype;
   int32_t rank;
-  const int64_t *shape; /**< `rank` extents */
+  const int64_t
+      *shape; /**< `rank` extents; of an output that the runtime allocated they live until its release */
   const int64_t
       *strides; /**< in elements; NULL means row-major. A package runs on row-major memory: an input
                      that is not is copied, and an output is scattered, each with the note WEFT-D013,
@@ -286,7 +287,9 @@ WEFT_C_API weft_status weft_executable_output(const weft_executable *executable,
                                               weft_tensor_info *info);
 
 /** Runs the function on a stream. Each input must have the dtype, shape and device of its info; what differs
-   is named with what was expected. An output with data is written to that memory, which must have the
+   is named with what was expected. Where the info has -1, the inputs of this call say how large, and outputs
+   have the sizes that follow: one that is outside of its range is WEFT-S001, one that does not agree with the
+   others an error that names both. An output with data is written to that memory, which must have the
    output's shape and overlap no input; one without gets memory of the runtime's and its dtype, rank and
    shape. Either the whole step happens or none of it: memory is secured before the first kernel runs
    (WEFT-M001), and state is written only when no check can fail any more. */

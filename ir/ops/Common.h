@@ -44,6 +44,8 @@ mlir::Type statisticsType(mlir::RankedTensorType type);
 
 /// The number of elements of `shape` over `dims`.
 int64_t countOver(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
+/// The same as a tensor like `a`: a constant, or made from `weft.dim` where a size is dynamic.
+Sym countLike(VjpBuilder &v, Sym a, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
 
 } // namespace weft::ir
 

@@ -142,6 +142,16 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (callee.getArgumentTypes() != getValues().getTypes() || callee.getResultTypes() != getResultTypes())
     return emitOpError() << "calls '" << getCallee() << "' as (" << getValues().getTypes() << ") -> ("
                          << getResultTypes() << "), but it is " << callee.getFunctionType();
+  // Sizes have one name on both sides; what the callee relies on of it has to hold for the caller.
+  SymbolRanges given = rangesOf(*this);
+  for (const auto &[name, range] : rangesOf(callee)) {
+    const SymbolRanges::Range *found = given.find(name);
+    if (found && (found->min < range.min || found->max > range.max))
+      return emitOpError() << "calls '" << getCallee() << "', where '" << name << "' goes from " << range.min
+                           << " to " << range.max << ", with values from " << found->min << " to "
+                           << found->max
+                           << " (WEFT-S001); give the symbol of the caller a range inside of it";
+  }
   return success();
 }
 

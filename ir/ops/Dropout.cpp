@@ -47,9 +47,8 @@ static std::pair<Sym, Sym> drop(VjpBuilder &v, DropoutOp op, Sym value) {
     return {none, next};
   Type element = bits.type().getElementType();
   auto constant = [&](uint32_t number) {
-    return v.make<ConstantOp>(
-        bits.type(),
-        DenseElementsAttr::get(bits.type(), Attribute(IntegerAttr::get(element, APInt(32, number)))));
+    return v.make<ConstantOp>(bits.type(),
+                              splatOf(bits.type(), IntegerAttr::get(element, APInt(32, number))));
   };
   constexpr uint32_t sign = 1u << 31;
   Sym kept =

@@ -66,12 +66,12 @@ static Sym isLastWrite(VjpBuilder &vjp, RankedTensorType position, ArrayRef<int6
                        llvm::function_ref<Sym(Sym, Sym)> write, llvm::function_ref<Sym(Sym)> read) {
   int64_t count = 1;
   for (int64_t size : writes)
-    count *= size;
+    count = mulSizes(count, size);
   Type i64 = vjp.builder.getI64Type();
   Sym order = vjp.make<IotaOp>(withShape(position, {count}, i64), 0);
   order = vjp.reshape(order, writes);
   auto empty = withShape(position, sizesOf(position), i64);
-  Sym none = vjp.make<ConstantOp>(empty, DenseElementsAttr::get(empty, vjp.builder.getI64IntegerAttr(-1)));
+  Sym none = vjp.make<ConstantOp>(empty, splatOf(empty, vjp.builder.getI64IntegerAttr(-1)));
   return vjp.compare<EqOp>(read(write(none, order)), order);
 }
 
@@ -173,8 +173,7 @@ LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
   };
   if (vjp.needs(0)) {
     auto type = withShape(g.type(), written);
-    Sym zeros = vjp.make<ConstantOp>(
-        type, DenseElementsAttr::get(type, Attribute(vjp.builder.getZeroAttr(type.getElementType()))));
+    Sym zeros = vjp.make<ConstantOp>(type, splatOf(type, vjp.builder.getZeroAttr(type.getElementType())));
     vjp.set(0, set ? scatter(g, zeros, ScatterKind::set) : g);
   }
   if (!vjp.needs(2))
@@ -193,7 +192,7 @@ LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
   ArrayRef<int64_t> shape = sizesOf(vjp.operand(2).type());
   SmallVector<int64_t> low(shape.size(), 0), high, interior(shape.size(), 0);
   for (auto [all, some] : llvm::zip_equal(shape, written))
-    high.push_back(all - some);
+    high.push_back(subSizes(all, some));
   vjp.set(2, shape == written ? u : vjp.make<PadOp>(u.value, low, high, interior));
   return success();
 }
@@ -217,8 +216,8 @@ LogicalResult IndexUpdateOp::verify() {
     return failure();
   SmallVector<int64_t> expected = pointsShape(a, index, dim);
   if (sizesOf(u) != ArrayRef(expected))
-    return emitOpError() << "needs slices of shape [" << expected << "], found [" << sizesText(sizesOf(u))
-                         << "]";
+    return emitOpError() << "needs slices of shape [" << sizesText(expected) << "], found ["
+                         << sizesText(sizesOf(u)) << "]";
   return success();
 }
 

@@ -55,15 +55,12 @@ namespace {
 /// The dimensions that are normalised over, and those before them.
 struct Dims {
   SmallVector<int64_t> inner, outer;
-  double count = 1;
   explicit Dims(LayerNormOp op) {
     ArrayRef<int64_t> shape = sizesOf(op.getA().getType());
     auto axis = static_cast<int64_t>(op.getAxis());
     outer = allDims(axis);
-    for (int64_t dim = axis, e = static_cast<int64_t>(shape.size()); dim < e; ++dim) {
+    for (int64_t dim = axis, e = static_cast<int64_t>(shape.size()); dim < e; ++dim)
       inner.push_back(dim);
-      count *= static_cast<double>(shape[dim]);
-    }
   }
 };
 
@@ -77,7 +74,7 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   Sym a = v.convert({getA(), &v}, wideType);
   auto statistics = builder.create<WelfordOp>(getLoc(), a.value, dims.inner);
   Sym mean{statistics.getMean(), &v}, m2{statistics.getM2(), &v};
-  Sym rstd = v.unary<RsqrtOp>(m2 / v.like(m2, dims.count) + getEps().convertToDouble());
+  Sym rstd = v.unary<RsqrtOp>(m2 / countLike(v, m2, shape, dims.inner) + getEps().convertToDouble());
   Sym y = (a - v.broadcastBack(mean, dims.inner, shape)) * v.broadcastBack(rstd, dims.inner, shape);
   auto spread = [&](Value value) {
     return v.broadcastBack(v.convert({value, &v}, wideType), dims.outer, shape);
@@ -113,14 +110,15 @@ LogicalResult LayerNormOp::buildVjp(VjpBuilder &vjp) {
     return success();
   auto average = [&](Sym value) {
     Sym total = vjp.sum(value, dims.inner);
-    return spread(total / vjp.like(total, dims.count));
+    return spread(total / countLike(vjp, total, shape, dims.inner));
   };
   Sym gradient = (q - average(q) - normalized * average(q * normalized)) * spread(rstd);
   // mean moves by 1/n with an element, and rstd by -rstd^2 xh / n.
   if (vjp.hasCotangent(1))
-    gradient = gradient + spread(vjp.cotangent(1) / vjp.like(rstd, dims.count));
+    gradient = gradient + spread(vjp.cotangent(1) / countLike(vjp, rstd, shape, dims.inner));
   if (vjp.hasCotangent(2))
-    gradient = gradient - normalized * spread(vjp.cotangent(2) * rstd * rstd / vjp.like(rstd, dims.count));
+    gradient = gradient -
+               normalized * spread(vjp.cotangent(2) * rstd * rstd / countLike(vjp, rstd, shape, dims.inner));
   vjp.set(0, vjp.convert(gradient, element));
   return success();
 }

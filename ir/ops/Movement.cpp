@@ -65,7 +65,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
     splat = element;
   }
   if (same && splat)
-    return DenseElementsAttr::get(getType(), splat);
+    return splatOf(getType(), splat);
   if (kept.empty())
     kept.push_back(getParts()[0]);
   if (kept.size() == getParts().size())
@@ -82,7 +82,7 @@ LogicalResult ConcatOp::buildVjp(VjpBuilder &vjp) {
   limit[dim] = 0;
   for (auto [i, part] : llvm::enumerate(getParts())) {
     start[dim] = limit[dim];
-    limit[dim] += sizesOf(cast<RankedTensorType>(part.getType()))[dim];
+    limit[dim] = addSizes(limit[dim], sizesOf(cast<RankedTensorType>(part.getType()))[dim]);
     if (vjp.needs(static_cast<unsigned>(i)))
       vjp.set(static_cast<unsigned>(i), vjp.make<SliceOp>(vjp.cotangent(0).value, start, limit, step));
   }
@@ -113,7 +113,8 @@ OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
   SmallVector<int64_t> dims;
   for (int64_t dim = 0; dim < getType().getRank(); ++dim) {
     bool reversed = llvm::is_contained(getDims(), dim) != (inner && llvm::is_contained(inner.getDims(), dim));
-    if (reversed && sizesOf(getType())[dim] > 1)
+    int64_t size = sizesOf(getType())[dim];
+    if (reversed && (isSymbolic(size) || size > 1))
       dims.push_back(dim);
   }
   Value from = inner ? inner.getA() : getA();
@@ -154,15 +155,36 @@ LogicalResult DynamicSliceOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   if (static_cast<int64_t>(op.getSizes().size()) != from.getRank())
     return emitOptionalError(loc, "'weft.dynamic_slice' op needs sizes of rank ", from.getRank(), ", found ",
                              op.getSizes().size());
-  for (int64_t i = 0; i < from.getRank(); ++i)
-    if (op.getSizes()[i] < 0 || op.getSizes()[i] > sizesOf(from)[i])
-      return emitOptionalError(loc, "'weft.dynamic_slice' op takes ", op.getSizes()[i],
-                               " elements of dimension ", i, ", which has size ", sizesOf(from)[i]);
+  for (int64_t i = 0; i < from.getRank(); ++i) {
+    int64_t size = op.getSizes()[i], whole = sizesOf(from)[i];
+    bool numbers = !isSymbolic(size) && !isSymbolic(whole);
+    if (!isKnownSize(size) || (numbers && size > whole))
+      return emitOptionalError(loc, "'weft.dynamic_slice' op takes ", size, " elements of dimension ", i,
+                               ", which has size ", sizeText(whole));
+  }
   types.push_back(withShape(from, op.getSizes()));
   return success();
 }
 
-LogicalResult DynamicSliceOp::verify() { return success(); }
+/// That a window is no larger than what it is a window of, for every value of the symbols.
+static LogicalResult verifyWindow(Operation *op, StringRef does, ArrayRef<int64_t> window,
+                                  ArrayRef<int64_t> whole) {
+  SymbolRanges ranges = rangesOf(op);
+  for (size_t i = 0; i < whole.size(); ++i)
+    if (!ranges.isAtMost(window[i], whole[i]))
+      return op->emitOpError() << does << " a window of size " << sizeText(window[i]) << " in dimension " << i
+                               << ", which has size " << sizeText(whole[i])
+                               << (isSymbolic(window[i]) || isSymbolic(whole[i])
+                                       ? "; that it fits for every value of the symbols is not seen"
+                                       : "");
+  return success();
+}
+
+LogicalResult DynamicSliceOp::verify() {
+  if (failed(verifyDeclared(*this, getSizes())))
+    return failure();
+  return verifyWindow(*this, "takes", getSizes(), sizesOf(getA().getType()));
+}
 
 LogicalResult DynamicSliceOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0))
@@ -186,11 +208,7 @@ LogicalResult DynamicUpdateSliceOp::verify() {
   if (a.getElementType() != u.getElementType() || a.getRank() != u.getRank())
     return emitOpError() << "writes a window of type " << u << " to a tensor of type " << a
                          << "; they must agree in element type and rank";
-  for (int64_t i = 0; i < a.getRank(); ++i)
-    if (sizesOf(u)[i] > sizesOf(a)[i])
-      return emitOpError() << "writes a window of size " << sizeText(sizesOf(u)[i]) << " in dimension " << i
-                           << ", which has size " << sizeText(sizesOf(a)[i]);
-  return success();
+  return verifyWindow(*this, "writes", sizesOf(u), sizesOf(a));
 }
 
 LogicalResult DynamicUpdateSliceOp::buildVjp(VjpBuilder &vjp) {
@@ -219,11 +237,12 @@ LogicalResult BitcastOp::inferReturnTypes(MLIRContext *, std::optional<Location>
        after = static_cast<int64_t>(itemsize(*toDType(to)));
   SmallVector<int64_t> shape(sizesOf(from));
   if (before != after) {
-    if (shape.empty() || shape.back() * before % after != 0)
+    auto last = shape.empty() ? std::nullopt : divideSizes(mulSizes(shape.back(), before), after);
+    if (!last)
       return emitOptionalError(loc, "'weft.bitcast' op cannot take elements of ", before,
-                               " bytes for elements of ", after, ": the last dimension of [", shape,
-                               "] is no whole number of them");
-    shape.back() = shape.back() * before / after;
+                               " bytes for elements of ", after, ": the last dimension of [",
+                               sizesText(shape), "] is no whole number of them");
+    shape.back() = *last;
   }
   types.push_back(withShape(from, shape, to));
   return success();

@@ -46,6 +46,15 @@ static LogicalResult verifyNotEmpty(Operation *op, RankedTensorType from, ArrayR
       return op->emitOpError() << "has no value over dimension " << dim << ", which has size 0";
   return success();
 }
+
+/// A position among no elements is one that is not there.
+static LogicalResult verifyHasPosition(Operation *op, RankedTensorType from, int64_t dim) {
+  int64_t size = sizesOf(from)[dim];
+  if (isSymbolic(size) && !rangesOf(op).isAtLeast(size, 1))
+    return op->emitOpError() << "looks for a position along dimension " << dim << " of size "
+                             << sizeText(size) << ", which may be 0: give its symbols a min of 1";
+  return verifyNotEmpty(op, from, {dim});
+}
 LogicalResult RmaxOp::verify() { return verifyNotEmpty(*this, getA().getType(), getDims()); }
 LogicalResult RminOp::verify() { return verifyNotEmpty(*this, getA().getType(), getDims()); }
 
@@ -137,7 +146,7 @@ static LogicalResult inferArg(MLIRContext *context, std::optional<Location> loc,
     return inferArg<Op>(context, loc, operands, Adaptor(operands, attributes, properties, regions), types);  \
   }                                                                                                          \
   LogicalResult Op::verify() {                                                                               \
-    return verifyNotEmpty(*this, getA().getType(), {static_cast<int64_t>(getDim())});                        \
+    return verifyHasPosition(*this, getA().getType(), static_cast<int64_t>(getDim()));                       \
   }                                                                                                          \
   LogicalResult Op::buildVjp(VjpBuilder &) { return success(); }
 WEFT_ARG_REDUCTION(ArgmaxOp)
@@ -165,11 +174,9 @@ LogicalResult WelfordOp::verify() { return success(); }
 LogicalResult WelfordOp::canonicalize(WelfordOp op, PatternRewriter &rewriter) {
   if (op.getCount().use_empty())
     return failure();
-  int64_t count = countOver(sizesOf(op.getA().getType()), op.getDims());
-  auto type = op.getCount().getType();
-  Value known = rewriter.create<ConstantOp>(
-      op.getLoc(), type, DenseElementsAttr::get(type, Attribute(rewriter.getI64IntegerAttr(count))));
-  rewriter.replaceAllUsesWith(op.getCount(), known);
+  rewriter.replaceAllUsesWith(op.getCount(),
+                              rewriter.create<DimOp>(op.getLoc(), op.getCount().getType(),
+                                                     countOver(sizesOf(op.getA().getType()), op.getDims())));
   return success();
 }
 
@@ -179,12 +186,10 @@ LogicalResult WelfordOp::buildVjp(VjpBuilder &vjp) {
     return success();
   Sym a = vjp.operand(0), mean = vjp.result(0);
   ArrayRef<int64_t> shape = sizesOf(a.type());
-  int64_t count = countOver(shape, getDims());
   Type element = a.type().getElementType();
   Sym gradient = vjp.like(vjp.convert(a, mean.type().getElementType()), 0.0);
   if (vjp.hasCotangent(0))
-    gradient =
-        vjp.broadcastBack(vjp.cotangent(0) / vjp.like(mean, static_cast<double>(count)), getDims(), shape);
+    gradient = vjp.broadcastBack(vjp.cotangent(0) / countLike(vjp, mean, shape, getDims()), getDims(), shape);
   if (vjp.hasCotangent(1)) {
     Sym wide = vjp.convert(a, mean.type().getElementType());
     Sym through = (wide - vjp.broadcastBack(mean, getDims(), shape)) *

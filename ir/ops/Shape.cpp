@@ -48,6 +48,15 @@ int64_t countOver(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   return count;
 }
 
+Sym countLike(VjpBuilder &v, Sym a, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  int64_t count = countOver(shape, dims);
+  if (!isSymbolic(count))
+    return v.like(a, static_cast<double>(count));
+  Sym number = v.make<DimOp>(withShape(a.type(), {}, v.builder.getI64Type()), count);
+  number = v.convert(number, a.type().getElementType());
+  return a.type().getRank() == 0 ? number : v.make<FullOp>(number.value, sizesOf(a.type()));
+}
+
 Type statisticsType(RankedTensorType type) {
   return type.getElementType().getIntOrFloatBitWidth() < 32 ? Float32Type::get(type.getContext())
                                                             : type.getElementType();

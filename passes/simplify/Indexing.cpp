@@ -249,8 +249,10 @@ static Value scatterSlices(Operation *op, PatternRewriter &rewriter) {
     return {};
   auto broadcast = scatter.getIndex().getDefiningOp<ir::BroadcastInDimOp>();
   auto a = scatter.getA().getType(), u = scatter.getU().getType(), index = scatter.getIndex().getType();
-  int64_t dim = ir::indexedDim(op), elements = ir::elementsOf(a) / std::max<int64_t>(ir::sizesOf(a)[dim], 1);
-  if (!broadcast || elements < 2 || ir::sizesOf(u) != ir::sizesOf(index))
+  int64_t dim = ir::indexedDim(op);
+  ir::IndexedShape shape(ir::sizesOf(a), dim);
+  int64_t elements = ir::mulSizes(shape.outer, shape.inner); // of a slice
+  if (!broadcast || elements == 0 || elements == 1 || ir::sizesOf(u) != ir::sizesOf(index))
     return {};
   for (int64_t i = 0; i < a.getRank(); ++i)
     if (i != dim && ir::sizesOf(index)[i] != ir::sizesOf(a)[i])

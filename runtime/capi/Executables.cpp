@@ -44,6 +44,25 @@ struct Place {
   }
 };
 
+/// What the runtime allocated for an output, and the shape that the call gave it.
+struct Owned {
+  std::shared_ptr<Buffer> buffer;
+  std::vector<int64_t> shape;
+};
+
+/// The caller's shape of a tensor of `rank` dimensions.
+Expected<std::vector<int64_t>> shape_of(const weft_buffer &buffer, const runtime::TensorInfo &type,
+                                        const Place &place) {
+  // Nothing behind `shape` is read before the caller's rank is known to be right.
+  if (buffer.rank != static_cast<int64_t>(type.shape.size()))
+    return argument_error(place.str() + " must be of rank " + std::to_string(type.shape.size()) +
+                          " and shape " + list_of(type.shape) + ", found rank " +
+                          std::to_string(buffer.rank));
+  if (buffer.rank > 0 && !buffer.shape)
+    return argument_error(place.str() + " has rank " + std::to_string(buffer.rank) + " and no shape");
+  return std::vector<int64_t>(buffer.shape, buffer.shape + buffer.rank);
+}
+
 /// Whether the caller's description is that of `type`.
 Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &type, const Place &place) {
   const auto differs = [&](const std::string &expected, const std::string &found) {
@@ -55,15 +74,11 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
   };
   if (buffer.dtype != static_cast<weft_dtype>(type.dtype))
     return differs(std::string(name(type.dtype)), dtype_name(buffer.dtype));
-  // Nothing behind `shape` is read before the caller's rank is known to be right.
-  if (buffer.rank != static_cast<int64_t>(type.shape.size()))
-    return differs("of rank " + std::to_string(type.shape.size()) + " and shape " + list_of(type.shape),
-                   "rank " + std::to_string(buffer.rank));
-  if (buffer.rank > 0 && !buffer.shape)
-    return argument_error(place.str() + " has rank " + std::to_string(buffer.rank) + " and no shape");
-  const std::span<const int64_t> shape(buffer.shape, static_cast<size_t>(buffer.rank));
-  if (!std::equal(shape.begin(), shape.end(), type.shape.begin(), type.shape.end()))
-    return differs("of shape " + list_of(type.shape), list_of(shape));
+  const Expected<std::vector<int64_t>> shape = shape_of(buffer, type, place);
+  if (!shape)
+    return shape.status();
+  if (*shape != type.shape)
+    return differs("of shape " + list_of(type.shape), list_of(*shape));
   const Expected<runtime::DeviceName> device =
       runtime::parse_device_name(buffer.device ? buffer.device : "cpu");
   if (!device)
@@ -82,7 +97,7 @@ void note_copy(const Place &place, size_t bytes, const std::string &reason) {
 }
 
 std::shared_ptr<Buffer> owner_of(const weft_buffer &buffer) {
-  return buffer.owner ? *static_cast<std::shared_ptr<Buffer> *>(buffer.owner) : nullptr;
+  return buffer.owner ? static_cast<Owned *>(buffer.owner)->buffer : nullptr;
 }
 
 /// The memory of an input as a call takes it.
@@ -147,18 +162,45 @@ Status check_array(const weft_buffer *buffers, size_t count, size_t expected, co
   return {};
 }
 
+/// The executable for the sizes of the inputs.
+Expected<std::shared_ptr<runtime::Executable>> instance_for(const runtime::StatefulExecutable &executable,
+                                                            const weft_buffer *inputs, size_t count) {
+  const runtime::Signature &signature = executable.signature();
+  std::vector<std::vector<int64_t>> shapes;
+  for (size_t i = 0; i < count && !signature.symbols.empty(); ++i) {
+    const runtime::ArgumentInfo &argument = signature.arguments[executable.inputs()[i]];
+    const Expected<weft_buffer> buffer = read_struct(at(inputs, i), "inputs");
+    if (!buffer)
+      return buffer.status();
+    Expected<std::vector<int64_t>> shape =
+        shape_of(*buffer, argument.type, {signature, "input", i, argument.name});
+    if (!shape)
+      return shape.status();
+    shapes.push_back(*std::move(shape));
+  }
+  Expected<std::shared_ptr<runtime::Executable>> instance = executable.at(shapes);
+  if (!instance && instance.status().code().empty())
+    return argument_error(instance.status().message());
+  return instance;
+}
+
 Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inputs, size_t input_count,
            weft_buffer *outputs, size_t output_count) {
   runtime::StatefulExecutable &executable = *handle.executable;
-  const runtime::Signature &signature = executable.signature();
+  const runtime::Signature &declared = executable.signature();
   runtime::Queue &queue = queue_of(stream);
   last_note().clear();
-  if (Status status = check_array(inputs, input_count, executable.inputs().size(), "inputs", signature);
+  if (Status status = check_array(inputs, input_count, executable.inputs().size(), "inputs", declared);
       !status)
     return status;
-  if (Status status = check_array(outputs, output_count, executable.outputs().size(), "outputs", signature);
+  if (Status status = check_array(outputs, output_count, executable.outputs().size(), "outputs", declared);
       !status)
     return status;
+  const Expected<std::shared_ptr<runtime::Executable>> instance =
+      instance_for(executable, inputs, input_count);
+  if (!instance)
+    return instance.status();
+  const runtime::Signature &signature = (*instance)->signature();
   std::vector<std::shared_ptr<Buffer>> arguments(input_count), memory(output_count), results(output_count);
   for (size_t i = 0; i < input_count; ++i) {
     const runtime::ArgumentInfo &argument = signature.arguments[executable.inputs()[i]];
@@ -192,7 +234,7 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
   }
   runtime::RunOptions options;
   options.queue = &queue;
-  if (Status status = executable.run(arguments, memory, results, options); !status)
+  if (Status status = executable.run(**instance, arguments, memory, results, options); !status)
     return status;
   bool later = false;
   for (size_t i = 0; i < output_count; ++i) {
@@ -221,11 +263,13 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
       filled.device = "cpu";
       filled.dtype = static_cast<weft_dtype>(result.type.dtype);
       filled.rank = static_cast<int32_t>(result.type.shape.size());
-      filled.shape = result.type.shape.data();
       filled.strides = nullptr;
-      filled.owner = new std::shared_ptr<Buffer>(results[i]);
+      auto owned = std::make_unique<Owned>(Owned{results[i], result.type.shape});
+      filled.shape = owned->shape.data();
+      filled.owner = owned.get();
       if (Status status = write_struct(at(outputs, i), filled, "outputs"); !status)
         return status;
+      (void)owned.release();
     }
   }
   // What was asked to run on the caller is done when this returns.
@@ -259,7 +303,7 @@ weft_status count_of(const weft_executable *executable, size_t *count, size_t nu
 void weft_buffer_release(weft_buffer *buffer) {
   if (!buffer || !buffer->owner)
     return;
-  delete static_cast<std::shared_ptr<Buffer> *>(buffer->owner);
+  delete static_cast<Owned *>(buffer->owner);
   buffer->owner = nullptr;
   buffer->data = nullptr;
 }

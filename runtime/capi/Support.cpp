@@ -34,6 +34,8 @@ weft_status kind_of(const std::string &code) {
     return WEFT_ERROR_MEMORY;
   case 'E':
     return WEFT_ERROR_DEVICE;
+  case 'S':
+    return WEFT_ERROR_ARGUMENT;
   default:
     return WEFT_ERROR;
   }

@@ -218,13 +218,67 @@ weft.func @interior(%a: tensor<?xf32, #n>) attributes {weft.symbols = [#weft.sym
 
 // -----
 
-// An op that some stage cannot handle with dynamic dimensions is refused by name and dimension.
+// A window fits for every value of the symbols, whichever of the two sizes depends on them.
 #n = #weft.device<cpu, [n]>
-weft.func @refused(%p: tensor<4x?xf32, #n>, %step: tensor<i64, #weft.device<cpu>>, %s: tensor<f64, #weft.device<cpu>>)
-    attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
-  // expected-error @+1 {{'weft.sgd_step' op takes no dynamic dimensions yet, but dimension 1 of operand #0 has the size n; compile for a size that is a number}}
-  %0 = weft.sgd_step(%p, %p, step %step, lr %s, momentum %s, dampening %s, decay %s) : tensor<4x?xf32, #n>, tensor<4x?xf32, #n>, tensor<i64, #weft.device<cpu>>, tensor<f64, #weft.device<cpu>>
+#m = #weft.device<cpu, [m]>
+weft.func @takes(%a: tensor<?xf32, #n>, %i: tensor<i64, #weft.device<cpu>>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
+  // expected-error @+1 {{takes a window of size 3 in dimension 0, which has size n; that it fits for every value of the symbols is not seen}}
+  %0 = weft.dynamic_slice %a, starts(%i), sizes = [3] : tensor<?xf32, #n>, tensor<i64, #weft.device<cpu>>
   weft.return
+}
+
+// -----
+
+#n = #weft.device<cpu, [n]>
+#m = #weft.device<cpu, [m]>
+weft.func @writes(%a: tensor<?xf32, #n>, %u: tensor<?xf32, #m>, %i: tensor<i64, #weft.device<cpu>>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 4>, #weft.symbol<"m", 1, 4>]} {
+  // expected-error @+1 {{writes a window of size m in dimension 0, which has size n; that it fits for every value of the symbols is not seen}}
+  %0 = weft.dynamic_update_slice %a, %u, starts(%i) : tensor<?xf32, #n>, tensor<?xf32, #m>, tensor<i64, #weft.device<cpu>>
+  weft.return
+}
+
+// -----
+
+// A window's size has declared symbols as well.
+#n = #weft.device<cpu, [n]>
+weft.func @window(%a: tensor<?xf32, #n>, %i: tensor<i64, #weft.device<cpu>>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
+  // expected-error @+1 {{uses the symbol 'm', which its function does not declare}}
+  %0 = weft.dynamic_slice %a, starts(%i), sizes = [m] : tensor<?xf32, #n>, tensor<i64, #weft.device<cpu>>
+  weft.return
+}
+
+// -----
+
+// Elements become larger ones only where every size is a whole number of them.
+#n = #weft.device<cpu, [n]>
+weft.func @bits(%a: tensor<2x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
+  // expected-error @+1 {{cannot take elements of 4 bytes for elements of 8: the last dimension of [2, n] is no whole number of them}}
+  %0 = weft.bitcast %a to f64 : tensor<2x?xf32, #n>
+  weft.return
+}
+
+// -----
+
+// Among no elements there is no position.
+#n = #weft.device<cpu, [n]>
+weft.func @position(%a: tensor<2x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 0, 4>]} {
+  // expected-error @+1 {{looks for a position along dimension 1 of size n, which may be 0: give its symbols a min of 1}}
+  %0 = weft.argmin %a, dim = 1 : tensor<2x?xf32, #n>
+  weft.return
+}
+
+// -----
+
+// What a function relies on of a symbol holds for whoever calls it.
+#n = #weft.device<cpu, [n]>
+weft.func @callee(%a: tensor<?xf32, #n>) -> tensor<?xf32, #n> attributes {weft.symbols = [#weft.symbol<"n", 2, 8>]} {
+  weft.return %a : tensor<?xf32, #n>
+}
+weft.func @caller(%a: tensor<?xf32, #n>) -> tensor<?xf32, #n> attributes {weft.symbols = [#weft.symbol<"n", 1, 8>]} {
+  // expected-error @+1 {{calls 'callee', where 'n' goes from 2 to 8, with values from 1 to 8 (WEFT-S001); give the symbol of the caller a range inside of it}}
+  %0 = weft.call @callee(%a) : (tensor<?xf32, #n>) -> tensor<?xf32, #n>
+  weft.return %0 : tensor<?xf32, #n>
 }
 
 // -----

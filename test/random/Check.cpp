@@ -249,12 +249,17 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
         return Failure{"backend", "result " + std::to_string(i) + ", " + *mismatch};
   }
 
-  if (options.backend && options.dynamic)
-    if (auto lifted = liftProgram(module)) {
+  if (options.backend && options.dynamic) {
+    bool last = seed / 10 % 2;
+    auto lifted = liftProgram(module, last);
+    if (!lifted)
+      lifted = liftProgram(module, !last);
+    if (lifted) {
       ++count.lifted;
       if (auto failure = checkDynamic(*lifted, seed, options.backend))
         return failure;
     }
+  }
   return std::nullopt;
 }
 

@@ -21,36 +21,37 @@ constexpr StringLiteral kSymbol = "n";
 
 class Lifter {
 public:
-  Lifter(ModuleOp module, int64_t size) : module(module), size(size), n(ir::symbolSize(kSymbol.str())) {}
+  Lifter(ModuleOp module, int64_t size, bool last)
+      : module(module), size(size), last(last), n(ir::symbolSize(kSymbol.str())) {}
   OwningOpRef<ModuleOp> run();
 
 private:
-  /// The type of a value that follows from nothing: the first dimension is the one that is lifted.
-  Type lifted(Type type) const {
-    auto sizes = llvm::to_vector(ir::sizesOf(type));
-    if (!sizes.empty() && sizes[0] == size)
-      sizes[0] = n;
-    return ir::withShape(cast<RankedTensorType>(type), sizes);
-  }
-  SmallVector<int64_t> liftedFirst(ArrayRef<int64_t> shape) const {
+  /// Of a shape that follows from nothing the first or the last dimension is the one that is lifted.
+  int64_t place(ArrayRef<int64_t> shape) const { return last ? static_cast<int64_t>(shape.size()) - 1 : 0; }
+  SmallVector<int64_t> lifted(ArrayRef<int64_t> shape) const {
     SmallVector<int64_t> sizes(shape);
-    if (!sizes.empty() && sizes[0] == size)
-      sizes[0] = n;
+    if (!sizes.empty() && sizes[place(shape)] == size)
+      sizes[place(shape)] = n;
     return sizes;
+  }
+  Type lifted(Type type) const {
+    return ir::withShape(cast<RankedTensorType>(type), lifted(ir::sizesOf(type)));
   }
   void adjust(Operation *op) const;
   LogicalResult infer(Operation *op) const;
 
   ModuleOp module;
-  int64_t size, n;
+  int64_t size;
+  bool last;
+  int64_t n;
 };
 
 /// Sizes that are attributes follow the operands.
 void Lifter::adjust(Operation *op) const {
   if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
     SmallVector<int64_t> shape(broadcast.getShape());
-    if (!llvm::is_contained(broadcast.getDims(), 0))
-      shape = liftedFirst(shape);
+    if (!llvm::is_contained(broadcast.getDims(), place(shape)))
+      shape = lifted(shape);
     for (auto [from, to] : llvm::zip(ir::sizesOf(broadcast.getA().getType()), broadcast.getDims()))
       if (ir::isSymbolic(from))
         shape[to] = from;
@@ -77,10 +78,16 @@ void Lifter::adjust(Operation *op) const {
       if (ir::isSymbolic(entry) && limit[d] == size)
         limit[d] = entry;
     slice.setLimit(limit);
+  } else if (auto window = dyn_cast<ir::DynamicSliceOp>(op)) {
+    SmallVector<int64_t> sizes(window.getSizes());
+    for (auto [d, entry] : llvm::enumerate(ir::sizesOf(window.getA().getType())))
+      if (ir::isSymbolic(entry) && sizes[d] == size)
+        sizes[d] = entry;
+    window.setSizes(sizes);
   } else if (auto full = dyn_cast<ir::FullOp>(op)) {
-    full.setShape(liftedFirst(full.getShape()));
+    full.setShape(lifted(full.getShape()));
   } else if (auto draw = dyn_cast<ir::RngBitsPhiloxOp>(op)) {
-    draw.setShape(liftedFirst(draw.getShape()));
+    draw.setShape(lifted(draw.getShape()));
   } else if (auto iota = dyn_cast<ir::IotaOp>(op)) {
     op->getResult(0).setType(cast<RankedTensorType>(lifted(iota.getType())));
   } else if (auto constant = dyn_cast<ir::ConstantOp>(op)) {
@@ -134,7 +141,7 @@ OwningOpRef<ModuleOp> Lifter::run() {
 
 } // namespace
 
-OwningOpRef<ModuleOp> liftProgram(ModuleOp module) {
+OwningOpRef<ModuleOp> liftProgram(ModuleOp module, bool last) {
   // Verifiers are asked whether an op fits; what they say is of no interest.
   ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
   if (!llvm::hasSingleElement(module.getOps<ir::FuncOp>()))
@@ -142,10 +149,11 @@ OwningOpRef<ModuleOp> liftProgram(ModuleOp module) {
   SmallVector<int64_t> tried;
   for (Type type : module.lookupSymbol<ir::FuncOp>(kEntry).getArgumentTypes()) {
     ArrayRef<int64_t> sizes = ir::sizesOf(type);
-    if (sizes.empty() || sizes[0] < 2 || llvm::is_contained(tried, sizes[0]))
+    int64_t size = sizes.empty() ? 0 : last ? sizes.back() : sizes.front();
+    if (size < 2 || llvm::is_contained(tried, size))
       continue;
-    tried.push_back(sizes[0]);
-    if (auto made = Lifter(module, sizes[0]).run())
+    tried.push_back(size);
+    if (auto made = Lifter(module, size, last).run())
       return made;
   }
   return nullptr;

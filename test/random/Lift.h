@@ -12,9 +12,10 @@
 
 namespace weft::randomtest {
 
-/// The program with one size, that of the first dimension of some argument, replaced by the symbol `n`
-/// wherever the program goes on to have it, in the range from 1 to 64. Null where its ops do not allow that.
-mlir::OwningOpRef<mlir::ModuleOp> liftProgram(mlir::ModuleOp module);
+/// The program with one size, that of the first dimension of some argument, or of the last, replaced by the
+/// symbol `n` wherever the program goes on to have it, in the range from 1 to 64. Null where its ops do not
+/// allow that.
+mlir::OwningOpRef<mlir::ModuleOp> liftProgram(mlir::ModuleOp module, bool last);
 
 } // namespace weft::randomtest
 

@@ -237,9 +237,11 @@ TEST(DynamicPlan, BindsShapes) {
   EXPECT_FAILS(bind_symbols(*plan, Shapes{{3, 5}, {6}}).status(), "has size 5 in dimension 1, expected 4");
   EXPECT_FAILS(bind_symbols(*plan, Shapes{{9, 4}, {18}}).status(),
                "has size 9 in dimension 0, where 'n' goes from 1 to 8");
+  EXPECT_EQ(bind_symbols(*plan, Shapes{{9, 4}, {18}}).status().code(), "WEFT-S001");
   EXPECT_FAILS(bind_symbols(*plan, Shapes{{3, 4}, {7}}).status(),
                "argument 1 'z' has size 7 in dimension 0, expected 2 * n = 6");
   EXPECT_FAILS(plan_of_numbers(*plan, std::vector<int64_t>{9}).status(), "'n' is 9, and goes from 1 to 8");
+  EXPECT_EQ(plan_of_numbers(*plan, std::vector<int64_t>{0}).status().code(), "WEFT-S001");
   EXPECT_FAILS(plan_of_numbers(*plan, std::vector<int64_t>{}).status(), "has 1 symbols, found values for 0");
 }
 

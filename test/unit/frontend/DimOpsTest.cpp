@@ -1,0 +1,283 @@
+//===- DimOpsTest.cpp - Every family of operations over dynamic sizes -------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As DimTest.cpp: what a function that was compiled once gives has the bits of its static variants. All sums
+// here are shorter than those that a static variant would split.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <cmath>
+
+using namespace weft;
+
+namespace {
+
+Tensor numbers(Shape shape, double scale = 3) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.7 + 1) * scale);
+  return Tensor::from(values, std::move(shape));
+}
+
+Tensor places(int64_t count, int64_t below) {
+  std::vector<int64_t> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<int64_t>(i * 7 + i / 3) % below;
+  return Tensor::from(values, {count});
+}
+
+/// Compares one function for dynamic sizes with functions for numbers. `arguments` makes those of a call.
+template <typename Function, typename Arguments>
+void expectStaticBits(Function function, const std::vector<ArgumentSpec> &specs, Arguments arguments,
+                      const std::vector<int64_t> &sizes = {1, 2, 3, 17, 128}) {
+  auto dynamic = compile(function, specs);
+  auto fixed = compile(function);
+  for (int64_t n : sizes) {
+    manual_seed(7);
+    std::vector<Tensor> found = std::apply(dynamic, arguments(n));
+    std::vector<std::vector<std::byte>> bits = bitsOf(found);
+    manual_seed(7);
+    std::vector<Tensor> expected = std::apply(fixed, arguments(n));
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].sizes(), expected[i].sizes()) << "result " << i << ", n = " << n;
+      EXPECT_EQ(bits[i], expected[i].to_bytes()) << "result " << i << ", n = " << n;
+    }
+  }
+  EXPECT_EQ(dynamic.variants().size(), 1u);
+}
+
+using Tensors = std::vector<Tensor>;
+
+/// The gradient of a weighted sum of `y`, so that no element has the gradient of another.
+Tensor gradientOf(Tensor y, Tensor x) {
+  Tensor weight = (y.detach() * 0.37).cos();
+  (y * weight).sum().backward();
+  return x.grad();
+}
+
+} // namespace
+
+// Statistics of a row are those of its length; over a dynamic row they follow the same order.
+TEST(DimOps, NormalisationsAndTheirGradients) {
+  Dim n("n", 1, 4096);
+  Tensor weight = numbers({24}), bias = numbers({24}, 0.5);
+  expectStaticBits(
+      [&](Tensor x) {
+        Tensor leaf = x.detach().requires_grad_();
+        Tensor y = layer_norm(leaf, {24}, weight, bias);
+        Tensor g = gradientOf(y, leaf);
+        auto [variance, mean] = var_mean(x, {1});
+        return Tensors{y, g, variance, mean};
+      },
+      {spec({n, 24})}, [](int64_t rows) { return std::tuple{numbers({rows, 24})}; });
+  expectStaticBits(
+      [&](Tensor x) {
+        Tensor leaf = x.detach().requires_grad_();
+        Tensor y = layer_norm(leaf, Shape{leaf.sizes()[1]});
+        return Tensors{y, gradientOf(y, leaf), x.var({0}), x.std({1}, 0)};
+      },
+      {spec({5, n})}, [](int64_t columns) { return std::tuple{numbers({5, columns})}; });
+}
+
+// The mask belongs to the number of the element, and the generator moves on by what the call has drawn.
+TEST(DimOps, DropoutDrawsWhatTheSizesOfTheCallDraw) {
+  Dim n("n", 1, 4096);
+  auto f = [](Tensor x) {
+    Tensor leaf = x.detach().requires_grad_();
+    Tensor y = dropout(leaf, 0.3, true);
+    Tensor g = gradientOf(y, leaf);
+    return Tensors{y, g, rand({3})};
+  };
+  expectStaticBits(f, {spec({n, 7})}, [](int64_t rows) { return std::tuple{numbers({rows, 7})}; });
+}
+
+TEST(DimOps, JoinsReversalsAndPads) {
+  Dim n("n", 1, 4096), m("m", 1, 64);
+  auto arguments = [](int64_t rows) {
+    return std::tuple{numbers({rows, 6}), numbers({rows % 5 + 1, 6}), numbers({rows, 2})};
+  };
+  auto f = [](Tensor x, Tensor y, Tensor z) {
+    Tensor leaf = x.detach().requires_grad_();
+    Tensor down = cat({leaf, y, leaf * 2}, 0), across = cat({leaf, z, leaf.exp()}, 1);
+    Tensor g = gradientOf(cat({across, flip(across, {0})}, 1), leaf);
+    return Tensors{down,
+                   across,
+                   cat({x, z}, 1).t() + 1,
+                   cat({x, y}, 0).slice(0, 1).softmax(1),
+                   flip(x, {0}),
+                   flip(x * 2, {0, 1}) + x,
+                   stack({x, x + 1}, 1),
+                   pad(x, {1, 2, 3, 0}, 1.5),
+                   x.repeat({2, 1}),
+                   g};
+  };
+  expectStaticBits(f, {spec({n, 6}), spec({m, 6}), spec({n, 2})}, arguments);
+}
+
+// What a join or a pad adds to nothing is all there is.
+TEST(DimOps, APartMayBeEmpty) {
+  Dim n("n", 0, 64);
+  expectStaticBits(
+      [](Tensor x, Tensor y) {
+        return Tensors{cat({x, y}, 0),
+                       cat({y, x, y}, 0).t() * 2,
+                       pad(x, {0, 0, 1, 2}, -1),
+                       cat({x, y}, 0).exp(),
+                       x.sum({0}),
+                       cat({x, x}, 1)};
+      },
+      {spec({n, 3}), spec({4, 3})},
+      [](int64_t rows) { return std::tuple{numbers({rows, 3}), numbers({4, 3})}; }, {0, 1, 5, 64});
+}
+
+TEST(DimOps, ProductsAndPositions) {
+  Dim n("n", 1, 4096);
+  auto f = [](Tensor x) {
+    Tensor leaf = (x / 4 + 1).detach().requires_grad_();
+    Tensor g = gradientOf(leaf.prod({1}), leaf);
+    return Tensors{x.prod({1}),
+                   (x / 4 + 1).prod({0}),
+                   (x > 2.9).any({0}),
+                   (x > 2.9).any({1}),
+                   (x > -3).all(),
+                   x.argmin(0),
+                   x.argmax(1),
+                   x.argmin(),
+                   x.min(0).values,
+                   x.amax({0}),
+                   g};
+  };
+  expectStaticBits(f, {spec({n, 9})}, [](int64_t rows) { return std::tuple{numbers({rows, 9})}; });
+  expectStaticBits(f, {spec({9, n})}, [](int64_t columns) { return std::tuple{numbers({9, columns})}; });
+}
+
+// Along a dynamic dimension, before one, and behind one: of size 1 it is a scan of lines.
+TEST(DimOps, Scans) {
+  Dim n("n", 1, 4096);
+  auto f = [](Tensor x) {
+    Tensor leaf = (x / 4 + 1).detach().requires_grad_();
+    Tensor y = leaf.cumprod(1) + leaf.cumsum(0).sin();
+    return Tensors{x.cumsum(0), x.cumsum(1) * 2, (x / 4 + 1).cumprod(1), gradientOf(y, leaf)};
+  };
+  const std::vector<int64_t> sizes = {1, 2, 3, 15, 16, 17, 63, 64, 65, 128};
+  expectStaticBits(f, {spec({n, 21})}, [](int64_t rows) { return std::tuple{numbers({rows, 21})}; }, sizes);
+  expectStaticBits(
+      f, {spec({21, n})}, [](int64_t columns) { return std::tuple{numbers({21, columns})}; }, sizes);
+  Dim m("m", 1, 512);
+  expectStaticBits(
+      [](Tensor x) { return Tensors{x.cumsum(0), x.cumsum(1), x.cumsum(2), x.exp().cumprod(1).log()}; },
+      {spec({n, 3, m})},
+      [](int64_t size) { return std::tuple{numbers({size, 3, size % 70 + (size > 1)}, 0.1)}; }, sizes);
+}
+
+// Writes by index, and the gradients of reads by index: in order, so that every sum is the same.
+TEST(DimOps, WritesByIndex) {
+  Dim n("n", 1, 4096);
+  auto f = [](Tensor x, Tensor which, Tensor table) {
+    Tensor leaf = table.detach().requires_grad_();
+    Tensor g = gradientOf(embedding(which, leaf), leaf);
+    Tensor wide = which.unsqueeze(1).expand(x.sizes()) % 5;
+    Tensor into = zeros({11, 5});
+    return Tensors{g,
+                   into.index_add(0, which % 11, x),
+                   (into + 1).index_copy(0, which % 11, x),
+                   x.scatter_add(1, wide, x * 2),
+                   x.scatter(1, wide, x + 1),
+                   x.index_add(0, which * 0, x),
+                   x.gather(1, wide)};
+  };
+  expectStaticBits(f, {spec({n, 5}), spec({n}, DType::i64), spec({13, 5})}, [](int64_t rows) {
+    return std::tuple{numbers({rows, 5}), places(rows, 13), numbers({13, 5})};
+  });
+}
+
+TEST(DimOps, GradientsOfWritesByIndex) {
+  Dim n("n", 1, 4096);
+  auto f = [](Tensor x, Tensor which, Tensor base) {
+    Tensor leaf = x.detach().requires_grad_(), under = base.detach().requires_grad_();
+    Tensor wide = which.unsqueeze(1).expand(x.sizes()) % 5;
+    Tensor y = leaf.scatter(1, wide, leaf * 3) + leaf.scatter_add(1, wide, leaf.exp());
+    Tensor z = under.index_copy(0, which, leaf) * 2;
+    (y.cos().sum() + z.sin().sum()).backward();
+    return Tensors{leaf.grad(), under.grad()};
+  };
+  expectStaticBits(f, {spec({n, 5}), spec({n}, DType::i64), spec({13, 5})}, [](int64_t rows) {
+    return std::tuple{numbers({rows, 5}), places(rows, 13), numbers({13, 5})};
+  });
+}
+
+// A window of a dynamic tensor is written in place; its size may depend on the same symbols.
+TEST(DimOps, WindowsAreWritten) {
+  Dim n("n", 2, 4096);
+  auto f = [](Tensor x, Tensor y) {
+    Tensor leaf = x.detach().requires_grad_();
+    Tensor a = leaf * 1, b = x + 0, c = x * 2;
+    a.narrow(1, 2, 2).mul_(y);
+    b.select(0, -1).fill_(4);
+    c.select(1, 3).copy_(y.select(1, 0));
+    return Tensors{a.detach(), b, c, gradientOf(a, leaf)};
+  };
+  expectStaticBits(f, {spec({n, 6}), spec({n, 2})},
+                   [](int64_t rows) { return std::tuple{numbers({rows, 6}), numbers({rows, 2})}; },
+                   {2, 3, 17, 128});
+}
+
+// State of a dynamic size is written through, as state of a size that is a number.
+TEST(DimOps, ArgumentsAreWrittenInPlace) {
+  Dim n("n", 1, 64);
+  auto scale = compile(
+      [](Tensor x, Tensor y) {
+        x.mul_(2);
+        x.add_(y);
+        return x.sum();
+      },
+      {spec({n, 3}), spec({n, 3})});
+  for (int64_t rows : {1, 3, 17}) {
+    Tensor x = numbers({rows, 3}), y = numbers({rows, 3}, 1);
+    Tensor expected = x * 2 + y;
+    scale(x, y);
+    EXPECT_EQ(x.to_bytes(), expected.to_bytes());
+  }
+  EXPECT_EQ(scale.variants().size(), 1u);
+}
+
+TEST(DimOps, EffectsSeeTheSizesOfTheCall) {
+  Dim n("n", 1, 64);
+  auto f = compile(
+      [](Tensor x) {
+        assert_true(x < 10, "too large");
+        print("x", x);
+        return x + 1;
+      },
+      {spec({n, 2})});
+  testing::internal::CaptureStdout();
+  f(tensor({1, 2}, {1, 2}));
+  f(tensor({1, 2, 3, 4, 5, 6}, {3, 2}));
+  synchronize();
+  std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("x: [[1, 2]]"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("[5, 6]]"), std::string::npos) << printed;
+  EXPECT_ERROR(f(tensor({1, 2, 3, 11}, {2, 2})).to_bytes(),
+               "too large (the condition is false at position 3)");
+  EXPECT_EQ(f.variants().size(), 1u);
+}
+
+TEST(DimOps, SizesOutsideOfTheirRangeHaveACode) {
+  Dim n("n", 2, 8);
+  auto f = compile([](Tensor x) { return x + 1; }, {spec({n, 3})});
+  try {
+    f(numbers({9, 3}));
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code(), "WEFT-S001") << error.what();
+  }
+}
