@@ -8,6 +8,7 @@
 
 #include "frontend/Lazy.h"
 #include "frontend/Save.h"
+#include "frontend/Strides.h"
 #include "frontend/Variant.h"
 #include "frontend/View.h"
 #include "ir/DimExpr.h"
@@ -97,6 +98,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   Region region;
   region.name = options_.name;
   region.strict = text(options_.strict);
+  region.fast = options_.numerics == Numerics::fast;
   region.symbols = variant.symbols;
   // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;
@@ -263,6 +265,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
       if (result.value.node->needsCuda)
         failWithoutCuda(result.value, loc);
     nameState(region);
+    if (!declared_)
+      takeStrides(*variant, region, slots);
     auto program = compileRegion(region);
     if (!program)
       fail(program.status().message(), loc, {}, program.status().code());
@@ -325,7 +329,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
     std::vector<Ref> missing;
     for (const Binding &binding : variant.bindings) {
       bound.push_back(binding.resolve(arguments));
-      const Ref &value = bound.back()->value();
+      const Ref &value = storageValue(binding, *bound.back());
       if (binding.argument >= 0 && !value.node->computed(value.result))
         missing.push_back(value);
       waits |= variant.program->mayFail && binding.writes() && bound.back()->view();
@@ -348,9 +352,19 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
            loc, {}, "WEFT-D011");
     }
     bool copied = false;
-    in[binding.argument] = binding.tiedResult >= 0
-                               ? exclusiveBuffer(*bound[i], copied)
-                               : bound[i]->value().node->buffers[bound[i]->value().result];
+    if (copiesStrides(binding, *bound[i])) {
+      if (has(options_.strict, Strict::donate)) {
+        std::fill(in.begin(), in.end(), nullptr);
+        fail("'" + options_.name + "' would copy " + std::to_string(binding.spec.bytes()) + " bytes of " +
+                 binding.str() + ", which is not row-major in memory" + underStrict("WEFT-D013", "donate") +
+                 ": pass row-major memory, as contiguous() gives it",
+             loc, {}, "WEFT-D013");
+      }
+      ++variant.stridedCopies;
+      variant.lastStridedCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
+    }
+    in[binding.argument] =
+        binding.tiedResult >= 0 ? exclusiveBuffer(*bound[i], copied) : readableBuffer(binding, *bound[i]);
     if (copied) {
       ++variant.copies;
       variant.lastCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
@@ -604,6 +618,11 @@ std::string CompiledBase::explain() const {
   if (variant.copies > 0)
     text += "WEFT-D011: storage to be written was copied " + std::to_string(variant.copies) +
             " times, since something else held it; last " + variant.lastCopy + "\n";
+  if (variant.stridedCopies > 0)
+    text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
+            std::to_string(variant.stridedCopies) +
+            " times, since the call writes them or a spec declares them; last " + variant.lastStridedCopy +
+            "\n";
   return text;
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "passes/Passes.h"
 
 #include "ir/Contraction.h"
@@ -108,13 +109,16 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     if (!last)
       return;
     Type element = dot.getType().getElementType();
-    if (!element.isF32() && !element.isF64()) {
-      if (isa<FloatType>(element))
-        refuse(dot, last, "WEFT-N001",
-               "the contraction would add the bias or apply relu before it rounds to the half "
-               "type; they stay ops of their own");
+    bool isHalf = isa<FloatType>(element) && !element.isF32() && !element.isF64();
+    if (isHalf && hasFastNumerics(dot))
+      refuse(dot, last, "WEFT-N004",
+             "the contraction adds the bias and applies relu before it rounds to the half type, once");
+    else if (isHalf)
+      refuse(dot, last, "WEFT-N001",
+             "the contraction would add the bias or apply relu before it rounds to the half "
+             "type; they stay ops of their own");
+    if (!isa<FloatType>(element) || (isHalf && !hasFastNumerics(dot)))
       return;
-    }
     OpBuilder builder(last);
     Location loc = FusedLoc::get(builder.getContext(), {dot.getLoc(), last->getLoc()});
     auto whole =
