@@ -43,14 +43,14 @@ TEST(ContractStrides, AViewIsReadInPlace) {
     auto rows = compile([](Tensor a) { return a.sum({-1}); });
     auto columns = compile([](Tensor a) { return a.sum({0}); });
     Tensor own = view().clone();
-    synchronize();
+    const auto scaled = (own * 2 + 1).to_bytes(), summedRows = own.sum({-1}).to_bytes(),
+               summedColumns = own.sum({0}).to_bytes();
     uint64_t before = compile_count();
     Tensor v = view();
-    EXPECT_EQ(scale(v).to_bytes(), (own * 2 + 1).to_bytes());
-    EXPECT_EQ(rows(v).to_bytes(), own.sum({-1}).to_bytes());
-    EXPECT_EQ(columns(v).to_bytes(), own.sum({0}).to_bytes());
-    // Three functions and three lazy programs; none to copy the view.
-    EXPECT_EQ(compile_count(), before + 6);
+    EXPECT_EQ(scale(v).to_bytes(), scaled);
+    EXPECT_EQ(rows(v).to_bytes(), summedRows);
+    EXPECT_EQ(columns(v).to_bytes(), summedColumns);
+    EXPECT_EQ(compile_count(), before + 3) << "three functions, and nothing that copies the view";
     EXPECT_TRUE(mentions(scale.mlir(), "weft.strides")) << scale.mlir();
     EXPECT_FALSE(mentions(scale.explain(), "WEFT-D0")) << scale.explain();
   }
