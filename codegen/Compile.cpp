@@ -12,6 +12,7 @@
 #include "codegen/cpu/LinkImage.h"
 #include "codegen/emit/EmitKernel.h"
 #include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/TargetDescription.h"
 #include "passes/Pipeline.h"
 #include "passes/PlanReport.h"
@@ -125,8 +126,13 @@ static Status writeText(const std::string &path, ModuleOp module) {
 }
 
 Status runPipeline(ModuleOp module, const PipelineRequest &request) {
-  passes::PipelineOptions options{request.target,   /*report=*/true,  request.from,        request.to,
-                                  request.strict,   request.disabled, request.memoryLimit, request.library};
+  if (!request.numerics.empty() && request.numerics != "eager" && request.numerics != "fast")
+    return Status::error("numerics are eager or fast, found '" + request.numerics + "'");
+  if (!request.numerics.empty())
+    for (auto function : module.getOps<FuncOp>())
+      function->setAttr(attr::numerics, StringAttr::get(module.getContext(), request.numerics));
+  passes::PipelineOptions options{request.target, /*report=*/true,  request.from,        request.to,
+                                  request.strict, request.disabled, request.memoryLimit, request.library};
   if (std::string problem = passes::checkPipelineOptions(options); !problem.empty())
     return Status::error(problem);
   std::string messages;

@@ -28,6 +28,8 @@ struct PipelineRequest {
   std::string from, to;
   /// Families of refusals that are errors: "fusion,donate,capture".
   std::string strict;
+  /// "eager" or "fast" for every function of the module; empty for what each says of itself.
+  std::string numerics;
   /// Passes to leave out, as "weft-simplify".
   std::vector<std::string> disabled;
   /// Where the text after each phase goes, as "03-differentiation.mlir"; empty for nowhere.

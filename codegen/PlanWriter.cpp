@@ -8,8 +8,10 @@
 
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/LaunchAttributes.h"
 #include "ir/Schedule.h"
+#include "ir/StridedLayout.h"
 #include "ir/Updates.h"
 #include "runtime/DynamicPlan.h"
 #include "runtime/Kernel.h"
@@ -158,9 +160,18 @@ private:
                              .Case("random", rt::Role::random)
                              .Default(rt::Role::argument);
       argument->donated = function.isDonated(i);
-      plan.arguments.push_back(std::move(argument));
       Value value = function.getArgument(i);
-      buffers[value] = bufferIndex(rt::Storage::argument, i, 0, bytesOf(value.getType()));
+      int64_t bytes = bytesOf(value.getType());
+      // The row-major memory that strides step through may end within its last row.
+      auto strides = function.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::strides);
+      auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::callerShape);
+      if (strides && shape) {
+        argument->strides = strides.asArrayRef().vec();
+        argument->type->shape = shape.asArrayRef().vec();
+        bytes = stridedReach(shape.asArrayRef(), strides.asArrayRef()) * static_cast<int64_t>(itemsize(dtypeOf(value.getType())));
+      }
+      plan.arguments.push_back(std::move(argument));
+      buffers[value] = bufferIndex(rt::Storage::argument, i, 0, bytes);
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       auto result = std::make_unique<rt::ResultT>();

@@ -199,6 +199,11 @@ std::string CompiledBase::explain() const {
   if (variant.copies > 0)
     text += "WEFT-D011: storage to be written was copied " + std::to_string(variant.copies) +
             " times, since something else held it; last " + variant.lastCopy + "\n";
+  if (variant.stridedCopies > 0)
+    text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
+            std::to_string(variant.stridedCopies) +
+            " times, since the call writes them or a spec declares them; last " + variant.lastStridedCopy +
+            "\n";
   return text;
 }
 

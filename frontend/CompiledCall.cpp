@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Compiled.h"
 #include "frontend/Lazy.h"
+#include "frontend/Strides.h"
 #include "frontend/View.h"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
     std::vector<Ref> missing;
     for (const Binding &binding : variant.bindings) {
       bound.push_back(binding.resolve(arguments));
-      const Ref &value = bound.back()->value();
+      const Ref &value = storageValue(binding, *bound.back());
       if (binding.argument >= 0 && !value.node->computed(value.result))
         missing.push_back(value);
       waits |= variant.program->mayFail && binding.writes() && bound.back()->view();
@@ -77,9 +78,19 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
            loc, {}, "WEFT-D011");
     }
     bool copied = false;
-    in[binding.argument] = binding.tiedResult >= 0
-                               ? exclusiveBuffer(*bound[i], copied)
-                               : bound[i]->value().node->buffers[bound[i]->value().result];
+    if (copiesStrides(binding, *bound[i])) {
+      if (has(options_.strict, Strict::donate)) {
+        std::fill(in.begin(), in.end(), nullptr);
+        fail("'" + options_.name + "' would copy " + std::to_string(binding.spec.bytes()) + " bytes of " +
+                 binding.str() + ", which is not row-major in memory" + underStrict("WEFT-D013", "donate") +
+                 ": pass row-major memory, as contiguous() gives it",
+             loc, {}, "WEFT-D013");
+      }
+      ++variant.stridedCopies;
+      variant.lastStridedCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
+    }
+    in[binding.argument] =
+        binding.tiedResult >= 0 ? exclusiveBuffer(*bound[i], copied) : readableBuffer(binding, *bound[i]);
     if (copied) {
       ++variant.copies;
       variant.lastCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Compiled.h"
 #include "frontend/Save.h"
+#include "frontend/Strides.h"
 #include "frontend/View.h"
 #include "ir/DimExpr.h"
 
@@ -33,6 +34,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   Region region;
   region.name = options_.name;
   region.strict = text(options_.strict);
+  region.fast = options_.numerics == Numerics::fast;
   region.symbols = variant.symbols;
   // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;
@@ -199,6 +201,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
       if (result.value.node->needsCuda)
         failWithoutCuda(result.value, loc);
     nameState(region);
+    if (!declared_)
+      takeStrides(*variant, region, slots);
     auto program = compileRegion(region);
     if (!program)
       fail(program.status().message(), loc, {}, program.status().code());

@@ -21,6 +21,7 @@ struct RegionArgument {
   std::string name;
   const char *role = "argument"; ///< argument, state, scalar, random
   bool donated = false;
+  std::vector<int64_t> strides = {}; ///< of the memory that calls give; empty: row-major
 };
 
 struct RegionResult {
@@ -33,6 +34,7 @@ struct RegionResult {
 struct Region {
   std::string name = "main";
   std::vector<Dim> symbols; ///< of the arguments' dynamic sizes
+  bool fast = false;        ///< numerics: what docs/numerics.md lists under `fast` is allowed
   std::string strict;       ///< families of refusals that are errors, as CompileOptions has them
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;

@@ -10,6 +10,7 @@
 
 #include "codegen/Compile.h"
 #include "ir/Dialect.h"
+#include "ir/FunctionAttributes.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -234,6 +235,8 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
     function.setArgAttr(i, ir::attr::role, attrs.getStringAttr(argument.role));
     if (argument.donated)
       function.setArgAttr(i, ir::attr::donated, attrs.getUnitAttr());
+    if (!argument.strides.empty())
+      function.setArgAttr(i, ir::attr::strides, attrs.getDenseI64ArrayAttr(argument.strides));
   }
   for (auto [i, result] : llvm::enumerate(region.results)) {
     if (!result.name.empty())
@@ -243,6 +246,8 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
   }
 
   declareSymbols(function, region.symbols);
+  if (region.fast)
+    function->setAttr(ir::attr::numerics, attrs.getStringAttr("fast"));
   builder.setInsertionPointToStart(&block);
   for (const Node *node : region.nodes) {
     Location loc = toLocation(node->loc);
@@ -284,6 +289,10 @@ struct TraceModule {
 Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
   // The passes change the module that they run on.
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
+  // A package is for callers that are not known: they give row-major memory.
+  for (auto function : module->getOps<ir::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.removeArgAttr(i, ir::attr::strides);
   codegen::CompileOptions options;
   options.levels = {codegen::CpuTarget::v3, codegen::CpuTarget::v4};
   auto compiled = codegen::compileModule(*module, options);

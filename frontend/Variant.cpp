@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Variant.h"
+#include "frontend/Strides.h"
 
 #include <algorithm>
 #include <charconv>
@@ -168,6 +169,8 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
       return Mismatch{binding.str() + " was there and is none", "WEFT-R004"};
     if (!fits(binding.spec, slot->spec()))
       return specMismatch(binding, slot->spec());
+    if (auto why = stridesMismatch(binding, *slot))
+      return why;
     if (slot->requiresGrad != binding.requiresGrad ||
         (gradEnabled() && slot->needsGrad() != binding.needsGrad))
       return Mismatch{binding.str() + (binding.needsGrad ? " required a gradient and does not"

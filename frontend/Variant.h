@@ -37,6 +37,8 @@ struct Binding {
   std::shared_ptr<Slot> gradSlot; ///< or the slot from outside that becomes its gradient,
   int gradArgument = -1;          ///< or the argument of the call that does
   bool clearsGrad = false;        ///< the call leaves no gradient
+  bool keepsStrides = false;      ///< an argument that is only read, in place, with
+  std::vector<int64_t> strides;   ///< these strides of its memory; empty: row-major
   Ref input;                      ///< what the trace saw of it
 
   bool writes() const { return tiedResult >= 0 || freshResult >= 0; }
@@ -67,6 +69,8 @@ struct Variant {
   uint64_t calls = 0;
   uint64_t copies = 0; ///< of storage to be written that something else held (WEFT-D011)
   std::string lastCopy;
+  uint64_t stridedCopies = 0; ///< of arguments that lie in memory with strides (WEFT-D013)
+  std::string lastStridedCopy;
 
   /// Where a result needs a gradient and the function takes none: the recorded operations, which a call with
   /// gradients repeats for `backward` to find.

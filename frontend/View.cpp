@@ -9,6 +9,7 @@
 #include "frontend/Ops.h"
 #include "frontend/Trace.h"
 #include "ir/DimExpr.h"
+#include "ir/StridedLayout.h"
 
 #include <algorithm>
 #include <numeric>
@@ -28,6 +29,54 @@ std::vector<int64_t> rowMajor(const Shape &shape) {
 
 std::vector<int64_t> stridesOf(const Slot &slot) {
   return slot.view() ? slot.view()->strides : rowMajor(slot.spec().shape);
+}
+
+std::optional<StridedPlace> placeOf(const View &view) {
+  const Shape &shape = view.spec.shape;
+  if (ir::anySymbolic(shape) || ir::anySymbolic(view.strides))
+    return std::nullopt;
+  StridedPlace place;
+  if (!ir::isRowMajor(shape, view.strides)) {
+    if (!ir::stridedLayout(shape, view.strides))
+      return std::nullopt;
+    place.strides = view.strides;
+    // What a dimension of one element says is no part of a signature.
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] == 1)
+        place.strides[d] = 0;
+  }
+  // The first element, through the map from the view to its base.
+  std::vector<int64_t> index(shape.size(), 0);
+  for (size_t i = view.steps.size(); i-- > 0;) {
+    const ViewStep &step = view.steps[i];
+    if (step.kind == ViewStep::slice) {
+      for (size_t d = 0; d < index.size(); ++d)
+        index[d] = step.start[d] + index[d] * step.steps[d];
+    } else if (step.kind == ViewStep::transpose) {
+      std::vector<int64_t> before(index.size());
+      for (size_t d = 0; d < index.size(); ++d)
+        before[static_cast<size_t>(step.perm[d])] = index[d];
+      index = std::move(before);
+    } else if (step.kind == ViewStep::expand) {
+      // Added dimensions come first; stretched ones have one element.
+      index.erase(index.begin(), index.begin() + static_cast<ptrdiff_t>(index.size() - step.from.size()));
+      for (size_t d = 0; d < index.size(); ++d)
+        if (step.from[d] == 1)
+          index[d] = 0;
+    } else {
+      int64_t linear = 0;
+      for (size_t d = 0; d < index.size(); ++d)
+        linear = linear * step.to[d] + index[d];
+      index.assign(step.from.size(), 0);
+      for (size_t d = step.from.size(); d-- > 0; linear /= std::max<int64_t>(step.from[d], 1))
+        index[d] = linear % std::max<int64_t>(step.from[d], 1);
+    }
+  }
+  const Shape &base = view.base->spec().shape;
+  if (std::find(shape.begin(), shape.end(), 0) == shape.end())
+    for (size_t d = 0; d < index.size(); ++d)
+      place.offset = place.offset * static_cast<size_t>(base[d]) + static_cast<size_t>(index[d]);
+  return place;
 }
 
 /// Whether dimensions of `size` elements can go on to be `whole` elements.

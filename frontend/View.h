@@ -51,6 +51,13 @@ struct View {
 std::vector<int64_t> rowMajor(const Shape &shape);
 /// The strides in elements of its storage, as in PyTorch.
 std::vector<int64_t> stridesOf(const Slot &slot);
+/// Where the elements of a view of computed storage lie, for a call that reads them in place.
+struct StridedPlace {
+  std::vector<int64_t> strides; ///< in elements; empty: row-major
+  size_t offset = 0;            ///< of the first element, in elements of the base
+};
+/// Nothing where the view steps through no row-major memory (ir/StridedLayout.h).
+std::optional<StridedPlace> placeOf(const View &view);
 /// The strides with which `to` shows the elements of (`from`, `strides`) in the same order, if there are any.
 std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
                                                 const Shape &to);

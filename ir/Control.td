@@ -51,9 +51,15 @@ def Weft_RngStateStoreOp : Weft_Op<"rng_state_store", [MemoryEffects<[MemWrite]>
 def Weft_FuncOp : Weft_Op<"func", [FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope]> {
   let summary = "a function: donated arguments, tied results";
   let description = [{
-    Argument attributes: `weft.name` (string), `weft.role` ("argument", "state", "scalar", "random"), `weft.donated`.
+    Argument attributes: `weft.name` (string), `weft.role` ("argument", "state", "scalar", "random"), `weft.donated`,
+    `weft.strides = array<i64: 1, 64>`: calls give memory with these strides, in elements, instead of row-major memory.
+    `weft-settle-storage` makes such an argument the row-major memory that it is a view of, and notes what calls give in
+    `weft.shape` beside the strides.
+
     Result attributes: `weft.name`, `weft.tied = N`: the result is written to the storage of argument N, which must be
     donated and of the same type.
+
+    `attributes {weft.numerics = "fast"}` allows the rewrites that docs/numerics.md lists under `fast`.
 
     `attributes {weft.symbols = [#weft.symbol<"batch", 1, 4096>]}` declares the symbols of dynamic dimensions.
   }];

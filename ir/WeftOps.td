@@ -30,6 +30,8 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
       results have the domain's shape, or the shape that is left. Reductions may depend on each other.
     - `column`: every reduction reduces leading dimensions of the domain; results have the domain's shape, or
       the shape that is left. No reduction depends on another.
+    - `scan`: one `weft.cumsum` or `weft.cumprod`, whose operand has the domain's shape, as all results have; no
+      reductions.
     - `multi_tensor`: independent optimiser steps over any number of tensors.
     - `update`: one `weft.scatter`, `weft.index_update` or `weft.dynamic_update_slice`, whose first operand is
       operand 0 of the fusion and whose result is the only one. Both have one storage: the kernel writes what

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "passes/Passes.h"
 
 #include "ir/Contraction.h"
@@ -56,8 +57,8 @@ bool comparesAlike(Operation *op, Value value) {
   return false;
 }
 
-/// Whether a value is in memory whatever is fused with what makes it. Another would be written only to be read by
-/// the contraction. A donated argument is left to a kernel that may write its result in its place.
+/// Whether a value is in memory whatever is fused with what makes it. Another would be written only to be
+/// read by the contraction. A donated argument is left to a kernel that may write its result in its place.
 bool isInMemory(Value value, FuncOp func) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getA();
@@ -126,23 +127,32 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     Chain chain;
     chain.value = dot.getResult();
     Type element = dot.getType().getElementType();
-    bool exact = element.isF32() || element.isF64(), refused = false;
+    bool exact = element.isF32() || element.isF64(), half = isa<FloatType>(element) && !exact;
+    bool refused = false, noted = false;
     auto takes = [&](Epilogue epilogue, Operation *op) {
-      if (!exact && isa<FloatType>(element))
+      // A library adds a residual of a half type after it has rounded the product, which nobody gains from.
+      bool fast = half && hasFastNumerics(dot) && epilogue != Epilogue::residual;
+      if (half && !fast)
         refuse(dot, op, "WEFT-N001",
                "the contraction would do it before it rounds to the half type; it stays an op of its own");
-      else if (exact && !llvm::is_contained(answer.epilogues, epilogue))
+      else if ((exact || fast) && !llvm::is_contained(answer.epilogues, epilogue))
         refuse(dot, op, "WEFT-N003",
                (answer.library.empty() ? "weft" : answer.library) + " does not take the epilogue '" +
                    Twine(StringRef(epilogueNames[static_cast<size_t>(epilogue)])) +
                    "' here; it stays an op of its own");
-      else
-        return exact;
+      else {
+        if (fast && !noted)
+          refuse(dot, op, "WEFT-N007",
+                 "the contraction adds the bias and applies relu before it rounds to the half type, once");
+        noted |= fast;
+        return exact || fast;
+      }
       refused = true;
       return false;
     };
     auto beside = [&]() -> Value {
-      return chain.value.hasOneUse() ? besideIn<AddOp>(*chain.value.getUsers().begin(), chain.value) : Value();
+      return chain.value.hasOneUse() ? besideIn<AddOp>(*chain.value.getUsers().begin(), chain.value)
+                                     : Value();
     };
     auto add = [&](Value &into, Value operand) {
       into = operand;

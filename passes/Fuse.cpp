@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
+#include "passes/ApplyNumerics.h"
 #include "passes/FusionEmitter.h"
 #include "passes/OptimizerSteps.h"
 #include "passes/Passes.h"
@@ -338,6 +339,7 @@ void Fuse::runOnOperation() {
   inlineGroups(graph);
   if (failed(emitFusions(graph)))
     return signalPassFailure();
+  applyNumerics(func, report ? &decisions : nullptr);
   recordDecisions(func, decisions);
 }
 

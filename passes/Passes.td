@@ -44,7 +44,8 @@ def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
     and f64, where the epilogue rounds as the single ops do. What comes in between must have no other reader; comparisons
     of the value before relu with zero are taken of the result, where that is exact. Which of the three are taken is the
     answer that `--weft-query-libraries` recorded; without one, that of the table of `target`. WEFT-N001: a half type.
-    WEFT-N003: the library does not take it. WEFT-N005: another activation, which a library would round otherwise.
+    WEFT-N003: the library does not take it. WEFT-N005: another activation, which a library would round otherwise. A half
+    type under fast numerics takes bias and relu, and rounds once (WEFT-N007).
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose table answers: a name of ir/devices">,
                  Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
@@ -124,7 +125,7 @@ def Fuse : Weft_FuncPass<"weft-fuse"> {
     reader. With `report` each decision is recorded in weft.decisions, refusals with a code:
     WEFT-F001 the domains or index maps do not fit, F002 a cycle, F003 a reduction of columns inside another,
     F004 operands, F005 ops, F006 reductions over the limit, F007 a schedule with less parallel work, F008 the
-    cost is negative.
+    cost is negative. Under fast numerics fusions with a sum of products are marked `contract` (WEFT-N006).
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose costs decide: a name of ir/devices">,
                  Option<"report", "report", "bool", "false", "record every decision in weft.decisions">];
@@ -246,7 +247,9 @@ def SettleStorage : Weft_FuncPass<"weft-settle-storage"> {
   let summary = "turns weft.copy_into and weft.alias into ties of results";
   let description = [{
     A write to a donated argument ties the result that returns it to the argument; a returned alias shares the storage
-    of its argument or of an earlier result (`weft.alias_of_argument`, `weft.alias_of_result`). WEFT-D006: the old value
+    of its argument or of an earlier result (`weft.alias_of_argument`, `weft.alias_of_result`). An argument with
+    `weft.strides` becomes the row-major memory that the strides step through, and what reads it a view of that, which
+    fusion makes index arithmetic; the shape that calls give stays beside the strides as `weft.shape`. WEFT-D006: the old value
     is read after the write. WEFT-D007: the argument is not donated. WEFT-D008: what is written is not returned.
   }];
 }
@@ -254,8 +257,9 @@ def SettleStorage : Weft_FuncPass<"weft-settle-storage"> {
 def Simplify : Weft_FuncPass<"weft-simplify"> {
   let summary = "algebra that keeps every value";
   let description = [{
-    A table of rewrites, each with its exactness: bit-exact, or value-exact (up to the payload and sign of a
-    NaN). None is approximate. `print-rules` prints how often each applied.
+    A table of rewrites, each with its exactness: bit-exact, value-exact (up to the payload and sign of a NaN), or
+    bounded, which is for functions with `weft.numerics = "fast"` only and leaves WEFT-N008 in the decisions.
+    `print-rules` prints how often each applied.
   }];
   let options = [Option<"printRules", "print-rules", "bool", "false",
                         "print how often each rule applied, as remarks">,

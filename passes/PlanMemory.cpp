@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/TargetDescription.h"
 #include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
@@ -18,6 +19,7 @@
 #include "ir/Updates.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -37,6 +39,7 @@ public:
 private:
   LogicalResult checkLaunchList();
   void number();
+  void noteStridedCopies();
   void settleUpdates();
   std::string whyNotUpdated(FusionOp update, StringRef &code);
   bool mayUpdateArgument(FusionOp update, unsigned argument);
@@ -95,6 +98,37 @@ void PlanMemory::number() {
       for (Value operand : op.getOperands())
         lastRead[storageRoot(operand)] = position[&op];
   }
+}
+
+/// The argument with strides that a kernel copies to row-major memory without computing anything, or null.
+static BlockArgument stridedSource(Value value) {
+  auto fusion = value.getDefiningOp<FusionOp>();
+  if (!fusion)
+    return {};
+  Value inner = fusion.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+  while (Operation *op = inner.getDefiningOp()) {
+    if (!isa<SliceOp, TransposeOp, BroadcastInDimOp, ReshapeOp>(op))
+      return {};
+    inner = op->getOperand(0);
+  }
+  auto argument =
+      dyn_cast<BlockArgument>(storageRoot(fusion.getOperand(cast<BlockArgument>(inner).getArgNumber())));
+  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
+  return func && func.getArgAttr(argument.getArgNumber(), attr::callerShape) ? argument : BlockArgument();
+}
+
+/// A library takes few strides: an argument that has others is made row-major before, once for all its
+/// readers.
+void PlanMemory::noteStridedCopies() {
+  llvm::SetVector<Value> copied;
+  for (auto dot : func.getBody().front().getOps<DotGeneralOp>())
+    for (Value operand : dot.getOperands())
+      if (Value root = storageRoot(operand); stridedSource(root) && copied.insert(root))
+        decisions.push_back({"WEFT-D014", locationText(dot.getLoc()),
+                             "argument " + std::to_string(stridedSource(root).getArgNumber()),
+                             "weft.dot_general", copyTime(root),
+                             "a contraction takes no such strides; " + sizeText(bytesOf(root.getType())) +
+                                 " bytes are copied"});
 }
 
 /// Whether an update whose base is an argument may write it: what becomes of the base is returned as the
@@ -439,6 +473,8 @@ void PlanMemory::runOnOperation() {
   decisions.clear();
   storage.clear();
   number();
+  if (report)
+    noteStridedCopies();
   settleUpdates();
   settleResults();
   number();

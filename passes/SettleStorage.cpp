@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/LaunchList.h"
 #include "passes/Passes.h"
+#include "passes/SettleStrides.h"
 
 using namespace mlir;
 using namespace weft::ir;
@@ -27,6 +28,7 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
     FuncOp func = getOperation();
     if (func.isExternal())
       return;
+    settleStrides(func);
     Block &body = func.getBody().front();
     Operation *terminator = body.getTerminator();
     // Ties first: they follow from what is returned, under any alias of it.

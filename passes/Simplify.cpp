@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "passes/Passes.h"
 #include "passes/simplify/Rules.h"
 
@@ -55,6 +57,11 @@ struct Simplify : impl::SimplifyBase<Simplify> {
       return signalPassFailure();
     }
 
+    bool fast = ir::hasFastNumerics(function);
+    if (fast)
+      for (const Rule &rule : getFastRules())
+        rules.push_back(&rule);
+
     SmallVector<int64_t> counts(rules.size());
     RewritePatternSet patterns(&getContext());
     for (auto [rule, count] : llvm::zip(rules, counts))
@@ -70,11 +77,19 @@ struct Simplify : impl::SimplifyBase<Simplify> {
                            << " after " << maxIterations.getValue() << " rounds; please report the program";
       return signalPassFailure();
     }
-    for (auto [rule, count] : llvm::zip(rules, counts))
+    static constexpr StringLiteral classes[] = {"bit-exact", "value-exact", "bounded"};
+    for (auto [rule, count] : llvm::zip(rules, counts)) {
       if (printRules && count)
         function.emitRemark() << "rule " << rule->name << " ("
-                              << (rule->exactness == Exactness::bitExact ? "bit-exact" : "value-exact")
-                              << ") applied " << count << (count == 1 ? " time" : " times");
+                              << classes[static_cast<size_t>(rule->exactness)] << ") applied " << count
+                              << (count == 1 ? " time" : " times");
+      // What changes bits is never silent.
+      if (rule->exactness == Exactness::bounded && count)
+        ir::recordDecisions(
+            function, ir::Decision{"WEFT-N008", ir::locationText(function.getLoc()), rule->name.str(), "", 0,
+                                   std::to_string(count) + (count == 1 ? " division" : " divisions") +
+                                       " by a constant became a multiplication by its reciprocal"});
+    }
   }
 };
 

@@ -121,6 +121,8 @@ Status verify_symbols(const fb::Plan &plan) {
     const fb::TensorType *type = plan.arguments()->Get(i)->type();
     if (!type || !aligned(type->shape()))
       return fail("argument " + std::to_string(i) + " has no type, or a misaligned shape");
+    if (!aligned(plan.arguments()->Get(i)->strides()))
+      return fail("argument " + std::to_string(i) + " has misaligned strides");
     for (uint32_t d = 0; d < length(type->shape()); ++d)
       if (is_expression(type->shape()->Get(d)) &&
           static_cast<uint64_t>(type->shape()->Get(d) - firstExpression) >= length(plan.sizes()))

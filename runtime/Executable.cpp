@@ -9,6 +9,7 @@
 
 #include "runtime/DynamicPlan.h"
 #include "runtime/ExecutableImpl.h"
+#include "runtime/Layout.h"
 #include "runtime/PlanVerifier.h"
 #include "runtime/plan_generated.h"
 
@@ -43,6 +44,11 @@ Signature signature_of(const fb::Plan &plan) {
     const fb::Argument *argument = plan.arguments()->Get(i);
     signature.arguments.push_back({text(argument->name()), tensor_info(*argument->type()),
                                    static_cast<ArgumentRole>(argument->role()), argument->donated()});
+    if (length(argument->strides()) == 0)
+      continue;
+    TensorInfo &type = signature.arguments.back().type;
+    type.strides.assign(argument->strides()->begin(), argument->strides()->end());
+    type.bytes = strided_elements(type.shape, type.strides).value_or(0) * itemsize(type.dtype);
   }
   for (uint32_t i = 0; i < length(plan.results()); ++i) {
     const fb::Result *result = plan.results()->Get(i);

@@ -39,7 +39,10 @@ struct TensorInfo {
   DType dtype = DType::f32;
   std::vector<int64_t> shape; ///< -1 where a call chooses the size
   std::string device;
-  size_t bytes = 0; ///< 0 where a call chooses a size
+  /// Of the memory, from the first element to the last; 0 where a call chooses a size.
+  size_t bytes = 0;
+  /// Of an argument whose memory is not row-major: in elements, one a dimension.
+  std::vector<int64_t> strides = {};
 };
 
 /// A size that each call chooses.

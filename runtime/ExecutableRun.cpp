@@ -368,7 +368,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     Expected<std::shared_ptr<Buffer>> buffer =
         Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i]);
     if (!buffer)
-      return buffer.status().context(impl.call_name(call));
+      return called_at(buffer.status().context(impl.call_name(call)), options.origin);
     made[i] = *std::move(buffer);
   }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/PlanVerifier.h"
+#include "runtime/Layout.h"
 
 #include "runtime/Contraction.h"
 #include "runtime/Image.h"
@@ -120,6 +121,8 @@ private:
         return fail("argument " + number(i) + " has unknown role " +
                     number(static_cast<int>(argument->role())));
       argument_bytes_.push_back(*bytes);
+      if (Status status = check_strides(*argument, i); !status)
+        return status;
     }
     std::vector<bool> tied(argument_bytes_.size());
     for (uint32_t i = 0; i < length(plan_.results()); ++i) {
@@ -149,6 +152,32 @@ private:
     return {};
   }
 
+  // Strides step forward through memory that nothing writes; they make the argument's bytes what they reach.
+  Status check_strides(const fb::Argument &argument, uint32_t i) {
+    if (length(argument.strides()) == 0)
+      return {};
+    const std::string what = "argument " + number(i) + " '" + text(argument.name()) + "' ";
+    if (!aligned(argument.strides()))
+      return fail(what + "has misaligned strides");
+    if (length(argument.strides()) != length(argument.type()->shape()))
+      return fail(what + "of rank " + number(length(argument.type()->shape())) + " has " +
+                  number(length(argument.strides())) + " strides");
+    if (argument.donated())
+      return fail(what + "is donated and has strides: memory that is written is row-major");
+    if (argument.role() != fb::Role::argument)
+      return fail(what + "is kept between calls and has strides: only what a call brings has");
+    const std::vector<int64_t> shape(argument.type()->shape()->begin(), argument.type()->shape()->end());
+    const std::vector<int64_t> strides(argument.strides()->begin(), argument.strides()->end());
+    for (size_t d = 0; d < strides.size(); ++d)
+      if (strides[d] < 0)
+        return fail(what + "has the negative stride " + number(strides[d]) + " in dimension " + number(d));
+    const std::optional<uint64_t> elements = strided_elements(shape, strides);
+    if (!elements || *elements > maxBytes / itemsize(static_cast<DType>(argument.type()->dtype())))
+      return fail(what + "has strides that reach over more bytes than a process can address");
+    argument_bytes_.back() = *elements * itemsize(static_cast<DType>(argument.type()->dtype()));
+    return {};
+  }
+
   // A result that is a buffer of another is of as many bytes, and not one that a tie replaces as well.
   Status check_alias(const std::string &what, const fb::Result &result, uint32_t number_of_result) const {
     const int argument = result.alias_argument(), other = result.alias_result();
@@ -163,6 +192,8 @@ private:
       return fail(what + "is an alias of " +
                   (argument != -1 ? "argument " + number(argument) : "result " + number(other)) +
                   ", which does not come before it");
+    if (argument != -1 && length(plan_.arguments()->Get(static_cast<uint32_t>(argument))->strides()))
+      return fail(what + "is an alias of argument " + number(argument) + ", which has strides");
     const uint64_t bytes = argument != -1 ? argument_bytes_[static_cast<size_t>(argument)]
                                           : result_bytes_[static_cast<size_t>(other)];
     if (bytes != result_bytes_[number_of_result])

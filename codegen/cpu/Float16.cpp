@@ -32,6 +32,12 @@ bool movesBits(Operation *op) {
   return isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp, arith::ExtFOp, arith::TruncFOp>(op);
 }
 
+/// Vectors are reduced and multiplied in ops of their own dialect.
+bool computes(Operation *op) {
+  return isa<vector::ReductionOp, vector::FMAOp>(op) ||
+         (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !movesBits(op));
+}
+
 /// bf16 from f32, to nearest even; a NaN stays one (quiet).
 Value roundToBf16(MathEmitter &e, Value x) {
   Value bits = e.bits32(x);
@@ -61,8 +67,7 @@ Value roundToOdd(MathEmitter &e, Value x) {
 void widenHalfArithmetic(Operation *root) {
   SmallVector<Operation *> work;
   root->walk([&](Operation *op) {
-    Dialect *dialect = op->getDialect();
-    if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(dialect) || movesBits(op))
+    if (!computes(op))
       return;
     if (llvm::any_of(op->getOperandTypes(), isHalf) || llvm::any_of(op->getResultTypes(), isHalf))
       work.push_back(op);
@@ -83,26 +88,6 @@ void widenHalfArithmetic(Operation *root) {
       }
       narrow.replaceAllUsesWith(replacement);
     }
-    op->erase();
-  }
-
-  // vector.reduction and vector.fma compute too.
-  SmallVector<Operation *> reductions;
-  root->walk([&](Operation *op) {
-    if (isa<vector::ReductionOp, vector::FMAOp>(op) && llvm::any_of(op->getResultTypes(), isHalf))
-      reductions.push_back(op);
-  });
-  for (Operation *op : reductions) {
-    OpBuilder b(op);
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      if (isHalf(operand.getType()) && !mapping.contains(operand))
-        mapping.map(operand, b.create<arith::ExtFOp>(
-                                 op->getLoc(), withElement(operand.getType(), b.getF32Type()), operand));
-    Operation *wide = b.clone(*op, mapping);
-    Type narrow = op->getResult(0).getType();
-    wide->getResult(0).setType(withElement(narrow, b.getF32Type()));
-    op->getResult(0).replaceAllUsesWith(b.create<arith::TruncFOp>(op->getLoc(), narrow, wide->getResult(0)));
     op->erase();
   }
 }

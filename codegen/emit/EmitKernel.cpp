@@ -7,6 +7,7 @@
 #include "codegen/emit/EmitKernel.h"
 
 #include "codegen/emit/KernelBuilder.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
@@ -15,6 +16,15 @@
 
 using namespace mlir;
 namespace weft::codegen {
+
+/// Lets machine code round a * b + c once. Elementary functions are expanded later, and stay what they are.
+static void allowContraction(ModuleOp kernel) {
+  auto flags = arith::FastMathFlagsAttr::get(kernel.getContext(), arith::FastMathFlags::contract);
+  kernel.walk([&](Operation *op) {
+    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp>(op))
+      op->setAttr("fastmath", flags);
+  });
+}
 
 Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol, int64_t firstCheck) {
   auto schedule = fusion.getSchedule();
@@ -52,6 +62,8 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   if (!status.ok())
     return status.context("cannot make kernel '" + symbol.str() + "': ");
   kernel.finish();
+  if (fusion->hasAttr(ir::attr::contract))
+    allowContraction(*kernel.module);
   if (failed(verify(*kernel.module)))
     return Status::error("kernel '" + symbol.str() +
                          "' is not valid kernel IR; this is an error of Weft: please "

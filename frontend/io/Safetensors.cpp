@@ -78,55 +78,55 @@ Status read_offsets(JsonReader &json, std::array<uint64_t, 2> &offsets) {
   return {};
 }
 
-Expected<Description> read_description(JsonReader &json) {
+/// Reads an object: `read(key)` reads the value of each key.
+template <typename Read> Status read_object(JsonReader &json, Read read) {
   if (Status status = json.begin_object(); !status)
     return status;
-  Description description;
-  bool seen[3] = {};
   std::string key;
   while (true) {
     Expected<bool> more = json.next_key(key);
-    if (!more)
-      return more.status();
-    if (!*more)
-      break;
+    if (!more || !*more)
+      return more ? Status() : more.status();
+    if (Status status = read(key); !status)
+      return status;
+  }
+}
+
+Expected<Description> read_description(JsonReader &json) {
+  Description description;
+  bool seen[3] = {};
+  const Status read = read_object(json, [&](const std::string &key) -> Status {
     const int field = key == "dtype" ? 0 : key == "shape" ? 1 : key == "data_offsets" ? 2 : -1;
     if (field < 0)
       return json.error("fields 'dtype', 'shape' and 'data_offsets'", cat("field ", quoted(key)));
     if (seen[field])
       return json.error("each field once", cat("a second ", quoted(key)));
     seen[field] = true;
-    if (field == 0) {
-      Expected<std::string> dtype = json.string();
-      if (!dtype)
-        return dtype.status();
-      description.dtype = std::move(*dtype);
-    } else if (Status status =
-                   field == 1 ? read_shape(json, description.shape) : read_offsets(json, description.offsets);
-               !status) {
-      return status;
-    }
-  }
+    if (field != 0)
+      return field == 1 ? read_shape(json, description.shape) : read_offsets(json, description.offsets);
+    Expected<std::string> dtype = json.string();
+    if (!dtype)
+      return dtype.status();
+    description.dtype = std::move(*dtype);
+    return {};
+  });
+  if (!read)
+    return read;
   if (!seen[0] || !seen[1] || !seen[2])
     return json.error("fields 'dtype', 'shape' and 'data_offsets'", "fewer");
   return description;
 }
 
 Status read_metadata(JsonReader &json, Metadata &metadata) {
-  if (Status status = json.begin_object(); !status)
-    return status;
-  std::string key;
-  while (true) {
-    Expected<bool> more = json.next_key(key);
-    if (!more)
-      return more.status();
-    if (!*more)
-      break;
+  const Status read = read_object(json, [&](const std::string &key) -> Status {
     Expected<std::string> value = json.string();
     if (!value)
       return value.status();
     metadata.emplace_back(key, std::move(*value));
-  }
+    return {};
+  });
+  if (!read)
+    return read;
   std::vector<std::string_view> keys;
   for (const auto &entry : metadata)
     keys.push_back(entry.first);
@@ -230,23 +230,13 @@ Expected<SafetensorsIndex> read_safetensors_index(const ByteSource &source) {
   const uint64_t data_offset = lengthBytes + length;
   SafetensorsIndex index;
   JsonReader json(text, cat(file, ": the header"), lengthBytes);
-  if (Status status = json.begin_object(); !status)
-    return status;
   bool has_metadata = false;
-  std::string key;
-  while (true) {
-    Expected<bool> more = json.next_key(key);
-    if (!more)
-      return more.status();
-    if (!*more)
-      break;
+  const Status read = read_object(json, [&](const std::string &key) -> Status {
     if (key == metadataKey) {
       if (has_metadata)
         return json.error("'__metadata__' once", "it twice");
       has_metadata = true;
-      if (Status status = read_metadata(json, index.metadata); !status)
-        return status;
-      continue;
+      return read_metadata(json, index.metadata);
     }
     Expected<Description> description = read_description(json);
     if (!description)
@@ -256,7 +246,10 @@ Expected<SafetensorsIndex> read_safetensors_index(const ByteSource &source) {
     if (!entry)
       return entry.status();
     index.entries.push_back(std::move(*entry));
-  }
+    return {};
+  });
+  if (!read)
+    return read;
   if (Status status = json.end(); !status)
     return status;
   if (Status status = check_cover(index, source, data_offset); !status)

@@ -37,9 +37,17 @@ constexpr bool has(Strict set, Strict one) {
 }
 inline constexpr Strict recompile = Strict::recompile;
 
+/// What a compiled function may do to the bits of a result.
+enum class Numerics {
+  eager, ///< nothing: each operation rounds as if alone, so that the bits are those without `compile`
+  fast,  ///< what docs/numerics.md lists, each with its bound; no error grows beyond that
+};
+
 struct CompileOptions {
   /// The function's name in text, packages and messages; not empty.
   std::string name = "main";
+  /// Whether results are the bits of the single operations.
+  Numerics numerics = Numerics::eager;
   /// What is an error instead of a note.
   Strict strict = Strict::none;
   /// What each tensor among the arguments is, in order; empty: what the calls bring.

@@ -139,11 +139,14 @@ typedef struct weft_tensor_info {
   weft_dtype dtype;
   weft_role role;
   int32_t rank;
-  const int64_t *shape; /**< `rank` extents; -1 for one that each call chooses, within a range */
-  size_t bytes;         /**< 0 where a call chooses */
-  int32_t donated;      /**< an argument: 1 if a call may write its memory */
-  int32_t written;      /**< a piece of state: 1 if a call updates it */
-  int32_t tied_to;      /**< a result: the argument whose memory it is, or -1 */
+  const int64_t *shape;   /**< `rank` extents; -1 for one that each call chooses, within a range */
+  size_t bytes;           /**< 0 where a call chooses */
+  int32_t donated;        /**< an argument: 1 if a call may write its memory */
+  int32_t written;        /**< a piece of state: 1 if a call updates it */
+  int32_t tied_to;        /**< a result: the argument whose memory it is, or -1 */
+  const int64_t *strides; /**< an argument: those that it is read through without a copy, `rank` of them, in
+                              elements; NULL means row-major. `bytes` then count from the first element to the
+                              last */
 } weft_tensor_info;
 
 /** Memory with a shape. The caller describes its own; as an output with data NULL it is filled by the
@@ -156,11 +159,11 @@ typedef struct weft_buffer {
   int32_t rank;
   const int64_t
       *shape; /**< `rank` extents; of an output that the runtime allocated they live until its release */
-  const int64_t
-      *strides; /**< in elements; NULL means row-major. A package runs on row-major memory: an input
-                     that is not is copied, and an output is scattered, each with the note WEFT-D013,
-                     which weft_executable_note() tells. A stride of 0 repeats (inputs only) */
-  void *owner;  /**< set by the runtime where it allocated: give it back with weft_buffer_release() */
+  const int64_t *strides; /**< in elements; NULL means row-major. An input with other strides than those of
+                              its weft_tensor_info, most often row-major, is copied, and an output that is not
+                              row-major is scattered, each with the note WEFT-D013, which
+                              weft_executable_note() tells. A stride of 0 repeats (inputs only) */
+  void *owner; /**< set by the runtime where it allocated: give it back with weft_buffer_release() */
 } weft_buffer;
 
 /** Gives back what the runtime allocated for an output, and sets data and owner to NULL. Without an owner

@@ -87,14 +87,24 @@ static void combineElement(ScatterKind kind, Literal &out, int64_t to, const Lit
   }
 }
 
+/// The base of a write by index, in `out`, and the index.
+template <typename Op>
+static FailureOr<std::vector<int64_t>> beginWrite(Op op, const Literal &base, const Literal &index,
+                                                  Literal &out) {
+  auto dim = static_cast<int64_t>(op.getDim());
+  auto values = indexInRange(op, index, op.getMode(), base.shape[dim], dim);
+  if (succeeded(values))
+    out = base;
+  return values;
+}
+
 LogicalResult ScatterOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   const Literal &index = *operands[1], &u = *operands[2];
   Literal &out = results[0];
   int64_t dim = getDim();
-  auto values = indexInRange(*this, index, getMode(), out.shape[dim], dim);
+  auto values = beginWrite(*this, *operands[0], index, out);
   if (failed(values))
     return failure();
-  out = *operands[0];
   auto strides = out.strides(), updateStrides = u.strides();
   forEachIndex(index.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
     int64_t to = (*values)[linear] * strides[dim], from = 0;
@@ -111,10 +121,9 @@ LogicalResult IndexUpdateOp::interpret(ArrayRef<const Literal *> operands, Mutab
   const Literal &u = *operands[1], &index = *operands[2];
   Literal &out = results[0];
   int64_t dim = getDim();
-  auto values = indexInRange(*this, index, getMode(), out.shape[dim], dim);
+  auto values = beginWrite(*this, *operands[0], index, out);
   if (failed(values))
     return failure();
-  out = *operands[0];
   auto strides = out.strides(), indexStrides = index.strides();
   ScatterKind kind = getAccumulate() ? ScatterKind::add : ScatterKind::set;
   forEachIndex(u.shape, [&](ArrayRef<int64_t> position, int64_t linear) {

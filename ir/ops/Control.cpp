@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/FunctionAttributes.h"
+#include "ir/StridedLayout.h"
 #include "ir/ops/Common.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -92,6 +94,49 @@ int64_t FuncOp::getTiedArgument(unsigned i) {
 
 bool FuncOp::isDonated(unsigned argument) { return getArgAttr(argument, attr::donated) != nullptr; }
 
+/// The strides of an argument fit its type, and what they step through is a view of row-major memory.
+static LogicalResult verifyStrides(FuncOp func, unsigned i) {
+  Attribute strides = func.getArgAttr(i, attr::strides), caller = func.getArgAttr(i, attr::callerShape);
+  if (!strides && !caller)
+    return success();
+  auto list = dyn_cast_or_null<DenseI64ArrayAttr>(strides);
+  auto shape = dyn_cast_or_null<DenseI64ArrayAttr>(caller);
+  if (!list || (caller && !shape))
+    return func.emitOpError() << "gives argument " << i << " " << attr::strides << " = " << strides << " and "
+                              << attr::callerShape << " = " << caller << ", expected arrays of i64";
+  Type type = func.getArgumentTypes()[i];
+  ArrayRef<int64_t> sizes = shape ? shape.asArrayRef() : sizesOf(type);
+  if (list.size() != static_cast<int64_t>(sizes.size()))
+    return func.emitOpError() << "gives argument " << i << " of " << sizes.size() << " dimensions "
+                              << list.size() << " strides";
+  if (anySymbolic(sizes))
+    return func.emitOpError() << "gives argument " << i << " strides, and its type " << type
+                              << " has dynamic dimensions: such an argument is row-major";
+  if (func.isDonated(i))
+    return func.emitOpError() << "gives argument " << i
+                              << " strides, and it is donated: memory that is written is row-major";
+  if (auto role = func.getArgAttrOfType<StringAttr>(i, attr::role); role && role.getValue() != "argument")
+    return func.emitOpError() << "gives argument " << i << " strides, and it is " << role
+                              << ": only what a call brings has strides";
+  if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }))
+    return func.emitOpError() << "gives argument " << i << " a negative size in " << attr::callerShape;
+  if (isRowMajor(sizes, list.asArrayRef()) && !shape)
+    return success();
+  auto layout = stridedLayout(sizes, list.asArrayRef());
+  if (!layout)
+    return func.emitOpError()
+           << "gives argument " << i << " the strides [" << list.asArrayRef()
+           << "], which step through no row-major memory: elements overlap, or a stride is "
+              "negative; pass a copy";
+  if (!isWeftTensor(
+          makeTensorType(layout->storage, cast<RankedTensorType>(type).getElementType(), deviceOf(type))))
+    return func.emitOpError() << "gives argument " << i << " strides that reach over too many bytes";
+  if (shape && sizesOf(type) != ArrayRef<int64_t>(layout->storage))
+    return func.emitOpError() << "gives argument " << i << " the type " << type
+                              << ", but its strides step through [" << sizesText(layout->storage) << "]";
+  return success();
+}
+
 LogicalResult FuncOp::verify() {
   if (isExternal())
     return emitOpError() << "@" << getName() << " has no body";
@@ -124,6 +169,14 @@ LogicalResult FuncOp::verify() {
         role && !llvm::is_contained({"argument", "state", "scalar", "random"}, role.getValue()))
       return emitOpError() << "gives argument " << i << " the role '" << role.getValue()
                            << "', expected argument, state, scalar or random";
+  for (unsigned i = 0; i < getNumArguments(); ++i)
+    if (failed(verifyStrides(*this, i)))
+      return failure();
+  if (auto numerics = (*this)->getAttr(attr::numerics)) {
+    auto mode = dyn_cast<StringAttr>(numerics);
+    if (!mode || (mode.getValue() != "eager" && mode.getValue() != "fast"))
+      return emitOpError() << "has the numerics " << numerics << ", expected \"eager\" or \"fast\"";
+  }
   return verifySymbols(*this);
 }
 

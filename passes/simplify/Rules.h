@@ -14,8 +14,9 @@
 namespace weft::passes {
 
 enum class Exactness {
-  bitExact,  ///< the same bits for every input
-  valueExact ///< the same but for the payload and sign of a NaN
+  bitExact,   ///< the same bits for every input
+  valueExact, ///< the same but for the payload and sign of a NaN
+  bounded     ///< another rounding, within the bound that docs/numerics.md gives: under `fast` only
 };
 
 /// One rewrite. `apply` returns what replaces the op's only result, or null where the rule does not hold;
@@ -31,6 +32,8 @@ llvm::ArrayRef<Rule> getContractionRules();
 llvm::ArrayRef<Rule> getIndexingRules();
 llvm::ArrayRef<Rule> getReductionRules();
 llvm::ArrayRef<Rule> getShapeRules();
+/// What `fast` numerics allow: the bounded ones.
+llvm::ArrayRef<Rule> getFastRules();
 
 /// The element that a constant repeats, or a null attribute.
 mlir::Attribute getSplat(mlir::Value value);

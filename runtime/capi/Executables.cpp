@@ -6,13 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/DeviceName.h"
+#include "runtime/Layout.h"
 #include "runtime/StatefulExecutable.h"
-#include "runtime/capi/Layout.h"
 #include "runtime/capi/Packages.h"
 
 using namespace weft;
 using namespace weft::capi;
 using runtime::Buffer;
+using runtime::gather, runtime::scatter, runtime::is_row_major, runtime::overlaps_itself,
+    runtime::same_strides;
 
 struct weft_executable {
   std::shared_ptr<runtime::StatefulExecutable> executable;
@@ -100,6 +102,14 @@ std::shared_ptr<Buffer> owner_of(const weft_buffer &buffer) {
   return buffer.owner ? static_cast<Owned *>(buffer.owner)->buffer : nullptr;
 }
 
+/// Bytes of all elements side by side.
+size_t row_major_bytes(const runtime::TensorInfo &type) {
+  size_t bytes = itemsize(type.dtype);
+  for (int64_t extent : type.shape)
+    bytes *= static_cast<size_t>(extent);
+  return bytes;
+}
+
 /// The memory of an input as a call takes it.
 Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const runtime::TensorInfo &type,
                                                const Place &place, runtime::Queue &queue) {
@@ -107,15 +117,20 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
     return status;
   const std::span<const int64_t> strides(buffer.strides, buffer.strides ? type.shape.size() : 0);
   const bool row_major = !buffer.strides || is_row_major(type.shape, strides);
+  const bool wanted = type.strides.empty() ? row_major : same_strides(type.shape, strides, type.strides);
   const size_t alignment = itemsize(type.dtype);
   const bool aligned = reinterpret_cast<uintptr_t>(buffer.data) % alignment == 0;
   const std::shared_ptr<Buffer> owner = owner_of(buffer);
-  if (row_major && aligned) {
+  if (wanted && aligned) {
     // What the runtime allocated may still be written: its own buffer knows.
     if (owner && owner->data() == buffer.data && owner->bytes() == type.bytes)
       return owner;
     return Buffer::wrap(buffer.data, type.bytes);
   }
+  if (!wanted && !type.strides.empty() && overlaps_itself(type.shape, type.strides))
+    return argument_error(
+        place.str() + " is compiled for the strides " + list_of(type.strides) +
+        ", which repeat elements, and other memory cannot be copied to them: give these strides");
   Expected<std::shared_ptr<Buffer>> copy = Buffer::allocate(type.bytes);
   if (!copy)
     return copy;
@@ -126,14 +141,26 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
   queue.enter();
   const auto *from = static_cast<const std::byte *>(buffer.data);
   auto *to = static_cast<std::byte *>((*copy)->data());
-  if (row_major)
+  if (wanted)
     std::memcpy(to, from, type.bytes);
-  else
+  else if (type.strides.empty())
     gather(type.shape, strides, alignment, from, to);
+  else {
+    std::vector<std::byte> packed;
+    if (!row_major) {
+      packed.resize(row_major_bytes(type));
+      gather(type.shape, strides, alignment, from, packed.data());
+      from = packed.data();
+    }
+    scatter(type.shape, type.strides, alignment, from, to);
+  }
   queue.leave();
+  const std::string found = row_major ? "is row-major" : "has the strides " + list_of(strides);
   note_copy(place, type.bytes,
-            row_major ? "begins at an address that is no multiple of its element size"
-                      : "has the strides " + list_of(strides) + " and is not row-major");
+            wanted ? "begins at an address that is no multiple of its element size"
+            : type.strides.empty()
+                ? found + " and is not row-major"
+                : found + ", and the function was compiled for the strides " + list_of(type.strides));
   return copy;
 }
 

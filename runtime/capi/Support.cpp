@@ -64,6 +64,7 @@ weft_tensor_info info_of(const std::string &name, const runtime::TensorInfo &typ
   info.rank = static_cast<int32_t>(type.shape.size());
   info.shape = type.shape.data();
   info.bytes = type.bytes;
+  info.strides = type.strides.empty() ? nullptr : type.strides.data();
   info.tied_to = -1;
   return info;
 }

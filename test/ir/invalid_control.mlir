@@ -109,3 +109,84 @@ weft.func @calls(%x: tensor<5xf32, #cpu>) {
   weft.call @callee(%x) : (tensor<5xf32, #cpu>) -> ()
   weft.return
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 weft.strides = "row-major" and weft.shape = <<NULL ATTRIBUTE>>, expected arrays of i64}}
+weft.func @strides_kind(%x: tensor<4x2xf32, #cpu> {weft.strides = "row-major"}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 of 2 dimensions 1 strides}}
+weft.func @strides_rank(%x: tensor<4x2xf32, #cpu> {weft.strides = array<i64: 1>}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 strides, and its type 'tensor<?x2xf32, #weft.device<cpu, [n]>>' has dynamic dimensions: such an argument is row-major}}
+weft.func @strides_dynamic(%x: tensor<?x2xf32, #weft.device<cpu, [n]>> {weft.strides = array<i64: 1, 4>})
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 8>]} {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 strides, and it is donated: memory that is written is row-major}}
+weft.func @strides_donated(%x: tensor<4x2xf32, #cpu> {weft.donated, weft.strides = array<i64: 1, 4>}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 strides, and it is "state": only what a call brings has strides}}
+weft.func @strides_state(%x: tensor<4x2xf32, #cpu> {weft.role = "state", weft.strides = array<i64: 1, 4>}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 a negative size in weft.shape}}
+weft.func @strides_shape(%x: tensor<4x2xf32, #cpu> {weft.shape = array<i64: 4, -2>, weft.strides = array<i64: 1, 4>}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 the strides [2, 1], which step through no row-major memory: elements overlap, or a stride is negative; pass a copy}}
+weft.func @strides_overlap(%x: tensor<4x3xf32, #cpu> {weft.strides = array<i64: 2, 1>}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 strides that reach over too many bytes}}
+weft.func @strides_bytes(%x: tensor<4x3xf32, #cpu> {weft.strides = array<i64: 2000000000000000000, 1>}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 the type 'tensor<4x2xf32, #weft.device<cpu>>', but its strides step through [2, 4]}}
+weft.func @strides_storage(%x: tensor<4x2xf32, #cpu> {weft.shape = array<i64: 4, 2>, weft.strides = array<i64: 1, 4>}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op has the numerics "sloppy", expected "eager" or "fast"}}
+weft.func @numerics(%x: tensor<4xf32, #cpu>) attributes {weft.numerics = "sloppy"} {
+  weft.return
+}

@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "IndexingSamplers.h"
+#include "Samplers.h"
+
+#include <optional>
 
 using namespace mlir;
 namespace weft::randomtest {
@@ -13,18 +15,33 @@ static bool hasDims(const Entry &e) { return !e.shape().empty(); }
 
 static uint64_t unsignedOf(int64_t value) { return static_cast<uint64_t>(value); }
 
+/// A value of the program and one of its dimensions.
+struct Place {
+  Value value;
+  DType dtype;
+  Shape shape;
+  size_t dim;
+};
+
+/// A place of a value that has dimensions, and that `wanted` accepts; nothing where there is none.
+static std::optional<Place> findPlace(ProgramBuilder &p, bool (*wanted)(const Entry &) = hasDims) {
+  const Entry *e = p.find(wanted);
+  if (!e)
+    return std::nullopt;
+  Shape shape(e->shape());
+  return Place{e->value, e->dtype(), shape, p.random.below(shape.size())};
+}
+
 //===----------------------------------------------------------------------===//
 // Joins, windows, bits
 //===----------------------------------------------------------------------===//
 
 void sampleConcat(ProgramBuilder &p) {
-  const Entry *e = p.find(hasDims);
-  if (!e)
+  auto place = findPlace(p);
+  if (!place)
     return;
-  Shape shape(e->shape());
-  DType dtype = e->dtype();
-  size_t dim = p.random.below(shape.size());
-  SmallVector<Value> parts{e->value};
+  auto &[a, dtype, shape, dim] = *place;
+  SmallVector<Value> parts{a};
   uint64_t most = oneIn(p.random, 12) ? 12 : 3;
   for (uint64_t i = 0, n = 1 + p.random.below(most); i < n; ++i) {
     Shape other(shape);
@@ -147,34 +164,32 @@ static ir::IndexMode anyMode(ProgramBuilder &p, int64_t size) {
   return oneIn(p.random, 2) ? ir::IndexMode::clip : ir::IndexMode::assume;
 }
 
+/// An index with a mode that its values are right for; a null index where there is none.
+static std::pair<Value, ir::IndexMode> anyIndex(ProgramBuilder &p, ArrayRef<int64_t> shape, int64_t size) {
+  ir::IndexMode mode = anyMode(p, size);
+  return {indexInto(p, shape, size, mode == ir::IndexMode::clip ? "outside" : "index"), mode};
+}
+
 void sampleGather(ProgramBuilder &p) {
-  const Entry *e = p.find(hasDims);
-  if (!e)
+  auto place = findPlace(p);
+  if (!place)
     return;
-  Value a = e->value;
-  Shape from(e->shape());
-  size_t dim = p.random.below(from.size());
+  auto &[a, dtype, from, dim] = *place;
   bool along = oneIn(p.random, 2);
-  Shape shape = indexShape(p, from, dim, along);
-  ir::IndexMode mode = anyMode(p, from[dim]);
-  Value index = indexInto(p, shape, from[dim], mode == ir::IndexMode::clip ? "outside" : "index");
+  auto [index, mode] = anyIndex(p, indexShape(p, from, dim, along), from[dim]);
   if (index)
     p.add<ir::GatherOp>(true, a, index, dim, along ? ir::GatherKind::along : ir::GatherKind::points, mode);
 }
 
 void sampleScatter(ProgramBuilder &p) {
-  const Entry *e = p.find(hasDims);
-  if (!e)
+  auto place = findPlace(p);
+  if (!place)
     return;
-  Value a = e->value;
-  DType dtype = e->dtype();
-  Shape from(e->shape());
-  size_t dim = p.random.below(from.size());
+  auto &[a, dtype, from, dim] = *place;
   Shape shape = indexShape(p, from, dim, /*along=*/true), written;
   for (int64_t size : shape)
     written.push_back(size + static_cast<int64_t>(oneIn(p.random, 6) ? p.random.below(3) : 0));
-  ir::IndexMode mode = anyMode(p, from[dim]);
-  Value index = indexInto(p, shape, from[dim], mode == ir::IndexMode::clip ? "outside" : "index");
+  auto [index, mode] = anyIndex(p, shape, from[dim]);
   if (!index || countOf(written) > p.maxElements)
     return;
   auto kind = dtype == DType::i1 ? ir::ScatterKind::set : static_cast<ir::ScatterKind>(p.random.below(5));
@@ -184,18 +199,14 @@ void sampleScatter(ProgramBuilder &p) {
 }
 
 void sampleIndexUpdate(ProgramBuilder &p) {
-  const Entry *e = p.find(hasDims);
-  if (!e)
+  auto place = findPlace(p);
+  if (!place)
     return;
-  Value a = e->value;
-  DType dtype = e->dtype();
-  Shape from(e->shape());
-  size_t dim = p.random.below(from.size());
+  auto &[a, dtype, from, dim] = *place;
   Shape shape = indexShape(p, from, dim, /*along=*/false), written(ArrayRef<int64_t>(from).take_front(dim));
   written.append(shape);
   written.append(from.begin() + static_cast<int64_t>(dim) + 1, from.end());
-  ir::IndexMode mode = anyMode(p, from[dim]);
-  Value index = indexInto(p, shape, from[dim], mode == ir::IndexMode::clip ? "outside" : "index");
+  auto [index, mode] = anyIndex(p, shape, from[dim]);
   if (!index || countOf(written) > p.maxElements)
     return;
   bool accumulate = dtype != DType::i1 && oneIn(p.random, 2);
@@ -204,13 +215,10 @@ void sampleIndexUpdate(ProgramBuilder &p) {
 }
 
 void sampleOutOfRange(ProgramBuilder &p) {
-  const Entry *e = p.find([](const Entry &entry) { return hasDims(entry) && entry.count() > 0; });
-  if (!e)
+  auto place = findPlace(p, [](const Entry &entry) { return hasDims(entry) && entry.count() > 0; });
+  if (!place)
     return;
-  Value a = e->value;
-  DType dtype = e->dtype();
-  Shape from(e->shape());
-  size_t dim = p.random.below(from.size());
+  auto &[a, dtype, from, dim] = *place;
   Shape rows{1 + static_cast<int64_t>(p.random.below(40))}, along(from), written(from);
   along[dim] = rows[0];
   written[dim] = rows[0];

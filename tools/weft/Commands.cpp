@@ -31,18 +31,15 @@ static Expected<std::vector<codegen::CpuTarget::Level>> parseTarget(const std::s
 }
 
 /// The options of how passes are run, which several commands take.
-static const std::map<std::string, bool> pipelineOptions = {{"target", true},       {"from", true},
-                                                            {"to", true},           {"strict", true},
-                                                            {"disable-pass", true}, {"dump-phases", true},
-                                                            {"memory-limit", true}};
+static const std::map<std::string, bool> pipelineOptions = {
+    {"target", true},       {"from", true},        {"to", true},           {"strict", true},
+    {"disable-pass", true}, {"dump-phases", true}, {"memory-limit", true}, {"numerics", true}};
 
 static Expected<codegen::PipelineRequest> pipelineRequest(const Arguments &arguments) {
-  codegen::PipelineRequest request{arguments.get("target", "cpu"),
-                                   arguments.get("from"),
-                                   arguments.get("to"),
-                                   arguments.get("strict"),
-                                   arguments.all("disable-pass"),
-                                   arguments.get("dump-phases")};
+  codegen::PipelineRequest request{
+      arguments.get("target", "cpu"), arguments.get("from"),     arguments.get("to"),
+      arguments.get("strict"),        arguments.get("numerics"), arguments.all("disable-pass"),
+      arguments.get("dump-phases")};
   if (std::string limit = arguments.get("memory-limit"); !limit.empty())
     if (llvm::StringRef(limit).getAsInteger(10, request.memoryLimit) || request.memoryLimit < 0)
       return Status::error("--memory-limit takes a number of bytes, found '" + limit + "'");
@@ -62,6 +59,8 @@ Compiles a program to a package, which runs without the compiler.
   --target TARGET      cpu (both levels below), x86-64-v3 or x86-64-v4; cpu if left out. sm_80, sm_90 and sm_100 have
                        no kernels yet: they go as far as --to
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
+  --numerics MODE      eager, the bits of single ops, or fast, which allows other roundings (docs/numerics.md); what the
+                       text says if left out
   --to PHASE           stop after a phase and write the text: inline, placement, differentiation, simplification,
                        decomposition, fusion, memory or scheduling
   --from PHASE         begin with this phase: the file is what an earlier --to or --dump-phases wrote

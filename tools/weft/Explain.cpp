@@ -29,6 +29,7 @@ and what is captured. Of a package it prints what the package has; of a reason c
 
   --target TARGET      cpu (if left out), x86-64-v3, x86-64-v4, sm_80, sm_90 or sm_100: no such device is needed
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
+  --numerics MODE      eager or fast (docs/numerics.md); what the text says if left out
   --json               for programs: an object with functions, decisions and kernels
   --html FILE          one page, which needs nothing else: launches and what they exchange, decisions with codes, memory
                        over time, kernels, and what is captured
@@ -130,9 +131,10 @@ static Status explainPackage(const std::string &path) {
 
 int explainCommand(int argc, char **argv) {
   Arguments arguments;
-  if (auto code =
-          beginCommand("explain", help, argc, argv,
-                       {{"json", false}, {"html", true}, {"target", true}, {"strict", true}}, arguments))
+  if (auto code = beginCommand(
+          "explain", help, argc, argv,
+          {{"json", false}, {"html", true}, {"target", true}, {"strict", true}, {"numerics", true}},
+          arguments))
     return *code;
   const std::string &what = arguments.positional[0];
   if (const ir::Reason *reason = ir::findReason(what))
@@ -144,6 +146,7 @@ int explainCommand(int argc, char **argv) {
   codegen::PipelineRequest request;
   request.target = arguments.get("target", "cpu");
   request.strict = arguments.get("strict");
+  request.numerics = arguments.get("numerics");
   Program program;
   if (Status status = program.read(what); !status)
     return complain("explain", status);

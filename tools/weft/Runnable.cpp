@@ -7,6 +7,7 @@
 #include "Runnable.h"
 
 #include "codegen/Compile.h"
+#include "runtime/Layout.h"
 
 #include <cstring>
 #include <random>
@@ -156,8 +157,14 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const std::string &path, const 
     auto buffer = runtime::Buffer::allocate(type.bytes);
     if (!buffer)
       return buffer.status();
-    if (type.bytes)
-      std::memcpy((*buffer)->data(), array.bytes.data(), type.bytes);
+    auto *memory = static_cast<std::byte *>((*buffer)->data());
+    if (!type.strides.empty()) {
+      // There and back: elements that share memory are one value for everybody.
+      runtime::scatter(type.shape, type.strides, itemsize(type.dtype), array.bytes.data(), memory);
+      runtime::gather(type.shape, type.strides, itemsize(type.dtype), memory, array.bytes.data());
+    } else if (type.bytes) {
+      std::memcpy(memory, array.bytes.data(), type.bytes);
+    }
     runnable->literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, array.bytes.data()));
     runnable->buffers.push_back(*buffer);
   }

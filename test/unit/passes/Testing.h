@@ -47,6 +47,14 @@ inline std::string expandTypes(const std::string &text) {
   }
 }
 
+/// A shape as `expandTypes` takes it: "@2x3@".
+inline std::string typeText(llvm::ArrayRef<int64_t> shape) {
+  std::string text = "@";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? "x" : "") + std::to_string(shape[i]);
+  return text + "@";
+}
+
 inline std::string prelude() { return "#cpu = #weft.device<cpu>\n#cuda0 = #weft.device<cuda:0>\n"; }
 
 /// A module and its context; what goes wrong is collected in `messages`.

@@ -81,6 +81,16 @@ TEST(PlanVerifier, NamesEveryBrokenRule) {
       {"negative extent -4", [](PlanBuilder &b) { b.plan.results[0]->type->shape[0] = -4; }},
       {"more bytes than",
        [](PlanBuilder &b) { b.plan.arguments[0]->type->shape = {1ll << 40, 1ll << 40, 0}; }},
+      {"argument 0 'x' of rank 2 has 1 strides", [](PlanBuilder &b) { b.plan.arguments[0]->strides = {1}; }},
+      {"negative stride -4 in dimension 1", [](PlanBuilder &b) { b.plan.arguments[0]->strides = {1, -4}; }},
+      {"is donated and has strides", [](PlanBuilder &b) { b.plan.arguments[1]->strides = {1, 4}; }},
+      {"is kept between calls and has strides",
+       [](PlanBuilder &b) {
+         b.plan.arguments[0]->strides = {1, 4};
+         b.plan.arguments[0]->role = fb::Role::state;
+       }},
+      {"has strides that reach over", [](PlanBuilder &b) { b.plan.arguments[0]->strides = {1, INT64_MAX}; }},
+      {"lies outside argument 0 of 52 bytes", [](PlanBuilder &b) { b.plan.arguments[0]->strides = {1, 3}; }},
       {"tied to argument 5 of 2", [](PlanBuilder &b) { b.plan.results[1]->tied_to = 5; }},
       {"tied to argument -3", [](PlanBuilder &b) { b.plan.results[1]->tied_to = -3; }},
       {"which is not donated", [](PlanBuilder &b) { b.plan.results[1]->tied_to = 0; }},

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/capi/Layout.h"
+#include "runtime/Layout.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-namespace weft::capi {
+namespace weft::runtime {
 namespace {
 
 bool is_empty(std::span<const int64_t> shape) {
@@ -53,6 +53,30 @@ bool is_row_major(std::span<const int64_t> shape, std::span<const int64_t> strid
   return true;
 }
 
+bool same_strides(std::span<const int64_t> shape, std::span<const int64_t> a, std::span<const int64_t> b) {
+  if (a.size() != shape.size() || b.size() != shape.size())
+    return false;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1 && a[d] != b[d])
+      return is_empty(shape);
+  return true;
+}
+
+std::optional<uint64_t> strided_elements(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  if (shape.size() != strides.size())
+    return std::nullopt;
+  uint64_t last = 0, step;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 0 || strides[d] < 0)
+      return std::nullopt;
+    if (shape[d] > 1 && (__builtin_mul_overflow(static_cast<uint64_t>(shape[d] - 1),
+                                                static_cast<uint64_t>(strides[d]), &step) ||
+                         __builtin_add_overflow(last, step, &last)))
+      return std::nullopt;
+  }
+  return is_empty(shape) ? 0 : last + 1;
+}
+
 bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   if (is_empty(shape))
     return false;
@@ -89,4 +113,4 @@ void scatter(std::span<const int64_t> shape, std::span<const int64_t> strides, s
   });
 }
 
-} // namespace weft::capi
+} // namespace weft::runtime

@@ -1,0 +1,33 @@
+//===- FunctionAttributes.h - What callers say of a function ----*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_FUNCTIONATTRIBUTES_H
+#define WEFT_IR_FUNCTIONATTRIBUTES_H
+
+#include "ir/Dialect.h"
+
+namespace weft::ir {
+
+namespace attr {
+/// Of an argument: the strides of the memory that calls give, in elements, and beside them, once the argument
+/// is the row-major memory that they step through, the shape that calls give.
+inline constexpr llvm::StringLiteral strides = "weft.strides", callerShape = "weft.shape";
+/// Of a function: "eager", or "fast" where what docs/numerics.md lists under that name is allowed.
+inline constexpr llvm::StringLiteral numerics = "weft.numerics";
+/// Of a fusion under fast numerics: its kernel may round a * b + c once.
+inline constexpr llvm::StringLiteral contract = "contract";
+} // namespace attr
+
+/// Whether the function that `op` is or stands in has fast numerics.
+inline bool hasFastNumerics(mlir::Operation *op) {
+  auto func = llvm::dyn_cast<FuncOp>(op);
+  auto mode = (func ? func : op->getParentOfType<FuncOp>())->getAttrOfType<mlir::StringAttr>(attr::numerics);
+  return mode && mode.getValue() == "fast";
+}
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_FUNCTIONATTRIBUTES_H

@@ -1,0 +1,75 @@
+//===- SettleStrides.cpp - Arguments that are not row-major ---------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything after this pass knows row-major values only. An argument that calls give with strides is a view
+// of row-major memory; said so in ops, it is read in place wherever a view is: fusion makes it index
+// arithmetic, a contraction takes a transposition as its own.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/SettleStrides.h"
+#include "ir/FunctionAttributes.h"
+#include "ir/StridedLayout.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+
+/// The tensor of `shape` that `layout` takes out of its storage.
+static Value readThrough(Value storage, const StridedLayout &layout, ArrayRef<int64_t> shape,
+                         OpBuilder &builder) {
+  Location loc = storage.getLoc();
+  Value value = storage;
+  size_t rank = layout.storage.size();
+  SmallVector<int64_t> limit;
+  for (size_t i = 0; i < rank; ++i)
+    limit.push_back((layout.counts[i] - 1) * layout.steps[i] + 1);
+  if (layout.counts != layout.storage)
+    value = builder.create<SliceOp>(loc, value, SmallVector<int64_t>(rank, 0), limit, layout.steps);
+  // The tensor's dimensions that have a stride, in its own order.
+  SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(rank)));
+  llvm::sort(perm, [&](int64_t a, int64_t b) { return layout.dims[a] < layout.dims[b]; });
+  if (!llvm::is_sorted(perm))
+    value = builder.create<TransposeOp>(loc, value, perm);
+  if (rank == shape.size())
+    return value;
+  SmallVector<int64_t> dims(layout.dims.begin(), layout.dims.end());
+  llvm::sort(dims);
+  return builder.create<BroadcastInDimOp>(loc, value, dims, shape);
+}
+
+void settleStrides(FuncOp func) {
+  Block &body = func.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  SmallVector<Type> inputs(func.getArgumentTypes());
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    auto strides = func.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::strides);
+    if (!strides || func.getArgAttr(i, attr::callerShape))
+      continue;
+    BlockArgument argument = body.getArgument(i);
+    auto type = cast<RankedTensorType>(argument.getType());
+    SmallVector<int64_t> shape(sizesOf(type));
+    if (isRowMajor(shape, strides.asArrayRef())) {
+      func.removeArgAttr(i, attr::strides);
+      continue;
+    }
+    // The verifier has seen that there is a layout.
+    StridedLayout layout = *stridedLayout(shape, strides.asArrayRef());
+    inputs[i] = withShape(type, layout.storage);
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : argument.getUses())
+      uses.push_back(&use);
+    argument.setType(inputs[i]);
+    Value read = readThrough(argument, layout, shape, builder);
+    for (OpOperand *use : uses)
+      use->set(read);
+    func.setArgAttr(i, attr::callerShape, builder.getDenseI64ArrayAttr(shape));
+  }
+  func.setFunctionType(builder.getFunctionType(inputs, func.getResultTypes()));
+}
+
+} // namespace weft::passes

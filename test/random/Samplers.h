@@ -1,0 +1,50 @@
+//===- Samplers.h - Random joins, windows and indices --*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_RANDOM_SAMPLERS_H
+#define WEFT_TEST_RANDOM_SAMPLERS_H
+
+#include "ProgramBuilder.h"
+
+namespace weft::randomtest {
+
+// Making tensors and moving elements.
+void sampleBroadcast(ProgramBuilder &p);
+void sampleConstant(ProgramBuilder &p);
+void sampleDim(ProgramBuilder &p);
+void sampleFull(ProgramBuilder &p);
+void sampleIota(ProgramBuilder &p);
+void samplePad(ProgramBuilder &p);
+void sampleReshape(ProgramBuilder &p);
+void sampleRngBits(ProgramBuilder &p);
+void sampleSlice(ProgramBuilder &p);
+void sampleTranspose(ProgramBuilder &p);
+
+// Reading and writing by index, windows, joins.
+void sampleBitcast(ProgramBuilder &p);
+void sampleConcat(ProgramBuilder &p);
+void sampleDynamicSlice(ProgramBuilder &p);
+void sampleDynamicUpdateSlice(ProgramBuilder &p);
+void sampleGather(ProgramBuilder &p);
+void sampleIndexUpdate(ProgramBuilder &p);
+void sampleReverse(ProgramBuilder &p);
+void sampleScatter(ProgramBuilder &p);
+void sampleUndef(ProgramBuilder &p);
+
+// Storage, devices, the host, order.
+void sampleAlias(ProgramBuilder &p);
+void sampleAssert(ProgramBuilder &p);
+void sampleCopyInto(ProgramBuilder &p);
+void sampleOrder(ProgramBuilder &p);
+void sampleToHostScalar(ProgramBuilder &p);
+void sampleTransfer(ProgramBuilder &p);
+
+/// Ends a program with a read or write by an index of which an element is out of range: an error of the call.
+void sampleOutOfRange(ProgramBuilder &p);
+
+} // namespace weft::randomtest
+
+#endif // WEFT_TEST_RANDOM_SAMPLERS_H

@@ -1,0 +1,89 @@
+//===- NumericsTest.cpp - Eager and fast numerics ----------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace weft;
+
+namespace {
+bool mentions(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr int64_t count = 4099; // with a rest that no vector fills
+
+std::vector<float> values(uint64_t seed) {
+  manual_seed(seed);
+  return randn({count}).to_vector<float>();
+}
+} // namespace
+
+TEST(Numerics, EagerIsTheDefaultAndKeepsTheBitsOfSingleOps) {
+  Tensor a = Tensor::from(values(1), {count}), b = Tensor::from(values(2), {count}),
+         c = Tensor::from(values(3), {count});
+  auto f = compile([](Tensor x, Tensor y, Tensor z) { return x * y + z / 3; });
+  EXPECT_EQ(f(a, b, c).to_bytes(), (a * b + c / 3).to_bytes());
+  EXPECT_FALSE(mentions(f.mlir(), "weft.numerics"));
+  EXPECT_FALSE(mentions(f.explain(), "WEFT-N00")) << f.explain();
+}
+
+// docs/numerics.md: the sum of a product rounds once.
+TEST(Numerics, FastRoundsASumWithAProductOnce) {
+  std::vector<float> a = values(1), b = values(2), c = values(3);
+  auto f = compile([](Tensor x, Tensor y, Tensor z) { return x * y + z; }, {.numerics = Numerics::fast});
+  std::vector<float> got =
+      f(Tensor::from(a, {count}), Tensor::from(b, {count}), Tensor::from(c, {count})).to_vector<float>();
+  size_t other = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(got[i], std::fma(a[i], b[i], c[i])) << i;
+    volatile float product = a[i] * b[i];
+    other += got[i] != product + c[i];
+  }
+  EXPECT_GT(other, 0u) << "some bits are other than those of single ops, or this tests nothing";
+  EXPECT_TRUE(mentions(f.explain(), "WEFT-N006")) << f.explain();
+  EXPECT_TRUE(mentions(f.mlir(), "weft.numerics = \"fast\"")) << f.mlir();
+}
+
+// docs/numerics.md: within 1.5 units in the last place.
+TEST(Numerics, FastDividesByAConstantWithinItsBound) {
+  std::vector<float> a = values(4);
+  for (double divisor : {3.0, 255.0, 0.1, -7.7, 1e-30, 1e30}) {
+    auto f = compile([&](Tensor x) { return x / divisor; }, {.numerics = Numerics::fast});
+    std::vector<float> got = f(Tensor::from(a, {count})).to_vector<float>();
+    double worst = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      double exact = static_cast<double>(a[i]) / static_cast<double>(static_cast<float>(divisor));
+      float rounded = std::fabs(static_cast<float>(exact));
+      double unit =
+          static_cast<double>(std::nextafter(rounded, std::numeric_limits<float>::infinity())) - rounded;
+      worst = std::max(worst, std::fabs(got[i] - exact) / unit);
+    }
+    EXPECT_LE(worst, 1.5) << divisor;
+    EXPECT_TRUE(mentions(f.explain(), "WEFT-N008")) << f.explain();
+  }
+  // 1e-39 is subnormal in f32, which has fewer digits.
+  auto exact = compile([](Tensor x) { return x / 1e-39; }, {.numerics = Numerics::fast});
+  exact(ones({4}));
+  EXPECT_FALSE(mentions(exact.explain(), "WEFT-N008")) << exact.explain();
+}
+
+TEST(Numerics, FastAddsTheBiasOfAHalfProductBeforeItRounds) {
+  manual_seed(5);
+  Tensor x = randn({32, 24}).to(f16), w = randn({24, 16}).to(f16), b = randn({16}).to(f16);
+  auto fn = [](Tensor a, Tensor m, Tensor v) { return relu(matmul(a, m) + v); };
+  auto eager = compile(fn), fast = compile(fn, {.numerics = Numerics::fast});
+  Tensor reference = relu(matmul(x.to(f64), w.to(f64)) + b.to(f64));
+  EXPECT_EQ(eager(x, w, b).to_bytes(), fn(x, w, b).to_bytes());
+  EXPECT_TRUE(mentions(eager.explain(), "WEFT-N001")) << eager.explain();
+  std::vector<double> got = fast(x, w, b).to(f64).to_vector<double>(), exact = reference.to_vector<double>();
+  EXPECT_TRUE(mentions(fast.explain(), "WEFT-N007")) << fast.explain();
+  // One rounding to f16 of a sum in f32: half a unit, and what 24 additions in f32 lose.
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_LE(std::fabs(got[i] - exact[i]), 0x1p-11 * std::fabs(exact[i]) + 1e-4) << i;
+}
