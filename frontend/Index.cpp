@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "weft/index.hpp"
-#include "weft/indexing.hpp"
+#include "weft/gather_scatter.hpp"
+#include "weft/tensor_index.hpp"
 #include "weft/tree.hpp"
 
 #include "frontend/Ops.h"

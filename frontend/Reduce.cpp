@@ -39,13 +39,6 @@ Tensor accumulated(const Tensor &a, Loc loc) {
   return is_floating_point(a.dtype()) ? a : a.to(DType::i64, loc);
 }
 
-void checkFloat(const Tensor &a, const char *function, Loc loc) {
-  if (!is_floating_point(a.dtype()))
-    fail(std::string(function) + " only supports floating point dtypes, found " +
-             std::string(name(a.dtype())) + "; convert it with .to(weft::DType::f32)",
-         loc);
-}
-
 int64_t countOver(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
   int64_t count = 1;
   for (int64_t dim : wrapDims(dims, a.dim(), loc))
@@ -184,9 +177,9 @@ ValuesIndices Tensor::min(int64_t dim, bool keepdim, Loc loc) const {
 
 std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims, double correction,
                                    bool keepdim, Loc loc) {
-  checkFloat(a, "var_mean()", loc);
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
+  checkFloat(value, "var_mean()", loc);
   std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
   Shape kept = keptShape(value.spec().shape, wrapped);
   if (wrapped.empty()) // a 0-dimensional tensor, as one of one element
@@ -202,18 +195,18 @@ std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims, d
 }
 
 Tensor Tensor::var(std::vector<int64_t> dims, double correction, bool keepdim, Loc loc) const {
-  checkFloat(*this, "var()", loc);
+  checkFloat(use(*this, loc), "var()", loc);
   return var_mean(*this, std::move(dims), correction, keepdim, loc).first;
 }
 
 Tensor Tensor::std(std::vector<int64_t> dims, double correction, bool keepdim, Loc loc) const {
-  checkFloat(*this, "std()", loc);
+  checkFloat(use(*this, loc), "std()", loc);
   Tensor variance = var_mean(widened(*this, loc), std::move(dims), correction, keepdim, loc).first;
   return rootWithFlatZero(variance, loc).to(dtype(), loc);
 }
 
 Tensor Tensor::norm(double p, std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  checkFloat(*this, "norm()", loc);
+  checkFloat(use(*this, loc), "norm()", loc);
   Tensor wide = widened(*this, loc), result;
   if (p == 2) {
     result = rootWithFlatZero(weft::mul({wide, loc}, {wide, loc}).sum(dims, keepdim, loc), loc);

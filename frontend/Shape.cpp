@@ -1,4 +1,4 @@
-//===- Shape.cpp - Shapes, products, indexing --------------------------------===//
+//===- Shape.cpp - Shapes, placement, views ------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -78,6 +78,13 @@ std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Lo
   if (rank == 0)
     result.clear();
   return result;
+}
+
+void checkFloat(const Ref &value, const char *function, Loc loc) {
+  if (!is_floating_point(value.spec().dtype))
+    fail(std::string(function) + " only supports floating-point dtypes, found " +
+             std::string(name(value.spec().dtype)) + ": convert the tensor with .to(weft::f32)",
+         loc, {value});
 }
 
 Ref atLeast1(Ref value, Loc loc) {
@@ -374,144 +381,5 @@ Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
 }
 
 Tensor Tensor::operator[](int64_t index) const { return select(0, index); }
-
-//===----------------------------------------------------------------------===//
-// Along a dimension, products
-//===----------------------------------------------------------------------===//
-
-static Tensor alongDim(const char *op, const Tensor &a, int64_t dim, Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref value = use(a, loc);
-  if (!is_floating_point(value.spec().dtype))
-    value = convertTo(value, DType::f32, loc);
-  dim = wrapDim(dim, rankOf(value), loc);
-  if (rankOf(value) == 0) {
-    Tensor one = alongDim(op, wrap(reshapeTo(value, {1}, loc), loc), 0, loc);
-    return one.reshape({}, loc);
-  }
-  return wrap(record1(op, {value}, {{"dim", dim}}, loc), loc);
-}
-Tensor softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("softmax", a, dim, loc); }
-Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("log_softmax", a, dim, loc); }
-Tensor Tensor::softmax(int64_t dim, Loc loc) const { return weft::softmax(*this, dim, loc); }
-Tensor Tensor::log_softmax(int64_t dim, Loc loc) const { return weft::log_softmax(*this, dim, loc); }
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-static Ref dot(Ref a, Ref b, std::vector<int64_t> batchA, std::vector<int64_t> batchB,
-               std::vector<int64_t> contractA, std::vector<int64_t> contractB, Loc loc) {
-  return record1("dot_general", {a, b},
-                 {{"batch_a", std::move(batchA)},
-                  {"batch_b", std::move(batchB)},
-                  {"contract_a", std::move(contractA)},
-                  {"contract_b", std::move(contractB)}},
-                 loc);
-}
-
-Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref a = use(ta, loc), b = use(tb, loc);
-  int64_t ra = rankOf(a), rb = rankOf(b);
-  if (ra == 0 || rb == 0)
-    fail("both arguments to matmul need to be at least 1D, but they are " + std::to_string(ra) + "D and " +
-             std::to_string(rb) + "D",
-         loc, {a, b});
-  const Shape &sa = a.spec().shape, &sb = b.spec().shape;
-  if (a.spec().dtype != b.spec().dtype)
-    fail("expected m1 and m2 to have the same dtype, but got: " + std::string(name(a.spec().dtype)) +
-             " != " + std::string(name(b.spec().dtype)),
-         loc, {a, b});
-  int64_t ka = sa.back(), kb = rb == 1 ? sb[0] : sb[static_cast<size_t>(rb - 2)];
-  if (ka != kb) {
-    auto text = [](const Shape &shape) {
-      std::string s;
-      for (size_t i = 0; i < shape.size(); ++i)
-        s += (i ? "x" : "") + ir::sizeText(shape[i]);
-      return s;
-    };
-    fail("mat1 and mat2 shapes cannot be multiplied (" + text(sa) + " and " + text(sb) + ")", loc, {a, b});
-  }
-  // A matrix on the right meets every row of whatever is on the left.
-  if (rb <= 2)
-    return wrap(dot(a, b, {}, {}, {ra - 1}, {0}, loc), loc);
-  if (ra == 1) {
-    Tensor row = wrap(reshapeTo(a, {1, ka}, loc), loc);
-    return matmul(row, tb, loc).squeeze(-2, loc);
-  }
-  // Batches broadcast.
-  size_t batchRank = static_cast<size_t>(std::max(ra, rb) - 2);
-  Shape batch(batchRank, 1);
-  auto merge = [&](const Shape &shape) {
-    size_t own = shape.size() - 2;
-    for (size_t i = 0; i < own; ++i) {
-      int64_t &into = batch[batchRank - own + i];
-      if (into != shape[i] && into != 1 && shape[i] != 1)
-        fail("The size of tensor a (" + ir::sizeText(into) + ") must match the size of tensor b (" +
-                 ir::sizeText(shape[i]) + ") at non-singleton dimension " +
-                 std::to_string(batchRank - own + i),
-             loc, {a, b});
-      into = into == 1 ? shape[i] : into;
-    }
-  };
-  merge(sa);
-  merge(sb);
-  auto expanded = [&](Ref value, const Shape &shape) {
-    Shape full = batch;
-    full.insert(full.end(), shape.end() - 2, shape.end());
-    return broadcastTo(value, full, loc);
-  };
-  std::vector<int64_t> batchDims(batchRank);
-  std::iota(batchDims.begin(), batchDims.end(), 0);
-  auto rank = static_cast<int64_t>(batchRank);
-  return wrap(dot(expanded(a, sa), expanded(b, sb), batchDims, batchDims, {rank + 1}, {rank}, loc), loc);
-}
-Tensor Tensor::matmul(const Tensor &other, Loc loc) const { return weft::matmul(*this, other, loc); }
-
-//===----------------------------------------------------------------------===//
-// Indexing, ranges
-//===----------------------------------------------------------------------===//
-
-static Tensor gatherBy(const Tensor &a, const Tensor &index, int64_t dim, const char *kind, Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref value = use(a, loc), at = use(index, loc);
-  if (is_floating_point(at.spec().dtype) || at.spec().dtype == DType::i1)
-    fail("an index must be an integer tensor, found " + std::string(name(at.spec().dtype)), loc, {value, at});
-  if (itemsize(at.spec().dtype) < 4)
-    at = convertTo(at, DType::i64, loc);
-  dim = wrapDim(dim, rankOf(value), loc);
-  return wrap(record1("gather", {atLeast1(value, loc), atLeast1(at, loc)},
-                      {{"dim", dim}, {"kind", std::string(kind)}}, loc),
-              loc);
-}
-Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
-  if (index.numel() == 0 && index.dim() != this->dim()) {
-    // PyTorch takes an index without elements in any rank.
-    wrapDim(dim, this->dim(), loc);
-    return gatherBy(reshape({numel()}, loc), index.reshape({0}, loc), 0, "along", loc)
-        .reshape(index.sizes(), loc);
-  }
-  Tensor result = gatherBy(*this, index, dim, "along", loc);
-  return index.dim() == 0 ? result.reshape({}, loc) : result;
-}
-Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
-  if (index.dim() > 1)
-    fail("index_select(): index should be 0- or 1-dimensional, found shape " + shapeText(index.sizes()), loc);
-  if (this->dim() == 0 && index.numel() != 1)
-    fail("index_select(): Index to scalar can have only 1 value, got " + std::to_string(index.numel()) +
-             " value(s)",
-         loc);
-  Tensor result = gatherBy(*this, index, dim, "points", loc);
-  return this->dim() == 0 ? result.reshape({}, loc) : result;
-}
-
-Tensor arange(int64_t n, TensorOptions options, Loc loc) {
-  checkedCount({n}, loc);
-  GraphLock lock(graphMutex());
-  Device device = resolve(options.device);
-  Ref value = recordTyped("iota", {{"dim", int64_t(0)}}, Spec{DType::i64, {n}, device}, loc);
-  return wrap(convertTo(value, options.dtype.value_or(DType::i64), loc), loc);
-}
 
 } // namespace weft

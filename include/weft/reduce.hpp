@@ -67,6 +67,9 @@ inline Tensor var(const Tensor &a, std::vector<int64_t> dims = {}, double correc
   return a.var(std::move(dims), correction, keepdim, loc);
 }
 
+WEFT_API Tensor softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
+WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
+
 /// (a - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions, which are
 /// `normalized_shape`; `weight` and `bias` have that shape, or are undefined. Statistics of halves are f32.
 WEFT_API Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight = {},

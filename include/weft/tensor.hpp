@@ -1,4 +1,4 @@
-//===- tensor.hpp - Tensors and the functions on them -----------------------===//
+//===- tensor.hpp - Tensors ----------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -203,9 +203,9 @@ public:
   Tensor select(int64_t dim, int64_t index, Loc loc = Loc::current()) const;
   /// select(0, index).
   Tensor operator[](int64_t index) const;
-  /// x.index({Slice(1, 5), None, -1, Ellipsis, tensor}) as in libtorch (`weft/index.hpp`): a view, or a copy
-  /// where an index is a tensor. Index tensors broadcast and may be negative; their dimensions come first
-  /// where they are not neighbours.
+  /// x.index({Slice(1, 5), None, -1, Ellipsis, tensor}) as in libtorch (`weft/tensor_index.hpp`): a view, or
+  /// a copy where an index is a tensor. Index tensors broadcast and may be negative; their dimensions come
+  /// first where they are not neighbours.
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Loc loc = Loc::current()) const;
   /// Writes `value`, broadcast, to the elements that index() names; of several writes to one element the last
   /// stays. A boolean mask takes a number.
@@ -268,7 +268,8 @@ public:
   Tensor log_softmax(int64_t dim, Loc loc = Loc::current()) const;
   /// @}
 
-  /// \name Joining, cutting and indexing, as the free functions of the same names in weft/indexing.hpp
+  /// \name Joining, cutting and indexing, as the free functions of the same names (joining.hpp,
+  /// gather_scatter.hpp)
   /// @{
   Tensor gather(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
   Tensor index_select(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
@@ -312,7 +313,7 @@ public:
   Tensor triu(int64_t diagonal = 0, Loc loc = Loc::current()) const;
   /// @}
 
-  /// \name Elementwise members of PyTorch, as the free functions of the same names (tensor.hpp, math.hpp)
+  /// \name Elementwise members of PyTorch, as the free functions of the same names (operators.hpp, math.hpp)
   /// @{
 #define WEFT_MEMBER(name) Tensor name(Loc loc = Loc::current()) const;
   WEFT_MEMBER(neg)
@@ -459,101 +460,6 @@ public:
   bool is_scalar = false;
   Loc loc;
 };
-
-//===----------------------------------------------------------------------===//
-// Creation
-//===----------------------------------------------------------------------===//
-
-WEFT_API Tensor empty(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor zeros(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor ones(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor full(Shape shape, double value, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
-WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
-/// 0, 1, .. n-1 as i64 unless another dtype is asked for.
-WEFT_API Tensor arange(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
-/// A 0-dimensional tensor.
-WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::current());
-
-//===----------------------------------------------------------------------===//
-// Operators
-//===----------------------------------------------------------------------===//
-
-#define WEFT_BINARY(name, symbol)                                                                            \
-  WEFT_API Tensor name(const Arg &a, const Arg &b);                                                          \
-  inline Tensor operator symbol(const Tensor &a, const Arg &b) { return name(Arg(a, b.loc), b); }            \
-  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>                                  \
-  Tensor operator symbol(T a, const Arg &b) {                                                                \
-    return name(Arg(a, b.loc), b);                                                                           \
-  }
-WEFT_BINARY(add, +)
-WEFT_BINARY(sub, -)
-WEFT_BINARY(mul, *)
-/// True division: integers give the default float dtype.
-WEFT_BINARY(div, /)
-WEFT_BINARY(eq, ==)
-WEFT_BINARY(ne, !=)
-WEFT_BINARY(lt, <)
-WEFT_BINARY(le, <=)
-WEFT_BINARY(gt, >)
-WEFT_BINARY(ge, >=)
-/// Bit by bit; logical on bools. Floats are an error.
-WEFT_BINARY(bitwise_and, &)
-WEFT_BINARY(bitwise_or, |)
-WEFT_BINARY(bitwise_xor, ^)
-/// What is left of the division a / b rounded down: it has the sign of b, as `%` of Python.
-WEFT_BINARY(remainder, %)
-#undef WEFT_BINARY
-WEFT_API Tensor logical_and(const Arg &a, const Arg &b);
-WEFT_API Tensor logical_or(const Arg &a, const Arg &b);
-/// A number as exponent is part of the program: 2, 3, 0.5, -0.5 and -1 are products, roots and quotients, as
-/// in PyTorch. Integers keep their dtype; a negative number as their exponent is an error.
-WEFT_API Tensor pow(const Arg &a, const Arg &b);
-WEFT_API Tensor maximum(const Arg &a, const Arg &b);
-WEFT_API Tensor minimum(const Arg &a, const Arg &b);
-WEFT_API Tensor neg(const Arg &a);
-inline Tensor operator-(const Arg &a) { return neg(a); }
-WEFT_API Tensor logical_not(const Arg &a);
-inline Tensor operator!(const Arg &a) { return logical_not(a); }
-/// Every bit inverted; logical not on bools. Floats are an error.
-WEFT_API Tensor bitwise_not(const Arg &a);
-inline Tensor operator~(const Arg &a) { return bitwise_not(a); }
-/// `a` where the condition holds, else `b`.
-WEFT_API Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc = Loc::current());
-
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-#define WEFT_UNARY(name) WEFT_API Tensor name(const Tensor &a, Loc loc = Loc::current());
-WEFT_UNARY(exp)
-WEFT_UNARY(expm1)
-WEFT_UNARY(log)
-WEFT_UNARY(log1p)
-WEFT_UNARY(sin)
-WEFT_UNARY(cos)
-WEFT_UNARY(sqrt)
-WEFT_UNARY(rsqrt)
-WEFT_UNARY(reciprocal)
-WEFT_UNARY(tanh)
-WEFT_UNARY(sigmoid)
-WEFT_UNARY(erf)
-WEFT_UNARY(abs)
-WEFT_UNARY(sign)
-WEFT_UNARY(ceil)
-WEFT_UNARY(floor)
-WEFT_UNARY(round)
-WEFT_UNARY(trunc)
-WEFT_UNARY(isnan)
-/// max(a, 0); its gradient at 0 is 0.
-WEFT_UNARY(relu)
-#undef WEFT_UNARY
-/// "none": a Phi(a) by erf; "tanh": the tanh approximation.
-WEFT_API Tensor gelu(const Tensor &a, const std::string &approximate = "none", Loc loc = Loc::current());
-WEFT_API Tensor softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
-WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
-/// Matrix product with the shapes of torch.matmul: vectors, matrices, and batches of matrices that broadcast.
-WEFT_API Tensor matmul(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
 
 /// While one lives on a thread, operations there record no gradient.
 class WEFT_API NoGradGuard {

@@ -1,10 +1,10 @@
-//===- Indexing.cpp - Reading and writing by index --------------------------===//
+//===- GatherScatter.cpp - Reading and writing by index ------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "weft/indexing.hpp"
+#include "weft/gather_scatter.hpp"
 
 #include "frontend/Ops.h"
 
@@ -163,6 +163,34 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
+
+static Tensor gathered(const char *function, const Tensor &a, const Tensor &index, int64_t dim,
+                       const char *kind, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc), which = indexOf(function, index, loc);
+  dim = wrapDim(dim, rankOf(value), loc);
+  return wrap(gatherBy(kind, atLeast1(value, loc), dim, atLeast1(which, loc), loc), loc);
+}
+Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
+  if (index.numel() == 0 && index.dim() != this->dim()) {
+    // PyTorch takes an index without elements in any rank.
+    wrapDim(dim, this->dim(), loc);
+    return gathered("gather()", reshape({numel()}, loc), index.reshape({0}, loc), 0, "along", loc)
+        .reshape(index.sizes(), loc);
+  }
+  Tensor result = gathered("gather()", *this, index, dim, "along", loc);
+  return index.dim() == 0 ? result.reshape({}, loc) : result;
+}
+Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
+  if (index.dim() > 1)
+    fail("index_select(): index should be 0- or 1-dimensional, found shape " + shapeText(index.sizes()), loc);
+  if (this->dim() == 0 && index.numel() != 1)
+    fail("index_select(): Index to scalar can have only 1 value, got " + std::to_string(index.numel()) +
+             " value(s)",
+         loc);
+  Tensor result = gathered("index_select()", *this, index, dim, "points", loc);
+  return this->dim() == 0 ? result.reshape({}, loc) : result;
+}
 
 Tensor gather(const Tensor &a, int64_t dim, const Tensor &index, Loc loc) {
   return a.gather(dim, index, loc);
