@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/creation.hpp"
 
+#include "frontend/HostConvert.h"
 #include "frontend/Ops.h"
 
 #include <cmath>
@@ -14,6 +15,54 @@
 namespace weft {
 
 using namespace frontend;
+
+//===----------------------------------------------------------------------===//
+// From numbers in the program
+//===----------------------------------------------------------------------===//
+
+TensorData::TensorData(std::initializer_list<TensorData> rows) : shape{static_cast<int64_t>(rows.size())} {
+  if (rows.size() == 0)
+    return;
+  kind = DType::i1;
+  const Shape &inner = rows.begin()->shape;
+  shape.insert(shape.end(), inner.begin(), inner.end());
+  for (const TensorData &row : rows) {
+    if (problem.empty())
+      problem = row.problem;
+    if (problem.empty() && row.shape != inner)
+      problem = "expected rows of shape " + shapeText(inner) + ", as the first one, and found one of shape " +
+                shapeText(row.shape);
+    reals.insert(reals.end(), row.reals.begin(), row.reals.end());
+    wholes.insert(wholes.end(), row.wholes.begin(), row.wholes.end());
+    if (row.kind != DType::i1)
+      kind = kind == DType::f32 ? kind : row.kind;
+  }
+}
+
+Tensor tensor(const TensorData &data, TensorOptions options, Loc loc) {
+  if (!data.problem.empty())
+    fail("tensor(): " + data.problem, loc);
+  return Tensor::from(data, data.shape, options, loc);
+}
+
+Tensor Tensor::from(const TensorData &data, IntList shape, TensorOptions options, Loc loc) {
+  if (!data.problem.empty())
+    fail("Tensor::from(): " + data.problem, loc);
+  // Converted here: a program for the sake of a few numbers would have to be compiled.
+  DType dtype = options.dtype.value_or(data.kind);
+  std::vector<std::byte> bytes(data.reals.size() * itemsize(dtype));
+  if (data.kind == DType::f32)
+    convertElements(DType::f64, reinterpret_cast<const std::byte *>(data.reals.data()), dtype, bytes.data(),
+                    data.reals.size());
+  else
+    convertElements(DType::i64, reinterpret_cast<const std::byte *>(data.wholes.data()), dtype, bytes.data(),
+                    data.wholes.size());
+  return from_bytes(bytes.data(), bytes.size(), dtype, std::move(shape), options, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Filled
+//===----------------------------------------------------------------------===//
 
 static Tensor filled(Shape shape, double value, TensorOptions options, DType dtype, Loc loc) {
   checkedCount(shape, loc);
@@ -25,16 +74,16 @@ static Tensor filled(Shape shape, double value, TensorOptions options, DType dty
     result.requires_grad_();
   return result;
 }
-Tensor empty(Shape shape, TensorOptions options, Loc loc) {
+Tensor empty(IntList shape, TensorOptions options, Loc loc) {
   return filled(std::move(shape), 0, options, DType::f32, loc);
 }
-Tensor zeros(Shape shape, TensorOptions options, Loc loc) {
+Tensor zeros(IntList shape, TensorOptions options, Loc loc) {
   return filled(std::move(shape), 0, options, DType::f32, loc);
 }
-Tensor ones(Shape shape, TensorOptions options, Loc loc) {
+Tensor ones(IntList shape, TensorOptions options, Loc loc) {
   return filled(std::move(shape), 1, options, DType::f32, loc);
 }
-Tensor full(Shape shape, double value, TensorOptions options, Loc loc) {
+Tensor full(IntList shape, double value, TensorOptions options, Loc loc) {
   // The value is the user's: a run-time scalar, so that a loop with another one each time compiles nothing.
   bool requiresGrad = std::exchange(options.requires_grad, false);
   NoGradGuard guard;
@@ -44,10 +93,10 @@ Tensor full(Shape shape, double value, TensorOptions options, Loc loc) {
 }
 Tensor scalar(double value, TensorOptions options, Loc loc) { return full({}, value, options, loc); }
 Tensor zeros_like(const Tensor &like, Loc loc) {
-  return zeros(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
+  return zeros(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
 Tensor ones_like(const Tensor &like, Loc loc) {
-  return ones(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
+  return ones(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,11 +204,11 @@ Tensor eye(int64_t n, std::optional<int64_t> m, TensorOptions options, Loc loc) 
 }
 
 Tensor full_like(const Tensor &like, double value, Loc loc) {
-  return full(like.sizes(), value, {.dtype = like.dtype(), .device = like.device()}, loc);
+  return full(like.sizes(loc), value, {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
 
 Tensor empty_like(const Tensor &like, Loc loc) {
-  return empty(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
+  return empty(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
 
 } // namespace weft

@@ -176,8 +176,8 @@ Tensor round(const Tensor &a, Loc loc) { return rounding("round", a, loc); }
 Tensor trunc(const Tensor &a, Loc loc) { return rounding("trunc", a, loc); }
 
 Tensor isnan(const Tensor &a, Loc loc) {
-  if (!is_floating_point(a.dtype()))
-    return zeros(a.sizes(), {.dtype = DType::i1, .device = a.device()}, loc);
+  if (!is_floating_point(a.dtype(loc)))
+    return zeros(a.sizes(loc), {.dtype = DType::i1, .device = a.device(loc)}, loc);
   return unary("isnan", a, loc, false);
 }
 

@@ -37,6 +37,8 @@ Ref transferTo(Ref value, Device device, Loc loc);
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc);
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
 
+/// Throws Error with the status' message and code, and the source line, where it is an error.
+void throwAt(const Status &status, Loc loc);
 /// Throws Error, which names the function, where the dtype is not a floating-point one.
 void checkFloat(const Ref &value, const char *function, Loc loc);
 

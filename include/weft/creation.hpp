@@ -16,10 +16,43 @@
 
 namespace weft {
 
-WEFT_API Tensor empty(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor zeros(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor ones(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor full(Shape shape, double value, TensorOptions options = {}, Loc loc = Loc::current());
+/// Numbers as they are written down: one, or a list in braces of numbers or of lists of equal lengths.
+class WEFT_API TensorData {
+public:
+  template <typename T>
+    requires(std::is_arithmetic_v<T>)
+  TensorData(T number)
+      : kind(std::is_floating_point_v<T> ? DType::f32
+             : std::is_same_v<T, bool>   ? DType::i1
+                                         : DType::i64),
+        reals{static_cast<double>(number)}, wholes{static_cast<int64_t>(number)} {}
+  TensorData(std::initializer_list<TensorData> rows);
+
+  /// i1 where all are bools, else i64 where all are whole, else f32.
+  DType kind = DType::f32;
+  Shape shape;
+  std::vector<double> reals;
+  std::vector<int64_t> wholes;
+  /// What is wrong with the lists; empty where nothing is.
+  std::string problem;
+};
+
+/// torch.tensor: `tensor({1., 2.})` is f32, `tensor({1, 2})` i64, `tensor({true})` i1, `tensor({{1, 2}, {3,
+/// 4}})` has the shape [2, 2], `tensor(3.)` none, unless another dtype is asked for. Lists of unequal lengths
+/// are an error.
+WEFT_API Tensor tensor(const TensorData &data, TensorOptions options = {}, Loc loc = Loc::current());
+/// The elements of a vector, with the same dtypes: f32 for reals, i64 for whole numbers.
+template <typename T>
+Tensor tensor(const std::vector<T> &data, TensorOptions options = {}, Loc loc = Loc::current()) {
+  if (!options.dtype)
+    options.dtype = std::is_floating_point_v<T> ? DType::f32 : DType::i64;
+  return Tensor::from(data, data.size(), options, loc);
+}
+
+WEFT_API Tensor empty(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor zeros(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor ones(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor full(IntList shape, double value, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
 WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
 /// 0, 1, .. n-1 as i64 unless another dtype is asked for.

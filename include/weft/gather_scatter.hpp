@@ -50,10 +50,11 @@ WEFT_API Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const
 /// The same, added to what is there, in row-major order of the index.
 WEFT_API Tensor scatter_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
                             Loc loc = Loc::current());
-/// The same with "sum", "prod", "amax" or "amin"; what is there takes part. "prod", "amax" and "amin" have no
-/// derivative.
+/// The same with "sum", "prod", "mean", "amax" or "amin". What is there takes part, unless `include_self` is
+/// false; elements that no index names stay. "prod", "amax" and "amin" have no derivative. Means of integers
+/// are rounded down.
 WEFT_API Tensor scatter_reduce(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
-                               const std::string &reduce, Loc loc = Loc::current());
+                               const std::string &reduce, bool include_self = true, Loc loc = Loc::current());
 /// `a` with alpha times the slices of `source` added to those that a 1-dimensional index names.
 WEFT_API Tensor index_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
                           double alpha = 1, Loc loc = Loc::current());

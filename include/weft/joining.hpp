@@ -39,20 +39,18 @@ WEFT_API Tensor narrow(const Tensor &a, int64_t dim, int64_t start, int64_t leng
 //===----------------------------------------------------------------------===//
 
 /// The tensor `dims[i]` times along dimension i; dimensions are added in front on either side.
-WEFT_API Tensor tile(const Tensor &a, const std::vector<int64_t> &dims, Loc loc = Loc::current());
+WEFT_API Tensor tile(const Tensor &a, IntList dims, Loc loc = Loc::current());
 /// Each element `repeats` times in a row along `dim`; of the flattened tensor where it is left out.
 WEFT_API Tensor repeat_interleave(const Tensor &a, int64_t repeats, std::optional<int64_t> dim = {},
                                   Loc loc = Loc::current());
 /// Each slice along `dim`, in the order of `dims`, from the last to the first.
-WEFT_API Tensor flip(const Tensor &a, const std::vector<int64_t> &dims, Loc loc = Loc::current());
+WEFT_API Tensor flip(const Tensor &a, IntList dims, Loc loc = Loc::current());
 /// Elements moved by `shifts`; what leaves at the end comes in at the start. Without `dims` the tensor is
 /// rolled as if flat.
-WEFT_API Tensor roll(const Tensor &a, const std::vector<int64_t> &shifts,
-                     const std::vector<int64_t> &dims = {}, Loc loc = Loc::current());
+WEFT_API Tensor roll(const Tensor &a, IntList shifts, IntList dims = {}, Loc loc = Loc::current());
 /// Constant padding: `padding` has pairs of counts before and after, from the last dimension on. Negative
 /// counts take elements away.
-WEFT_API Tensor pad(const Tensor &a, const std::vector<int64_t> &padding, const Arg &value = Arg(0.0),
-                    Loc loc = Loc::current());
+WEFT_API Tensor pad(const Tensor &a, IntList padding, const Arg &value = Arg(0.0), Loc loc = Loc::current());
 /// The lower, or upper, triangle of the last two dimensions, zero elsewhere. `diagonal` counts upwards from
 /// the main one.
 WEFT_API Tensor tril(const Tensor &a, int64_t diagonal = 0, Loc loc = Loc::current());

@@ -119,6 +119,16 @@ WEFT_API Tensor clamp(const Tensor &a, const Arg &min, const Arg &max);
 WEFT_API Tensor clamp_min(const Tensor &a, const Arg &min);
 WEFT_API Tensor clamp_max(const Tensor &a, const Arg &max);
 
+/// As bool: |a - b| <= atol + rtol * |b|. Infinities are close to themselves, NaN to nothing, unless
+/// `equal_nan` makes it close to itself.
+WEFT_API Tensor isclose(const Tensor &a, const Tensor &b, double rtol = 1e-5, double atol = 1e-8,
+                        bool equal_nan = false, Loc loc = Loc::current());
+/// Whether that holds of every element. Reads the values.
+WEFT_API bool allclose(const Tensor &a, const Tensor &b, double rtol = 1e-5, double atol = 1e-8,
+                       bool equal_nan = false, Loc loc = Loc::current());
+/// Whether shapes and all elements are the same. Reads the values.
+WEFT_API bool equal(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
+
 //===----------------------------------------------------------------------===//
 // Activations: of floating-point tensors, others are an error; hardtanh, relu6 and threshold take integers
 // too

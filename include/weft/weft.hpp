@@ -8,6 +8,7 @@
 #define WEFT_WEFT_HPP
 
 #include "weft/arguments.hpp"
+#include "weft/autograd.hpp"
 #include "weft/checkpoint.hpp"
 #include "weft/clip.hpp"
 #include "weft/compile.hpp"
@@ -36,6 +37,7 @@
 #include "weft/random.hpp"
 #include "weft/reduce.hpp"
 #include "weft/report.hpp"
+#include "weft/shapes.hpp"
 #include "weft/status.hpp"
 #include "weft/stream.hpp"
 #include "weft/tensor.hpp"
