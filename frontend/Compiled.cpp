@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Compiled.h"
+#include "frontend/Explain.h"
 #include "frontend/Lazy.h"
 #include "frontend/Save.h"
 
@@ -107,11 +108,11 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
       found->reason = std::move(text);
     }
     variants_.insert(variants_.begin(), found);
-    const char *explain = std::getenv("WEFT_EXPLAIN");
-    if (explain && std::string_view(explain) == "recompile" && reason)
+    ExplainMode explain = explainMode();
+    if (explain == ExplainMode::recompile && reason)
       std::fprintf(stderr, "weft: '%s' (%s) compiled again (%s), at %s: %s\n", options_.name.c_str(),
                    str(loc_).c_str(), reason->code, str(loc).c_str(), found->reason.c_str());
-    if (explain && std::string_view(explain) == "1")
+    if (explain == ExplainMode::everything)
       std::fprintf(stderr, "%s\n%s", found->program->explanation.c_str(), found->notes.c_str());
     // State that the trace made counts as older than the call, and may be pending still.
     flushAll();
@@ -207,12 +208,12 @@ std::string CompiledBase::explain() const {
   return text;
 }
 
-std::string CompiledBase::mlir(const std::string &stage) const {
+std::string CompiledBase::mlir(const std::string &stage, Loc loc) const {
   if (stage == "trace")
     return impl_->last().program->traceText;
   if (stage == "plan")
     return impl_->last().program->planText;
-  throw Error("unknown stage '" + stage + "', expected 'trace' or 'plan'");
+  frontend::fail("unknown stage '" + stage + "', expected 'trace' or 'plan'", loc);
 }
 
 void CompiledBase::compile(Loc loc) const { impl_->prepare(loc); }

@@ -21,9 +21,9 @@ using namespace frontend;
 
 Dataset::Dataset(Tensor images, Tensor labels, Loc loc)
     : images_(std::move(images)), labels_(std::move(labels)) {
-  if (images_.dim() < 1 || labels_.dim() < 1 || images_.size(0) != labels_.size(0))
+  if (images_.dim(loc) < 1 || labels_.dim(loc) < 1 || images_.size(0, loc) != labels_.size(0, loc))
     fail("Size mismatch between tensors: a data set needs one label per image, found shapes " +
-             shapeText(images_.sizes()) + " and " + shapeText(labels_.sizes()),
+             shapeText(images_.sizes(loc)) + " and " + shapeText(labels_.sizes(loc)),
          loc);
 }
 
@@ -80,31 +80,31 @@ std::vector<Dataset> random_split(const Dataset &whole, const std::vector<double
   return parts;
 }
 
-Mnist::Mnist(const std::string &folder, MnistOptions options) {
+Mnist::Mnist(const std::string &folder, MnistOptions options, Loc loc) {
   auto read = io::read_mnist(folder, options.split == Split::train ? io::Split::train : io::Split::test);
-  read.status().throw_if_failed();
+  throwAt(read.status(), loc);
   images_ = toTensor(read->images);
   labels_ = toTensor(read->labels);
   note_ = read->note;
 }
 
-DrawnDigits::DrawnDigits(DrawnDigitsOptions options) {
+DrawnDigits::DrawnDigits(DrawnDigitsOptions options, Loc loc) {
   // The test split continues where any training split ends.
   constexpr int64_t testOffset = int64_t(1) << 40;
   auto drawn = io::draw_digits(options.seed, options.split == Split::train ? 0 : testOffset, options.count);
-  drawn.status().throw_if_failed();
+  throwAt(drawn.status(), loc);
   images_ = toTensor(drawn->images);
   labels_ = toTensor(drawn->labels);
   note_ = drawn->note;
 }
 
-Dataset mnist_or_drawn_digits(const std::string &folder, Split split) {
+Dataset mnist_or_drawn_digits(const std::string &folder, Split split, Loc loc) {
   std::string found = folder;
   if (const char *variable = std::getenv("WEFT_DATA_DIR"); found.empty() && variable)
     found = variable;
   if (found.empty())
-    return DrawnDigits({.split = split, .count = split == Split::train ? 8000 : 2000});
-  return Mnist(io::has_mnist(found + "/mnist") ? found + "/mnist" : found, {.split = split});
+    return DrawnDigits({.split = split, .count = split == Split::train ? 8000 : 2000}, loc);
+  return Mnist(io::has_mnist(found + "/mnist") ? found + "/mnist" : found, {.split = split}, loc);
 }
 
 Tensor normalize(const Tensor &images, const std::vector<double> &mean, const std::vector<double> &std,
@@ -114,22 +114,22 @@ Tensor normalize(const Tensor &images, const std::vector<double> &mean, const st
   for (double value : std)
     if (value == 0)
       fail("normalize: std evaluated to zero, leading to division by zero", loc);
-  Tensor x = is_floating_point(images.dtype()) ? images : images.to(DType::f32, loc);
-  if (images.dtype() == DType::ui8)
+  Tensor x = is_floating_point(images.dtype(loc)) ? images : images.to(DType::f32, loc);
+  if (images.dtype(loc) == DType::ui8)
     x = div({x, loc}, {255, loc});
   // One number is a scalar of the kernel; several are a small tensor, one for each channel.
   auto combine = [&](auto op, const std::vector<double> &numbers) {
     if (numbers.size() == 1)
       return op(Arg(x, loc), Arg(numbers[0], loc));
-    if (x.dim() < 2 || x.size(1) != static_cast<int64_t>(numbers.size()))
+    if (x.dim(loc) < 2 || x.size(1, loc) != static_cast<int64_t>(numbers.size()))
       fail("normalize: " + std::to_string(numbers.size()) +
                " numbers need images of as many channels, [n, channels, ...], found shape " +
-               shapeText(x.sizes()),
+               shapeText(x.sizes(loc)),
            loc);
-    Shape shape(static_cast<size_t>(x.dim()), 1);
-    shape[1] = x.size(1);
+    Shape shape(static_cast<size_t>(x.dim(loc)), 1);
+    shape[1] = x.size(1, loc);
     return op(Arg(x, loc),
-              Arg(Tensor::from(numbers, shape, {.dtype = x.dtype(), .device = x.device()}, loc), loc));
+              Arg(Tensor::from(numbers, shape, {.dtype = x.dtype(loc), .device = x.device(loc)}, loc), loc));
   };
   x = combine([](const Arg &a, const Arg &b) { return sub(a, b); }, mean);
   return combine([](const Arg &a, const Arg &b) { return div(a, b); }, std);

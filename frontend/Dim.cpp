@@ -70,19 +70,22 @@ ArgumentSpec spec(std::initializer_list<Size> sizes, DType dtype, Device device)
   return made;
 }
 
-Size Tensor::sym_size(int64_t dim) const {
-  const Shape &shape = sizes();
-  return Size::of_entry(
-      shape[static_cast<size_t>(frontend::wrapDim(dim, static_cast<int64_t>(shape.size()), Loc::current()))]);
+Size Tensor::sym_size(int64_t dim, Loc loc) const {
+  const Shape &shape = sizes(loc);
+  auto rank = static_cast<int64_t>(shape.size());
+  if (rank == 0)
+    frontend::fail("Dimension specified as " + std::to_string(dim) + " but tensor has no dimensions", loc);
+  return Size::of_entry(shape[static_cast<size_t>(frontend::wrapDim(dim, rank, loc))]);
 }
 
 namespace frontend {
 
-int64_t numberOr(int64_t entry, const char *what) {
+int64_t numberOr(int64_t entry, const char *what, Loc loc) {
   if (ir::isSymbolic(entry))
-    throw Error(std::string(what) + " is " + ir::sizeText(entry) +
-                ", a size that each call of the compiled function chooses, and no number in its trace: use "
-                "sym_size(), and weft::shape({..}) for the shapes made of it");
+    fail(std::string(what) + " is " + ir::sizeText(entry) +
+             ", a size that each call of the compiled function chooses, and no number in its trace: use "
+             "sym_size(), and weft::shape({..}) for the shapes made of it",
+         loc);
   return entry;
 }
 

@@ -176,48 +176,9 @@ Tensor round(const Tensor &a, Loc loc) { return rounding("round", a, loc); }
 Tensor trunc(const Tensor &a, Loc loc) { return rounding("trunc", a, loc); }
 
 Tensor isnan(const Tensor &a, Loc loc) {
-  if (!is_floating_point(a.dtype()))
-    return zeros(a.sizes(), {.dtype = DType::i1, .device = a.device()}, loc);
+  if (!is_floating_point(a.dtype(loc)))
+    return zeros(a.sizes(loc), {.dtype = DType::i1, .device = a.device(loc)}, loc);
   return unary("isnan", a, loc, false);
-}
-
-//===----------------------------------------------------------------------===//
-// Creation
-//===----------------------------------------------------------------------===//
-
-static Tensor filled(Shape shape, double value, TensorOptions options, DType dtype, Loc loc) {
-  checkedCount(shape, loc);
-  GraphLock lock(graphMutex());
-  Device device = resolve(options.device);
-  Tensor result =
-      wrap(constant(Spec{options.dtype.value_or(dtype), std::move(shape), device}, value, loc), loc);
-  if (options.requires_grad)
-    result.requires_grad_();
-  return result;
-}
-Tensor empty(Shape shape, TensorOptions options, Loc loc) {
-  return filled(std::move(shape), 0, options, DType::f32, loc);
-}
-Tensor zeros(Shape shape, TensorOptions options, Loc loc) {
-  return filled(std::move(shape), 0, options, DType::f32, loc);
-}
-Tensor ones(Shape shape, TensorOptions options, Loc loc) {
-  return filled(std::move(shape), 1, options, DType::f32, loc);
-}
-Tensor full(Shape shape, double value, TensorOptions options, Loc loc) {
-  // The value is the user's: a run-time scalar, so that a loop with another one each time compiles nothing.
-  bool requiresGrad = std::exchange(options.requires_grad, false);
-  NoGradGuard guard;
-  Tensor result = empty(std::move(shape), options, loc);
-  result.fill_({value, loc});
-  return requiresGrad ? result.requires_grad_() : result;
-}
-Tensor scalar(double value, TensorOptions options, Loc loc) { return full({}, value, options, loc); }
-Tensor zeros_like(const Tensor &like, Loc loc) {
-  return zeros(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
-}
-Tensor ones_like(const Tensor &like, Loc loc) {
-  return ones(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
 }
 
 } // namespace weft

@@ -427,10 +427,12 @@ Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc) {
   return slot->value();
 }
 
+void failUndefined(Loc loc) { fail("this tensor is undefined: nothing was assigned to it", loc); }
+
 Ref use(const Tensor &tensor, Loc loc) {
   const auto &slot = Access::slot(tensor);
   if (!slot)
-    fail("this tensor is undefined: nothing was assigned to it", loc);
+    failUndefined(loc);
   return useSlot(slot, loc);
 }
 

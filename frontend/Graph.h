@@ -13,6 +13,7 @@
 #define WEFT_FRONTEND_GRAPH_H
 
 #include "runtime/Buffer.h"
+#include "weft/autograd.hpp"
 #include "weft/tensor.hpp"
 
 #include <array>
@@ -194,6 +195,7 @@ struct Access {
 /// The value of a tensor at this point of the program; in a trace a slot from outside becomes a hidden input.
 /// Throws Error on an undefined tensor, and on one that was made in a trace that is over.
 Ref use(const Tensor &tensor, Loc loc);
+[[noreturn]] void failUndefined(Loc loc);
 /// The same of a slot.
 Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc);
 /// A tensor with a slot of its own.

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "weft/index.hpp"
-#include "weft/indexing.hpp"
+#include "weft/gather_scatter.hpp"
+#include "weft/tensor_index.hpp"
 #include "weft/tree.hpp"
 
 #include "frontend/Ops.h"
@@ -47,11 +47,11 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
   }
   if (ellipses > 1)
     fail("an index can only have a single ellipsis ('...')", loc);
-  if (taken > tensor.dim())
-    fail("too many indices for tensor of dimension " + std::to_string(tensor.dim()) + ": found " +
+  if (taken > tensor.dim(loc))
+    fail("too many indices for tensor of dimension " + std::to_string(tensor.dim(loc)) + ": found " +
              std::to_string(taken),
          loc);
-  Indexed result{tensor.reshape(tensor.sizes(), loc), {}};
+  Indexed result{tensor.reshape(tensor.sizes(loc), loc), {}};
   int64_t dim = 0;
   for (const TensorIndex &index : indices)
     switch (index.kind) {
@@ -59,13 +59,13 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
       result.view = result.view.unsqueeze(dim++, loc);
       break;
     case TensorIndex::Kind::ellipsis:
-      dim += tensor.dim() - taken;
+      dim += tensor.dim(loc) - taken;
       break;
     case TensorIndex::Kind::slice:
       result.view = result.view.slice(dim++, index.slice.start, index.slice.stop, index.slice.step, loc);
       break;
     case TensorIndex::Kind::integer: {
-      int64_t size = result.view.size(dim);
+      int64_t size = result.view.size(dim, loc);
       if (index.integer < -size || index.integer >= size)
         fail("index " + std::to_string(index.integer) + " is out of bounds for dimension " +
                  std::to_string(dim) + " with size " + std::to_string(size),
@@ -89,9 +89,9 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
 
 /// Index tensors by dimension, undefined where there is none. Throws Error on masks.
 std::vector<Tensor> byDimension(const Indexed &indexed, Loc loc) {
-  std::vector<Tensor> list(static_cast<size_t>(indexed.view.dim()));
+  std::vector<Tensor> list(static_cast<size_t>(indexed.view.dim(loc)));
   for (const auto &[dim, tensor] : indexed.tensors) {
-    if (tensor.dtype() == DType::i1)
+    if (tensor.dtype(loc) == DType::i1)
       failOnMask(loc);
     list[static_cast<size_t>(dim)] = tensor;
   }
@@ -116,36 +116,36 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
     value.is_number ? indexed.view.fill_(value) : indexed.view.copy_(value.tensor, loc);
     return *this;
   }
-  bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype() == DType::i1;
+  bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype(loc) == DType::i1;
   if (!mask) {
     Tensor values = value.is_number ? full({}, value.is_real ? value.real : static_cast<double>(value.whole),
-                                           {.dtype = dtype(), .device = device()}, loc)
-                                    : value.tensor.to(dtype(), loc);
+                                           {.dtype = dtype(loc), .device = device(loc)}, loc)
+                                    : value.tensor.to(dtype(loc), loc);
     indexed.view.copy_(weft::index_put(indexed.view, byDimension(indexed, loc), values, false, loc), loc);
     return *this;
   }
-  if (!value.is_number && value.tensor.numel() != 1)
+  if (!value.is_number && value.tensor.numel(loc) != 1)
     failOnMask(loc);
   auto [first, flags] = indexed.tensors[0];
-  const Shape &shape = indexed.view.sizes();
-  for (int64_t d = 0; d < flags.dim(); ++d)
-    if (int64_t size = shape[static_cast<size_t>(first + d)]; size != flags.size(d))
-      fail("The shape of the mask " + shapeText(flags.sizes()) + " at index " + std::to_string(d) +
+  const Shape &shape = indexed.view.sizes(loc);
+  for (int64_t d = 0; d < flags.dim(loc); ++d)
+    if (int64_t size = shape[static_cast<size_t>(first + d)]; size != flags.size(d, loc))
+      fail("The shape of the mask " + shapeText(flags.sizes(loc)) + " at index " + std::to_string(d) +
                " does not match the shape of the indexed tensor " + shapeText(shape) + " at index " +
                std::to_string(first + d),
            loc);
-  Shape wide = flags.sizes();
-  wide.resize(wide.size() + static_cast<size_t>(indexed.view.dim() - first - flags.dim()), 1);
+  Shape wide = flags.sizes(loc);
+  wide.resize(wide.size() + static_cast<size_t>(indexed.view.dim(loc) - first - flags.dim(loc)), 1);
   Tensor spread = flags.reshape(wide, loc);
-  Tensor number = value.is_number ? Tensor() : value.tensor.reshape({}, loc).to(dtype(), loc);
+  Tensor number = value.is_number ? Tensor() : value.tensor.reshape({}, loc).to(dtype(loc), loc);
   indexed.view.copy_(where(spread, value.is_number ? value : Arg(number, loc), {indexed.view, loc}, loc),
                      loc);
   return *this;
 }
 
 Scalar::Scalar(const Tensor &value, Loc loc) : number_(value, loc) {
-  if (value.dim() != 0)
-    fail("a Scalar is made of a number or a 0-dimensional tensor, found shape " + shapeText(value.sizes()),
+  if (value.dim(loc) != 0)
+    fail("a Scalar is made of a number or a 0-dimensional tensor, found shape " + shapeText(value.sizes(loc)),
          loc);
   number_.is_scalar = true;
 }

@@ -13,6 +13,7 @@
 
 namespace weft {
 
+using frontend::throwAt;
 using frontend::toTensor;
 
 Tensor frontend::toTensor(const io::HostArray &array) {
@@ -24,11 +25,14 @@ namespace {
 struct HostViews {
   std::vector<std::vector<std::byte>> bytes;
   std::vector<io::NamedView> views;
-  explicit HostViews(const StateDict &tensors) {
+  HostViews(const StateDict &tensors, Loc loc) {
     bytes.reserve(tensors.size());
     for (const auto &[name, tensor] : tensors) {
-      bytes.push_back(tensor.to_bytes());
-      views.push_back({name, {tensor.dtype(), tensor.sizes(), bytes.back()}});
+      if (!tensor.defined())
+        frontend::fail(
+            "the tensor '" + name + "' of what is to be saved is undefined: nothing was assigned to it", loc);
+      bytes.push_back(tensor.to_bytes(loc));
+      views.push_back({name, {tensor.dtype(loc), tensor.sizes(loc), bytes.back()}});
     }
   }
 };
@@ -41,56 +45,56 @@ static StateDict toState(const std::vector<io::NamedArray> &arrays) {
   return state;
 }
 
-void save_safetensors(const std::string &path, const StateDict &tensors, const Metadata &metadata) {
-  HostViews host(tensors);
-  io::write_safetensors(path, host.views, metadata).throw_if_failed();
+void save_safetensors(const std::string &path, const StateDict &tensors, const Metadata &metadata, Loc loc) {
+  HostViews host(tensors, loc);
+  throwAt(io::write_safetensors(path, host.views, metadata), loc);
 }
 
-StateDict load_safetensors(const std::string &path) {
+StateDict load_safetensors(const std::string &path, Loc loc) {
   auto file = io::read_safetensors(path);
-  file.status().throw_if_failed();
+  throwAt(file.status(), loc);
   return toState(file->tensors);
 }
 
-Metadata safetensors_metadata(const std::string &path) {
+Metadata safetensors_metadata(const std::string &path, Loc loc) {
   auto source = io::FileSource::open(path);
-  source.status().throw_if_failed();
+  throwAt(source.status(), loc);
   auto index = io::read_safetensors_index(**source);
-  index.status().throw_if_failed();
+  throwAt(index.status(), loc);
   return index->metadata;
 }
 
-void save_npy(const std::string &path, const Tensor &tensor) {
-  std::vector<std::byte> bytes = tensor.to_bytes();
-  io::write_npy(path, {tensor.dtype(), tensor.sizes(), bytes}).throw_if_failed();
+void save_npy(const std::string &path, const Tensor &tensor, Loc loc) {
+  std::vector<std::byte> bytes = tensor.to_bytes(loc);
+  throwAt(io::write_npy(path, {tensor.dtype(loc), tensor.sizes(loc), bytes}), loc);
 }
 
-Tensor load_npy(const std::string &path) {
+Tensor load_npy(const std::string &path, Loc loc) {
   auto array = io::read_npy(path);
-  array.status().throw_if_failed();
+  throwAt(array.status(), loc);
   return toTensor(*array);
 }
 
-void save_npz(const std::string &path, const StateDict &tensors) {
-  HostViews host(tensors);
-  io::write_npz(path, host.views).throw_if_failed();
+void save_npz(const std::string &path, const StateDict &tensors, Loc loc) {
+  HostViews host(tensors, loc);
+  throwAt(io::write_npz(path, host.views), loc);
 }
 
-StateDict load_npz(const std::string &path) {
+StateDict load_npz(const std::string &path, Loc loc) {
   auto arrays = io::read_npz(path);
-  arrays.status().throw_if_failed();
+  throwAt(arrays.status(), loc);
   return toState(*arrays);
 }
 
-Tensor to_host(const Tensor &tensor) {
-  std::vector<std::byte> bytes = tensor.to_bytes();
-  return Tensor::from_bytes(bytes.data(), bytes.size(), tensor.dtype(), tensor.sizes());
+Tensor to_host(const Tensor &tensor, Loc loc) {
+  std::vector<std::byte> bytes = tensor.to_bytes(loc);
+  return Tensor::from_bytes(bytes.data(), bytes.size(), tensor.dtype(loc), tensor.sizes(loc), {}, loc);
 }
 
-StateDict to_host(const StateDict &tensors) {
+StateDict to_host(const StateDict &tensors, Loc loc) {
   StateDict copies;
   for (const auto &[name, tensor] : tensors)
-    copies.emplace_back(name, to_host(tensor));
+    copies.emplace_back(name, to_host(tensor, loc));
   return copies;
 }
 

@@ -1,11 +1,11 @@
-//===- Joining.cpp - Joining, cutting, repeating, padding, ranges -----------===//
+//===- Joining.cpp - Joining, cutting, repeating, padding ----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "weft/joining.hpp"
 #include "frontend/Ops.h"
-#include "weft/indexing.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ Tensor cat(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
   if (tensors.empty())
     fail("torch.cat(): expected a non-empty list of Tensors", loc);
   std::vector<Ref> parts;
-  DType dtype = tensors.front().dtype();
+  DType dtype = tensors.front().dtype(loc);
   for (const Tensor &tensor : tensors) {
     Ref part = use(tensor, loc);
     if (rankOf(part) == 0)
@@ -56,20 +56,20 @@ Tensor stack(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
     fail("stack expects a non-empty TensorList", loc);
   std::vector<Tensor> rows;
   for (const Tensor &tensor : tensors) {
-    if (tensor.sizes() != tensors.front().sizes())
-      fail("stack expects each tensor to be equal size, but got " + shapeText(tensors.front().sizes()) +
-               " at entry 0 and " + shapeText(tensor.sizes()) + " at entry " +
+    if (tensor.sizes(loc) != tensors.front().sizes(loc))
+      fail("stack expects each tensor to be equal size, but got " + shapeText(tensors.front().sizes(loc)) +
+               " at entry 0 and " + shapeText(tensor.sizes(loc)) + " at entry " +
                std::to_string(&tensor - tensors.data()),
            loc);
     rows.push_back(tensor.unsqueeze(dim, loc));
   }
-  return cat(rows, wrapDim(dim, tensors.front().dim() + 1, loc), loc);
+  return cat(rows, wrapDim(dim, tensors.front().dim(loc) + 1, loc), loc);
 }
 
 std::vector<Tensor> split(const Tensor &a, const std::vector<int64_t> &sizes, int64_t dim, Loc loc) {
-  if (a.dim() == 0)
+  if (a.dim(loc) == 0)
     fail("split expects at least a 1-dimensional tensor", loc);
-  dim = wrapDim(dim, a.dim(), loc);
+  dim = wrapDim(dim, a.dim(loc), loc);
   int64_t total = 0;
   for (int64_t size : sizes) {
     if (size < 0)
@@ -77,8 +77,8 @@ std::vector<Tensor> split(const Tensor &a, const std::vector<int64_t> &sizes, in
            loc);
     total += size;
   }
-  if (total != a.size(dim))
-    fail("split_with_sizes expects split_sizes to sum exactly to " + std::to_string(a.size(dim)) +
+  if (total != a.size(dim, loc))
+    fail("split_with_sizes expects split_sizes to sum exactly to " + std::to_string(a.size(dim, loc)) +
              " (input tensor's size at dimension " + std::to_string(dim) +
              "), but got split_sizes=" + shapeText(sizes),
          loc);
@@ -92,9 +92,9 @@ std::vector<Tensor> split(const Tensor &a, const std::vector<int64_t> &sizes, in
 }
 
 std::vector<Tensor> split(const Tensor &a, int64_t size, int64_t dim, Loc loc) {
-  if (a.dim() == 0)
+  if (a.dim(loc) == 0)
     fail("split expects at least a 1-dimensional tensor", loc);
-  int64_t extent = a.size(dim);
+  int64_t extent = a.size(dim, loc);
   if (size < 0 || (size == 0 && extent != 0))
     fail("split expects split_size be non-negative" +
              std::string(size == 0 ? ", and 0 only for a dimension of size 0" : "") +
@@ -109,21 +109,21 @@ std::vector<Tensor> split(const Tensor &a, int64_t size, int64_t dim, Loc loc) {
 }
 
 std::vector<Tensor> chunk(const Tensor &a, int64_t chunks, int64_t dim, Loc loc) {
-  if (a.dim() == 0)
+  if (a.dim(loc) == 0)
     fail("chunk expects at least a 1-dimensional tensor", loc);
   if (chunks < 1)
     fail("chunk expects `chunks` to be greater than 0, got: " + std::to_string(chunks), loc);
-  int64_t extent = a.size(dim);
+  int64_t extent = a.size(dim, loc);
   if (extent == 0) // as many as asked for, all empty
     return split(a, std::vector<int64_t>(at(chunks), 0), dim, loc);
   return split(a, (extent + chunks - 1) / chunks, dim, loc);
 }
 
 std::vector<Tensor> unbind(const Tensor &a, int64_t dim, Loc loc) {
-  if (a.dim() == 0)
+  if (a.dim(loc) == 0)
     fail("Dimension specified as " + std::to_string(dim) + " but tensor has no dimensions", loc);
   std::vector<Tensor> parts;
-  for (int64_t i = 0, e = a.size(dim); i < e; ++i)
+  for (int64_t i = 0, e = a.size(dim, loc); i < e; ++i)
     parts.push_back(a.select(dim, i, loc));
   return parts;
 }
@@ -137,7 +137,7 @@ Tensor narrow(const Tensor &a, int64_t dim, int64_t start, int64_t length, Loc l
 //===----------------------------------------------------------------------===//
 
 static Tensor repeated(const Tensor &a, const std::vector<int64_t> &repeats, Loc loc) {
-  Shape shape = a.sizes();
+  Shape shape = a.sizes(loc);
   for (int64_t count : repeats)
     if (count < 0)
       fail("Trying to create tensor with negative dimension: repeats " + shapeText(repeats), loc);
@@ -152,35 +152,35 @@ static Tensor repeated(const Tensor &a, const std::vector<int64_t> &repeats, Loc
   return a.reshape(apart, loc).expand(wide, loc).reshape(result, loc);
 }
 
-Tensor Tensor::repeat(const std::vector<int64_t> &repeats, Loc loc) const {
-  if (repeats.size() < sizes().size())
+Tensor Tensor::repeat(IntList repeats, Loc loc) const {
+  if (repeats.size() < sizes(loc).size())
     fail("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: " +
-             shapeText(repeats) + " for " + shapeText(sizes()),
+             shapeText(repeats) + " for " + shapeText(sizes(loc)),
          loc);
   return repeated(*this, repeats, loc);
 }
 
-Tensor tile(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
+Tensor tile(const Tensor &a, IntList dims, Loc loc) {
   std::vector<int64_t> repeats = dims;
-  if (repeats.size() < a.sizes().size())
-    repeats.insert(repeats.begin(), a.sizes().size() - repeats.size(), 1);
+  if (repeats.size() < a.sizes(loc).size())
+    repeats.insert(repeats.begin(), a.sizes(loc).size() - repeats.size(), 1);
   return repeated(a, repeats, loc);
 }
 
 Tensor repeat_interleave(const Tensor &a, int64_t repeats, std::optional<int64_t> dim, Loc loc) {
   if (repeats < 0)
     fail("repeats can not be negative, found " + std::to_string(repeats), loc);
-  Tensor from = dim ? a : a.reshape({a.numel()}, loc);
-  int64_t along = wrapDim(dim.value_or(0), from.dim(), loc);
-  if (from.dim() == 0)
+  Tensor from = dim ? a : a.reshape({a.numel(loc)}, loc);
+  int64_t along = wrapDim(dim.value_or(0), from.dim(loc), loc);
+  if (from.dim(loc) == 0)
     from = from.reshape({1}, loc);
-  Shape wide = from.sizes(), result = wide;
+  Shape wide = from.sizes(loc), result = wide;
   wide.insert(wide.begin() + along + 1, repeats);
   result[at(along)] = ir::mulSizes(result[at(along)], repeats);
   return from.unsqueeze(along + 1, loc).expand(wide, loc).reshape(result, loc);
 }
 
-Tensor flip(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
+Tensor flip(const Tensor &a, IntList dims, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
   std::vector<int64_t> sorted;
@@ -194,13 +194,13 @@ Tensor flip(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
   return wrap(record1("reverse", {value}, {{"dims", sorted}}, loc), loc);
 }
 
-Tensor roll(const Tensor &a, const std::vector<int64_t> &shifts, const std::vector<int64_t> &dims, Loc loc) {
+Tensor roll(const Tensor &a, IntList shifts, IntList dims, Loc loc) {
   if (shifts.empty())
     fail("`shifts` required", loc);
   if (dims.empty()) {
     if (shifts.size() != 1)
       fail("roll(): without dims one shift is expected, found " + shapeText(shifts), loc);
-    return roll(a.reshape({a.numel()}, loc), shifts, {0}, loc).reshape(a.sizes(), loc);
+    return roll(a.reshape({a.numel(loc)}, loc), shifts, {0}, loc).reshape(a.sizes(loc), loc);
   }
   if (shifts.size() != dims.size())
     fail("shifts and dimensions must align. shifts: " + std::to_string(shifts.size()) +
@@ -208,7 +208,7 @@ Tensor roll(const Tensor &a, const std::vector<int64_t> &shifts, const std::vect
          loc);
   Tensor result = a;
   for (size_t i = 0; i < dims.size(); ++i) {
-    int64_t dim = wrapDim(dims[i], a.dim(), loc), size = a.size(dim);
+    int64_t dim = wrapDim(dims[i], a.dim(loc), loc), size = a.size(dim, loc);
     int64_t cut = size == 0 ? 0 : (size - shifts[i] % size) % size;
     if (cut != 0)
       result = cat({result.slice(dim, cut, INT64_MAX, 1, loc), result.slice(dim, 0, cut, 1, loc)}, dim, loc);
@@ -216,7 +216,7 @@ Tensor roll(const Tensor &a, const std::vector<int64_t> &shifts, const std::vect
   return result;
 }
 
-Tensor pad(const Tensor &a, const std::vector<int64_t> &padding, const Arg &value, Loc loc) {
+Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
   GraphLock lock(graphMutex());
   Ref tensor = use(a, loc);
   auto rank = at(rankOf(tensor));
@@ -278,123 +278,19 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor> &tensors, const std::stri
     std::swap(place[0], place[1]);
   Shape shape(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].dim() > 1)
+    if (tensors[i].dim(loc) > 1)
       fail("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: " +
-               shapeText(tensors[i].sizes()),
+               shapeText(tensors[i].sizes(loc)),
            loc);
-    shape[place[i]] = tensors[i].numel();
+    shape[place[i]] = tensors[i].numel(loc);
   }
   std::vector<Tensor> grids;
   for (size_t i = 0; i < tensors.size(); ++i) {
     Shape own(tensors.size(), 1);
-    own[place[i]] = tensors[i].numel();
+    own[place[i]] = tensors[i].numel(loc);
     grids.push_back(tensors[i].reshape(own, loc).expand(shape, loc));
   }
   return grids;
-}
-
-//===----------------------------------------------------------------------===//
-// Creation
-//===----------------------------------------------------------------------===//
-
-/// start + i * step, computed in f64 or i64 and rounded last.
-static Tensor range(int64_t count, const Arg &start, const Arg &step, DType dtype, TensorOptions options,
-                    Loc loc) {
-  DType wide = start.is_real ? DType::f64 : DType::i64;
-  Tensor made = arange(count, {.dtype = wide, .device = options.device}, loc);
-  if (start.is_real ? step.real != 1 : step.whole != 1)
-    made = mul({made, loc}, step);
-  if (start.is_real ? start.real != 0 : start.whole != 0)
-    made = add({made, loc}, start);
-  made = made.to(options.dtype.value_or(dtype), loc);
-  if (options.requires_grad)
-    made.requires_grad_();
-  return made;
-}
-
-static void checkRange(bool zero, bool backwards, Loc loc) {
-  if (zero)
-    fail("step must be nonzero", loc);
-  if (backwards)
-    fail("upper bound and lower bound inconsistent with step sign", loc);
-}
-
-static Tensor wholeRange(int64_t start, int64_t end, int64_t step, TensorOptions options, Loc loc) {
-  checkRange(step == 0, step > 0 ? end < start : end > start, loc);
-  // Unsigned, since bounds may be far apart.
-  uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(start)
-                               : static_cast<uint64_t>(start) - static_cast<uint64_t>(end);
-  uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
-  uint64_t count = distance / stride + (distance % stride != 0);
-  if (count > INT64_MAX)
-    fail("arange(): more than 2^63 elements", loc);
-  return range(static_cast<int64_t>(count), {start, loc}, {step, loc}, DType::i64, options, loc);
-}
-
-Tensor arange(const Arg &start, const Arg &end, const Arg &step, TensorOptions options, Loc loc) {
-  for (const Arg *bound : {&start, &end, &step})
-    if (!bound->is_number)
-      fail("arange(): bounds and step are numbers, found a tensor", loc);
-  if (!start.is_real && !end.is_real && !step.is_real)
-    return wholeRange(start.whole, end.whole, step.whole, options, loc);
-  if (!std::isfinite(start.real) || !std::isfinite(end.real) || !std::isfinite(step.real))
-    fail("unsupported range: " + std::to_string(start.real) + " -> " + std::to_string(end.real), loc);
-  checkRange(step.real == 0, step.real > 0 ? end.real < start.real : end.real > start.real, loc);
-  double count = std::ceil((end.real - start.real) / step.real);
-  if (count > 0x1p60)
-    fail("arange(): invalid size, possible overflow", loc);
-  DType dtype = options.dtype.value_or(DType::f32);
-  if (is_floating_point(dtype))
-    return range(static_cast<int64_t>(count), {start.real, loc}, {step.real, loc}, dtype, options, loc);
-  // For an integer dtype the numbers lose their fractions; only i64 counts after that.
-  for (const Arg *bound : {&start, &end, &step})
-    if (std::abs(bound->real) >= 0x1p63)
-      fail("arange(): " + std::to_string(bound->real) + " does not fit in " + std::string(name(dtype)), loc);
-  auto from = static_cast<int64_t>(start.real), by = static_cast<int64_t>(step.real);
-  if (dtype == DType::i64)
-    return wholeRange(from, static_cast<int64_t>(end.real), by, options, loc);
-  return range(static_cast<int64_t>(count), {from, loc}, {by, loc}, dtype, options, loc);
-}
-
-Tensor linspace(double start, double end, int64_t steps, TensorOptions options, Loc loc) {
-  if (steps < 0)
-    fail("number of steps must be non-negative, found " + std::to_string(steps), loc);
-  DType dtype = options.dtype.value_or(DType::f32);
-  if (!is_floating_point(dtype)) { // the bounds are of that dtype, too
-    start = std::trunc(start);
-    end = std::trunc(end);
-  }
-  double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-  // From both ends towards the middle, so that both are exact.
-  TensorOptions wide{.dtype = DType::f64, .device = options.device};
-  Tensor number = arange(steps, wide, loc);
-  Tensor rising = add({mul({number, loc}, {step, loc}), loc}, {start, loc});
-  Tensor rest = sub({static_cast<double>(steps - 1), loc}, {number, loc});
-  Tensor falling = sub({end, loc}, {mul({rest, loc}, {step, loc}), loc});
-  Tensor lower = lt({number, loc}, {static_cast<double>(steps / 2), loc});
-  Tensor made = (steps == 1 ? rising : where(lower, {rising, loc}, {falling, loc}, loc)).to(dtype, loc);
-  if (options.requires_grad)
-    made.requires_grad_();
-  return made;
-}
-
-Tensor eye(int64_t n, std::optional<int64_t> m, TensorOptions options, Loc loc) {
-  int64_t columns = m.value_or(n);
-  checkedCount({n, columns}, loc);
-  Tensor row = arange(n, {.device = options.device}, loc).reshape({n, 1}, loc);
-  Tensor column = arange(columns, {.device = options.device}, loc).reshape({1, columns}, loc);
-  Tensor made = eq({row, loc}, {column, loc}).to(options.dtype.value_or(DType::f32), loc);
-  if (options.requires_grad)
-    made.requires_grad_();
-  return made;
-}
-
-Tensor full_like(const Tensor &like, double value, Loc loc) {
-  return full(like.sizes(), value, {.dtype = like.dtype(), .device = like.device()}, loc);
-}
-
-Tensor empty_like(const Tensor &like, Loc loc) {
-  return empty(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -411,12 +307,12 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Loc loc) const {
   return weft::chunk(*this, chunks, dim, loc);
 }
 std::vector<Tensor> Tensor::unbind(int64_t dim, Loc loc) const { return weft::unbind(*this, dim, loc); }
-Tensor Tensor::tile(const std::vector<int64_t> &dims, Loc loc) const { return weft::tile(*this, dims, loc); }
+Tensor Tensor::tile(IntList dims, Loc loc) const { return weft::tile(*this, dims, loc); }
 Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> dim, Loc loc) const {
   return weft::repeat_interleave(*this, repeats, dim, loc);
 }
-Tensor Tensor::flip(const std::vector<int64_t> &dims, Loc loc) const { return weft::flip(*this, dims, loc); }
-Tensor Tensor::roll(const std::vector<int64_t> &shifts, const std::vector<int64_t> &dims, Loc loc) const {
+Tensor Tensor::flip(IntList dims, Loc loc) const { return weft::flip(*this, dims, loc); }
+Tensor Tensor::roll(IntList shifts, IntList dims, Loc loc) const {
   return weft::roll(*this, shifts, dims, loc);
 }
 Tensor Tensor::tril(int64_t diagonal, Loc loc) const { return weft::tril(*this, diagonal, loc); }

@@ -8,6 +8,7 @@
 
 #include "frontend/Ops.h"
 #include "ir/DimExpr.h"
+#include "weft/math.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -32,12 +33,12 @@ static Tensor reduced(const Tensor &loss, Reduction reduction, const char *funct
 }
 
 static void warnOfBroadcast(const Tensor &input, const Tensor &target, Loc loc) {
-  if (input.sizes() != target.sizes())
+  if (input.sizes(loc) != target.sizes(loc))
     std::fprintf(
         stderr,
         "weft: Using a target size (%s) that is different to the input size (%s): the smaller is broadcast "
         "(WEFT-G010), at %s\n",
-        shapeText(target.sizes()).c_str(), shapeText(input.sizes()).c_str(), str(loc).c_str());
+        shapeText(target.sizes(loc)).c_str(), shapeText(input.sizes(loc)).c_str(), str(loc).c_str());
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,7 +54,7 @@ struct ClassRows {
 };
 
 ClassRows asRows(const Tensor &input, const Tensor &target, const char *function, Loc loc) {
-  Shape shape = input.sizes();
+  Shape shape = input.sizes(loc);
   if (shape.empty())
     fail(std::string(function) + " needs an input with a dimension of classes, found a 0-dimensional tensor",
          loc);
@@ -61,14 +62,14 @@ ClassRows asRows(const Tensor &input, const Tensor &target, const char *function
   ClassRows result;
   result.rows = shape;
   result.rows.erase(result.rows.begin() + static_cast<int64_t>(classDim));
-  if (target.sizes() != result.rows)
+  if (target.sizes(loc) != result.rows)
     fail(std::string(function) + " needs a target of shape " + shapeText(result.rows) +
-             ", that of the input without its classes, found " + shapeText(target.sizes()) +
+             ", that of the input without its classes, found " + shapeText(target.sizes(loc)) +
              " for an input of shape " + shapeText(shape),
          loc);
-  if (is_floating_point(target.dtype()) || target.dtype() == DType::i1)
+  if (is_floating_point(target.dtype(loc)) || target.dtype(loc) == DType::i1)
     fail(std::string(function) + " needs class numbers as targets, an integer tensor, found " +
-             std::string(name(target.dtype())),
+             std::string(name(target.dtype(loc))),
          loc);
   result.input = input;
   if (shape.size() > 2) {
@@ -85,9 +86,9 @@ ClassRows asRows(const Tensor &input, const Tensor &target, const char *function
 }
 
 void checkWeight(const Tensor &weight, int64_t classes, const char *function, Loc loc) {
-  if (weight.defined() && weight.sizes() != Shape{classes})
+  if (weight.defined() && weight.sizes(loc) != Shape{classes})
     fail(std::string(function) + ": weight tensor should be defined either for all " + ir::sizeText(classes) +
-             " classes or no classes but got weight tensor of shape: " + shapeText(weight.sizes()),
+             " classes or no classes but got weight tensor of shape: " + shapeText(weight.sizes(loc)),
          loc);
 }
 
@@ -96,17 +97,17 @@ void checkWeight(const Tensor &weight, int64_t classes, const char *function, Lo
 /// Targets that are probabilities: the mean is over rows.
 static Tensor softCrossEntropy(const Tensor &logits, Tensor target, const CrossEntropyOptions &options,
                                Loc loc) {
-  if (target.dtype() != logits.dtype())
-    fail("cross_entropy needs probabilities of the logits' dtype, " + std::string(name(logits.dtype())) +
-             ", found " + std::string(name(target.dtype())),
+  if (target.dtype(loc) != logits.dtype(loc))
+    fail("cross_entropy needs probabilities of the logits' dtype, " + std::string(name(logits.dtype(loc))) +
+             ", found " + std::string(name(target.dtype(loc))),
          loc);
-  int64_t classDim = logits.dim() == 1 ? 0 : 1, classes = logits.size(classDim);
+  int64_t classDim = logits.dim(loc) == 1 ? 0 : 1, classes = logits.size(classDim, loc);
   checkWeight(options.weight, classes, "cross_entropy", loc);
   double s = options.label_smoothing;
   if (s > 0)
     target = add({mul({target, loc}, {1 - s, loc}), loc}, {s / static_cast<double>(classes), loc});
   if (options.weight.defined()) {
-    Shape along(logits.sizes().size(), 1);
+    Shape along(logits.sizes(loc).size(), 1);
     along[static_cast<size_t>(classDim)] = classes;
     target = mul({target, loc}, {options.weight.reshape(along, loc), loc});
   }
@@ -119,10 +120,10 @@ Tensor cross_entropy(const Tensor &logits, const Tensor &target, CrossEntropyOpt
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
     fail("label_smoothing must be between 0.0 and 1.0. Got: " + std::to_string(options.label_smoothing), loc);
   GraphLock lock(graphMutex());
-  if (is_floating_point(target.dtype()) && target.sizes() == logits.sizes() && logits.dim() > 0)
+  if (is_floating_point(target.dtype(loc)) && target.sizes(loc) == logits.sizes(loc) && logits.dim(loc) > 0)
     return softCrossEntropy(logits, target, options, loc);
   ClassRows rows = asRows(logits, target, "cross_entropy", loc);
-  checkWeight(options.weight, rows.input.size(1), "cross_entropy", loc);
+  checkWeight(options.weight, rows.input.size(1, loc), "cross_entropy", loc);
   std::vector<Ref> operands{use(rows.input, loc), use(rows.target, loc)};
   if (options.weight.defined())
     operands.push_back(use(options.weight, loc));
@@ -138,7 +139,7 @@ Tensor cross_entropy(const Tensor &logits, const Tensor &target, CrossEntropyOpt
 Tensor nll_loss(const Tensor &input, const Tensor &target, NllLossOptions options, Loc loc) {
   std::string how = keyword(options.reduction, "nll_loss", loc);
   ClassRows rows = asRows(input, target, "nll_loss", loc);
-  checkWeight(options.weight, rows.input.size(1), "nll_loss", loc);
+  checkWeight(options.weight, rows.input.size(1, loc), "nll_loss", loc);
   Tensor counted = ne({rows.target, loc}, {options.ignore_index, loc});
   Tensor index = where(counted, {rows.target, loc}, {0, loc}, loc);
   Tensor picked = rows.input.gather(1, index.unsqueeze(1, loc), loc).squeeze(1, loc);
@@ -198,9 +199,9 @@ Tensor huber_loss(const Tensor &input, const Tensor &target, Reduction reduction
 
 Tensor binary_cross_entropy_with_logits(const Tensor &input, const Tensor &target,
                                         BceWithLogitsOptions options, Loc loc) {
-  if (input.sizes() != target.sizes())
-    fail("Target size (" + shapeText(target.sizes()) + ") must be the same as input size (" +
-             shapeText(input.sizes()) + ")",
+  if (input.sizes(loc) != target.sizes(loc))
+    fail("Target size (" + shapeText(target.sizes(loc)) + ") must be the same as input size (" +
+             shapeText(input.sizes(loc)) + ")",
          loc);
   // -log(sigmoid(x)) = log(1 + exp(-|x|)) + max(-x, 0).
   Tensor tail = log1p(exp(neg({input.abs(loc), loc}), loc), loc);
@@ -227,9 +228,9 @@ Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction, bo
   }
   if (reduction != Reduction::batchmean)
     return reduced(loss, reduction, "kl_div", loc);
-  if (loss.dim() == 0)
+  if (loss.dim(loc) == 0)
     fail("kl_div with 'batchmean' needs a first dimension to divide by, found a 0-dimensional tensor", loc);
-  return div({loss.sum({}, false, loc), loc}, {static_cast<double>(loss.size(0)), loc});
+  return div({loss.sum({}, false, loc), loc}, {static_cast<double>(loss.size(0, loc)), loc});
 }
 
 } // namespace weft::nn

@@ -239,4 +239,40 @@ Tensor clamp_max(const Tensor &a, const Arg &max) {
   return wrap(select(x <= high, x, select(x > high, high, nanOf(x))).ref, max.loc);
 }
 
+//===----------------------------------------------------------------------===//
+// Comparison of tensors
+//===----------------------------------------------------------------------===//
+
+Tensor isclose(const Tensor &a, const Tensor &b, double rtol, double atol, bool equal_nan, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (!(rtol >= 0) || !(atol >= 0))
+    fail("isclose(): rtol and atol must not be negative, found " + std::to_string(rtol) + " and " +
+             std::to_string(atol),
+         loc);
+  if (a.dtype(loc) != b.dtype(loc))
+    fail("isclose(): expected two tensors of one dtype, found " + std::string(name(a.dtype(loc))) + " and " +
+             std::string(name(b.dtype(loc))),
+         loc, {use(a, loc), use(b, loc)});
+  if (a.dtype(loc) == DType::i1)
+    return eq({a, loc}, {b, loc});
+  Tensor same = eq({a, loc}, {b, loc});
+  if (equal_nan)
+    same = logical_or({same, loc}, {logical_and({isnan(a, loc), loc}, {isnan(b, loc), loc}), loc});
+  Tensor allowed = add({mul({abs(b, loc), loc}, {rtol, loc}), loc}, {atol, loc});
+  Tensor distance = abs(sub({a, loc}, {b, loc}), loc);
+  Tensor near = logical_and({isfinite(distance, loc), loc}, {le({distance, loc}, {allowed, loc}), loc});
+  return logical_or({same, loc}, {near, loc});
+}
+
+bool allclose(const Tensor &a, const Tensor &b, double rtol, double atol, bool equal_nan, Loc loc) {
+  return isclose(a, b, rtol, atol, equal_nan, loc).all({}, false, loc).item<bool>(loc);
+}
+
+bool equal(const Tensor &a, const Tensor &b, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (a.sizes(loc) != b.sizes(loc))
+    return false;
+  return eq({a, loc}, {b, loc}).all({}, false, loc).item<bool>(loc);
+}
+
 } // namespace weft

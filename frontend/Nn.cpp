@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "weft/nn.hpp"
+#include "frontend/Ops.h"
+#include "weft/linear_algebra.hpp"
 
 namespace weft::nn {
 

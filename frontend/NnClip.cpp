@@ -7,6 +7,7 @@
 #include "weft/clip.hpp"
 
 #include "frontend/Ops.h"
+#include "weft/math.hpp"
 
 #include <cmath>
 
@@ -45,7 +46,7 @@ Tensor clip_grad_norm_(const std::vector<Tensor> &parameters, double max_norm, d
     return scalar(0, {}, loc);
   DType dtype = DType::f32;
   for (const Tensor &gradient : gradients)
-    if (gradient.dtype() == DType::f64)
+    if (gradient.dtype(loc) == DType::f64)
       dtype = DType::f64;
   Tensor norm;
   for (const Tensor &gradient : gradients) {

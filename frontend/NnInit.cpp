@@ -18,8 +18,9 @@ namespace weft::nn::init {
 using namespace frontend;
 
 static void checkReal(const char *function, const Tensor &tensor, Loc loc) {
-  if (!is_floating_point(tensor.dtype()))
-    fail(std::string(function) + " fills floating-point tensors, found " + std::string(name(tensor.dtype())),
+  if (!is_floating_point(tensor.dtype(loc)))
+    fail(std::string(function) + " fills floating-point tensors, found " +
+             std::string(name(tensor.dtype(loc))),
          loc);
 }
 
@@ -44,7 +45,7 @@ double calculate_gain(const std::string &nonlinearity, double param) {
 }
 
 std::pair<int64_t, int64_t> fan_in_and_fan_out(const Tensor &tensor, Loc loc) {
-  const Shape &shape = tensor.sizes();
+  const Shape &shape = tensor.sizes(loc);
   if (shape.size() < 2)
     fail("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, found shape " +
              shapeText(shape),
@@ -62,7 +63,7 @@ Tensor uniform_(Tensor tensor, double from, double to, Loc loc) {
              " and to=" + std::to_string(to),
          loc);
   NoGradGuard guard;
-  Tensor unit = rand(tensor.sizes(), drawing(tensor), loc);
+  Tensor unit = rand(tensor.sizes(loc), drawing(tensor), loc);
   return tensor.copy_(add({mul({unit, loc}, {to - from, loc}), loc}, {from, loc}), loc);
 }
 
@@ -71,7 +72,7 @@ Tensor normal_(Tensor tensor, double mean, double std, Loc loc) {
   if (!(std >= 0))
     fail("normal_ expects std >= 0.0, but found std " + std::to_string(std), loc);
   NoGradGuard guard;
-  Tensor unit = randn(tensor.sizes(), drawing(tensor), loc);
+  Tensor unit = randn(tensor.sizes(loc), drawing(tensor), loc);
   return tensor.copy_(add({mul({unit, loc}, {std, loc}), loc}, {mean, loc}), loc);
 }
 
@@ -96,7 +97,7 @@ Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b,
          loc);
   refuseInTrace("trunc_normal_");
   NoGradGuard guard;
-  std::vector<double> values = rand(tensor.sizes(), {.dtype = DType::f64}, loc).to_vector<double>(loc);
+  std::vector<double> values = rand(tensor.sizes(loc), {.dtype = DType::f64}, loc).to_vector<double>(loc);
   // A uniform number between the values of the distribution function at the ends, sent back through it.
   double low = std::erf((a - mean) / std / std::numbers::sqrt2),
          high = std::erf((b - mean) / std / std::numbers::sqrt2);
@@ -105,26 +106,26 @@ Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b,
     double x = y <= -1 ? a : y >= 1 ? b : mean + std * std::numbers::sqrt2 * inverseErf(y);
     value = std::min(std::max(x, a), b);
   }
-  overwrite(tensor, Tensor::from(values, tensor.sizes(), {}, loc));
+  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), {}, loc));
   return tensor;
 }
 
 Tensor constant_(Tensor tensor, double value, Loc loc) {
   NoGradGuard guard;
-  return tensor.copy_(full(tensor.sizes(), value, {.dtype = tensor.dtype(), .device = tensor.device()}, loc),
-                      loc);
+  return tensor.copy_(
+      full(tensor.sizes(loc), value, {.dtype = tensor.dtype(loc), .device = tensor.device(loc)}, loc), loc);
 }
 Tensor ones_(Tensor tensor, Loc loc) { return constant_(std::move(tensor), 1, loc); }
 Tensor zeros_(Tensor tensor, Loc loc) { return constant_(std::move(tensor), 0, loc); }
 
 Tensor eye_(Tensor tensor, Loc loc) {
-  if (tensor.dim() != 2)
-    fail("Only tensors with 2 dimensions are supported by eye_, found shape " + shapeText(tensor.sizes()),
+  if (tensor.dim(loc) != 2)
+    fail("Only tensors with 2 dimensions are supported by eye_, found shape " + shapeText(tensor.sizes(loc)),
          loc);
   NoGradGuard guard;
-  TensorOptions options{.device = tensor.device()};
-  Tensor rows = arange(tensor.size(0), options, loc).reshape({tensor.size(0), 1}, loc);
-  return tensor.copy_(eq({rows, loc}, {arange(tensor.size(1), options, loc), loc}), loc);
+  TensorOptions options{.device = tensor.device(loc)};
+  Tensor rows = arange(tensor.size(0, loc), options, loc).reshape({tensor.size(0, loc), 1}, loc);
+  return tensor.copy_(eq({rows, loc}, {arange(tensor.size(1, loc), options, loc), loc}), loc);
 }
 
 Tensor xavier_uniform_(Tensor tensor, double gain, Loc loc) {
@@ -159,15 +160,16 @@ Tensor kaiming_normal_(Tensor tensor, double a, FanMode mode, const std::string 
 
 Tensor orthogonal_(Tensor tensor, double gain, Loc loc) {
   checkReal("orthogonal_", tensor, loc);
-  if (tensor.dim() < 2)
+  if (tensor.dim(loc) < 2)
     fail("Only tensors with 2 or more dimensions are supported by orthogonal_, found shape " +
-             shapeText(tensor.sizes()),
+             shapeText(tensor.sizes(loc)),
          loc);
   refuseInTrace("orthogonal_");
-  if (tensor.numel() == 0)
+  if (tensor.numel(loc) == 0)
     return tensor;
   NoGradGuard guard;
-  auto rows = static_cast<size_t>(tensor.size(0)), columns = static_cast<size_t>(tensor.numel()) / rows;
+  auto rows = static_cast<size_t>(tensor.size(0, loc)),
+       columns = static_cast<size_t>(tensor.numel(loc)) / rows;
   // The fewer are the vectors. Gram and Schmidt's method, twice over, keeps them orthogonal to the last bits,
   // and its positive diagonal makes the distribution uniform.
   size_t count = std::min(rows, columns), length = std::max(rows, columns);
@@ -194,7 +196,7 @@ Tensor orthogonal_(Tensor tensor, double gain, Loc loc) {
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
       values[i * columns + j] = gain * (rows <= columns ? v[i * length + j] : v[j * length + i]);
-  overwrite(tensor, Tensor::from(values, tensor.sizes(), {}, loc));
+  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), {}, loc));
   return tensor;
 }
 

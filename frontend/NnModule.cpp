@@ -314,7 +314,7 @@ IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict) {
 
 /// Gives every tensor that `wanted` names, and its gradient, what `moved` makes of it.
 template <typename Wanted, typename Moved>
-static void moveState(const Module &module, Wanted wanted, Moved moved) {
+static void moveState(const Module &module, Loc loc, Wanted wanted, Moved moved) {
   GraphLock lock(graphMutex());
   NoGradGuard guard;
   std::unordered_set<const Slot *> seen;
@@ -322,26 +322,26 @@ static void moveState(const Module &module, Wanted wanted, Moved moved) {
     const auto &slot = Access::slot(tensor);
     if (!seen.insert(slot.get()).second || !wanted(tensor))
       continue;
-    assign(slot, use(moved(tensor), slot->loc));
+    assign(slot, use(moved(tensor), loc));
     if (slot->grad)
-      assign(slot->grad, use(moved(Access::make(slot->grad)), slot->loc));
+      assign(slot->grad, use(moved(Access::make(slot->grad)), loc));
   }
 }
 
-void Module::to(Device device) {
+void Module::to(Device device, Loc loc) {
   moveState(
-      *this, [&](const Tensor &tensor) { return tensor.device() != device; },
-      [&](const Tensor &tensor) { return tensor.to(device); });
+      *this, loc, [&](const Tensor &tensor) { return tensor.device() != device; },
+      [&](const Tensor &tensor) { return tensor.to(device, loc); });
 }
 
-void Module::to(DType dtype) {
+void Module::to(DType dtype, Loc loc) {
   if (!is_floating_point(dtype))
-    throw Error("nn.Module.to only accepts floating point dtypes, but got desired dtype=" +
-                std::string(name(dtype)));
+    fail("nn.Module.to only accepts floating point dtypes, but got desired dtype=" + std::string(name(dtype)),
+         loc);
   moveState(
-      *this,
+      *this, loc,
       [&](const Tensor &tensor) { return is_floating_point(tensor.dtype()) && tensor.dtype() != dtype; },
-      [&](const Tensor &tensor) { return tensor.to(dtype); });
+      [&](const Tensor &tensor) { return tensor.to(dtype, loc); });
 }
 
 void Module::train(bool mode) {

@@ -1,4 +1,4 @@
-//===- Normalize.cpp - layer_norm and dropout ---------------------------------===//
+//===- Normalize.cpp - softmax, layer_norm, dropout ----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,22 @@ namespace weft {
 
 using namespace frontend;
 
-static void checkFloat(const Ref &value, const char *function, Loc loc) {
+static Tensor alongDim(const char *op, const Tensor &a, int64_t dim, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
   if (!is_floating_point(value.spec().dtype))
-    fail(std::string(function) + " needs a floating-point tensor, found " +
-             std::string(name(value.spec().dtype)),
-         loc, {value});
+    value = convertTo(value, DType::f32, loc);
+  dim = wrapDim(dim, rankOf(value), loc);
+  if (rankOf(value) == 0) {
+    Tensor one = alongDim(op, wrap(reshapeTo(value, {1}, loc), loc), 0, loc);
+    return one.reshape({}, loc);
+  }
+  return wrap(record1(op, {value}, {{"dim", dim}}, loc), loc);
 }
+Tensor softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("softmax", a, dim, loc); }
+Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("log_softmax", a, dim, loc); }
+Tensor Tensor::softmax(int64_t dim, Loc loc) const { return weft::softmax(*this, dim, loc); }
+Tensor Tensor::log_softmax(int64_t dim, Loc loc) const { return weft::log_softmax(*this, dim, loc); }
 
 Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight, const Tensor &bias,
                   double eps, Loc loc) {

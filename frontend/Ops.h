@@ -8,6 +8,8 @@
 #define WEFT_FRONTEND_OPS_H
 
 #include "frontend/Graph.h"
+#include "weft/creation.hpp"
+#include "weft/operators.hpp"
 
 namespace weft::io {
 struct HostArray;
@@ -34,6 +36,11 @@ Ref convertTo(Ref value, DType dtype, Loc loc);
 Ref transferTo(Ref value, Device device, Loc loc);
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc);
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
+
+/// Throws Error with the status' message and code, and the source line, where it is an error.
+void throwAt(const Status &status, Loc loc);
+/// Throws Error, which names the function, where the dtype is not a floating-point one.
+void checkFloat(const Ref &value, const char *function, Loc loc);
 
 /// A 0-dimensional tensor as one of one element, which functions with an index take it for.
 Ref atLeast1(Ref value, Loc loc);

@@ -33,7 +33,15 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
   }
   for (const Tensor &parameter : parameters) {
     if (!parameter.defined() || !is_floating_point(parameter.dtype()))
-      fail("an optimiser updates floating-point tensors", loc);
+      fail("an optimiser updates floating-point tensors, found " +
+               (parameter.defined() ? std::string(name(parameter.dtype())) : "an undefined tensor"),
+           loc);
+    // Its gradient goes on to what it was computed from, and never arrives here.
+    if (Ref value = use(parameter, loc); value.node->requiresGrad && !value.node->leafSlot(value.result))
+      fail("can't optimize a non-leaf Tensor: the parameter of shape " + shapeText(value.spec().shape) +
+               " is the result of an operation; give the optimiser what it was computed from, or "
+               ".detach().clone().requires_grad_()",
+           loc, {value});
     if (!known.insert(Access::slot(parameter).get()).second)
       fail("some parameters appear in more than one parameter group, or twice in one: '" +
                Access::slot(parameter)->name + "' of shape " + shapeText(parameter.sizes()),

@@ -9,6 +9,7 @@
 #include "frontend/Ops.h"
 #include "frontend/State.h"
 #include "frontend/Trace.h"
+#include "ir/DimExpr.h"
 #include "weft/philox.hpp"
 
 #include <cmath>
@@ -227,30 +228,30 @@ static Ref gaussian(Generator &generator, const Shape &shape, Loc loc) {
 // Distributions
 //===----------------------------------------------------------------------===//
 
-Tensor rand(Shape shape, TensorOptions options, Loc loc) {
+Tensor rand(IntList shape, TensorOptions options, Loc loc) {
   return rand(std::move(shape), default_generator(), options, loc);
 }
-Tensor rand(Shape shape, Generator &generator, TensorOptions options, Loc loc) {
+Tensor rand(IntList shape, Generator &generator, TensorOptions options, Loc loc) {
   GraphLock lock(graphMutex());
   return placed(uniform(generator, shape, realType("rand", options, loc), loc), options, loc);
 }
 Tensor rand_like(const Tensor &like, Loc loc) {
-  return rand(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
+  return rand(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
 
-Tensor randn(Shape shape, TensorOptions options, Loc loc) {
+Tensor randn(IntList shape, TensorOptions options, Loc loc) {
   return randn(std::move(shape), default_generator(), options, loc);
 }
-Tensor randn(Shape shape, Generator &generator, TensorOptions options, Loc loc) {
+Tensor randn(IntList shape, Generator &generator, TensorOptions options, Loc loc) {
   GraphLock lock(graphMutex());
   DType dtype = realType("randn", options, loc);
   return placed(convertTo(gaussian(generator, shape, loc), dtype, loc), options, loc);
 }
 Tensor randn_like(const Tensor &like, Loc loc) {
-  return randn(like.sizes(), {.dtype = like.dtype(), .device = like.device()}, loc);
+  return randn(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
 
-Tensor normal(double mean, double std, Shape shape, TensorOptions options, Loc loc) {
+Tensor normal(double mean, double std, IntList shape, TensorOptions options, Loc loc) {
   if (!(std >= 0))
     fail("normal expects std >= 0.0, but found std " + std::to_string(std), loc);
   Tensor unit = randn(std::move(shape), options, loc);
@@ -261,10 +262,14 @@ Tensor normal(double mean, double std, Shape shape, TensorOptions options, Loc l
   return result;
 }
 
-Tensor randint(int64_t low, int64_t high, Shape shape, TensorOptions options, Loc loc) {
+Tensor randint(int64_t high, IntList shape, TensorOptions options, Loc loc) {
+  return randint(0, high, std::move(shape), options, loc);
+}
+Tensor randint(int64_t low, int64_t high, IntList shape, TensorOptions options, Loc loc) {
   return randint(low, high, std::move(shape), default_generator(), options, loc);
 }
-Tensor randint(int64_t low, int64_t high, Shape shape, Generator &generator, TensorOptions options, Loc loc) {
+Tensor randint(int64_t low, int64_t high, IntList shape, Generator &generator, TensorOptions options,
+               Loc loc) {
   GraphLock lock(graphMutex());
   if (low >= high)
     fail("random_ expects 'from' to be less than 'to', but got from=" + std::to_string(low) +
@@ -312,13 +317,18 @@ Tensor randperm(int64_t n, Generator &generator, TensorOptions options, Loc loc)
 Tensor bernoulli(const Tensor &p, Loc loc) { return bernoulli(p, default_generator(), loc); }
 Tensor bernoulli(const Tensor &p, Generator &generator, Loc loc) {
   GraphLock lock(graphMutex());
-  if (!is_floating_point(p.dtype()))
-    fail("bernoulli takes probabilities in a floating-point dtype, found " + std::string(name(p.dtype())),
+  if (!is_floating_point(p.dtype(loc)))
+    fail("bernoulli takes probabilities in a floating-point dtype, found " + std::string(name(p.dtype(loc))),
          loc);
   NoGradGuard guard;
-  DType drawn = p.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  Tensor unit = wrap(transferTo(uniform(generator, p.sizes(), drawn, loc), p.device(), loc), loc);
-  return lt({unit, loc}, {p.to(drawn, loc), loc}).to(p.dtype(), loc);
+  // The check is an effect, which functions over dynamic sizes do not have yet.
+  if (!ir::anySymbolic(p.sizes(loc))) {
+    Tensor valid = logical_and({ge({p, loc}, {0, loc}), loc}, {le({p, loc}, {1, loc}), loc});
+    assert_true(valid, "Expected p_in >= 0 && p_in <= 1 to be true: bernoulli takes probabilities", loc);
+  }
+  DType drawn = p.dtype(loc) == DType::f64 ? DType::f64 : DType::f32;
+  Tensor unit = wrap(transferTo(uniform(generator, p.sizes(loc), drawn, loc), p.device(loc), loc), loc);
+  return lt({unit, loc}, {p.to(drawn, loc), loc}).to(p.dtype(loc), loc);
 }
 
 } // namespace weft

@@ -8,6 +8,7 @@
 
 #include "frontend/Ops.h"
 #include "ir/DimExpr.h"
+#include "weft/math.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ Shape keptShape(Shape shape, const std::vector<int64_t> &dims) {
   return shape;
 }
 
-Tensor reduce(const char *op, const Tensor &a, const std::vector<int64_t> &dims, bool keepdim, Loc loc) {
+Tensor reduce(const char *op, const Tensor &a, IntList dims, bool keepdim, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
   std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
@@ -36,25 +37,18 @@ Tensor reduce(const char *op, const Tensor &a, const std::vector<int64_t> &dims,
 
 /// Sums and products of bool and integers are i64.
 Tensor accumulated(const Tensor &a, Loc loc) {
-  return is_floating_point(a.dtype()) ? a : a.to(DType::i64, loc);
-}
-
-void checkFloat(const Tensor &a, const char *function, Loc loc) {
-  if (!is_floating_point(a.dtype()))
-    fail(std::string(function) + " only supports floating point dtypes, found " +
-             std::string(name(a.dtype())) + "; convert it with .to(weft::DType::f32)",
-         loc);
+  return is_floating_point(a.dtype(loc)) ? a : a.to(DType::i64, loc);
 }
 
 int64_t countOver(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
   int64_t count = 1;
-  for (int64_t dim : wrapDims(dims, a.dim(), loc))
-    count = ir::mulSizes(count, a.sizes()[static_cast<size_t>(dim)]);
+  for (int64_t dim : wrapDims(dims, a.dim(loc), loc))
+    count = ir::mulSizes(count, a.sizes(loc)[static_cast<size_t>(dim)]);
   return count;
 }
 
 /// Halves compute in f32 and round once.
-Tensor widened(const Tensor &a, Loc loc) { return itemsize(a.dtype()) == 2 ? a.to(DType::f32, loc) : a; }
+Tensor widened(const Tensor &a, Loc loc) { return itemsize(a.dtype(loc)) == 2 ? a.to(DType::f32, loc) : a; }
 
 /// sqrt(a) whose gradient at 0 is 0.
 Tensor rootWithFlatZero(const Tensor &a, Loc loc) {
@@ -63,8 +57,8 @@ Tensor rootWithFlatZero(const Tensor &a, Loc loc) {
   return where(isZero, {0, loc}, {root, loc}, loc);
 }
 
-Tensor extreme(const char *op, const Tensor &a, const std::vector<int64_t> &dims, bool keepdim, Loc loc) {
-  if (a.dtype() == DType::i1)
+Tensor extreme(const char *op, const Tensor &a, IntList dims, bool keepdim, Loc loc) {
+  if (a.dtype(loc) == DType::i1)
     return reduce(op, a.to(DType::ui8, loc), dims, keepdim, loc).to(DType::i1, loc);
   return reduce(op, a, dims, keepdim, loc);
 }
@@ -76,13 +70,13 @@ Tensor position(const char *op, const Tensor &a, std::optional<int64_t> dim, boo
                              "reduction dim with the 'dim' argument.",
            loc);
     Tensor result = position(op, a.reshape({-1}, loc), 0, false, loc);
-    return keepdim ? result.reshape(Shape(a.sizes().size(), 1), loc) : result;
+    return keepdim ? result.reshape(Shape(a.sizes(loc).size(), 1), loc) : result;
   }
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
   int64_t wrapped = wrapDim(*dim, rankOf(value), loc);
   if (rankOf(value) == 0)
-    return zeros({}, {.dtype = DType::i64, .device = a.device()}, loc);
+    return zeros({}, {.dtype = DType::i64, .device = a.device(loc)}, loc);
   if (value.spec().dtype == DType::i1)
     fail("\"" + std::string(op) + "\" not implemented for 'Bool': convert it with .to(weft::DType::ui8)", loc,
          {value});
@@ -92,11 +86,11 @@ Tensor position(const char *op, const Tensor &a, std::optional<int64_t> dim, boo
 
 /// The elements at their positions along `dim`: the gradient goes there and nowhere else.
 ValuesIndices chosen(const char *op, const Tensor &a, int64_t dim, bool keepdim, Loc loc) {
-  if (a.dim() == 0) {
+  if (a.dim(loc) == 0) {
     wrapDim(dim, 0, loc);
-    return {a.reshape({}, loc), zeros({}, {.dtype = DType::i64, .device = a.device()}, loc)};
+    return {a.reshape({}, loc), zeros({}, {.dtype = DType::i64, .device = a.device(loc)}, loc)};
   }
-  bool isBool = a.dtype() == DType::i1;
+  bool isBool = a.dtype(loc) == DType::i1;
   Tensor indices = position(op, isBool ? a.to(DType::ui8, loc) : a, dim, true, loc);
   ValuesIndices result{a.gather(dim, indices, loc), indices};
   if (!keepdim)
@@ -127,35 +121,36 @@ Tensor scan(const char *op, const Tensor &a, int64_t dim, Loc loc) {
 // Sums, products, counts
 //===----------------------------------------------------------------------===//
 
-Tensor Tensor::sum(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+Tensor Tensor::sum(IntList dims, bool keepdim, Loc loc) const {
   return reduce("sum", accumulated(*this, loc), dims, keepdim, loc);
 }
-Tensor Tensor::prod(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+Tensor Tensor::prod(IntList dims, bool keepdim, Loc loc) const {
   return reduce("prod", accumulated(*this, loc), dims, keepdim, loc);
 }
 
-Tensor Tensor::mean(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  if (!is_floating_point(dtype()))
+Tensor Tensor::mean(IntList dims, bool keepdim, Loc loc) const {
+  if (!is_floating_point(dtype(loc)))
     fail("mean(): could not infer output dtype. Input dtype must be a floating point dtype. Got: " +
-             std::string(name(dtype())),
+             std::string(name(dtype(loc))),
          loc);
   // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
   Tensor total = widened(*this, loc).sum(dims, keepdim, loc);
   const int64_t count = countOver(*this, dims, loc);
   if (ir::isSymbolic(count))
-    return weft::div({total, loc}, {numberOf(count, total.dtype(), device(), loc), loc}).to(dtype(), loc);
-  return weft::div({total, loc}, {static_cast<double>(count), loc}).to(dtype(), loc);
+    return weft::div({total, loc}, {numberOf(count, total.dtype(loc), device(loc), loc), loc})
+        .to(dtype(loc), loc);
+  return weft::div({total, loc}, {static_cast<double>(count), loc}).to(dtype(loc), loc);
 }
 
-Tensor Tensor::any(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+Tensor Tensor::any(IntList dims, bool keepdim, Loc loc) const {
   return reduce("any", to(DType::i1, loc), dims, keepdim, loc);
 }
-Tensor Tensor::all(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+Tensor Tensor::all(IntList dims, bool keepdim, Loc loc) const {
   Tensor none = weft::logical_not({to(DType::i1, loc), loc});
   return weft::logical_not({none.any(std::move(dims), keepdim, loc), loc});
 }
 
-Tensor Tensor::count_nonzero(std::vector<int64_t> dims, Loc loc) const {
+Tensor Tensor::count_nonzero(IntList dims, Loc loc) const {
   return to(DType::i1, loc).sum(std::move(dims), false, loc);
 }
 
@@ -163,10 +158,10 @@ Tensor Tensor::count_nonzero(std::vector<int64_t> dims, Loc loc) const {
 // Extremes
 //===----------------------------------------------------------------------===//
 
-Tensor Tensor::amax(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+Tensor Tensor::amax(IntList dims, bool keepdim, Loc loc) const {
   return extreme("rmax", *this, dims, keepdim, loc);
 }
-Tensor Tensor::amin(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
+Tensor Tensor::amin(IntList dims, bool keepdim, Loc loc) const {
   return extreme("rmin", *this, dims, keepdim, loc);
 }
 Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim, Loc loc) const {
@@ -186,11 +181,10 @@ ValuesIndices Tensor::min(int64_t dim, bool keepdim, Loc loc) const {
 // Moments and norms
 //===----------------------------------------------------------------------===//
 
-std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims, double correction,
-                                   bool keepdim, Loc loc) {
-  checkFloat(a, "var_mean()", loc);
+std::pair<Tensor, Tensor> var_mean(const Tensor &a, IntList dims, double correction, bool keepdim, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
+  checkFloat(value, "var_mean()", loc);
   std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
   Shape kept = keptShape(value.spec().shape, wrapped);
   if (wrapped.empty()) // a 0-dimensional tensor, as one of one element
@@ -203,28 +197,28 @@ std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims, d
   int64_t count = countOver(a, dims, loc);
   Tensor variance;
   if (ir::isSymbolic(count)) {
-    Tensor freedom = weft::sub({numberOf(count, DType::f64, a.device(), loc), loc}, {correction, loc});
+    Tensor freedom = weft::sub({numberOf(count, DType::f64, a.device(loc), loc), loc}, {correction, loc});
     freedom = weft::clamp_min(freedom, {0, loc});
-    variance = weft::div({result(1), loc}, {freedom.to(result(1).dtype(), loc), loc});
+    variance = weft::div({result(1), loc}, {freedom.to(result(1).dtype(loc), loc), loc});
   } else {
     variance = weft::div({result(1), loc}, {std::max(0.0, static_cast<double>(count) - correction), loc});
   }
-  return {variance.to(a.dtype(), loc), result(0).to(a.dtype(), loc)};
+  return {variance.to(a.dtype(loc), loc), result(0).to(a.dtype(loc), loc)};
 }
 
-Tensor Tensor::var(std::vector<int64_t> dims, double correction, bool keepdim, Loc loc) const {
-  checkFloat(*this, "var()", loc);
+Tensor Tensor::var(IntList dims, double correction, bool keepdim, Loc loc) const {
+  checkFloat(use(*this, loc), "var()", loc);
   return var_mean(*this, std::move(dims), correction, keepdim, loc).first;
 }
 
-Tensor Tensor::std(std::vector<int64_t> dims, double correction, bool keepdim, Loc loc) const {
-  checkFloat(*this, "std()", loc);
+Tensor Tensor::std(IntList dims, double correction, bool keepdim, Loc loc) const {
+  checkFloat(use(*this, loc), "std()", loc);
   Tensor variance = var_mean(widened(*this, loc), std::move(dims), correction, keepdim, loc).first;
-  return rootWithFlatZero(variance, loc).to(dtype(), loc);
+  return rootWithFlatZero(variance, loc).to(dtype(loc), loc);
 }
 
-Tensor Tensor::norm(double p, std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  checkFloat(*this, "norm()", loc);
+Tensor Tensor::norm(double p, IntList dims, bool keepdim, Loc loc) const {
+  checkFloat(use(*this, loc), "norm()", loc);
   Tensor wide = widened(*this, loc), result;
   if (p == 2) {
     result = rootWithFlatZero(weft::mul({wide, loc}, {wide, loc}).sum(dims, keepdim, loc), loc);
@@ -234,7 +228,7 @@ Tensor Tensor::norm(double p, std::vector<int64_t> dims, bool keepdim, Loc loc) 
     Tensor magnitude = wide.abs(loc);
     result = p > 0 ? magnitude.amax(dims, keepdim, loc) : magnitude.amin(dims, keepdim, loc);
   } else if (p == 0) {
-    result = weft::ne({wide, loc}, {0, loc}).to(wide.dtype(), loc).sum(dims, keepdim, loc);
+    result = weft::ne({wide, loc}, {0, loc}).to(wide.dtype(loc), loc).sum(dims, keepdim, loc);
   } else {
     // The powers of 0 have no slope that is looked at; one keeps infinities out of it.
     Tensor isZero = weft::eq({wide, loc}, {0, loc});
@@ -244,12 +238,12 @@ Tensor Tensor::norm(double p, std::vector<int64_t> dims, bool keepdim, Loc loc) 
     Tensor root = weft::pow({where(nothing, {1, loc}, {sum, loc}, loc), loc}, {1 / p, loc});
     result = where(nothing, {0, loc}, {root, loc}, loc);
   }
-  return result.to(dtype(), loc);
+  return result.to(dtype(loc), loc);
 }
 
-Tensor Tensor::logsumexp(std::vector<int64_t> dims, bool keepdim, Loc loc) const {
-  Tensor a = is_floating_point(dtype()) ? widened(*this, loc) : to(DType::f32, loc);
-  DType result = is_floating_point(dtype()) ? dtype() : DType::f32;
+Tensor Tensor::logsumexp(IntList dims, bool keepdim, Loc loc) const {
+  Tensor a = is_floating_point(dtype(loc)) ? widened(*this, loc) : to(DType::f32, loc);
+  DType result = is_floating_point(dtype(loc)) ? dtype(loc) : DType::f32;
   if (use(a, loc).spec().count() == 0)
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
   // An infinite largest element is not subtracted: that would be NaN.
@@ -262,10 +256,10 @@ Tensor Tensor::logsumexp(std::vector<int64_t> dims, bool keepdim, Loc loc) const
   log = where(isZero, {-INFINITY, loc}, {log, loc}, loc);
   if (!keepdim) {
     Shape shape;
-    std::vector<int64_t> wrapped = wrapDims(dims, dim(), loc);
-    for (int64_t i = 0; i < dim(); ++i)
+    std::vector<int64_t> wrapped = wrapDims(dims, dim(loc), loc);
+    for (int64_t i = 0; i < dim(loc); ++i)
       if (!std::binary_search(wrapped.begin(), wrapped.end(), i))
-        shape.push_back(sizes()[static_cast<size_t>(i)]);
+        shape.push_back(sizes(loc)[static_cast<size_t>(i)]);
     log = log.reshape(shape, loc);
   }
   return log.to(result, loc);

@@ -1,4 +1,4 @@
-//===- Shape.cpp - Shapes, products, indexing --------------------------------===//
+//===- Shape.cpp - Shapes, placement, views ------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -78,6 +78,18 @@ std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Lo
   if (rank == 0)
     result.clear();
   return result;
+}
+
+void throwAt(const Status &status, Loc loc) {
+  if (!status.ok())
+    fail(status.message(), loc, {}, status.code());
+}
+
+void checkFloat(const Ref &value, const char *function, Loc loc) {
+  if (!is_floating_point(value.spec().dtype))
+    fail(std::string(function) + " only supports floating-point dtypes, found " +
+             std::string(name(value.spec().dtype)) + ": convert the tensor with .to(weft::f32)",
+         loc, {value});
 }
 
 Ref atLeast1(Ref value, Loc loc) {
@@ -183,7 +195,7 @@ static Shape resolveShape(const Ref &value, Shape shape, Loc loc) {
   return shape;
 }
 
-Tensor Tensor::reshape(Shape shape, Loc loc) const {
+Tensor Tensor::reshape(IntList shape, Loc loc) const {
   GraphLock lock(graphMutex());
   Ref value = use(*this, loc);
   shape = resolveShape(value, std::move(shape), loc);
@@ -193,11 +205,11 @@ Tensor Tensor::reshape(Shape shape, Loc loc) const {
   return wrap(reshapeTo(value, shape, loc), loc);
 }
 
-Tensor Tensor::view(Shape shape, Loc loc) const {
+Tensor Tensor::view(IntList shape, Loc loc) const {
   GraphLock lock(graphMutex());
   Ref value = use(*this, loc);
   shape = resolveShape(value, std::move(shape), loc);
-  if (!viewStrides(value.spec().shape, strides(), shape))
+  if (!viewStrides(value.spec().shape, strides(loc), shape))
     fail("view size is not compatible with input tensor's size and stride (at least one dimension spans "
          "across two contiguous subspaces). Use .reshape(...) instead.",
          loc, {value});
@@ -205,7 +217,7 @@ Tensor Tensor::view(Shape shape, Loc loc) const {
 }
 
 Tensor Tensor::flatten(int64_t start, int64_t end, Loc loc) const {
-  Shape shape = sizes();
+  Shape shape = sizes(loc);
   auto rank = static_cast<int64_t>(shape.size());
   start = wrapDim(start, rank, loc);
   end = wrapDim(end, rank, loc);
@@ -222,7 +234,7 @@ Tensor Tensor::flatten(int64_t start, int64_t end, Loc loc) const {
   return reshape(flat, loc);
 }
 
-Tensor Tensor::permute(std::vector<int64_t> dims, Loc loc) const {
+Tensor Tensor::permute(IntList dims, Loc loc) const {
   GraphLock lock(graphMutex());
   Ref value = use(*this, loc);
   int64_t rank = rankOf(value);
@@ -240,7 +252,7 @@ Tensor Tensor::permute(std::vector<int64_t> dims, Loc loc) const {
   }
   const Shape &from = value.spec().shape;
   ViewStep step{.kind = ViewStep::transpose, .from = from};
-  std::vector<int64_t> own = strides(), strides;
+  std::vector<int64_t> own = strides(loc), strides;
   for (int64_t dim : dims) {
     step.to.push_back(from[static_cast<size_t>(dim)]);
     strides.push_back(own[static_cast<size_t>(dim)]);
@@ -250,7 +262,7 @@ Tensor Tensor::permute(std::vector<int64_t> dims, Loc loc) const {
 }
 
 Tensor Tensor::transpose(int64_t a, int64_t b, Loc loc) const {
-  int64_t rank = dim();
+  int64_t rank = dim(loc);
   std::vector<int64_t> dims(static_cast<size_t>(rank));
   std::iota(dims.begin(), dims.end(), 0);
   a = wrapDim(a, rank, loc);
@@ -261,27 +273,130 @@ Tensor Tensor::transpose(int64_t a, int64_t b, Loc loc) const {
 }
 
 Tensor Tensor::t(Loc loc) const {
-  if (dim() > 2)
-    fail("t() expects a tensor with <= 2 dimensions, but self is " + std::to_string(dim()) + "D", loc);
-  return dim() < 2 ? reshape(sizes(), loc) : transpose(0, 1, loc);
+  if (dim(loc) > 2)
+    fail("t() expects a tensor with <= 2 dimensions, but self is " + std::to_string(dim(loc)) + "D", loc);
+  return dim(loc) < 2 ? reshape(sizes(loc), loc) : transpose(0, 1, loc);
+}
+
+Tensor Tensor::mT(Loc loc) const {
+  if (dim(loc) < 2)
+    fail("tensor.mT is only supported on matrices or batches of matrices. Got " + std::to_string(dim(loc)) +
+             "-D tensor.",
+         loc);
+  return transpose(-2, -1, loc);
+}
+
+Tensor Tensor::T(Loc loc) const {
+  std::vector<int64_t> dims(sizes(loc).size());
+  std::iota(dims.rbegin(), dims.rend(), 0);
+  return permute(dims, loc);
+}
+
+Tensor Tensor::movedim(IntList from, IntList to, Loc loc) const {
+  if (from.size() != to.size())
+    fail("movedim: Invalid source or destination dims: source (" + shapeText(from) +
+             ") should contain the same number of dims as destination (" + shapeText(to) + ")",
+         loc);
+  int64_t rank = dim(loc);
+  std::vector<int64_t> dims(static_cast<size_t>(rank), -1);
+  std::vector<bool> moved(dims.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    auto source = wrapDim(from[i], rank, loc), target = wrapDim(to[i], rank, loc);
+    if (rank == 0)
+      return permute({}, loc);
+    if (moved[static_cast<size_t>(source)] || dims[static_cast<size_t>(target)] != -1)
+      fail("movedim: repeated dim in " + shapeText(from) + " or " + shapeText(to), loc);
+    moved[static_cast<size_t>(source)] = true;
+    dims[static_cast<size_t>(target)] = source;
+  }
+  int64_t next = 0;
+  for (int64_t &dim : dims) {
+    if (dim != -1)
+      continue;
+    while (moved[static_cast<size_t>(next)])
+      ++next;
+    dim = next++;
+  }
+  return permute(dims, loc);
+}
+
+Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Loc loc) const {
+  int64_t rank = dim(loc);
+  dim1 = wrapDim(dim1, rank, loc);
+  dim2 = wrapDim(dim2, rank, loc);
+  if (rank < 2 || dim1 == dim2)
+    fail("diagonal dimensions cannot be identical " + std::to_string(dim1) + ", " + std::to_string(dim2) +
+             "; the tensor has shape " + shapeText(sizes(loc)),
+         loc);
+  int64_t rows = size(dim1, loc), columns = size(dim2, loc);
+  // In row-major order the elements of a diagonal are one row and one element apart.
+  Tensor last = movedim({dim1, dim2}, {-2, -1}, loc);
+  Shape flat(last.sizes(loc).begin(), last.sizes(loc).end() - 2);
+  flat.push_back(rows * columns);
+  int64_t length = offset >= 0 ? std::min(rows, columns - std::min(offset, columns))
+                               : std::min(rows - std::min(-std::max(offset, -rows), rows), columns);
+  int64_t start = length == 0 ? 0 : offset >= 0 ? offset : -offset * columns;
+  int64_t end = length == 0 ? 0 : start + (length - 1) * (columns + 1) + 1;
+  return last.reshape(flat, loc).slice(-1, start, end, columns + 1, loc);
 }
 
 Tensor Tensor::unsqueeze(int64_t dim, Loc loc) const {
-  Shape shape = sizes();
+  Shape shape = sizes(loc);
   dim = wrapDim(dim, static_cast<int64_t>(shape.size()) + 1, loc);
   shape.insert(shape.begin() + dim, 1);
   return reshape(shape, loc);
 }
 
-Tensor Tensor::squeeze(int64_t dim, Loc loc) const {
-  Shape shape = sizes();
-  dim = wrapDim(dim, static_cast<int64_t>(shape.size()), loc);
-  if (!shape.empty() && shape[static_cast<size_t>(dim)] == 1)
-    shape.erase(shape.begin() + dim);
+Tensor Tensor::squeeze(IntList dims, Loc loc) const {
+  Shape shape = sizes(loc);
+  std::vector<bool> dropped(std::max<size_t>(shape.size(), 1));
+  for (int64_t dim : dims) {
+    auto at = static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(shape.size()), loc));
+    if (dropped[at])
+      fail("dim " + std::to_string(at) + " appears multiple times in the list of dims", loc);
+    dropped[at] = true;
+  }
+  Shape kept;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (!dropped[i] || shape[i] != 1)
+      kept.push_back(shape[i]);
+  return reshape(kept, loc);
+}
+
+Tensor Tensor::squeeze(Loc loc) const {
+  Shape kept;
+  for (int64_t size : sizes(loc))
+    if (size != 1)
+      kept.push_back(size);
+  return reshape(kept, loc);
+}
+
+Tensor Tensor::unflatten(int64_t dim, IntList inner, Loc loc) const {
+  Shape shape = sizes(loc);
+  if (shape.empty())
+    fail("unflatten(): a 0-dimensional tensor has no dimension to divide", loc);
+  if (inner.empty())
+    fail("unflatten: sizes must be non-empty", loc);
+  auto at = static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(shape.size()), loc));
+  int64_t known = 1, unknown = 0;
+  for (int64_t size : inner) {
+    if (size == -1)
+      ++unknown;
+    else
+      known = ir::mulSizes(known, size);
+  }
+  std::optional<int64_t> rest = unknown == 1 ? ir::divideSizes(shape[at], known) : std::nullopt;
+  if (unknown > 1 || (unknown == 1 ? !rest : known != shape[at]))
+    fail("unflatten: Provided sizes " + shapeText(inner) + " don't multiply up to the size of dim " +
+             std::to_string(at) + " (" + ir::sizeText(shape[at]) + ") in the input tensor",
+         loc);
+  std::replace(inner.begin(), inner.end(), int64_t{-1}, rest.value_or(-1));
+  shape.erase(shape.begin() + static_cast<int64_t>(at));
+  shape.insert(shape.begin() + static_cast<int64_t>(at), inner.begin(), inner.end());
   return reshape(shape, loc);
 }
 
-Tensor Tensor::expand(Shape shape, Loc loc) const {
+Tensor Tensor::expand(IntList shape, Loc loc) const {
   GraphLock lock(graphMutex());
   Ref value = use(*this, loc);
   const Shape &from = value.spec().shape;
@@ -290,7 +405,7 @@ Tensor Tensor::expand(Shape shape, Loc loc) const {
       shape[i] = from[i + from.size() - shape.size()];
   checkedCount(shape, loc);
   broadcastTo(value, shape, loc); // its errors
-  std::vector<int64_t> own = strides(), strides(shape.size(), 0);
+  std::vector<int64_t> own = strides(loc), strides(shape.size(), 0);
   for (size_t i = 0; i < from.size(); ++i)
     if (size_t at = i + shape.size() - from.size(); from[i] == shape[at])
       strides[at] = own[i];
@@ -362,157 +477,17 @@ Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
   if (this->dim() == 0)
     fail("select() cannot be applied to a 0-dim tensor.", loc);
   dim = wrapDim(dim, this->dim(), loc);
-  int64_t size = sizes()[static_cast<size_t>(dim)];
+  int64_t size = sizes(loc)[static_cast<size_t>(dim)];
   if (ir::isSymbolic(size))
     return slice(dim, index, index == -1 ? INT64_MAX : index + 1, 1, loc).squeeze(dim, loc);
   if (index < -size || index >= size)
     fail("select(): index " + std::to_string(index) + " out of range for tensor of size " +
-             shapeText(sizes()) + " at dimension " + std::to_string(dim),
+             shapeText(sizes(loc)) + " at dimension " + std::to_string(dim),
          loc);
   index = index < 0 ? index + size : index;
   return slice(dim, index, index + 1, 1, loc).squeeze(dim, loc);
 }
 
-Tensor Tensor::operator[](int64_t index) const { return select(0, index); }
-
-//===----------------------------------------------------------------------===//
-// Along a dimension, products
-//===----------------------------------------------------------------------===//
-
-static Tensor alongDim(const char *op, const Tensor &a, int64_t dim, Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref value = use(a, loc);
-  if (!is_floating_point(value.spec().dtype))
-    value = convertTo(value, DType::f32, loc);
-  dim = wrapDim(dim, rankOf(value), loc);
-  if (rankOf(value) == 0) {
-    Tensor one = alongDim(op, wrap(reshapeTo(value, {1}, loc), loc), 0, loc);
-    return one.reshape({}, loc);
-  }
-  return wrap(record1(op, {value}, {{"dim", dim}}, loc), loc);
-}
-Tensor softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("softmax", a, dim, loc); }
-Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc) { return alongDim("log_softmax", a, dim, loc); }
-Tensor Tensor::softmax(int64_t dim, Loc loc) const { return weft::softmax(*this, dim, loc); }
-Tensor Tensor::log_softmax(int64_t dim, Loc loc) const { return weft::log_softmax(*this, dim, loc); }
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-static Ref dot(Ref a, Ref b, std::vector<int64_t> batchA, std::vector<int64_t> batchB,
-               std::vector<int64_t> contractA, std::vector<int64_t> contractB, Loc loc) {
-  return record1("dot_general", {a, b},
-                 {{"batch_a", std::move(batchA)},
-                  {"batch_b", std::move(batchB)},
-                  {"contract_a", std::move(contractA)},
-                  {"contract_b", std::move(contractB)},
-                  {"operandSegmentSizes", std::vector<int64_t>{1, 1, 0, 0}}},
-                 loc);
-}
-
-Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref a = use(ta, loc), b = use(tb, loc);
-  int64_t ra = rankOf(a), rb = rankOf(b);
-  if (ra == 0 || rb == 0)
-    fail("both arguments to matmul need to be at least 1D, but they are " + std::to_string(ra) + "D and " +
-             std::to_string(rb) + "D",
-         loc, {a, b});
-  const Shape &sa = a.spec().shape, &sb = b.spec().shape;
-  if (a.spec().dtype != b.spec().dtype)
-    fail("expected m1 and m2 to have the same dtype, but got: " + std::string(name(a.spec().dtype)) +
-             " != " + std::string(name(b.spec().dtype)),
-         loc, {a, b});
-  int64_t ka = sa.back(), kb = rb == 1 ? sb[0] : sb[static_cast<size_t>(rb - 2)];
-  if (ka != kb) {
-    auto text = [](const Shape &shape) {
-      std::string s;
-      for (size_t i = 0; i < shape.size(); ++i)
-        s += (i ? "x" : "") + ir::sizeText(shape[i]);
-      return s;
-    };
-    fail("mat1 and mat2 shapes cannot be multiplied (" + text(sa) + " and " + text(sb) + ")", loc, {a, b});
-  }
-  // A matrix on the right meets every row of whatever is on the left.
-  if (rb <= 2)
-    return wrap(dot(a, b, {}, {}, {ra - 1}, {0}, loc), loc);
-  if (ra == 1) {
-    Tensor row = wrap(reshapeTo(a, {1, ka}, loc), loc);
-    return matmul(row, tb, loc).squeeze(-2, loc);
-  }
-  // Batches broadcast.
-  size_t batchRank = static_cast<size_t>(std::max(ra, rb) - 2);
-  Shape batch(batchRank, 1);
-  auto merge = [&](const Shape &shape) {
-    size_t own = shape.size() - 2;
-    for (size_t i = 0; i < own; ++i) {
-      int64_t &into = batch[batchRank - own + i];
-      if (into != shape[i] && into != 1 && shape[i] != 1)
-        fail("The size of tensor a (" + ir::sizeText(into) + ") must match the size of tensor b (" +
-                 ir::sizeText(shape[i]) + ") at non-singleton dimension " +
-                 std::to_string(batchRank - own + i),
-             loc, {a, b});
-      into = into == 1 ? shape[i] : into;
-    }
-  };
-  merge(sa);
-  merge(sb);
-  auto expanded = [&](Ref value, const Shape &shape) {
-    Shape full = batch;
-    full.insert(full.end(), shape.end() - 2, shape.end());
-    return broadcastTo(value, full, loc);
-  };
-  std::vector<int64_t> batchDims(batchRank);
-  std::iota(batchDims.begin(), batchDims.end(), 0);
-  auto rank = static_cast<int64_t>(batchRank);
-  return wrap(dot(expanded(a, sa), expanded(b, sb), batchDims, batchDims, {rank + 1}, {rank}, loc), loc);
-}
-Tensor Tensor::matmul(const Tensor &other, Loc loc) const { return weft::matmul(*this, other, loc); }
-
-//===----------------------------------------------------------------------===//
-// Indexing, ranges
-//===----------------------------------------------------------------------===//
-
-static Tensor gatherBy(const Tensor &a, const Tensor &index, int64_t dim, const char *kind, Loc loc) {
-  GraphLock lock(graphMutex());
-  Ref value = use(a, loc), at = use(index, loc);
-  if (is_floating_point(at.spec().dtype) || at.spec().dtype == DType::i1)
-    fail("an index must be an integer tensor, found " + std::string(name(at.spec().dtype)), loc, {value, at});
-  if (itemsize(at.spec().dtype) < 4)
-    at = convertTo(at, DType::i64, loc);
-  dim = wrapDim(dim, rankOf(value), loc);
-  return wrap(record1("gather", {atLeast1(value, loc), atLeast1(at, loc)},
-                      {{"dim", dim}, {"kind", std::string(kind)}}, loc),
-              loc);
-}
-Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
-  if (index.numel() == 0 && index.dim() != this->dim()) {
-    // PyTorch takes an index without elements in any rank.
-    wrapDim(dim, this->dim(), loc);
-    return gatherBy(reshape({numel()}, loc), index.reshape({0}, loc), 0, "along", loc)
-        .reshape(index.sizes(), loc);
-  }
-  Tensor result = gatherBy(*this, index, dim, "along", loc);
-  return index.dim() == 0 ? result.reshape({}, loc) : result;
-}
-Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
-  if (index.dim() > 1)
-    fail("index_select(): index should be 0- or 1-dimensional, found shape " + shapeText(index.sizes()), loc);
-  if (this->dim() == 0 && index.numel() != 1)
-    fail("index_select(): Index to scalar can have only 1 value, got " + std::to_string(index.numel()) +
-             " value(s)",
-         loc);
-  Tensor result = gatherBy(*this, index, dim, "points", loc);
-  return this->dim() == 0 ? result.reshape({}, loc) : result;
-}
-
-Tensor arange(int64_t n, TensorOptions options, Loc loc) {
-  checkedCount({n}, loc);
-  GraphLock lock(graphMutex());
-  Device device = resolve(options.device);
-  Ref value = recordTyped("iota", {{"dim", int64_t(0)}}, Spec{DType::i64, {n}, device}, loc);
-  return wrap(convertTo(value, options.dtype.value_or(DType::i64), loc), loc);
-}
+Tensor Tensor::operator[](const Position &index) const { return select(0, index.index, index.loc); }
 
 } // namespace weft

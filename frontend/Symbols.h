@@ -42,7 +42,7 @@ Attr concrete(Attr attr, const SizeValues &values);
 bool fits(const Spec &declared, const Spec &found);
 
 /// An entry as a number; throws Error where it is none. `what` begins the message.
-int64_t numberOr(int64_t entry, const char *what);
+int64_t numberOr(int64_t entry, const char *what, Loc loc);
 
 } // namespace weft::frontend
 

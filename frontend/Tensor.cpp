@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 namespace weft {
 
@@ -65,37 +64,38 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
 //===----------------------------------------------------------------------===//
 
 /// The slot keeps its type apart from its value, so that the reference lives as long as the slot.
-static const Spec &specOf(const Tensor &tensor) {
+static const Spec &specOf(const Tensor &tensor, Loc loc) {
   const auto &slot = Access::slot(tensor);
   if (!slot)
-    throw Error("this tensor is undefined: nothing was assigned to it");
+    failUndefined(loc);
   GraphLock lock(graphMutex());
   return slot->spec();
 }
 
-const Shape &Tensor::sizes() const { return specOf(*this).shape; }
-int64_t Tensor::size(int64_t dim) const {
-  const Shape &shape = sizes();
-  return numberOr(
-      shape[static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(shape.size()), Loc::current()))],
-      "the size of this dimension");
+const Shape &Tensor::sizes(Loc loc) const { return specOf(*this, loc).shape; }
+int64_t Tensor::size(int64_t dim, Loc loc) const {
+  const Shape &shape = sizes(loc);
+  auto rank = static_cast<int64_t>(shape.size());
+  if (rank == 0)
+    fail("Dimension specified as " + std::to_string(dim) + " but tensor has no dimensions", loc);
+  return numberOr(shape[static_cast<size_t>(wrapDim(dim, rank, loc))], "the size of this dimension", loc);
 }
-int64_t Tensor::numel() const {
-  return numberOr(specOf(*this).count(), "the number of elements of this tensor");
+int64_t Tensor::numel(Loc loc) const {
+  return numberOr(specOf(*this, loc).count(), "the number of elements of this tensor", loc);
 }
-DType Tensor::dtype() const { return specOf(*this).dtype; }
-Device Tensor::device() const { return specOf(*this).device; }
-std::vector<int64_t> Tensor::strides() const {
-  specOf(*this);
+DType Tensor::dtype(Loc loc) const { return specOf(*this, loc).dtype; }
+Device Tensor::device(Loc loc) const { return specOf(*this, loc).device; }
+std::vector<int64_t> Tensor::strides(Loc loc) const {
+  specOf(*this, loc);
   GraphLock lock(graphMutex());
   return stridesOf(*slot_);
 }
-bool Tensor::is_contiguous() const {
-  const Shape &shape = sizes();
-  std::vector<int64_t> found = strides(), wanted = rowMajor(shape);
+bool Tensor::is_contiguous(Loc loc) const {
+  const Shape &shape = sizes(loc);
+  std::vector<int64_t> found = strides(loc), wanted = rowMajor(shape);
   for (size_t i = 0; i < shape.size(); ++i)
     if (shape[i] != 1 && found[i] != wanted[i])
-      return numel() == 0;
+      return numel(loc) == 0;
   return true;
 }
 
@@ -103,22 +103,23 @@ bool Tensor::is_contiguous() const {
 // Gradients
 //===----------------------------------------------------------------------===//
 
-bool Tensor::requires_grad() const {
+bool Tensor::requires_grad(Loc loc) const {
   GraphLock lock(graphMutex());
-  specOf(*this);
+  specOf(*this, loc);
   return slot_->needsGrad();
 }
 
-Tensor &Tensor::requires_grad_(bool value) {
+Tensor &Tensor::requires_grad_(bool value, Loc loc) {
   GraphLock lock(graphMutex());
-  if (!is_floating_point(specOf(*this).dtype) && value)
-    throw Error("only Tensors of floating point dtype can require gradients, found " +
-                std::string(name(dtype())));
+  if (!is_floating_point(specOf(*this, loc).dtype) && value)
+    fail("only Tensors of floating point dtype can require gradients, found " + std::string(name(dtype(loc))),
+         loc);
   if (slot_->value().node->requiresGrad) {
     if (value)
       return *this; // it does already
-    throw Error("you can only change requires_grad flags of leaf variables: this tensor is the result of an "
-                "operation; use detach() first");
+    fail("you can only change requires_grad flags of leaf variables: this tensor is the result of an "
+         "operation; use detach() first",
+         loc, {slot_->value()});
   }
   if (value == slot_->requiresGrad)
     return *this;
@@ -139,21 +140,22 @@ Tensor &Tensor::requires_grad_(bool value) {
   return *this;
 }
 
-Tensor Tensor::grad() const {
+Tensor Tensor::grad(Loc loc) const {
   GraphLock lock(graphMutex());
-  specOf(*this);
+  specOf(*this, loc);
   // In a trace, whether there is a gradient is part of the signature.
   if (Trace *trace = Trace::current(); trace && !slot_->trace)
     trace->touch(slot_);
   return slot_->grad ? Access::make(slot_->grad) : Tensor();
 }
 
-void Tensor::set_grad(const Tensor &gradient) {
+void Tensor::set_grad(const Tensor &gradient, Loc loc) {
   GraphLock lock(graphMutex());
-  specOf(*this);
-  if (gradient.defined() && gradient.sizes() != sizes())
-    throw Error("a gradient has the shape of its tensor: expected " + shapeText(sizes()) + ", found " +
-                shapeText(gradient.sizes()));
+  specOf(*this, loc);
+  if (gradient.defined() && gradient.sizes(loc) != sizes(loc))
+    fail("a gradient has the shape of its tensor: expected " + shapeText(sizes(loc)) + ", found " +
+             shapeText(gradient.sizes(loc)),
+         loc);
   if (Trace *trace = Trace::current(); trace && !slot_->trace)
     trace->touch(slot_);
   slot_->grad = Access::slot(gradient);
@@ -161,71 +163,10 @@ void Tensor::set_grad(const Tensor &gradient) {
 
 Tensor Tensor::detach(Loc loc) const {
   GraphLock lock(graphMutex());
-  const Spec &spec = specOf(*this);
+  const Spec &spec = specOf(*this, loc);
   use(*this, loc);
   return makeView(*this, {.kind = ViewStep::reshape, .from = spec.shape, .to = spec.shape}, strides(), loc,
                   /*detached=*/true);
-}
-
-void Tensor::backward(Loc loc) const {
-  GraphLock lock(graphMutex());
-  if (Trace *trace = Trace::current())
-    trace->noteBackward();
-  Ref root = use(*this, loc);
-  if (root.spec().count() != 1)
-    fail("grad can be implicitly created only for scalar outputs: this tensor has shape " +
-             shapeText(root.spec().shape) + "; take .sum() or .mean() first",
-         loc, {root});
-  if (!root.requiresGrad())
-    fail("element 0 of tensors does not require grad and does not have a grad_fn: no parameter that requires "
-         "a "
-         "gradient took part in it, or gradients were off",
-         loc, {root});
-  root = reshapeTo(root, {}, loc);
-  // The leaves that the value depends on, in the order in which they were made.
-  std::vector<Ref> leaves;
-  std::unordered_set<const Node *> seen;
-  std::vector<Ref> stack{root};
-  while (!stack.empty()) {
-    Ref ref = stack.back();
-    stack.pop_back();
-    if (ref.node->leafSlot(ref.result)) {
-      if (std::find(leaves.begin(), leaves.end(), ref) == leaves.end())
-        leaves.push_back(ref);
-      continue;
-    }
-    if (ref.node->kind == NodeKind::input && ref.requiresGrad())
-      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it "
-           "(WEFT-G003): compute it inside the function, call backward() outside of it, or use detach()\n"
-           "  made at " +
-               str(ref.node->loc),
-           loc, {}, "WEFT-G003");
-    if (!seen.insert(ref.node.get()).second)
-      continue;
-    for (const Ref &operand : ref.node->operands)
-      if (operand.requiresGrad())
-        stack.push_back(operand);
-  }
-  std::sort(leaves.begin(), leaves.end(), [](const Ref &a, const Ref &b) {
-    return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
-  });
-  std::vector<Ref> operands{root};
-  operands.insert(operands.end(), leaves.begin(), leaves.end());
-  NoGradGuard guard;
-  std::shared_ptr<Node> gradient = record("gradient", operands, {}, loc);
-  gradient->stopsGrad = false;
-  for (uint32_t i = 0; i < leaves.size(); ++i) {
-    auto slot = leaves[i].node->leafSlot(leaves[i].result);
-    Ref value{gradient, i};
-    if (slot->grad) {
-      Tensor sum = Access::make(slot->grad);
-      assign(slot->grad, record1("add", {use(sum, loc), value}, {}, loc));
-    } else {
-      Tensor made = wrap(value, slot->loc);
-      slot->grad = Access::slot(made);
-      slot->grad->name = slot->name + ".grad";
-    }
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -261,8 +202,8 @@ size_t Tensor::elements(size_t bytes, Loc loc) const {
 
 void Tensor::read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const {
   GraphLock lock(graphMutex());
-  if (single && numel() != 1)
-    fail("a Tensor with " + std::to_string(numel()) + " elements cannot be converted to Scalar", loc);
+  if (single && numel(loc) != 1)
+    fail("a Tensor with " + std::to_string(numel(loc)) + " elements cannot be converted to Scalar", loc);
   auto [value, memory] = readable(*this, loc);
   convertElements(value.spec().dtype, memory, dtype, data, bytes / itemsize(dtype));
 }
@@ -313,7 +254,7 @@ Tensor Tensor::clone(Loc loc) const {
   return wrap(sameValue(use(*this, loc), loc), loc);
 }
 
-Tensor Tensor::contiguous(Loc loc) const { return is_contiguous() ? *this : clone(loc); }
+Tensor Tensor::contiguous(Loc loc) const { return is_contiguous(loc) ? *this : clone(loc); }
 
 Tensor &frontend::updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
   GraphLock lock(graphMutex());
@@ -334,8 +275,5 @@ Tensor &Tensor::operator+=(const Arg &other) { return add_(other); }
 Tensor &Tensor::operator-=(const Arg &other) { return sub_(other); }
 Tensor &Tensor::operator*=(const Arg &other) { return mul_(other); }
 Tensor &Tensor::operator/=(const Arg &other) { return div_(other); }
-
-NoGradGuard::NoGradGuard() : previous_(gradEnabled()) { gradEnabled() = false; }
-NoGradGuard::~NoGradGuard() { gradEnabled() = previous_; }
 
 } // namespace weft

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <charconv>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sched.h>
@@ -181,8 +182,11 @@ Executor &default_executor() {
 #if __has_feature(thread_sanitizer)
     const bool threads = true;
 #else
-    const char *kind = std::getenv("WEFT_EXECUTOR");
-    const bool threads = kind && std::strcmp(kind, "threads") == 0;
+    const char *value = std::getenv("WEFT_EXECUTOR");
+    const std::string_view kind = value ? value : "";
+    const bool threads = kind == "threads";
+    if (!threads && !kind.empty() && kind != "openmp")
+      std::fprintf(stderr, "weft: WEFT_EXECUTOR is '%s', expected threads or openmp; using openmp\n", value);
 #endif
     return (threads ? make_thread_executor(default_width()) : make_openmp_executor(default_width()))
         .release();
@@ -195,12 +199,19 @@ Executor &default_executor() {
 Executor::~Executor() = default;
 
 int default_width() {
-  if (const char *text = std::getenv("WEFT_NUM_THREADS")) {
+  if (const char *text = std::getenv("WEFT_NUM_THREADS"); text && *text) {
     const std::string_view value = text;
     int width = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), width);
-    if (error == std::errc() && end == value.data() + value.size() && width > 0)
-      return std::min(width, maxWidth);
+    if (error == std::errc() && end == value.data() + value.size() && width > 0 && width <= maxWidth)
+      return width;
+    static std::atomic<bool> told{false};
+    if (!told.exchange(true))
+      std::fprintf(
+          stderr,
+          "weft: WEFT_NUM_THREADS is '%s', expected a number from 1 to %d; using one thread for each "
+          "processor\n",
+          text, maxWidth);
   }
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) == 0)

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace weft::runtime {
 using namespace host_memory;
@@ -39,8 +40,10 @@ HostAllocator &HostAllocator::get() {
     const char *text = std::getenv("WEFT_ALLOC_CONF");
     const char *uncached = std::getenv("WEFT_NO_MEMORY_CACHING");
     Expected<AllocatorConfig> config = parse_allocator_config(text ? text : "");
-    auto *allocator = new HostAllocator(config ? *config : AllocatorConfig(),
-                                        !(uncached && *uncached && std::strcmp(uncached, "0") != 0));
+    const std::string_view off = uncached ? uncached : "";
+    if (!off.empty() && off != "0" && off != "1")
+      std::fprintf(stderr, "weft: WEFT_NO_MEMORY_CACHING is '%s', expected 0 or 1; taken as 1\n", uncached);
+    auto *allocator = new HostAllocator(config ? *config : AllocatorConfig(), off.empty() || off == "0");
     allocator->config_status_ = config.status();
     return allocator;
   }();

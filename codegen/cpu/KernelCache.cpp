@@ -141,8 +141,12 @@ KernelCache::Options KernelCache::Options::fromEnvironment() {
     else
       options.maxBytes = value << 20;
   }
-  if (get("WEFT_CACHE") == "0")
+  const std::string kept = get("WEFT_CACHE");
+  if (kept == "0")
     return options;
+  if (!kept.empty() && kept != "1")
+    std::fprintf(stderr, "weft: WEFT_CACHE is '%s', expected 0 or 1; kernels are kept on disk\n",
+                 kept.c_str());
   options.directory = get("WEFT_CACHE_DIR");
   if (options.directory.empty() && !get("XDG_CACHE_HOME").empty())
     options.directory = get("XDG_CACHE_HOME") + "/weft";

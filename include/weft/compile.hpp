@@ -86,7 +86,7 @@ public:
   /// line.
   std::string explain() const;
   /// The last variant as text: "trace" as recorded, "plan" with fusions, schedules and memory.
-  std::string mlir(const std::string &stage = "trace") const;
+  std::string mlir(const std::string &stage = "trace", Loc loc = Loc::current()) const;
   /// Most recently used first; at most 64 are kept.
   std::vector<VariantInfo> variants() const;
   /// Compiles now, for the specs of the arguments; without this the first call, `mlir` or `save` does.

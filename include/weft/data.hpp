@@ -66,7 +66,7 @@ struct MnistOptions {
 /// split, and `note()` says so.
 class WEFT_API Mnist : public Dataset {
 public:
-  explicit Mnist(const std::string &folder, MnistOptions options = {});
+  explicit Mnist(const std::string &folder, MnistOptions options = {}, Loc loc = Loc::current());
 };
 
 struct DrawnDigitsOptions {
@@ -77,13 +77,14 @@ struct DrawnDigitsOptions {
 /// Digits that the program draws itself, in the format of MNIST, where there is no data.
 class WEFT_API DrawnDigits : public Dataset {
 public:
-  explicit DrawnDigits(DrawnDigitsOptions options = {});
+  explicit DrawnDigits(DrawnDigitsOptions options = {}, Loc loc = Loc::current());
 };
 
 /// MNIST from `folder` or its subfolder "mnist"; where `folder` is empty, from the folder that the
 /// environment variable WEFT_DATA_DIR names; and where that is not set either, drawn digits (8,000 to train,
 /// 2,000 to test). `note()` says which.
-WEFT_API Dataset mnist_or_drawn_digits(const std::string &folder = {}, Split split = Split::train);
+WEFT_API Dataset mnist_or_drawn_digits(const std::string &folder = {}, Split split = Split::train,
+                                       Loc loc = Loc::current());
 
 /// (images - mean) / std, with one mean and std for all or one for each channel of [n, channels, ...]; bytes
 /// are divided by 255 first. Elementwise, so inside a compiled function it is part of the first kernel.

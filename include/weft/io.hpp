@@ -20,24 +20,24 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 /// \name The safetensors format: every dtype
 /// @{
 WEFT_API void save_safetensors(const std::string &path, const StateDict &tensors,
-                               const Metadata &metadata = {});
-WEFT_API StateDict load_safetensors(const std::string &path);
+                               const Metadata &metadata = {}, Loc loc = Loc::current());
+WEFT_API StateDict load_safetensors(const std::string &path, Loc loc = Loc::current());
 /// The metadata alone; no tensor is read.
-WEFT_API Metadata safetensors_metadata(const std::string &path);
+WEFT_API Metadata safetensors_metadata(const std::string &path, Loc loc = Loc::current());
 /// @}
 
 /// \name NumPy's formats: one array, and an archive of named arrays. bf16 has no NumPy dtype and is refused
 /// @{
-WEFT_API void save_npy(const std::string &path, const Tensor &tensor);
-WEFT_API Tensor load_npy(const std::string &path);
-WEFT_API void save_npz(const std::string &path, const StateDict &tensors);
-WEFT_API StateDict load_npz(const std::string &path);
+WEFT_API void save_npy(const std::string &path, const Tensor &tensor, Loc loc = Loc::current());
+WEFT_API Tensor load_npy(const std::string &path, Loc loc = Loc::current());
+WEFT_API void save_npz(const std::string &path, const StateDict &tensors, Loc loc = Loc::current());
+WEFT_API StateDict load_npz(const std::string &path, Loc loc = Loc::current());
 /// @}
 
 /// \name Copies on the host, complete when the call returns; later writes to the tensor do not show in them
 /// @{
-WEFT_API Tensor to_host(const Tensor &tensor);
-WEFT_API StateDict to_host(const StateDict &tensors);
+WEFT_API Tensor to_host(const Tensor &tensor, Loc loc = Loc::current());
+WEFT_API StateDict to_host(const StateDict &tensors, Loc loc = Loc::current());
 /// @}
 
 } // namespace weft

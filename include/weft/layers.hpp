@@ -7,7 +7,7 @@
 #ifndef WEFT_LAYERS_HPP
 #define WEFT_LAYERS_HPP
 
-#include "weft/indexing.hpp"
+#include "weft/gather_scatter.hpp"
 #include "weft/math.hpp"
 #include "weft/nn.hpp"
 #include "weft/reduce.hpp"

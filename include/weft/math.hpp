@@ -1,4 +1,4 @@
-//===- math.hpp - Elementwise functions beyond the operators ----------------===//
+//===- math.hpp - Elementwise functions ----------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 #ifndef WEFT_MATH_HPP
 #define WEFT_MATH_HPP
 
-#include "weft/tensor.hpp"
+#include "weft/operators.hpp"
 
 namespace weft {
 
@@ -23,6 +23,25 @@ namespace weft {
 //===----------------------------------------------------------------------===//
 
 #define WEFT_UNARY(name) WEFT_API Tensor name(const Tensor &a, Loc loc = Loc::current());
+WEFT_UNARY(exp)
+WEFT_UNARY(expm1)
+WEFT_UNARY(log)
+WEFT_UNARY(log1p)
+WEFT_UNARY(sin)
+WEFT_UNARY(cos)
+WEFT_UNARY(sqrt)
+WEFT_UNARY(rsqrt)
+WEFT_UNARY(reciprocal)
+WEFT_UNARY(tanh)
+WEFT_UNARY(sigmoid)
+WEFT_UNARY(erf)
+WEFT_UNARY(abs)
+WEFT_UNARY(sign)
+WEFT_UNARY(ceil)
+WEFT_UNARY(floor)
+WEFT_UNARY(round)
+WEFT_UNARY(trunc)
+WEFT_UNARY(isnan)
 WEFT_UNARY(tan)
 /// NaN outside of [-1, 1].
 WEFT_UNARY(asin)
@@ -100,11 +119,25 @@ WEFT_API Tensor clamp(const Tensor &a, const Arg &min, const Arg &max);
 WEFT_API Tensor clamp_min(const Tensor &a, const Arg &min);
 WEFT_API Tensor clamp_max(const Tensor &a, const Arg &max);
 
+/// As bool: |a - b| <= atol + rtol * |b|. Infinities are close to themselves, NaN to nothing, unless
+/// `equal_nan` makes it close to itself.
+WEFT_API Tensor isclose(const Tensor &a, const Tensor &b, double rtol = 1e-5, double atol = 1e-8,
+                        bool equal_nan = false, Loc loc = Loc::current());
+/// Whether that holds of every element. Reads the values.
+WEFT_API bool allclose(const Tensor &a, const Tensor &b, double rtol = 1e-5, double atol = 1e-8,
+                       bool equal_nan = false, Loc loc = Loc::current());
+/// Whether shapes and all elements are the same. Reads the values.
+WEFT_API bool equal(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
+
 //===----------------------------------------------------------------------===//
 // Activations: of floating-point tensors, others are an error; hardtanh, relu6 and threshold take integers
 // too
 //===----------------------------------------------------------------------===//
 
+/// max(a, 0); its gradient at 0 is 0.
+WEFT_API Tensor relu(const Tensor &a, Loc loc = Loc::current());
+/// "none": a Phi(a) by erf; "tanh": the tanh approximation.
+WEFT_API Tensor gelu(const Tensor &a, const std::string &approximate = "none", Loc loc = Loc::current());
 /// a * sigmoid(a).
 WEFT_API Tensor silu(const Tensor &a, Loc loc = Loc::current());
 /// log(1 + exp(beta a)) / beta; `a` itself where beta a is above the threshold.

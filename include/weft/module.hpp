@@ -112,10 +112,10 @@ public:
 
   /// \name Placement and element type: the tensors stay the same objects, and gradients come along
   /// @{
-  void to(Device device);
-  void to(const char *device) { to(Device(device)); }
+  void to(Device device, Loc loc = Loc::current());
+  void to(const char *device, Loc loc = Loc::current()) { to(Device(device), loc); }
   /// Converts floating-point parameters and buffers.
-  void to(DType dtype);
+  void to(DType dtype, Loc loc = Loc::current());
   void half() { to(DType::f16); }
   void bfloat16() { to(DType::bf16); }
   void float_() { to(DType::f32); }

@@ -78,23 +78,26 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Uniform in [0, 1), in a floating-point dtype.
-WEFT_API Tensor rand(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor rand(Shape shape, Generator &generator, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor rand(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor rand(IntList shape, Generator &generator, TensorOptions options = {},
+                     Loc loc = Loc::current());
 /// With shape, dtype and device of another tensor.
 WEFT_API Tensor rand_like(const Tensor &like, Loc loc = Loc::current());
 /// Standard normal, by Box-Muller.
-WEFT_API Tensor randn(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor randn(Shape shape, Generator &generator, TensorOptions options = {},
+WEFT_API Tensor randn(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor randn(IntList shape, Generator &generator, TensorOptions options = {},
                       Loc loc = Loc::current());
 WEFT_API Tensor randn_like(const Tensor &like, Loc loc = Loc::current());
 /// Normal with this mean and deviation, which must not be negative.
-WEFT_API Tensor normal(double mean, double std, Shape shape, TensorOptions options = {},
+WEFT_API Tensor normal(double mean, double std, IntList shape, TensorOptions options = {},
                        Loc loc = Loc::current());
 /// Integers in [low, high), i64 unless another dtype is asked for; high - low is from 1 to 2^31.
-WEFT_API Tensor randint(int64_t low, int64_t high, Shape shape, TensorOptions options = {},
+WEFT_API Tensor randint(int64_t low, int64_t high, IntList shape, TensorOptions options = {},
                         Loc loc = Loc::current());
-WEFT_API Tensor randint(int64_t low, int64_t high, Shape shape, Generator &generator,
+WEFT_API Tensor randint(int64_t low, int64_t high, IntList shape, Generator &generator,
                         TensorOptions options = {}, Loc loc = Loc::current());
+/// Integers in [0, high).
+WEFT_API Tensor randint(int64_t high, IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 /// A permutation of 0 to n-1, i64 unless another dtype is asked for. Made on the host, which reads the
 /// generator: an error (WEFT-C013) in compiled functions.
 WEFT_API Tensor randperm(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());

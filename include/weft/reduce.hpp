@@ -21,8 +21,7 @@
 namespace weft {
 
 #define WEFT_REDUCTION(name)                                                                                 \
-  inline Tensor name(const Tensor &a, std::vector<int64_t> dims = {}, bool keepdim = false,                  \
-                     Loc loc = Loc::current()) {                                                             \
+  inline Tensor name(const Tensor &a, IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) {   \
     return a.name(std::move(dims), keepdim, loc);                                                            \
   }
 /// Of bool and integers an i64; 0 (1) over nothing.
@@ -39,6 +38,14 @@ WEFT_REDUCTION(all)
 WEFT_REDUCTION(logsumexp)
 #undef WEFT_REDUCTION
 
+inline Tensor max(const Tensor &a, Loc loc = Loc::current()) { return a.max(loc); }
+inline Tensor min(const Tensor &a, Loc loc = Loc::current()) { return a.min(loc); }
+inline ValuesIndices max(const Tensor &a, int64_t dim, bool keepdim = false, Loc loc = Loc::current()) {
+  return a.max(dim, keepdim, loc);
+}
+inline ValuesIndices min(const Tensor &a, int64_t dim, bool keepdim = false, Loc loc = Loc::current()) {
+  return a.min(dim, keepdim, loc);
+}
 inline Tensor argmax(const Tensor &a, std::optional<int64_t> dim = {}, bool keepdim = false,
                      Loc loc = Loc::current()) {
   return a.argmax(dim, keepdim, loc);
@@ -49,23 +56,25 @@ inline Tensor argmin(const Tensor &a, std::optional<int64_t> dim = {}, bool keep
 }
 inline Tensor cumsum(const Tensor &a, int64_t dim, Loc loc = Loc::current()) { return a.cumsum(dim, loc); }
 inline Tensor cumprod(const Tensor &a, int64_t dim, Loc loc = Loc::current()) { return a.cumprod(dim, loc); }
-inline Tensor count_nonzero(const Tensor &a, std::vector<int64_t> dims = {}, Loc loc = Loc::current()) {
+inline Tensor count_nonzero(const Tensor &a, IntList dims = {}, Loc loc = Loc::current()) {
   return a.count_nonzero(std::move(dims), loc);
 }
-inline Tensor norm(const Tensor &a, double p = 2, std::vector<int64_t> dims = {}, bool keepdim = false,
+inline Tensor norm(const Tensor &a, double p = 2, IntList dims = {}, bool keepdim = false,
                    Loc loc = Loc::current()) {
   return a.norm(p, std::move(dims), keepdim, loc);
 }
 
 /// Variance and mean in one pass; an error for integers. With no more elements than `correction` the variance
 /// is NaN or infinite.
-WEFT_API std::pair<Tensor, Tensor> var_mean(const Tensor &a, std::vector<int64_t> dims = {},
-                                            double correction = 1, bool keepdim = false,
-                                            Loc loc = Loc::current());
-inline Tensor var(const Tensor &a, std::vector<int64_t> dims = {}, double correction = 1,
-                  bool keepdim = false, Loc loc = Loc::current()) {
+WEFT_API std::pair<Tensor, Tensor> var_mean(const Tensor &a, IntList dims = {}, double correction = 1,
+                                            bool keepdim = false, Loc loc = Loc::current());
+inline Tensor var(const Tensor &a, IntList dims = {}, double correction = 1, bool keepdim = false,
+                  Loc loc = Loc::current()) {
   return a.var(std::move(dims), correction, keepdim, loc);
 }
+
+WEFT_API Tensor softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
+WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
 
 /// (a - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions, which are
 /// `normalized_shape`; `weight` and `bias` have that shape, or are undefined. Statistics of halves are f32.

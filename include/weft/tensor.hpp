@@ -1,4 +1,4 @@
-//===- tensor.hpp - Tensors and the functions on them -----------------------===//
+//===- tensor.hpp - Tensors ----------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,6 +20,7 @@
 #include "weft/export.hpp"
 #include "weft/status.hpp"
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -35,6 +36,17 @@ namespace weft {
 using Shape = std::vector<int64_t>;
 class Size;
 using Loc = std::source_location;
+
+/// A parameter that is a list of integers, sizes or dimensions: a number, numbers in braces, or a vector, as
+/// in `x.sum(-1)`, `x.sum({0, 1})`, `zeros(y.sizes())`.
+struct IntList : std::vector<int64_t> {
+  IntList() = default;
+  IntList(std::initializer_list<int64_t> list) : vector(list) {}
+  IntList(std::vector<int64_t> list) : vector(std::move(list)) {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  IntList(T number) : vector{static_cast<int64_t>(number)} {}
+};
 
 namespace frontend {
 struct Slot;
@@ -53,6 +65,17 @@ struct TensorOptions {
 };
 
 class Arg;
+class TensorData;
+
+/// An index with the source line where it was written, since an operator cannot have a default argument.
+struct Position {
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Position(T index, Loc loc = Loc::current()) : index(static_cast<int64_t>(index)), loc(loc) {}
+  int64_t index;
+  Loc loc;
+};
+
 struct ValuesIndices;
 
 template <typename T> struct dtype_of;
@@ -85,7 +108,7 @@ public:
   /// \name Creation from host data, which is copied
   /// @{
   template <typename T>
-  static Tensor from(const std::vector<T> &data, Shape shape, TensorOptions options = {},
+  static Tensor from(const std::vector<T> &data, IntList shape, TensorOptions options = {},
                      Loc loc = Loc::current()) {
     static_assert(!std::is_same_v<T, bool>,
                   "std::vector<bool> has no contiguous storage: use uint8_t and .to(i1)");
@@ -93,9 +116,12 @@ public:
                       loc);
   }
   template <typename T>
-  static Tensor from(const T *data, Shape shape, TensorOptions options = {}, Loc loc = Loc::current()) {
+  static Tensor from(const T *data, IntList shape, TensorOptions options = {}, Loc loc = Loc::current()) {
     return from_bytes(data, SIZE_MAX, dtype_of<T>::value_, std::move(shape), options, loc);
   }
+  /// Numbers in braces, `Tensor::from({1., 2., 3., 4.}, {2, 2})`, with the dtype that `tensor({...})` gives.
+  static Tensor from(const TensorData &data, IntList shape, TensorOptions options = {},
+                     Loc loc = Loc::current());
   /// `bytes` is checked against the shape; SIZE_MAX skips the check.
   static Tensor from_bytes(const void *data, size_t bytes, DType dtype, Shape shape,
                            TensorOptions options = {}, Loc loc = Loc::current());
@@ -104,32 +130,34 @@ public:
   /// \name Facts
   /// @{
   bool defined() const { return slot_ != nullptr; }
-  const Shape &sizes() const;
+  const Shape &sizes(Loc loc = Loc::current()) const;
   /// The size of dimension `dim`; negative numbers count from the end.
-  int64_t size(int64_t dim) const;
+  int64_t size(int64_t dim, Loc loc = Loc::current()) const;
   /// The size of a dimension as a number or, in a function compiled with a Dim, an expression; see
   /// weft/dim.hpp. There `size` and `numel` throw, and `sizes()` is a shape to pass on.
-  Size sym_size(int64_t dim) const;
-  int64_t dim() const { return static_cast<int64_t>(sizes().size()); }
-  int64_t numel() const;
-  DType dtype() const;
-  Device device() const;
+  Size sym_size(int64_t dim, Loc loc = Loc::current()) const;
+  int64_t dim(Loc loc = Loc::current()) const { return static_cast<int64_t>(sizes(loc).size()); }
+  int64_t numel(Loc loc = Loc::current()) const;
+  DType dtype(Loc loc = Loc::current()) const;
+  Device device(Loc loc = Loc::current()) const;
   /// The distance in elements of storage between neighbours of each dimension.
-  std::vector<int64_t> strides() const;
+  std::vector<int64_t> strides(Loc loc = Loc::current()) const;
   /// Whether the elements lie in row-major order without gaps.
-  bool is_contiguous() const;
+  bool is_contiguous(Loc loc = Loc::current()) const;
   /// @}
 
   /// \name Gradients
   /// @{
-  bool requires_grad() const;
-  Tensor &requires_grad_(bool value = true);
+  bool requires_grad(Loc loc = Loc::current()) const;
+  Tensor &requires_grad_(bool value = true, Loc loc = Loc::current());
   /// Accumulates the gradients of this tensor, which has one element, into `.grad()` of the leaves that
   /// require them.
   void backward(Loc loc = Loc::current()) const;
+  /// The same of a tensor of any shape, whose elements count as much as `gradient`, of its shape, says.
+  void backward(const Tensor &gradient, Loc loc = Loc::current()) const;
   /// The accumulated gradient; an undefined tensor where there is none.
-  Tensor grad() const;
-  void set_grad(const Tensor &gradient);
+  Tensor grad(Loc loc = Loc::current()) const;
+  void set_grad(const Tensor &gradient, Loc loc = Loc::current());
   /// A view through which no gradient flows.
   Tensor detach(Loc loc = Loc::current()) const;
   /// @}
@@ -182,18 +210,38 @@ public:
   /// \name Shape: handles that share the elements, as in PyTorch
   /// @{
   /// The same elements in another shape; one size may be -1. A view where the strides allow it, else a copy.
-  Tensor reshape(Shape shape, Loc loc = Loc::current()) const;
+  Tensor reshape(IntList shape, Loc loc = Loc::current()) const;
   /// A view; an error where the strides do not allow it.
-  Tensor view(Shape shape, Loc loc = Loc::current()) const;
+  Tensor view(IntList shape, Loc loc = Loc::current()) const;
   Tensor flatten(int64_t start = 0, int64_t end = -1, Loc loc = Loc::current()) const;
   Tensor t(Loc loc = Loc::current()) const;
+  /// The last two dimensions exchanged.
+  Tensor mT(Loc loc = Loc::current()) const;
+  /// All dimensions in the opposite order.
+  Tensor T(Loc loc = Loc::current()) const;
   Tensor transpose(int64_t a, int64_t b, Loc loc = Loc::current()) const;
-  Tensor permute(std::vector<int64_t> dims, Loc loc = Loc::current()) const;
+  Tensor permute(IntList dims, Loc loc = Loc::current()) const;
+  /// Dimensions `from` at the places `to`; the others keep their order.
+  Tensor movedim(IntList from, IntList to, Loc loc = Loc::current()) const;
+  /// The elements whose positions in two dimensions differ by `offset`, as a new last dimension.
+  Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1, Loc loc = Loc::current()) const;
+  /// One dimension as several; one size may be -1.
+  Tensor unflatten(int64_t dim, IntList sizes, Loc loc = Loc::current()) const;
   Tensor unsqueeze(int64_t dim, Loc loc = Loc::current()) const;
-  Tensor squeeze(int64_t dim, Loc loc = Loc::current()) const;
+  /// Without the dimensions of size 1; of the given ones, those.
+  Tensor squeeze(Loc loc = Loc::current()) const;
+  Tensor squeeze(IntList dims, Loc loc = Loc::current()) const;
   /// Sizes of 1 stretch and dimensions are added in front; -1 keeps a size. Writing to what overlaps is an
   /// error.
-  Tensor expand(Shape shape, Loc loc = Loc::current()) const;
+  Tensor expand(IntList shape, Loc loc = Loc::current()) const;
+  /// In the shape of another tensor.
+  Tensor expand_as(const Tensor &other, Loc loc = Loc::current()) const {
+    return expand(other.sizes(loc), loc);
+  }
+  Tensor view_as(const Tensor &other, Loc loc = Loc::current()) const { return view(other.sizes(loc), loc); }
+  Tensor reshape_as(const Tensor &other, Loc loc = Loc::current()) const {
+    return reshape(other.sizes(loc), loc);
+  }
   /// Elements start, start + step, ... below `end` of one dimension; bounds clamp and count from the end as
   /// in Python.
   Tensor slice(int64_t dim, int64_t start, int64_t end = INT64_MAX, int64_t step = 1,
@@ -202,10 +250,16 @@ public:
   Tensor narrow(int64_t dim, int64_t start, int64_t length, Loc loc = Loc::current()) const;
   Tensor select(int64_t dim, int64_t index, Loc loc = Loc::current()) const;
   /// select(0, index).
-  Tensor operator[](int64_t index) const;
-  /// x.index({Slice(1, 5), None, -1, Ellipsis, tensor}) as in libtorch (`weft/index.hpp`): a view, or a copy
-  /// where an index is a tensor. Index tensors broadcast and may be negative; their dimensions come first
-  /// where they are not neighbours.
+  Tensor operator[](const Position &index) const;
+  template <std::same_as<Tensor> Index> Tensor operator[](const Index &) const {
+    static_assert(sizeof(Index) == 0,
+                  "an index that is a tensor: write x.index({i}) to read the elements (rows) "
+                  "that it names, x.index_put_({i}, value) to write them, and "
+                  "x.index_put_({mask}, number) where it is a mask");
+  }
+  /// x.index({Slice(1, 5), None, -1, Ellipsis, tensor}) as in libtorch (`weft/tensor_index.hpp`): a view, or
+  /// a copy where an index is a tensor. Index tensors broadcast and may be negative; their dimensions come
+  /// first where they are not neighbours.
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Loc loc = Loc::current()) const;
   /// Writes `value`, broadcast, to the elements that index() names; of several writes to one element the last
   /// stays. A boolean mask takes a number.
@@ -218,14 +272,14 @@ public:
 
   /// \name Reductions over `dims` (all where empty)
   /// @{
-  Tensor sum(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
-  Tensor mean(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
-  Tensor amax(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
-  Tensor amin(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
-  Tensor prod(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor sum(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor mean(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor amax(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor amin(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor prod(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   /// Whether one element (every element) is true; an i1 tensor.
-  Tensor any(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
-  Tensor all(std::vector<int64_t> dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor any(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor all(IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   /// The index of the largest (smallest) along a dimension, or in row-major order without one: the first of
   /// equals; a NaN comes before all numbers.
   Tensor argmax(std::optional<int64_t> dim = {}, bool keepdim = false, Loc loc = Loc::current()) const;
@@ -237,18 +291,15 @@ public:
   ValuesIndices max(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
   ValuesIndices min(int64_t dim, bool keepdim = false, Loc loc = Loc::current()) const;
   /// m2 / (n - correction); the standard deviation is its root, whose gradient at 0 is 0.
-  Tensor var(std::vector<int64_t> dims = {}, double correction = 1, bool keepdim = false,
-             Loc loc = Loc::current()) const;
-  Tensor std(std::vector<int64_t> dims = {}, double correction = 1, bool keepdim = false,
-             Loc loc = Loc::current()) const;
+  Tensor var(IntList dims = {}, double correction = 1, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor std(IntList dims = {}, double correction = 1, bool keepdim = false, Loc loc = Loc::current()) const;
   /// (sum of |a|^p)^(1/p); p = infinity (-infinity): the largest (smallest) |a|; p = 0: how many are not 0.
   /// The gradient at the zero vector is 0.
-  Tensor norm(double p = 2, std::vector<int64_t> dims = {}, bool keepdim = false,
-              Loc loc = Loc::current()) const;
+  Tensor norm(double p = 2, IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) const;
   /// log(sum(exp(a))), without overflow.
-  Tensor logsumexp(std::vector<int64_t> dims, bool keepdim = false, Loc loc = Loc::current()) const;
+  Tensor logsumexp(IntList dims, bool keepdim = false, Loc loc = Loc::current()) const;
   /// How many elements are not 0, as i64.
-  Tensor count_nonzero(std::vector<int64_t> dims = {}, Loc loc = Loc::current()) const;
+  Tensor count_nonzero(IntList dims = {}, Loc loc = Loc::current()) const;
   /// Running sums and products along a dimension; of bool and integers i64.
   Tensor cumsum(int64_t dim, Loc loc = Loc::current()) const;
   Tensor cumprod(int64_t dim, Loc loc = Loc::current()) const;
@@ -264,11 +315,21 @@ public:
   Tensor relu(Loc loc = Loc::current()) const;
   Tensor abs(Loc loc = Loc::current()) const;
   Tensor matmul(const Tensor &other, Loc loc = Loc::current()) const;
+  Tensor mm(const Tensor &other, Loc loc = Loc::current()) const;
+  Tensor bmm(const Tensor &other, Loc loc = Loc::current()) const;
+  Tensor mv(const Tensor &vector, Loc loc = Loc::current()) const;
+  Tensor dot(const Tensor &other, Loc loc = Loc::current()) const;
+  Tensor outer(const Tensor &other, Loc loc = Loc::current()) const;
+  Tensor addmm(const Tensor &a, const Tensor &b, double beta = 1, double alpha = 1,
+               Loc loc = Loc::current()) const;
+  Tensor baddbmm(const Tensor &a, const Tensor &b, double beta = 1, double alpha = 1,
+                 Loc loc = Loc::current()) const;
   Tensor softmax(int64_t dim, Loc loc = Loc::current()) const;
   Tensor log_softmax(int64_t dim, Loc loc = Loc::current()) const;
   /// @}
 
-  /// \name Joining, cutting and indexing, as the free functions of the same names in weft/indexing.hpp
+  /// \name Joining, cutting and indexing, as the free functions of the same names (joining.hpp,
+  /// gather_scatter.hpp)
   /// @{
   Tensor gather(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
   Tensor index_select(int64_t dim, const Tensor &index, Loc loc = Loc::current()) const;
@@ -302,17 +363,16 @@ public:
                             Loc loc = Loc::current()) const;
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0, Loc loc = Loc::current()) const;
   std::vector<Tensor> unbind(int64_t dim = 0, Loc loc = Loc::current()) const;
-  Tensor repeat(const std::vector<int64_t> &repeats, Loc loc = Loc::current()) const;
-  Tensor tile(const std::vector<int64_t> &dims, Loc loc = Loc::current()) const;
+  Tensor repeat(IntList repeats, Loc loc = Loc::current()) const;
+  Tensor tile(IntList dims, Loc loc = Loc::current()) const;
   Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = {}, Loc loc = Loc::current()) const;
-  Tensor flip(const std::vector<int64_t> &dims, Loc loc = Loc::current()) const;
-  Tensor roll(const std::vector<int64_t> &shifts, const std::vector<int64_t> &dims = {},
-              Loc loc = Loc::current()) const;
+  Tensor flip(IntList dims, Loc loc = Loc::current()) const;
+  Tensor roll(IntList shifts, IntList dims = {}, Loc loc = Loc::current()) const;
   Tensor tril(int64_t diagonal = 0, Loc loc = Loc::current()) const;
   Tensor triu(int64_t diagonal = 0, Loc loc = Loc::current()) const;
   /// @}
 
-  /// \name Elementwise members of PyTorch, as the free functions of the same names (tensor.hpp, math.hpp)
+  /// \name Elementwise members of PyTorch, as the free functions of the same names (operators.hpp, math.hpp)
   /// @{
 #define WEFT_MEMBER(name) Tensor name(Loc loc = Loc::current()) const;
   WEFT_MEMBER(neg)
@@ -458,113 +518,6 @@ public:
   /// A tensor that counts as a number in promotion: only its kind is looked at.
   bool is_scalar = false;
   Loc loc;
-};
-
-//===----------------------------------------------------------------------===//
-// Creation
-//===----------------------------------------------------------------------===//
-
-WEFT_API Tensor empty(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor zeros(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor ones(Shape shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor full(Shape shape, double value, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
-WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
-/// 0, 1, .. n-1 as i64 unless another dtype is asked for.
-WEFT_API Tensor arange(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
-/// A 0-dimensional tensor.
-WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::current());
-
-//===----------------------------------------------------------------------===//
-// Operators
-//===----------------------------------------------------------------------===//
-
-#define WEFT_BINARY(name, symbol)                                                                            \
-  WEFT_API Tensor name(const Arg &a, const Arg &b);                                                          \
-  inline Tensor operator symbol(const Tensor &a, const Arg &b) { return name(Arg(a, b.loc), b); }            \
-  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>                                  \
-  Tensor operator symbol(T a, const Arg &b) {                                                                \
-    return name(Arg(a, b.loc), b);                                                                           \
-  }
-WEFT_BINARY(add, +)
-WEFT_BINARY(sub, -)
-WEFT_BINARY(mul, *)
-/// True division: integers give the default float dtype.
-WEFT_BINARY(div, /)
-WEFT_BINARY(eq, ==)
-WEFT_BINARY(ne, !=)
-WEFT_BINARY(lt, <)
-WEFT_BINARY(le, <=)
-WEFT_BINARY(gt, >)
-WEFT_BINARY(ge, >=)
-/// Bit by bit; logical on bools. Floats are an error.
-WEFT_BINARY(bitwise_and, &)
-WEFT_BINARY(bitwise_or, |)
-WEFT_BINARY(bitwise_xor, ^)
-/// What is left of the division a / b rounded down: it has the sign of b, as `%` of Python.
-WEFT_BINARY(remainder, %)
-#undef WEFT_BINARY
-WEFT_API Tensor logical_and(const Arg &a, const Arg &b);
-WEFT_API Tensor logical_or(const Arg &a, const Arg &b);
-/// A number as exponent is part of the program: 2, 3, 0.5, -0.5 and -1 are products, roots and quotients, as
-/// in PyTorch. Integers keep their dtype; a negative number as their exponent is an error.
-WEFT_API Tensor pow(const Arg &a, const Arg &b);
-WEFT_API Tensor maximum(const Arg &a, const Arg &b);
-WEFT_API Tensor minimum(const Arg &a, const Arg &b);
-WEFT_API Tensor neg(const Arg &a);
-inline Tensor operator-(const Arg &a) { return neg(a); }
-WEFT_API Tensor logical_not(const Arg &a);
-inline Tensor operator!(const Arg &a) { return logical_not(a); }
-/// Every bit inverted; logical not on bools. Floats are an error.
-WEFT_API Tensor bitwise_not(const Arg &a);
-inline Tensor operator~(const Arg &a) { return bitwise_not(a); }
-/// `a` where the condition holds, else `b`.
-WEFT_API Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc = Loc::current());
-
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-#define WEFT_UNARY(name) WEFT_API Tensor name(const Tensor &a, Loc loc = Loc::current());
-WEFT_UNARY(exp)
-WEFT_UNARY(expm1)
-WEFT_UNARY(log)
-WEFT_UNARY(log1p)
-WEFT_UNARY(sin)
-WEFT_UNARY(cos)
-WEFT_UNARY(sqrt)
-WEFT_UNARY(rsqrt)
-WEFT_UNARY(reciprocal)
-WEFT_UNARY(tanh)
-WEFT_UNARY(sigmoid)
-WEFT_UNARY(erf)
-WEFT_UNARY(abs)
-WEFT_UNARY(sign)
-WEFT_UNARY(ceil)
-WEFT_UNARY(floor)
-WEFT_UNARY(round)
-WEFT_UNARY(trunc)
-WEFT_UNARY(isnan)
-/// max(a, 0); its gradient at 0 is 0.
-WEFT_UNARY(relu)
-#undef WEFT_UNARY
-/// "none": a Phi(a) by erf; "tanh": the tanh approximation.
-WEFT_API Tensor gelu(const Tensor &a, const std::string &approximate = "none", Loc loc = Loc::current());
-WEFT_API Tensor softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
-WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
-/// Matrix product with the shapes of torch.matmul: vectors, matrices, and batches of matrices that broadcast.
-WEFT_API Tensor matmul(const Tensor &a, const Tensor &b, Loc loc = Loc::current());
-
-/// While one lives on a thread, operations there record no gradient.
-class WEFT_API NoGradGuard {
-public:
-  NoGradGuard();
-  ~NoGradGuard();
-  NoGradGuard(const NoGradGuard &) = delete;
-  NoGradGuard &operator=(const NoGradGuard &) = delete;
-
-private:
-  bool previous_;
 };
 
 /// Prints values as PyTorch does: 4 digits, summarised above 1,000 elements. In a compiled function the value

@@ -113,6 +113,9 @@ void parity::addElementwise(Table &table) {
   };
   table["softshrink"] = [](const Args &a) { return Tensors{softshrink(a.tensor(0), a.real(1, 0.5))}; };
   table["threshold"] = [](const Args &a) { return Tensors{threshold(a.tensor(0), a.real(1), a.real(2))}; };
+  table["isclose"] = [](const Args &a) {
+    return Tensors{isclose(a.tensor(0), a.tensor(1), a.real(2, 1e-5), a.real(3, 1e-8), a.flag(4))};
+  };
   table["where"] = [](const Args &a) { return Tensors{where(a.tensor(0), a.operand(1), a.operand(2))}; };
   table["to"] = [](const Args &a) { return Tensors{a.tensor(0).to(a.dtype(1))}; };
   table["gelu"] = [](const Args &a) { return Tensors{gelu(a.tensor(0), a.word(1, "none"))}; };

@@ -18,6 +18,20 @@ static nn::Reduction reduction(const parity::Args &a, size_t i) {
 
 void parity::addNetworks(Table &table) {
   table["matmul"] = [](const Args &a) { return Tensors{matmul(a.tensor(0), a.tensor(1))}; };
+  table["mm"] = [](const Args &a) { return Tensors{mm(a.tensor(0), a.tensor(1))}; };
+  table["bmm"] = [](const Args &a) { return Tensors{bmm(a.tensor(0), a.tensor(1))}; };
+  table["mv"] = [](const Args &a) { return Tensors{mv(a.tensor(0), a.tensor(1))}; };
+  table["dot"] = [](const Args &a) { return Tensors{dot(a.tensor(0), a.tensor(1))}; };
+  table["outer"] = [](const Args &a) { return Tensors{outer(a.tensor(0), a.tensor(1))}; };
+  table["addmm"] = [](const Args &a) {
+    return Tensors{addmm(a.tensor(0), a.tensor(1), a.tensor(2), a.real(3, 1), a.real(4, 1))};
+  };
+  table["baddbmm"] = [](const Args &a) {
+    return Tensors{baddbmm(a.tensor(0), a.tensor(1), a.tensor(2), a.real(3, 1), a.real(4, 1))};
+  };
+  table["einsum"] = [](const Args &a) { return Tensors{einsum(a.word(0), a.tensors(1))}; };
+  table["diag"] = [](const Args &a) { return Tensors{diag(a.tensor(0), a.whole(1, 0))}; };
+  table["trace"] = [](const Args &a) { return Tensors{trace(a.tensor(0))}; };
   table["linear"] = [](const Args &a) {
     return Tensors{nn::linear(a.tensor(0), a.tensor(1), a.tensorOrNone(2))};
   };

@@ -22,7 +22,19 @@ void parity::addShapes(Table &table) {
   table["permute"] = [](const Args &a) { return Tensors{a.tensor(0).permute(a.list(1))}; };
   table["expand"] = [](const Args &a) { return Tensors{a.tensor(0).expand(a.list(1))}; };
   table["unsqueeze"] = [](const Args &a) { return Tensors{a.tensor(0).unsqueeze(a.whole(1))}; };
-  table["squeeze"] = [](const Args &a) { return Tensors{a.tensor(0).squeeze(a.whole(1))}; };
+  table["squeeze"] = [](const Args &a) {
+    return Tensors{a.has(1) ? a.tensor(0).squeeze(a.list(1)) : a.tensor(0).squeeze()};
+  };
+  table["mT"] = [](const Args &a) { return Tensors{a.tensor(0).mT()}; };
+  table["T"] = [](const Args &a) { return Tensors{a.tensor(0).T()}; };
+  table["movedim"] = [](const Args &a) { return Tensors{a.tensor(0).movedim(a.list(1), a.list(2))}; };
+  table["unflatten"] = [](const Args &a) { return Tensors{a.tensor(0).unflatten(a.whole(1), a.list(2))}; };
+  table["diagonal"] = [](const Args &a) {
+    return Tensors{a.tensor(0).diagonal(a.whole(1, 0), a.whole(2, 0), a.whole(3, 1))};
+  };
+  table["expand_as"] = [](const Args &a) { return Tensors{a.tensor(0).expand_as(a.tensor(1))}; };
+  table["view_as"] = [](const Args &a) { return Tensors{a.tensor(0).view_as(a.tensor(1))}; };
+  table["reshape_as"] = [](const Args &a) { return Tensors{a.tensor(0).reshape_as(a.tensor(1))}; };
   table["select"] = [](const Args &a) { return Tensors{a.tensor(0).select(a.whole(1), a.whole(2))}; };
   table["slice"] = [](const Args &a) {
     return Tensors{a.tensor(0).slice(a.whole(1), a.whole(2, 0), a.whole(3, INT64_MAX), a.whole(4, 1))};
@@ -84,7 +96,7 @@ static void addIndexing(parity::Table &table) {
     return Tensors{scatter_add(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3))};
   };
   table["scatter_reduce"] = [](const Args &a) {
-    return Tensors{scatter_reduce(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3), a.word(4))};
+    return Tensors{scatter_reduce(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3), a.word(4), a.flag(5, true))};
   };
   table["index_add"] = [](const Args &a) {
     return Tensors{index_add(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3), a.real(4, 1))};

@@ -131,15 +131,19 @@ def source(bound):
     return bound
 
 
-def include_self(bound):
-    if not bound.pop("include_self", True):
-        raise Skip("scatter_reduce without include_self")
-    return bound
-
-
 def no_mask(bound):
     if any(index.dtype == torch.bool for index in bound["indices"]):
         raise Skip("a mask as an index, whose count is known when it runs only")
+    return bound
+
+
+def einsum(operands, equation):
+    return torch.einsum(equation, *operands)
+
+
+def joined(bound):
+    """An equation is one word of the protocol."""
+    bound["equation"] = bound["equation"].replace(" ", "")
     return bound
 
 
@@ -201,7 +205,14 @@ TABLE = [
     Entry("permute", "input dims"),
     Entry("expand", "input *sizes", "input sizes", function=method("expand")),
     Entry("unsqueeze", "input dim"),
-    Entry("squeeze", "input dim", change=need("dim")),
+    Entry("squeeze", "input dim"),
+    Entry("squeeze", "input dim", variant="multiple"),
+    Entry("mT", function=lambda x: x.mT),
+    Entry("T", function=lambda x: x.T),
+    Entry("movedim", "input source destination"),
+    Entry("unflatten", "input dim sizes"),
+    Entry("diagonal", "input offset dim1 dim2"),
+    *(Entry(name, "input other", function=method(name)) for name in ("expand_as", "view_as", "reshape_as")),
     Entry("select", "input dim index"),
     Entry("gather", "input dim index sparse_grad", "input dim index"),
     Entry("index_select", "input dim index"),
@@ -212,8 +223,8 @@ TABLE = [
     Entry("nn.functional.one_hot", "input num_classes", gradient=False),
     Entry("scatter", "input dim index src reduce", "input dim index src", change=source),
     Entry("scatter_add", "input dim index src"),
-    Entry("scatter_reduce", "input dim index src reduce", variant="sum", change=include_self),
-    *(Entry("scatter_reduce", "input dim index src reduce", variant=kind, change=include_self, gradient=False)
+    *(Entry("scatter_reduce", "input dim index src reduce include_self", variant=kind) for kind in ("sum", "mean")),
+    *(Entry("scatter_reduce", "input dim index src reduce include_self", variant=kind, gradient=False)
       for kind in ("prod", "amax", "amin")),  # no derivative
     Entry("index_add", "input dim index source alpha", change=number("alpha")),
     Entry("index_copy", "input dim index source"),
@@ -261,6 +272,17 @@ TABLE = [
       for name, dtype in CASTS.items()),
     *entries("softmax log_softmax", "input dim dtype", "input dim"),
     Entry("matmul", "input other"),
+    *entries("mm bmm", "input mat2"),
+    Entry("mv", "input vec"),
+    Entry("dot", "input other"),
+    Entry("outer", "input vec2"),
+    Entry("addmm", "input mat1 mat2 beta alpha"),
+    Entry("addmm", "input mat1 mat2 beta alpha", variant="decomposed"),
+    Entry("baddbmm", "input batch1 batch2 beta alpha"),
+    Entry("einsum", "operands equation", "equation operands", function=einsum, change=joined),
+    Entry("diag", "input diagonal"),
+    Entry("trace"),
+    Entry("isclose", "input other rtol atol equal_nan", gradient=False),
     Entry("nn.functional.linear", "input weight bias"),
     Entry("nn.functional.mse_loss", "input target size_average reduce reduction", "input target reduction"),
     Entry("nn.functional.cross_entropy",

@@ -39,7 +39,8 @@ TEST(Indexing, ErrorsNameWhatWasExpected) {
   EXPECT_ERROR(index(a, {a > 0}), "masked_fill");
   EXPECT_ERROR(embedding(ints({0}), ints({0})), "must be 2-D");
   EXPECT_ERROR(embedding(ints({0}), a, 2), "within num_embeddings: 2 of 2");
-  EXPECT_ERROR(scatter_reduce(a, 0, ints({0}), a, "mean"), "found 'mean'");
+  EXPECT_ERROR(scatter_reduce(a, 0, ints({0}), a, "median"), "found 'median'");
+  EXPECT_ERROR(scatter_reduce(a > 0, 0, ints({0}), a > 0, "mean"), "bools have no mean");
   EXPECT_ERROR(index_add(a, 0, ints({0}), a), "expected a source of shape [1, 3], found [2, 3]");
   EXPECT_ERROR(index_copy(a, 0, ints({0, 1}), a.to(f64)), "same dtype, but got f32 and f64");
   EXPECT_ERROR(masked_fill(a, a, 1), "boolean masks");

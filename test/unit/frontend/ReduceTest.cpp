@@ -121,7 +121,7 @@ TEST(Reduce, DtypesOfResults) {
   EXPECT_EQ((whole > 2).all().item<bool>(), true);
   EXPECT_EQ((whole > 3).all({0}, true).sizes(), Shape{1});
   EXPECT_ERROR(whole.mean(), "mean(): could not infer output dtype");
-  EXPECT_ERROR(whole.var(), "only supports floating point");
+  EXPECT_ERROR(whole.var(), "only supports floating-point dtypes, found ui8");
 }
 
 TEST(Reduce, OverNothing) {

@@ -1,4 +1,4 @@
-//===- index.hpp - Indexing as in Python ------------------------------------===//
+//===- tensor_index.hpp - Indexing as in Python --------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 //   x.index_put_({mask}, 0);                      // x[mask] = 0
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_INDEX_HPP
-#define WEFT_INDEX_HPP
+#ifndef WEFT_TENSOR_INDEX_HPP
+#define WEFT_TENSOR_INDEX_HPP
 
 #include "weft/tensor.hpp"
 
@@ -58,4 +58,4 @@ public:
 
 } // namespace weft::indexing
 
-#endif // WEFT_INDEX_HPP
+#endif // WEFT_TENSOR_INDEX_HPP

@@ -1,14 +1,16 @@
-//===- Indexing.cpp - Reading and writing by index --------------------------===//
+//===- GatherScatter.cpp - Reading and writing by index ------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "weft/indexing.hpp"
+#include "weft/gather_scatter.hpp"
 
 #include "frontend/Ops.h"
+#include "weft/math.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace weft {
@@ -97,7 +99,7 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i].defined())
       continue;
-    if (indices[i].dtype() == DType::i1)
+    if (indices[i].dtype(loc) == DType::i1)
       fail(std::string(function) +
                ": how many elements a mask chooses is known when it runs only: use where() "
                "or masked_fill()",
@@ -164,6 +166,35 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
 // Reading
 //===----------------------------------------------------------------------===//
 
+static Tensor gathered(const char *function, const Tensor &a, const Tensor &index, int64_t dim,
+                       const char *kind, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc), which = indexOf(function, index, loc);
+  dim = wrapDim(dim, rankOf(value), loc);
+  return wrap(gatherBy(kind, atLeast1(value, loc), dim, atLeast1(which, loc), loc), loc);
+}
+Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
+  if (index.numel(loc) == 0 && index.dim(loc) != this->dim()) {
+    // PyTorch takes an index without elements in any rank.
+    wrapDim(dim, this->dim(), loc);
+    return gathered("gather()", reshape({numel(loc)}, loc), index.reshape({0}, loc), 0, "along", loc)
+        .reshape(index.sizes(loc), loc);
+  }
+  Tensor result = gathered("gather()", *this, index, dim, "along", loc);
+  return index.dim(loc) == 0 ? result.reshape({}, loc) : result;
+}
+Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
+  if (index.dim(loc) > 1)
+    fail("index_select(): index should be 0- or 1-dimensional, found shape " + shapeText(index.sizes(loc)),
+         loc);
+  if (this->dim() == 0 && index.numel(loc) != 1)
+    fail("index_select(): Index to scalar can have only 1 value, got " + std::to_string(index.numel(loc)) +
+             " value(s)",
+         loc);
+  Tensor result = gathered("index_select()", *this, index, dim, "points", loc);
+  return this->dim() == 0 ? result.reshape({}, loc) : result;
+}
+
 Tensor gather(const Tensor &a, int64_t dim, const Tensor &index, Loc loc) {
   return a.gather(dim, index, loc);
 }
@@ -196,7 +227,7 @@ Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_
              std::to_string(count),
          loc, {table});
   Tensor rows = wrap(gatherBy("points", table, 0, which, loc), loc);
-  if (!padding_idx || !rows.requires_grad())
+  if (!padding_idx || !rows.requires_grad(loc))
     return rows;
   double row = static_cast<double>(*padding_idx < 0 ? *padding_idx + count : *padding_idx);
   Tensor padded =
@@ -251,7 +282,7 @@ Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const Arg &sou
                  ? broadcastTo(number(value.spec().dtype, value.spec().device,
                                       source.is_real ? source.real : static_cast<double>(source.whole),
                                       source.is_real ? static_cast<int64_t>(source.real) : source.whole, loc),
-                               index.sizes(), loc)
+                               index.sizes(loc), loc)
                  : use(source.tensor, loc);
   return scatterBy("scatter()", "set", a, dim, index, what, loc);
 }
@@ -261,17 +292,48 @@ Tensor scatter_add(const Tensor &a, int64_t dim, const Tensor &index, const Tens
   return scatterBy("scatter_add()", "add", a, dim, index, use(source, loc), loc);
 }
 
+/// The number that changes nothing when it is combined with others, as a tensor like `a`.
+static Tensor neutral(const std::string &reduce, const Tensor &a, Loc loc) {
+  DType dtype = a.dtype(loc);
+  if (reduce == "sum" || reduce == "mean")
+    return zeros_like(a, loc);
+  if (reduce == "prod" || dtype == DType::i1)
+    return reduce == "amax" ? zeros_like(a, loc) : ones_like(a, loc);
+  bool most = reduce == "amin";
+  auto all = [&](const Arg &value) { return zeros_like(a, loc).fill_(value); };
+  if (is_floating_point(dtype))
+    return all({most ? INFINITY : -INFINITY, loc});
+  if (dtype == DType::ui8)
+    return all({most ? 255 : 0, loc});
+  int64_t largest = INT64_MAX >> (64 - 8 * itemsize(dtype));
+  return all({most ? largest : -largest - 1, loc});
+}
+
 Tensor scatter_reduce(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
-                      const std::string &reduce, Loc loc) {
+                      const std::string &reduce, bool include_self, Loc loc) {
   GraphLock lock(graphMutex());
-  const char *kind = reduce == "sum"    ? "add"
-                     : reduce == "prod" ? "mul"
-                     : reduce == "amax" ? "max"
-                     : reduce == "amin" ? "min"
-                                        : nullptr;
+  const char *kind = reduce == "sum" || reduce == "mean" ? "add"
+                     : reduce == "prod"                  ? "mul"
+                     : reduce == "amax"                  ? "max"
+                     : reduce == "amin"                  ? "min"
+                                                         : nullptr;
   if (!kind)
-    fail("reduce argument must be either sum, prod, amax or amin, found '" + reduce + "'", loc);
-  return scatterBy("scatter_reduce()", kind, a, dim, index, use(source, loc), loc);
+    fail("reduce argument must be either sum, prod, mean, amax or amin, found '" + reduce + "'", loc);
+  if (reduce == "mean" && a.dtype(loc) == DType::i1)
+    fail("scatter_reduce(): bools have no mean: convert them to a number first", loc, {use(a, loc)});
+  Tensor base = a;
+  if (!include_self) {
+    Tensor touched = scatter(zeros(a.sizes(loc), {.dtype = DType::i1, .device = a.device(loc)}, loc), dim,
+                             index, {true, loc}, loc);
+    base = where(touched, {neutral(reduce, a, loc), loc}, {a, loc}, loc);
+  }
+  Tensor result = scatterBy("scatter_reduce()", kind, base, dim, index, use(source, loc), loc);
+  if (reduce != "mean")
+    return result;
+  Tensor count = include_self ? ones_like(a, loc) : zeros_like(a, loc);
+  count = clamp_min(scatter_add(count, dim, index, ones_like(source, loc), loc), {1, loc});
+  return is_floating_point(a.dtype(loc)) ? div({result, loc}, {count, loc})
+                                         : floor_divide({result, loc}, {count, loc});
 }
 
 /// index_add and index_copy: slices by a 1-dimensional index.
@@ -302,11 +364,11 @@ static Tensor slicesBy(const char *function, const Tensor &a, int64_t dim, const
 Tensor index_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source, double alpha,
                  Loc loc) {
   bool whole = alpha == static_cast<double>(static_cast<int64_t>(alpha));
-  if (!whole && !is_floating_point(a.dtype()))
+  if (!whole && !is_floating_point(a.dtype(loc)))
     fail("index_add(): For integral input tensors, argument alpha must not be a floating point number.", loc);
   Tensor scaled = alpha == 1 ? source
-                  : whole    ? mul({source, loc}, {static_cast<int64_t>(alpha), loc}).to(source.dtype(), loc)
-                             : mul({source, loc}, {alpha, loc});
+                  : whole ? mul({source, loc}, {static_cast<int64_t>(alpha), loc}).to(source.dtype(loc), loc)
+                          : mul({source, loc}, {alpha, loc});
   return slicesBy("index_add()", a, dim, index, scaled, /*accumulate=*/true, loc);
 }
 
@@ -334,17 +396,17 @@ Tensor masked_fill(const Tensor &a, const Tensor &mask, const Arg &value, Loc lo
   GraphLock lock(graphMutex());
   Ref tensor = use(a, loc);
   DType dtype = tensor.spec().dtype;
-  if (mask.dtype() != DType::i1)
+  if (mask.dtype(loc) != DType::i1)
     fail("masked_fill_ only supports boolean masks, but got mask with dtype " +
-             std::string(name(mask.dtype())),
+             std::string(name(mask.dtype(loc))),
          loc, {tensor});
-  if (!value.is_number && value.tensor.dim() != 0)
+  if (!value.is_number && value.tensor.dim(loc) != 0)
     fail("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with " +
-             std::to_string(value.tensor.dim()) + " dimension(s).",
+             std::to_string(value.tensor.dim(loc)) + " dimension(s).",
          loc, {tensor});
   if (!is_floating_point(dtype) &&
       (value.is_number ? value.is_real && value.real != static_cast<double>(static_cast<int64_t>(value.real))
-                       : is_floating_point(value.tensor.dtype())))
+                       : is_floating_point(value.tensor.dtype(loc))))
     fail("masked_fill(): a real value cannot be written to a tensor of " + std::string(name(dtype)), loc,
          {tensor});
   Ref filler = value.is_number ? number(dtype, tensor.spec().device,

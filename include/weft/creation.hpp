@@ -1,0 +1,77 @@
+//===- creation.hpp - Making tensors -------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Without options the dtype is f32, unless the function says otherwise, and the device the one that creation
+// happens on (set_default_device). Sizes are not negative; what would have more than 2^63 bytes is an error.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CREATION_HPP
+#define WEFT_CREATION_HPP
+
+#include "weft/tensor.hpp"
+
+namespace weft {
+
+/// Numbers as they are written down: one, or a list in braces of numbers or of lists of equal lengths.
+class WEFT_API TensorData {
+public:
+  template <typename T>
+    requires(std::is_arithmetic_v<T>)
+  TensorData(T number)
+      : kind(std::is_floating_point_v<T> ? DType::f32
+             : std::is_same_v<T, bool>   ? DType::i1
+                                         : DType::i64),
+        reals{static_cast<double>(number)}, wholes{static_cast<int64_t>(number)} {}
+  TensorData(std::initializer_list<TensorData> rows);
+
+  /// i1 where all are bools, else i64 where all are whole, else f32.
+  DType kind = DType::f32;
+  Shape shape;
+  std::vector<double> reals;
+  std::vector<int64_t> wholes;
+  /// What is wrong with the lists; empty where nothing is.
+  std::string problem;
+};
+
+/// torch.tensor: `tensor({1., 2.})` is f32, `tensor({1, 2})` i64, `tensor({true})` i1, `tensor({{1, 2}, {3,
+/// 4}})` has the shape [2, 2], `tensor(3.)` none, unless another dtype is asked for. Lists of unequal lengths
+/// are an error.
+WEFT_API Tensor tensor(const TensorData &data, TensorOptions options = {}, Loc loc = Loc::current());
+/// The elements of a vector, with the same dtypes: f32 for reals, i64 for whole numbers.
+template <typename T>
+Tensor tensor(const std::vector<T> &data, TensorOptions options = {}, Loc loc = Loc::current()) {
+  if (!options.dtype)
+    options.dtype = std::is_floating_point_v<T> ? DType::f32 : DType::i64;
+  return Tensor::from(data, data.size(), options, loc);
+}
+
+WEFT_API Tensor empty(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor zeros(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor ones(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor full(IntList shape, double value, TensorOptions options = {}, Loc loc = Loc::current());
+WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
+WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
+/// 0, 1, .. n-1 as i64 unless another dtype is asked for.
+WEFT_API Tensor arange(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
+/// A 0-dimensional tensor.
+WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::current());
+/// start, start + step, .. below `end` (above it, for a negative step): i64, or f32 from real bounds, unless
+/// another dtype is asked for.
+WEFT_API Tensor arange(const Arg &start, const Arg &end, const Arg &step = Arg(1), TensorOptions options = {},
+                       Loc loc = Loc::current());
+/// `steps` numbers from `start` to `end`, both included.
+WEFT_API Tensor linspace(double start, double end, int64_t steps, TensorOptions options = {},
+                         Loc loc = Loc::current());
+/// Ones on the main diagonal of a matrix of n rows and m (or n) columns.
+WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions options = {},
+                    Loc loc = Loc::current());
+WEFT_API Tensor full_like(const Tensor &like, double value, Loc loc = Loc::current());
+WEFT_API Tensor empty_like(const Tensor &like, Loc loc = Loc::current());
+
+} // namespace weft
+
+#endif // WEFT_CREATION_HPP

@@ -1,0 +1,64 @@
+//===- operators.hpp - Operators on tensors ------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operands broadcast and their dtypes are promoted as in PyTorch; a number takes the dtype of the tensor
+// beside it, unless it is of a higher kind (bool, integer, real). Operands on two devices, and shapes that do
+// not broadcast, are errors that name the line.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_OPERATORS_HPP
+#define WEFT_OPERATORS_HPP
+
+#include "weft/tensor.hpp"
+
+namespace weft {
+
+#define WEFT_BINARY(name, symbol)                                                                            \
+  WEFT_API Tensor name(const Arg &a, const Arg &b);                                                          \
+  inline Tensor operator symbol(const Tensor &a, const Arg &b) { return name(Arg(a, b.loc), b); }            \
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>                                  \
+  Tensor operator symbol(T a, const Arg &b) {                                                                \
+    return name(Arg(a, b.loc), b);                                                                           \
+  }
+WEFT_BINARY(add, +)
+WEFT_BINARY(sub, -)
+WEFT_BINARY(mul, *)
+/// True division: integers give the default float dtype.
+WEFT_BINARY(div, /)
+WEFT_BINARY(eq, ==)
+WEFT_BINARY(ne, !=)
+WEFT_BINARY(lt, <)
+WEFT_BINARY(le, <=)
+WEFT_BINARY(gt, >)
+WEFT_BINARY(ge, >=)
+/// Bit by bit; logical on bools. Floats are an error.
+WEFT_BINARY(bitwise_and, &)
+WEFT_BINARY(bitwise_or, |)
+WEFT_BINARY(bitwise_xor, ^)
+/// What is left of the division a / b rounded down: it has the sign of b, as `%` of Python.
+WEFT_BINARY(remainder, %)
+#undef WEFT_BINARY
+WEFT_API Tensor logical_and(const Arg &a, const Arg &b);
+WEFT_API Tensor logical_or(const Arg &a, const Arg &b);
+/// A number as exponent is part of the program: 2, 3, 0.5, -0.5 and -1 are products, roots and quotients, as
+/// in PyTorch. Integers keep their dtype; a negative number as their exponent is an error.
+WEFT_API Tensor pow(const Arg &a, const Arg &b);
+WEFT_API Tensor maximum(const Arg &a, const Arg &b);
+WEFT_API Tensor minimum(const Arg &a, const Arg &b);
+WEFT_API Tensor neg(const Arg &a);
+inline Tensor operator-(const Arg &a) { return neg(a); }
+WEFT_API Tensor logical_not(const Arg &a);
+inline Tensor operator!(const Arg &a) { return logical_not(a); }
+/// Every bit inverted; logical not on bools. Floats are an error.
+WEFT_API Tensor bitwise_not(const Arg &a);
+inline Tensor operator~(const Arg &a) { return bitwise_not(a); }
+/// `a` where the condition holds, else `b`.
+WEFT_API Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc = Loc::current());
+
+} // namespace weft
+
+#endif // WEFT_OPERATORS_HPP
