@@ -42,13 +42,22 @@ const GemmTable &gemm_table() {
   return gemmBaseline;
 }
 
+/// The fastest kernel of ours on this processor, and its name.
+std::pair<GemmTileFn, std::string> choose_kernel(DType dtype) {
+  const auto number = static_cast<size_t>(dtype);
+  if (const GemmTileFn pairs = gemmVnni.functions[number];
+      pairs && cpu_level() == CpuLevel::v4 && __builtin_cpu_supports("avx512vnni"))
+    return {pairs, "weft:avx512vnni"};
+  return {gemm_table().functions[number], "weft:" + std::string(name(cpu_level()))};
+}
+
 class OwnContraction final : public Contraction {
 public:
   explicit OwnContraction(const ContractionShape &shape)
-      : shape_(shape), tile_(gemm_table().functions[static_cast<size_t>(shape.dtype)]) {}
+      : shape_(shape), kernel_(choose_kernel(shape.dtype)) {}
 
   size_t scratch_bytes(int width) const override { return static_cast<size_t>(width) * gemmScratchBytes; }
-  std::string implementation() const override { return "weft:" + std::string(name(cpu_level())); }
+  std::string implementation() const override { return kernel_.second; }
 
   Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
              bool serial) const override {
@@ -78,7 +87,7 @@ public:
         tile.c_m = s.c_strides[1];
         tile.c_n = s.c_strides[2];
         tile.relu = s.relu;
-        tile_(&tile);
+        kernel_.first(&tile);
       }
     };
     if (tasks <= 0)
@@ -92,7 +101,7 @@ public:
 
 private:
   const ContractionShape shape_;
-  const GemmTileFn tile_;
+  const std::pair<GemmTileFn, std::string> kernel_;
 };
 
 Status check_shape(const ContractionShape &shape) {

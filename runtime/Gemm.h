@@ -13,6 +13,8 @@
 #ifndef WEFT_RUNTIME_GEMM_H
 #define WEFT_RUNTIME_GEMM_H
 
+#include "weft/export.hpp"
+
 #include <stdint.h>
 
 namespace weft::runtime {
@@ -37,7 +39,9 @@ using GemmTileFn = void (*)(const GemmTile *tile);
 struct GemmTable {
   GemmTileFn functions[10];
 };
-extern const GemmTable gemmBaseline, gemmV3, gemmV4;
+WEFT_RUNTIME_API extern const GemmTable gemmBaseline, gemmV3, gemmV4;
+/// Integers of up to 32 bits on a v4 processor that has AVX-512 VNNI; null for the rest.
+WEFT_RUNTIME_API extern const GemmTable gemmVnni;
 
 } // namespace weft::runtime
 

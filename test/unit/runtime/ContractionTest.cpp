@@ -9,6 +9,8 @@
 
 #include "runtime/Contraction.h"
 #include "runtime/Executor.h"
+#include "runtime/Gemm.h"
+#include "runtime/Image.h"
 
 #include <chrono>
 #include <cmath>
@@ -330,6 +332,53 @@ TEST(Contraction, RefusesWhatMakesNoSense) {
   EXPECT_FAILS(Contraction::make_library(Problem::dense(DType::f32, 1, 4, 0, 4)).status(), "an extent of 0");
 }
 
+// Every kernel of ours against the plain one, over all bit patterns: sums wrap.
+TEST(Contraction, IntegersOfAllSizesWrapAlikeOnEveryLevel) {
+  std::vector<const GemmTable *> tables;
+  if (cpu_level() >= CpuLevel::v3)
+    tables.push_back(&gemmV3);
+  if (cpu_level() >= CpuLevel::v4)
+    tables.push_back(&gemmV4);
+  if (cpu_level() >= CpuLevel::v4 && __builtin_cpu_supports("avx512vnni"))
+    tables.push_back(&gemmVnni);
+  const auto scratch = Buffer::allocate(gemmScratchBytes).value_or_throw();
+  std::mt19937 random(3);
+  for (DType dtype : {DType::i8, DType::ui8, DType::i16, DType::i32, DType::i64})
+    for (const auto &[m, n, k] : std::vector<std::array<int64_t, 3>>{
+             {1, 1, 1}, {8, 32, 2}, {9, 33, 7}, {13, 70, 300}, {96, 192, 257}, {5, 5, 0}})
+      for (const bool transposed : {false, true}) {
+        Matrix a(dtype, m * k + 1), b(dtype, k * n + 1), bias(dtype, n), expected(dtype, m * n),
+            found(dtype, m * n);
+        for (Matrix *matrix : {&a, &b, &bias})
+          for (std::byte &byte : matrix->bytes)
+            byte = static_cast<std::byte>(random());
+        GemmTile tile = {};
+        tile.a = a.bytes.data();
+        tile.b = b.bytes.data();
+        tile.bias = bias.bytes.data();
+        tile.scratch = scratch->data();
+        tile.m = m;
+        tile.n = n;
+        tile.k = k;
+        tile.a_m = transposed ? 1 : k;
+        tile.a_k = transposed ? m : 1;
+        tile.b_k = transposed ? 1 : n;
+        tile.b_n = transposed ? k : 1;
+        tile.c_m = n;
+        tile.c_n = 1;
+        tile.relu = transposed;
+        tile.c = expected.bytes.data();
+        gemmBaseline.functions[static_cast<size_t>(dtype)](&tile);
+        tile.c = found.bytes.data();
+        for (const GemmTable *table : tables)
+          if (const GemmTileFn function = table->functions[static_cast<size_t>(dtype)]) {
+            std::ranges::fill(found.bytes, std::byte{0x55});
+            function(&tile);
+            EXPECT_EQ(found.bytes, expected.bytes) << name(dtype) << " " << m << " x " << n << " x " << k;
+          }
+      }
+}
+
 TEST(Contraction, CacheIsSharedAndBounded) {
   const ContractionShape shape = Problem::dense(DType::f32, 1, 64, 64, 64);
   EXPECT_EQ(Contraction::get(shape).value_or_throw(), Contraction::get(shape).value_or_throw());
@@ -358,7 +407,7 @@ TEST(Contraction, SeveralThreadsAtOnce) {
 
 // A measurement, not a check: run with --gtest_also_run_disabled_tests.
 TEST(Contraction, DISABLED_Speed) {
-  for (DType dtype : {DType::f32, DType::bf16, DType::f64, DType::i32})
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64, DType::i32, DType::i8})
     for (int64_t size : {8, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 2048}) {
       const ContractionShape shape = Problem::dense(dtype, 1, size, size, size);
       for (int which = 0; which < 2; ++which) {
