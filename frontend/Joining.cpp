@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Ops.h"
+#include "ir/DimExpr.h"
 #include "weft/indexing.hpp"
 
 #include <algorithm>

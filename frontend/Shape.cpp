@@ -486,7 +486,7 @@ static Tensor gatherBy(const Tensor &a, const Tensor &index, int64_t dim, const 
               loc);
 }
 Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
-  if (index.numel() == 0 && index.dim() != this->dim()) {
+  if (index.dim() != this->dim() && index.numel() == 0) {
     // PyTorch takes an index without elements in any rank.
     wrapDim(dim, this->dim(), loc);
     return gatherBy(reshape({numel()}, loc), index.reshape({0}, loc), 0, "along", loc)
