@@ -7,6 +7,7 @@
 #include "weft/gather_scatter.hpp"
 
 #include "frontend/Ops.h"
+#include "ir/DimExpr.h"
 #include "weft/math.hpp"
 
 #include <algorithm>
@@ -31,12 +32,21 @@ Ref indexOf(const char *function, const Tensor &index, Loc loc) {
   return itemsize(dtype) < 4 ? convertTo(value, DType::i64, loc) : value;
 }
 
+/// A size as numbers like those of an index of i64.
+Ref sizeLike(const Ref &index, int64_t size, Loc loc) {
+  Spec spec = index.spec();
+  if (!ir::isSymbolic(size))
+    return constant(spec, static_cast<double>(size), loc);
+  return broadcastTo(recordTyped("dim", {{"size", size}}, Spec{DType::i64, {}, spec.device}, loc), spec.shape,
+                     loc);
+}
+
 /// The same with negative numbers counted from the end of a dimension of that size.
 Ref wrapped(Ref index, int64_t size, Loc loc) {
   if (index.spec().dtype != DType::i64)
     index = convertTo(index, DType::i64, loc);
   Spec spec = index.spec();
-  Ref zero = constant(spec, 0, loc), count = constant(spec, static_cast<double>(size), loc);
+  Ref zero = constant(spec, 0, loc), count = sizeLike(index, size, loc);
   Ref negative = record1("lt", {index, zero}, {}, loc);
   return record1("select", {negative, record1("add", {index, count}, {}, loc), index}, {}, loc);
 }
@@ -144,13 +154,10 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
     int64_t extent = shape[at(dims[i])];
     Ref index = broadcastTo(given.size() == 1 ? given[i] : checked(given[i], extent, loc), common, loc);
     if (result.index)
-      index =
-          record1("add",
-                  {record1("mul", {index, constant(index.spec(), static_cast<double>(size), loc)}, {}, loc),
-                   result.index},
-                  {}, loc);
+      index = record1("add", {record1("mul", {index, sizeLike(index, size, loc)}, {}, loc), result.index}, {},
+                      loc);
     result.index = index;
-    size *= extent;
+    size = ir::mulSizes(size, extent);
   }
   Shape flat(result.moved.begin(), result.moved.begin() + result.dim);
   flat.push_back(size);
@@ -174,7 +181,7 @@ static Tensor gathered(const char *function, const Tensor &a, const Tensor &inde
   return wrap(gatherBy(kind, atLeast1(value, loc), dim, atLeast1(which, loc), loc), loc);
 }
 Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
-  if (index.numel(loc) == 0 && index.dim(loc) != this->dim()) {
+  if (index.dim(loc) != this->dim() && index.numel(loc) == 0) {
     // PyTorch takes an index without elements in any rank.
     wrapDim(dim, this->dim(), loc);
     return gathered("gather()", reshape({numel(loc)}, loc), index.reshape({0}, loc), 0, "along", loc)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/joining.hpp"
 #include "frontend/Ops.h"
+#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <cmath>

@@ -198,7 +198,7 @@ std::pair<Tensor, Tensor> var_mean(const Tensor &a, IntList dims, double correct
   Tensor variance;
   if (ir::isSymbolic(count)) {
     Tensor freedom = weft::sub({numberOf(count, DType::f64, a.device(loc), loc), loc}, {correction, loc});
-    freedom = weft::clamp_min(freedom, {0, loc});
+    freedom = weft::maximum({freedom, loc}, {0, loc});
     variance = weft::div({result(1), loc}, {freedom.to(result(1).dtype(loc), loc), loc});
   } else {
     variance = weft::div({result(1), loc}, {std::max(0.0, static_cast<double>(count) - correction), loc});

@@ -238,8 +238,10 @@ static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
   bool window = std::all_of(step.steps.begin(), step.steps.end(), [](int64_t s) { return s == 1; });
   if (window) {
     std::vector<Ref> operands{into, value};
+    Spec scalar{DType::i64, {}, value.spec().device};
     for (int64_t start : step.start)
-      operands.push_back(constant({DType::i64, {}, value.spec().device}, static_cast<double>(start), loc));
+      operands.push_back(ir::isSymbolic(start) ? recordTyped("dim", {{"size", start}}, scalar, loc)
+                                               : constant(scalar, static_cast<double>(start), loc));
     return record1("dynamic_update_slice", std::move(operands), {}, loc);
   }
   std::vector<int64_t> high(rank), interior(rank);

@@ -69,7 +69,7 @@ void normalizeReduction(Operation *op) {
       mean = builder.create<ConvertOp>(op->getLoc(), operand, wide.getElementType());
     // A mean begins at +0, as a sum does.
     auto wide = cast<RankedTensorType>(mean.getType());
-    auto zero = DenseElementsAttr::get(wide, Attribute(builder.getFloatAttr(wide.getElementType(), 0.0)));
+    auto zero = splatOf(wide, builder.getFloatAttr(wide.getElementType(), 0.0));
     mean = builder.create<AddOp>(op->getLoc(), mean, builder.create<ConstantOp>(op->getLoc(), wide, zero));
     welford.getMean().replaceAllUsesWith(mean);
     // NaN where the mean is no number.

@@ -181,8 +181,6 @@ static LogicalResult verifyWindow(Operation *op, StringRef does, ArrayRef<int64_
 }
 
 LogicalResult DynamicSliceOp::verify() {
-  if (failed(verifyDeclared(*this, getSizes())))
-    return failure();
   return verifyWindow(*this, "takes", getSizes(), sizesOf(getA().getType()));
 }
 

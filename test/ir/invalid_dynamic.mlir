@@ -240,16 +240,6 @@ weft.func @writes(%a: tensor<?xf32, #n>, %u: tensor<?xf32, #m>, %i: tensor<i64, 
 
 // -----
 
-// A window's size has declared symbols as well.
-#n = #weft.device<cpu, [n]>
-weft.func @window(%a: tensor<?xf32, #n>, %i: tensor<i64, #weft.device<cpu>>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
-  // expected-error @+1 {{uses the symbol 'm', which its function does not declare}}
-  %0 = weft.dynamic_slice %a, starts(%i), sizes = [m] : tensor<?xf32, #n>, tensor<i64, #weft.device<cpu>>
-  weft.return
-}
-
-// -----
-
 // Elements become larger ones only where every size is a whole number of them.
 #n = #weft.device<cpu, [n]>
 weft.func @bits(%a: tensor<2x?xf32, #n>) attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {

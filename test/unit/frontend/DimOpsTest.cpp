@@ -38,7 +38,9 @@ Tensor places(int64_t count, int64_t below) {
 template <typename Function, typename Arguments>
 void expectStaticBits(Function function, const std::vector<ArgumentSpec> &specs, Arguments arguments,
                       const std::vector<int64_t> &sizes = {1, 2, 3, 17, 128}) {
-  auto dynamic = compile(function, specs);
+  CompileOptions options;
+  options.specs = specs;
+  auto dynamic = compile(function, options);
   auto fixed = compile(function);
   for (int64_t n : sizes) {
     manual_seed(7);
@@ -168,7 +170,7 @@ TEST(DimOps, Scans) {
     Tensor y = leaf.cumprod(1) + leaf.cumsum(0).sin();
     return Tensors{x.cumsum(0), x.cumsum(1) * 2, (x / 4 + 1).cumprod(1), gradientOf(y, leaf)};
   };
-  const std::vector<int64_t> sizes = {1, 2, 3, 15, 16, 17, 63, 64, 65, 128};
+  const std::vector<int64_t> sizes = {1, 3, 16, 17, 65, 128};
   expectStaticBits(f, {spec({n, 21})}, [](int64_t rows) { return std::tuple{numbers({rows, 21})}; }, sizes);
   expectStaticBits(
       f, {spec({21, n})}, [](int64_t columns) { return std::tuple{numbers({21, columns})}; }, sizes);
@@ -198,6 +200,18 @@ TEST(DimOps, WritesByIndex) {
   expectStaticBits(f, {spec({n, 5}), spec({n}, DType::i64), spec({13, 5})}, [](int64_t rows) {
     return std::tuple{numbers({rows, 5}), places(rows, 13), numbers({13, 5})};
   });
+}
+
+// Negative indices count from the end of the call's size, and several indices are one.
+TEST(DimOps, ReadsByIndex) {
+  Dim n("n", 1, 4096);
+  auto f = [](Tensor x, Tensor which) {
+    Tensor last = which % 3 * 0 - 1;
+    return Tensors{index(x, {last}), index(x, {last, which % 5}), index(x, {Tensor(), which % 5 - 5}),
+                   take(x, last), x.index_select(0, which * 0)};
+  };
+  expectStaticBits(f, {spec({n, 5}), spec({n}, DType::i64)},
+                   [](int64_t rows) { return std::tuple{numbers({rows, 5}), places(rows, 13)}; });
 }
 
 TEST(DimOps, GradientsOfWritesByIndex) {
@@ -264,8 +278,8 @@ TEST(DimOps, EffectsSeeTheSizesOfTheCall) {
   f(tensor({1, 2, 3, 4, 5, 6}, {3, 2}));
   synchronize();
   std::string printed = testing::internal::GetCapturedStdout();
-  EXPECT_NE(printed.find("x: [[1, 2]]"), std::string::npos) << printed;
-  EXPECT_NE(printed.find("[5, 6]]"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("x: tensor([[1., 2.]])"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("[5., 6.]])"), std::string::npos) << printed;
   EXPECT_ERROR(f(tensor({1, 2, 3, 11}, {2, 2})).to_bytes(),
                "too large (the condition is false at position 3)");
   EXPECT_EQ(f.variants().size(), 1u);
