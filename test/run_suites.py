@@ -311,10 +311,21 @@ def examples(level):
 
 
 def static(level):
-    """The libraries as archives: the programs that a newcomer copies link and run."""
+    """The libraries as archives, LLVM's too: the programs that a newcomer copies link and run."""
     if not build("release", "static", "-DWEFT_STATIC=ON"):
         return failure("the build with static libraries")
-    return ctest("static", build=os.path.join(BUILD, "static"), selection=["-R", "^example-(lazy_tensors|scaled)$"])
+    folder = os.path.join(BUILD, "static")
+    counts = ctest("static", build=folder, selection=["-R", "^example-(lazy_tensors|scaled)$"])
+    for name in ("weft", "weft-opt", "lazy_tensors"):
+        sections = subprocess.run(["readelf", "-dW", os.path.join(folder, "bin", name)], check=False,
+                                  capture_output=True, text=True).stdout
+        needed = re.findall(r"\(NEEDED\).*\[(.+?)\]", sections)
+        shared = [library for library in needed if re.match("lib(LLVM|MLIR|weft)", library)]
+        if shared or not needed:
+            counts += failure(f"{name} of the static build needs {', '.join(shared) or 'nothing that could be read'}")
+        else:
+            counts += Counts(passed=1)
+    return counts
 
 
 def docs(level):
