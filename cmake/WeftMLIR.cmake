@@ -16,6 +16,24 @@ cmake_policy(POP)
 include(AddLLVM)
 include(AddMLIR)
 
+# What the compiler's libraries link: LLVM and MLIR as shared libraries, or as archives, from which the linker takes
+# what is used. MLIR's own targets name the shared LLVM as their dependency, so the files are named here instead.
+set(WEFT_MLIR_LIBRARIES MLIR LLVM)
+if(WEFT_STATIC)
+  set(WEFT_MLIR_LIBRARIES)
+  get_property(mlir_targets GLOBAL PROPERTY MLIR_ALL_LIBS)
+  foreach(target ${mlir_targets})
+    if(TARGET ${target} AND NOT target MATCHES "Test|CAPI")
+      get_target_property(kind ${target} TYPE)
+      if(kind STREQUAL STATIC_LIBRARY)
+        list(APPEND WEFT_MLIR_LIBRARIES $<TARGET_FILE:${target}>)
+      endif()
+    endif()
+  endforeach()
+  llvm_map_components_to_libnames(llvm_targets X86 Passes FrontendOpenMP JITLink Linker)
+  list(APPEND WEFT_MLIR_LIBRARIES ${llvm_targets})
+endif()
+
 # The headers that nearly every compiler file includes, compiled once.
 add_library(weft_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/MLIRPch.cpp)
 add_library(weft_mlir_flags INTERFACE)

@@ -8,6 +8,7 @@ last line is "N passed, N failed".
 
 import argparse
 import concurrent.futures
+import functools
 import glob
 import json
 import os
@@ -29,10 +30,34 @@ CLOSING_LINE = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.MULTILINE)
 FUZZ_SECONDS = {"ci": 60, "full": 300}
 # A hang must not hold up CI until someone looks.
 HOUR = 3600
+# What say() keeps for a thread of side_by_side().
+BESIDE = threading.local()
 
 
 def say(text=""):
-    print(text, flush=True)
+    """Prints a line; of a part that runs beside others, once it has ended."""
+    lines = getattr(BESIDE, "lines", None)
+    if lines is None:
+        print(text, flush=True)
+    else:
+        lines.append(text)
+
+
+def side_by_side(tasks):
+    """Runs functions beside each other, one a processor, and adds up their counts. What one says stays together."""
+    def one(task):
+        BESIDE.lines = []
+        try:
+            return task()
+        finally:
+            print("\n".join(BESIDE.lines), flush=True)
+            BESIDE.lines = None
+
+    counts = Counts()
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for part in pool.map(one, tasks):
+            counts += part
+    return counts
 
 
 class Counts:
@@ -82,7 +107,7 @@ def run(name, command, timeout=HOUR, environment=None, cwd=ROOT, quiet=False):
 
     def tick():
         while not done.wait(30):
-            say(f"    {name}: running for {time.monotonic() - started:.0f} s")
+            print(f"    {name}: running for {time.monotonic() - started:.0f} s", flush=True)
 
     if not quiet:
         threading.Thread(target=tick, daemon=True).start()
@@ -124,14 +149,20 @@ def closing_line(name, command, **options):
     return counts
 
 
-def gtest(binary, label="", **options):
-    """Runs a GoogleTest binary and counts from its report; without a report it has crashed."""
+def gtest(binary, label="", environment=None, shard=None, **options):
+    """Runs a GoogleTest binary, or a shard (number, of how many) of it, and counts from its report; without a report
+    it has crashed."""
     name = label + os.path.basename(binary)
+    environment = dict(environment or {})
+    if shard:
+        name += f"-{shard[0] + 1}of{shard[1]}"
+        environment.update(GTEST_SHARD_INDEX=str(shard[0]), GTEST_TOTAL_SHARDS=str(shard[1]))
     report = os.path.join(LOGS, name + ".json")
     os.makedirs(LOGS, exist_ok=True)
     if os.path.exists(report):
         os.remove(report)
-    outcome = run(name, [binary, "--gtest_output=json:" + report, "--gtest_color=no"], **options)
+    outcome = run(name, [binary, "--gtest_output=json:" + report, "--gtest_color=no"], environment=environment,
+                  **options)
     counts = Counts()
     try:
         with open(report, encoding="utf-8") as file:
@@ -150,8 +181,6 @@ def gtest(binary, label="", **options):
         if outcome.code != 0 and not counts.failed:
             say(outcome.tail())
             counts += failure(f"{name} {outcome.why()} after its tests ({outcome.log})")
-        elif counts.passed + counts.failed == 0:
-            counts += failure(f"{name} ran no tests ({outcome.log})")
     except (OSError, ValueError, KeyError) as error:
         counts = Counts(passed=len(re.findall(r"^\[       OK \]", outcome.output, re.MULTILINE)))
         started = re.findall(r"^\[ RUN      \] (\S+)", outcome.output, re.MULTILINE)
@@ -169,16 +198,34 @@ def unit_binaries(build):
 
 
 def unit(level, build=RELEASE, label="", environment=None):
-    counts = Counts()
-    binaries = unit_binaries(build)
-    if not binaries:
-        return failure(f"no weft-*-tests in {build}/bin: nothing was built")
-    for binary in binaries:
-        counts += gtest(binary, label, environment=environment)
+    """All GoogleTest programs of a build, each in as many shards as there are processors."""
+    runs = []
+    for binary in unit_binaries(build):
+        runs.append((binary, label, environment or {}))
         # The contract holds whether calls run on their caller or on a queue.
         if os.path.basename(binary) == "weft-frontend-tests":
-            queued = {**(environment or {}), "WEFT_CPU_QUEUE": "async", "GTEST_FILTER": "Contract*"}
-            counts += gtest(binary, label + "async-", environment=queued)
+            runs.append((binary, label + "async-",
+                         {**(environment or {}), "WEFT_CPU_QUEUE": "async", "GTEST_FILTER": "Contract*"}))
+    if not runs:
+        return failure(f"no weft-*-tests in {build}/bin: nothing was built")
+    found = [Counts() for _ in runs]
+    adding = threading.Lock()
+    shards = os.cpu_count() or 1
+    # Every value of every elementary function takes longer than anything else.
+    timeout = 6 * HOUR if level == "full" else HOUR
+
+    def part(number, shard):
+        binary, name, variables = runs[number]
+        counts = gtest(binary, name, environment=variables, shard=(shard, shards), timeout=timeout)
+        with adding:
+            found[number] += counts
+        return counts
+
+    counts = side_by_side([functools.partial(part, number, shard)
+                           for number in range(len(runs)) for shard in range(shards)])
+    for (binary, name, _), of_one in zip(runs, found):
+        if of_one.passed + of_one.failed == 0:
+            counts += failure(f"{name}{os.path.basename(binary)} ran no tests (the logs are in {LOGS})")
     return counts
 
 
@@ -246,13 +293,14 @@ def ctest(label, build=RELEASE, environment=None, selection=()):
 
 
 def house(level):
-    counts = Counts()
-    for script in ("include_graph", "formatting", "text_rules", "symbols", "generated", "reasons", "environment"):
+    def check(script):
         path = os.path.join(ROOT, "test", "house", script + ".py")
-        counts += closing_line("house-" + script, [sys.executable, path], timeout=600)
+        return closing_line("house-" + script, [sys.executable, path], timeout=600)
+
     # Further checks are tests of CMake with this label.
-    counts += ctest("house", selection=["-L", "^house$"])
-    return counts
+    scripts = ("formatting", "include_graph", "text_rules", "symbols", "generated", "reasons", "environment")
+    return side_by_side([functools.partial(check, script) for script in scripts] +
+                        [functools.partial(ctest, "house", selection=["-L", "^house$"])])
 
 
 def examples(level):
@@ -263,10 +311,21 @@ def examples(level):
 
 
 def static(level):
-    """The libraries as archives: the programs that a newcomer copies link and run."""
+    """The libraries as archives, LLVM's too: the programs that a newcomer copies link and run."""
     if not build("release", "static", "-DWEFT_STATIC=ON"):
         return failure("the build with static libraries")
-    return ctest("static", build=os.path.join(BUILD, "static"), selection=["-R", "^example-(lazy_tensors|scaled)$"])
+    folder = os.path.join(BUILD, "static")
+    counts = ctest("static", build=folder, selection=["-R", "^example-(lazy_tensors|scaled)$"])
+    for name in ("weft", "weft-opt", "lazy_tensors"):
+        sections = subprocess.run(["readelf", "-dW", os.path.join(folder, "bin", name)], check=False,
+                                  capture_output=True, text=True).stdout
+        needed = re.findall(r"\(NEEDED\).*\[(.+?)\]", sections)
+        shared = [library for library in needed if re.match("lib(LLVM|MLIR|weft)", library)]
+        if shared or not needed:
+            counts += failure(f"{name} of the static build needs {', '.join(shared) or 'nothing that could be read'}")
+        else:
+            counts += Counts(passed=1)
+    return counts
 
 
 def docs(level):
@@ -311,13 +370,19 @@ def parity(level):
     return closing_line("parity", [sys.executable, driver, "--build", RELEASE], timeout=2 * HOUR)
 
 
+# Under a sanitizer tests take many times as long, and what it finds does not need every value.
+INSTRUMENTED = {"WEFT_TEST_LEVEL": "quick"}
 SANITIZER_ENVIRONMENT = {
+    **INSTRUMENTED,
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19",
 }
 # Containers cross the border between our code and LLVM, which is not instrumented.
-COMPILER_SANITIZER_ENVIRONMENT = {
+COMPILER_# Under a sanitizer tests take many times as long, and what it finds does not need every value.
+INSTRUMENTED = {"WEFT_TEST_LEVEL": "quick"}
+SANITIZER_ENVIRONMENT = {
+    **INSTRUMENTED,
     **SANITIZER_ENVIRONMENT, "ASAN_OPTIONS": SANITIZER_ENVIRONMENT["ASAN_OPTIONS"] + ":detect_container_overflow=0"}
 
 
@@ -383,7 +448,7 @@ def tsan(level):
     if not build("tsan", "tsan", "-DWEFT_COMPILER=OFF"):
         return failure("the build under ThreadSanitizer")
     # libgomp is not instrumented and would be reported; the executor on std::thread does the same work.
-    environment = {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1", "WEFT_EXECUTOR": "threads"}
+    environment = {**INSTRUMENTED, "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1", "WEFT_EXECUTOR": "threads"}
     return unit(level, os.path.join(BUILD, "tsan"), "tsan-", environment)
 
 
@@ -424,8 +489,6 @@ def main():
     level = "default" if arguments.level == "parity" else arguments.level
     # Tests look at these to decide how much to do.
     os.environ["WEFT_TEST_LEVEL"] = level
-    if level == "full":
-        os.environ["WEFT_TEST_FULL"] = "1"
     os.environ.setdefault("CTEST_PARALLEL_LEVEL", "1")
 
     total, table = Counts(), []

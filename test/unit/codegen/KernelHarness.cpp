@@ -9,6 +9,7 @@
 #include "mlir/Parser/Parser.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -77,7 +78,15 @@ std::vector<codegen::CpuTarget> runnableTargets() {
   for (codegen::CpuTarget target : {codegen::CpuTarget{codegen::CpuTarget::v4}, {codegen::CpuTarget::v3}})
     if (canRun(target))
       targets.push_back(target);
+  // Nearly all of a test's time goes into compiling its kernels.
+  if (testLevel() == "quick" && targets.size() > 1)
+    targets.resize(1);
   return targets;
+}
+
+std::string testLevel() {
+  const char *level = std::getenv("WEFT_TEST_LEVEL");
+  return level ? level : "default";
 }
 
 Kernel::Kernel(const std::string &text, codegen::CpuTarget target) { build(text, target); }

@@ -45,7 +45,12 @@ mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);
 
 /// Whether this machine can run code for the target.
 bool canRun(codegen::CpuTarget target);
+/// The targets that tests run kernels for: all that this machine can run, the first of them at the level
+/// `quick`.
 std::vector<codegen::CpuTarget> runnableTargets();
+
+/// How much to do: WEFT_TEST_LEVEL, which scripts/test sets to `quick`, `default`, `ci` or `full`.
+std::string testLevel();
 
 /// A kernel compiled from text, linked and loaded. Fails the test (and leaves `fn` null) on any error.
 struct Kernel {

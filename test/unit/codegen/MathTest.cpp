@@ -5,20 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every 251st f32 is tried, with WEFT_TEST_FULL=1 every one. The reference is the C library's function on
-// doubles, whose error is below 2^-28 of an f32's unit in the last place; at each function's worst
-// argument it is compared with MPFR.
+// Every 251st f32 is tried, every 2,011th with WEFT_TEST_LEVEL=quick, every one with WEFT_TEST_LEVEL=full.
+// The reference is the C library's function on doubles, whose error is below 2^-28 of an f32's unit in the
+// last place; at each function's worst argument it is compared with MPFR.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <mpfr.h>
+#include <mutex>
 #include <random>
+#include <sstream>
+#include <thread>
 
 namespace weft::testing {
 namespace {
@@ -76,10 +80,10 @@ const Unary unaries[] = {
     {"math.cbrt", 2, std::cbrt, mpfr_cbrt},    {"math.rsqrt", 2, rsqrtReference, mpfr_rec_sqrt},
 };
 
-bool fullSweep() {
-  const char *full = std::getenv("WEFT_TEST_FULL");
-  return full && std::string(full) == "1";
-}
+bool fullSweep() { return testLevel() == "full"; }
+
+/// Every how many-th f32 a sweep tries.
+uint64_t sweepStride() { return fullSweep() ? 1 : testLevel() == "quick" ? 2011 : 251; }
 
 const float edges[] = {0.0f,       -0.0f,     1.0f,           -1.0f,      inf,        -inf,       0x1p-149f,
                        -0x1p-149f, 0x1p-126f, -0x1p-126f,     0x1p127f,   -0x1p127f,  0x1p-130f,  88.7228f,
@@ -92,66 +96,133 @@ class Sweep : public ::testing::TestWithParam<Unary> {};
 
 std::string bodyOf(const char *op) { return std::string("%y = ") + op + " %x0 : $T"; }
 
+/// What a sweep, or one thread's part of it, found.
+struct Tally {
+  double worst = 0;
+  float worstAt = 0, worstGot = 0;
+  uint64_t tried = 0, differing = 0;
+  std::string firstDifference;
+
+  void add(const Tally &other) {
+    if (other.worst > worst)
+      worst = other.worst, worstAt = other.worstAt, worstGot = other.worstGot;
+    if (firstDifference.empty())
+      firstDifference = other.firstDifference;
+    tried += other.tried;
+    differing += other.differing;
+  }
+};
+
+/// One form of a function's code: for a target, in vectors or one by one.
+struct Form {
+  std::string name;
+  Kernel kernel;
+};
+
+/// All forms of a function over blocks of arguments: they agree bit for bit, and the error of the first is
+/// theirs.
+class SweepWorker {
+public:
+  static constexpr size_t block = 1 << 14;
+
+  SweepWorker(const Unary &unary, const std::vector<Form> &forms) : unary(unary), forms(forms) {}
+
+  std::vector<float> x = std::vector<float>(block);
+  Tally tally;
+
+  /// Tries the first `count` of `x`, which is filled up to a whole number of vectors.
+  void check(size_t count) {
+    while (count % 16)
+      x[count++] = 1;
+    forms[0].kernel.run({x.data(), first.data()}, 0, static_cast<int64_t>(count));
+    for (size_t form = 1; form < forms.size(); ++form) {
+      forms[form].kernel.run({x.data(), other.data()}, 0, static_cast<int64_t>(count));
+      if (std::memcmp(first.data(), other.data(), count * sizeof(float)) != 0)
+        compare(forms[form].name, count);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      double exact = unary.reference(x[i]);
+      // Rounded right, as most are: no more than half a unit, which every bound allows.
+      if (sameBits(first[i], static_cast<float>(exact)))
+        continue;
+      if (double error = ulpError(first[i], exact); error > tally.worst)
+        tally.worst = error, tally.worstAt = x[i], tally.worstGot = first[i];
+    }
+    tally.tried += count;
+  }
+
+private:
+  void compare(const std::string &name, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      if (!sameBits(first[i], other[i]) && tally.differing++ == 0) {
+        std::ostringstream text;
+        text << unary.op << "(" << std::hexfloat << x[i] << "): " << forms[0].name << " gives " << first[i]
+             << ", " << name << " " << other[i];
+        tally.firstDifference = text.str();
+      }
+  }
+
+  const Unary &unary;
+  const std::vector<Form> &forms;
+  std::vector<float> first = std::vector<float>(block), other = std::vector<float>(block);
+};
+
 TEST_P(Sweep, StaysWithinItsBound) {
   const Unary &unary = GetParam();
-  constexpr size_t block = 1 << 16;
-  std::vector<float> x(block), y(block), s(block), y3(block);
-  for (CpuTarget target : runnableTargets()) {
-    Kernel vector(mapKernel("v", bodyOf(unary.op), 1, 16), target);
-    Kernel scalar(mapKernel("s", bodyOf(unary.op), 1, 0), target);
-    ASSERT_TRUE(vector.fn && scalar.fn);
-    double worst = 0, worstNormal = 0;
-    float worstAt = 0, worstGot = 0;
-    size_t differing = 0, tried = 0;
-    auto check = [&](size_t count) {
-      count = (count + 15) / 16 * 16;
-      vector.run({x.data(), y.data()}, 0, count);
-      scalar.run({x.data(), s.data()}, 0, count);
-      for (size_t i = 0; i < count; ++i) {
-        if (!sameBits(y[i], s[i]) && differing++ == 0)
-          ADD_FAILURE() << unary.op << "(" << x[i] << "): vector " << y[i] << ", scalar " << s[i];
-        double exact = unary.reference(x[i]);
-        double error = ulpError(y[i], exact);
-        if (error > worst)
-          worst = error, worstAt = x[i], worstGot = y[i];
-        if (std::abs(exact) >= 0x1p-126 && error > worstNormal)
-          worstNormal = error;
-      }
-      tried += count;
-    };
-    std::fill(x.begin(), x.end(), 1.0f);
-    std::copy(std::begin(edges), std::end(edges), x.begin());
-    x[std::size(edges)] = std::nanf("");
-    check(std::size(edges) + 1);
-    uint64_t stride = fullSweep() ? 1 : 251;
-    // The second target is checked on fewer values by default.
-    if (!fullSweep() && target.level == CpuTarget::v3)
-      stride = 251 * 16 + 1;
-    size_t filled = 0;
-    for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += stride) {
-      x[filled++] = fromBits(static_cast<uint32_t>(bits));
-      if (filled == block) {
-        check(filled);
-        filled = 0;
-      }
+  std::vector<Form> forms;
+  for (CpuTarget target : runnableTargets())
+    for (int lanes : {16, 0}) {
+      forms.push_back({std::string(target.cpu()) + (lanes ? " in vectors" : " one by one"),
+                       Kernel(mapKernel(lanes ? "v" : "s", bodyOf(unary.op), 1, lanes), target)});
+      ASSERT_TRUE(forms.back().kernel.fn);
     }
-    if (filled)
-      check(filled);
-    std::printf("%-11s %s  max %.3f ULP at %a (bound %g), %zu values\n", unary.op, target.cpu(), worst,
-                worstAt, unary.bound, tried);
-    EXPECT_LE(worst, unary.bound) << unary.op << " at " << worstAt << " gave " << worstGot << ", reference "
-                                  << unary.reference(worstAt);
-    EXPECT_EQ(differing, 0u);
-    // The reference itself, where it matters most.
-    mpfr_t argument, exact;
-    mpfr_init2(argument, 24);
-    mpfr_init2(exact, 120);
-    mpfr_set_flt(argument, worstAt, MPFR_RNDN);
-    unary.exact(exact, argument, MPFR_RNDN);
-    double reference = mpfr_get_d(exact, MPFR_RNDN);
-    EXPECT_NEAR(ulpError(worstGot, reference), worst, 1e-6);
-    mpfr_clears(argument, exact, static_cast<mpfr_ptr>(nullptr));
-  }
+
+  SweepWorker special(unary, forms);
+  std::copy(std::begin(edges), std::end(edges), special.x.begin());
+  special.x[std::size(edges)] = std::nanf("");
+  special.check(std::size(edges) + 1);
+  Tally total = special.tally;
+
+  const uint64_t stride = sweepStride(), values = ((uint64_t(1) << 32) - 1) / stride + 1;
+  std::atomic<uint64_t> next = 0;
+  std::mutex mutex;
+  auto work = [&] {
+    SweepWorker worker(unary, forms);
+    for (uint64_t begin; (begin = next.fetch_add(SweepWorker::block)) < values;) {
+      const size_t count = std::min<uint64_t>(SweepWorker::block, values - begin);
+      for (size_t i = 0; i < count; ++i)
+        worker.x[i] = fromBits(static_cast<uint32_t>((begin + i) * stride));
+      worker.check(count);
+    }
+    std::lock_guard lock(mutex);
+    total.add(worker.tally);
+  };
+  // Tests run beside each other; only the sweep that takes minutes asks for all processors.
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; fullSweep() && i < std::thread::hardware_concurrency(); ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+
+  std::printf("%-11s max %.3f ULP at %a (bound %g), %llu values, %zu forms\n", unary.op,
+              std::max(total.worst, 0.5), total.worstAt, unary.bound,
+              static_cast<unsigned long long>(total.tried), forms.size());
+  EXPECT_LE(total.worst, unary.bound) << unary.op << " at " << total.worstAt << " gave " << total.worstGot
+                                      << ", reference " << unary.reference(total.worstAt);
+  EXPECT_EQ(total.differing, 0u) << total.firstDifference;
+  EXPECT_GE(total.tried, values);
+  // The reference itself, where it matters most.
+  if (total.worst == 0)
+    return;
+  mpfr_t argument, exact;
+  mpfr_init2(argument, 24);
+  mpfr_init2(exact, 120);
+  mpfr_set_flt(argument, total.worstAt, MPFR_RNDN);
+  unary.exact(exact, argument, MPFR_RNDN);
+  double reference = mpfr_get_d(exact, MPFR_RNDN);
+  EXPECT_NEAR(ulpError(total.worstGot, reference), total.worst, 1e-6);
+  mpfr_clears(argument, exact, static_cast<mpfr_ptr>(nullptr));
 }
 
 INSTANTIATE_TEST_SUITE_P(Math, Sweep, ::testing::ValuesIn(unaries),
@@ -194,7 +265,7 @@ TEST_P(BinarySweep, StaysWithinItsBound) {
     for (float b : special)
       x.push_back(a), y.push_back(b);
   std::mt19937 random(7);
-  size_t count = fullSweep() ? size_t(1) << 26 : size_t(1) << 21;
+  size_t count = size_t(1) << (fullSweep() ? 26 : testLevel() == "quick" ? 18 : 21);
   std::uniform_real_distribution<float> logarithm(-30, 30), exponent(-20, 20);
   while (x.size() < count) {
     // Any two floats; and pairs whose power is neither 0 nor infinity.
@@ -371,6 +442,8 @@ TEST(Import, F64RemaindersAreExact) {
 }
 
 TEST(Speed, NanosecondsPerElement) {
+  if (testLevel() == "quick")
+    GTEST_SKIP() << "figures for docs/numerics.md; not at the level quick";
   constexpr size_t count = 16384;
   std::vector<float> x(count), y(count);
   for (size_t i = 0; i < count; ++i)
