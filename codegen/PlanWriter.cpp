@@ -168,7 +168,8 @@ private:
       if (strides && shape) {
         argument->strides = strides.asArrayRef().vec();
         argument->type->shape = shape.asArrayRef().vec();
-        bytes = stridedReach(shape.asArrayRef(), strides.asArrayRef()) * static_cast<int64_t>(itemsize(dtypeOf(value.getType())));
+        bytes = stridedReach(shape.asArrayRef(), strides.asArrayRef()) *
+                static_cast<int64_t>(itemsize(dtypeOf(value.getType())));
       }
       plan.arguments.push_back(std::move(argument));
       buffers[value] = bufferIndex(rt::Storage::argument, i, 0, bytes);

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/interp/Interpreter.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/Placement.h"
+#include "ir/interp/Rules.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -194,7 +196,7 @@ private:
         return error() << "argument " << i << " has type " << argument.getType()
                        << ", which cannot be interpreted";
       auto type = cast<RankedTensorType>(argument.getType());
-      const Literal &literal = *arguments[i];
+      const Literal literal = inStorage(function, static_cast<unsigned>(i), *arguments[i]);
       if (literal.dtype != dtypeOf(type) || ArrayRef(literal.shape) != type.getShape())
         return error() << "argument " << i << " is " << describe(literal.dtype, literal.shape)
                        << ", expected " << describe(dtypeOf(type), type.getShape());
@@ -203,6 +205,22 @@ private:
     active.insert(function);
     frames.push_back({function, block.begin(), std::move(scope), caller});
     return success();
+  }
+
+  /// What a caller gives with strides, as the row-major memory that it is in once strides are settled.
+  static Literal inStorage(FuncOp function, unsigned argument, const Literal &given) {
+    auto strides = function.getArgAttrOfType<DenseI64ArrayAttr>(argument, attr::strides);
+    auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(argument, attr::callerShape);
+    if (!strides || !shape || shape.asArrayRef() != ArrayRef(given.shape))
+      return given;
+    Literal storage(given.dtype, sizesOf(function.getArgumentTypes()[argument]));
+    forEachIndex(given.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
+      int64_t at = 0;
+      for (auto [index, stride] : llvm::zip_equal(position, strides.asArrayRef()))
+        at += index * stride;
+      copyElement(storage, at, given, linear);
+    });
+    return storage;
   }
 
   LogicalResult enterCallee(CallOp call, Scope &scope) {

@@ -10,12 +10,31 @@
 
 #include "codegen/Compile.h"
 #include "runtime/Executable.h"
+#include "runtime/Layout.h"
 #include "runtime/Package.h"
 
 #include <cstring>
 
 using namespace mlir;
 namespace weft::randomtest {
+
+/// The values of an argument to its memory, and back.
+static void toMemory(const ir::Literal &literal, const runtime::TensorInfo &type, void *memory) {
+  if (type.strides.empty())
+    return literal.toBytes(memory);
+  std::vector<std::byte> packed(static_cast<size_t>(literal.count()) * itemsize(type.dtype));
+  literal.toBytes(packed.data());
+  runtime::scatter(type.shape, type.strides, itemsize(type.dtype), packed.data(),
+                   static_cast<std::byte *>(memory));
+}
+static ir::Literal fromMemory(const runtime::TensorInfo &type, const void *memory) {
+  if (type.strides.empty())
+    return ir::Literal::fromBytes(type.dtype, type.shape, memory);
+  std::vector<std::byte> packed(type.bytes); // no fewer bytes than the elements take
+  runtime::gather(type.shape, type.strides, itemsize(type.dtype), static_cast<const std::byte *>(memory),
+                  packed.data());
+  return ir::Literal::fromBytes(type.dtype, type.shape, packed.data());
+}
 
 Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Literal> inputs, uint64_t seed) {
   size_t resultCount = module.lookupSymbol<ir::FuncOp>(kEntry).getNumResults();
@@ -53,7 +72,7 @@ Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Lit
     if (!buffer)
       return buffer.status();
     if (i < inputs.size()) {
-      inputs[i].toBytes((*buffer)->data());
+      toMemory(inputs[i], info.type, (*buffer)->data());
     } else { // the state of the generator, which a pass made an argument
       int64_t number = StringRef(info.name).ends_with(".key") ? state.key : state.counter;
       std::memcpy((*buffer)->data(), &number, sizeof number);
@@ -64,7 +83,7 @@ Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Lit
   auto failed = [&](const Status &status, const char *where) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const runtime::TensorInfo &type = signature.arguments[i].type;
-      auto after = ir::Literal::fromBytes(type.dtype, type.shape, arguments[i]->data());
+      auto after = fromMemory(type, arguments[i]->data());
       if (auto difference = findDifference(inputs[i], after))
         return Status::error("the call failed and changed argument " + std::to_string(i) + ": " +
                              *difference);
@@ -88,7 +107,7 @@ Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Lit
     const runtime::ArgumentInfo &info = signature.arguments[i];
     if (info.donated)
       continue;
-    auto after = ir::Literal::fromBytes(info.type.dtype, info.type.shape, arguments[i]->data());
+    auto after = fromMemory(info.type, arguments[i]->data());
     if (auto difference = findDifference(inputs[i], after))
       return Status::error("the call changed argument " + std::to_string(i) +
                            ", which is not donated: " + *difference);

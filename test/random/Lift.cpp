@@ -7,7 +7,7 @@
 #include "Lift.h"
 #include "Generator.h"
 
-#include "ir/Dialect.h"
+#include "ir/FunctionAttributes.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
@@ -121,8 +121,11 @@ OwningOpRef<ModuleOp> Lifter::run() {
   function->setAttr(ir::attr::symbols,
                     ArrayAttr::get(context, {ir::SymbolAttr::get(context, kSymbol, 1, 64)}));
   Block &body = function.getBody().front();
-  for (BlockArgument argument : body.getArguments())
+  for (BlockArgument argument : body.getArguments()) {
     argument.setType(lifted(argument.getType()));
+    // Arguments with dynamic sizes are row-major.
+    function.removeArgAttr(argument.getArgNumber(), ir::attr::strides);
+  }
   auto setType = [&] {
     function.setFunctionType(
         FunctionType::get(context, body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ProgramBuilder.h"
+
 #include "Generator.h"
+#include "ir/FunctionAttributes.h"
 
 #include "mlir/IR/Verifier.h"
 #include <cmath>
@@ -297,6 +299,7 @@ OwningOpRef<ModuleOp> ProgramBuilder::finish() {
   for (auto [i, name] : llvm::enumerate(argumentNames))
     function.setArgAttr(static_cast<unsigned>(i), ir::attr::name, builder.getStringAttr(name));
   tieResults(results);
+  chooseStrides();
   return std::move(module);
 }
 
@@ -315,6 +318,25 @@ void ProgramBuilder::tieResults(ArrayRef<Value> results) {
         function.setResultAttr(i, ir::attr::tied, builder.getI64IntegerAttr(argument));
         break;
       }
+  }
+}
+
+void ProgramBuilder::chooseStrides() {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    ArrayRef<int64_t> shape = ir::sizesOf(function.getArgumentTypes()[i]);
+    if (function.isDonated(i) || shape.empty() || !oneIn(random, 8))
+      continue;
+    // Any order of dimensions, with gaps between elements and between rows.
+    SmallVector<size_t> order;
+    for (size_t d = 0; d < shape.size(); ++d)
+      order.insert(order.begin() + static_cast<int64_t>(random.below(order.size() + 1)), d);
+    SmallVector<int64_t> strides(shape.size());
+    int64_t step = oneIn(random, 4) ? 1 + static_cast<int64_t>(random.below(3)) : 1;
+    for (size_t d : order) {
+      strides[d] = step;
+      step *= std::max<int64_t>(shape[d], 1) + static_cast<int64_t>(oneIn(random, 3) ? random.below(3) : 0);
+    }
+    function.setArgAttr(i, ir::attr::strides, builder.getDenseI64ArrayAttr(strides));
   }
 }
 

@@ -91,6 +91,8 @@ public:
 private:
   mlir::Value derive(DType dtype, llvm::ArrayRef<int64_t> shape);
   void tieResults(llvm::ArrayRef<mlir::Value> results);
+  /// Lets calls give some arguments in memory that is not row-major.
+  void chooseStrides();
 
   llvm::DenseMap<mlir::Value, size_t> index;
   llvm::StringMap<mlir::Value> scalars;

@@ -110,10 +110,14 @@ static Status explainPackage(const std::string &path) {
                 signature.target.c_str(), (*executable)->launch_count(),
                 static_cast<unsigned long long>((*executable)->arena_bytes()),
                 static_cast<unsigned long long>((*executable)->arena_lower_bound_bytes()));
-    for (size_t i = 0; i < signature.arguments.size(); ++i)
-      std::printf("  argument %zu '%s': %s%s\n", i, signature.arguments[i].name.c_str(),
-                  typeText(signature.arguments[i].type).c_str(),
-                  signature.arguments[i].donated ? ", donated" : "");
+    for (size_t i = 0; i < signature.arguments.size(); ++i) {
+      const runtime::ArgumentInfo &argument = signature.arguments[i];
+      std::string strides;
+      for (int64_t stride : argument.type.strides)
+        strides += (strides.empty() ? ", strides " : ", ") + std::to_string(stride);
+      std::printf("  argument %zu '%s': %s%s%s\n", i, argument.name.c_str(), typeText(argument.type).c_str(),
+                  strides.c_str(), argument.donated ? ", donated" : "");
+    }
     for (size_t i = 0; i < signature.results.size(); ++i) {
       const runtime::ResultInfo &result = signature.results[i];
       std::printf("  result %zu '%s': %s", i, result.name.c_str(), typeText(result.type).c_str());
