@@ -125,8 +125,8 @@ static Status writeText(const std::string &path, ModuleOp module) {
 }
 
 Status runPipeline(ModuleOp module, const PipelineRequest &request) {
-  passes::PipelineOptions options{request.target,   /*report=*/true,  request.from,        request.to,
-                                  request.strict,   request.disabled, request.memoryLimit, request.library};
+  passes::PipelineOptions options{request.target, /*report=*/true,  request.from,        request.to,
+                                  request.strict, request.disabled, request.memoryLimit, request.library};
   if (std::string problem = passes::checkPipelineOptions(options); !problem.empty())
     return Status::error(problem);
   std::string messages;
@@ -209,7 +209,7 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
   auto start = std::chrono::steady_clock::now();
   PipelineRequest request = options.pipeline;
   if (!request.library)
-    request.library = &hostLibrary();
+    request.library = &hostLibrary(target ? *target : cpuTarget());
   if (Status status = runPipeline(module, request); !status)
     return status;
   CompileReport &report = result.report;

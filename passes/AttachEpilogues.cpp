@@ -56,8 +56,8 @@ bool comparesAlike(Operation *op, Value value) {
   return false;
 }
 
-/// Whether a value is in memory whatever is fused with what makes it. Another would be written only to be read by
-/// the contraction. A donated argument is left to a kernel that may write its result in its place.
+/// Whether a value is in memory whatever is fused with what makes it. Another would be written only to be
+/// read by the contraction. A donated argument is left to a kernel that may write its result in its place.
 bool isInMemory(Value value, FuncOp func) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getA();
@@ -142,7 +142,8 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
       return false;
     };
     auto beside = [&]() -> Value {
-      return chain.value.hasOneUse() ? besideIn<AddOp>(*chain.value.getUsers().begin(), chain.value) : Value();
+      return chain.value.hasOneUse() ? besideIn<AddOp>(*chain.value.getUsers().begin(), chain.value)
+                                     : Value();
     };
     auto add = [&](Value &into, Value operand) {
       into = operand;

@@ -29,8 +29,8 @@ weft.func @across(%a: tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu> {
 #cpu = #weft.device<cpu>
 #gpu = #weft.device<cuda:0>
 
-// Three graphs become two: the products that do not need what is copied from pageable memory are issued before the copy,
-// and the prints one after the other, in their order.
+// Three graphs become one: the copy of pageable memory, which the last products need, is issued before all of them, and
+// the prints come after, in their order.
 // CHECK-LABEL: @cuts
 // CHECK-SAME:    message = "moved across cuts: 9 launches in 1 graph instead of 9 launches in 3 graphs"
 // CHECK:         weft.transfer
@@ -56,8 +56,7 @@ weft.func @cuts(%a: tensor<8x8xf32, #gpu>, %h: tensor<8x8xf32, #cpu>) -> tensor<
 // -----
 #cpu = #weft.device<cpu>
 
-// Nothing moves for nothing: one print between two graphs that need each other... only the order that captures as much
-// with fewer graphs is another.
+// Where as much is captured in as many graphs, the order of the text stays.
 // CHECK-LABEL: @same
 // CHECK-NOT:     gathered
 // CHECK:         weft.print

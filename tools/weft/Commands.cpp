@@ -7,6 +7,7 @@
 #include "Tool.h"
 
 #include "codegen/Compile.h"
+#include "codegen/HostLibrary.h"
 #include "frontend/io/AtomicFile.h"
 #include "ir/Dialect.h"
 #include "ir/TargetDescription.h"
@@ -31,18 +32,14 @@ static Expected<std::vector<codegen::CpuTarget::Level>> parseTarget(const std::s
 }
 
 /// The options of how passes are run, which several commands take.
-static const std::map<std::string, bool> pipelineOptions = {{"target", true},       {"from", true},
-                                                            {"to", true},           {"strict", true},
-                                                            {"disable-pass", true}, {"dump-phases", true},
-                                                            {"memory-limit", true}};
+static const std::map<std::string, bool> pipelineOptions = {
+    {"target", true},       {"from", true},        {"to", true},          {"strict", true},
+    {"disable-pass", true}, {"dump-phases", true}, {"memory-limit", true}};
 
 static Expected<codegen::PipelineRequest> pipelineRequest(const Arguments &arguments) {
-  codegen::PipelineRequest request{arguments.get("target", "cpu"),
-                                   arguments.get("from"),
-                                   arguments.get("to"),
-                                   arguments.get("strict"),
-                                   arguments.all("disable-pass"),
-                                   arguments.get("dump-phases")};
+  codegen::PipelineRequest request{
+      arguments.get("target", "cpu"), arguments.get("from"),         arguments.get("to"),
+      arguments.get("strict"),        arguments.all("disable-pass"), arguments.get("dump-phases")};
   if (std::string limit = arguments.get("memory-limit"); !limit.empty())
     if (llvm::StringRef(limit).getAsInteger(10, request.memoryLimit) || request.memoryLimit < 0)
       return Status::error("--memory-limit takes a number of bytes, found '" + limit + "'");
@@ -93,6 +90,9 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   if (Status status = program.read(arguments.positional[0]); !status)
     return complain("compile", status);
   if (!request.to.empty()) {
+    // Who multiplies is asked as for a package, so that what is taken up again gives the same one.
+    if (const ir::TargetDescription *known = ir::findTarget(request.target); known && known->isCpu())
+      request.library = &codegen::hostLibrary(*known);
     if (Status status = codegen::runPipeline(*program.module, request); !status)
       return complain("compile", status);
     std::string text;
