@@ -215,7 +215,7 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
   auto start = std::chrono::steady_clock::now();
   PipelineRequest request = options.pipeline;
   if (!request.library)
-    request.library = &hostLibrary();
+    request.library = &hostLibrary(target ? *target : cpuTarget());
   if (Status status = runPipeline(module, request); !status)
     return status;
   CompileReport &report = result.report;

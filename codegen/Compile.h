@@ -36,8 +36,8 @@ struct PipelineRequest {
   std::string dumpFolder;
   /// Bytes of temporaries from which launches are put into another order that needs less; -1 for never.
   int64_t memoryLimit = -1;
-  /// Who answers what is taken of a contraction. Null: for a package the library of this process, else the table of
-  /// the target.
+  /// Who answers what is taken of a contraction. Null: for a package the library of this process, else the
+  /// table of the target.
   const ir::ContractionLibrary *library = nullptr;
 };
 

@@ -17,6 +17,7 @@ namespace {
 
 class HostLibrary final : public ir::ContractionLibrary {
 public:
+  explicit HostLibrary(const ir::TargetDescription &target) : table(target) {}
   ir::ContractionAnswer ask(const ir::ContractionSignature &signature) const override {
     ir::ContractionAnswer answer = table.ask(signature);
     // What it takes of a dynamic contraction shows at each size.
@@ -37,8 +38,9 @@ public:
     if (!support.taken)
       return ir::ownAnswer("no such contraction here (" + support.refusal + ")");
     if (support.workspace_bytes > static_cast<size_t>(answer.workspaceBytes))
-      return ir::ownAnswer("no less than " + std::to_string(support.workspace_bytes) + " bytes of workspace, of " +
-                           std::to_string(answer.workspaceBytes) + " that a package reserves,");
+      return ir::ownAnswer("no less than " + std::to_string(support.workspace_bytes) +
+                           " bytes of workspace, of " + std::to_string(answer.workspaceBytes) +
+                           " that a package reserves,");
     answer.layouts = {*signature.layout()};
     answer.algorithms = {support.implementation};
     if (residual && !support.residual)
@@ -47,14 +49,14 @@ public:
   }
 
 private:
-  ir::TableLibrary table{ir::cpuTarget()};
+  ir::TableLibrary table;
 };
 
 } // namespace
 
-const ir::ContractionLibrary &hostLibrary() {
-  static const HostLibrary instance;
-  return instance;
+const ir::ContractionLibrary &hostLibrary(const ir::TargetDescription &target) {
+  static const std::vector<HostLibrary> all(ir::targets().begin(), ir::targets().end());
+  return all[static_cast<size_t>(&target - ir::targets().data())];
 }
 
 } // namespace weft::codegen

@@ -11,10 +11,10 @@
 
 namespace weft::codegen {
 
-/// The library that the runtime of this process calls, asked for what it takes here. What a package reserves, from
-/// how many operations on a call pays, and all that does not depend on the processor, stays as the target's table
-/// says.
-const ir::ContractionLibrary &hostLibrary();
+/// The library that the runtime of this process calls, asked for what it takes here. What a package reserves,
+/// from how many operations on a call pays, and all that does not depend on the processor, stays as the
+/// target's table says.
+const ir::ContractionLibrary &hostLibrary(const ir::TargetDescription &target);
 
 } // namespace weft::codegen
 

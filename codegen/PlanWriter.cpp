@@ -353,8 +353,8 @@ private:
       return problem(dot,
                      "has operands that need a transposition; run --weft-canonicalize-contractions first");
     std::string name = "matmul " + sizeText(shape->m) + "x" + sizeText(shape->k) + "x" + sizeText(shape->n);
-    auto made = launch(dot, name + (dot.getBias() ? " + bias" : "") + (dot.getResidual() ? " + residual" : "") +
-                                (dot.getRelu() ? " + relu" : ""));
+    auto made = launch(dot, name + (dot.getBias() ? " + bias" : "") +
+                                (dot.getResidual() ? " + residual" : "") + (dot.getRelu() ? " + relu" : ""));
     rt::ContractionLaunchT contraction;
     contraction.dtype = static_cast<uint8_t>(dtypeOf(dot.getType()));
     contraction.batch = size(shape->batch);

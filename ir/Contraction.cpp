@@ -162,12 +162,14 @@ LogicalResult LibraryAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
       if (!word || (!names.empty() && !llvm::is_contained(names, std::string_view(word.getValue()))))
         return emitError() << "has the " << what << " " << entry << ", expected "
                            << (names.empty() ? "a name" : "one of ")
-                           << llvm::join(llvm::map_range(names, [](std::string_view n) { return std::string(n); }), ", ");
+                           << llvm::join(
+                                  llvm::map_range(names, [](std::string_view n) { return std::string(n); }),
+                                  ", ");
     }
     return success();
   };
-  if (failed(check("layout", layouts, matrixLayoutNames)) || failed(check("epilogue", epilogues, epilogueNames)) ||
-      failed(check("algorithm", algorithms, {})))
+  if (failed(check("layout", layouts, matrixLayoutNames)) ||
+      failed(check("epilogue", epilogues, epilogueNames)) || failed(check("algorithm", algorithms, {})))
     return failure();
   if (leastFlops < 0 || workspace < 0)
     return emitError() << "needs least_flops and workspace of at least 0, found " << leastFlops << " and "

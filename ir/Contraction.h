@@ -49,7 +49,8 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op);
 /// keeps several dimensions, or none. False where there is no matrix product.
 bool takesBias(DotGeneralOp op);
 
-/// What a library is asked about a contraction that is one matrix product; `ranges` are those of its function.
+/// What a library is asked about a contraction that is one matrix product; `ranges` are those of its
+/// function.
 std::optional<ContractionSignature> getSignature(DotGeneralOp op, const SymbolRanges &ranges);
 /// An answer as it stands in the text. Without a library, the name is "weft".
 LibraryAttr recordAnswer(mlir::MLIRContext *context, const ContractionAnswer &answer);

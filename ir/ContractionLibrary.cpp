@@ -17,7 +17,8 @@ namespace weft::ir {
 ContractionLibrary::~ContractionLibrary() = default;
 
 /// Whether a matrix is row-major (n) or column-major (t); a dimension of extent 1 fits any stride.
-static std::optional<bool> isTransposed(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
+static std::optional<bool> isTransposed(int64_t rows, int64_t columns, int64_t rowStride,
+                                        int64_t columnStride) {
   if ((columns == 1 || columnStride == 1) && (rows == 1 || rowStride >= columns))
     return false;
   if ((rows == 1 || rowStride == 1) && (columns == 1 || columnStride >= rows))

@@ -7,8 +7,9 @@
 //
 // The one question that passes have for a library of matrix products: what does it take of this contraction,
 // on this target? The answer by default is a table, from the target's file in ir/devices. A library that is
-// there can be asked instead: compile() passes one to the pipeline. `--weft-query-libraries` asks once for each
-// contraction and records the answer in the text, so that what other passes do follows from their input alone.
+// there can be asked instead: compile() passes one to the pipeline. `--weft-query-libraries` asks once for
+// each contraction and records the answer in the text, so that what other passes do follows from their input
+// alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_CONTRACTIONLIBRARY_H

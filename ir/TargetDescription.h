@@ -40,8 +40,8 @@ struct TargetDescription {
   // Sizes that schedules are chosen by
   int64_t lastLevelBytes; ///< shared by all cores; results larger than this bypass the cache
   int64_t scratchBytes;   ///< most that one thread, or block of threads, may keep beside its operands
-  // The library of contractions: what it takes, for where none can be asked (ir/ContractionLibrary.h). Lists are
-  // words with spaces between.
+  // The library of contractions: what it takes, for where none can be asked (ir/ContractionLibrary.h). Lists
+  // are words with spaces between.
   llvm::StringLiteral library;           ///< "onednn", "cublaslt"
   llvm::StringLiteral libraryTypes;      ///< element types
   llvm::StringLiteral libraryLayouts;    ///< of a and b: "nn nt tn tt"

@@ -315,7 +315,8 @@ void Fuse::inlineGroups(FusionGraph &graph) {
     unsigned reader = graph.edges[group.out.back()].to;
     if (!saved) {
       if (refusal.code != "WEFT-F001") // a value that has to be in memory anyway is no decision
-        note(graph, refusal.code, group.lastNode, reader, 0, refusal.message + "; " + priceAlone(graph, group));
+        note(graph, refusal.code, group.lastNode, reader, 0,
+             refusal.message + "; " + priceAlone(graph, group));
       continue;
     }
     group.inlined = true;

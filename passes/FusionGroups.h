@@ -117,7 +117,8 @@ public:
 
   /// Whether groups `a` and `b` may become one, and what that saves.
   std::optional<FusionMerge> evaluate(unsigned a, unsigned b, FusionRefusal &refusal);
-  /// What a refusal costs. Where the two cannot be one kernel it is that of one with as many tasks as the larger.
+  /// What a refusal costs. Where the two cannot be one kernel it is that of one with as many tasks as the
+  /// larger.
   FusionPrice priceOf(unsigned a, unsigned b) const;
   /// Makes them one, and returns which of the two numbers remains.
   unsigned merge(unsigned a, unsigned b, const FusionMerge &merged);

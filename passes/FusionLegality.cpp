@@ -286,14 +286,14 @@ std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionR
   int64_t tasks = tasksOf(merged->kind, merged->domain, merged->reduced);
   FusionPrice whole = price(a, b, between, tasks);
   if (whole.operands > target.maxOperands)
-    return refuse("WEFT-F004", "would have " + Twine(whole.operands) + " operands and results, the limit is " +
-                                   Twine(target.maxOperands));
+    return refuse("WEFT-F004", "would have " + Twine(whole.operands) +
+                                   " operands and results, the limit is " + Twine(target.maxOperands));
   merged->saved = whole.saved();
   if (merged->saved < 0) {
     int64_t ta = workOf(ga).tasks, tb = workOf(gb).tasks;
     return refuse(tasks < std::min(std::max(ta, tb), target.cores) ? "WEFT-F007" : "WEFT-F008",
-                  "saves " + Twine(merged->saved / 1000) + " ns, with " + Twine(tasks) + " tasks instead of " +
-                      Twine(ta) + " and " + Twine(tb));
+                  "saves " + Twine(merged->saved / 1000) + " ns, with " + Twine(tasks) +
+                      " tasks instead of " + Twine(ta) + " and " + Twine(tb));
   }
   SmallVector<unsigned> after, before;
   if (!separate(a, b, after, before))

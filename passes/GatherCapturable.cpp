@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All launches that a graph may hold and that are ready are issued, then all others that are ready, and so on:
-// of two classes that gives the fewest runs, for one of the two to begin with.
+// All launches that a graph may hold and that are ready are issued, then all others that are ready, and so
+// on: of two classes that gives the fewest runs, for one of the two to begin with.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
@@ -78,7 +78,8 @@ struct GatherCapturable : impl::GatherCapturableBase<GatherCapturable> {
                             "moved across cuts: " + text(after) + " instead of " + text(before)}});
   }
 
-  Partition partition(const LaunchGraph &graph, const std::vector<bool> &capturable, ArrayRef<unsigned> order) {
+  Partition partition(const LaunchGraph &graph, const std::vector<bool> &capturable,
+                      ArrayRef<unsigned> order) {
     Partition made;
     int64_t run = 0;
     auto end = [&] {
@@ -97,7 +98,8 @@ struct GatherCapturable : impl::GatherCapturableBase<GatherCapturable> {
     return made;
   }
 
-  static std::vector<unsigned> gather(const LaunchGraph &graph, const std::vector<bool> &capturable, bool first) {
+  static std::vector<unsigned> gather(const LaunchGraph &graph, const std::vector<bool> &capturable,
+                                      bool first) {
     std::set<unsigned> ready[2];
     auto add = [&](unsigned op) { ready[capturable[op]].insert(op); };
     ReadyOps issued(graph, add);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is counted is what the memory plan has in its arena: values that are no results of the function, from the
-// launch that makes them to the last that reads them, an update being one value with its base. The sum at one
-// launch is the plan's lower bound.
+// What is counted is what the memory plan has in its arena: values that are no results of the function, from
+// the launch that makes them to the last that reads them, an update being one value with its base. The sum at
+// one launch is the plan's lower bound.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
@@ -63,7 +63,8 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
           buffers[it->second].readerSum += i;
         }
     for (OpResult result : op->getResults()) {
-      if (!isa<RankedTensorType>(result.getType()) || storageHead(result) != result || returned.contains(result))
+      if (!isa<RankedTensorType>(result.getType()) || storageHead(result) != result ||
+          returned.contains(result))
         continue;
       auto made = static_cast<unsigned>(buffers.size());
       bufferOf[result] = made;
@@ -73,10 +74,12 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
       for (OpOperand &operand : op->getOpOperands()) {
         Value root = storageRoot(operand.get());
         auto held = bufferOf.find(storageHead(root));
-        if (held == bufferOf.end() || held->second == made || bytesOf(root.getType()) != bytesOf(result.getType()))
+        if (held == bufferOf.end() || held->second == made ||
+            bytesOf(root.getType()) != bytesOf(result.getType()))
           continue;
         if (llvm::all_of(op->getOpOperands(), [&](OpOperand &o) {
-              return storageRoot(o.get()) != root || readsInPlace(op, o.getOperandNumber(), result.getResultNumber());
+              return storageRoot(o.get()) != root ||
+                     readsInPlace(op, o.getOperandNumber(), result.getResultNumber());
             }))
           replaces[i].push_back({made, held->second});
       }
@@ -112,7 +115,8 @@ public:
     SmallVector<unsigned, 2> taken;
     int64_t bytes = live + made(op);
     for (auto [into, dying] : temporaries.replaces[op])
-      if (buffers[dying].readers == 1 && !llvm::is_contained(taken, dying) && !llvm::is_contained(taken, into)) {
+      if (buffers[dying].readers == 1 && !llvm::is_contained(taken, dying) &&
+          !llvm::is_contained(taken, into)) {
         taken.append({dying, into});
         bytes -= buffers[dying].bytes;
       }
@@ -167,7 +171,8 @@ std::vector<unsigned> listOrder(const LaunchGraph &graph, const Temporaries &tem
   return std::move(issued.order);
 }
 
-/// What is needed for the first op that nothing waits for, then for the next: a value is made when it is wanted.
+/// What is needed for the first op that nothing waits for, then for the next: a value is made when it is
+/// wanted.
 std::vector<unsigned> depthFirst(const LaunchGraph &graph) {
   std::vector<unsigned> order, position(graph.ops.size(), 0);
   std::vector<bool> entered(graph.ops.size(), false);

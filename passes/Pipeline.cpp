@@ -99,8 +99,8 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOpt
     add.function(createCanonicalizeContractions());
     add.cleanup();
   } else if (phase == "fusion") {
-    // Who multiplies is asked and written down; contractions then take their epilogues first, so that what is left
-    // over is fused with its neighbours.
+    // Who multiplies is asked and written down; contractions then take their epilogues first, so that what is
+    // left over is fused with its neighbours.
     add.function(createQueryLibraries(QueryLibrariesOptions{options.target, report}, options.library));
     add.function(createAttachEpilogues(AttachEpiloguesOptions{options.target, report}));
     add.function(createFuseOptimizerSteps());

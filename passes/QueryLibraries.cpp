@@ -41,7 +41,8 @@ struct QueryLibraries : impl::QueryLibrariesBase<QueryLibraries> {
       ContractionAnswer answer = asked.ask(*signature);
       dot.setLibraryAttr(recordAnswer(&getContext(), answer));
       if (answer.library.empty() && report)
-        decisions.push_back({"WEFT-N004", locationText(dot.getLoc()), dot->getName().getStringRef().str(), "", 0,
+        decisions.push_back({"WEFT-N004", locationText(dot.getLoc()), dot->getName().getStringRef().str(), "",
+                             0,
                              description->library.str() + " takes " + answer.refusal + "; weft multiplies"});
     }
     recordDecisions(getOperation(), decisions);

@@ -20,7 +20,8 @@
 
 namespace weft::passes {
 
-/// Counts over any number of pass managers, one after the other. The passes of one may run on several threads.
+/// Counts over any number of pass managers, one after the other. The passes of one may run on several
+/// threads.
 class PassStatistics {
 public:
   /// Counts what the passes of a manager do; this object outlives it.

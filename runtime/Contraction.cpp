@@ -162,12 +162,12 @@ Expected<std::shared_ptr<const Contraction>> Contraction::make_library(const Con
 
 ContractionSupport Contraction::ask_library(const ContractionShape &shape) {
   if (Status status = check_shape(shape); !status)
-    return {.refusal = status.message()};
+    return {false, {}, status.message(), false, 0};
   return ask_library_contraction(shape, library_threads(shape));
 }
 
 Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionShape &shape,
-                                                                   const ContractionChoice &choice) {
+                                                              const ContractionChoice &choice) {
   if (Status status = check_shape(shape); !status)
     return status;
   const Key key(shape, choice, executor().width(), executor().is_openmp());

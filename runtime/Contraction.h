@@ -9,7 +9,8 @@
 //
 // oneDNN takes f32 and bf16 where its layouts fit and it has more than a reference implementation; our own
 // kernel (Gemm.h) takes everything else: f64, f16, integers, strides of 0, empty dimensions, and products
-// too small for a library call to pay. Which of the two it is depends on the plan, the shape and the processor only.
+// too small for a library call to pay. Which of the two it is depends on the plan, the shape and the
+// processor only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_CONTRACTION_H
@@ -42,7 +43,7 @@ struct ContractionShape {
 
 /// What a plan says about who multiplies.
 struct ContractionChoice {
-  int64_t library_flops = 128000;            ///< from how many operations on the library is asked
+  int64_t library_flops = 128000;             ///< from how many operations on the library is asked
   int64_t workspace_bytes = int64_t(1) << 28; ///< a library that needs more is not used
   auto operator<=>(const ContractionChoice &) const = default;
 };

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // oneDNN 2.6 stops the process at an extent of 0 and reads memory out of bounds at some strides of 0, so
-// only what is known to be good gets there. Its relu turns NaN into 0, so that is a pass of our own. A residual
-// is a binary post-operation: its `sum` would begin with the residual, and round otherwise.
+// only what is known to be good gets there. Its relu turns NaN into 0, so that is a pass of our own. A
+// residual is a binary post-operation: its `sum` would begin with the residual, and round otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -229,18 +229,20 @@ Expected<std::shared_ptr<const Contraction>> make_library_contraction(const Cont
     return std::shared_ptr<const Contraction>(
         std::make_shared<LibraryContraction>(found.description, shape, threads, found.adds_residual));
   } catch (const dnnl::error &error) {
-    return Status::error("oneDNN has no fast implementation of this contraction: " + std::string(error.what()));
+    return Status::error("oneDNN has no fast implementation of this contraction: " +
+                         std::string(error.what()));
   }
 }
 
 ContractionSupport ask_library_contraction(const ContractionShape &shape, int threads) {
   const Described found = describe(shape, threads);
   if (!found.refusal.empty())
-    return {.refusal = found.refusal};
-  return {.taken = true,
-          .implementation = found.description.impl_info_str(),
-          .residual = found.adds_residual,
-          .workspace_bytes = found.description.scratchpad_desc().get_size()};
+    return {false, {}, found.refusal, false, 0};
+  return {true,
+          found.description.impl_info_str(),
+          {},
+          found.adds_residual,
+          found.description.scratchpad_desc().get_size()};
 }
 
 } // namespace weft::runtime

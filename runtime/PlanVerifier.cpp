@@ -14,10 +14,10 @@
 #include "runtime/plan_generated.h"
 #include "weft/dtype.hpp"
 
-#include <span>
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -420,8 +420,8 @@ private:
         (launch.residual() != -1 && overlap(*buffer(static_cast<uint32_t>(launch.residual())), result)))
       return fail(what + ": c overlaps an operand");
     if (launch.library_flops() < 0 || launch.workspace_bytes() > maxBytes)
-      return fail(what + ": the library is used from " + number(launch.library_flops()) + " operations on, with " +
-                  number(launch.workspace_bytes()) + " bytes of workspace");
+      return fail(what + ": the library is used from " + number(launch.library_flops()) +
+                  " operations on, with " + number(launch.workspace_bytes()) + " bytes of workspace");
     return check_write(what, result, index);
   }
 

@@ -32,9 +32,9 @@
 
 /// `--target=NAME` is the `target` of every pass on the command line that has one and does not say it itself.
 static std::vector<std::string> withTarget(int argc, char **argv) {
-  constexpr llvm::StringLiteral passesWithTarget[] = {"--weft-pipeline",      "--weft-fuse",
-                                                      "--weft-map-devices",   "--weft-schedule",
-                                                      "--weft-plan-memory",   "--weft-query-libraries",
+  constexpr llvm::StringLiteral passesWithTarget[] = {"--weft-pipeline",        "--weft-fuse",
+                                                      "--weft-map-devices",     "--weft-schedule",
+                                                      "--weft-plan-memory",     "--weft-query-libraries",
                                                       "--weft-attach-epilogues"};
   std::vector<std::string> words(argv, argv + argc);
   std::string target;

@@ -79,8 +79,8 @@ void DotGeneralOp::print(OpAsmPrinter &printer) {
   if (!getBatchA().empty())
     pair("batch", getBatchAAttr(), getBatchBAttr());
   pair("contract", getContractAAttr(), getContractBAttr());
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"batch_a", "batch_b", "contract_a", "contract_b", "relu", "operandSegmentSizes"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {"batch_a", "batch_b", "contract_a", "contract_b", "relu", "operandSegmentSizes"});
   printer << " : ";
   llvm::interleaveComma(getOperandTypes(), printer);
 }

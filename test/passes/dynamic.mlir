@@ -6,8 +6,8 @@
 // CHECK-LABEL: weft.func @mlp
 // CHECK-SAME:  weft.arena_bytes = #weft.size<640 * batch>
 // CHECK-SAME:  weft.arena_lower_bound = #weft.size<640 * batch>
-// CHECK:         weft.dot_general %{{.*}} bias %{{.*}}, relu, contract = [1] x [1] {slices = [#weft.slice<arena, 0, 512 * batch>], weft.capture = 0 : i64}
-// CHECK:         weft.dot_general %{{.*}} bias %{{.*}}, contract = [1] x [1] {slices = [#weft.slice<arena, 512 * batch, 80 * batch>], weft.capture = 0 : i64}
+// CHECK:         weft.dot_general %{{.*}} bias %{{.*}}, relu, contract = [1] x [1] {library = #weft.library<"onednn", {{.*}} slices = [#weft.slice<arena, 0, 512 * batch>], weft.capture = 0 : i64}
+// CHECK:         weft.dot_general %{{.*}} bias %{{.*}}, contract = [1] x [1] {library = #weft.library<"onednn", {{.*}} slices = [#weft.slice<arena, 512 * batch, 80 * batch>], weft.capture = 0 : i64}
 // CHECK:         weft.fusion row
 // CHECK-SAME:      #weft.schedule<row, vector = 16, tasks = batch, grain =
 // CHECK-SAME:      #weft.slice<result, 0, 80 * batch>

@@ -20,7 +20,7 @@ weft.func @done(%x: tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {
 
 // CHECK-LABEL: weft.func @domain
 // CHECK-SAME:    code = "WEFT-F001"
-// CHECK-SAME:    message = "domains [8, 4] (row) and [8, 4] (column) differ"
+// CHECK-SAME:    message = "domains [8, 4] (row) and [8, 4] (column) differ; 2 kernels take {{[0-9]+}} ns and move {{[0-9]+}} bytes, one would take {{[0-9]+}} ns and move {{[0-9]+}}"
 weft.func @domain(%x: tensor<8x4xf32, #cpu>) -> (tensor<8xf32, #cpu>, tensor<4xf32, #cpu>) {
   %0 = weft.sum %x, dims = [1] : tensor<8x4xf32, #cpu>
   %1 = weft.sum %x, dims = [0] : tensor<8x4xf32, #cpu>
@@ -57,7 +57,7 @@ weft.func @column(%x: tensor<64x128xf32, #cpu>) -> tensor<64x128xf32, #cpu> {
 // Nine reductions of one row are one too many.
 // CHECK-LABEL: weft.func @reductions
 // CHECK-SAME:    code = "WEFT-F006"
-// CHECK-SAME:    message = "would hold 9 reductions, the limit is 8"
+// CHECK-SAME:    message = "would hold 9 reductions, the limit is 8; 2 kernels take {{[0-9]+}} ns and move {{[0-9]+}} bytes, one would take {{[0-9]+}} ns and move {{[0-9]+}}"
 // CHECK:         weft.fusion row
 // CHECK:         weft.fusion row
 // CHECK-NOT:     weft.fusion

@@ -12,7 +12,7 @@
 // CHECK-LABEL: @across
 // CHECK-SAME:    code = "gathered"
 // CHECK-SAME:    message = "moved across cuts: 4 launches in 1 graph instead of 0 launches in 0 graphs"
-// CHECK-COUNT-4: weft.dot_general {{.*}} {weft.capture = 0 : i64
+// CHECK-COUNT-4: weft.dot_general {{.*}}weft.capture = 0 : i64
 // CHECK:         weft.print
 // PLAIN-LABEL: @across
 // PLAIN-NOT:     weft.capture
@@ -29,12 +29,13 @@ weft.func @across(%a: tensor<8x8xf32, #gpu>) -> tensor<8x8xf32, #gpu> {
 #cpu = #weft.device<cpu>
 #gpu = #weft.device<cuda:0>
 
-// Three graphs become two: the products that do not need what is copied from pageable memory are issued before the copy,
-// and the prints one after the other, in their order.
+// Three graphs become one: the copy of pageable memory, which the last products need, is issued before all of them, and
+// the prints come after, in their order.
+// PLAIN-LABEL: @cuts
 // CHECK-LABEL: @cuts
 // CHECK-SAME:    message = "moved across cuts: 9 launches in 1 graph instead of 9 launches in 3 graphs"
 // CHECK:         weft.transfer
-// CHECK-COUNT-9: weft.dot_general {{.*}} {weft.capture = 0 : i64
+// CHECK-COUNT-9: weft.dot_general {{.*}}weft.capture = 0 : i64
 // CHECK:         weft.print {{.*}} label = "first"
 // CHECK:         weft.print {{.*}} label = "second"
 weft.func @cuts(%a: tensor<8x8xf32, #gpu>, %h: tensor<8x8xf32, #cpu>) -> tensor<8x8xf32, #gpu> {
@@ -56,12 +57,11 @@ weft.func @cuts(%a: tensor<8x8xf32, #gpu>, %h: tensor<8x8xf32, #cpu>) -> tensor<
 // -----
 #cpu = #weft.device<cpu>
 
-// Nothing moves for nothing: one print between two graphs that need each other... only the order that captures as much
-// with fewer graphs is another.
+// Where as much is captured in as many graphs, the order of the text stays.
 // CHECK-LABEL: @same
 // CHECK-NOT:     gathered
 // CHECK:         weft.print
-// CHECK-COUNT-3: weft.dot_general {{.*}} {weft.capture = 0 : i64
+// CHECK-COUNT-3: weft.dot_general {{.*}}weft.capture = 0 : i64
 weft.func @same(%a: tensor<8x8xf32, #cpu>) -> tensor<8x8xf32, #cpu> {
   weft.print %a : tensor<8x8xf32, #cpu>
   %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<8x8xf32, #cpu>, tensor<8x8xf32, #cpu>

@@ -11,14 +11,14 @@
 // Four products are made before the first is used. With the limit each is reduced as soon as it is there, and the plan
 // has two matrices at a time instead of four.
 // CHECK-LABEL: weft.func @late
-// CHECK-SAME:    weft.arena_bytes = 32832 : i64
+// CHECK-SAME:    weft.arena_bytes = 32768 : i64
 // CHECK-SAME:    code = "ordered"
-// CHECK-SAME:    message = "65536 bytes of temporaries at one time, the limit is 40000; in another order 32832"
+// CHECK-SAME:    message = "65536 bytes of temporaries at one time, the limit is 40000; in another order 32768"
 // CHECK:         weft.dot_general
 // CHECK:         weft.fusion row
 // CHECK:         weft.dot_general
 // PLAIN-LABEL: weft.func @late
-// PLAIN-SAME:    weft.arena_bytes = 65
+// PLAIN-SAME:    weft.arena_bytes = 65536 : i64
 weft.func @late(%a: tensor<64x64xf32, #cpu>) -> (tensor<64xf32, #cpu>, tensor<64xf32, #cpu>, tensor<64xf32, #cpu>, tensor<64xf32, #cpu>) {
   %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
   %1 = weft.dot_general %a, %a, contract = [1] x [1] : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>

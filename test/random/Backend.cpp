@@ -43,6 +43,7 @@ Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Lit
   // Every processor that has the wide vectors has the others too: one program in four is compiled for those.
   if (seed % 4 == 3)
     options.levels = {codegen::CpuTarget::v3};
+  options.pipeline.memoryLimit = seed % 2 ? 0 : -1;
   auto compiled = codegen::compileModule(module, options);
   if (!compiled)
     return compiled.status().context("compilation: ");

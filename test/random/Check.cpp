@@ -145,7 +145,10 @@ std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expecta
   OwningOpRef<ModuleOp> copy(module.clone());
   std::optional<Failure> failure;
   PassManager passes(module.getContext());
-  passes::buildPipeline(passes, passes::PipelineOptions());
+  // Half of the programs are reordered for the least memory.
+  passes::PipelineOptions options;
+  options.memoryLimit = seed % 2 ? 0 : -1;
+  passes::buildPipeline(passes, options);
   passes.addInstrumentation(std::make_unique<CheckAfterPass>(*copy, seed, expected, failure, stages));
   Diagnostics diagnostics(module.getContext());
   if (failed(passes.run(*copy)) && !failure)

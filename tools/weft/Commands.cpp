@@ -7,6 +7,7 @@
 #include "Tool.h"
 
 #include "codegen/Compile.h"
+#include "codegen/HostLibrary.h"
 #include "frontend/io/AtomicFile.h"
 #include "ir/Dialect.h"
 #include "ir/TargetDescription.h"
@@ -92,6 +93,9 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   if (Status status = program.read(arguments.positional[0]); !status)
     return complain("compile", status);
   if (!request.to.empty()) {
+    // Who multiplies is asked as for a package, so that what is taken up again gives the same one.
+    if (const ir::TargetDescription *known = ir::findTarget(request.target); known && known->isCpu())
+      request.library = &codegen::hostLibrary(*known);
     if (Status status = codegen::runPipeline(*program.module, request); !status)
       return complain("compile", status);
     std::string text;

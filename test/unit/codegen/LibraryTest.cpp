@@ -88,7 +88,8 @@ Compiled compile(const ir::ContractionLibrary *library) {
     in.push_back(runtime::Buffer::allocate(count * sizeof(float)).value_or_throw());
     for (size_t i = 0; i < count; ++i) {
       state = state * 1664525 + 1013904223;
-      reinterpret_cast<float *>(in.back()->data())[i] = static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31f;
+      reinterpret_cast<float *>(in.back()->data())[i] =
+          static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31f;
     }
   }
   runtime::RunOptions run;
@@ -109,7 +110,8 @@ TEST(Library, TheTableAndTheHostTakeTheWholeEpilogue) {
   EXPECT_TRUE(contains(byHost.text, "bias %arg2, residual %arg3, relu")) << byHost.text;
   EXPECT_EQ(byTable.launches, 1u);
   EXPECT_EQ(byTable.contraction.library_flops, ir::cpuTarget().libraryLeastFlops);
-  EXPECT_EQ(byTable.contraction.workspace_bytes, static_cast<uint64_t>(ir::cpuTarget().libraryWorkspaceBytes));
+  EXPECT_EQ(byTable.contraction.workspace_bytes,
+            static_cast<uint64_t>(ir::cpuTarget().libraryWorkspaceBytes));
   EXPECT_GE(byTable.contraction.residual, 0);
   EXPECT_EQ(byTable.result, byHost.result);
 }
@@ -120,7 +122,8 @@ TEST(Library, ARefusedEpilogueIsAKernel) {
   Compiled whole = compile(nullptr);
   ir::TableLibrary table(ir::cpuTarget());
   ir::ContractionAnswer answer = table.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false});
-  for (const std::vector<ir::Epilogue> &taken : std::vector<std::vector<ir::Epilogue>>{{}, {bias}, {bias, residual}}) {
+  for (const std::vector<ir::Epilogue> &taken :
+       std::vector<std::vector<ir::Epilogue>>{{}, {bias}, {bias, residual}}) {
     answer.epilogues = taken;
     FakeLibrary fake(answer);
     Compiled parts = compile(&fake);
@@ -142,7 +145,9 @@ TEST(Library, AWorkspaceIsReserved) {
   ir::ContractionAnswer answer{"other", "", {ir::MatrixLayout::nn}, {}, {"best", "second"}, 1000, 4096};
   FakeLibrary fake(answer);
   Compiled made = compile(&fake);
-  EXPECT_TRUE(contains(made.text, R"(#weft.library<"other", layouts = ["nn"], epilogues = [], algorithms = ["best", "second"], least_flops = 1000, workspace = 4096>)"))
+  EXPECT_TRUE(contains(
+      made.text,
+      R"(#weft.library<"other", layouts = ["nn"], epilogues = [], algorithms = ["best", "second"], least_flops = 1000, workspace = 4096>)"))
       << made.text;
   EXPECT_EQ(made.contraction.workspace_bytes, 4096u);
   EXPECT_EQ(made.contraction.library_flops, 1000);
@@ -159,9 +164,10 @@ TEST(Library, TheSameQuestionsGiveTheSameBytes) {
   EXPECT_EQ(first.package, second.package);
 }
 
-// The process's library answers within the table: it names what it would run, and refuses by the table's rules too.
+// The process's library answers within the table: it names what it would run, and refuses by the table's
+// rules too.
 TEST(Library, TheHostAnswers) {
-  const ir::ContractionLibrary &host = codegen::hostLibrary();
+  const ir::ContractionLibrary &host = codegen::hostLibrary(ir::cpuTarget());
   ir::ContractionAnswer taken = host.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false});
   EXPECT_EQ(taken.library, "onednn");
   ASSERT_EQ(taken.algorithms.size(), 1u);

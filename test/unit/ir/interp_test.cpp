@@ -280,14 +280,16 @@ TEST(DotGeneral, EpilogueAndRounding) {
   expectReals(evaluate("weft.dot_general %a, %b, relu, contract = [0] x [0] : T<1xf32>, T<1xf32>", "T<f32>",
                        {reals(DType::f32, {1}, {NaN}), reals(DType::f32, {1}, {1})}),
               {NaN});
-  expectReals(
-      evaluate("weft.dot_general %a, %b, bias %c, residual %d, relu, contract = [1] x [0] : T<2x1xf32>, T<1x2xf32>, "
-               "T<2xf32>, T<2x2xf32>",
-               "T<2x2xf32>", {a, b, bias, reals(DType::f32, {2, 2}, {10, -20, 20, 7})}),
-      {9, 0, 10, 0});
-  expectWholes(evaluate("weft.dot_general %a, %b, residual %c, contract = [0] x [0] : T<2xi8>, T<2xi8>, T<i8>", "T<i8>",
-                        {wholes(DType::i8, {2}, {100, 27}), wholes(DType::i8, {2}, {1, 1}), wholes(DType::i8, {}, {1})}),
-               {-128});
+  expectReals(evaluate("weft.dot_general %a, %b, bias %c, residual %d, relu, contract = [1] x [0] : "
+                       "T<2x1xf32>, T<1x2xf32>, "
+                       "T<2xf32>, T<2x2xf32>",
+                       "T<2x2xf32>", {a, b, bias, reals(DType::f32, {2, 2}, {10, -20, 20, 7})}),
+              {9, 0, 10, 0});
+  expectWholes(
+      evaluate(
+          "weft.dot_general %a, %b, residual %c, contract = [0] x [0] : T<2xi8>, T<2xi8>, T<i8>", "T<i8>",
+          {wholes(DType::i8, {2}, {100, 27}), wholes(DType::i8, {2}, {1, 1}), wholes(DType::i8, {}, {1})}),
+      {-128});
   // 1 + 2^-12 is exact in the accumulator, and rounds once.
   expectReals(evaluate("weft.dot_general %a, %b, contract = [0] x [0] : T<3xf16>, T<3xf16>", "T<f16>",
                        {reals(DType::f16, {3}, {1, 0.015625, -1}), reals(DType::f16, {3}, {1, 0.015625, 1})}),

@@ -222,7 +222,8 @@ TEST(Contraction, EpiloguesRoundAsSingleOps) {
       shape.residual = true;
       shape.relu = round & 2;
       Problem whole(shape), parts(shape);
-      const auto chosen = Contraction::get(shape).value_or_throw(), plain = Contraction::get(alone).value_or_throw();
+      const auto chosen = Contraction::get(shape).value_or_throw(),
+                 plain = Contraction::get(alone).value_or_throw();
       EXPECT_EQ(chosen->implementation(), plain->implementation());
       ASSERT_TRUE(whole.run(*chosen).ok());
       ASSERT_TRUE(parts.run(*plain).ok());
@@ -236,8 +237,8 @@ TEST(Contraction, EpiloguesRoundAsSingleOps) {
         }
       };
       dtype == DType::f32 ? finish(0.0f) : finish(0.0);
-      EXPECT_EQ(whole.c.bytes, parts.c.bytes) << name(dtype) << " " << shape.batch << "x" << shape.m << "x" << shape.n
-                                              << "x" << shape.k << " " << chosen->implementation();
+      EXPECT_EQ(whole.c.bytes, parts.c.bytes) << name(dtype) << " " << shape.batch << "x" << shape.m << "x"
+                                              << shape.n << "x" << shape.k << " " << chosen->implementation();
     }
 }
 
@@ -256,11 +257,16 @@ TEST(Contraction, ThePlanChooses) {
   const ContractionSupport needy = Contraction::ask_library(transposed);
   if (needy.workspace_bytes > 0) {
     const auto granted = static_cast<int64_t>(needy.workspace_bytes);
-    EXPECT_EQ(Contraction::get(transposed, {.workspace_bytes = granted}).value_or_throw()->implementation().substr(0, 4),
+    EXPECT_EQ(Contraction::get(transposed, {.workspace_bytes = granted})
+                  .value_or_throw()
+                  ->implementation()
+                  .substr(0, 4),
               "oned");
-    EXPECT_EQ(
-        Contraction::get(transposed, {.workspace_bytes = granted - 1}).value_or_throw()->implementation().substr(0, 4),
-        "weft");
+    EXPECT_EQ(Contraction::get(transposed, {.workspace_bytes = granted - 1})
+                  .value_or_throw()
+                  ->implementation()
+                  .substr(0, 4),
+              "weft");
   }
   EXPECT_NE(Contraction::ask_library(Problem::dense(DType::f64, 1, 64, 64, 64)).refusal.find("f64"),
             std::string::npos);
