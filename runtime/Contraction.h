@@ -53,6 +53,8 @@ public:
   /// Always oneDNN; an error where it has no fast implementation.
   static Expected<std::shared_ptr<const Contraction>> make_library(const ContractionShape &shape);
   static size_t cached();
+  /// "oneDNN 2.6.3": the library that make_library() asks.
+  static std::string library();
 
   /// Bytes of scratch that run() needs for a team of `width` threads, 64-byte aligned.
   virtual size_t scratch_bytes(int width) const = 0;

@@ -181,4 +181,10 @@ Expected<std::shared_ptr<const Contraction>> make_library_contraction(const Cont
   }
 }
 
+std::string Contraction::library() {
+  const dnnl_version_t &version = *dnnl_version();
+  return "oneDNN " + std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
+         std::to_string(version.patch);
+}
+
 } // namespace weft::runtime
