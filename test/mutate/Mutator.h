@@ -45,11 +45,12 @@ private:
   using Random = std::mt19937_64;
   std::string changeLines(const std::string &text, Random &random) const;
   std::string changeTokens(const std::string &text, Random &random) const;
+  std::string changeRegular(const std::string &text, Random &random) const;
   /// Something else of the kind.
   std::string other(TokenKind kind, const std::vector<Token> &program, Random &random) const;
 
-  std::vector<std::string> programs_;
-  std::vector<std::string> lines_; ///< of all programs
+  std::vector<std::string> programs_, good_; ///< good_: of files that are not called invalid
+  std::vector<std::string> lines_;           ///< of all programs
   std::map<TokenKind, std::vector<std::string>> known_;
 };
 

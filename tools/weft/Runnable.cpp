@@ -192,9 +192,13 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
     return package.status();
   std::string &function = runnable->function;
   function = request.function;
+  // The functions of a package are what it has plans for.
+  const std::vector<std::string> functions = runtime::package_functions(**package);
+  if (!function.empty() && !llvm::is_contained(functions, function))
+    return Status::error("'" + request.path + "' has no function '" + function + "'; it has '" +
+                             llvm::join(functions, "', '") + "'",
+                         "WEFT-L007");
   if (function.empty()) {
-    // The functions of a package are what it has plans for.
-    std::vector<std::string> functions = runtime::package_functions(**package);
     if (functions.size() != 1)
       return Status::error("'" + request.path + "' has " + std::to_string(functions.size()) + " functions (" +
                            llvm::join(functions, ", ") + "); choose one with --function");

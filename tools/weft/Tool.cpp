@@ -12,6 +12,7 @@
 #include "ir/TextGuard.h"
 #include "ir/interp/Literal.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -159,6 +160,7 @@ Expected<io::HostArray> readInput(const std::string &text) {
   if (equals == std::string::npos)
     return io::read_npy(text);
   // SHAPExDTYPE=VALUE
+  errno = 0;
   std::string type = text.substr(0, equals);
   std::vector<int64_t> shape;
   size_t start = 0;
@@ -169,7 +171,7 @@ Expected<io::HostArray> readInput(const std::string &text) {
   for (size_t x; (x = type.find('x', start)) != std::string::npos; start = x + 1) {
     char *end = nullptr;
     int64_t size = std::strtoll(type.c_str() + start, &end, 10);
-    if (end != type.c_str() + x || size < 0)
+    if (end != type.c_str() + x || size < 0 || errno == ERANGE)
       return wrong("has a size that is no number");
     shape.push_back(size);
   }

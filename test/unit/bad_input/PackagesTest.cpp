@@ -143,7 +143,7 @@ std::vector<Row> packages() {
                [](std::string &b) { b = "weft.func @f() { weft.return }" + std::string(300, ' '); }),
       bytesRow("PackageTruncated", "WEFT-L002", {"truncated", "expected"},
                [](std::string &b) { b.pop_back(); }),
-      bytesRow("PackageAppended", "WEFT-L002", {"appended"}, [](std::string &b) { b += "x"; }),
+      bytesRow("PackageAppended", "WEFT-L006", {"appended"}, [](std::string &b) { b += "x"; }),
       bytesRow("HeaderChecksum", "WEFT-L005", {"checksum mismatch of the header"},
                [](std::string &b) { b[20] ^= 1; }),
       bytesRow("TableChecksum", "WEFT-L005", {"checksum mismatch of the section table"},

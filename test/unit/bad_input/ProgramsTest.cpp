@@ -50,14 +50,13 @@ std::vector<Row> shapes() {
       {"GatherOfFloats", [] { gather(x23(), 0, x23()); }, {"int64", here}},
       {"ItemOfMany", [] { x23().item<float>(); }, {"6 elements", here}},
       {"ItemOfNothing", [] { ones({0}).item<float>(); }, {"0 elements", here}},
-      {"ReadAsOtherType", [] { x23().to_vector<int64_t>(); }, {"f32", "i64"}},
       {"DataOfOtherSize", [] { Tensor::from(std::vector<float>(5), {2, 3}); }, {"5", "6", here}},
       {"BytesOfOtherSize",
        [] {
          const float data[2] = {};
          Tensor::from_bytes(data, 7, DType::f32, {2});
        },
-       {"7", "8", here}},
+       {"1 elements", "needs 2", here}},
       {"UndefinedTensor", [] { Tensor() + 1; }, {"undefined", here}},
       {"BackwardOfMany", [] { x23().requires_grad_().sum({0}).backward(); }, {"scalar outputs", here}},
       {"BackwardWithoutGradients", [] { x23().sum().backward(); }, {"does not require grad", here}},
@@ -66,14 +65,13 @@ std::vector<Row> shapes() {
       {"EmbeddingOfFloats", [] { embedding(x23(), ones({4, 2})); }, {"Long, Int", here}},
       {"LossOfOtherShape",
        [] { nn::cross_entropy(x23(), Tensor::from(std::vector<int64_t>{0, 1, 2}, {3})); },
-       {"batch_size", here}},
+       {"target of shape [2]", "found [3]", here}},
       {"OneHotTooSmall", [] { read(one_hot(whole(), 3)); }, {"one_hot"}},
       {"LinspaceOfNegative", [] { linspace(0, 1, -1); }, {"non-negative", here}},
       {"ArangeBackwards", [] { arange(0, 10, -1); }, {"bounds inconsistent with step sign", here}},
       {"ArangeWithoutAStep", [] { arange(0, 10, 0); }, {"step must be nonzero", here}},
       {"ArangeNegative", [] { arange(-1); }, {here}},
       {"EyeNegative", [] { eye(-1); }, {"-1", here}},
-      {"ReshapeToRank65", [] { ones({1}).view(Shape(65, 1)); }, {here}},
   };
 }
 
@@ -93,7 +91,7 @@ std::vector<Row> sizes() {
       {"OneHotOverflows", [] { one_hot(whole(), huge); }, {"overflow", here}},
       {"OuterProductOverflows",
        [] { ones({1}).expand({huge}).unsqueeze(0) + ones({8, 1}); },
-       {"overflow", here}},
+       {"more than 2^63 bytes", here}},
       {"MoreThanThereIs", [] { read(zeros({terabytes})); }, {"out of memory", "16.00 TiB"}, "WEFT-M001"},
       {"ExpandMoreThanThereIs",
        [] { read(ones({1}).expand({terabytes}) + 1); },
@@ -180,7 +178,7 @@ std::vector<Row> numbers() {
       {"SubsetOutOfRange", [] { data::Subset(data::TensorDataset(ones({2, 1}), whole()), {2}); }, {"2"}},
       {"SplitThatDoesNotSum",
        [] { data::random_split(data::TensorDataset(ones({2, 1}), whole()), {1, 2}); },
-       {"sum"}},
+       {"Sum of input lengths does not equal", "expected 2"}},
       {"ClipToNegative",
        [] {
          Tensor w = x23().requires_grad_();
@@ -214,7 +212,7 @@ std::vector<Row> functions() {
          auto f = compile([](Tensor a) { return a * 2; }, {spec({4})});
          f(ones({5}));
        },
-       {"[5]", "[4]"}},
+       {"tensor<5xf32, cpu>", "dimension 0 has size 5, expected 4"}},
       {"SaveBeforeTheFirstCall",
        [] { compile([](Tensor a) { return a; }).save("/tmp/never.weft"); },
        {"has not run yet"}},

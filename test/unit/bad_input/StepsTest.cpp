@@ -96,8 +96,12 @@ TEST_P(Step, IsUndone) {
 }
 
 const Fault faults[] = {
-    {"IndexTooLarge", {0, 6, 3}, {2, 0, 1}, 1, {"index 6 is out of bounds", "[0, 6)", "StepsTest.cpp:"}},
-    {"IndexNegative", {0, -1, 3}, {2, 0, 1}, 1, {"index -1 is out of bounds", "[0, 6)"}},
+    {"IndexTooLarge",
+     {0, 6, 3},
+     {2, 0, 1},
+     1,
+     {"index 6 is out of bounds for dimension 0 with size 6", "position 1", "StepsTest.cpp:"}},
+    {"IndexNegative", {0, -1, 3}, {2, 0, 1}, 1, {"index -1 is out of bounds for dimension 0 with size 6"}},
     {"IndexHuge", {INT64_MAX, 5, 3}, {2, 0, 1}, 1, {"9223372036854775807", "position 0"}},
     {"IndexSmallest", {INT64_MIN, 5, 3}, {2, 0, 1}, 1, {"-9223372036854775808"}},
     {"LabelTooLarge", {0, 5, 3}, {2, 3, 1}, 1, {"3", "[0, 3)", "position 1"}},
