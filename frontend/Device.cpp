@@ -46,7 +46,8 @@ Device default_device() {
     if (wanted && *wanted) {
       auto parsed = Device::parse(wanted);
       if (!parsed)
-        throw Error("the environment variable WEFT_DEVICE is wrong: " + parsed.status().message());
+        throw Error("the environment variable WEFT_DEVICE is wrong: " + parsed.status().message(),
+                    parsed.status().code());
       state().device = *parsed;
     } else {
       state().device = Device();

@@ -113,6 +113,7 @@ Tensor div(const Arg &a, const Arg &b, const std::string &rounding_mode) {
   if (dtype == DType::i1)
     fail("div: rounding division of two bool tensors is not supported: convert one to a number first", loc,
          values);
+  refuseZeroDivisor(values, b);
   return compute(values, loc, [&](const std::vector<Expr> &x) {
     if (is_floating_point(dtype))
       return down ? floorDivideReal(x[0], x[1]) : apply("trunc", x[0] / x[1]);

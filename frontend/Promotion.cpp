@@ -145,6 +145,16 @@ std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Lo
   return values;
 }
 
+void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor) {
+  if (divisor.is_number && !divisor.is_bool && divisor.whole == 0 &&
+      !is_floating_point(values[0].spec().dtype))
+    fail("integer division by zero: there is no quotient or remainder of integers for the number 0. Convert "
+         "to a "
+         "floating-point type first; a tensor that holds zeros divides to -1 and leaves the dividend as "
+         "remainder",
+         divisor.loc, values);
+}
+
 Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal) {
   GraphLock lock(graphMutex());
   Loc loc = b.loc;
@@ -156,6 +166,8 @@ Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal) {
              std::string(isBool(a) && isBool(b) ? "two bool tensors" : "a bool tensor") +
              " is not supported: convert it first, or use the `!=` operator or logical_not",
          loc, values);
+  if (op == "mod" || op == "rem")
+    refuseZeroDivisor(values, b);
   if (values[0].spec().dtype == DType::i1) {
     // Arithmetic on bool as PyTorch defines it.
     if (op == "add" || op == "max")

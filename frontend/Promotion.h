@@ -35,6 +35,9 @@ Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device
 std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Loc loc, bool toReal = false);
 
 /// `weft.<name>` of promoted operands; with `toReal` integers become f32.
+/// PyTorch's error where integers are divided by the number 0. `values` are promoted; a tensor of zeros is no
+/// mistake that shows before it runs.
+void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor);
 Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal = false);
 Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal = false);
 

@@ -68,6 +68,11 @@ private:
     if (isWord(c)) {
       position = std::min(text.find_if_not(isWord, position), text.size());
       StringRef word = text.slice(begin, position);
+      if (llvm::isDigit(c) && static_cast<int64_t>(word.size()) > limits.digits)
+        return at(begin, "a number has " + llvm::Twine(word.size()) + " digits; at most " +
+                             llvm::Twine(limits.digits) + " are read");
+      if (word == "sparse" && peek(0) == '<')
+        return at(begin, "sparse<..> is not read: write the values as dense<..>");
       if (open.empty() && (word == "module" || (llvm::isAlpha(c) && word.contains('.'))))
         finishDefinition();
       return std::nullopt;

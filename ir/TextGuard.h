@@ -8,7 +8,9 @@
 // MLIR's parser calls itself for every level of nesting, so that text of 200,000 brackets overflows the
 // stack. This scan runs first, in constant stack, and refuses text whose parsing, printing or walking could
 // recurse or grow without bound: brackets, chains of aliases (`#a1 = [#a0]`), aliases that double at each
-// step, and long expressions without separators, which affine maps parse by recursion.
+// step, long expressions without separators, which affine maps parse by recursion, and numbers whose digits
+// have no end. So are sparse constants: no op takes them, and MLIR 19 crashes where their values have another
+// type.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_TEXTGUARD_H
@@ -26,6 +28,7 @@ struct TextLimits {
   int64_t tokens = int64_t(1) << 26; ///< of the whole text, and of any alias written out in full
   int64_t depth = 128;               ///< of brackets, those inside aliases included
   int64_t run = 1024;                ///< of tokens between separators
+  int64_t digits = 4096;             ///< of a number outside of strings: reading one is quadratic in them
 };
 
 struct TextViolation {

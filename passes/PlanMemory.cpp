@@ -76,7 +76,11 @@ int64_t PlanMemory::copyTime(Value value) const {
 
 LogicalResult PlanMemory::checkLaunchList() {
   for (Operation &op : func.getBody().front())
-    if (!isLaunch(&op) && !isa<ConstantOp, UndefOp, ReturnOp>(op) && !isStorageView(&op))
+    if (isa<CallOp>(op))
+      return op.emitOpError()
+             << "is still there after inlining: a function that calls itself has no end to be "
+                "planned; write its loop out";
+    else if (!isLaunch(&op) && !isa<ConstantOp, UndefOp, ReturnOp>(op) && !isStorageView(&op))
       return op.emitOpError()
              << "is no launch: a memory plan is made for kernels, contractions, copies, host "
                 "effects, weft.reshape, weft.bitcast, weft.constant, weft.undef and weft.return; run "

@@ -73,6 +73,8 @@ public:
   static size_t cached();
   /// Asks oneDNN without making anything.
   static ContractionSupport ask_library(const ContractionShape &shape);
+  /// "oneDNN 2.6.3": the library that make_library() asks.
+  static std::string library();
 
   /// Bytes of scratch that run() needs for a team of `width` threads, 64-byte aligned.
   virtual size_t scratch_bytes(int width) const = 0;

@@ -245,4 +245,10 @@ ContractionSupport ask_library_contraction(const ContractionShape &shape, int th
           found.description.scratchpad_desc().get_size()};
 }
 
+std::string Contraction::library() {
+  const dnnl_version_t &version = *dnnl_version();
+  return "oneDNN " + std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
+         std::to_string(version.patch);
+}
+
 } // namespace weft::runtime

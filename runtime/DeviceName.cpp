@@ -12,9 +12,10 @@
 namespace weft::runtime {
 
 Expected<DeviceName> parse_device_name(std::string_view text) {
-  auto invalid = [&] { return Status::error("Invalid device string: '" + std::string(text) + "'"); };
+  const auto wrong = [](const std::string &message) { return Status::error(message, "WEFT-E004"); };
+  const auto invalid = [&] { return wrong("Invalid device string: '" + std::string(text) + "'"); };
   if (text.empty())
-    return Status::error("Device string must not be empty");
+    return wrong("Device string must not be empty");
   // The grammar comes before the type: letters and underscores, then perhaps a number without leading zeros.
   size_t colon = text.find(':');
   std::string_view type = text.substr(0, colon);
@@ -34,17 +35,17 @@ Expected<DeviceName> parse_device_name(std::string_view text) {
         return invalid();
       value = value * 10 + (c - '0');
       if (value > 127)
-        return Status::error("device number in '" + std::string(text) + "' is larger than 127");
+        return wrong("device number in '" + std::string(text) + "' is larger than 127");
     }
     index = value;
   }
   if (type == "cuda")
     return DeviceName{true, index};
   if (type != "cpu")
-    return Status::error("Expected one of cpu, cuda device type at start of device string: '" +
-                         std::string(text) + "'");
+    return wrong("Expected one of cpu, cuda device type at start of device string: '" + std::string(text) +
+                 "'");
   if (index.value_or(0) != 0)
-    return Status::error("there is one CPU device, so '" + std::string(text) + "' does not exist: use 'cpu'");
+    return wrong("there is one CPU device, so '" + std::string(text) + "' does not exist: use 'cpu'");
   return DeviceName{};
 }
 

@@ -361,6 +361,17 @@ def random(level):
     return counts
 
 
+def mutated(level):
+    """Programs with faults through parser, passes, kernels and runtime: refused with a message, or run."""
+    program = os.path.join(RELEASE, "bin", "weft-mutate")
+    if not os.path.exists(program):
+        say("    this tree has no weft-mutate")
+        return Counts(skipped=1)
+    count = {"quick": 100, "default": 300, "ci": 1000, "full": 20000}[level]
+    return closing_line("mutated", [program, "--corpus=" + os.path.join(ROOT, "test"), f"--count={count}", "--seed=1",
+                                    "--save-failures=" + os.path.join(BUILD, "mutate-failures")])
+
+
 def parity(level):
     folder = os.path.join(ROOT, "test", "parity")
     driver = os.path.join(folder, "run.py")
@@ -432,6 +443,8 @@ def sanitizers(level):
     folder = os.path.join(BUILD, "asan")
     counts = unit(level, folder, "asan-", SANITIZER_ENVIRONMENT)
     counts += fuzz(folder, FUZZ_SECONDS.get(level, 20))
+    # The parser of text is part of the compiler, which this build leaves out.
+    counts += fuzz(RELEASE, FUZZ_SECONDS.get(level, 20))
     return counts
 
 
@@ -464,6 +477,7 @@ SUITES = [
     ("docs", ("default", "ci", "full"), docs),
     ("install", ("default", "ci", "full"), install),
     ("random", ("quick", "default", "ci", "full"), random),
+    ("mutated", ("quick", "default", "ci", "full"), mutated),
     ("parity", ("parity", "ci", "full"), parity),
     ("sanitizers", ("ci", "full"), sanitizers),
     ("static", ("full",), static),

@@ -399,6 +399,37 @@ void KernelCache::evictDisk() {
   bytesOnDisk = total;
 }
 
+KernelCache::DiskState KernelCache::inspect(const Options &options) {
+  DiskState state;
+  if (options.directory.empty())
+    return state;
+  if (int error = makeDirectories(options.directory)) {
+    state.problem = "making '" + options.directory + "': " + std::strerror(error);
+    return state;
+  }
+  if (DIR *directory = ::opendir(options.directory.c_str())) {
+    while (struct dirent *entry = ::readdir(directory)) {
+      struct stat info;
+      if (!llvm::StringRef(entry->d_name).ends_with(suffix) ||
+          ::lstat((options.directory + "/" + entry->d_name).c_str(), &info) != 0)
+        continue;
+      ++state.entries;
+      state.bytes += static_cast<uint64_t>(info.st_size);
+    }
+    ::closedir(directory);
+  }
+  // A directory that may be written to can still be full: a page of bytes tells.
+  std::string temporary = options.directory + "/" + temporaryPrefix + std::to_string(::getpid()) + "-probe";
+  std::vector<char> bytes(4096);
+  File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  int error = file.fd < 0 ? errno : writeAll(file.fd, bytes.data(), bytes.size());
+  if (file.fd >= 0)
+    ::unlink(temporary.c_str());
+  if (error)
+    state.problem = "writing into '" + options.directory + "': " + std::strerror(error);
+  return state;
+}
+
 /// Called with `mutex` held.
 void KernelCache::evictMemory() {
   if (slots.size() <= options.maxEntries)

@@ -63,6 +63,14 @@ public:
   /// Why the disk is not written to; empty while it is.
   std::string diskProblem() const;
 
+  /// What lies in a cache's directory, and whether another entry could be written there.
+  struct DiskState {
+    uint64_t entries = 0, bytes = 0;
+    std::string problem; ///< why nothing can be written; empty where it can
+  };
+  /// Looks at the directory, which is made where it is not there; a file is written and removed again.
+  static DiskState inspect(const Options &options);
+
   /// What a kernel is known by: 32 hexadecimal digits.
   static std::string keyOf(llvm::StringRef canonicalText, CpuTarget target);
 

@@ -27,9 +27,11 @@ ParseResult FusionOp::parse(OpAsmParser &parser, OperationState &state) {
   FunctionType type;
   auto operandLoc = parser.getCurrentLocation();
   if (parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) ||
-      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
-      parser.resolveOperands(operands, type.getInputs(), operandLoc, state.operands) ||
-      parser.parseRegion(*state.addRegion()))
+      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type))
+    return failure();
+  // The region comes first: an operand that it defines would be a value that is gone once it has been parsed.
+  if (parser.parseRegion(*state.addRegion()) ||
+      parser.resolveOperands(operands, type.getInputs(), operandLoc, state.operands))
     return failure();
   state.addTypes(type.getResults());
   return success();

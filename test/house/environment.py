@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The table of environment variables in docs/debugging.md has every variable that the libraries read, and no other."""
+"""The table of environment variables in docs/debugging.md has every variable that the libraries read, and no other; the
+tool that looks for misspelt ones knows those that the section names."""
 
 import re
 
@@ -7,6 +8,7 @@ from common import Checks, read, tracked_files
 
 PAGE = "docs/debugging.md"
 SECTION = "## Environment"
+DOCTOR = "tools/weft/Doctor.cpp"
 LIBRARIES = ("codegen/", "frontend/", "include/", "ir/", "passes/", "runtime/")
 SUFFIXES = (".cpp", ".h", ".hpp")
 NAME = r"[A-Z][A-Z0-9_]*"
@@ -26,9 +28,13 @@ def read_by(text):
     return names, len(CALL.findall(text)) - understood
 
 
+def section_of(page):
+    return page.split(f"\n{SECTION}\n", 1)[1].split("\n## ", 1)[0]
+
+
 def table(page):
     """The variables in the first column of the section's table."""
-    section = page.split(f"\n{SECTION}\n", 1)[1].split("\n## ", 1)[0]
+    section = section_of(page)
     cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     return {name for cell in cells for name in re.findall(rf"`({NAME})`", cell)}
 
@@ -57,6 +63,9 @@ def main():
         checks.check(variable in listed, f"{name} reads {variable}, which the table of {PAGE} does not have")
     for variable in sorted(listed - set(found)):
         checks.check(False, f"{PAGE}: no library reads {variable}")
+    named = set(re.findall(r"`(WEFT_[A-Z0-9_]+)", section_of(read(PAGE))))
+    known = set(re.findall(r'"(WEFT_[A-Z0-9_]+)"', read(DOCTOR).split("knownVariables[]", 1)[1].split(";", 1)[0]))
+    checks.check(named == known, f"{DOCTOR} and {PAGE} differ in: {', '.join(sorted(named ^ known))}")
     checks.finish()
 
 

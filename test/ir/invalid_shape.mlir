@@ -10,15 +10,6 @@ weft.func @constant_type() {
 // -----
 
 #cpu = #weft.device<cpu>
-weft.func @constant_sparse() {
-  // expected-error@+1 {{'weft.constant' op needs its values as dense<..> or dense_resource<..>}}
-  %r = weft.constant sparse<0, 1.0> : tensor<4xf32, #cpu>
-  weft.return
-}
-
-// -----
-
-#cpu = #weft.device<cpu>
 weft.func @constant_elided() {
   // expected-error@+1 {{'weft.constant' op refers to the resource 'w', which has no data: the text was printed with its constants elided}}
   %r = weft.constant dense_resource<w> : tensor<2xf32, #cpu>

@@ -24,6 +24,7 @@ time, the bytes that it moves, and how that compares with copying memory on this
 
   --function NAME      which function; the only one if left out
   --input VALUE        an argument, in order, as for weft run; random numbers if left out
+  --size NAME=NUMBER   the value of a symbol of dynamic dimensions
   --iterations N       calls to measure; 50 if left out
   --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4
   --json               an object instead of a table
@@ -67,8 +68,8 @@ static Status bench(const Arguments &arguments) {
   const long iterations = std::strtol(count.c_str(), &end, 10);
   if (*end || iterations < 1)
     return Status::error("--iterations takes a number of at least 1, found '" + count + "'");
-  auto made =
-      makeRunnable(path, arguments.get("function"), arguments.all("input"), arguments.get("target", "cpu"));
+  auto made = makeRunnable({path, arguments.get("function"), arguments.all("input"), arguments.all("size"),
+                            arguments.get("target"), ""});
   if (!made)
     return made.status();
   Runnable &runnable = **made;
@@ -135,10 +136,14 @@ static Status bench(const Arguments &arguments) {
 
 int benchCommand(int argc, char **argv) {
   Arguments arguments;
-  if (auto code = beginCommand(
-          "bench", help, argc, argv,
-          {{"function", true}, {"input", true}, {"iterations", true}, {"target", true}, {"json", false}},
-          arguments))
+  if (auto code = beginCommand("bench", help, argc, argv,
+                               {{"function", true},
+                                {"input", true},
+                                {"size", true},
+                                {"iterations", true},
+                                {"target", true},
+                                {"json", false}},
+                               arguments))
     return *code;
   Status status = bench(arguments);
   return status ? 0 : complain("bench", status);

@@ -12,7 +12,11 @@
 #include "ir/Dialect.h"
 #include "ir/TargetDescription.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
 #include <cstdio>
+#include <set>
 
 using namespace mlir;
 
@@ -21,14 +25,36 @@ namespace weft::tool {
 static const std::map<std::string, codegen::CpuTarget::Level> levels = {
     {"x86-64-v3", codegen::CpuTarget::v3}, {"x86-64-v4", codegen::CpuTarget::v4}};
 
-/// "cpu" is both levels; a level's own name is that one.
-static Expected<std::vector<codegen::CpuTarget::Level>> parseTarget(const std::string &target) {
-  if (auto it = levels.find(target); it != levels.end())
-    return std::vector{it->second};
-  // The plan is what other targets share with the CPU; kernels they have none yet, which compiling says.
-  if (ir::findTarget(target))
-    return std::vector{codegen::CpuTarget::v4, codegen::CpuTarget::v3};
-  return Status::error("unknown target '" + target + "'; there are " + ir::targetNames());
+/// What a package is made for: `plan` is whose costs decide, `levels` whose kernels it has.
+struct Targets {
+  std::string plan = "cpu";
+  std::vector<codegen::CpuTarget::Level> levels;
+};
+
+/// "cpu" is both levels; a level's own name is that one; several are joined with commas, or given one by one.
+static Expected<Targets> parseTargets(const std::vector<std::string> &given) {
+  std::vector<std::string> names;
+  for (const std::string &list : given)
+    for (llvm::StringRef name : llvm::split(list, ','))
+      if (!llvm::is_contained(names, name))
+        names.push_back(name.str());
+  if (names.empty())
+    names.push_back("cpu");
+  std::set<codegen::CpuTarget::Level> wanted;
+  for (const std::string &name : names) {
+    if (!ir::findTarget(name))
+      return Status::error("unknown target '" + name + "'; there are " + ir::targetNames());
+    if (names.size() > 1 && !ir::findTarget(name)->isCpu())
+      return Status::error("a package has one plan, and '" + name +
+                           "' shares none with the other targets: " + "give it alone");
+    if (auto it = levels.find(name); it != levels.end())
+      wanted.insert(it->second);
+    else // the plan is what other targets share with the CPU; kernels they have none yet, which compiling
+         // says
+      wanted.insert({codegen::CpuTarget::v4, codegen::CpuTarget::v3});
+  }
+  // All levels share the plan, which is that of any CPU then.
+  return Targets{names.size() == 1 ? names[0] : "cpu", {wanted.begin(), wanted.end()}};
 }
 
 /// The options of how passes are run, which several commands take.
@@ -37,10 +63,13 @@ static const std::map<std::string, bool> pipelineOptions = {
     {"disable-pass", true}, {"dump-phases", true}, {"memory-limit", true}, {"numerics", true}};
 
 static Expected<codegen::PipelineRequest> pipelineRequest(const Arguments &arguments) {
-  codegen::PipelineRequest request{
-      arguments.get("target", "cpu"), arguments.get("from"),     arguments.get("to"),
-      arguments.get("strict"),        arguments.get("numerics"), arguments.all("disable-pass"),
-      arguments.get("dump-phases")};
+  codegen::PipelineRequest request{"cpu",
+                                   arguments.get("from"),
+                                   arguments.get("to"),
+                                   arguments.get("strict"),
+                                   arguments.get("numerics"),
+                                   arguments.all("disable-pass"),
+                                   arguments.get("dump-phases")};
   if (std::string limit = arguments.get("memory-limit"); !limit.empty())
     if (llvm::StringRef(limit).getAsInteger(10, request.memoryLimit) || request.memoryLimit < 0)
       return Status::error("--memory-limit takes a number of bytes, found '" + limit + "'");
@@ -57,8 +86,9 @@ int compileCommand(int argc, char **argv) {
 Compiles a program to a package, which runs without the compiler.
 
   -o, --output FILE    where the package goes, or the text with --to
-  --target TARGET      cpu (both levels below), x86-64-v3 or x86-64-v4; cpu if left out. sm_80, sm_90 and sm_100 have
-                       no kernels yet: they go as far as --to
+  --target TARGET      cpu (both levels below), x86-64-v3 or x86-64-v4; cpu if left out. Several, with commas or one
+                       by one, make a package with kernels for each, of which loading takes the best that the
+                       processor can run. sm_80, sm_90 and sm_100 have no kernels yet: they go as far as --to
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
   --numerics MODE      eager, the bits of single ops, or fast, which allows other roundings (docs/numerics.md); what the
                        text says if left out
@@ -69,7 +99,7 @@ Compiles a program to a package, which runs without the compiler.
   --disable-pass PASS  leave a pass out, as weft-simplify; may be given several times
   --memory-limit BYTES put launches into another order where their temporaries take more than that
 
-example: weft compile scaled.mlir --target=cpu -o scaled.weft
+example: weft compile scaled.mlir --target=x86-64-v3 --target=x86-64-v4 -o scaled.weft
 example: weft compile scaled.mlir --to=fusion -o fused.mlir
 example: weft compile fused.mlir --from=memory -o scaled.weft
 example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simplify --strict=donate -o scaled.weft
@@ -86,9 +116,10 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   std::string output = arguments.get("output");
   if (output.empty())
     return complain("compile", Status::error("say where the package goes: -o FILE.weft"));
-  auto target = parseTarget(request.target);
-  if (!target)
-    return complain("compile", target.status());
+  auto targets = parseTargets(arguments.all("target"));
+  if (!targets)
+    return complain("compile", targets.status());
+  request.target = targets->plan;
   Program program;
   if (Status status = program.read(arguments.positional[0]); !status)
     return complain("compile", status);
@@ -108,7 +139,7 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
     return 0;
   }
   auto compiled =
-      codegen::compileModule(*program.module, {.levels = *target, .threads = 0, .pipeline = request});
+      codegen::compileModule(*program.module, {.levels = targets->levels, .threads = 0, .pipeline = request});
   if (!compiled)
     return complain("compile", compiled.status());
   std::string_view bytes(reinterpret_cast<const char *>(compiled->package.data()), compiled->package.size());

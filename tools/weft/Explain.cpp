@@ -16,7 +16,10 @@
 #include "runtime/Executable.h"
 #include "runtime/Package.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cstdio>
+#include <tuple>
 
 using namespace mlir;
 
@@ -76,6 +79,28 @@ static int explainCode(const ir::Reason &reason) {
     std::printf("  an error under: --strict=%s\n", mode.str().c_str());
   std::printf("  page: docs/errors/%s.md\n", reason.code.data());
   return 0;
+}
+
+/// "WEFT-D003" of "d003" or "Weft-d003"; empty for what is no code, as the name of a file.
+static std::string codeOf(llvm::StringRef text) {
+  std::string code = text.upper();
+  if (llvm::StringRef(code).starts_with("WEFT-"))
+    return code;
+  return ir::findReason("WEFT-" + code) ? "WEFT-" + code : "";
+}
+
+/// What to say of a code that does not exist: those that look like it.
+static Status unknownCode(const std::string &code) {
+  std::vector<std::pair<unsigned, const ir::Reason *>> near;
+  for (const ir::Reason &reason : ir::reasons())
+    near.emplace_back(llvm::StringRef(code).edit_distance(reason.code), &reason);
+  llvm::sort(near, [](const auto &a, const auto &b) {
+    return std::tie(a.first, a.second->code) < std::tie(b.first, b.second->code);
+  });
+  std::string text = "there is no reason code '" + code + "'; near are";
+  for (size_t i = 0; i < 3; ++i)
+    text += (i ? ", " : " ") + near[i].second->code.str() + " (" + near[i].second->title.str() + ")";
+  return Status::error(text + "; docs/errors/README.md lists all");
 }
 
 static std::string typeText(const runtime::TensorInfo &type) {
@@ -141,9 +166,11 @@ int explainCommand(int argc, char **argv) {
           arguments))
     return *code;
   const std::string &what = arguments.positional[0];
-  if (const ir::Reason *reason = ir::findReason(what))
-    return explainCode(*reason);
-  if (what.size() > 5 && what.substr(what.size() - 5) == ".weft") {
+  if (std::string code = codeOf(what); !code.empty()) {
+    const ir::Reason *reason = ir::findReason(code);
+    return reason ? explainCode(*reason) : complain("explain", unknownCode(code));
+  }
+  if (isPackage(what)) {
     Status status = explainPackage(what);
     return status ? 0 : complain("explain", status);
   }

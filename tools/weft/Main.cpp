@@ -17,6 +17,8 @@ static const char *help = R"(usage: weft COMMAND ...
   explain   what a program becomes: launches, memory, fusions, refusals; what a package has; reason codes
   bench     time, bytes a second and share of copy bandwidth, per kernel
   kernels   the code of a program's kernels
+  devices   what programs can run on here
+  doctor    whether everything that Weft needs is there, and what to do where it is not
 
 weft COMMAND --help says more, with an example.
 )";
@@ -26,11 +28,11 @@ int main(int argc, char **argv) {
     const char *name;
     int (*run)(int, char **);
   };
-  const Command commands[] = {{"run", weft::tool::runCommand},
-                              {"compile", weft::tool::compileCommand},
-                              {"explain", weft::tool::explainCommand},
-                              {"bench", weft::tool::benchCommand},
-                              {"kernels", weft::tool::kernelsCommand}};
+  const Command commands[] = {
+      {"run", weft::tool::runCommand},         {"compile", weft::tool::compileCommand},
+      {"explain", weft::tool::explainCommand}, {"bench", weft::tool::benchCommand},
+      {"kernels", weft::tool::kernelsCommand}, {"devices", weft::tool::devicesCommand},
+      {"doctor", weft::tool::doctorCommand}};
   if (argc < 2 || !std::strcmp(argv[1], "--help") || !std::strcmp(argv[1], "help")) {
     std::fputs(help, argc < 2 ? stderr : stdout);
     return argc < 2 ? 2 : 0;

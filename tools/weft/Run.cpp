@@ -32,11 +32,15 @@ Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.w
                        arguments that are not given are random numbers, the same every time
   --size NAME=NUMBER   the value of a symbol of dynamic dimensions; left out, the inputs' shapes give it
   --output FILE.npy    where a result goes, in order; results without a file are summarised
+  --state FILE         values of state by name, .npz or .safetensors, in place of those that the package keeps. What
+                       has such a value is no input; the new state is summarised after the results
+  --save-state FILE    where all state goes after the last call, .npz or .safetensors
   --against=interp     compare with the reference interpreter (programs only); exit code 1 if they differ
-  --iterations N       run N times and print the time of one
+  --iterations N       run N times, each from the state that the one before left, and print the time of one
   --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4
 
 example: weft run scaled.mlir --input x.npy --input 784xf32=0.5 --output y.npy --against=interp
+example: weft run step.weft --input images.npy --input labels.npy --iterations=10 --save-state=after.safetensors
 )";
 
 /// The largest difference that rounding explains, relative to the largest magnitude: a first screen, not a
@@ -84,17 +88,57 @@ static bool compare(const std::vector<ir::Literal> &expected, const std::vector<
   return same;
 }
 
+/// Prints type and first elements.
+static void summarise(const std::string &title, const runtime::TensorInfo &type, const ir::Literal &value) {
+  std::printf("%s: %s", title.c_str(), typeText(type.dtype, type.shape).c_str());
+  const int64_t shown = std::min<int64_t>(value.count(), 8);
+  for (int64_t k = 0; k < shown; ++k)
+    std::printf("%s%.6g", k ? " " : " = ",
+                value.isReal() ? value.real[k] : static_cast<double>(value.whole[k]));
+  std::printf("%s\n", shown < value.count() ? " ..." : "");
+}
+
+/// Writes all state, as it is after the last call: what a call writes is in the argument's buffer.
+static Status saveState(const std::string &path, const Runnable &runnable) {
+  if (path.empty())
+    return {};
+  const runtime::Signature &signature = runnable.executable->signature();
+  std::vector<io::NamedView> views;
+  for (size_t i = 0; i < signature.arguments.size(); ++i) {
+    const runtime::ArgumentInfo &argument = signature.arguments[i];
+    if (runnable.isState[i])
+      views.push_back(
+          {argument.name,
+           {argument.type.dtype, argument.type.shape,
+            std::span(static_cast<const std::byte *>(runnable.buffers[i]->data()), argument.type.bytes)}});
+  }
+  if (views.empty())
+    return Status::error("--save-state: '" + runnable.function +
+                         "' has no state with values; step.save() writes " +
+                         "packages that keep it, and --state gives it");
+  if (Status status = writeArrays(path, views); !status)
+    return status;
+  std::printf("state: %zu values -> %s\n", views.size(), path.c_str());
+  return {};
+}
+
 static Status run(const Arguments &arguments, bool &agrees) {
   std::string path = arguments.positional[0];
-  bool isPackage = path.size() > 5 && path.substr(path.size() - 5) == ".weft";
   std::string against = arguments.get("against");
   if (!against.empty() && against != "interp")
     return Status::error("--against takes 'interp', found '" + against + "'");
-  if (!against.empty() && isPackage)
+  if (!against.empty() && isPackage(path))
     return Status::error("--against=interp needs the program, and a package holds machine code only");
 
-  auto made = makeRunnable(path, arguments.get("function"), arguments.all("input"),
-                           arguments.get("target", "cpu"), arguments.all("size"));
+  char *end = nullptr;
+  const std::string count = arguments.get("iterations", "1");
+  const long iterations = std::strtol(count.c_str(), &end, 10);
+  if (*end || iterations < 1)
+    return Status::error("--iterations takes a number of at least 1, found '" + count + "'");
+  if (!against.empty() && iterations > 1)
+    return Status::error("--against=interp compares one call; leave --iterations out");
+  auto made = makeRunnable({path, arguments.get("function"), arguments.all("input"), arguments.all("size"),
+                            arguments.get("target"), arguments.get("state")});
   if (!made)
     return made.status();
   Runnable &runnable = **made;
@@ -102,7 +146,6 @@ static Status run(const Arguments &arguments, bool &agrees) {
   const auto &buffers = runnable.buffers;
 
   std::vector<std::shared_ptr<runtime::Buffer>> results(signature.results.size());
-  long iterations = std::max(1L, std::atol(arguments.get("iterations", "1").c_str()));
   double best = INFINITY;
   for (long i = 0; i < iterations; ++i) {
     auto start = std::chrono::steady_clock::now();
@@ -122,23 +165,34 @@ static Status run(const Arguments &arguments, bool &agrees) {
 
   std::vector<std::string> outputs = arguments.all("output");
   std::vector<ir::Literal> found;
+  std::vector<size_t> newState;
+  size_t number = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     const runtime::TensorInfo &type = signature.results[i].type;
     found.push_back(ir::Literal::fromBytes(type.dtype, type.shape, results[i]->data()));
-    if (i < outputs.size()) {
-      auto bytes = std::span(static_cast<const std::byte *>(results[i]->data()), type.bytes);
-      if (Status status = io::write_npy(outputs[i], {type.dtype, type.shape, bytes}); !status)
-        return status;
-      std::printf("result %zu: %s -> %s\n", i, typeText(type.dtype, type.shape).c_str(), outputs[i].c_str());
-    } else if (against.empty()) {
-      std::printf("result %zu: %s", i, typeText(type.dtype, type.shape).c_str());
-      int64_t shown = std::min<int64_t>(found[i].count(), 8);
-      for (int64_t k = 0; k < shown; ++k)
-        std::printf("%s%.6g", k ? " " : " = ",
-                    found[i].isReal() ? found[i].real[k] : static_cast<double>(found[i].whole[k]));
-      std::printf("%s\n", shown < found[i].count() ? " ..." : "");
+    if (int tied = signature.results[i].tied_to; tied >= 0 && runnable.isState[static_cast<size_t>(tied)]) {
+      newState.push_back(i);
+      continue;
     }
+    const std::string title = "result " + std::to_string(number);
+    if (number < outputs.size()) {
+      auto bytes = std::span(static_cast<const std::byte *>(results[i]->data()), type.bytes);
+      if (Status status = io::write_npy(outputs[number], {type.dtype, type.shape, bytes}); !status)
+        return status;
+      std::printf("%s: %s -> %s\n", title.c_str(), typeText(type.dtype, type.shape).c_str(),
+                  outputs[number].c_str());
+    } else if (against.empty()) {
+      summarise(title, type, found[i]);
+    }
+    ++number;
   }
+  if (number < outputs.size())
+    return Status::error("there are " + std::to_string(number) + " results, and " +
+                         std::to_string(outputs.size()) + " files are given with --output");
+  for (size_t i : newState)
+    summarise("state '" + signature.results[i].name + "'", signature.results[i].type, found[i]);
+  if (Status status = saveState(arguments.get("save-state"), runnable); !status)
+    return status;
   if (!against.empty()) {
     auto symbol = runnable.program.module->lookupSymbol<ir::FuncOp>(runnable.function);
     std::string message;
@@ -146,11 +200,20 @@ static Status run(const Arguments &arguments, bool &agrees) {
       message += diagnostic.str();
       return success();
     });
-    // The interpreter knows ops, not requests for derivatives: those are made first.
-    if (iterations > 1)
-      return Status::error("--against=interp compares one call; leave --iterations out");
     if (failed(ir::specialize(*runnable.program.module, runnable.sizes)))
       return Status::error(message);
+    // The interpreter knows ops, not requests for derivatives or generators: those are made explicit first,
+    // by the passes that the compiled program went through too.
+    bool derived = false;
+    runnable.program.module->walk(
+        [&](Operation *op) { derived |= isa<ir::GradientOp, ir::RngStateLoadOp, ir::RngStateStoreOp>(op); });
+    if (derived) {
+      codegen::PipelineRequest request;
+      request.to = "differentiation";
+      if (Status status = codegen::runPipeline(*runnable.program.module, request); !status)
+        return status;
+      symbol = runnable.program.module->lookupSymbol<ir::FuncOp>(runnable.function);
+    }
     auto expected = ir::interpretFunction(symbol, runnable.literals);
     if (failed(expected))
       return Status::error("the interpreter refuses the program: " + message);
@@ -165,6 +228,8 @@ int runCommand(int argc, char **argv) {
                                      {"input", true},
                                      {"size", true},
                                      {"output", true},
+                                     {"state", true},
+                                     {"save-state", true},
                                      {"against", true},
                                      {"iterations", true},
                                      {"target", true},

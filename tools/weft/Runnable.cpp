@@ -7,9 +7,18 @@
 #include "Runnable.h"
 
 #include "codegen/Compile.h"
+#include "frontend/io/Npz.h"
+#include "frontend/io/Safetensors.h"
 #include "runtime/Layout.h"
+#include "runtime/State.h"
+#include "runtime/StatefulExecutable.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
 
 using namespace mlir;
@@ -17,8 +26,10 @@ using namespace mlir;
 namespace weft::tool {
 
 /// Numbers in [-1, 1), or small integers that are valid as an index of most things.
-static io::HostArray randomArray(const runtime::TensorInfo &type, std::mt19937_64 &engine) {
-  io::HostArray array = io::HostArray::allocate(type.dtype, type.shape).value_or_throw();
+static Expected<io::HostArray> randomArray(const runtime::TensorInfo &type, std::mt19937_64 &engine) {
+  auto array = io::HostArray::allocate(type.dtype, type.shape);
+  if (!array)
+    return array.status();
   ir::Literal literal(type.dtype, type.shape);
   for (int64_t i = 0, e = literal.count(); i < e; ++i) {
     auto bits = static_cast<double>(engine() >> 11) * 0x1p-53;
@@ -27,7 +38,7 @@ static io::HostArray randomArray(const runtime::TensorInfo &type, std::mt19937_6
     else
       literal.setWhole(i, static_cast<int64_t>(bits * 2));
   }
-  literal.toBytes(array.bytes.data());
+  literal.toBytes(array->bytes.data());
   return array;
 }
 
@@ -41,7 +52,11 @@ std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
 /// The package of a program, or of a file that is one.
 static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &program, const std::string &path,
                                                                    const std::string &target) {
-  if (path.size() > 5 && path.substr(path.size() - 5) == ".weft") {
+  if (isPackage(path)) {
+    if (!target.empty())
+      return Status::error("--target is for programs: '" + path +
+                           "' is compiled, and its kernels are chosen by "
+                           "the processor");
     auto opened = runtime::Package::open(path);
     if (!opened)
       return opened.status();
@@ -51,7 +66,7 @@ static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &prog
     return status;
   OwningOpRef<ModuleOp> compiledModule = program.module->clone();
   codegen::CompileOptions options;
-  options.pipeline.target = target;
+  options.pipeline.target = target.empty() ? "cpu" : target;
   auto compiled = codegen::compileModule(*compiledModule, options);
   if (!compiled)
     return compiled.status();
@@ -61,10 +76,83 @@ static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &prog
   return std::shared_ptr<const runtime::Package>(*made);
 }
 
+static bool endsIn(const std::string &path, const std::string &suffix) {
+  return path.size() > suffix.size() && path.substr(path.size() - suffix.size()) == suffix;
+}
+
+static Status unknownFormat(const std::string &path) {
+  return Status::error("'" + path +
+                       "' is no file of named arrays: expected a name that ends in .npz or "
+                       ".safetensors");
+}
+
+Expected<std::vector<io::NamedArray>> readArrays(const std::string &path) {
+  if (endsIn(path, ".npz"))
+    return io::read_npz(path);
+  if (!endsIn(path, ".safetensors"))
+    return unknownFormat(path);
+  auto file = io::read_safetensors(path);
+  if (!file)
+    return file.status();
+  return std::move(file->tensors);
+}
+
+Status writeArrays(const std::string &path, std::span<const io::NamedView> arrays) {
+  if (endsIn(path, ".npz"))
+    return io::write_npz(path, arrays);
+  return endsIn(path, ".safetensors") ? io::write_safetensors(path, arrays) : unknownFormat(path);
+}
+
+/// The values of state that a file or the package has, by argument; what is in both is the file's.
+static Expected<std::vector<std::optional<io::HostArray>>>
+stateOf(const runtime::Package &package, const runtime::Signature &signature, const std::string &stateFile) {
+  std::vector<std::optional<io::HostArray>> values(signature.arguments.size());
+  auto argumentOf = [&](const std::string &name) -> std::optional<size_t> {
+    for (size_t i = 0; i < signature.arguments.size(); ++i)
+      if (signature.arguments[i].role != runtime::ArgumentRole::argument &&
+          signature.arguments[i].name == name)
+        return i;
+    return std::nullopt;
+  };
+  auto kept = runtime::read_state(package, signature.function);
+  if (!kept)
+    return kept.status();
+  for (const runtime::StateValue &value : *kept) {
+    auto argument = argumentOf(value.name);
+    if (!argument)
+      return Status::error("package '" + package.source() + "' keeps a value of '" + value.name +
+                               "', which is no state of '" + signature.function + "'",
+                           "WEFT-L012");
+    auto array = io::HostArray::allocate(value.dtype, value.shape);
+    if (!array)
+      return array.status();
+    std::copy(value.bytes.begin(), value.bytes.end(), array->bytes.begin());
+    values[*argument] = *std::move(array);
+  }
+  if (stateFile.empty())
+    return values;
+  auto arrays = readArrays(stateFile);
+  if (!arrays)
+    return arrays.status();
+  for (io::NamedArray &given : *arrays) {
+    auto argument = argumentOf(given.name);
+    if (!argument) {
+      std::string list;
+      for (const runtime::ArgumentInfo &known : signature.arguments)
+        if (known.role != runtime::ArgumentRole::argument)
+          list += (list.empty() ? "'" : ", '") + known.name + "'";
+      return Status::error(stateFile + ": '" + given.name + "' is no state of '" + signature.function +
+                           "', which has " + (list.empty() ? "none" : list));
+    }
+    values[*argument] = std::move(given.array);
+  }
+  return values;
+}
+
 /// The values of the executable's symbols: those that are given, or what the shapes of all inputs say.
 static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &executable,
                                                   const std::vector<std::string> &wanted,
-                                                  const std::vector<io::HostArray> &inputs) {
+                                                  const std::vector<std::optional<io::HostArray>> &values) {
   const runtime::Signature &signature = executable.signature();
   std::map<std::string, int64_t> given;
   for (const std::string &text : wanted) {
@@ -88,56 +176,58 @@ static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &exe
   if (!given.empty())
     return Status::error("'" + signature.function + "' has no symbol '" + given.begin()->first + "'" +
                          (signature.symbols.empty() ? ": its sizes are numbers" : ""));
-  if (inputs.size() < signature.arguments.size())
+  if (!llvm::all_of(values, [](const auto &value) { return value.has_value(); }))
     return Status::error("'" + signature.function + "' has the symbol '" +
                          signature.symbols[sizes.size()].name +
                          "': give its value with --size, or every argument with --input");
   std::vector<std::vector<int64_t>> shapes;
-  for (const io::HostArray &input : inputs)
-    shapes.push_back(input.shape);
+  for (const std::optional<io::HostArray> &value : values)
+    shapes.push_back(value->shape);
   return executable.bind(shapes);
 }
 
-Expected<std::unique_ptr<Runnable>> makeRunnable(const std::string &path, const std::string &wanted,
-                                                 const std::vector<std::string> &givenInputs,
-                                                 const std::string &target,
-                                                 const std::vector<std::string> &givenSizes) {
+Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
   auto runnable = std::make_unique<Runnable>();
-  auto package = packageOf(runnable->program, path, target);
+  auto package = packageOf(runnable->program, request.path, request.target);
   if (!package)
     return package.status();
   std::string &function = runnable->function;
-  function = wanted;
+  function = request.function;
   // The functions of a package are what it has plans for.
-  std::vector<std::string> functions;
-  for (const std::string &section : (*package)->names())
-    if (section.rfind("plan.", 0) == 0 && section.size() > 9)
-      functions.push_back(section.substr(5, section.size() - 9));
+  const std::vector<std::string> functions = runtime::package_functions(**package);
+  if (!function.empty() && !llvm::is_contained(functions, function))
+    return Status::error("'" + request.path + "' has no function '" + function + "'; it has '" +
+                             llvm::join(functions, "', '") + "'",
+                         "WEFT-L007");
   if (function.empty()) {
-    if (functions.size() != 1) {
-      std::string list;
-      for (const std::string &f : functions)
-        list += (list.empty() ? "" : ", ") + f;
-      return Status::error("'" + path + "' has " + std::to_string(functions.size()) + " functions (" + list +
-                           "); choose one with --function");
-    }
+    if (functions.size() != 1)
+      return Status::error("'" + request.path + "' has " + std::to_string(functions.size()) + " functions (" +
+                           llvm::join(functions, ", ") + "); choose one with --function");
     function = functions[0];
   }
   auto executable = runtime::Executable::load(*package, function);
   if (!executable)
     return executable.status();
 
-  std::vector<io::HostArray> inputs;
-  for (const std::string &input : givenInputs) {
+  auto values = stateOf(**package, (*executable)->signature(), request.stateFile);
+  if (!values)
+    return values.status();
+  for (const auto &value : *values)
+    runnable->isState.push_back(value.has_value());
+  size_t next = 0, taken = 0;
+  for (const std::string &input : request.inputs) {
+    while (next < values->size() && runnable->isState[next])
+      ++next;
+    if (next == values->size())
+      return Status::error("'" + function + "' takes " + std::to_string(taken) + " arguments, and " +
+                           std::to_string(request.inputs.size()) + " inputs are given");
     auto array = readInput(input);
     if (!array)
-      return array.status().context("argument " + std::to_string(inputs.size()) + ": ");
-    inputs.push_back(*std::move(array));
+      return array.status().context("argument " + std::to_string(next) + ": ");
+    (*values)[next++] = *std::move(array);
+    ++taken;
   }
-  if (size_t count = (*executable)->signature().arguments.size(); inputs.size() > count)
-    return Status::error("'" + function + "' takes " + std::to_string(count) + " arguments, and " +
-                         std::to_string(inputs.size()) + " inputs are given");
-  auto sizes = chooseSizes(**executable, givenSizes, inputs);
+  auto sizes = chooseSizes(**executable, request.sizes, *values);
   if (!sizes)
     return sizes.status();
   for (size_t i = 0; i < sizes->size(); ++i)
@@ -149,11 +239,18 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const std::string &path, const 
   std::mt19937_64 engine(1);
   for (size_t i = 0; i < signature.arguments.size(); ++i) {
     const runtime::TensorInfo &type = signature.arguments[i].type;
-    io::HostArray array = i < inputs.size() ? std::move(inputs[i]) : randomArray(type, engine);
+    if (!(*values)[i]) {
+      auto made = randomArray(type, engine);
+      if (!made)
+        return made.status();
+      (*values)[i] = *std::move(made);
+    }
+    io::HostArray &array = *(*values)[i];
     if (array.dtype != type.dtype || array.shape != type.shape)
       return Status::error("argument " + std::to_string(i) + " of '" + function + "' is " +
-                           typeText(type.dtype, type.shape) + ", and the input is " +
-                           typeText(array.dtype, array.shape));
+                           typeText(type.dtype, type.shape) + ", and the " +
+                           (runnable->isState[i] ? "state '" + signature.arguments[i].name + "'" : "input") +
+                           " is " + typeText(array.dtype, array.shape));
     auto buffer = runtime::Buffer::allocate(type.bytes);
     if (!buffer)
       return buffer.status();

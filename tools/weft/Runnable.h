@@ -23,15 +23,26 @@ struct Runnable {
   std::vector<std::shared_ptr<runtime::Buffer>> buffers;
   std::vector<ir::Literal> literals;    ///< of the buffers
   std::map<std::string, int64_t> sizes; ///< the value of each symbol of dynamic dimensions
+  /// By argument, whether it is state that has a name and a value: the package keeps one, or a file gave it.
+  std::vector<bool> isState;
 };
 
-/// Compiles a program, or opens a package, and makes the arguments of one function: those that are given, and
-/// random numbers for the others, the same every time. An empty `function` is the only one. `sizes` has the
-/// values of symbols, NAME=NUMBER; left out, the shapes of the inputs give them.
-Expected<std::unique_ptr<Runnable>> makeRunnable(const std::string &path, const std::string &function,
-                                                 const std::vector<std::string> &inputs,
-                                                 const std::string &target,
-                                                 const std::vector<std::string> &sizes = {});
+/// What is asked for on the command line.
+struct RunRequest {
+  std::string path, function;      ///< an empty function is the only one
+  std::vector<std::string> inputs; ///< of the arguments that are no state, in order
+  std::vector<std::string> sizes;  ///< the values of symbols, NAME=NUMBER; left out, shapes give them
+  std::string target;              ///< what a program is compiled for; empty for cpu
+  std::string stateFile; ///< .npz or .safetensors: values of state by name, before those of the package
+};
+
+/// Compiles a program, or opens a package, and makes the arguments of one function: state from the file or
+/// the package, what is given, and random numbers for the others, the same every time.
+Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request);
+
+/// Reads or writes named arrays, in the format that the name of the file ends in.
+Expected<std::vector<io::NamedArray>> readArrays(const std::string &path);
+Status writeArrays(const std::string &path, std::span<const io::NamedView> arrays);
 
 /// "2x3xf32".
 std::string typeText(DType dtype, const std::vector<int64_t> &shape);

@@ -9,13 +9,15 @@
 #include "frontend/io/Npy.h"
 #include "ir/Dialect.h"
 #include "ir/Parse.h"
+#include "ir/TextGuard.h"
 #include "ir/interp/Literal.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace weft::tool {
 
@@ -75,13 +77,43 @@ std::vector<std::string> Arguments::all(const std::string &name) const {
   return values;
 }
 
+bool isPackage(const std::string &path) {
+  if (path.size() > 5 && path.substr(path.size() - 5) == ".weft")
+    return true;
+  char first[7] = {};
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) // what is read from a pipe is gone
+    return false;
+  std::ifstream(path, std::ios::binary).read(first, sizeof first);
+  return std::memcmp(first, "WEFTPKG", sizeof first) == 0;
+}
+
 Expected<std::string> readText(const std::string &path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return Status::error("cannot read '" + path + "': it is a directory");
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return Status::error("cannot read '" + path + "': " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  // A device may have no end, and a program has one.
+  const auto limit = static_cast<size_t>(ir::TextLimits().bytes);
+  std::string text;
+  std::vector<char> part(size_t(1) << 20);
+  while (text.size() <= limit && file.read(part.data(), static_cast<std::streamsize>(part.size())),
+         file.gcount())
+    text.append(part.data(), static_cast<size_t>(file.gcount()));
+  if (file.bad())
+    return Status::error("cannot read '" + path + "': " + std::strerror(errno));
+  if (text.size() > limit)
+    return Status::error("'" + path + "' has more than " + std::to_string(limit) +
+                         " bytes, and no program is that long");
+  // Text has no zero bytes, and what has them would give an error about its first character only.
+  if (text.find('\0') != std::string::npos)
+    return Status::error("'" + path +
+                         "' is no program: expected text in Weft's IR (.mlir) or a package (.weft), "
+                         "found a zero byte at position " +
+                         std::to_string(text.find('\0')));
+  return text;
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context, const std::string &path) {
@@ -104,17 +136,19 @@ Status Program::read(const std::string &path) {
   if (!parsed)
     return parsed.status();
   module = std::move(*parsed);
+  if (module->getBody()->empty())
+    return Status::error("'" + path + "' has no function: it is empty");
   return {};
 }
 
 std::optional<int> beginCommand(const char *command, const char *help, int argc, char **argv,
-                                std::map<std::string, bool> known, Arguments &arguments) {
+                                std::map<std::string, bool> known, Arguments &arguments, size_t files) {
   known["help"] = false;
   auto parsed = Arguments::parse(argc, argv, known);
   if (!parsed)
     return complain(command, parsed.status());
   arguments = *parsed;
-  if (arguments.has("help") || arguments.positional.size() != 1) {
+  if (arguments.has("help") || arguments.positional.size() != files) {
     std::fputs(help, arguments.has("help") ? stdout : stderr);
     return arguments.has("help") ? 0 : 2;
   }
@@ -126,6 +160,7 @@ Expected<io::HostArray> readInput(const std::string &text) {
   if (equals == std::string::npos)
     return io::read_npy(text);
   // SHAPExDTYPE=VALUE
+  errno = 0;
   std::string type = text.substr(0, equals);
   std::vector<int64_t> shape;
   size_t start = 0;
@@ -136,7 +171,7 @@ Expected<io::HostArray> readInput(const std::string &text) {
   for (size_t x; (x = type.find('x', start)) != std::string::npos; start = x + 1) {
     char *end = nullptr;
     int64_t size = std::strtoll(type.c_str() + start, &end, 10);
-    if (end != type.c_str() + x || size < 0)
+    if (end != type.c_str() + x || size < 0 || errno == ERANGE)
       return wrong("has a size that is no number");
     shape.push_back(size);
   }

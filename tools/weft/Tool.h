@@ -37,8 +37,12 @@ private:
   std::vector<std::pair<std::string, std::string>> options_;
 };
 
+/// Whether a file is a package, by its name or by how it begins.
+bool isPackage(const std::string &path);
+
 /// Reads, guards, parses and verifies a program.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context, const std::string &path);
+/// All of a file; an error for what is no file, larger than any program may be, or no text.
 Expected<std::string> readText(const std::string &path);
 
 /// A program and the context that owns it.
@@ -49,9 +53,10 @@ struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// Reads the command line of a command with one file; a code where the command ends there: help, or an error.
+/// Reads the command line of a command with one file, or with `files` many; a code where the command ends
+/// there: 0 for help, 1 for an option that is wrong, 2 for another number of files.
 std::optional<int> beginCommand(const char *command, const char *help, int argc, char **argv,
-                                std::map<std::string, bool> known, Arguments &arguments);
+                                std::map<std::string, bool> known, Arguments &arguments, size_t files = 1);
 
 /// "x.npy" or "2x3xf32=1.5".
 Expected<io::HostArray> readInput(const std::string &text);
@@ -62,6 +67,8 @@ int compileCommand(int argc, char **argv);
 int explainCommand(int argc, char **argv);
 int benchCommand(int argc, char **argv);
 int kernelsCommand(int argc, char **argv);
+int devicesCommand(int argc, char **argv);
+int doctorCommand(int argc, char **argv);
 
 /// Prints "weft COMMAND: message" on standard error; returns 1.
 int complain(const char *command, const Status &status);

@@ -7,6 +7,9 @@
 #include "Testing.h"
 #include "ir/TextGuard.h"
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+
 using namespace weft;
 
 namespace {
@@ -74,6 +77,37 @@ TEST(TextGuard, BoundsBytesAndTokens) {
   limits.tokens = 3;
   EXPECT_TRUE(ir::findTextViolation("a, b c", limits));
   EXPECT_FALSE(ir::findTextViolation("a, b", limits));
+}
+
+TEST(TextGuard, BoundsDigitsAndRefusesSparse) {
+  ir::TextLimits limits;
+  limits.digits = 5;
+  EXPECT_TRUE(ir::findTextViolation("= 123456", limits));
+  EXPECT_FALSE(ir::findTextViolation("= 12345, abcdefgh", limits));
+  EXPECT_TRUE(ir::findTextViolation("a = sparse<0, 1.0>"));
+  EXPECT_FALSE(ir::findTextViolation("@sparse(%sparse) {sparse = 1}"));
+}
+
+// Sparse constants come from no text; a program that makes one gets an error.
+TEST_F(Parse, ConstantsAreDense) {
+  context.loadAllAvailableDialects();
+  mlir::OpBuilder builder(&context);
+  auto type = mlir::RankedTensorType::get({4}, builder.getF32Type(),
+                                          ir::DeviceAttr::get(&context, ir::DeviceKind::cpu, 0));
+  auto indices = mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({1, 1}, builder.getI64Type()),
+                                              llvm::ArrayRef<int64_t>{0});
+  auto values = mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({1}, builder.getF32Type()), 1.0f);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  auto constant = builder.create<ir::ConstantOp>(
+      builder.getUnknownLoc(), type,
+      mlir::cast<mlir::ElementsAttr>(mlir::SparseElementsAttr::get(type, indices, values)));
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) { message += diagnostic.str(); });
+  EXPECT_TRUE(mlir::failed(mlir::verify(constant)));
+  EXPECT_NE(message.find("needs its values as dense<..> or dense_resource<..>"), std::string::npos)
+      << message;
 }
 
 TEST(TextGuard, UnendedTextEnds) {

@@ -1,0 +1,45 @@
+//===- fuzz_text.cpp - Any bytes to the parser of programs ----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+#include "ir/Parse.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+static MLIRContext &context() {
+  // A context keeps every attribute and type that it has seen, so that it is a new one now and then.
+  static std::unique_ptr<MLIRContext> current;
+  static int uses = 0;
+  if (!current || ++uses % 500 == 0) {
+    DialectRegistry registry;
+    weft::ir::registerDialect(registry);
+    current = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  }
+  return *current;
+}
+
+static std::string printed(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  return text;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const llvm::StringRef text(reinterpret_cast<const char *>(data), size);
+  auto module = weft::ir::parseModule(context(), text, "fuzz.mlir");
+  // What is refused must say why, and what is accepted must be read again as it is printed.
+  if (!module)
+    return module.status().message().empty() ? (__builtin_trap(), 0) : 0;
+  const std::string once = printed(**module);
+  auto again = weft::ir::parseModule(context(), once, "printed.mlir");
+  if (!again || printed(**again) != once)
+    __builtin_trap();
+  return 0;
+}

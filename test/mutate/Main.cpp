@@ -1,0 +1,329 @@
+//===- Main.cpp - weft-mutate ---------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sends programs with faults through everything: parser, verifier, printer, passes, kernels, package,
+// runtime. Each must be refused with a message or run; a process of its own finds crashes, hangs and exits.
+//
+//===----------------------------------------------------------------------===//
+#include "Mutator.h"
+
+#include "codegen/Compile.h"
+#include "ir/Dialect.h"
+#include "ir/Parse.h"
+#include "passes/Pipeline.h"
+#include "runtime/Executable.h"
+#include "runtime/HostAllocator.h"
+#include "runtime/Package.h"
+#include "runtime/StatefulExecutable.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+constexpr const char *usage = R"(usage: weft-mutate --corpus=DIR [options]
+
+Changes the programs below DIR at random and sends them through the parser, every pass, code generation and the
+runtime. What ends the process, takes too long, throws, or is refused without a message has failed.
+
+  --count=N             programs to try (1000)
+  --seed=N              seed of the first; the next ones count up (1)
+  --seconds=N           time of the processor that one program may take (20)
+  --save-failures=DIR   where programs that failed go (mutate-failures)
+  --print=N             print the program of seed N and stop
+  --reproduce=FILE      send a file through, in this process
+)";
+
+struct Arguments {
+  std::string corpus, failures = "mutate-failures", reproduce;
+  uint64_t count = 1000, seed = 1, seconds = 20;
+  std::optional<uint64_t> print;
+};
+
+/// How far a program came; what the parent reads when the child is gone.
+enum Stage : uint64_t { parsing, printing, lowering, compiling, loading, running, stages };
+constexpr const char *stageNames[] = {"parsing", "printing", "lowering", "compiling", "loading", "running"};
+
+struct Shared {
+  uint64_t seed = 0, stage = parsing;
+  uint64_t refused[stages] = {}, ran = 0, wrong = 0;
+  char message[4000] = {};
+};
+
+class Program {
+public:
+  Program(Shared &shared) : shared(shared), context(registry(), MLIRContext::Threading::DISABLED) {}
+
+  /// What is wrong with Weft, or nothing: a program that is refused is none of its faults.
+  std::string check(const std::string &text, uint64_t seed);
+
+private:
+  static DialectRegistry registry() {
+    DialectRegistry registry;
+    ir::registerDialect(registry);
+    return registry;
+  }
+  std::string refuse(const Status &status) {
+    ++shared.refused[shared.stage];
+    return status.message().empty() ? "refused without a message" : "";
+  }
+  std::string run(std::shared_ptr<const runtime::Package> package, const std::string &function);
+
+  Shared &shared;
+  MLIRContext context;
+};
+
+std::string printed(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  return text;
+}
+
+std::string Program::check(const std::string &text, uint64_t seed) {
+  // What no command line handles goes to the handler of the context, and must not reach the terminal.
+  context.getDiagEngine().registerHandler([](Diagnostic &) { return success(); });
+  shared.stage = parsing;
+  auto module = ir::parseModule(context, text, "mutated.mlir");
+  if (!module)
+    return refuse(module.status());
+  shared.stage = printing;
+  const std::string once = printed(**module);
+  auto again = ir::parseModule(context, once, "printed.mlir");
+  if (!again)
+    return "what was printed is refused: " + again.status().message();
+  if (printed(**again) != once)
+    return "what was printed prints in another way";
+
+  // Text may be taken up at any phase, whether or not it is what the phase before leaves.
+  shared.stage = lowering;
+  codegen::CompileOptions options;
+  options.threads = 1;
+  if (seed % 4 == 1)
+    options.pipeline.from = passes::phases()[seed / 4 % passes::phases().size()].name.str();
+  if (seed % 16 == 2)
+    options.pipeline.target = "sm_90";
+  {
+    OwningOpRef<ModuleOp> lowered((*module)->clone());
+    if (Status status = codegen::runPipeline(*lowered, options.pipeline); !status)
+      return refuse(status);
+    (void)codegen::reportPlan(*lowered).str();
+  }
+  shared.stage = compiling;
+  auto compiled = codegen::compileModule(**module, options);
+  if (!compiled)
+    return refuse(compiled.status());
+  shared.stage = loading;
+  auto package = runtime::Package::from_memory(std::move(compiled->package));
+  if (!package)
+    return "a package that was just made is refused: " + package.status().message();
+  for (const std::string &function : runtime::package_functions(**package))
+    if (std::string problem = run(*package, function); !problem.empty())
+      return problem;
+  ++shared.ran;
+  return {};
+}
+
+std::string Program::run(std::shared_ptr<const runtime::Package> package, const std::string &function) {
+  shared.stage = loading;
+  auto executable = runtime::Executable::load(package, function);
+  // Sizes that verify may need more memory than there is, which loading says.
+  if (!executable && (executable.status().code() == "WEFT-M001" ||
+                      executable.status().message().find("bytes is too large") != std::string::npos))
+    return refuse(executable.status());
+  if (!executable)
+    return "'" + function + "' was compiled and cannot be loaded: " + executable.status().message();
+  std::vector<int64_t> sizes;
+  for (const runtime::SymbolInfo &symbol : (*executable)->signature().symbols)
+    sizes.push_back(std::min<int64_t>(symbol.max, std::max<int64_t>(symbol.min, 3)));
+  executable = (*executable)->at(sizes);
+  if (!executable)
+    return refuse(executable.status());
+  shared.stage = running;
+  const runtime::Signature &signature = (*executable)->signature();
+  std::vector<std::shared_ptr<runtime::Buffer>> arguments, results(signature.results.size());
+  std::mt19937_64 random(7);
+  for (const runtime::ArgumentInfo &argument : signature.arguments) {
+    auto buffer = runtime::Buffer::allocate(argument.type.bytes);
+    if (!buffer)
+      return refuse(buffer.status());
+    // Small numbers of every type: bytes that are 0 or 1 are a bool, an index, and a tiny float.
+    auto *bytes = static_cast<unsigned char *>((*buffer)->data());
+    for (size_t i = 0; i < argument.type.bytes; ++i)
+      bytes[i] =
+          argument.type.dtype == DType::i1 || i % itemsize(argument.type.dtype) == 0 ? random() % 2 : 0;
+    arguments.push_back(*buffer);
+  }
+  if (Status status = (*executable)->run(arguments, results); !status)
+    return refuse(status);
+  for (const auto &result : results)
+    if (Status status = result->wait(); !status)
+      return refuse(status);
+  // The same failure may be told here too.
+  (void)runtime::Queue::get_default().synchronize();
+  return {};
+}
+
+/// One after the other in a process that may die; the parent sees from `shared` where.
+[[noreturn]] void work(const mutate::Mutator &mutator, const Arguments &arguments, Shared &shared,
+                       uint64_t from, const std::string &log) {
+  // What the program prints, and what ends the process, is for the report of a failure.
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ::dup2(file, 1);
+  ::dup2(file, 2);
+  const rlimit noCore = {0, 0}, memory = {uint64_t(8) << 30, uint64_t(8) << 30};
+  ::setrlimit(RLIMIT_CORE, &noCore);
+  ::setrlimit(RLIMIT_AS, &memory);
+  runtime::HostAllocator::get().set_limit(uint64_t(256) << 20);
+  for (uint64_t seed = from; seed < arguments.seed + arguments.count; ++seed) {
+    const std::string text = mutator.make(seed);
+    shared.seed = seed;
+    if (::ftruncate(file, 0) == 0)
+      ::lseek(file, 0, SEEK_SET);
+    itimerval limit = {};
+    limit.it_value.tv_sec = static_cast<time_t>(arguments.seconds);
+    ::setitimer(ITIMER_PROF, &limit, nullptr);
+    std::string problem;
+    try {
+      problem = Program(shared).check(text, seed);
+    } catch (const std::exception &error) {
+      problem = std::string("threw: ") + error.what();
+    }
+    if (!problem.empty()) {
+      std::snprintf(shared.message, sizeof shared.message, "%s", problem.c_str());
+      shared.wrong = 1;
+      ::_exit(0);
+    }
+  }
+  shared.seed = arguments.seed + arguments.count;
+  ::_exit(0);
+}
+
+std::string tail(const std::string &path) {
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  return text.size() > 1500 ? text.substr(text.size() - 1500) : text;
+}
+
+int runAll(const mutate::Mutator &mutator, const Arguments &arguments) {
+  auto *shared = static_cast<Shared *>(
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  if (shared == MAP_FAILED)
+    return 2;
+  new (shared) Shared;
+  std::filesystem::create_directories(arguments.failures);
+  const std::string log = arguments.failures + "/log-" + std::to_string(::getpid());
+  const uint64_t end = arguments.seed + arguments.count;
+  uint64_t failed = 0;
+  for (uint64_t from = arguments.seed; from < end;) {
+    const pid_t child = ::fork();
+    if (child == 0)
+      work(mutator, arguments, *shared, from, log);
+    int status = 0;
+    if (child < 0 || ::waitpid(child, &status, 0) != child)
+      return 2;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && shared->seed == end && !shared->wrong)
+      break;
+    ++failed;
+    std::string why = shared->message;
+    if (!shared->wrong)
+      why = WIFSIGNALED(status)
+                ? (WTERMSIG(status) == SIGPROF ? "took too long"
+                                               : std::string("died of ") + ::strsignal(WTERMSIG(status)))
+                : "ended with exit code " + std::to_string(WEXITSTATUS(status));
+    const std::string path = arguments.failures + "/seed-" + std::to_string(shared->seed) + ".mlir";
+    std::ofstream(path) << "// " << stageNames[shared->stage] << ": seed " << shared->seed << "\n"
+                        << mutator.make(shared->seed);
+    std::cout << "seed " << shared->seed << ", " << stageNames[shared->stage] << ": " << why << "\n"
+              << tail(log) << "\nagain: weft-mutate --reproduce=" << path << "\n\n"
+              << std::flush;
+    from = shared->seed + 1;
+    shared->wrong = 0;
+  }
+  std::filesystem::remove(log);
+  std::cout << "refused while";
+  for (uint64_t stage = 0; stage < stages; ++stage)
+    std::cout << (stage ? ", " : " ") << stageNames[stage] << ": " << shared->refused[stage];
+  std::cout << "; ran: " << shared->ran << "\n"
+            << arguments.count - failed << " passed, " << failed << " failed\n";
+  return failed ? 1 : 0;
+}
+
+bool parseArguments(int argc, char **argv, Arguments &arguments) {
+  for (int i = 1; i < argc; ++i) {
+    auto [name, value] = llvm::StringRef(argv[i]).split('=');
+    uint64_t number = 0;
+    const bool isNumber = !value.getAsInteger(10, number);
+    if (name == "--corpus")
+      arguments.corpus = value.str();
+    else if (name == "--save-failures")
+      arguments.failures = value.str();
+    else if (name == "--reproduce")
+      arguments.reproduce = value.str();
+    else if (name == "--count" && isNumber)
+      arguments.count = number;
+    else if (name == "--seed" && isNumber)
+      arguments.seed = number;
+    else if (name == "--seconds" && isNumber)
+      arguments.seconds = number;
+    else if (name == "--print" && isNumber)
+      arguments.print = number;
+    else
+      return false;
+  }
+  return !arguments.corpus.empty() || !arguments.reproduce.empty();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Arguments arguments;
+  if (!parseArguments(argc, argv, arguments)) {
+    std::cerr << usage;
+    return 2;
+  }
+  // Kernels of broken programs are no use to anyone later, and kernels on disk would hide faults.
+  ::setenv("WEFT_CACHE", "0", 1);
+  try {
+    if (!arguments.reproduce.empty()) {
+      std::ifstream file(arguments.reproduce);
+      std::string text((std::istreambuf_iterator<char>(file)), {});
+      uint64_t seed = 0;
+      if (llvm::StringRef rest = llvm::StringRef(text).split("seed ").second; rest.consumeInteger(10, seed))
+        seed = 0;
+      Shared shared;
+      const std::string problem = Program(shared).check(text, seed);
+      std::cout << (problem.empty() ? "nothing is wrong" : problem) << "\n";
+      return problem.empty() ? 0 : 1;
+    }
+    const mutate::Mutator mutator(arguments.corpus);
+    if (arguments.print) {
+      std::cout << mutator.make(*arguments.print);
+      return 0;
+    }
+    return runAll(mutator, arguments);
+  } catch (const std::exception &error) {
+    std::cerr << "weft-mutate: " << error.what() << "\n";
+    return 2;
+  }
+}

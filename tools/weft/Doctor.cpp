@@ -1,0 +1,248 @@
+//===- Doctor.cpp - weft devices, doctor ------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Tool.h"
+
+#include "codegen/Compile.h"
+#include "codegen/cpu/KernelCache.h"
+#include "ir/Parse.h"
+#include "ir/TargetDescription.h"
+#include "runtime/Contraction.h"
+#include "runtime/Executable.h"
+#include "runtime/Executor.h"
+#include "runtime/HostAllocator.h"
+#include "runtime/Image.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Config/llvm-config.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace weft::tool {
+
+/// What libraries, scripts and tests read: the variables of docs/debugging.md, which a house test compares.
+static constexpr const char *knownVariables[] = {
+    "WEFT_ALLOC_CONF",  "WEFT_CACHE",          "WEFT_CACHE_DIR",   "WEFT_CACHE_MAX_MB",
+    "WEFT_CPU_QUEUE",   "WEFT_DATA_DIR",       "WEFT_DEVICE",      "WEFT_EXECUTOR",
+    "WEFT_EXPLAIN",     "WEFT_JOBS",           "WEFT_LLVM_PREFIX", "WEFT_NO_MEMORY_CACHING",
+    "WEFT_NUM_THREADS", "WEFT_PARITY_SAMPLES", "WEFT_TEST_FULL",   "WEFT_TEST_LEVEL"};
+
+static std::string mebibytes(uint64_t bytes) {
+  char text[40];
+  const double size = static_cast<double>(bytes) / (1 << 20);
+  std::snprintf(text, sizeof text, size < 1024 ? "%.1f MiB" : "%.1f GiB", size < 1024 ? size : size / 1024);
+  return text;
+}
+
+/// "AMD EPYC 7763", or nothing where the system does not say.
+static std::string processorName() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  return "unknown processor";
+}
+
+static uint64_t machineMemory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// The version of the driver for CUDA devices; empty where there is none.
+static std::string cudaDriver() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+static std::string targetsOf(bool cpus) {
+  std::string list;
+  for (const ir::TargetDescription &target : ir::targets())
+    if (target.isCpu() == cpus)
+      list += (list.empty() ? "" : ", ") + target.name.str();
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// devices
+//===----------------------------------------------------------------------===//
+
+int devicesCommand(int argc, char **argv) {
+  const char *help = R"(usage: weft devices
+
+Lists what programs can run on here, and the targets that they can be compiled and planned for.
+
+example: weft devices
+)";
+  Arguments arguments;
+  if (auto code = beginCommand("devices", help, argc, argv, {}, arguments, 0))
+    return *code;
+  std::printf("cpu   %s, %s, %d threads, %s\n", processorName().c_str(),
+              std::string(runtime::name(runtime::cpu_level())).c_str(), runtime::executor().width(),
+              mebibytes(machineMemory()).c_str());
+  std::string driver = cudaDriver();
+  std::printf("cuda  none: this Weft is built without CUDA (WEFT-E001); %s\n",
+              driver.empty() ? "no driver is there either" : ("the driver is there: " + driver).c_str());
+  std::printf("targets with kernels: %s\ntargets up to the launch list: %s\n", targetsOf(true).c_str(),
+              targetsOf(false).c_str());
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// doctor
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Prints one line for each finding, and counts.
+class Report {
+public:
+  void good(const char *what, const std::string &found) { line("ok", what, found); }
+  void note(const char *what, const std::string &found) { line("note", what, found); }
+  void problem(const char *what, const std::string &found, const std::string &remedy) {
+    line("PROBLEM", what, found);
+    std::printf("%22sto fix: %s\n", "", remedy.c_str());
+    ++problems;
+  }
+  int problems = 0;
+
+private:
+  static void line(const char *mark, const char *what, const std::string &found) {
+    std::printf("%-8s %-12s %s\n", mark, what, found.c_str());
+  }
+};
+
+} // namespace
+
+/// Compiles a program and runs it; the milliseconds that took.
+static Expected<double> tryProgram() {
+  constexpr const char *text = "#cpu = #weft.device<cpu>\n"
+                               "weft.func @probe(%x: tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {\n"
+                               "  %0 = weft.add %x, %x : tensor<8xf32, #cpu>\n"
+                               "  %1 = weft.exp %0 : tensor<8xf32, #cpu>\n"
+                               "  weft.return %1 : tensor<8xf32, #cpu>\n"
+                               "}\n";
+  const auto start = std::chrono::steady_clock::now();
+  Program program;
+  auto parsed = ir::parseModule(program.context, text, "probe.mlir");
+  if (!parsed)
+    return parsed.status();
+  auto compiled = codegen::compileModule(**parsed);
+  if (!compiled)
+    return compiled.status();
+  auto package = runtime::Package::from_memory(std::move(compiled->package));
+  if (!package)
+    return package.status();
+  auto executable = runtime::Executable::load(*package, "probe");
+  if (!executable)
+    return executable.status();
+  auto argument = runtime::Buffer::allocate(32);
+  if (!argument)
+    return argument.status();
+  std::memset((*argument)->data(), 0, 32);
+  std::shared_ptr<runtime::Buffer> arguments[] = {*argument}, results[1];
+  if (Status status = (*executable)->run(arguments, results); !status)
+    return status;
+  if (Status status = results[0]->wait(); !status)
+    return status;
+  const auto *values = static_cast<const float *>(results[0]->data());
+  for (int i = 0; i < 8; ++i)
+    if (values[i] != 1)
+      return Status::error("exp(0 + 0) came out as " + std::to_string(values[i]));
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+static void checkCache(Report &report) {
+  const auto options = codegen::KernelCache::Options::fromEnvironment();
+  if (options.directory.empty())
+    return report.note("cache", "no kernels are kept on disk: WEFT_CACHE=0, or no HOME");
+  const auto state = codegen::KernelCache::inspect(options);
+  std::string found = "'" + options.directory + "' has " + std::to_string(state.entries) + " kernels, " +
+                      mebibytes(state.bytes) + " of " + mebibytes(options.maxBytes);
+  struct statvfs disk;
+  if (::statvfs(options.directory.c_str(), &disk) == 0)
+    found += "; " + mebibytes(static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize) + " of the disk are free";
+  if (state.problem.empty())
+    return report.good("cache", found);
+  report.problem("cache", "kernels are compiled anew in every process: " + state.problem,
+                 "set WEFT_CACHE_DIR to a folder that can be written, or WEFT_CACHE=0");
+}
+
+static void checkEnvironment(Report &report) {
+  std::string list;
+  for (char **entry = environ; *entry; ++entry) {
+    llvm::StringRef name = llvm::StringRef(*entry).split('=').first;
+    if (!name.starts_with("WEFT_"))
+      continue;
+    if (llvm::is_contained(knownVariables, name)) {
+      list += (list.empty() ? "" : " ") + std::string(*entry);
+      continue;
+    }
+    const char *nearest = *llvm::min_element(knownVariables, [&](const char *a, const char *b) {
+      return name.edit_distance(a) < name.edit_distance(b);
+    });
+    report.note("environment", "nothing of Weft reads " + name.str() +
+                                   "; the nearest variable that there is is " + std::string(nearest));
+  }
+  report.good("environment", list.empty() ? "no variable of Weft is set" : list);
+}
+
+int doctorCommand(int argc, char **argv) {
+  const char *help = R"(usage: weft doctor
+
+Says what Weft finds on this machine: processor, threads, memory, libraries, the folder of compiled kernels and its
+state, CUDA, the environment; then compiles a program and runs it. The exit code is 1 if there is a problem.
+
+example: weft doctor
+)";
+  Arguments arguments;
+  if (auto code = beginCommand("doctor", help, argc, argv, {}, arguments, 0))
+    return *code;
+  Report report;
+  const runtime::CpuLevel level = runtime::cpu_level();
+  const std::string processor = processorName() + ", " + std::string(runtime::name(level));
+  if (level == runtime::CpuLevel::baseline)
+    report.problem("processor", processor + " (WEFT-L010)", "use a processor with AVX2 at least");
+  else
+    report.good("processor", processor + (level == runtime::CpuLevel::v4 ? " (AVX-512)" : " (AVX2)"));
+  report.good("threads", std::to_string(runtime::executor().width()) +
+                             (runtime::executor().is_openmp() ? " of libgomp" : " of Weft's own") + ", on " +
+                             std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " processors");
+  // A wrong WEFT_ALLOC_CONF is reported by the first allocation.
+  if (auto probe = runtime::Buffer::allocate(64); !probe)
+    report.problem("memory", probe.status().message(), "correct WEFT_ALLOC_CONF, or unset it");
+  else
+    report.good("memory", mebibytes(machineMemory()) + ", of which Weft takes at most " +
+                              mebibytes(std::min(machineMemory(), runtime::HostAllocator::get().limit())));
+  report.good("libraries", runtime::Contraction::library() + ", LLVM " LLVM_VERSION_STRING);
+  checkCache(report);
+  const std::string driver = cudaDriver();
+  report.note(
+      "cuda",
+      "this Weft is built without it (WEFT-E001): programs for cuda:0 are checked and planned; " +
+          (driver.empty() ? std::string("no driver is there either") : "the driver is there: " + driver));
+  checkEnvironment(report);
+  char time[32];
+  if (auto milliseconds = tryProgram(); !milliseconds) {
+    report.problem("a program", milliseconds.status().message(),
+                   "see the message; the lines above may say why");
+  } else {
+    std::snprintf(time, sizeof time, "%.0f ms", *milliseconds);
+    report.good("a program", std::string("was compiled and run in ") + time);
+  }
+  std::printf("%d problem%s\n", report.problems, report.problems == 1 ? "" : "s");
+  return report.problems ? 1 : 0;
+}
+
+} // namespace weft::tool
