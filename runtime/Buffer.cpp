@@ -20,6 +20,13 @@ std::shared_ptr<Buffer> Buffer::wrap(void *data, size_t bytes, std::function<voi
   return std::make_shared<Buffer>(data, bytes, nullptr, std::move(deleter));
 }
 
+std::shared_ptr<Buffer> Buffer::part(std::shared_ptr<Buffer> whole, size_t offset, size_t bytes) {
+  auto made =
+      std::make_shared<Buffer>(static_cast<std::byte *>(whole->data()) + offset, bytes, nullptr, nullptr);
+  made->whole_ = whole->whole_ ? whole->whole_ : std::move(whole);
+  return made;
+}
+
 Buffer::~Buffer() {
   if (handle_)
     HostAllocator::get().free({data_, bytes_, handle_});
@@ -44,6 +51,8 @@ Status Buffer::settle_locked() {
 }
 
 Status Buffer::settle() {
+  if (whole_)
+    return whole_->settle();
   if (!tracked())
     return {};
   const std::lock_guard lock(mutex_);
@@ -51,6 +60,8 @@ Status Buffer::settle() {
 }
 
 Status Buffer::wait() {
+  if (whole_)
+    return whole_->wait();
   if (!tracked())
     return {};
   Ticket ticket;
@@ -63,6 +74,8 @@ Status Buffer::wait() {
 }
 
 Status Buffer::wait_unused() {
+  if (whole_)
+    return whole_->wait_unused();
   if (!tracked())
     return {};
   std::vector<Ticket> tickets;
@@ -76,12 +89,16 @@ Status Buffer::wait_unused() {
 }
 
 void Buffer::note_write(const Ticket &ticket) {
+  if (whole_)
+    return whole_->note_write(ticket);
   const std::lock_guard lock(mutex_);
   write_ = ticket;
   tracked_.store(true, std::memory_order_release);
 }
 
 void Buffer::note_use(const Ticket &ticket) {
+  if (whole_)
+    return whole_->note_use(ticket);
   const std::lock_guard lock(mutex_);
   std::erase_if(uses_, [&](const Ticket &use) { return use.same_queue(ticket); });
   uses_.push_back(ticket);
@@ -89,6 +106,8 @@ void Buffer::note_use(const Ticket &ticket) {
 }
 
 void Buffer::note_failure(std::shared_ptr<Failure> failure, bool permanent) {
+  if (whole_)
+    return whole_->note_failure(std::move(failure), permanent);
   const std::lock_guard lock(mutex_);
   if (permanent_)
     return;
@@ -98,6 +117,8 @@ void Buffer::note_failure(std::shared_ptr<Failure> failure, bool permanent) {
 }
 
 std::shared_ptr<Failure> Buffer::blocking(uint64_t sequence) const {
+  if (whole_)
+    return whole_->blocking(sequence);
   if (!tracked())
     return nullptr;
   const std::lock_guard lock(mutex_);
@@ -105,6 +126,8 @@ std::shared_ptr<Failure> Buffer::blocking(uint64_t sequence) const {
 }
 
 void Buffer::foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket> &tickets) const {
+  if (whole_)
+    return whole_->foreign_tickets(queue, writes, tickets);
   if (!tracked())
     return;
   const std::lock_guard lock(mutex_);

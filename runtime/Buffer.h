@@ -28,6 +28,10 @@ public:
   static Expected<std::shared_ptr<Buffer>> allocate(size_t bytes, uint32_t label = 0);
   /// Memory of someone else; `deleter` is called with the pointer when the last user is done.
   static std::shared_ptr<Buffer> wrap(void *data, size_t bytes, std::function<void(void *)> deleter = {});
+  /// `bytes` of `whole` from `offset` on, which must lie in it: the same memory, kept alive, and the same
+  /// calls and failures, so that a wait for one is a wait for the other. For readers only: what is written
+  /// to, or donated, is a whole buffer.
+  static std::shared_ptr<Buffer> part(std::shared_ptr<Buffer> whole, size_t offset, size_t bytes);
   ~Buffer();
   Buffer(const Buffer &) = delete;
   Buffer &operator=(const Buffer &) = delete;
@@ -44,7 +48,7 @@ public:
   /// \name For the executable
   /// @{
   /// False: nothing asynchronous was ever noted since the last wait(), and there is no failure.
-  bool tracked() const { return tracked_.load(std::memory_order_acquire); }
+  bool tracked() const { return root().tracked_.load(std::memory_order_acquire); }
   /// What wait() would return, without waiting for calls that are still under way.
   Status settle();
   void note_write(const Ticket &ticket);
@@ -63,11 +67,15 @@ public:
 
 private:
   Status settle_locked();
+  /// The buffer that keeps account of calls: of a part, the one that it is a part of.
+  const Buffer &root() const { return whole_ ? *whole_ : *this; }
+  Buffer &root() { return whole_ ? *whole_ : *this; }
 
   void *data_;
   size_t bytes_;
   void *handle_; ///< of the allocator, or null
   std::function<void(void *)> deleter_;
+  std::shared_ptr<Buffer> whole_; ///< of a part; no part itself
   std::atomic<bool> tracked_{false};
   mutable std::mutex mutex_; ///< guards what follows
   Ticket write_;
