@@ -228,7 +228,7 @@ TEST(ContractLazyFailures, OfTwoEqualOperationsTheOneThatFailsIsNamed) {
   EXPECT_EQ(fine[0], 1);
 }
 
-TEST(ContractLazyFailures, WritesByIndexAndAssertionsToo) {
+TEST(ContractLazyFailures, WritesByIndexToo) {
   Tensor table = given({4, 2});
   for (int64_t at : {1, 7}) {
     Tensor t = zeros({4, 2});
