@@ -10,6 +10,7 @@
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/LaunchAttributes.h"
+#include "ir/RecordedLocation.h"
 #include "ir/Schedule.h"
 #include "ir/StridedLayout.h"
 #include "ir/Updates.h"
@@ -282,6 +283,7 @@ private:
     auto made = std::make_unique<rt::LaunchT>();
     made->name = std::move(name);
     made->location = ir::locationText(op->getLoc());
+    made->recorded = static_cast<int32_t>(ir::recordedNumber(op->getLoc()));
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
     int64_t bytesRead = 0, bytesWritten = 0;
     for (Value value : read)
@@ -344,6 +346,7 @@ private:
       check->message = "index {value} is out of bounds for dimension " + std::to_string(dim) + " with size " +
                        size + " (at position {position})";
     check->location = ir::locationText(gather.getLoc());
+    check->recorded = static_cast<int32_t>(ir::recordedNumber(gather.getLoc()));
     plan.checks.push_back(std::move(check));
   }
 

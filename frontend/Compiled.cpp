@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <set>
 
 namespace weft::frontend {
 
@@ -20,8 +18,19 @@ std::string underStrict(const char *code, const char *mode) {
   return std::string(" (") + code + ", an error under strict=" + mode + ")";
 }
 
+void CompiledImpl::report(const Variant &variant, Loc loc) {
+  // Unasked, a function says once what its author can do about it: that it is compiled for a second batch
+  // size, or for eval, is no news.
+  bool asked = explainMode() == ExplainMode::recompile;
+  if (variant.code.empty() || (!asked && (advice_.empty() || !advised_.insert(advice_).second)))
+    return;
+  std::fprintf(stderr, "weft: '%s' (%s) compiled again (%s), at %s: %s\n", options_.name.c_str(),
+               str(loc_).c_str(), variant.code.c_str(), str(loc).c_str(), variant.reason.c_str());
+}
+
 /// The reason for another variant, with advice where there is some.
 std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, Loc loc) {
+  advice_.clear();
   std::string reason = mismatch.text;
   if (mismatch.argument >= 0) {
     auto d = static_cast<size_t>(mismatch.dim);
@@ -30,23 +39,22 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, L
       for (const Binding &binding : variant->bindings)
         if (binding.callArgument == mismatch.argument && !binding.isGradient && binding.spec.shape.size() > d)
           sizes.insert(binding.spec.shape[d]);
-    if (sizes.size() >= 3)
+    if (sizes.size() >= 3) {
+      advice_ = "Dim";
       reason += "; this is size number " + std::to_string(sizes.size()) + " of dimension " +
                 std::to_string(mismatch.dim) + " of argument " + std::to_string(mismatch.argument) +
                 ": give it a Dim, as in compile(fn, {spec({Dim(\"n\", " + std::to_string(*sizes.begin()) +
                 ", " + std::to_string(*sizes.rbegin()) + "), ...})}), and one variant serves all sizes";
+    }
   }
-  if (mismatch.staticReal)
+  if (mismatch.staticReal) {
+    advice_ = "Scalar";
     reason += "; make the parameter a weft::Scalar, whose value is no part of the signature";
+  }
   if (has(options_.strict, Strict::recompile))
     fail("'" + options_.name + "' would be compiled again: " + reason +
              underStrict(mismatch.code, "recompile"),
          loc, {}, mismatch.code);
-  if (mismatch.staticReal && !advisedScalar_) {
-    advisedScalar_ = true;
-    std::fprintf(stderr, "weft: '%s' compiled again (%s), at %s: %s\n", options_.name.c_str(), mismatch.code,
-                 str(loc).c_str(), reason.c_str());
-  }
   return reason;
 }
 
@@ -67,6 +75,7 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
     return fn_(arguments);
   }
   Slots slots;
+  slots.reserve(arguments.tensors.size());
   for (const Tensor &argument : arguments.tensors) {
     use(argument, loc);
     slots.push_back(Access::slot(argument));
@@ -101,6 +110,7 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
     if (reason) {
       found->code = reason->code;
       if (variants_.size() == maxVariants) {
+        advice_ = "64 variants";
         text += "; the least recently used of " + std::to_string(maxVariants) + " variants, " +
                 variants_.back()->signature + ", was dropped (WEFT-R006)";
         variants_.pop_back();
@@ -108,11 +118,8 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
       found->reason = std::move(text);
     }
     variants_.insert(variants_.begin(), found);
-    ExplainMode explain = explainMode();
-    if (explain == ExplainMode::recompile && reason)
-      std::fprintf(stderr, "weft: '%s' (%s) compiled again (%s), at %s: %s\n", options_.name.c_str(),
-                   str(loc_).c_str(), reason->code, str(loc).c_str(), found->reason.c_str());
-    if (explain == ExplainMode::everything)
+    report(*found, loc);
+    if (explainMode() == ExplainMode::everything)
       std::fprintf(stderr, "%s\n%s", found->program->explanation.c_str(), found->notes.c_str());
     // State that the trace made counts as older than the call, and may be pending still.
     flushAll();
@@ -172,11 +179,47 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
   savePackage(path, program, state, options, loc);
 }
 
+std::string CompiledImpl::explain(const ExplainOptions &options) {
+  GraphLock lock(graphMutex());
+  last(); // something is there to be explained
+  const Variant *chosen = nullptr;
+  for (const auto &variant : variants_)
+    if (options.variant ? variant->number == *options.variant : !chosen || variant->calls > chosen->calls)
+      chosen = variant.get();
+  if (!chosen)
+    throw Error("'" + options_.name + "' has no variant " + std::to_string(*options.variant) +
+                ": variants() has the numbers of those that are there");
+  std::string text;
+  if (variants_.size() > 1) {
+    text =
+        "variant " + std::to_string(chosen->number) + ", one of " + std::to_string(variants_.size()) + ":\n";
+    std::vector<const Variant *> sorted;
+    for (const auto &variant : variants_)
+      sorted.push_back(variant.get());
+    std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->number < b->number; });
+    for (const Variant *variant : sorted)
+      text += "  " + std::to_string(variant->number) + "  " + variant->signature +
+              "  calls: " + std::to_string(variant->calls) + ", compiled at " + str(variant->loc) +
+              (variant->code.empty() ? "" : " (" + variant->code + ": " + variant->reason + ")") + "\n";
+    text += "\n";
+  }
+  text += chosen->program->explanation + chosen->notes;
+  if (chosen->copies > 0)
+    text += "WEFT-D011: storage to be written was copied " + std::to_string(chosen->copies) +
+            " times, since something else held it; last " + chosen->lastCopy + "\n";
+  if (chosen->stridedCopies > 0)
+    text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
+            std::to_string(chosen->stridedCopies) +
+            " times, since the call writes them or a spec declares them; last " + chosen->lastStridedCopy +
+            "\n";
+  return text;
+}
+
 std::vector<VariantInfo> CompiledImpl::variants() const {
   GraphLock lock(graphMutex());
   std::vector<VariantInfo> list;
   for (const auto &variant : variants_)
-    list.push_back({variant->signature, variant->reason, variant->code, variant->loc,
+    list.push_back({variant->number, variant->signature, variant->reason, variant->code, variant->loc,
                     variant->program->compileMs, variant->calls});
   return list;
 }
@@ -194,19 +237,7 @@ frontend::Flat CompiledBase::call(frontend::Flat arguments, Loc loc) const {
   return impl_->call(arguments, loc);
 }
 
-std::string CompiledBase::explain() const {
-  const frontend::Variant &variant = impl_->last();
-  std::string text = variant.program->explanation + variant.notes;
-  if (variant.copies > 0)
-    text += "WEFT-D011: storage to be written was copied " + std::to_string(variant.copies) +
-            " times, since something else held it; last " + variant.lastCopy + "\n";
-  if (variant.stridedCopies > 0)
-    text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
-            std::to_string(variant.stridedCopies) +
-            " times, since the call writes them or a spec declares them; last " + variant.lastStridedCopy +
-            "\n";
-  return text;
-}
+std::string CompiledBase::explain(const ExplainOptions &options) const { return impl_->explain(options); }
 
 std::string CompiledBase::mlir(const std::string &stage, Loc loc) const {
   if (stage == "trace")

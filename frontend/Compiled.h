@@ -10,6 +10,8 @@
 #include "frontend/Variant.h"
 #include "weft/compile.hpp"
 
+#include <set>
+
 namespace weft::frontend {
 
 using Slots = std::vector<std::shared_ptr<Slot>>;
@@ -35,6 +37,7 @@ public:
   void save(const std::string &path, const SaveOptions &options, Loc loc);
   /// Compiles for the declared arguments, if nothing is compiled yet.
   void prepare(Loc loc);
+  std::string explain(const ExplainOptions &options);
   const Variant &last() {
     GraphLock lock(graphMutex());
     if (!last_ && declared_)
@@ -50,6 +53,8 @@ private:
   Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
               const std::vector<Ref> &effects, bool tookGradients);
   std::string missed(const Mismatch &mismatch, const Slots &slots, Loc loc);
+  /// Says why the function is compiled again, where that was asked for or something can be done about it.
+  void report(const Variant &variant, Loc loc);
   Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
   [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
 
@@ -63,7 +68,9 @@ private:
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   std::shared_ptr<Variant> last_;
   uint64_t calls_ = 0;
-  bool advisedScalar_ = false;
+  size_t compiled_ = 0;           ///< variants, those that were dropped among them
+  std::string advice_;            ///< on the compilation under way, empty for none
+  std::set<std::string> advised_; ///< what was said already without being asked
 };
 
 } // namespace weft::frontend

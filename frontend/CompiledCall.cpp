@@ -20,8 +20,9 @@ static bool isHeld(Slot &slot) {
   if (slot.view())
     return false;
   const Ref &value = slot.value();
-  // One reference is the slot's own.
-  return value.node->kind != NodeKind::leaf || value.node.use_count() != 1;
+  // One reference is the slot's own. What a gradient needs of the value it may need of the node that computed
+  // it.
+  return value.node->kind != NodeKind::leaf || value.node.use_count() != 1 || !value.node->source.expired();
 }
 
 /// The storage of a slot's value, made writable: nobody else may hold the value. `copied` says that somebody
@@ -41,15 +42,22 @@ static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied
 }
 
 void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc loc) {
-  fail(status.message() + "\n  seen by call " + std::to_string(calls_) + " of '" + options_.name + "' with " +
-           variant.signature,
-       loc, {}, status.code());
+  std::string message = status.message(),
+              call = "call " + std::to_string(calls_) + " of '" + options_.name + "'";
+  std::string line = "\n  in the call at " + std::string(loc.file_name()) + ":" + std::to_string(loc.line());
+  // A call that reports its own failure is named once.
+  if (message.starts_with(call) && message.ends_with(line))
+    message = message.substr(0, message.size() - line.size()) + "\n  called with ";
+  else
+    message += "\n  seen by " + call + " with ";
+  fail(message + variant.signature, loc, {}, status.code());
 }
 
 Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
   auto &in = variant.argumentBuffers;
   auto &out = variant.resultBuffers;
   Slots bound;
+  bound.reserve(variant.bindings.size());
   bool waits = variant.waits;
   {
     std::vector<Ref> missing;
@@ -60,7 +68,8 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
         missing.push_back(value);
       waits |= variant.program->mayFail && binding.writes() && bound.back()->view();
     }
-    flush(missing);
+    if (!missing.empty())
+      flush(missing);
   }
   // What gradients need of the values before the call is recorded before they are overwritten.
   Replay recorded;
@@ -99,11 +108,16 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   ++variant.calls;
   runtime::RunOptions options;
   options.origin = runtime::CallOrigin{calls_, loc.file_name(), loc.line()};
-  std::vector<int64_t> values;
-  for (const runtime::SymbolInfo &symbol : variant.program->executable->signature().symbols)
-    values.push_back(sizes.at(symbol.name));
-  auto executable = variant.program->executable->at(values);
-  Status status = executable ? (*executable)->run(in, out, options) : executable.status();
+  runtime::Executable *executable = variant.program->executable.get();
+  Expected<std::shared_ptr<runtime::Executable>> instance = std::shared_ptr<runtime::Executable>();
+  if (const auto &symbols = executable->signature().symbols; !symbols.empty()) {
+    std::vector<int64_t> values;
+    for (const runtime::SymbolInfo &symbol : symbols)
+      values.push_back(sizes.at(symbol.name));
+    instance = executable->at(values);
+    executable = instance ? instance->get() : nullptr;
+  }
+  Status status = executable ? executable->run(in, out, options) : instance.status();
   // What the host changes after the call (which gradients exist, values of another type) must not happen if
   // the call fails: where it can, its end is waited for.
   if (status && waits)
@@ -124,6 +138,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   };
   Flat results;
   results.structure = variant.resultStructure;
+  results.tensors.reserve(variant.resultMap.size());
   for (size_t i = 0; i < variant.resultMap.size(); ++i) {
     const auto &buffer = out[variant.resultMap[i]];
     Loc at = variant.resultLocs[i];

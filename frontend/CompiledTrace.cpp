@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Compiled.h"
+#include "frontend/Lazy.h"
 #include "frontend/Save.h"
 #include "frontend/Strides.h"
 #include "frontend/View.h"
@@ -214,6 +215,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
   for (const ModeChange &mode : variant->modes)
     variant->waits |= mode.after.has_value();
   variant->waits &= variant->program->mayFail;
+  variant->number = compiled_++;
   variant->signature = describe(slots, variant->structure, variant->modes);
   variant->argumentBuffers.resize(region.arguments.size());
   variant->resultBuffers.resize(region.results.size());

@@ -75,6 +75,8 @@ static Tensor filled(Shape shape, double value, TensorOptions options, DType dty
   return result;
 }
 Tensor empty(IntList shape, TensorOptions options, Loc loc) {
+  // Zeros, and not `weft.undef`: a value is the same each time it is read, in a kernel that it is fused into
+  // and in memory of its own, and a program the same bits in each run. What is overwritten is never filled.
   return filled(std::move(shape), 0, options, DType::f32, loc);
 }
 Tensor zeros(IntList shape, TensorOptions options, Loc loc) {

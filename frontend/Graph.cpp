@@ -209,12 +209,18 @@ std::vector<std::shared_ptr<Slot>> pendingSlots() {
 
 void settleSlots() {
   auto computed = [](Slot &slot) { return slot.value().node->computed(slot.value().result); };
+  Ref value, settled; // slots in order: those of one value, which share its leaf, follow each other
   for (const auto &slot : slotsInOrder(computed)) {
-    Ref value = slot->value();
-    if (value.node->requiresGrad)
+    if (slot->value().node->requiresGrad) {
       pending().erase(slot.get());
-    else
-      slot->setValue(leaf(value.spec(), value.node->buffers[value.result], value.node->loc));
+      continue;
+    }
+    if (slot->value() != value) {
+      value = slot->value();
+      settled = leaf(value.spec(), value.node->buffers[value.result], value.node->loc);
+      settled.node->source = value.node;
+    }
+    slot->setValue(settled);
   }
 }
 

@@ -86,6 +86,7 @@ struct Node {
   bool needsCuda = false;    ///< it, or something that it is computed from, is on a CUDA device
   bool stopsGrad = false;    ///< recorded without gradients although an operand has one
   const Trace *trace = nullptr;
+  std::weak_ptr<Node> source;                 ///< of a leaf that took the place of a computed node: that one
   std::vector<std::weak_ptr<Slot>> leafSlots; ///< per result, or empty: the slot whose gradient it collects
   Loc loc;
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
+#include <set>
 #include <unordered_map>
 
 namespace weft::frontend {
@@ -83,23 +84,35 @@ void requireBackend(const Device &device) {
                 "WEFT-E001");
 }
 
+/// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
+[[noreturn]] static void failFlush(const Status &status, const std::vector<const Node *> &fallible,
+                                   Loc wanted) {
+  std::string message = status.message();
+  for (const Node *node : fallible)
+    if (std::string at = " (at " + str(node->loc) + ")"; message.ends_with(at))
+      fail(message.substr(0, message.size() - at.size()), node->loc, {}, status.code());
+  fail(message, wanted, {}, status.code());
+}
+
 void flush(const std::vector<Ref> &values) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
   hostBytesSinceFlush() = 0;
   std::vector<Ref> wanted;
+  std::set<std::pair<const Node *, uint32_t>> asked;
   for (const Ref &ref : values) {
     if (ref.node->needsCuda)
       failWithoutCuda(ref, ref.node->loc);
     if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
       ref.node->buffers[ref.result] = numberBuffer(*ref.node);
-    if (!ref.node->computed(ref.result) && std::find(wanted.begin(), wanted.end(), ref) == wanted.end())
+    if (!ref.node->computed(ref.result) && asked.emplace(ref.node.get(), ref.result).second)
       wanted.push_back(ref);
   }
   if (wanted.empty())
     return;
 
   Region region;
+  region.isLazy = true;
   std::vector<Ref> leaves;
   collect(wanted, /*numbersAreConstants=*/false, region.nodes, leaves);
   for (const Ref &ref : leaves)
@@ -115,10 +128,13 @@ void flush(const std::vector<Ref> &values) {
   for (Node *node : region.nodes)
     for (uint32_t i = 0; i < node->results.size(); ++i) {
       Ref ref{owners.at(node), i};
-      bool asked = std::find(wanted.begin(), wanted.end(), ref) != wanted.end();
-      if (!node->computed(i) && (asked || node->liveSlots[i] > 0))
+      if (!node->computed(i) && (node->liveSlots[i] > 0 || asked.contains({node, i})))
         results.push_back(ref);
     }
+  if (results.empty()) { // parts of what is there
+    settleSlots();
+    return;
+  }
   for (const Ref &ref : results)
     region.results.push_back({ref, "", -1});
 
@@ -136,8 +152,17 @@ void flush(const std::vector<Ref> &values) {
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());
   for (const Ref &ref : leaves)
     arguments.push_back(bufferOf(ref));
-  Status status = program->executable->run(arguments, computed,
-                                           {.queue = nullptr, .mode = {}, .origin = runtime::CallOrigin()});
+  runtime::CallOrigin origin;
+  std::vector<const Node *> fallible;
+  if (program->mayFail) {
+    fallible = fallibleNodes(region);
+    auto lines = std::make_shared<std::vector<std::string>>();
+    for (const Node *node : fallible)
+      lines->push_back(str(node->loc));
+    origin.lines = std::move(lines);
+  }
+  Status status =
+      program->executable->run(arguments, computed, {.queue = nullptr, .mode = {}, .origin = origin});
   // A value whose computation failed must stay pending: state that follows from it is then given back, not
   // lost.
   if (status && program->mayFail)
@@ -145,7 +170,7 @@ void flush(const std::vector<Ref> &values) {
       if (Status late = buffer->wait(); !late && status)
         status = late;
   if (!status)
-    fail(status.message(), wanted[0].node->loc, {}, status.code());
+    failFlush(status, fallible, wanted[0].node->loc);
   for (size_t i = 0; i < results.size(); ++i)
     results[i].node->buffers[results[i].result] = std::move(computed[i]);
   settleSlots();

@@ -8,10 +8,82 @@
 #include "frontend/KeyWriter.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 
 namespace weft::frontend {
+
+namespace {
+struct RefHash {
+  size_t operator()(const Ref &ref) const {
+    return std::hash<const Node *>()(ref.node.get()) * 31 + ref.result;
+  }
+};
+using RefSet = std::unordered_set<Ref, RefHash>;
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Values that lie in others
+//===----------------------------------------------------------------------===//
+
+/// The start of a window along a dimension, which the frontend records as a number, or as zero.
+static int64_t startOf(const Ref &ref) {
+  if (ref.node->kind == NodeKind::constant)
+    return static_cast<int64_t>(ref.node->number);
+  int64_t start;
+  std::memcpy(&start, ref.node->numberBytes.data(), sizeof(start));
+  return start;
+}
+
+/// The first element of what a window takes, in elements of its operand, where that is one piece of memory.
+static std::optional<int64_t> pieceAt(const Node &window) {
+  const Shape &from = window.operands[0].spec().shape, &to = window.results[0].shape;
+  int64_t at = 0, stride = 1;
+  bool whole = true; // the dimensions after this one are taken whole
+  for (size_t i = from.size(); i-- > 0;) {
+    const Ref &start = window.operands[i + 1];
+    if (start.node->kind != NodeKind::constant && start.node->kind != NodeKind::number)
+      return std::nullopt;
+    if (!whole && to[i] != 1)
+      return std::nullopt;
+    whole &= to[i] == from[i];
+    at += startOf(start) * stride;
+    stride *= from[i];
+  }
+  return at;
+}
+
+/// The storage of a value that is one piece of a value that is there, as rows are of a matrix: it needs no
+/// program, and where it begins is no part of one. Whoever holds the result must hold `ref` too, whose
+/// operands keep the other from being written in place. Null for every other value.
+static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
+  constexpr int longest = 16; // of a chain, so that a walk down each link of it stays linear
+  const Ref *at = &ref;
+  int64_t offset = 0;
+  for (int i = 0; i < longest && !at->node->computed(at->result); ++i) {
+    const Node &node = *at->node;
+    std::string_view name = node.name;
+    if (node.kind != NodeKind::op || (name != "reshape" && name != "dynamic_slice"))
+      return nullptr;
+    if (name == "dynamic_slice") {
+      std::optional<int64_t> begin = pieceAt(node);
+      if (!begin)
+        return nullptr;
+      offset += *begin;
+    }
+    at = &node.operands[0];
+  }
+  if (!at->node->computed(at->result))
+    return nullptr;
+  size_t element = itemsize(ref.spec().dtype);
+  return runtime::Buffer::part(at->node->buffers[at->result], static_cast<size_t>(offset) * element,
+                               ref.spec().bytes());
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes of a region
+//===----------------------------------------------------------------------===//
 
 /// Nodes between what a gradient is taken of and with respect to.
 static void forceForward(const Node &gradient, std::unordered_set<const Node *> &forced) {
@@ -33,6 +105,7 @@ static void forceForward(const Node &gradient, std::unordered_set<const Node *> 
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
              std::vector<Ref> &leaves) {
   std::unordered_set<const Node *> forced, seen;
+  RefSet seenLeaves;
   std::vector<Ref> stack(results.begin(), results.end());
   // First what has to be recomputed: a gradient further down forces nodes that were reached before it.
   {
@@ -59,12 +132,16 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
     Ref ref = std::move(stack.back());
     stack.pop_back();
     Node *node = ref.node.get();
+    // A slot's own value has storage of its own, which a call may write in place.
+    if (!numbersAreConstants && node->kind == NodeKind::op && !node->results.empty() &&
+        !node->computed(ref.result) && node->liveSlots[ref.result] == 0 && !forced.contains(node))
+      node->buffers[ref.result] = sharedStorage(ref);
     bool isLeaf = node->kind == NodeKind::leaf || node->kind == NodeKind::input ||
                   (node->kind == NodeKind::number && !numbersAreConstants) ||
                   (node->kind == NodeKind::op && !node->results.empty() && node->computed(ref.result) &&
                    !forced.contains(node)); // what has no results is there for its effect
     if (isLeaf) {
-      if (std::find(leaves.begin(), leaves.end(), ref) == leaves.end())
+      if (seenLeaves.insert(ref).second)
         leaves.push_back(ref);
       continue;
     }
@@ -80,11 +157,18 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
   });
 }
 
-bool mayFail(const Region &region) {
-  return std::any_of(region.nodes.begin(), region.nodes.end(), [](const Node *node) {
-    std::string_view name = node->name;
-    return name == "gather" || name == "cross_entropy" || name == "assert";
-  });
+bool mayFail(const Node &node) {
+  std::string_view name = node.name;
+  return name == "gather" || name == "cross_entropy" || name == "assert" || name == "scatter" ||
+         name == "index_update";
+}
+
+std::vector<const Node *> fallibleNodes(const Region &region) {
+  std::vector<const Node *> list;
+  for (const Node *node : region.nodes)
+    if (mayFail(*node))
+      list.push_back(node);
+  return list;
 }
 
 std::string structuralKey(const Region &region) {

@@ -39,16 +39,22 @@ struct Region {
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;
   std::vector<Node *> nodes;
+  bool isLazy = false; ///< a later region of the same structure runs the program, from other source lines
 };
 
 /// The nodes that `results` need, down to values that are there. Nodes between a gradient and what it is
 /// taken with respect to are recomputed even if their values are there, since the derivative is built from
-/// them. `leaves` gets every node that the region reads but does not compute, in order.
+/// them. `leaves` gets every node that the region reads but does not compute, in order. In the lazy graph,
+/// what is one piece of a value that is there becomes a leaf too.
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
              std::vector<Ref> &leaves);
 
-/// Whether running the region can fail on values: an index out of bounds.
-bool mayFail(const Region &region);
+/// Whether running it can fail on values: an index out of bounds.
+bool mayFail(const Node &node);
+/// The nodes of the region of which that is true. Their numbers in this list are what the checks of a lazy
+/// program know of them: the source lines are those of the nodes that a call stands for, and not of those
+/// that it was compiled for.
+std::vector<const Node *> fallibleNodes(const Region &region);
 
 /// A key that two regions share if one compiled function serves both.
 std::string structuralKey(const Region &region);

@@ -11,6 +11,7 @@
 #include "codegen/Compile.h"
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
+#include "ir/RecordedLocation.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -227,30 +228,41 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
 
   DenseMap<std::pair<const Node *, uint32_t>, Value> values;
   Block &block = function.getBody().front();
+  // All at once: the attributes of a function's arguments are one array, copied whenever one is set.
+  SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
   for (auto [i, argument] : llvm::enumerate(region.arguments)) {
     block.getArgument(i).setLoc(toLocation(argument.value.node->loc));
     values[{argument.value.node.get(), argument.value.result}] = block.getArgument(i);
+    NamedAttrList list;
     if (!argument.name.empty())
-      function.setArgAttr(i, ir::attr::name, attrs.getStringAttr(argument.name));
-    function.setArgAttr(i, ir::attr::role, attrs.getStringAttr(argument.role));
+      list.set(ir::attr::name, attrs.getStringAttr(argument.name));
+    list.set(ir::attr::role, attrs.getStringAttr(argument.role));
     if (argument.donated)
-      function.setArgAttr(i, ir::attr::donated, attrs.getUnitAttr());
+      list.set(ir::attr::donated, attrs.getUnitAttr());
     if (!argument.strides.empty())
-      function.setArgAttr(i, ir::attr::strides, attrs.getDenseI64ArrayAttr(argument.strides));
+      list.set(ir::attr::strides, attrs.getDenseI64ArrayAttr(argument.strides));
+    argumentAttrs.push_back(list.getDictionary(&context()));
   }
-  for (auto [i, result] : llvm::enumerate(region.results)) {
+  for (const RegionResult &result : region.results) {
+    NamedAttrList list;
     if (!result.name.empty())
-      function.setResultAttr(i, ir::attr::name, attrs.getStringAttr(result.name));
+      list.set(ir::attr::name, attrs.getStringAttr(result.name));
     if (result.tiedTo >= 0)
-      function.setResultAttr(i, ir::attr::tied, attrs.getI64IntegerAttr(result.tiedTo));
+      list.set(ir::attr::tied, attrs.getI64IntegerAttr(result.tiedTo));
+    resultAttrs.push_back(list.getDictionary(&context()));
   }
+  function.setAllArgAttrs(argumentAttrs);
+  function.setAllResultAttrs(resultAttrs);
 
   declareSymbols(function, region.symbols);
   if (region.fast)
     function->setAttr(ir::attr::numerics, attrs.getStringAttr("fast"));
   builder.setInsertionPointToStart(&block);
+  int64_t fallible = 0;
   for (const Node *node : region.nodes) {
     Location loc = toLocation(node->loc);
+    if (region.isLazy && mayFail(*node))
+      loc = ir::recordedLocation(loc, fallible++);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
       RankedTensorType type = toType(node->results[0]);
       values[{node, 0}] = builder.create<ir::ConstantOp>(loc, type, cast<ElementsAttr>(splat(type, *node)));
@@ -314,7 +326,7 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   OwningOpRef<ModuleOp> module = emit(region);
   auto program = std::make_shared<Program>();
   program->traceText = print(*module);
-  program->mayFail = mayFail(region);
+  program->mayFail = !fallibleNodes(region).empty();
   if (failed(verify(*module)))
     return Status::error(messages);
   program->trace = std::make_shared<TraceModule>(module->clone());

@@ -63,6 +63,7 @@ struct Variant {
   std::shared_ptr<Program> program;
   std::string notes; ///< of the frontend, for explain
   std::string signature, reason, code;
+  size_t number = 0; ///< in the order of compilation
   Loc loc;
   bool writesState = false; ///< memory that arguments share matters
   bool waits = false;       ///< the call can fail, and the host acts on its success

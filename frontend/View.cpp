@@ -120,6 +120,24 @@ std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::ve
 // Index maps
 //===----------------------------------------------------------------------===//
 
+/// Whether a slice takes a window whose place can be a number of the user: neighbours.
+static bool isWindow(const ViewStep &slice) {
+  return std::all_of(slice.steps.begin(), slice.steps.end(), [](int64_t s) { return s == 1; });
+}
+
+/// Where a window begins, as operands. The place is data, as every number of the user, so that a loop over it
+/// is one program; that a dimension is taken whole is not.
+static void addStarts(const ViewStep &slice, Device device, std::vector<Ref> &operands, Loc loc) {
+  Spec scalar{DType::i64, {}, device};
+  for (size_t i = 0; i < slice.start.size(); ++i)
+    if (int64_t start = slice.start[i]; slice.from[i] == slice.to[i])
+      operands.push_back(constant(scalar, 0, loc));
+    else if (ir::isSymbolic(start))
+      operands.push_back(recordTyped("dim", {{"size", start}}, scalar, loc));
+    else
+      operands.push_back(number(DType::i64, device, static_cast<double>(start), start, loc));
+}
+
 Ref ViewStep::apply(Ref value, Loc loc) const {
   switch (kind) {
   case reshape:
@@ -127,6 +145,12 @@ Ref ViewStep::apply(Ref value, Loc loc) const {
   case transpose:
     return record1("transpose", {std::move(value)}, {{"perm", perm}}, loc);
   case slice:
+    // A trace has its places anyway, and says more with them.
+    if (!Trace::current() && isWindow(*this)) {
+      std::vector<Ref> operands{value};
+      addStarts(*this, value.spec().device, operands, loc);
+      return record1("dynamic_slice", std::move(operands), {{"sizes", to}}, loc);
+    }
     return record1("slice", {std::move(value)}, {{"start", start}, {"limit", limit}, {"step", steps}}, loc);
   case expand:
     return broadcastTo(std::move(value), to, loc);
@@ -235,13 +259,9 @@ static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
   if (value.spec().count() == 0)
     return into;
   size_t rank = step.from.size();
-  bool window = std::all_of(step.steps.begin(), step.steps.end(), [](int64_t s) { return s == 1; });
-  if (window) {
+  if (isWindow(step)) {
     std::vector<Ref> operands{into, value};
-    Spec scalar{DType::i64, {}, value.spec().device};
-    for (int64_t start : step.start)
-      operands.push_back(ir::isSymbolic(start) ? recordTyped("dim", {{"size", start}}, scalar, loc)
-                                               : constant(scalar, static_cast<double>(start), loc));
+    addStarts(step, value.spec().device, operands, loc);
     return record1("dynamic_update_slice", std::move(operands), {}, loc);
   }
   std::vector<int64_t> high(rank), interior(rank);

@@ -226,7 +226,8 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     if (result.tied_to < 0 && !result.is_alias())
       fresh_bytes += result.type.bytes;
   for (uint32_t i = 0; i < length(plan.checks()); ++i)
-    checks.push_back({text(plan.checks()->Get(i)->message()), text(plan.checks()->Get(i)->location())});
+    checks.push_back({text(plan.checks()->Get(i)->message()), text(plan.checks()->Get(i)->location()),
+                      plan.checks()->Get(i)->recorded()});
   arena_bytes = align_line(plan.arena_bytes());
   arena_lower_bound = plan.arena_lower_bound_bytes();
   if (arena_bytes > allocator.limit())
@@ -268,6 +269,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     any_fallible |= launch.may_fail;
     launch.name = text(source->name());
     launch.location = text(source->location());
+    launch.recorded = source->recorded();
     launch.flops = source->flops();
     uint64_t touched = 0;
     if (const fb::KernelLaunch *kernel = source->op_as_KernelLaunch()) {

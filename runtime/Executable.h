@@ -84,6 +84,9 @@ struct CallOrigin {
   uint64_t number = 0;        ///< 0: nobody counts
   const char *file = nullptr; ///< of the source line; null for none
   uint32_t line = 0;
+  /// Where the parts of this call that may fail come from, by the numbers that the program has for them;
+  /// null: from where they came when it was compiled.
+  std::shared_ptr<const std::vector<std::string>> lines = nullptr;
 };
 
 struct RunOptions {

@@ -58,11 +58,13 @@ struct Launch {
   std::string text;
   // For the profiler
   std::string name, location;
+  int32_t recorded = -1; // number among CallOrigin::lines
   uint64_t bytes = 0, flops = 0;
 };
 
 struct CheckText {
   std::string message, location;
+  int32_t recorded = -1;
 };
 
 struct Executable::Impl {
@@ -91,7 +93,7 @@ struct Executable::Impl {
 
   Status build(const fb::Plan &plan);
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
-                 Queue &queue, bool serial, uint64_t call) const;
+                 Queue &queue, bool serial, uint64_t call, const CallOrigin *origin) const;
   Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
                          std::span<const std::shared_ptr<Buffer>> outputs) const;
   Status check_outputs(std::span<const std::shared_ptr<Buffer>> outputs) const;
@@ -100,7 +102,8 @@ struct Executable::Impl {
   Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                       bool serial) const;
   size_t temporary_bytes(int width) const;
-  Status failed_check(const CheckRecord &record, const Launch &launch, uint64_t call) const;
+  Status failed_check(const CheckRecord &record, const Launch &launch, uint64_t call,
+                      const CallOrigin *origin) const;
   std::string call_name(uint64_t call) const {
     return call == 0 ? "" : "call " + std::to_string(call) + " of '" + signature.function + "' failed: ";
   }

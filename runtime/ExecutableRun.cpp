@@ -171,25 +171,37 @@ Status Executable::Impl::check_memory(const Queue &queue, std::span<const std::s
                   std::to_string(temporaries) + ")");
 }
 
-Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &launch, uint64_t call) const {
+/// The end of a message: the source line that the call gives, or else the program.
+static std::string at_line(const CallOrigin *origin, int32_t recorded, const std::string &location) {
+  const bool given =
+      origin && origin->lines && recorded >= 0 && static_cast<size_t>(recorded) < origin->lines->size();
+  const std::string &line = given ? (*origin->lines)[static_cast<size_t>(recorded)] : location;
+  return line.empty() ? "" : " (at " + line + ")";
+}
+
+Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &launch, uint64_t call,
+                                      const CallOrigin *origin) const {
   std::string message =
       "check " + std::to_string(record.check) + " failed at position {position} with value {value}";
   std::string location = launch.location;
+  int32_t recorded = launch.recorded;
   if (record.check >= 1 && static_cast<uint64_t>(record.check) <= checks.size()) {
     const CheckText &check = checks[static_cast<size_t>(record.check - 1)];
     if (!check.message.empty())
       message = check.message;
-    if (!check.location.empty())
+    if (!check.location.empty()) {
       location = check.location;
+      recorded = check.recorded;
+    }
   }
   replace_all(message, "{value}", std::to_string(record.value));
   replace_all(message, "{position}", std::to_string(record.position));
-  return Status::error(call_name(call) + message + (location.empty() ? "" : " (at " + location + ")"));
+  return Status::error(call_name(call) + message + at_line(origin, recorded, location));
 }
 
 Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
                                  const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
-                                 uint64_t call) const {
+                                 uint64_t call, const CallOrigin *origin) const {
   Executor &team = executor();
   const int width = serial ? 1 : team.width();
   const size_t shared_scratch = contraction_scratch(width);
@@ -288,7 +300,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
         return Status::error(
             call_name(call) + launch.text + " (the condition is false at position " +
             std::to_string(static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0])) +
-            ")" + (launch.location.empty() ? "" : " (at " + launch.location + ")"));
+            ")" + at_line(origin, launch.recorded, launch.location));
       break;
     }
     if (profiled)
@@ -304,7 +316,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
         first = record;
     }
     if (first.check)
-      return failed_check(first, launch, call);
+      return failed_check(first, launch, call, origin);
   }
   return {};
 }
@@ -382,7 +394,9 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       if (arguments[i]->tracked())
         status = arguments[i]->settle();
     if (status.ok())
-      status = called_at(impl.execute(arguments.data(), made, queue, cheap, call), options.origin);
+      status = called_at(impl.execute(arguments.data(), made, queue, cheap, call,
+                                      options.origin ? &*options.origin : nullptr),
+                         options.origin);
     queue.leave();
     if (status.ok())
       std::move(made, made + results.size(), results.begin());
@@ -417,8 +431,10 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       for (size_t i = 0; i < arguments.size() && !failure; ++i)
         failure = arguments[i]->blocking(sequence);
       if (!failure) {
-        const Status status = called_at(
-            executable->impl_->execute(arguments.data(), results.data(), *queue, serial, number), origin);
+        const Status status =
+            called_at(executable->impl_->execute(arguments.data(), results.data(), *queue, serial, number,
+                                                 origin ? &*origin : nullptr),
+                      origin);
         if (status.ok())
           return;
         failure = std::make_shared<Failure>(status);
@@ -433,6 +449,10 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
           arguments[i]->note_failure(failure, /*permanent=*/false);
     }
   };
+  uint64_t bytes = impl.fresh_bytes;
+  for (const ArgumentInfo &argument : signature.arguments)
+    bytes += argument.role == ArgumentRole::argument ? argument.type.bytes : 0;
+  queue.await_room(bytes);
   std::unique_lock order(order_mutex());
   std::vector<Ticket> foreign;
   const std::span<const std::shared_ptr<Buffer>> outputs = options.outputs;
@@ -472,7 +492,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                                           call,
                                           next_sequence(),
                                           options.origin,
-                                          cheap});
+                                          cheap},
+                                     bytes);
   note(ticket, held);
   for (size_t i = 0; i < results.size(); ++i)
     if (!signature.results[i].is_alias())

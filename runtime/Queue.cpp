@@ -44,11 +44,13 @@ struct QueueState {
   struct Work {
     uint64_t number;
     std::function<void()> run; // empty on an external queue: a caller's place
+    uint64_t bytes = 0;        // that it keeps alive
   };
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::deque<Work> work;
   uint64_t submitted = 0; // places given away
+  uint64_t bytes = 0;     // that work keeps alive which is not complete
   std::atomic<uint64_t> completed{0};
   uint64_t granted = 0; // on an external queue: the caller's place that the executor has come to
   bool stopping = false;
@@ -59,6 +61,11 @@ struct QueueState {
   HostBlock arena; // touched only by whoever runs the queue's work
   std::atomic<size_t> arena_bytes{0};
 
+  bool has_room(uint64_t more) const {
+    const uint64_t waiting = submitted - completed.load(std::memory_order_relaxed);
+    return waiting < Queue::manyWaiting ||
+           (waiting < Queue::maxWaiting && bytes + more <= Queue::maxWaitingBytes);
+  }
   bool busy() const { return completed.load(std::memory_order_relaxed) != submitted; }
   /// Whether the work with this number is next. With the lock held.
   bool turn(uint64_t number) const { return completed.load(std::memory_order_relaxed) + 1 == number; }
@@ -116,23 +123,26 @@ struct Registry {
 
 std::atomic<bool> severalQueues{false};
 thread_local Queue *currentQueue = nullptr;
+thread_local bool runsQueue = false;
 
 } // namespace
 
 void QueueState::run() {
+  runsQueue = true;
   before.wait();
   std::unique_lock lock(mutex);
   for (;;) {
     changed.wait(lock, [&] { return work.empty() ? stopping : turn(work.front().number); });
     if (work.empty())
       return;
-    std::function<void()> next = std::move(work.front().run);
+    Work next = std::move(work.front());
     work.pop_front();
     lock.unlock();
-    next();
+    next.run();
     // Buffers that only this call kept alive return to the allocator before the call counts as done.
-    next = nullptr;
+    next.run = nullptr;
     lock.lock();
+    bytes -= next.bytes;
     complete_locked();
   }
 }
@@ -157,6 +167,7 @@ void QueueState::run_posted() {
   next.run();
   next.run = nullptr;
   lock.lock();
+  bytes -= next.bytes;
   complete_locked();
 }
 
@@ -242,13 +253,14 @@ Queue::~Queue() {
     thread.join();
 }
 
-Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<void()> work) {
+Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<void()> work, uint64_t bytes) {
   Ticket ticket;
   ticket.state_ = state;
   {
     const std::lock_guard lock(state->mutex);
     ticket.number_ = ++state->submitted;
-    state->work.push_back({ticket.number_, std::move(work)});
+    state->work.push_back({ticket.number_, std::move(work), bytes});
+    state->bytes += bytes;
     if (!state->post && !state->thread.joinable() && !state->stopping)
       state->thread = std::thread([state] { state->run(); });
   }
@@ -259,7 +271,16 @@ Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<voi
   return ticket;
 }
 
-Ticket Queue::submit(std::function<void()> work) { return submit(state_, std::move(work)); }
+Ticket Queue::submit(std::function<void()> work, uint64_t bytes) {
+  return submit(state_, std::move(work), bytes);
+}
+
+void Queue::await_room(uint64_t bytes) {
+  if (state_->post || runsQueue)
+    return;
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->has_room(bytes); });
+}
 
 Status QueueState::synchronize() {
   std::unique_lock lock(mutex);

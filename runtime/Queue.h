@@ -111,7 +111,14 @@ public:
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
 
-  Ticket submit(std::function<void()> work);
+  /// Runs `work` when its turn comes; until then it keeps `bytes` alive, as far as await_room() is concerned.
+  Ticket submit(std::function<void()> work, uint64_t bytes = 0);
+  /// Waits while the queue has `maxWaiting` pieces of work that have not run, or more than `manyWaiting` that
+  /// keep more than `maxWaitingBytes` alive together with `bytes` more: a caller that never looks at results
+  /// must not run ahead without end. Not on an external queue, whose executor may be the caller's thread, nor
+  /// from the work of a queue.
+  void await_room(uint64_t bytes);
+  static constexpr uint64_t maxWaiting = 1024, manyWaiting = 4, maxWaitingBytes = uint64_t(1) << 30;
   /// Waits for everything submitted so far and returns the first failure that the host has not seen; all
   /// failures up to here count as seen.
   Status synchronize();
@@ -150,7 +157,8 @@ private:
   friend class Event;
   explicit Queue(std::shared_ptr<QueueState> state);
   static std::shared_ptr<QueueState> make_state();
-  static Ticket submit(const std::shared_ptr<QueueState> &state, std::function<void()> work);
+  static Ticket submit(const std::shared_ptr<QueueState> &state, std::function<void()> work,
+                       uint64_t bytes = 0);
   static Ticket reserve(const std::shared_ptr<QueueState> &state);
   static void trim(const std::shared_ptr<QueueState> &state);
   std::shared_ptr<QueueState> state_;

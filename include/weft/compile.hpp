@@ -18,6 +18,7 @@
 #include "weft/tree.hpp"
 
 #include <functional>
+#include <optional>
 
 namespace weft {
 
@@ -61,8 +62,14 @@ struct SaveOptions {
   std::vector<std::string> targets = {"cpu"};
 };
 
+struct ExplainOptions {
+  /// Which variant, by `VariantInfo::number`; none: the one that ran most, of equals the one that ran last.
+  std::optional<size_t> variant = {};
+};
+
 /// One compiled signature of a function, as `variants()` lists them.
 struct VariantInfo {
+  size_t number = 0;     ///< in the order in which they were compiled, from 0 on
   std::string signature; ///< "(tensor<128x28x28xui8, cpu>, tensor<128xi64, cpu>) train"
   std::string reason;    ///< which guard missed, old and new value; empty for the first
   std::string code;      ///< of the reason, "WEFT-R001"
@@ -82,10 +89,11 @@ using TracedFn = std::function<Flat(const Flat &)>;
 /// What every CompiledFunction has, whatever its signature.
 class WEFT_API CompiledBase {
 public:
-  /// Fusions, refusals with their codes, kernels and memory plan of the last variant that ran, by source
-  /// line.
-  std::string explain() const;
-  /// The last variant as text: "trace" as recorded, "plan" with fusions, schedules and memory.
+  /// Fusions, refusals with their codes, kernels and memory plan of a variant, by source line; where there
+  /// are several, first which it is, and a line for each. Throws Error where there is no variant of that
+  /// number.
+  std::string explain(const ExplainOptions &options = {}) const;
+  /// The last variant that ran as text: "trace" as recorded, "plan" with fusions, schedules and memory.
   std::string mlir(const std::string &stage = "trace", Loc loc = Loc::current()) const;
   /// Most recently used first; at most 64 are kept.
   std::vector<VariantInfo> variants() const;
@@ -131,6 +139,7 @@ public:
 
   R operator()(Ts... arguments, Loc loc = Loc::current()) const {
     frontend::Flat flat;
+    flat.tensors.reserve(sizeof...(Ts));
     (frontend::Codec<Ts>::flatten(arguments, flat), ...);
     frontend::Flat results = call(std::move(flat), loc);
     if constexpr (!std::is_void_v<R>) {

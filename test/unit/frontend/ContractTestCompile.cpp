@@ -189,6 +189,48 @@ TEST(ContractGuards, ExplainOneShowsEachCompilation) {
   EXPECT_NE(text.find(f.explain()), std::string::npos) << text;
 }
 
+TEST(ContractGuards, UnaskedAFunctionSaysOnceWhatItsAuthorCanDoAboutIt) {
+  auto f = compile([](Tensor x, int64_t n) { return x + n; });
+  ::testing::internal::CaptureStderr();
+  for (int64_t n = 0; n < 64; ++n)
+    f(ones({1}), n);
+  f(ones({2}), 63);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr().find("compiled again (WEFT-R002)"), std::string::npos);
+  auto g = compile([](Tensor x) { return x + 1; }, {.name = "grows"});
+  ::testing::internal::CaptureStderr();
+  g(ones({2}));
+  g(ones({3}));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ::testing::internal::CaptureStderr();
+  g(ones({4}));
+  g(ones({5}));
+  std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("'grows'"), std::string::npos) << text;
+  EXPECT_NE(text.find("size number 3 of dimension 0 of argument 0: give it a Dim"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("size number 4"), std::string::npos) << text;
+}
+
+TEST(ContractGuards, ExplainIsOfTheVariantThatRanMostAndOfAnyOther) {
+  auto f = compile([](Tensor x) { return x + 1; });
+  f(ones({2}));
+  EXPECT_EQ(f.explain().find("variant"), std::string::npos) << f.explain();
+  for (int i = 0; i < 3; ++i)
+    f(ones({3}));
+  f(ones({2}));
+  std::string most = f.explain();
+  EXPECT_TRUE(most.starts_with("variant 1, one of 2:\n  0  (tensor<2xf32, cpu>)  calls: 2, compiled at "))
+      << most;
+  EXPECT_NE(most.find("\n  1  (tensor<3xf32, cpu>)  calls: 3, compiled at "), std::string::npos) << most;
+  EXPECT_NE(most.find("(WEFT-R001: argument 0 was tensor<2xf32, cpu> and is tensor<3xf32, cpu>)"),
+            std::string::npos)
+      << most;
+  EXPECT_TRUE(f.explain({.variant = 0}).starts_with("variant 0, one of 2:\n")) << f.explain({.variant = 0});
+  EXPECT_NE(f.explain({.variant = 0}), most);
+  EXPECT_EQ(f.variants()[0].number, 0u); // the last that ran
+  EXPECT_ERROR(f.explain({.variant = 2}), "'main' has no variant 2: variants() has the numbers");
+}
+
 TEST(ContractGuards, StrictRecompileMakesItAnError) {
   auto f = compile([](Tensor x) { return x + 1; }, {.strict = recompile});
   f(ones({2}));

@@ -37,7 +37,8 @@
 // clang-format on
 //
 // No surprises here, though elsewhere they are: results are never overwritten by later calls, one tensor may
-// be passed twice, what a gradient needs may be overwritten, and arguments may be written.
+// be passed twice, what a gradient needs may be overwritten, arguments may be written, and a loop over the
+// rows of a tensor compiles once.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -335,4 +336,18 @@ TEST(Footgun, ResultsAndArgumentsBehave) {
   square += 1; // PyTorch raises at backward()
   result.backward();
   EXPECT_EQ(floats(w.grad()), Floats({108}));
+}
+
+TEST(Footgun, LoopsOverRowsAndBatchesCompileOnce) {
+  Tensor data = arange(640, {.dtype = f32}).view({64, 10}), sums = zeros({64});
+  auto step = compile([](Tensor batch) { return batch.sum(); });
+  uint64_t before = 0;
+  for (int64_t i = 0; i < 64; ++i) {
+    if (i == 2)
+      before = compile_count();
+    sums[i] += data[i].sum();
+    EXPECT_EQ(sums[i].item<float>(), 100 * i + 45);
+    EXPECT_EQ(step(data.narrow(0, i / 2, 4)).item<float>(), 400 * (i / 2) + 780);
+  }
+  EXPECT_EQ(compile_count(), before); // one would fear 64
 }

@@ -53,6 +53,34 @@ TEST(Buffer, WaitsForTheLastWriteAndAllUses) {
   EXPECT_EQ(done, 3);
 }
 
+TEST(Buffer, APartIsTheMemoryTheCallsAndTheFailuresOfItsWhole) {
+  auto whole = Buffer::allocate(64).value_or_throw();
+  const auto part = Buffer::part(whole, 16, 32), inner = Buffer::part(part, 8, 8);
+  EXPECT_EQ(inner->data(), static_cast<std::byte *>(whole->data()) + 24);
+  EXPECT_EQ(inner->bytes(), 8u);
+  Queue queue;
+  std::atomic<int> done{0};
+  const auto slow = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ++done;
+  };
+  inner->note_use(queue.submit(slow));
+  EXPECT_TRUE(whole->wait_unused().ok());
+  EXPECT_EQ(done, 1);
+  whole->note_write(queue.submit(slow));
+  EXPECT_TRUE(inner->tracked());
+  EXPECT_TRUE(inner->wait().ok());
+  EXPECT_EQ(done, 2);
+  EXPECT_FALSE(part->tracked());
+  whole->note_failure(std::make_shared<Failure>(Status::error("no")), false);
+  EXPECT_NE(inner->blocking(next_sequence()), nullptr);
+  EXPECT_FAILS(part->settle(), "no");
+  EXPECT_TRUE(whole->wait().ok());
+  const std::weak_ptr<Buffer> kept = whole;
+  whole = nullptr;
+  EXPECT_FALSE(kept.expired()); // by its parts
+}
+
 TEST(Buffer, StateRecoversOnceTheFailureIsSeenAndAFreshResultDoesNot) {
   const auto state = Buffer::allocate(4).value_or_throw(), fresh = Buffer::allocate(4).value_or_throw();
   const auto failure = std::make_shared<Failure>(Status::error("no"));

@@ -74,6 +74,53 @@ TEST(Queue, DestructionRunsWhatWasSubmitted) {
   EXPECT_EQ(ran, 50);
 }
 
+/// How many pieces of work that keep `bytes` alive a caller submits before it has to wait for the queue.
+uint64_t piecesBeforeWaiting(uint64_t bytes, uint64_t most) {
+  Queue queue;
+  std::atomic<bool> open{false};
+  std::atomic<uint64_t> submitted{0};
+  std::thread caller([&] {
+    for (uint64_t i = 0; i < most; ++i, ++submitted) {
+      queue.await_room(bytes);
+      queue.submit(
+          [&] {
+            while (!open)
+              std::this_thread::yield();
+          },
+          bytes);
+    }
+  });
+  uint64_t before = ~uint64_t(0);
+  while (submitted != before) { // until it stands still
+    before = submitted;
+    rest(100);
+  }
+  open = true;
+  caller.join();
+  EXPECT_EQ(submitted, most);
+  EXPECT_TRUE(queue.synchronize().ok());
+  return before;
+}
+
+TEST(Queue, ACallerWaitsWhereItRunsTooFarAhead) {
+  EXPECT_EQ(piecesBeforeWaiting(8, Queue::maxWaiting + 100), Queue::maxWaiting);
+  EXPECT_EQ(piecesBeforeWaiting(Queue::maxWaitingBytes / 16, 50), 16u);
+  EXPECT_EQ(piecesBeforeWaiting(Queue::maxWaitingBytes * 4, 50), Queue::manyWaiting);
+}
+
+TEST(Queue, NobodyWaitsForRoomOnAnExternalQueue) {
+  std::vector<std::function<void()>> posted;
+  std::unique_ptr<Queue> queue =
+      Queue::external([&](std::function<void()> piece) { posted.push_back(piece); });
+  for (int i = 0; i < 8; ++i) {
+    queue->await_room(Queue::maxWaitingBytes);
+    queue->submit([] {}, Queue::maxWaitingBytes);
+  }
+  EXPECT_EQ(posted.size(), 8u);
+  for (const auto &piece : posted)
+    piece();
+}
+
 TEST(Queue, FailuresAreSeenOnce) {
   Queue queue;
   auto failure = std::make_shared<Failure>(Status::error("first"));

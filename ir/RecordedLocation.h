@@ -1,0 +1,44 @@
+//===- RecordedLocation.h - Locations of ops that several programs share ----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program that is kept for all recordings of one structure has the source lines of the first. What an op
+// that may fail keeps beside its line is its number among the ops that may, by which a caller finds the line
+// that its own recording has.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_RECORDEDLOCATION_H
+#define WEFT_IR_RECORDEDLOCATION_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
+
+namespace weft::ir {
+
+inline constexpr llvm::StringLiteral recordedPrefix = "recorded ";
+
+/// The location with the number of its op.
+inline mlir::Location recordedLocation(mlir::Location loc, int64_t number) {
+  return mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), recordedPrefix + llvm::Twine(number)),
+                            loc);
+}
+
+/// The number again, the first where there are several; -1 where there is none.
+inline int64_t recordedNumber(mlir::Location loc) {
+  int64_t number = -1;
+  loc->walk([&](mlir::Location part) {
+    auto named = llvm::dyn_cast<mlir::NameLoc>(part);
+    llvm::StringRef name = named ? named.getName().getValue() : llvm::StringRef();
+    if (!name.consume_front(recordedPrefix) || name.getAsInteger(10, number))
+      return mlir::WalkResult::advance();
+    return mlir::WalkResult::interrupt();
+  });
+  return number;
+}
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_RECORDEDLOCATION_H

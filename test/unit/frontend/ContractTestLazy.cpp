@@ -1,0 +1,245 @@
+//===- ContractTestLazy.cpp - Slices and messages of lazy execution ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One test for each sentence of the contract of lazy execution (docs/contract.md) that speaks of slices, of
+// storage that values share, and of failures. What else it says of lazy execution is in ContractTestRun.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+using namespace weft;
+using namespace weft::indexing;
+using Floats = std::vector<float>;
+
+static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
+static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
+/// 0, 1, 2, .. that are there, and not computed when they are read.
+static Tensor given(Shape shape) {
+  int64_t size = 1;
+  for (int64_t extent : shape)
+    size *= extent;
+  Floats values(static_cast<size_t>(size));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i);
+  return Tensor::from(values, std::move(shape));
+}
+
+//===----------------------------------------------------------------------===//
+// The place of a slice
+//===----------------------------------------------------------------------===//
+
+/// How many times something is compiled in `body(0)` to `body(99)`, of which the first does not count.
+template <typename Body> static uint64_t compilations(Body body) {
+  body(0);
+  uint64_t before = compile_count();
+  for (int64_t i = 1; i < 100; ++i)
+    body(i);
+  return compile_count() - before;
+}
+
+TEST(ContractLazySlices, TheirPlaceIsNoPartOfTheKeyWhereTheyAreRead) {
+  Tensor x = given({100, 7});
+  auto number = [](int64_t i, int64_t j) { return static_cast<float>(7 * i + j); };
+  EXPECT_EQ(compilations([&](int64_t i) {
+              EXPECT_EQ(floats(x[i] * 2), floats((arange(7, {.dtype = f32}) + number(i, 0)) * 2));
+            }),
+            0u);
+  EXPECT_EQ(
+      compilations([&](int64_t i) { EXPECT_EQ((x[i][i % 7] + 1).item<float>(), number(i, i % 7) + 1); }), 0u);
+  EXPECT_EQ(compilations([&](int64_t i) {
+              EXPECT_EQ(
+                  floats(x.narrow(1, i % 5, 3).sum({0}) / 100),
+                  Floats({number(0, i % 5) + 346.5f, number(0, i % 5) + 347.5f, number(0, i % 5) + 348.5f}));
+            }),
+            0u);
+  EXPECT_EQ(compilations([&](int64_t i) { // a window that is no piece of memory, from either end
+              Tensor corner = x.index({Slice(i % 90, i % 90 + 2), Slice(i % 6, i % 6 + 2)}) + 0.5;
+              float first = number(i % 90, i % 6) + 0.5f;
+              EXPECT_EQ(floats(corner), Floats({first, first + 1, first + 7, first + 8}));
+              EXPECT_EQ((x.select(0, -1 - i) * 1)[6].item<float>(), number(99 - i, 6));
+            }),
+            0u);
+  Tensor pending = count(300).reshape({100, 3}); // not computed when it is sliced
+  EXPECT_EQ(compilations([&](int64_t i) {
+              Tensor y = count(300).reshape({100, 3});
+              EXPECT_EQ(floats(y[i] + y.select(0, 99 - i)), Floats({297, 299, 301}));
+            }),
+            0u);
+}
+
+TEST(ContractLazySlices, WhatIsOnePieceOfAValueIsReadWithoutAProgram) {
+  Tensor x = given({100, 7});
+  uint64_t before = compile_count();
+  for (int64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(x[i][2].item<float>(), 7 * i + 2);
+    EXPECT_EQ(floats(x.narrow(0, i, 1).flatten())[6], 7 * i + 6);
+  }
+  EXPECT_EQ(floats(x.narrow(0, 100, 0)), Floats());
+  EXPECT_EQ(compile_count(), before);
+}
+
+TEST(ContractLazySlices, TheirPlaceIsNoPartOfTheKeyWhereTheyAreWritten) {
+  Tensor state = zeros({100, 3}), x = given({100, 3});
+  synchronize();
+  EXPECT_EQ(compilations([&](int64_t i) {
+              state[i] += x[i];
+              EXPECT_EQ((state[i] * 1)[2].item<float>(), 3 * i + 2);
+            }),
+            0u);
+  EXPECT_EQ(floats(state), floats(x));
+  EXPECT_EQ(compilations([&](int64_t i) {
+              state[i][i % 3] = i;
+              EXPECT_EQ(state.index({i, i % 3}).item<float>(), i);
+              state.slice(1, i % 2, i % 2 + 1).zero_();
+              EXPECT_EQ(floats(state.select(1, i % 2)), Floats(100, 0));
+            }),
+            0u);
+}
+
+TEST(ContractLazySlices, TheirPlaceIsNoPartOfTheKeyOfAGradient) {
+  Tensor w = given({100, 3}).requires_grad_();
+  EXPECT_EQ(compilations([&](int64_t i) {
+              w.set_grad({});
+              (w[i] * w[i]).sum().backward();
+              Floats gradient = floats(w.grad());
+              for (size_t j = 0; j < gradient.size(); ++j)
+                EXPECT_EQ(gradient[j], j / 3 == static_cast<size_t>(i) ? 2.f * static_cast<float>(j) : 0.f);
+            }),
+            0u);
+}
+
+TEST(ContractLazySlices, APartMayBeginAnywhere) {
+  // Kernels assume no more than the alignment of an element.
+  Tensor bytes = arange(300, {.dtype = i64}).to(u8), numbers = given({300}), weights = given({4, 4});
+  synchronize();
+  for (int64_t i = 0; i < 70; ++i) {
+    EXPECT_EQ(bytes.narrow(0, i, 100).to(i64).sum().item<int64_t>(), 100 * i + 4950);
+    Tensor part = numbers.narrow(0, i, 160);
+    EXPECT_EQ((part + 1).sum().item<float>(), 160 * i + 12720 + 160);
+    Floats product = floats(part.narrow(0, 0, 16).reshape({4, 4}).matmul(weights));
+    EXPECT_EQ(product[0], 4 * (i + 1) + 8 * (i + 2) + 12 * (i + 3));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Storage that values share
+//===----------------------------------------------------------------------===//
+
+TEST(ContractLazySlices, AWriteOfTheWholeIsSeenByViewsAndByNothingElse) {
+  auto add = compile([](Tensor x) { x += 100; });
+  Tensor x = given({4, 2}), row = x[2], copied = zeros({2}), kept = x[1].clone();
+  EXPECT_EQ(floats(row), Floats({4, 5}));
+  copied.copy_(row);
+  add(x); // in place
+  EXPECT_EQ(floats(row), Floats({104, 105}));
+  EXPECT_EQ(floats(copied), Floats({4, 5}));
+  EXPECT_EQ(floats(kept), Floats({2, 3}));
+  row.fill_(7);
+  EXPECT_EQ(floats(x), Floats({100, 101, 102, 103, 7, 7, 106, 107}));
+  add(x);
+  EXPECT_EQ(floats(row), Floats({107, 107}));
+  EXPECT_EQ(floats(copied), Floats({4, 5}));
+}
+
+TEST(ContractLazySlices, AGradientStillFindsThePartThatItNeeds) {
+  auto add = compile([](Tensor x) { x += 100; });
+  Tensor x = given({4, 2}), w = ones({2}).requires_grad_();
+  Tensor loss = (w * x[2]).sum();
+  EXPECT_EQ(loss.item<float>(), 9);
+  add(x);
+  loss.backward();
+  EXPECT_EQ(floats(w.grad()), Floats({4, 5}));
+}
+
+TEST(ContractLazySlices, AGradientStillFindsAComputedValueThatWasWrittenSince) {
+  auto add = compile([](Tensor x) { x += 100; });
+  Tensor x = count(3) * 2, w = ones({3}).requires_grad_();
+  Tensor loss = (w * x).sum();
+  EXPECT_EQ(loss.item<float>(), 6);
+  add(x);
+  loss.backward();
+  EXPECT_EQ(floats(w.grad()), Floats({0, 2, 4}));
+}
+
+TEST(ContractLazySlices, TwoTensorsOfOneComputedValueAreWrittenApart) {
+  auto add = compile([](Tensor x) { x += 100; });
+  Tensor a = zeros({3}), b = count(3) * 2;
+  a.copy_(b);
+  add(a);
+  EXPECT_EQ(floats(a), Floats({100, 102, 104}));
+  EXPECT_EQ(floats(b), Floats({0, 2, 4}));
+  Tensor c = given({3}), d = c.clone(), e = d.clone();
+  synchronize();
+  add(c);
+  add(e);
+  EXPECT_EQ(floats(c), Floats({100, 101, 102}));
+  EXPECT_EQ(floats(d), Floats({0, 1, 2}));
+  EXPECT_EQ(floats(e), Floats({100, 101, 102}));
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+/// The lines of this file that a message names.
+static std::vector<int> linesIn(const std::string &message) {
+  std::vector<int> lines;
+  std::string file = "ContractTestLazy.cpp:";
+  for (size_t at = message.find(file); at != std::string::npos; at = message.find(file, at + 1))
+    lines.push_back(std::atoi(message.c_str() + at + file.size()));
+  return lines;
+}
+
+static Tensor indices(std::vector<int64_t> values) {
+  int64_t n = static_cast<int64_t>(values.size());
+  return Tensor::from(std::move(values), {n});
+}
+
+TEST(ContractLazyFailures, TheyNameTheLineOfThisProgramOnce) {
+  Tensor table = given({4, 2});
+  floats(table.index_select(0, indices({0, 3})));
+  int line = __LINE__ + 2;
+  std::string message = errorOf([&] {
+    Tensor row = table.index_select(0, indices({0, 9})); // the same program as above
+    floats(row);
+  });
+  EXPECT_NE(message.find("index 9 is out of bounds for dimension 0 with size 4"), std::string::npos)
+      << message;
+  EXPECT_EQ(linesIn(message), std::vector<int>({line})) << message;
+}
+
+TEST(ContractLazyFailures, OfTwoEqualOperationsTheOneThatFailsIsNamed) {
+  Tensor table = given({4, 2});
+  auto both = [&](std::vector<int64_t> a, std::vector<int64_t> b, int *lines) {
+    Tensor x = table.index_select(0, indices(std::move(a)));
+    Tensor y = table.index_select(0, indices(std::move(b)));
+    lines[0] = __LINE__ - 2, lines[1] = __LINE__ - 1;
+    return floats(x * y + 1);
+  };
+  int lines[2];
+  both({0, 1}, {2, 3}, lines);
+  EXPECT_EQ(linesIn(errorOf([&] { both({0, 1}, {2, 4}, lines); })), std::vector<int>({lines[1]}));
+  EXPECT_EQ(linesIn(errorOf([&] { both({0, -5}, {2, 3}, lines); })), std::vector<int>({lines[0]}));
+  Floats fine = both({1, 1}, {0, 2}, lines);
+  EXPECT_EQ(fine[0], 1);
+}
+
+TEST(ContractLazyFailures, WritesByIndexToo) {
+  Tensor table = given({4, 2});
+  for (int64_t at : {1, 7}) {
+    Tensor t = zeros({4, 2});
+    if (at == 1) {
+      t.index_put_({indices({at})}, 5);
+      floats(t);
+      continue;
+    }
+    t.index_put_({indices({at})}, 5);
+    std::string message = errorOf([&] { floats(t); });
+    EXPECT_NE(message.find("index 7 is out of bounds"), std::string::npos) << message;
+    EXPECT_EQ(linesIn(message), std::vector<int>({__LINE__ - 3})) << message;
+  }
+}
