@@ -21,6 +21,9 @@ bool is_row_major(std::span<const int64_t> shape, std::span<const int64_t> strid
 /// interleaved layouts that happen not to meet count as overlapping.
 bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
+/// Whether the distance between any two elements, in bytes, is a number of 63 bits.
+bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize);
+
 /// Copies strided elements to row-major memory, or back.
 void gather(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize,
             const std::byte *from, std::byte *to);
