@@ -83,7 +83,8 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
 
 [[noreturn]] void failOnMask(Loc loc) {
   fail("the size of what a boolean mask selects depends on values, and a program's sizes do not (WEFT-C001): "
-       "use where(mask, x, other), multiply by the mask, or index_put_({mask}, number)",
+       "use where(mask, x, other), multiply by the mask, or index_put_({mask}, value) with a number or one "
+       "row",
        loc, {}, "WEFT-C001");
 }
 
@@ -124,9 +125,11 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
     indexed.view.copy_(weft::index_put(indexed.view, byDimension(indexed, loc), values, false, loc), loc);
     return *this;
   }
-  if (!value.is_number && value.tensor.numel(loc) != 1)
-    failOnMask(loc);
   auto [first, flags] = indexed.tensors[0];
+  // What is the same for every element, or row, that the mask chooses.
+  int64_t rest = indexed.view.dim(loc) - first - flags.dim(loc);
+  if (!value.is_number && value.tensor.numel(loc) != 1 && value.tensor.dim(loc) > rest)
+    failOnMask(loc);
   const Shape &shape = indexed.view.sizes(loc);
   for (int64_t d = 0; d < flags.dim(loc); ++d)
     if (int64_t size = shape[static_cast<size_t>(first + d)]; size != flags.size(d, loc))
@@ -135,11 +138,15 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
                std::to_string(first + d),
            loc);
   Shape wide = flags.sizes(loc);
-  wide.resize(wide.size() + static_cast<size_t>(indexed.view.dim(loc) - first - flags.dim(loc)), 1);
-  Tensor spread = flags.reshape(wide, loc);
-  Tensor number = value.is_number ? Tensor() : value.tensor.reshape({}, loc).to(dtype(loc), loc);
-  indexed.view.copy_(where(spread, value.is_number ? value : Arg(number, loc), {indexed.view, loc}, loc),
-                     loc);
+  wide.resize(wide.size() + static_cast<size_t>(rest), 1);
+  Tensor spread = flags.reshape(wide, loc), written = indexed.view;
+  if (value.is_number) {
+    written = where(spread, value, {written, loc}, loc);
+  } else {
+    Tensor row = value.tensor.dim(loc) > rest ? value.tensor.reshape({}, loc) : value.tensor;
+    written = where(spread, {row.to(dtype(loc), loc), loc}, {written, loc}, loc);
+  }
+  indexed.view.copy_(written, loc);
   return *this;
 }
 

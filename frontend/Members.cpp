@@ -88,6 +88,18 @@ WEFT_MEMBER(bitwise_or)
 WEFT_MEMBER(bitwise_xor)
 #undef WEFT_MEMBER
 
+Tensor Tensor::add(const Arg &other, double alpha) const {
+  return weft::add(Arg(*this, other.loc), other, alpha);
+}
+Tensor Tensor::sub(const Arg &other, double alpha) const {
+  return weft::sub(Arg(*this, other.loc), other, alpha);
+}
+Tensor &Tensor::add_(const Arg &other, double alpha) {
+  return updateInPlace(*this, add(other, alpha), other.loc);
+}
+Tensor &Tensor::sub_(const Arg &other, double alpha) {
+  return updateInPlace(*this, sub(other, alpha), other.loc);
+}
 Tensor Tensor::div(const Arg &other, const std::string &rounding_mode) const {
   return weft::div(Arg(*this, other.loc), other, rounding_mode);
 }

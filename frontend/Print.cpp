@@ -9,6 +9,7 @@
 #include "runtime/TensorText.h"
 
 #include <cstdio>
+#include <ostream>
 
 namespace weft {
 
@@ -36,6 +37,12 @@ static void recordEffect(const char *name, Ref operand, std::vector<Attr> attrs,
 }
 
 void print(const Tensor &tensor, Loc loc) { print("", tensor, loc); }
+
+std::ostream &operator<<(std::ostream &out, const Tensor &tensor) {
+  return out << (tensor.defined() ? to_string(tensor) : "undefined");
+}
+std::ostream &operator<<(std::ostream &out, DType dtype) { return out << name(dtype); }
+std::ostream &operator<<(std::ostream &out, const Device &device) { return out << device.str(); }
 
 void print(const std::string &label, const Tensor &tensor, Loc loc) {
   if (Trace::current()) {

@@ -58,7 +58,22 @@ Tensor rootWithFlatZero(const Tensor &a, Loc loc) {
 }
 
 Tensor extreme(const char *op, const Tensor &a, IntList dims, bool keepdim, Loc loc) {
-  if (a.dtype(loc) == DType::i1)
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  const Shape &shape = value.spec().shape;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
+    std::string function = op == std::string("rmax") ? "amax()" : "amin()";
+    if (dims.empty())
+      fail(function + ": Expected reduction dim to be specified for input.numel() == 0: a tensor of shape " +
+               shapeText(shape) + " has no largest or smallest element",
+           loc, {value});
+    for (int64_t dim : wrapDims(dims, rankOf(value), loc))
+      if (shape[static_cast<size_t>(dim)] == 0)
+        fail(function + ": Expected reduction dim " + std::to_string(dim) +
+                 " to have non-zero size, found shape " + shapeText(shape),
+             loc, {value});
+  }
+  if (value.spec().dtype == DType::i1)
     return reduce(op, a.to(DType::ui8, loc), dims, keepdim, loc).to(DType::i1, loc);
   return reduce(op, a, dims, keepdim, loc);
 }

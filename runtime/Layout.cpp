@@ -30,6 +30,8 @@ void for_each(std::span<const int64_t> shape, std::span<const int64_t> strides, 
     copy(offset);
     size_t d = shape.size();
     for (; d > 0; --d) {
+      if (shape[d - 1] == 1) // its stride, which may be anything, is not taken
+        continue;
       offset += strides[d - 1];
       if (++index[d - 1] < shape[d - 1])
         break;
@@ -75,6 +77,23 @@ std::optional<uint64_t> strided_elements(std::span<const int64_t> shape, std::sp
       return std::nullopt;
   }
   return is_empty(shape) ? 0 : last + 1;
+}
+
+bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize) {
+  if (is_empty(shape))
+    return true;
+  int64_t reach = static_cast<int64_t>(itemsize);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    int64_t bytes = 0;
+    if (shape[d] == 1)
+      continue;
+    // By the whole extent, which is one step more than is taken: what walks over it adds up to that.
+    if (strides[d] == INT64_MIN || __builtin_mul_overflow(std::llabs(strides[d]), shape[d], &bytes) ||
+        __builtin_mul_overflow(bytes, static_cast<int64_t>(itemsize), &bytes) ||
+        __builtin_add_overflow(reach, bytes, &reach))
+      return false;
+  }
+  return true;
 }
 
 bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides) {

@@ -33,6 +33,9 @@ WEFT_RUNTIME_API std::optional<uint64_t> strided_elements(std::span<const int64_
 /// interleaved layouts that happen not to meet count as overlapping.
 bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
+/// Whether the distance between any two elements, in bytes, is a number of 63 bits.
+bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize);
+
 /// Copies strided elements to row-major memory, or back.
 WEFT_RUNTIME_API void gather(std::span<const int64_t> shape, std::span<const int64_t> strides,
                              size_t itemsize, const std::byte *from, std::byte *to);

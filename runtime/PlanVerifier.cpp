@@ -54,7 +54,7 @@ public:
                                number(kernelAbi) + ": compile the program again",
                            "WEFT-L011");
     if (plan_.arena_bytes() > maxBytes)
-      return fail("the arena of " + number(plan_.arena_bytes()) + " bytes is too large");
+      return too_large("the arena of " + number(plan_.arena_bytes()) + " bytes");
     for (auto step : {&Verifier::check_signature, &Verifier::check_buffers, &Verifier::check_launches})
       if (Status status = (this->*step)(); !status)
         return status;
@@ -66,8 +66,14 @@ private:
     return "plan of '" + text(plan_.function()) + "' for " + text(plan_.target()) + ": ";
   }
   Status fail(const std::string &message) const { return Status::error(prefix() + message, "WEFT-L008"); }
+  // No damage: a program may ask for that much.
+  Status too_large(const std::string &what) const {
+    return Status::error("CPU out of memory. Tried to allocate more bytes than a process can address for " +
+                             what + ", in the " + prefix().substr(0, prefix().size() - 2),
+                         "WEFT-M001");
+  }
 
-  // Bytes of a tensor, or nothing after `problem` was filled.
+  // Bytes of a tensor, or nothing after `problem` was filled; empty where they are too many.
   std::optional<uint64_t> tensor_bytes(const fb::TensorType *type, std::string &problem) const {
     if (!type) {
       problem = "has no type";
@@ -93,7 +99,7 @@ private:
       // An empty tensor may have any other extents; they must still not overflow.
       if (__builtin_mul_overflow(bytes, std::max<uint64_t>(1, static_cast<uint64_t>(extent)), &bytes) ||
           bytes > maxBytes) {
-        problem = "takes more bytes than a process can address";
+        problem.clear();
         return std::nullopt;
       }
     }
@@ -116,7 +122,9 @@ private:
       const fb::Argument *argument = plan_.arguments()->Get(i);
       const std::optional<uint64_t> bytes = tensor_bytes(argument->type(), problem);
       if (!bytes)
-        return fail("argument " + number(i) + " '" + text(argument->name()) + "' " + problem);
+        return problem.empty()
+                   ? too_large("argument " + number(i) + " '" + text(argument->name()) + "'")
+                   : fail("argument " + number(i) + " '" + text(argument->name()) + "' " + problem);
       if (static_cast<uint8_t>(argument->role()) > static_cast<uint8_t>(fb::Role::random))
         return fail("argument " + number(i) + " has unknown role " +
                     number(static_cast<int>(argument->role())));
@@ -130,7 +138,8 @@ private:
       const std::string what = "result " + number(i) + " '" + text(result->name()) + "' ";
       const std::optional<uint64_t> bytes = tensor_bytes(result->type(), problem);
       if (!bytes)
-        return fail(what + problem);
+        return problem.empty() ? too_large("result " + number(i) + " '" + text(result->name()) + "'")
+                               : fail(what + problem);
       result_bytes_.push_back(*bytes);
       if (Status status = check_alias(what, *result, i); !status)
         return status;

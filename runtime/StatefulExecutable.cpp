@@ -7,6 +7,8 @@
 
 #include "runtime/StatefulExecutable.h"
 
+#include "runtime/ArgumentError.h"
+
 #include "runtime/DeviceName.h"
 #include "runtime/State.h"
 
@@ -49,7 +51,7 @@ Expected<std::array<std::byte, 8>> element_of(DType dtype, double value) {
     const double low = static_cast<double>(std::numeric_limits<Integer>::min());
     const double high = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
     if (!(value >= low && value < high) || std::floor(value) != value)
-      return Status::error("the number " + std::to_string(value) + " is no " + std::string(name(dtype)));
+      return argument_error("the number " + std::to_string(value) + " is no " + std::string(name(dtype)));
     return put(static_cast<Integer>(value));
   };
   switch (dtype) {
@@ -213,9 +215,9 @@ Expected<const StatefulExecutable::Entry *> StatefulExecutable::find(std::string
   for (const auto &[known, entry] : state_)
     if (++shown <= 20)
       list += (list.empty() ? "'" : ", '") + known + "'";
-  return Status::error("'" + signature().function + "' has no state '" + std::string(name) + "'; it has " +
-                       (list.empty() ? "none" : list) +
-                       (shown > 20 ? " and " + std::to_string(shown - 20) + " more" : ""));
+  return argument_error("'" + signature().function + "' has no state '" + std::string(name) + "'; it has " +
+                        (list.empty() ? "none" : list) +
+                        (shown > 20 ? " and " + std::to_string(shown - 20) + " more" : ""));
 }
 
 Expected<std::shared_ptr<Executable>>
@@ -243,9 +245,9 @@ Status StatefulExecutable::run(Executable &instance, std::span<const std::shared
   const Signature &signature = this->signature();
   if (inputs.size() != inputs_.size() || results.size() != outputs_.size() ||
       (!memory.empty() && memory.size() != outputs_.size()))
-    return Status::error("'" + signature.function + "' takes " + std::to_string(inputs_.size()) +
-                         " inputs and gives " + std::to_string(outputs_.size()) + " outputs, found " +
-                         std::to_string(inputs.size()) + " and " + std::to_string(results.size()));
+    return argument_error("'" + signature.function + "' takes " + std::to_string(inputs_.size()) +
+                          " inputs and gives " + std::to_string(outputs_.size()) + " outputs, found " +
+                          std::to_string(inputs.size()) + " and " + std::to_string(results.size()));
   std::vector<std::shared_ptr<Buffer>> all_results(signature.results.size()), places;
   if (!memory.empty()) {
     places.resize(signature.results.size());
@@ -282,8 +284,8 @@ Status StatefulExecutable::get_state(std::string_view name, std::span<std::byte>
   if (!buffer)
     return Status::error("the state '" + std::string(name) + "' has no value yet: set it first", "WEFT-L014");
   if (bytes.size() != buffer->bytes())
-    return Status::error("the state '" + std::string(name) + "' has " + std::to_string(buffer->bytes()) +
-                         " bytes, found room for " + std::to_string(bytes.size()));
+    return argument_error("the state '" + std::string(name) + "' has " + std::to_string(buffer->bytes()) +
+                          " bytes, found room for " + std::to_string(bytes.size()));
   if (Status status = buffer->wait(); !status)
     return status;
   if (!bytes.empty())
@@ -297,7 +299,7 @@ Status StatefulExecutable::set_state(std::string_view name, std::span<const std:
     return entry.status();
   const ArgumentInfo &argument = signature().arguments[(*entry)->argument];
   if (bytes.size() != argument.type.bytes)
-    return Status::error(
+    return argument_error(
         "the state '" + std::string(name) + "' is " + shape_text(argument.type.dtype, argument.type.shape) +
         " with " + std::to_string(argument.type.bytes) + " bytes, found " + std::to_string(bytes.size()));
   const uint32_t label =
@@ -318,8 +320,8 @@ Status StatefulExecutable::set_scalar(std::string_view name, double value) {
     return entry.status();
   const TensorInfo &type = signature().arguments[(*entry)->argument].type;
   if (!type.shape.empty())
-    return Status::error("the state '" + std::string(name) + "' is " + shape_text(type.dtype, type.shape) +
-                         " and no single number: set it as a tensor");
+    return argument_error("the state '" + std::string(name) + "' is " + shape_text(type.dtype, type.shape) +
+                          " and no single number: set it as a tensor");
   const Expected<std::array<std::byte, 8>> element = element_of(type.dtype, value);
   if (!element)
     return element.status().context("setting '" + std::string(name) + "': ");

@@ -23,6 +23,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <new>
 #include <optional>
@@ -193,6 +194,9 @@ public:
   Tensor to(Device device, Loc loc = Loc::current()) const;
   Tensor to(const char *device, Loc loc = Loc::current()) const { return to(Device(device), loc); }
   Tensor to(DType dtype, Loc loc = Loc::current()) const;
+  Tensor to(Device device, DType dtype, Loc loc = Loc::current()) const {
+    return to(device, loc).to(dtype, loc);
+  }
   Tensor cpu(Loc loc = Loc::current()) const { return to(Device(), loc); }
   /// @}
 
@@ -262,7 +266,7 @@ public:
   /// first where they are not neighbours.
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Loc loc = Loc::current()) const;
   /// Writes `value`, broadcast, to the elements that index() names; of several writes to one element the last
-  /// stays. A boolean mask takes a number.
+  /// stays. A boolean mask takes a number, or what is the same for every row that it chooses.
   Tensor &index_put_(std::initializer_list<indexing::TensorIndex> indices, const Arg &value);
   /// A copy with elements of its own; gradients flow through it.
   Tensor clone(Loc loc = Loc::current()) const;
@@ -438,6 +442,8 @@ public:
   WEFT_MEMBER(clamp_min)
   WEFT_MEMBER(clamp_max)
 #undef WEFT_MEMBER
+  Tensor add(const Arg &other, double alpha) const;
+  Tensor sub(const Arg &other, double alpha) const;
   Tensor div(const Arg &other, const std::string &rounding_mode) const;
   Tensor clamp(const Arg &min, const Arg &max) const;
   Tensor lerp(const Tensor &end, const Arg &weight) const;
@@ -482,6 +488,9 @@ public:
   WEFT_MEMBER(clamp_max_)
   WEFT_MEMBER(fill_)
 #undef WEFT_MEMBER
+  /// This tensor + (-) alpha times `other`, with one rounding.
+  Tensor &add_(const Arg &other, double alpha);
+  Tensor &sub_(const Arg &other, double alpha);
   Tensor &clamp_(const Arg &min, const Arg &max);
   Tensor &lerp_(const Tensor &end, const Arg &weight);
   Tensor &addcmul_(const Tensor &a, const Tensor &b, double value = 1, Loc loc = Loc::current());
@@ -531,6 +540,10 @@ WEFT_API void print(const std::string &label, const Tensor &tensor, Loc loc = Lo
 /// call that fails changes nothing.
 WEFT_API void assert_true(const Tensor &condition, const std::string &message, Loc loc = Loc::current());
 WEFT_API std::string to_string(const Tensor &tensor, Loc loc = Loc::current());
+/// The text of `to_string`; "undefined" of an undefined tensor.
+WEFT_API std::ostream &operator<<(std::ostream &out, const Tensor &tensor);
+WEFT_API std::ostream &operator<<(std::ostream &out, DType dtype);
+WEFT_API std::ostream &operator<<(std::ostream &out, const Device &device);
 
 /// Runs everything that is pending, waits for it, and throws the first error that was not seen yet.
 WEFT_API void synchronize();

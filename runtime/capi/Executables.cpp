@@ -90,6 +90,12 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
                          "WEFT-E001");
   if (!buffer.data && type.bytes > 0)
     return argument_error(place.str() + " has no data");
+  if (buffer.strides) {
+    const std::span<const int64_t> strides(buffer.strides, shape.size());
+    if (!is_addressable(shape, strides, itemsize(type.dtype)))
+      return argument_error(place.str() + " has the strides " + list_of(strides) +
+                            ", which reach beyond any memory");
+  }
   return {};
 }
 

@@ -7,6 +7,7 @@
 #ifndef WEFT_RUNTIME_CAPI_SUPPORT_H
 #define WEFT_RUNTIME_CAPI_SUPPORT_H
 
+#include "runtime/ArgumentError.h"
 #include "runtime/Executable.h"
 #include "weft/status.hpp"
 #include "weft/weft.h"
@@ -18,10 +19,8 @@
 
 namespace weft::capi {
 
-/// The code, inside this interface only, of errors that become WEFT_ERROR_ARGUMENT and have no code outside.
-inline constexpr const char *argumentCode = "argument";
-
-inline Status argument_error(std::string message) { return Status::error(std::move(message), argumentCode); }
+using runtime::argument_error;
+using runtime::argumentCode;
 
 /// Keeps a failure for weft_last_error().
 weft_status record(const Status &status) noexcept;

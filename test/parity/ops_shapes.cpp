@@ -96,7 +96,8 @@ static void addIndexing(parity::Table &table) {
     return Tensors{scatter_add(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3))};
   };
   table["scatter_reduce"] = [](const Args &a) {
-    return Tensors{scatter_reduce(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3), a.word(4), a.flag(5, true))};
+    return Tensors{
+        scatter_reduce(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3), a.word(4), a.flag(5, true))};
   };
   table["index_add"] = [](const Args &a) {
     return Tensors{index_add(a.tensor(0), a.whole(1), a.tensor(2), a.tensor(3), a.real(4, 1))};

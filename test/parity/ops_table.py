@@ -306,4 +306,6 @@ DEVIATIONS = [
      "PyTorch's f64 gradient of logsumexp is exp(a - result), which has the rounding error of the result"),
     (lambda entry, dtype, sample, message: entry.name == "hardsigmoid" and dtype == torch.float64 and "gradient" in message,
      "PyTorch's gradient of hardsigmoid has the sixth in f32"),
+    (lambda entry, dtype, sample, message: entry.op in ("addmm", "baddbmm") and "must be whole numbers" in message,
+     "PyTorch drops the fraction of alpha and beta beside integers; here it is an error"),
 ]

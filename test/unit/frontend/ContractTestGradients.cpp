@@ -39,6 +39,15 @@ TEST(ContractGradients, BackwardAccumulatesLazyOrCompiled) {
   }
 }
 
+TEST(ContractGradients, GradReturnsGradientsAndWritesNone) {
+  Tensor w = ones({2}).requires_grad_();
+  EXPECT_EQ(grad((w * w).sum(), {w})[0].to_vector<float>(), (std::vector<float>{2, 2}));
+  EXPECT_FALSE(w.grad().defined());
+  auto f = compile([&](Tensor x) { return grad((w * x).sum(), {w})[0]; });
+  EXPECT_EQ(f(full({2}, 3)).to_vector<float>(), (std::vector<float>{3, 3}));
+  EXPECT_FALSE(w.grad().defined());
+}
+
 TEST(ContractGradients, ZeroGradSetsToNone) {
   nn::Linear layer(2, 1);
   layer(ones({1, 2})).sum().backward();

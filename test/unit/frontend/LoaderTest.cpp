@@ -172,9 +172,9 @@ TEST(Metric, IsOneStepLateUntilTheResultIsAskedFor) {
   Metric metric;
   EXPECT_TRUE(std::isnan(metric.value()));
   auto twice = compile([](Tensor x) { return x * 2; });
-  metric.update(twice(tensor({1}, {})));
+  metric.update(twice(scalar(1)));
   EXPECT_TRUE(std::isnan(metric.value()));
-  metric.update(twice(tensor({2}, {})), 3);
+  metric.update(twice(scalar(2)), 3);
   EXPECT_EQ(metric.value(), 2);
   metric.update(tensor({7}, {1}));
   EXPECT_EQ(metric.value(), 3.5); // (2 + 3 x 4) / 4

@@ -109,11 +109,30 @@ TEST_F(CApi, StateIsListedReadAndSetByName) {
   const Values set = counted(7);
   ASSERT_EQ(weft_executable_state_set(step, "fc.weight", set.data(), 64), WEFT_OK);
   EXPECT_EQ(weight(), set);
-  EXPECT_STATUS(weft_executable_state_set(step, "fc.weight", set.data(), 60), WEFT_ERROR,
+  EXPECT_STATUS(weft_executable_state_set(step, "fc.weight", set.data(), 60), WEFT_ERROR_ARGUMENT,
                 "with 64 bytes, found 60");
-  EXPECT_STATUS(weft_executable_state_get(step, "fc.bias", &lr, 8), WEFT_ERROR,
+  EXPECT_STATUS(weft_executable_scalar_set(step, "adam.rate", 1), WEFT_ERROR_ARGUMENT,
+                "has no state 'adam.rate'");
+  EXPECT_STREQ(weft_last_error_code(), "");
+  EXPECT_STATUS(weft_executable_state_get(step, "fc.weight", &lr, 8), WEFT_ERROR_ARGUMENT,
+                "found room for 8");
+  EXPECT_STATUS(weft_executable_state_get(step, "fc.bias", &lr, 8), WEFT_ERROR_ARGUMENT,
                 "has no state 'fc.bias'; it has 'adam.lr', 'fc.weight'");
-  EXPECT_STATUS(weft_executable_scalar_set(step, "fc.weight", 1), WEFT_ERROR, "no single number");
+  EXPECT_STATUS(weft_executable_scalar_set(step, "fc.weight", 1), WEFT_ERROR_ARGUMENT, "no single number");
+}
+
+// Reaching an element must not overflow; a stride that is never taken may be anything.
+TEST_F(CApi, StridesBeyondAnyMemoryAreAnErrorOfTheArgument) {
+  Values x = counted(1), y(16);
+  for (int64_t far : {INT64_MAX, INT64_MIN, INT64_MAX / 3, int64_t{1} << 60}) {
+    const int64_t wild[] = {far, 1};
+    weft_buffer in[] = {describe(x, wild)}, out[] = {describe(y)};
+    EXPECT_STATUS(weft_executable_run(step, nullptr, in, 1, out, 1), WEFT_ERROR_ARGUMENT,
+                  "reach beyond any memory");
+    weft_buffer plain[] = {describe(x)}, far_out[] = {describe(y, wild)};
+    EXPECT_STATUS(weft_executable_run(step, nullptr, plain, 1, far_out, 1), WEFT_ERROR_ARGUMENT,
+                  "reach beyond any memory");
+  }
 }
 
 TEST_F(CApi, WhatDoesNotFitIsNamed) {

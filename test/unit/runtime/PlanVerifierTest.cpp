@@ -76,6 +76,8 @@ TEST(PlanVerifier, NamesEveryBrokenRule) {
       {"has no name", [](PlanBuilder &b) { b.plan.target.clear(); }},
       {"kernel ABI is 9", [](PlanBuilder &b) { b.plan.kernel_abi = 9; }},
       {"arena of", [](PlanBuilder &b) { b.plan.arena_bytes = 1ull << 60; }},
+      {"more bytes than a process can address for argument 0 'x'",
+       [](PlanBuilder &b) { b.plan.arguments[0]->type->shape = {int64_t{1} << 50}; }},
       {"argument 0 'x' has no type", [](PlanBuilder &b) { b.plan.arguments[0]->type = nullptr; }},
       {"unknown element type 77", [](PlanBuilder &b) { b.plan.arguments[0]->type->dtype = 77; }},
       {"negative extent -4", [](PlanBuilder &b) { b.plan.results[0]->type->shape[0] = -4; }},

@@ -1,0 +1,300 @@
+//===- UserProgramsTest.cpp - What a training program does next -------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The wishes that follow a first training program, in the order in which they come: each as it is typed, with
+// what it must compile and must not.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include <cmath>
+#include <filesystem>
+
+using namespace weft;
+
+namespace {
+
+struct Mlp : nn::Module {
+  nn::Linear fc1 = register_module("fc1", nn::Linear(6, 16));
+  nn::Linear fc2 = register_module("fc2", nn::Linear(16, 3));
+  Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
+};
+
+struct Run {
+  bool seeded = (manual_seed(0), true); // before what draws
+  Mlp model;
+  optim::Adam adam{model.parameters(), {.lr = 1e-2}};
+  Tensor images = randint(256, {8, 2, 3}, {.dtype = ui8}), labels = randint(3, {8});
+  Tensor loss_of(const Tensor &images, const Tensor &labels) {
+    return nn::cross_entropy(model(images.flatten(1).to(f32) / 255), labels);
+  }
+};
+
+} // namespace
+
+// A loss every 100 steps.
+TEST(UserPrograms, ALossNowAndThen) {
+  Run run;
+  auto step = compile([&](Tensor images, Tensor labels) {
+    Tensor loss = run.loss_of(images, labels);
+    loss.backward();
+    run.adam.step();
+    run.adam.zero_grad();
+    return loss;
+  });
+  std::vector<float> shown;
+  Metric running;
+  uint64_t before = 0;
+  for (int i = 0; i < 200; ++i) {
+    Tensor loss = step(run.images, run.labels);
+    if (i % 100 == 0)
+      shown.push_back(loss.item<float>());
+    running.update(loss);
+    if (i == 2)
+      before = compile_count();
+  }
+  EXPECT_EQ(compile_count(), before);
+  EXPECT_LT(shown[1], shown[0]);
+  EXPECT_GT(running.value(), 0);
+  auto inside = compile([&](Tensor x) { return x * x.sum().item<float>(); });
+  EXPECT_ERROR(inside(ones(3)), "WEFT-C001");
+}
+
+// Clipping, part of the step.
+TEST(UserPrograms, Clipping) {
+  Run run;
+  auto step = compile([&](Tensor images, Tensor labels) {
+    run.loss_of(images, labels).backward();
+    Tensor norm = nn::utils::clip_grad_norm_(run.model.parameters(), 1.0);
+    run.adam.step();
+    run.adam.zero_grad();
+    return norm;
+  });
+  EXPECT_GT(step(run.images, run.labels).item<float>(), 0);
+}
+
+// A learning-rate schedule; a number of one's own.
+TEST(UserPrograms, ARateAndANumberThatChange) {
+  Run run;
+  auto step = compile([&](Tensor images, Tensor labels, Scalar temperature) {
+    Tensor loss = run.loss_of(images, labels) / temperature;
+    loss.backward();
+    run.adam.step();
+    run.adam.zero_grad();
+    return loss;
+  });
+  auto cosine = [](int i) { return 1e-2 * 0.5 * (1 + std::cos(i / 30.0)); };
+  uint64_t before = 0;
+  for (int i = 0; i < 30; ++i) {
+    run.adam.set_lr(cosine(i));
+    step(run.images, run.labels, 1.0 + i);
+    if (i == 1)
+      before = compile_count();
+  }
+  EXPECT_EQ(compile_count(), before);
+  EXPECT_EQ(step.variants().size(), 1u);
+}
+
+// Gradient accumulation: the first call after zero_grad is a variant of its own.
+TEST(UserPrograms, GradientAccumulation) {
+  Run one, parts;
+  auto accumulate = compile([&](Tensor images, Tensor labels) {
+    Tensor loss = parts.loss_of(images, labels);
+    (loss / 4).backward();
+    return loss;
+  });
+  auto apply = compile([&] {
+    parts.adam.step();
+    parts.adam.zero_grad();
+  });
+  for (int step = 0; step < 3; ++step) {
+    for (int64_t i = 0; i < 4; ++i)
+      accumulate(parts.images.slice(0, 2 * i, 2 * i + 2), parts.labels.slice(0, 2 * i, 2 * i + 2));
+    apply();
+    one.loss_of(one.images, one.labels).backward();
+    one.adam.step();
+    one.adam.zero_grad();
+  }
+  EXPECT_EQ(accumulate.variants().size(), 2u);
+  EXPECT_EQ(apply.variants().size(), 1u);
+  EXPECT_TRUE(allclose(one.model.fc1.weight, parts.model.fc1.weight, 1e-3, 1e-5));
+}
+
+// Save and resume.
+TEST(UserPrograms, SaveAndResume) {
+  std::string path = std::filesystem::temp_directory_path() / ("weft-run-" + std::to_string(::getpid()));
+  Run run;
+  data::DataLoader loader(data::TensorDataset(run.images, run.labels), {.batch_size = 4, .shuffle = true});
+  auto step = compile([&](Tensor images, Tensor labels) {
+    Tensor loss = run.loss_of(images, labels);
+    loss.backward();
+    run.adam.step();
+    run.adam.zero_grad();
+    return loss;
+  });
+  std::vector<CheckpointItem> items{
+      {"model", run.model}, {"adam", run.adam}, {"rng", default_generator()}, {"loader", loader}};
+  auto epoch = [&] {
+    std::vector<float> losses;
+    for (auto &[images, labels] : loader)
+      losses.push_back(step(images, labels).item<float>());
+    return losses;
+  };
+  epoch();
+  save_checkpoint(path, items);
+  std::vector<float> expected = epoch();
+  uint64_t before = compile_count();
+  load_checkpoint(path, items);
+  EXPECT_EQ(epoch(), expected);
+  EXPECT_EQ(compile_count(), before);
+  std::filesystem::remove(path);
+}
+
+// Another device: what is not there is said, at the line that asked for it.
+TEST(UserPrograms, AnotherDevice) {
+  Run run;
+  run.model.to("cpu");
+  run.model.to("cuda:0");
+  std::string line = std::to_string(__LINE__ - 1);
+  std::string message = errorOf([&] { run.loss_of(run.images, run.labels).item<float>(); });
+  EXPECT_NE(message.find("Expected all tensors to be on the same device"), std::string::npos) << message;
+  EXPECT_NE(message.find("UserProgramsTest.cpp:" + line), std::string::npos) << message;
+  message = errorOf([&] { run.model.fc1.weight.to_vector<float>(); });
+  EXPECT_NE(message.find("WEFT-E001"), std::string::npos) << message;
+}
+
+// Another batch size: a variant each, and after the third the advice to take a Dim, which is one for all.
+TEST(UserPrograms, AnotherBatchSize) {
+  auto square = [](Tensor x) { return (x * x).sum(1); };
+  auto f = compile(square);
+  for (int64_t rows : {1, 2, 3, 4})
+    f(ones({rows, 4}));
+  EXPECT_EQ(f.variants().size(), 4u);
+  bool proposed = false;
+  for (const VariantInfo &variant : f.variants())
+    proposed |= variant.reason.find("Dim") != std::string::npos;
+  EXPECT_TRUE(proposed);
+  Dim batch("batch", 1, 4096);
+  auto g = compile(square, {spec({batch, 4})});
+  for (int64_t rows : {1, 2, 3, 4})
+    EXPECT_EQ(g(ones({rows, 4})).sum().item<float>(), 4.0f * static_cast<float>(rows));
+  EXPECT_EQ(g.variants().size(), 1u);
+}
+
+// Why did it recompile?
+TEST(UserPrograms, WhyItCompiledAgain) {
+  auto f = compile([](Tensor x, bool twice) { return twice ? x * 2 : x; });
+  f(ones(2), true);
+  f(ones(2), false);
+  std::string line = std::to_string(__LINE__ - 1);
+  VariantInfo last = f.variants()[0];
+  EXPECT_EQ(last.code, "WEFT-R002");
+  EXPECT_NE(last.reason.find("true"), std::string::npos) << last.reason;
+  EXPECT_NE(last.reason.find("false"), std::string::npos) << last.reason;
+  EXPECT_EQ(std::to_string(last.loc.line()), line);
+}
+
+TEST(UserPrograms, AWrongWishForExplanationsIsToldOnce) {
+  ::setenv("WEFT_EXPLAIN", "zzz", 1);
+  ::testing::internal::CaptureStderr();
+  auto f = compile([](Tensor x) { return x + 3; });
+  f(ones(2));
+  f(ones(3));
+  std::string text = ::testing::internal::GetCapturedStderr();
+  ::unsetenv("WEFT_EXPLAIN");
+  EXPECT_EQ(text, "weft: WEFT_EXPLAIN is 'zzz', expected 1, recompile or 0; nothing is explained\n");
+}
+
+// Just computing, without any function.
+TEST(UserPrograms, JustComputing) {
+  std::vector<float> host_data(64 * 16, 0.5f);
+  Tensor x = Tensor::from(host_data, {64, 16}).to("cpu");
+  Tensor y = softmax(x * 2.0f + 1.0f, -1);
+  std::vector<float> out = y.to_vector<float>();
+  EXPECT_EQ(out.size(), 64u * 16);
+  EXPECT_EQ(out[0], 0.0625f);
+}
+
+//===----------------------------------------------------------------------===//
+// Messages name the user's line
+//===----------------------------------------------------------------------===//
+
+/// The message of what `expression` throws begins with `text` and names this line.
+#define EXPECT_HERE(expression, text)                                                                        \
+  do {                                                                                                       \
+    std::string message = errorOf([&] { (void)(expression); });                                              \
+    EXPECT_NE(message.find(text), std::string::npos) << message;                                             \
+    EXPECT_NE(message.find("UserProgramsTest.cpp:" + std::to_string(__LINE__) + ":"), std::string::npos)     \
+        << message;                                                                                          \
+  } while (false)
+
+TEST(Messages, NameTheLineOfTheUser) {
+  Tensor a = arange(5), nothing;
+  EXPECT_HERE(a[5], "index 5 out of range for tensor of size [5]");
+  EXPECT_HERE(a[-6], "index -6 out of range");
+  EXPECT_HERE(a.size(1), "Dimension out of range");
+  EXPECT_HERE(scalar(1).size(0), "Dimension specified as 0 but tensor has no dimensions");
+  EXPECT_HERE(a.item<float>(), "5 elements cannot be converted to Scalar");
+  EXPECT_HERE(nothing.sizes(), "this tensor is undefined");
+  EXPECT_HERE(nothing.size(0), "this tensor is undefined");
+  EXPECT_HERE(nothing.dim(), "this tensor is undefined");
+  EXPECT_HERE(nothing.numel(), "this tensor is undefined");
+  EXPECT_HERE(nothing.dtype(), "this tensor is undefined");
+  EXPECT_HERE(nothing.device(), "this tensor is undefined");
+  EXPECT_HERE(nothing.requires_grad(), "this tensor is undefined");
+  EXPECT_HERE(nothing.grad(), "this tensor is undefined");
+  EXPECT_HERE(nothing.item<float>(), "this tensor is undefined");
+  EXPECT_HERE(nothing.to_vector<float>(), "this tensor is undefined");
+  EXPECT_HERE(nothing.backward(), "this tensor is undefined");
+  EXPECT_HERE(nothing.detach(), "this tensor is undefined");
+  EXPECT_HERE(nothing.sum(), "this tensor is undefined");
+  EXPECT_HERE(nothing.mean(0), "this tensor is undefined");
+  EXPECT_HERE(nothing.std(), "this tensor is undefined");
+  EXPECT_HERE(nothing.reshape({2}), "this tensor is undefined");
+  EXPECT_HERE(nothing.transpose(0, 1), "this tensor is undefined");
+  EXPECT_HERE(nothing.flatten(), "this tensor is undefined");
+  EXPECT_HERE(nothing[0], "this tensor is undefined");
+  EXPECT_HERE(nothing + 1, "this tensor is undefined");
+  EXPECT_HERE(relu(nothing), "this tensor is undefined");
+  EXPECT_HERE(softmax(nothing, 0), "this tensor is undefined");
+  EXPECT_HERE(matmul(nothing, a), "this tensor is undefined");
+  EXPECT_HERE(bmm(nothing, a), "this tensor is undefined");
+  EXPECT_HERE(einsum("i->", {nothing}), "this tensor is undefined");
+  EXPECT_HERE(cat({a, nothing}), "this tensor is undefined");
+  EXPECT_HERE(stack({nothing, a}), "this tensor is undefined");
+  EXPECT_HERE(gather(nothing, 0, a), "this tensor is undefined");
+  EXPECT_HERE(masked_fill(nothing, a > 0, 1), "this tensor is undefined");
+  EXPECT_HERE(nn::mse_loss(nothing, a), "this tensor is undefined");
+  EXPECT_HERE(nn::cross_entropy(nothing, a), "this tensor is undefined");
+  EXPECT_HERE(zeros_like(nothing), "this tensor is undefined");
+  EXPECT_HERE(print(nothing), "this tensor is undefined");
+  EXPECT_HERE(a.requires_grad_(), "only Tensors of floating point dtype can require gradients, found i64");
+  Tensor x = ones(2).requires_grad_(), y = x * 2;
+  EXPECT_HERE(y.requires_grad_(false), "you can only change requires_grad flags of leaf variables");
+  EXPECT_HERE(x.set_grad(ones(3)), "a gradient has the shape of its tensor: expected [2], found [3]");
+}
+
+TEST(Messages, OfFilesAndModulesNameTheLineToo) {
+  Tensor nothing;
+  EXPECT_HERE(save_safetensors("never.safetensors", {{"w", ones(2)}, {"b", nothing}}), "the tensor 'b'");
+  EXPECT_HERE(save_npz("never.npz", {{"b", nothing}}), "the tensor 'b'");
+  EXPECT_HERE(save_npy("never.npy", nothing), "undefined");
+  EXPECT_HERE(load_safetensors("nowhere.safetensors"), "nowhere.safetensors");
+  EXPECT_HERE(load_npy("nowhere.npy"), "nowhere.npy");
+  EXPECT_HERE(data::Mnist("nowhere"), "nowhere");
+  EXPECT_HERE(nn::Linear(2, 2).to(i64), "only accepts floating point dtypes");
+  auto f = compile([](Tensor x) { return x * 2; });
+  f(ones(2));
+  EXPECT_HERE(f.mlir("foo"), "unknown stage 'foo'");
+  EXPECT_FALSE(std::filesystem::exists("never.safetensors"));
+}
+
+TEST(Messages, OfReductionsOverNothingAndOfWhatIsTooLarge) {
+  EXPECT_HERE(zeros({0}).amax(), "amax(): Expected reduction dim to be specified for input.numel() == 0");
+  EXPECT_HERE(zeros({2, 0}).amin(1), "amin(): Expected reduction dim 1 to have non-zero size");
+  EXPECT_HERE(arange(0, 1e18).sum().item<float>(), "WEFT-M001");
+}
