@@ -24,7 +24,7 @@ struct RowResult {
 struct Row {
   std::string name;
   RowResult (*run)();
-  bool hasLoop; ///< whether hand-written loops run beside Weft
+  bool inlineQueue; ///< whether Weft computes on the thread that measures, as what it is compared with does
 };
 
 /// In the order in which they are shown.

@@ -39,10 +39,10 @@ const std::vector<Row> &rows() {
                                         {"mlp_step", run_mlp_step, false},
                                         {"small_call", run_small_call, false},
                                         {"alternating", run_alternating, false},
-                                        {"product_i32", run_product_i32, false},
-                                        {"product_bf16", run_product_bf16, false},
-                                        {"product_f16", run_product_f16, false},
-                                        {"product_f64", run_product_f64, false}};
+                                        {"product_i32", run_product_i32, true},
+                                        {"product_bf16", run_product_bf16, true},
+                                        {"product_f16", run_product_f16, true},
+                                        {"product_f64", run_product_f64, true}};
   return list;
 }
 
@@ -74,8 +74,8 @@ std::string failure(const std::string &name, const std::string &why) {
 /// What a row's own process does; its last words go to `out`.
 void run_here(const Row &row, bool asJson, int out) {
   // libgomp keeps a team for every thread that uses it, and lets nobody spin once there are more threads than
-  // processors. With the work of both sides on this thread, there is one team.
-  if (row.hasLoop)
+  // processors. With all work on this thread, there is one team.
+  if (row.inlineQueue)
     ::setenv("WEFT_CPU_QUEUE", "inline", 0);
   std::string text;
   try {

@@ -91,8 +91,8 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
   if (!buffer.data && type.bytes > 0)
     return argument_error(place.str() + " has no data");
   if (buffer.strides) {
-    const std::span<const int64_t> strides(buffer.strides, shape.size());
-    if (!is_addressable(shape, strides, itemsize(type.dtype)))
+    const std::span<const int64_t> strides(buffer.strides, shape->size());
+    if (!runtime::is_addressable(*shape, strides, itemsize(type.dtype)))
       return argument_error(place.str() + " has the strides " + list_of(strides) +
                             ", which reach beyond any memory");
   }
