@@ -84,9 +84,6 @@ void sampleCall(ProgramBuilder &p, const OpCatalog &catalog) {
 // The others
 //===----------------------------------------------------------------------===//
 
-bool isFloat(const Entry &e) { return is_floating_point(e.dtype()); }
-bool isNumber(const Entry &e) { return e.dtype() != DType::i1; }
-
 /// Some of the dimensions of a value: often the last ones, often the first, and any.
 Shape someDims(ProgramBuilder &p, size_t rank) {
   Shape dims;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Inputs.h"
 
+#include "ir/FunctionAttributes.h"
+
 #include <cmath>
 #include <limits>
 
@@ -125,6 +127,9 @@ SmallVector<ir::Literal> makeInputs(ir::FuncOp function, uint64_t seed) {
   SmallVector<ir::Literal> inputs;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
+    // What a call gives, also once strides are settled.
+    if (auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(i, ir::attr::callerShape))
+      type = ir::withShape(type, shape);
     auto nameAttr = function.getArgAttrOfType<StringAttr>(i, ir::attr::name);
     std::string name = nameAttr ? nameAttr.str() : "plain:" + std::to_string(i);
     if (auto role = function.getArgAttrOfType<StringAttr>(i, ir::attr::role);

@@ -1,4 +1,4 @@
-//===- Samplers.h - Random joins, windows and indices --*- C++ -*-===//
+//===- Samplers.h - Random ops of each kind ------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,6 +10,9 @@
 #include "ProgramBuilder.h"
 
 namespace weft::randomtest {
+
+inline bool isFloat(const Entry &e) { return is_floating_point(e.dtype()); }
+inline bool isNumber(const Entry &e) { return e.dtype() != DType::i1; }
 
 // Making tensors and moving elements.
 void sampleBroadcast(ProgramBuilder &p);
