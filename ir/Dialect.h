@@ -97,16 +97,7 @@ SymbolRanges rangesOf(mlir::Operation *op);
 namespace impl {
 mlir::LogicalResult verifySameDevice(mlir::Operation *op);
 mlir::LogicalResult verifyElementwiseShape(mlir::Operation *op);
-mlir::LogicalResult verifyDynamicSizes(mlir::Operation *op);
 } // namespace impl
-
-/// An op on tensors with dynamic dimensions is one that every stage can handle: `impl::verifyDynamicSizes`
-/// lists them.
-template <typename ConcreteType>
-class DynamicSizes : public mlir::OpTrait::TraitBase<ConcreteType, DynamicSizes> {
-public:
-  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return impl::verifyDynamicSizes(op); }
-};
 
 /// Every tensor operand is on one device; else WEFT-P001 with the locations of both operands.
 template <typename ConcreteType>

@@ -97,8 +97,6 @@ void printSizes(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr sizes) {
   printer << "[" << sizesText(sizes.asArrayRef()) << "]";
 }
 
-LogicalResult impl::verifyDynamicSizes(Operation *) { return success(); }
-
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//

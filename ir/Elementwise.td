@@ -24,10 +24,7 @@ include "ir/WeftInterfaces.td"
 def Weft_ElementwiseTrait : NativeOpTrait<"ElementwiseShape"> { let cppNamespace = "::weft::ir"; }
 def Weft_SameDevice : NativeOpTrait<"SameDevice"> { let cppNamespace = "::weft::ir"; }
 
-def Weft_DynamicSizes : NativeOpTrait<"DynamicSizes"> { let cppNamespace = "::weft::ir"; }
-
-class Weft_Op<string mnemonic, list<Trait> traits = []> :
-    Op<Weft_Dialect, mnemonic, [Weft_DynamicSizes] # traits>;
+class Weft_Op<string mnemonic, list<Trait> traits = []> : Op<Weft_Dialect, mnemonic, traits>;
 
 /// An op on tensors of one device, without side effects, whose result types follow from operands and attributes.
 class Weft_ComputeOp<string mnemonic, list<Trait> traits = []> :
