@@ -225,6 +225,7 @@ void Fuse::mergeGroups(FusionGraph &graph) {
   auto versions = [&](unsigned a, unsigned b) { return graph.groups[a].version + graph.groups[b].version; };
   // Producers and consumers; then readers of one value, each with the next.
   std::vector<Candidate> waiting;
+  waiting.reserve(graph.edges.size());
   for (const FusionEdge &edge : graph.edges)
     waiting.push_back({0, edge.from, edge.to, 0, false});
   std::vector<int64_t> lastReader(graph.values.size(), -1);

@@ -298,7 +298,7 @@ def house(level):
         return closing_line("house-" + script, [sys.executable, path], timeout=600)
 
     # Further checks are tests of CMake with this label.
-    scripts = ("formatting", "include_graph", "text_rules", "symbols", "generated", "reasons", "environment")
+    scripts = ("formatting", "runner", "include_graph", "text_rules", "symbols", "generated", "reasons", "environment")
     return side_by_side([functools.partial(check, script) for script in scripts] +
                         [functools.partial(ctest, "house", selection=["-L", "^house$"])])
 
@@ -349,15 +349,7 @@ def random(level):
     if level in ("ci", "full"):
         # Every pass by itself: slower, and what fails says which pass did it.
         counts += closing_line("random-passes", [program, "--count=200", "--seed=1000001", "--passes", save])
-        # Fresh seeds look for what nobody has found yet. A find is saved, shrunk and printed, but a change is not
-        # held up by a fault that it did not bring.
-        seed = secrets.randbelow(2**31)
-        outcome = run("random-fresh", [program, "--count=200", f"--seed={seed}", save])
-        if outcome.code != 0:
-            say(outcome.tail(200))
-            say(f"    NOT COUNTED: a fresh random program failed; repeat: {program} --count=200 --seed={seed}")
-        else:
-            say(f"    random-fresh: 200 programs from seed {seed} agree ({outcome.seconds:.1f} s)")
+        fresh(program, save)
     return counts
 
 
@@ -370,6 +362,19 @@ def mutated(level):
     count = {"quick": 100, "default": 300, "ci": 1000, "full": 20000}[level]
     return closing_line("mutated", [program, "--corpus=" + os.path.join(ROOT, "test"), f"--count={count}", "--seed=1",
                                     "--save-failures=" + os.path.join(BUILD, "mutate-failures")])
+
+
+def fresh(program, save):
+    """Fresh seeds look for what nobody has found yet. A find is saved, shrunk and printed, but a change is not held up
+    by a fault that it did not bring: nothing is counted."""
+    seed = secrets.randbelow(2**31)
+    command = [program, "--count=200", f"--seed={seed}", save]
+    outcome = run("random-fresh", command)
+    if outcome.code != 0:
+        say(outcome.tail(200))
+        say(f"    NOT COUNTED: a fresh random program failed (the run {outcome.why()}); again: {' '.join(command)}")
+    else:
+        say(f"    random-fresh: 200 programs from seed {seed} agree ({outcome.seconds:.1f} s)")
 
 
 def parity(level):
@@ -390,10 +395,7 @@ SANITIZER_ENVIRONMENT = {
     "ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19",
 }
 # Containers cross the border between our code and LLVM, which is not instrumented.
-COMPILER_# Under a sanitizer tests take many times as long, and what it finds does not need every value.
-INSTRUMENTED = {"WEFT_TEST_LEVEL": "quick"}
-SANITIZER_ENVIRONMENT = {
-    **INSTRUMENTED,
+COMPILER_SANITIZER_ENVIRONMENT = {
     **SANITIZER_ENVIRONMENT, "ASAN_OPTIONS": SANITIZER_ENVIRONMENT["ASAN_OPTIONS"] + ":detect_container_overflow=0"}
 
 

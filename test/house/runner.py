@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""The runner of the suites (test/run_suites.py) by itself: what fails is counted, whatever way it fails, and a fresh
+random program that fails is shown and not counted. Shell scripts play the programs."""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+
+from common import ROOT, Checks
+
+sys.path.insert(0, os.path.join(ROOT, "test"))
+import run_suites  # noqa: E402  the folder of the tests is no package
+
+# A GoogleTest program of two tests, of which a shard runs its own; the second fails where FAILS is set.
+GTEST = """
+report=${1#--gtest_output=json:}
+case ${GTEST_SHARD_INDEX:-0} in
+0) cases='{"name": "One", "result": "COMPLETED"}' ;;
+*) cases='{"name": "Two", "result": "COMPLETED"FAILURE}' ;;
+esac
+echo '{"testsuites": [{"name": "Fake", "testsuite": ['$cases']}]}' > "$report"
+"""
+FAILURE = ', "failures": [{"failure": "expected 1"}]'
+
+
+class Programs:
+    """A build folder with scripts for programs."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        os.makedirs(os.path.join(folder, "bin"))
+
+    def add(self, name, text):
+        path = os.path.join(self.folder, "bin", name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/bash\n" + text)
+        os.chmod(path, 0o755)
+        return path
+
+
+def quietly(function, *arguments, **options):
+    """What a function of the runner returns, and what it prints."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        result = function(*arguments, **options)
+    return result, output.getvalue()
+
+
+def expect(checks, what, outcome, passed, failed, *words):
+    counts, text = outcome
+    checks.check((counts.passed, counts.failed) == (passed, failed),
+                 f"{what}: {counts}, expected {passed} passed, {failed} failed:\n{text}")
+    for word in words:
+        checks.check(word in text, f"{what}: '{word}' is not in what was printed:\n{text}")
+
+
+def main():
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as folder:
+        run_suites.LOGS = os.path.join(folder, "logs")
+        shards = os.cpu_count() or 1
+
+        build = Programs(os.path.join(folder, "good"))
+        build.add("weft-a-tests", GTEST.replace("FAILURE", ""))
+        expect(checks, "shards", quietly(run_suites.unit, "quick", build.folder), shards, 0, "weft-a-tests-1of")
+        build.add("weft-b-tests", 'echo "[ RUN      ] Fake.Three"; kill -SEGV $$')
+        expect(checks, "a crash", quietly(run_suites.unit, "quick", build.folder), shards, shards, "SIGSEGV", "Fake.Three")
+
+        build = Programs(os.path.join(folder, "bad"))
+        build.add("weft-a-tests", GTEST.replace("0) cases", "9) cases").replace("FAILURE", FAILURE))
+        expect(checks, "a failure", quietly(run_suites.unit, "quick", build.folder), 0, shards, "Fake.Two", "expected 1")
+
+        build = Programs(os.path.join(folder, "empty"))
+        expect(checks, "nothing built", quietly(run_suites.unit, "quick", build.folder), 0, 1)
+        build.add("weft-a-tests", 'echo \'{"testsuites": []}\' > "${1#--gtest_output=json:}"')
+        expect(checks, "no tests", quietly(run_suites.unit, "quick", build.folder), 0, 1, "ran no tests")
+
+        for text, passed, failed in (("echo 3 passed, 0 failed", 3, 0), ("echo 3 passed, 1 failed; exit 1", 3, 1),
+                                     ("echo 3 passed, 0 failed; exit 1", 3, 1), ("echo 0 passed, 0 failed", 0, 1),
+                                     ("echo done", 0, 1)):
+            program = build.add("program", text)
+            expect(checks, text, quietly(run_suites.closing_line, "program", [program]), passed, failed)
+        program = build.add("program", "sleep 60; echo 3 passed, 0 failed")
+        expect(checks, "a hang", quietly(run_suites.closing_line, "program", [program], timeout=0.2), 0, 1, "took too long")
+
+        program = build.add("weft-random-tests", 'echo "$*"; echo "the program, shrunk"; echo "199 passed, 1 failed"; exit 1')
+        result, text = quietly(run_suites.fresh, program, "--save-failures=there")
+        checks.check(result is None, "a fresh failure was counted")
+        for word in ("NOT COUNTED", "the program, shrunk", "--save-failures=there", "again: " + program):
+            checks.check(word in text, f"a fresh failure: '{word}' is not in what was printed:\n{text}")
+        result, text = quietly(run_suites.fresh, build.add("weft-random-tests", "exit 0"), "--save-failures=there")
+        checks.check("200 programs" in text and "NOT COUNTED" not in text, f"fresh programs that agree:\n{text}")
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
