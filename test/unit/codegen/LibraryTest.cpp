@@ -52,7 +52,7 @@ public:
 struct Compiled {
   std::string text;
   std::vector<std::byte> package;
-  runtime::fb::ContractionLaunchT contraction;
+  fb::ContractionLaunchT contraction;
   size_t launches = 0;
   std::vector<float> result;
 };
@@ -75,8 +75,8 @@ Compiled compile(const ir::ContractionLibrary *library) {
   made.package = compiled->package;
   auto package = runtime::Package::from_memory(std::move(compiled->package)).value_or_throw();
   auto section = package->section("plan.main.cpu").value_or_throw();
-  runtime::fb::PlanT plan;
-  runtime::fb::GetPlan(section.data())->UnPackTo(&plan);
+  fb::PlanT plan;
+  fb::GetPlan(section.data())->UnPackTo(&plan);
   made.launches = plan.launches.size();
   for (auto &launch : plan.launches)
     if (auto *product = launch->op.AsContractionLaunch())
