@@ -73,6 +73,11 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
                          "WEFT-E001");
   if (!buffer.data && type.bytes > 0)
     return argument_error(place.str() + " has no data");
+  if (buffer.strides)
+    if (const std::span<const int64_t> strides(buffer.strides, type.shape.size());
+        !is_row_major(type.shape, strides) && !is_addressable(type.shape, strides, itemsize(type.dtype)))
+      return argument_error(place.str() + " has the strides " + list_of(strides) +
+                            ", which lead beyond all addresses: strides count elements");
   return {};
 }
 

@@ -21,9 +21,14 @@ bool is_empty(std::span<const int64_t> shape) {
 
 /// Calls copy(offset in elements) for every position in row-major order.
 template <typename Copy>
-void for_each(std::span<const int64_t> shape, std::span<const int64_t> strides, Copy copy) {
+void for_each(std::span<const int64_t> shape, std::span<const int64_t> given, Copy copy) {
   if (is_empty(shape))
     return;
+  // The stride of an extent of 1 means nothing, whatever it is.
+  std::vector<int64_t> strides(given.begin(), given.end());
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1)
+      strides[d] = 0;
   std::vector<int64_t> index(shape.size());
   int64_t offset = 0;
   for (;;) {
@@ -51,6 +56,23 @@ bool is_row_major(std::span<const int64_t> shape, std::span<const int64_t> strid
     expected *= shape[d - 1];
   }
   return true;
+}
+
+bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize) {
+  if (is_empty(shape))
+    return true;
+  int64_t reach = 0;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1)
+      continue;
+    // One step more than is read: for_each() takes it before it turns back.
+    int64_t bytes = 0;
+    if (strides[d] == INT64_MIN || __builtin_mul_overflow(std::llabs(strides[d]), shape[d], &bytes) ||
+        __builtin_mul_overflow(bytes, static_cast<int64_t>(itemsize), &bytes) ||
+        __builtin_add_overflow(reach, bytes, &reach))
+      return false;
+  }
+  return reach < INT64_MAX / 2;
 }
 
 bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides) {

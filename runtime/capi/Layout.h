@@ -17,6 +17,10 @@ namespace weft::capi {
 /// without elements may have any strides.
 bool is_row_major(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
+/// Whether every position lies within the addresses that there can be: a product of strides and extents that
+/// overflows would lead anywhere.
+bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize);
+
 /// Whether two positions share an element: a stride of 0, or rows that overlap. Conservative only in that
 /// interleaved layouts that happen not to meet count as overlapping.
 bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides);
