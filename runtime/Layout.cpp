@@ -21,9 +21,14 @@ bool is_empty(std::span<const int64_t> shape) {
 
 /// Calls copy(offset in elements) for every position in row-major order.
 template <typename Copy>
-void for_each(std::span<const int64_t> shape, std::span<const int64_t> strides, Copy copy) {
+void for_each(std::span<const int64_t> shape, std::span<const int64_t> given, Copy copy) {
   if (is_empty(shape))
     return;
+  // The stride of an extent of 1 means nothing, whatever it is.
+  std::vector<int64_t> strides(given.begin(), given.end());
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1)
+      strides[d] = 0;
   std::vector<int64_t> index(shape.size());
   int64_t offset = 0;
   for (;;) {

@@ -92,9 +92,10 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
     return argument_error(place.str() + " has no data");
   if (buffer.strides) {
     const std::span<const int64_t> strides(buffer.strides, shape->size());
-    if (!runtime::is_addressable(*shape, strides, itemsize(type.dtype)))
+    if (!runtime::is_row_major(*shape, strides) &&
+        !runtime::is_addressable(*shape, strides, itemsize(type.dtype)))
       return argument_error(place.str() + " has the strides " + list_of(strides) +
-                            ", which reach beyond any memory");
+                            ", which lead beyond all addresses: strides count elements");
   }
   return {};
 }

@@ -12,16 +12,18 @@
 
 using namespace mlir;
 
-static MLIRContext &context() {
+/// A context for reading, or one for what was printed: a context that has a module's resources would give
+/// those of its text other names.
+static MLIRContext &context(bool second) {
   // A context keeps every attribute and type that it has seen, so that it is a new one now and then.
-  static std::unique_ptr<MLIRContext> current;
-  static int uses = 0;
-  if (!current || ++uses % 500 == 0) {
+  static std::unique_ptr<MLIRContext> current[2];
+  static int uses[2];
+  if (!current[second] || ++uses[second] % 500 == 0) {
     DialectRegistry registry;
     weft::ir::registerDialect(registry);
-    current = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+    current[second] = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   }
-  return *current;
+  return *current[second];
 }
 
 static std::string printed(ModuleOp module) {
@@ -33,12 +35,12 @@ static std::string printed(ModuleOp module) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const llvm::StringRef text(reinterpret_cast<const char *>(data), size);
-  auto module = weft::ir::parseModule(context(), text, "fuzz.mlir");
+  auto module = weft::ir::parseModule(context(false), text, "fuzz.mlir");
   // What is refused must say why, and what is accepted must be read again as it is printed.
   if (!module)
     return module.status().message().empty() ? (__builtin_trap(), 0) : 0;
   const std::string once = printed(**module);
-  auto again = weft::ir::parseModule(context(), once, "printed.mlir");
+  auto again = weft::ir::parseModule(context(true), once, "printed.mlir");
   if (!again || printed(**again) != once)
     __builtin_trap();
   return 0;

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <map>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -283,6 +284,39 @@ TEST(Tools, SayWhatIsNoProgram) {
          {"recursive.mlir:2:3", "'weft.call' op is still there after inlining", "calls itself"});
   EXPECT_EQ(run({"weft", "run"}).code, 2);
   EXPECT_EQ(run({"weft"}).code, 2);
+}
+
+// What step.save() wrote goes on in the tool where the program was, to the bit.
+TEST(Tools, RunASavedStepOn) {
+  const Folder folder;
+  manual_seed(5);
+  nn::Linear net(4, 3);
+  optim::Adam adam(net.parameters(), {.lr = 0.1});
+  auto step = compile(
+      [&](Tensor x) {
+        Tensor loss = (net(x) * net(x)).sum();
+        loss.backward();
+        adam.step();
+        adam.zero_grad();
+        return loss;
+      },
+      {.name = "step"});
+  const Tensor x = ones({2, 4});
+  step(x);
+  step.save(folder / "step.weft");
+  for (int i = 0; i < 3; ++i)
+    step(x);
+  const Outcome outcome = run({"weft", "run", folder / "step.weft", "--input", "2x4xf32=1", "--iterations=3",
+                               "--save-state", folder / "after.safetensors"});
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  expectWords(outcome, {"result 0: f32 = ", "state 'weight': 3x4xf32 = ", "state: "});
+  std::map<std::string, Tensor> after;
+  for (const auto &[name, tensor] : load_safetensors(folder / "after.safetensors"))
+    after[name] = tensor;
+  for (const auto &[name, tensor] : net.state_dict()) {
+    ASSERT_TRUE(after.contains(name)) << name;
+    EXPECT_EQ(after[name].to_bytes(), tensor.to_bytes()) << name;
+  }
 }
 
 //===----------------------------------------------------------------------===//

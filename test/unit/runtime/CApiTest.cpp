@@ -128,10 +128,10 @@ TEST_F(CApi, StridesBeyondAnyMemoryAreAnErrorOfTheArgument) {
     const int64_t wild[] = {far, 1};
     weft_buffer in[] = {describe(x, wild)}, out[] = {describe(y)};
     EXPECT_STATUS(weft_executable_run(step, nullptr, in, 1, out, 1), WEFT_ERROR_ARGUMENT,
-                  "reach beyond any memory");
+                  "lead beyond all addresses");
     weft_buffer plain[] = {describe(x)}, far_out[] = {describe(y, wild)};
     EXPECT_STATUS(weft_executable_run(step, nullptr, plain, 1, far_out, 1), WEFT_ERROR_ARGUMENT,
-                  "reach beyond any memory");
+                  "lead beyond all addresses");
   }
 }
 
