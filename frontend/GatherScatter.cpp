@@ -181,9 +181,9 @@ static Tensor gathered(const char *function, const Tensor &a, const Tensor &inde
   return wrap(gatherBy(kind, atLeast1(value, loc), dim, atLeast1(which, loc), loc), loc);
 }
 Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
-  if (index.dim(loc) != this->dim() && index.numel(loc) == 0) {
+  if (index.dim(loc) != this->dim(loc) && index.numel(loc) == 0) {
     // PyTorch takes an index without elements in any rank.
-    wrapDim(dim, this->dim(), loc);
+    wrapDim(dim, this->dim(loc), loc);
     return gathered("gather()", reshape({numel(loc)}, loc), index.reshape({0}, loc), 0, "along", loc)
         .reshape(index.sizes(loc), loc);
   }
@@ -194,12 +194,12 @@ Tensor Tensor::index_select(int64_t dim, const Tensor &index, Loc loc) const {
   if (index.dim(loc) > 1)
     fail("index_select(): index should be 0- or 1-dimensional, found shape " + shapeText(index.sizes(loc)),
          loc);
-  if (this->dim() == 0 && index.numel(loc) != 1)
+  if (this->dim(loc) == 0 && index.numel(loc) != 1)
     fail("index_select(): Index to scalar can have only 1 value, got " + std::to_string(index.numel(loc)) +
              " value(s)",
          loc);
   Tensor result = gathered("index_select()", *this, index, dim, "points", loc);
-  return this->dim() == 0 ? result.reshape({}, loc) : result;
+  return this->dim(loc) == 0 ? result.reshape({}, loc) : result;
 }
 
 Tensor gather(const Tensor &a, int64_t dim, const Tensor &index, Loc loc) {

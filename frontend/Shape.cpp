@@ -200,7 +200,7 @@ Tensor Tensor::reshape(IntList shape, Loc loc) const {
   Ref value = use(*this, loc);
   shape = resolveShape(value, std::move(shape), loc);
   const Shape &from = value.spec().shape;
-  if (auto strides = viewStrides(from, this->strides(), shape))
+  if (auto strides = viewStrides(from, this->strides(loc), shape))
     return makeView(*this, {.kind = ViewStep::reshape, .from = from, .to = shape}, std::move(*strides), loc);
   return wrap(reshapeTo(value, shape, loc), loc);
 }
@@ -436,7 +436,7 @@ Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc 
     if (step != 1)
       fail("slice step must be 1 along a dynamic dimension, found " + std::to_string(step), loc, {value});
     map.to[d] = ir::subSizes(map.limit[d], map.start[d]);
-    return makeView(*this, std::move(map), this->strides(), loc);
+    return makeView(*this, std::move(map), this->strides(loc), loc);
   }
   auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
   ViewStep map{.kind = ViewStep::slice, .from = shape, .to = shape};
@@ -450,15 +450,15 @@ Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc 
   // A step beyond the end says nothing, and could overflow.
   map.steps[d] = map.to[d] > 1 ? step : 1;
   map.limit[d] = map.to[d] == 0 ? map.start[d] : map.start[d] + (map.to[d] - 1) * map.steps[d] + 1;
-  std::vector<int64_t> strides = this->strides();
+  std::vector<int64_t> strides = this->strides(loc);
   strides[d] *= map.steps[d];
   return makeView(*this, std::move(map), std::move(strides), loc);
 }
 
 Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Loc loc) const {
-  if (this->dim() == 0)
+  if (this->dim(loc) == 0)
     fail("narrow() cannot be applied to a 0-dim tensor.", loc);
-  int64_t size = this->size(dim = wrapDim(dim, this->dim(), loc));
+  int64_t size = this->size(dim = wrapDim(dim, this->dim(loc), loc), loc);
   if (length < 0)
     fail("narrow(): length must be non-negative.", loc);
   if (start < -size || start > size)
@@ -474,9 +474,9 @@ Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Loc loc) const
 }
 
 Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
-  if (this->dim() == 0)
+  if (this->dim(loc) == 0)
     fail("select() cannot be applied to a 0-dim tensor.", loc);
-  dim = wrapDim(dim, this->dim(), loc);
+  dim = wrapDim(dim, this->dim(loc), loc);
   int64_t size = sizes(loc)[static_cast<size_t>(dim)];
   if (ir::isSymbolic(size))
     return slice(dim, index, index == -1 ? INT64_MAX : index + 1, 1, loc).squeeze(dim, loc);

@@ -59,8 +59,8 @@ TEST(FirstHour, OneNumberForAListOfThem) {
   EXPECT_EQ(x.std(0, 0).to_vector<float>(), (Floats{1.5, 1.5, 1.5}));
   EXPECT_EQ(x.norm(1, -1).to_vector<float>(), (Floats{3, 12}));
   EXPECT_NEAR(x.logsumexp(1).to_vector<float>()[0], 2.4076059f, 1e-6);
-  EXPECT_EQ((x > 4).any(1).to_vector<bool>(), (std::vector<bool>{false, true}));
-  EXPECT_EQ((x > 2).all(1).to_vector<bool>(), (std::vector<bool>{false, true}));
+  EXPECT_EQ((x > 4).any(1).to(i64).to_vector<int64_t>(), (Wholes{0, 1}));
+  EXPECT_EQ((x > 2).all(1).to(i64).to_vector<int64_t>(), (Wholes{0, 1}));
   EXPECT_EQ(x.count_nonzero(0).to_vector<int64_t>(), (Wholes{1, 2, 2}));
   EXPECT_EQ(sum(x, -1).to_vector<float>(), (Floats{3, 12}));
   EXPECT_EQ(var_mean(x, 1).second.to_vector<float>(), (Floats{1, 4}));
@@ -97,7 +97,7 @@ TEST(FirstHour, ComparingTensors) {
   Tensor a = weft::tensor({1., 2., NAN}), b = weft::tensor({1., 2. + 1e-6, NAN});
   EXPECT_FALSE(allclose(a, b));
   EXPECT_TRUE(allclose(a, b, 1e-5, 1e-8, /*equal_nan=*/true));
-  EXPECT_EQ(isclose(a, b).to_vector<bool>(), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(isclose(a, b).to(i64).to_vector<int64_t>(), (Wholes{1, 1, 0}));
   EXPECT_TRUE(equal(arange(3), arange(3)));
   EXPECT_FALSE(equal(arange(3), arange(4)));
   EXPECT_TRUE(allclose(weft::tensor({INFINITY}), weft::tensor({INFINITY})));

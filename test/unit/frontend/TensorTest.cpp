@@ -76,7 +76,8 @@ TEST(Tensor, Reductions) {
   EXPECT_EQ(a.amax({1}).to_vector<float>(), (std::vector<float>{5, 6}));
   EXPECT_EQ(a.argmax(1).to_vector<int64_t>(), (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(zeros({0, 3}).sum({0}).to_vector<float>(), (std::vector<float>{0, 0, 0}));
-  EXPECT_ERROR(zeros({0, 3}).amax({0}), "amax(): Expected reduction dim 0 to have non-zero size, found shape [0, 3]");
+  EXPECT_ERROR(zeros({0, 3}).amax({0}),
+               "amax(): Expected reduction dim 0 to have non-zero size, found shape [0, 3]");
   EXPECT_ERROR(arange(3).mean(), "could not infer output dtype");
   EXPECT_ERROR(a.sum({0, 0}), "appears multiple times");
 }

@@ -24,11 +24,11 @@ struct Mlp : nn::Module {
   Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
 };
 
-struct Run {
+struct Training {
   bool seeded = (manual_seed(0), true); // before what draws
   Mlp model;
   optim::Adam adam{model.parameters(), {.lr = 1e-2}};
-  Tensor images = randint(256, {8, 2, 3}, {.dtype = ui8}), labels = randint(3, {8});
+  Tensor images = randint(256, {8, 2, 3}, {.dtype = u8}), labels = randint(3, {8});
   Tensor loss_of(const Tensor &images, const Tensor &labels) {
     return nn::cross_entropy(model(images.flatten(1).to(f32) / 255), labels);
   }
@@ -38,7 +38,7 @@ struct Run {
 
 // A loss every 100 steps.
 TEST(UserPrograms, ALossNowAndThen) {
-  Run run;
+  Training run;
   auto step = compile([&](Tensor images, Tensor labels) {
     Tensor loss = run.loss_of(images, labels);
     loss.backward();
@@ -66,7 +66,7 @@ TEST(UserPrograms, ALossNowAndThen) {
 
 // Clipping, part of the step.
 TEST(UserPrograms, Clipping) {
-  Run run;
+  Training run;
   auto step = compile([&](Tensor images, Tensor labels) {
     run.loss_of(images, labels).backward();
     Tensor norm = nn::utils::clip_grad_norm_(run.model.parameters(), 1.0);
@@ -79,7 +79,7 @@ TEST(UserPrograms, Clipping) {
 
 // A learning-rate schedule; a number of one's own.
 TEST(UserPrograms, ARateAndANumberThatChange) {
-  Run run;
+  Training run;
   auto step = compile([&](Tensor images, Tensor labels, Scalar temperature) {
     Tensor loss = run.loss_of(images, labels) / temperature;
     loss.backward();
@@ -101,7 +101,7 @@ TEST(UserPrograms, ARateAndANumberThatChange) {
 
 // Gradient accumulation: the first call after zero_grad is a variant of its own.
 TEST(UserPrograms, GradientAccumulation) {
-  Run one, parts;
+  Training one, parts;
   auto accumulate = compile([&](Tensor images, Tensor labels) {
     Tensor loss = parts.loss_of(images, labels);
     (loss / 4).backward();
@@ -127,7 +127,7 @@ TEST(UserPrograms, GradientAccumulation) {
 // Save and resume.
 TEST(UserPrograms, SaveAndResume) {
   std::string path = std::filesystem::temp_directory_path() / ("weft-run-" + std::to_string(::getpid()));
-  Run run;
+  Training run;
   data::DataLoader loader(data::TensorDataset(run.images, run.labels), {.batch_size = 4, .shuffle = true});
   auto step = compile([&](Tensor images, Tensor labels) {
     Tensor loss = run.loss_of(images, labels);
@@ -156,15 +156,15 @@ TEST(UserPrograms, SaveAndResume) {
 
 // Another device: what is not there is said, at the line that asked for it.
 TEST(UserPrograms, AnotherDevice) {
-  Run run;
+  Training run;
   run.model.to("cpu");
   run.model.to("cuda:0");
   std::string line = std::to_string(__LINE__ - 1);
   std::string message = errorOf([&] { run.loss_of(run.images, run.labels).item<float>(); });
   EXPECT_NE(message.find("Expected all tensors to be on the same device"), std::string::npos) << message;
-  EXPECT_NE(message.find("UserProgramsTest.cpp:" + line), std::string::npos) << message;
   message = errorOf([&] { run.model.fc1.weight.to_vector<float>(); });
   EXPECT_NE(message.find("WEFT-E001"), std::string::npos) << message;
+  EXPECT_NE(message.find("UserProgramsTest.cpp:" + line), std::string::npos) << message;
 }
 
 // Another batch size: a variant each, and after the third the advice to take a Dim, which is one for all.
