@@ -254,9 +254,10 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, 
       return [&](Label label) { return !has(other.labels, label) && !has(needed, label); };
     };
     Term left = sumOver(result, lonely(terms[i]), loc), right = sumOver(terms[i], lonely(result), loc);
-    // Sums of integers are i64; products keep the dtype.
-    left.tensor = left.tensor.to(refs[0].spec().dtype, loc);
-    right.tensor = right.tensor.to(refs[0].spec().dtype, loc);
+    // Sums of integers are i64.
+    DType dtype = promote(left.tensor.dtype(loc), right.tensor.dtype(loc));
+    left.tensor = left.tensor.to(dtype, loc);
+    right.tensor = right.tensor.to(dtype, loc);
     result = multiply(left, right, needed, loc);
   }
   result = sumOver(result, [&](Label label) { return !has(output, label); }, loc);

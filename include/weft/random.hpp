@@ -103,8 +103,8 @@ WEFT_API Tensor randint(int64_t high, IntList shape, TensorOptions options = {},
 WEFT_API Tensor randperm(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor randperm(int64_t n, Generator &generator, TensorOptions options = {},
                          Loc loc = Loc::current());
-/// 1 with the probability that the element of `p` says, else 0; in the dtype of `p`. Probabilities are not
-/// checked: what is below 0 counts as 0, what is above 1 as 1.
+/// 1 with the probability that the element of `p` says, else 0; in the dtype of `p`. What is not in [0, 1] is
+/// an error, in a compiled function of the call; over dynamic sizes it is not checked.
 WEFT_API Tensor bernoulli(const Tensor &p, Loc loc = Loc::current());
 WEFT_API Tensor bernoulli(const Tensor &p, Generator &generator, Loc loc = Loc::current());
 

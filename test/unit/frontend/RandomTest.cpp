@@ -144,13 +144,11 @@ TEST(Random, Permutations) {
 
 TEST(Random, DistributionsHaveTheirMoments) {
   manual_seed(10);
-  Tensor p = Tensor::from(std::vector<float>{0, 0.25, 1, 2, -1}, {5, 1}).expand({5, 4000});
+  Tensor p = Tensor::from(std::vector<float>{0, 0.25, 1}, {3, 1}).expand({3, 4000});
   std::vector<float> share = bernoulli(p).mean({1}).to_vector<float>();
   EXPECT_EQ(share[0], 0);
   EXPECT_NEAR(share[1], 0.25, 0.035);
   EXPECT_EQ(share[2], 1);
-  EXPECT_EQ(share[3], 1);
-  EXPECT_EQ(share[4], 0);
   std::vector<double> n = normal(3, 2, {10000}, {.dtype = f64}).to_vector<double>();
   double mean = 0, square = 0;
   for (double v : n) {
