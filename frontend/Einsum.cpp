@@ -145,7 +145,8 @@ Term multiply(const Term &a, const Term &b, const Labels &needed, Loc loc) {
                        {{"batch_a", batchA},
                         {"batch_b", batchB},
                         {"contract_a", contractA},
-                        {"contract_b", contractB}},
+                        {"contract_b", contractB},
+                        {"operandSegmentSizes", std::vector<int64_t>{1, 1, 0, 0}}},
                        loc),
                loc),
           labels};

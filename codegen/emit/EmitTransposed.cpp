@@ -52,6 +52,30 @@ struct TileBody {
     status = graph.expand();
   }
 
+  /// Whether an index, or what it is computed from, changes inside of a tile.
+  bool movesInside(const IndexExpr &e) {
+    return llvm::any_of(e.terms, [&](const auto &term) { return movesInside(term.first); });
+  }
+  bool movesInside(VarId id) {
+    const IndexVar &var = space.var(id);
+    if (var.kind == IndexVar::loop)
+      return id == row || id == column;
+    return var.kind == IndexVar::gathered ? nodeMovesInside(var.node) : movesInside(var.of);
+  }
+  bool nodeMovesInside(int id) {
+    const BodyNode &node = graph.node(id);
+    return movesInside(node.expr) || llvm::any_of(node.deps, [&](int dep) { return nodeMovesInside(dep); });
+  }
+  /// Whether a load moves by one element with the row, and by the same stride with lanes and columns.
+  bool isTransposed(const BodyNode &node) {
+    if (node.kind != BodyNode::load || node.expr.lane <= 1 || coefficientOf(node.expr, row) != 1 ||
+        coefficientOf(node.expr, column) != node.expr.lane || space.isPerLane(node.expr))
+      return false;
+    return llvm::none_of(node.expr.terms, [&](const auto &term) {
+      return term.first != row && term.first != column && movesInside(term.first);
+    });
+  }
+
   IndexSpace space;
   BodyGraph graph;
   VarId outer, row, column;
@@ -94,10 +118,8 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
   // Operands to be transposed: one step of the row is one element, one of the column is a stride.
   SmallVector<int> transposed;
   for (int id : vectors.graph.ordered(vectors.roots)) {
-    const BodyNode &node = vectors.graph.node(id);
-    if (node.kind == BodyNode::load && node.expr.lane > 1 && coefficientOf(node.expr, vectors.row) == 1 &&
-        coefficientOf(node.expr, vectors.column) == node.expr.lane && !vectors.space.isPerLane(node.expr) &&
-        static_cast<int64_t>(transposed.size()) < ir::TransposeTile::maxOperands)
+    if (static_cast<int64_t>(transposed.size()) < ir::TransposeTile::maxOperands &&
+        vectors.isTransposed(vectors.graph.node(id)))
       transposed.push_back(id);
   }
   SmallVector<Value> squares;
@@ -129,6 +151,8 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
       for (auto [id, buffer] : llvm::zip(transposed, squares)) {
         const BodyNode &node = vectors.graph.node(id);
         Type memory = cast<MemRefType>(buffer.getType()).getElementType();
+        for (int dep : node.deps) // where a window begins
+          vector.emit(dep);
         SmallVector<Value> lines;
         for (int64_t j = 0; j < lanes; ++j) {
           IndexExpr line = node.expr;

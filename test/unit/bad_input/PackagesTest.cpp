@@ -91,7 +91,8 @@ void open(const std::string &bytes) {
   weft_executable_destroy(step);
   weft_package_close(package);
   if (status) {
-    EXPECT_EQ(status, WEFT_ERROR_PACKAGE) << message;
+    // A plan that asks for more than can be addressed is refused for that.
+    EXPECT_EQ(status, code == "WEFT-M001" ? WEFT_ERROR_MEMORY : WEFT_ERROR_PACKAGE) << message;
     throw Error(message, code);
   }
 }
@@ -232,7 +233,7 @@ TEST(Packages, WithChangedBytesAreRefusedOrLoad) {
           ++loaded;
         } catch (const Error &error) {
           ++refused;
-          ASSERT_EQ(error.code().rfind("WEFT-L", 0), 0u) << error.what();
+          ASSERT_TRUE(error.code().starts_with("WEFT-L") || error.code() == "WEFT-M001") << error.what();
         }
       }
   }

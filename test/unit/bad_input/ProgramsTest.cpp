@@ -200,7 +200,8 @@ std::vector<Row> functions() {
          auto f = compile([](Tensor a) { return a * 2; }, {spec({Dim("n", 1, 4)})});
          f(ones({5}));
        },
-       {"'n'", "5", "1 to 4"}},
+       {"'n'", "5", "1 to 4"},
+       "WEFT-S001"},
       {"DimThatOverflows",
        [] {
          auto f = compile([](Tensor a) { return a * 2; }, {spec({Dim("n", 1, INT64_MAX), 8})});
