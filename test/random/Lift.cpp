@@ -149,6 +149,9 @@ OwningOpRef<ModuleOp> liftProgram(ModuleOp module, bool last) {
   ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
   if (!llvm::hasSingleElement(module.getOps<ir::FuncOp>()))
     return nullptr;
+  // What an undef holds is nobody's promise: two functions need not agree on it.
+  if (module.walk([](ir::UndefOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return nullptr;
   SmallVector<int64_t> tried;
   for (Type type : module.lookupSymbol<ir::FuncOp>(kEntry).getArgumentTypes()) {
     ArrayRef<int64_t> sizes = ir::sizesOf(type);
