@@ -260,6 +260,7 @@ public:
                   "an index that is a tensor: write x.index({i}) to read the elements (rows) "
                   "that it names, x.index_put_({i}, value) to write them, and "
                   "x.index_put_({mask}, number) where it is a mask");
+    return *this;
   }
   /// x.index({Slice(1, 5), None, -1, Ellipsis, tensor}) as in libtorch (`weft/tensor_index.hpp`): a view, or
   /// a copy where an index is a tensor. Index tensors broadcast and may be negative; their dimensions come
