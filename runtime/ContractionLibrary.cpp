@@ -19,6 +19,7 @@
 #include <dnnl.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
@@ -162,6 +163,12 @@ Described describe(const ContractionShape &s, int threads) {
     return refuse("a residual of bf16");
   if (s.batch < 1 || s.m < 1 || s.n < 1 || s.k < 1)
     return refuse("an extent of 0");
+  // oneDNN counts in 32 bits: larger extents end the process with a division by zero (seen in 2.6).
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  for (int64_t size : {s.batch, s.m, s.n, s.k, s.a_strides[1], s.a_strides[2], s.b_strides[1], s.b_strides[2],
+                       s.c_strides[1], s.c_strides[2]})
+    if (size > most)
+      return refuse("an extent or a stride of 2^31 or more");
   if (!plain(s.m, s.k, s.a_strides[1], s.a_strides[2]) || !plain(s.k, s.n, s.b_strides[1], s.b_strides[2]) ||
       !plain(s.m, s.n, s.c_strides[1], s.c_strides[2]) || (s.n > 1 && s.c_strides[2] != 1))
     return refuse("strides");

@@ -272,6 +272,15 @@ TEST(Contraction, ThePlanChooses) {
             std::string::npos);
 }
 
+// Nothing is allocated: oneDNN is not to see what it counts in 32 bits.
+TEST(Contraction, HugeExtentsAreNotForTheLibrary) {
+  for (int64_t huge : {int64_t{1} << 31, int64_t{1} << 40})
+    for (ContractionShape shape :
+         {Problem::dense(DType::f32, 1, huge, 16, 32), Problem::dense(DType::f32, 1, 16, huge, 32),
+          Problem::dense(DType::f32, 1, 16, 32, huge), Problem::dense(DType::f32, huge, 2, 2, 2)})
+      EXPECT_NE(Contraction::ask_library(shape).refusal.find("2^31"), std::string::npos);
+}
+
 TEST(Contraction, EmptyExtentsAndRepeatedOperands) {
   for (DType dtype : dtypes) {
     for (const auto &[m, n, k] : {std::array<int64_t, 3>{0, 4, 4}, {4, 0, 4}, {4, 4, 0}, {0, 0, 0}}) {
