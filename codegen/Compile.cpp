@@ -20,7 +20,6 @@
 #include "runtime/Image.h"
 #include "runtime/Package.h"
 
-#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
@@ -144,16 +143,9 @@ Status runPipeline(ModuleOp module, const PipelineRequest &request) {
       messages += "\n  " + ir::locationText(note.getLocation()) + ": note: " + note.str();
     return success();
   });
-  // Verifying takes twice as long as the passes: after each of them only where assertions are built in, else
-  // once, before anything is made of the result.
-#ifdef NDEBUG
-  constexpr bool afterEach = false;
-#else
-  constexpr bool afterEach = true;
-#endif
   auto run = [&](PassManager &passes) {
-    passes.enableVerifier(afterEach);
-    return succeeded(passes.run(module)) && succeeded(verify(module))
+    passes.enableVerifier(true);
+    return succeeded(passes.run(module))
                ? Status()
                : Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
                                                 : messages);

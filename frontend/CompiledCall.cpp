@@ -81,8 +81,8 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
       continue;
     if (binding.tiedResult >= 0 && has(options_.strict, Strict::donate) && isHeld(*bound[i])) {
       std::fill(in.begin(), in.end(), nullptr);
-      fail("'" + options_.name + "' would copy " + std::to_string(binding.spec.bytes()) + " bytes of " +
-               binding.str() + " before it writes them, since something else holds the value" +
+      fail("'" + options_.name + "' would copy " + binding.spec.bytesText() + " bytes of " + binding.str() +
+               " before it writes them, since something else holds the value" +
                underStrict("WEFT-D011", "donate") + ": drop what holds it, or let it hold a clone()",
            loc, {}, "WEFT-D011");
     }
@@ -90,8 +90,8 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
     if (copiesStrides(binding, *bound[i])) {
       if (has(options_.strict, Strict::donate)) {
         std::fill(in.begin(), in.end(), nullptr);
-        fail("'" + options_.name + "' would copy " + std::to_string(binding.spec.bytes()) + " bytes of " +
-                 binding.str() + ", which is not row-major in memory" + underStrict("WEFT-D013", "donate") +
+        fail("'" + options_.name + "' would copy " + binding.spec.bytesText() + " bytes of " + binding.str() +
+                 ", which is not row-major in memory" + underStrict("WEFT-D013", "donate") +
                  ": pass row-major memory, as contiguous() gives it",
              loc, {}, "WEFT-D013");
       }

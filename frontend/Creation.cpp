@@ -50,6 +50,14 @@ Tensor Tensor::from(const TensorData &data, IntList shape, TensorOptions options
     fail("Tensor::from(): " + data.problem, loc);
   // Converted here: a program for the sake of a few numbers would have to be compiled.
   DType dtype = options.dtype.value_or(data.kind);
+  if (data.kind == DType::i64 && !is_floating_point(dtype) && dtype != DType::i1 && dtype != DType::i64) {
+    int bits = static_cast<int>(itemsize(dtype)) * 8;
+    int64_t least = dtype == DType::ui8 ? 0 : -(int64_t{1} << (bits - 1));
+    int64_t most = (int64_t{1} << (dtype == DType::ui8 ? bits : bits - 1)) - 1;
+    for (int64_t number : data.wholes)
+      if (number < least || number > most)
+        fail("the number " + std::to_string(number) + " does not fit in " + std::string(name(dtype)), loc);
+  }
   std::vector<std::byte> bytes(data.reals.size() * itemsize(dtype));
   if (data.kind == DType::f32)
     convertElements(DType::f64, reinterpret_cast<const std::byte *>(data.reals.data()), dtype, bytes.data(),

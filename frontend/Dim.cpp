@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Symbols.h"
+#include "frontend/Trace.h"
 
 #include "frontend/Ops.h"
 #include "ir/DimExpr.h"
@@ -79,6 +80,14 @@ Size Tensor::sym_size(int64_t dim, Loc loc) const {
 }
 
 namespace frontend {
+
+bool isAtLeast(int64_t entry, int64_t bound) {
+  ir::SymbolRanges ranges;
+  if (const Trace *trace = Trace::current())
+    for (const Dim &dim : trace->symbols)
+      ranges.set(dim.name(), {dim.min(), dim.max()});
+  return ranges.isAtLeast(entry, bound);
+}
 
 int64_t numberOr(int64_t entry, const char *what, Loc loc) {
   if (ir::isSymbolic(entry))

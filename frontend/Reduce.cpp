@@ -7,11 +7,13 @@
 #include "weft/reduce.hpp"
 
 #include "frontend/Ops.h"
+#include "frontend/Symbols.h"
 #include "ir/DimExpr.h"
 #include "weft/math.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace weft {
 
@@ -73,6 +75,17 @@ Tensor extreme(const char *op, const Tensor &a, IntList dims, bool keepdim, Loc 
                  " to have non-zero size, found shape " + shapeText(shape),
              loc, {value});
   }
+  // An error of some calls only would come too late: it is one of the declaration.
+  std::vector<int64_t> reduced =
+      dims.empty() ? std::vector<int64_t>(shape.size()) : wrapDims(dims, rankOf(value), loc);
+  if (dims.empty())
+    std::iota(reduced.begin(), reduced.end(), 0);
+  for (int64_t dim : reduced)
+    if (int64_t size = shape[static_cast<size_t>(dim)]; ir::isSymbolic(size) && !isAtLeast(size, 1))
+      fail(std::string(op == std::string("rmax") ? "amax()" : "amin()") + ": dimension " +
+               std::to_string(dim) + " has size " + ir::sizeText(size) +
+               ", which may be 0: give its Dim a min of 1",
+           loc, {value});
   if (value.spec().dtype == DType::i1)
     return reduce(op, a.to(DType::ui8, loc), dims, keepdim, loc).to(DType::i1, loc);
   return reduce(op, a, dims, keepdim, loc);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
+#include "frontend/Symbols.h"
 #include "frontend/View.h"
 #include "ir/DimExpr.h"
 
@@ -347,6 +348,16 @@ Tensor Tensor::unsqueeze(int64_t dim, Loc loc) const {
   return reshape(shape, loc);
 }
 
+/// Whether a dimension goes. The number of dimensions must not depend on what a call chooses.
+static bool isSqueezed(const Shape &shape, size_t dim, Loc loc) {
+  if (ir::isSymbolic(shape[dim]) && !isAtLeast(shape[dim], 2))
+    fail("squeeze(): dimension " + std::to_string(dim) + " has size " + ir::sizeText(shape[dim]) +
+             ", which may be 1 in some calls only: give its Dim a min of 2, name other dimensions, or use "
+             "reshape()",
+         loc);
+  return shape[dim] == 1;
+}
+
 Tensor Tensor::squeeze(IntList dims, Loc loc) const {
   Shape shape = sizes(loc);
   std::vector<bool> dropped(std::max<size_t>(shape.size(), 1));
@@ -358,16 +369,16 @@ Tensor Tensor::squeeze(IntList dims, Loc loc) const {
   }
   Shape kept;
   for (size_t i = 0; i < shape.size(); ++i)
-    if (!dropped[i] || shape[i] != 1)
+    if (!dropped[i] || !isSqueezed(shape, i, loc))
       kept.push_back(shape[i]);
   return reshape(kept, loc);
 }
 
 Tensor Tensor::squeeze(Loc loc) const {
-  Shape kept;
-  for (int64_t size : sizes(loc))
-    if (size != 1)
-      kept.push_back(size);
+  Shape shape = sizes(loc), kept;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (!isSqueezed(shape, i, loc))
+      kept.push_back(shape[i]);
   return reshape(kept, loc);
 }
 

@@ -41,6 +41,9 @@ Attr concrete(Attr attr, const SizeValues &values);
 /// Whether a value is of the declared type, whatever its dynamic sizes are.
 bool fits(const Spec &declared, const Spec &found);
 
+/// Whether an entry is at least `bound` in every call of the function that is being traced.
+bool isAtLeast(int64_t entry, int64_t bound);
+
 /// An entry as a number; throws Error where it is none. `what` begins the message.
 int64_t numberOr(int64_t entry, const char *what, Loc loc);
 

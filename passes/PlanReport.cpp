@@ -93,13 +93,13 @@ std::string formatPlan(FuncOp func) {
       types.push_back(typeText(result.getType()));
       slices.push_back(sliceText(sliceOf(result)));
     }
-    totalRead += read;
-    totalWritten += written;
+    totalRead = addSizes(totalRead, read);
+    totalWritten = addSizes(totalWritten, written);
     std::string kind = kindOf(&op);
     if (unsigned queue = queueOf(&op))
       kind += " @" + std::to_string(queue);
-    rows.push_back({std::to_string(number++), kind, shortList(types, " "), std::to_string(read),
-                    std::to_string(written), shortList(slices, ", "), shortLocation(op.getLoc())});
+    rows.push_back({std::to_string(number++), kind, shortList(types, " "), sizeText(read), sizeText(written),
+                    shortList(slices, ", "), shortLocation(op.getLoc())});
   }
   std::array<size_t, 7> width{};
   for (const Row &row : rows)

@@ -14,6 +14,8 @@
 
 #include "weft/tensor.hpp"
 
+#include <string>
+
 namespace weft {
 
 /// Numbers as they are written down: one, or a list in braces of numbers or of lists of equal lengths.
@@ -25,7 +27,13 @@ public:
       : kind(std::is_floating_point_v<T> ? DType::f32
              : std::is_same_v<T, bool>   ? DType::i1
                                          : DType::i64),
-        reals{static_cast<double>(number)}, wholes{static_cast<int64_t>(number)} {}
+        reals{static_cast<double>(number)}, wholes{0} {
+    if constexpr (std::is_integral_v<T>) {
+      wholes[0] = static_cast<int64_t>(number);
+      if (std::is_unsigned_v<T> && static_cast<uint64_t>(number) > INT64_MAX)
+        problem = "the number " + std::to_string(number) + " does not fit in i64";
+    }
+  }
   TensorData(std::initializer_list<TensorData> rows);
 
   /// i1 where all are bools, else i64 where all are whole, else f32.

@@ -312,10 +312,11 @@ LogicalResult SliceOp::verify() {
   SymbolRanges ranges = rangesOf(*this);
   for (auto [i, size] : llvm::enumerate(sizesOf(getA().getType()))) {
     int64_t start = getStart()[i], limit = getLimit()[i];
-    if (!ranges.isAtMost(start, limit) || !ranges.isAtMost(limit, size))
+    if (!ranges.isAtLeast(start, 0) || !ranges.isAtMost(start, limit) || !ranges.isAtMost(limit, size))
       return emitOpError() << "takes " << sizeText(start) << ":" << sizeText(limit) << " of dimension " << i
                            << ", which has size " << sizeText(size)
-                           << "; that this is inside for every value of the symbols is not seen";
+                           << "; that this is inside for every value of the symbols is not seen: give them a "
+                              "larger min, or take less";
   }
   return failure(failed(verifyDeclared(*this, getStart())) || failed(verifyDeclared(*this, getLimit())));
 }

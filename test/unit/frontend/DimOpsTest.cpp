@@ -285,6 +285,33 @@ TEST(DimOps, EffectsSeeTheSizesOfTheCall) {
   EXPECT_EQ(f.variants().size(), 1u);
 }
 
+TEST(DimOps, WhatSomeCallsOnlyCouldNotDoIsAnErrorOfTheDeclaration) {
+  Dim n("n", 0, 64), few("few", 1, 64), many("many", 2, 64);
+  auto one = [](Tensor (*function)(Tensor), const Dim &dim) {
+    compile(function, {spec({dim, 2})})(ones({2, 2})).to_vector<float>();
+  };
+  // A slice that would begin before the first element.
+  EXPECT_ERROR(one([](Tensor x) { return x.slice(0, -2) * 1; }, few), "larger min");
+  EXPECT_NO_THROW(one([](Tensor x) { return x.slice(0, -2) * 1; }, many));
+  EXPECT_ERROR(one([](Tensor x) { return x.select(0, -2) * 1; }, few), "larger min");
+  // The number of dimensions does not depend on a call.
+  EXPECT_ERROR(one([](Tensor x) { return x.squeeze(0) * 1; }, few), "min of 2");
+  EXPECT_ERROR(one([](Tensor x) { return x.squeeze() * 1; }, few), "min of 2");
+  EXPECT_NO_THROW(one([](Tensor x) { return x.squeeze() * 1; }, many));
+  // Over nothing there is no largest element.
+  EXPECT_ERROR(one([](Tensor x) { return x.amax(0); }, n), "min of 1");
+  EXPECT_ERROR(one([](Tensor x) { return x.amin(); }, n), "min of 1");
+  EXPECT_NO_THROW(one([](Tensor x) { return x.amax(0); }, few));
+}
+
+TEST(DimOps, SizesAreExpressionsInWhatIsExplained) {
+  Dim n("n", 1, 64);
+  auto f = compile([](Tensor x) { return (x * 2).sum(-1); }, {spec({n, 2})});
+  f(ones({2, 2}));
+  std::string text = f.explain();
+  EXPECT_NE(text.find("launches read 8 * n and write 4 * n bytes"), std::string::npos) << text;
+}
+
 TEST(DimOps, SizesOutsideOfTheirRangeHaveACode) {
   Dim n("n", 2, 8);
   auto f = compile([](Tensor x) { return x + 1; }, {spec({n, 3})});

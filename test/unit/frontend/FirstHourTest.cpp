@@ -430,3 +430,12 @@ TEST(FirstHour, ProbabilitiesOfBernoulli) {
   EXPECT_EQ(draw(weft::tensor({1., 0.})).to_vector<float>(), (Floats{1, 0}));
   EXPECT_ERROR(draw(weft::tensor({1., -0.5})).to_vector<float>(), "Expected p_in >= 0 && p_in <= 1");
 }
+
+TEST(FirstHour, NumbersThatDoNotFitAreErrors) {
+  EXPECT_ERROR(tensor({256, 1}, {.dtype = u8}), "the number 256 does not fit in ");
+  EXPECT_ERROR(tensor({0, -1}, {.dtype = u8}), "-1");
+  EXPECT_ERROR(tensor({uint64_t{1} << 63}), "9223372036854775808 does not fit in i64");
+  EXPECT_EQ(tensor({255, 0}, {.dtype = u8}).to(i64).to_vector<int64_t>(), (std::vector<int64_t>{255, 0}));
+  EXPECT_EQ(tensor({-128, 127}, {.dtype = i8}).to(i64).to_vector<int64_t>(),
+            (std::vector<int64_t>{-128, 127}));
+}
