@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
+#include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
 
 #include "ir/Contraction.h"
@@ -87,7 +88,7 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
   using AttachEpiloguesBase::AttachEpiloguesBase;
   std::vector<Decision> decisions;
 
-  void refuse(Operation *dot, Operation *consumer, StringRef code, const Twine &message) {
+  void note(Operation *dot, Operation *consumer, StringRef code, const Twine &message) {
     if (report)
       decisions.push_back({code.str(), locationText(consumer->getLoc()), dot->getName().getStringRef().str(),
                            consumer->getName().getStringRef().str(), 0, message.str()});
@@ -99,27 +100,57 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     SmallVector<Operation *, 3> ops; ///< that become part of the contraction, in order
     bool relu = false;
     SmallVector<Operation *> comparisons; ///< of the value before relu with zero
+    SmallVector<Operation *> behind;      ///< those of them before relu, and what needs them there, in order
   };
 
-  /// The relu that reads `value`; comparisons beside it are collected. Null if something else reads it too.
-  Operation *findRelu(DotGeneralOp dot, Value value, SmallVectorImpl<Operation *> &comparisons) {
+  /// The relu that reads the chain's value; comparisons beside it are collected. Null if something else reads
+  /// the value too, or would have to happen later.
+  Operation *findRelu(DotGeneralOp dot, Chain &chain) {
+    Value value = chain.value;
     Operation *relu = nullptr, *other = nullptr;
     for (Operation *user : value.getUsers()) {
       Value zero = besideIn<MaxOp>(user, value);
       if (zero && isPositiveZero(zero) && !relu)
         relu = user;
       else if (comparesAlike(user, value))
-        comparisons.push_back(user);
+        chain.comparisons.push_back(user);
       else
         other = user;
     }
     if (relu && other) {
-      refuse(dot, relu, "WEFT-N002",
-             "relu stays an op of its own: the value before it has another reader, " +
-                 other->getName().getStringRef());
+      note(dot, relu, "WEFT-N002",
+           "relu stays an op of its own: the value before it has another reader, " +
+               other->getName().getStringRef());
       return nullptr;
     }
-    return relu;
+    if (!relu)
+      return nullptr;
+    chain.behind = collectBehind(value, chain.comparisons, relu);
+    // What the host sees, and which call fails first, is that of the program.
+    auto *fixed =
+        llvm::find_if(chain.behind, [](Operation *op) { return !isMemoryEffectFree(op) || mayFail(op); });
+    if (fixed == chain.behind.end())
+      return relu;
+    note(dot, relu, "WEFT-N002",
+         "relu stays an op of its own: " + (*fixed)->getName().getStringRef() +
+             " needs a comparison of the value before it, and may not happen later");
+    return nullptr;
+  }
+
+  /// The comparisons of `value` that stand before `relu`, and all that depends on them there, in order.
+  static SmallVector<Operation *> collectBehind(Value value, ArrayRef<Operation *> comparisons,
+                                                Operation *relu) {
+    SmallVector<Operation *> order;
+    if (comparisons.empty())
+      return order;
+    llvm::SmallDenseSet<Operation *> found(comparisons.begin(), comparisons.end());
+    for (Operation *op = value.getDefiningOp()->getNextNode(); op != relu; op = op->getNextNode())
+      if (found.contains(op) ||
+          llvm::any_of(op->getOperands(), [&](Value v) { return found.contains(v.getDefiningOp()); })) {
+        found.insert(op);
+        order.push_back(op);
+      }
+    return order;
   }
 
   /// Follows the readers of a contraction as far as whoever multiplies takes them, and each rounds as alone.
@@ -128,25 +159,23 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     chain.value = dot.getResult();
     Type element = dot.getType().getElementType();
     bool exact = element.isF32() || element.isF64(), half = isa<FloatType>(element) && !exact;
-    bool refused = false, noted = false;
+    bool refused = false;
     auto takes = [&](Epilogue epilogue, Operation *op) {
-      // A library adds a residual of a half type after it has rounded the product, which nobody gains from.
-      bool fast = half && hasFastNumerics(dot) && epilogue != Epilogue::residual;
-      if (half && !fast)
-        refuse(dot, op, "WEFT-N001",
-               "the contraction would do it before it rounds to the half type; it stays an op of its own");
+      bool residual = epilogue == Epilogue::residual, fast = half && hasFastNumerics(dot) && !residual;
+      if (half && residual)
+        note(dot, op, "WEFT-N001",
+             "a residual of a half type is added after the product is rounded, in a library too, which saves "
+             "nothing; it stays an op of its own");
+      else if (half && !fast)
+        note(dot, op, "WEFT-N001",
+             "the contraction would do it before it rounds to the half type; it stays an op of its own");
       else if ((exact || fast) && !llvm::is_contained(answer.epilogues, epilogue))
-        refuse(dot, op, "WEFT-N003",
-               (answer.library.empty() ? "weft" : answer.library) + " does not take the epilogue '" +
-                   Twine(StringRef(epilogueNames[static_cast<size_t>(epilogue)])) +
-                   "' here; it stays an op of its own");
-      else {
-        if (fast && !noted)
-          refuse(dot, op, "WEFT-N007",
-                 "the contraction adds the bias and applies relu before it rounds to the half type, once");
-        noted |= fast;
+        note(dot, op, "WEFT-N003",
+             (answer.library.empty() ? "weft" : answer.library) + " does not take the epilogue '" +
+                 Twine(StringRef(epilogueNames[static_cast<size_t>(epilogue)])) +
+                 "' here; it stays an op of its own");
+      else
         return exact || fast;
-      }
       refused = true;
       return false;
     };
@@ -169,14 +198,14 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
         add(chain.residual, other);
     if (refused)
       return chain;
-    if (Operation *relu = findRelu(dot, chain.value, chain.comparisons)) {
+    if (Operation *relu = findRelu(dot, chain)) {
       if (takes(Epilogue::relu, relu)) {
         chain.ops.push_back(relu);
         chain.relu = true;
       }
     } else if (Operation *activation = isa<FloatType>(element) ? findActivation(chain.value) : nullptr) {
-      refuse(dot, activation, "WEFT-N005",
-             "is computed by the kernel after the contraction: a library's function rounds otherwise");
+      note(dot, activation, "WEFT-N005",
+           "is computed by the kernel after the contraction: a library's function rounds otherwise");
     }
     return chain;
   }
@@ -193,38 +222,27 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     Chain chain = follow(dot, answer);
     if (chain.ops.empty())
       return;
+    if (Type element = dot.getType().getElementType(); !element.isF32() && !element.isF64())
+      note(dot, chain.ops.front(), "WEFT-N007",
+           Twine("the contraction ") + (chain.bias ? "adds the bias" : "") +
+               (chain.bias && chain.relu ? " and " : "") + (chain.relu ? "applies relu" : "") +
+               " before it rounds to the half type, once");
     Operation *last = chain.ops.back();
     OpBuilder builder(last);
     Location loc = FusedLoc::get(builder.getContext(), {dot.getLoc(), last->getLoc()});
     auto whole = builder.create<DotGeneralOp>(loc, dot.getA(), dot.getB(), chain.bias, dot.getBatchA(),
                                               dot.getBatchB(), dot.getContractA(), dot.getContractB(),
                                               chain.relu, chain.residual, dot.getLibraryAttr());
-    if (chain.relu)
-      for (Operation *comparison : chain.comparisons) {
+    if (chain.relu) {
+      for (Operation *comparison : chain.comparisons)
         comparison->replaceUsesOfWith(chain.value, whole.getResult());
-        // It may stand before the result now.
-        if (comparison->isBeforeInBlock(whole))
-          moveBehind(comparison, whole);
-      }
+      for (Operation *op : chain.behind)
+        op->moveBefore(last);
+    }
     last->getResult(0).replaceAllUsesWith(whole.getResult());
     for (Operation *op : llvm::reverse(chain.ops))
       op->erase();
     dot.erase();
-  }
-
-  /// Moves `op`, and what depends on it before `anchor`, behind `anchor`.
-  static void moveBehind(Operation *op, Operation *anchor) {
-    llvm::SmallDenseSet<Operation *> moved{op};
-    SmallVector<Operation *> order{op};
-    for (Operation *next = op->getNextNode(); next && next != anchor; next = next->getNextNode())
-      if (llvm::any_of(next->getOperands(), [&](Value v) { return moved.count(v.getDefiningOp()); })) {
-        moved.insert(next);
-        order.push_back(next);
-      }
-    for (Operation *each : order) {
-      each->moveAfter(anchor);
-      anchor = each;
-    }
   }
 
   void runOnOperation() override {

@@ -22,13 +22,13 @@ LaunchGraph::LaunchGraph(FuncOp func) : func(func) {
   }
   next.resize(ops.size());
   before.resize(ops.size());
-  // Launches that write an argument: of a tied result, or an update of one.
-  llvm::DenseMap<Operation *, Value> writes;
+  // The arguments that a launch writes: of its tied results, of which a step of an optimiser has many.
+  llvm::DenseMap<Operation *, SmallVector<Value, 1>> writes;
   for (OpOperand &operand : body.getTerminator()->getOpOperands()) {
     int64_t tied = func.getTiedArgument(operand.getOperandNumber());
     Operation *maker = storageHead(operand.get()).getDefiningOp();
     if (tied >= 0 && maker && isLaunch(maker))
-      writes[maker] = body.getArgument(static_cast<unsigned>(tied));
+      writes[maker].push_back(body.getArgument(static_cast<unsigned>(tied)));
   }
   int64_t seen = -1, failing = -1; // the last op that the host sees or that may fail; that may fail
   for (unsigned i = 0, e = static_cast<unsigned>(ops.size()); i < e; ++i) {
@@ -36,15 +36,16 @@ LaunchGraph::LaunchGraph(FuncOp func) : func(func) {
     for (Value operand : op->getOperands())
       if (Operation *maker = operand.getDefiningOp())
         addEdge(number.lookup(maker), i);
-    Value written = writes.lookup(op);
+    auto tied = writes.find(op);
+    bool writesArgument = tied != writes.end();
     if (updateIn(op)) {
       keepReaders(storageRoot(op->getOperand(0)), op);
-      if (auto argument = dyn_cast<BlockArgument>(storageHead(op->getResult(0))))
-        written = argument;
-    } else if (written) {
-      keepReaders(written, op);
+      writesArgument |= isa<BlockArgument>(storageHead(op->getResult(0)));
+    } else if (writesArgument) {
+      for (Value argument : tied->second)
+        keepReaders(argument, op);
     }
-    if (written && failing >= 0)
+    if (writesArgument && failing >= 0)
       addEdge(static_cast<unsigned>(failing), i);
     bool fails = mayFail(op);
     if (!fails && !isEffect(op))

@@ -38,6 +38,102 @@ weft.func @mask(%x: tensor<4x6xf64, #cpu>, %w: tensor<6x8xf64, #cpu>) -> (tensor
 // -----
 #cpu = #weft.device<cpu>
 
+// What depends on comparisons before relu is behind the contraction then, in the order that it had.
+// CHECK-LABEL: weft.func @masks
+// CHECK:         %[[D:.*]] = weft.dot_general %arg0, %arg1, relu, contract
+// CHECK-NEXT:    %[[G:.*]] = weft.gt %[[D]], %[[Z:.*]] :
+// CHECK-NEXT:    %[[N:.*]] = weft.bnot %[[G]]
+// CHECK-NEXT:    %[[L:.*]] = weft.le %[[D]], %[[Z]]
+// CHECK-NEXT:    %[[X:.*]] = weft.ne %[[N]], %[[L]]
+// CHECK-NEXT:    %[[B:.*]] = weft.lt %[[Z]], %[[D]]
+// CHECK-NEXT:    weft.return %[[D]], %[[X]], %[[B]]
+weft.func @masks(%x: tensor<4x6xf64, #cpu>, %w: tensor<6x8xf64, #cpu>) -> (tensor<4x8xf64, #cpu>, tensor<4x8xi1, #cpu>, tensor<4x8xi1, #cpu>) {
+  %z = weft.constant dense<0.0> : tensor<4x8xf64, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf64, #cpu>, tensor<6x8xf64, #cpu>
+  %1 = weft.gt %0, %z : tensor<4x8xf64, #cpu>
+  %2 = weft.bnot %1 : tensor<4x8xi1, #cpu>
+  %3 = weft.le %0, %z : tensor<4x8xf64, #cpu>
+  %4 = weft.ne %2, %3 : tensor<4x8xi1, #cpu>
+  %5 = weft.max %0, %z : tensor<4x8xf64, #cpu>
+  %6 = weft.lt %z, %0 : tensor<4x8xf64, #cpu>
+  weft.return %5, %4, %6 : tensor<4x8xf64, #cpu>, tensor<4x8xi1, #cpu>, tensor<4x8xi1, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// What the host sees keeps its order: the first print needs a comparison, the second does not, so relu stays where it
+// is. The bias is attached all the same.
+// CHECK-LABEL: weft.func @prints
+// CHECK-SAME:    code = "WEFT-N002", consumer = "weft.max"
+// CHECK-SAME:    message = "relu stays an op of its own: weft.print needs a comparison of the value before it, and may not happen later"
+// CHECK:         %[[D:.*]] = weft.dot_general %arg0, %arg1, bias %arg2, contract
+// CHECK-NEXT:    weft.gt %[[D]]
+// CHECK-NEXT:    weft.print {{.*}} label = "first"
+// CHECK-NEXT:    weft.print {{.*}} label = "second"
+// CHECK-NEXT:    weft.max %[[D]]
+weft.func @prints(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %b: tensor<8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
+  %z = weft.constant dense<0.0> : tensor<4x8xf32, #cpu>
+  %v = weft.broadcast_in_dim %b, dims = [1] : tensor<8xf32, #cpu> -> tensor<4x8xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %1 = weft.add %0, %v : tensor<4x8xf32, #cpu>
+  %2 = weft.gt %1, %z : tensor<4x8xf32, #cpu>
+  weft.print %2 label = "first" : tensor<4x8xi1, #cpu>
+  weft.print %x label = "second" : tensor<4x6xf32, #cpu>
+  %3 = weft.max %1, %z : tensor<4x8xf32, #cpu>
+  weft.return %3 : tensor<4x8xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// An assertion, and an index that is checked, may fail before another does, however far they are from the comparison.
+// Behind relu anyway, they need not move.
+// CHECK-LABEL: weft.func @asserts
+// CHECK-SAME:    message = "relu stays an op of its own: weft.assert needs a comparison
+// CHECK:         weft.dot_general %arg0, %arg1, contract
+// CHECK:         weft.assert {{.*}}, "first"
+// CHECK-NEXT:    weft.assert {{.*}}, "second"
+// CHECK-LABEL: weft.func @checks
+// CHECK-SAME:    message = "relu stays an op of its own: weft.gather needs a comparison
+// CHECK:         weft.dot_general %arg0, %arg1, contract
+// CHECK-LABEL: weft.func @behind
+// CHECK-NOT:     WEFT-N002
+// CHECK:         weft.dot_general %arg0, %arg1, relu, contract
+// CHECK-NEXT:    weft.gt
+// CHECK-NEXT:    weft.assert
+weft.func @asserts(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %c: tensor<i1, #cpu>) -> tensor<4x8xf32, #cpu> {
+  %z = weft.constant dense<0.0> : tensor<4x8xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %1 = weft.gt %0, %z : tensor<4x8xf32, #cpu>
+  %2 = weft.bnot %1 : tensor<4x8xi1, #cpu>
+  weft.assert %2, "first" : tensor<4x8xi1, #cpu>
+  weft.assert %c, "second" : tensor<i1, #cpu>
+  %3 = weft.max %0, %z : tensor<4x8xf32, #cpu>
+  weft.return %3 : tensor<4x8xf32, #cpu>
+}
+weft.func @checks(%x: tensor<4x6xf32, #cpu>, %w: tensor<6xf32, #cpu>, %t: tensor<9xf32, #cpu>, %c: tensor<i1, #cpu>) -> (tensor<4xf32, #cpu>, tensor<4xf32, #cpu>) {
+  %z = weft.constant dense<0.0> : tensor<4xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6xf32, #cpu>
+  %1 = weft.gt %0, %z : tensor<4xf32, #cpu>
+  %2 = weft.convert %1 to i64 : tensor<4xi1, #cpu>
+  %3 = weft.gather %t, %2, dim = 0, kind = points : tensor<9xf32, #cpu>, tensor<4xi64, #cpu>
+  weft.assert %c, "second" : tensor<i1, #cpu>
+  %4 = weft.max %0, %z : tensor<4xf32, #cpu>
+  weft.return %3, %4 : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
+}
+weft.func @behind(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
+  %z = weft.constant dense<0.0> : tensor<4x8xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %1 = weft.gt %0, %z : tensor<4x8xf32, #cpu>
+  %2 = weft.max %0, %z : tensor<4x8xf32, #cpu>
+  weft.assert %1, "positive" : tensor<4x8xi1, #cpu>
+  weft.return %2 : tensor<4x8xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
 // eq(a, 0) is not eq(max(a, 0), 0).
 // CHECK-LABEL: weft.func @tie
 // CHECK-SAME:    code = "WEFT-N002"
@@ -56,6 +152,7 @@ weft.func @tie(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>) -> (tensor<
 
 // CHECK-LABEL: weft.func @half
 // CHECK-SAME:    code = "WEFT-N001"
+// CHECK-SAME:    message = "the contraction would do it before it rounds to the half type; it stays an op of its own"
 // CHECK:         weft.dot_general %arg0, %arg1, contract
 // CHECK:         weft.add
 weft.func @half(%x: tensor<4x6xbf16, #cpu>, %w: tensor<6x8xbf16, #cpu>, %b: tensor<8xbf16, #cpu>) -> tensor<4x8xbf16, #cpu> {
@@ -63,6 +160,61 @@ weft.func @half(%x: tensor<4x6xbf16, #cpu>, %w: tensor<6x8xbf16, #cpu>, %b: tens
   %1 = weft.broadcast_in_dim %b, dims = [1] : tensor<8xbf16, #cpu> -> tensor<4x8xbf16, #cpu>
   %2 = weft.add %0, %1 : tensor<4x8xbf16, #cpu>
   weft.return %2 : tensor<4x8xbf16, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// A residual of a half type is refused for a reason of its own, whatever the numerics.
+// CHECK-LABEL: weft.func @half_residual
+// CHECK-SAME:    code = "WEFT-N001"
+// CHECK-SAME:    message = "a residual of a half type is added after the product is rounded, in a library too, which saves nothing; it stays an op of its own"
+// CHECK:         weft.dot_general %arg0, %arg1, contract
+// CHECK:         weft.add
+// CHECK-LABEL: weft.func @fast_residual
+// CHECK-SAME:    message = "a residual of a half type is added after
+// CHECK-SAME:    message = "the contraction adds the bias before it rounds to the half type, once"
+// CHECK:         weft.dot_general %arg0, %arg1, bias %arg2, contract
+// CHECK:         weft.add
+weft.func @half_residual(%x: tensor<4x6xbf16, #cpu>, %w: tensor<6x8xbf16, #cpu>, %r: tensor<4x8xbf16, #cpu>) -> tensor<4x8xbf16, #cpu> {
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xbf16, #cpu>, tensor<6x8xbf16, #cpu>
+  %1 = weft.add %0, %r : tensor<4x8xbf16, #cpu>
+  weft.return %1 : tensor<4x8xbf16, #cpu>
+}
+weft.func @fast_residual(%x: tensor<4x6xbf16, #cpu>, %w: tensor<6x8xbf16, #cpu>, %b: tensor<8xbf16, #cpu>, %r: tensor<4x8xbf16, #cpu>)
+    -> tensor<4x8xbf16, #cpu> attributes {weft.numerics = "fast"} {
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xbf16, #cpu>, tensor<6x8xbf16, #cpu>
+  %1 = weft.broadcast_in_dim %b, dims = [1] : tensor<8xbf16, #cpu> -> tensor<4x8xbf16, #cpu>
+  %2 = weft.add %0, %1 : tensor<4x8xbf16, #cpu>
+  %3 = weft.add %2, %r : tensor<4x8xbf16, #cpu>
+  weft.return %3 : tensor<4x8xbf16, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// What is rounded once is what was attached: the bias, relu, or both.
+// CHECK-LABEL: weft.func @fast_relu
+// CHECK-SAME:    code = "WEFT-N007", consumer = "weft.max"
+// CHECK-SAME:    message = "the contraction applies relu before it rounds to the half type, once"
+// CHECK:         weft.dot_general %arg0, %arg1, relu, contract
+// CHECK-LABEL: weft.func @fast_both
+// CHECK-SAME:    code = "WEFT-N007", consumer = "weft.add"
+// CHECK-SAME:    message = "the contraction adds the bias and applies relu before it rounds to the half type, once"
+// CHECK:         weft.dot_general %arg0, %arg1, bias %arg2, relu, contract
+weft.func @fast_relu(%x: tensor<4x6xf16, #cpu>, %w: tensor<6x8xf16, #cpu>) -> tensor<4x8xf16, #cpu> attributes {weft.numerics = "fast"} {
+  %z = weft.constant dense<0.0> : tensor<4x8xf16, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf16, #cpu>, tensor<6x8xf16, #cpu>
+  %1 = weft.max %0, %z : tensor<4x8xf16, #cpu>
+  weft.return %1 : tensor<4x8xf16, #cpu>
+}
+weft.func @fast_both(%x: tensor<4x6xf16, #cpu>, %w: tensor<6x8xf16, #cpu>, %b: tensor<8xf16, #cpu>) -> tensor<4x8xf16, #cpu> attributes {weft.numerics = "fast"} {
+  %z = weft.constant dense<0.0> : tensor<4x8xf16, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<4x6xf16, #cpu>, tensor<6x8xf16, #cpu>
+  %1 = weft.broadcast_in_dim %b, dims = [1] : tensor<8xf16, #cpu> -> tensor<4x8xf16, #cpu>
+  %2 = weft.add %0, %1 : tensor<4x8xf16, #cpu>
+  %3 = weft.max %2, %z : tensor<4x8xf16, #cpu>
+  weft.return %3 : tensor<4x8xf16, #cpu>
 }
 
 // -----

@@ -95,3 +95,46 @@ weft.func @state(%s: tensor<64x64xf32, #cpu> {weft.donated}, %a: tensor<64x64xf3
   %5 = weft.dot_general %4, %0, contract = [1] x [0] : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
   weft.return %3, %5 : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
 }
+
+// -----
+#cpu = #weft.device<cpu>
+
+// A step writes two arguments. What reads the first stays before it as what reads the second does: no copy of either,
+// though the step is the cheapest launch when there is no room for that reader.
+// CHECK-LABEL: weft.func @two_states
+// CHECK-SAME:    weft.arena_bytes = 32768 : i64
+// CHECK-SAME:    code = "ordered"
+// CHECK-NOT:     WEFT-D
+// CHECK:         weft.dot_general %arg1
+// CHECK:         weft.fusion row
+// CHECK:         weft.dot_general %arg0
+// CHECK:         weft.fusion loop (%arg0, %arg1) {slices = [#weft.slice<argument, 0, 16384>, #weft.slice<argument, 1, 16384>]}
+weft.func @two_states(%s: tensor<64x64xf32, #cpu> {weft.donated}, %t: tensor<64x64xf32, #cpu> {weft.donated}, %a: tensor<64x64xf32, #cpu>)
+    -> (tensor<64x64xf32, #cpu> {weft.tied = 0 : i64}, tensor<64x64xf32, #cpu> {weft.tied = 1 : i64}, tensor<64xf32, #cpu>, tensor<64xf32, #cpu>) {
+  %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
+  %1 = weft.dot_general %t, %a, contract = [1] x [0] : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
+  %2 = weft.dot_general %s, %a, contract = [1] x [0] : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
+  %3:2 = weft.fusion loop (%s, %t) : (tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>) -> (tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>) {
+  ^bb0(%x: tensor<64x64xf32, #cpu>, %y: tensor<64x64xf32, #cpu>):
+    %n = weft.neg %x : tensor<64x64xf32, #cpu>
+    %m = weft.neg %y : tensor<64x64xf32, #cpu>
+    weft.yield %n, %m : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>
+  }
+  %4 = weft.fusion loop (%0) : (tensor<64x64xf32, #cpu>) -> tensor<64x64xf32, #cpu> {
+  ^bb0(%x: tensor<64x64xf32, #cpu>):
+    %n = weft.neg %x : tensor<64x64xf32, #cpu>
+    weft.yield %n : tensor<64x64xf32, #cpu>
+  }
+  %5 = weft.fusion row (%4, %1) : (tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>) -> tensor<64xf32, #cpu> {
+  ^bb0(%x: tensor<64x64xf32, #cpu>, %y: tensor<64x64xf32, #cpu>):
+    %b = weft.add %x, %y : tensor<64x64xf32, #cpu>
+    %r = weft.sum %b, dims = [1] : tensor<64x64xf32, #cpu>
+    weft.yield %r : tensor<64xf32, #cpu>
+  }
+  %6 = weft.fusion row (%2) : (tensor<64x64xf32, #cpu>) -> tensor<64xf32, #cpu> {
+  ^bb0(%x: tensor<64x64xf32, #cpu>):
+    %r = weft.sum %x, dims = [1] : tensor<64x64xf32, #cpu>
+    weft.yield %r : tensor<64xf32, #cpu>
+  }
+  weft.return %3#0, %3#1, %5, %6 : tensor<64x64xf32, #cpu>, tensor<64x64xf32, #cpu>, tensor<64xf32, #cpu>, tensor<64xf32, #cpu>
+}
