@@ -153,10 +153,14 @@ Status runPipeline(ModuleOp module, const PipelineRequest &request) {
 #endif
   auto run = [&](PassManager &passes) {
     passes.enableVerifier(afterEach);
-    return succeeded(passes.run(module)) && succeeded(verify(module))
+    if (failed(passes.run(module)))
+      return Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
+                                            : messages);
+    // The program verified before the passes.
+    return succeeded(verify(module))
                ? Status()
-               : Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
-                                                : messages);
+               : Status::error(messages +
+                               "\nthe passes left this; it is an error of Weft: please report the program");
   };
   if (request.dumpFolder.empty()) {
     PassManager passes(module.getContext(), module->getName().getStringRef());
