@@ -486,8 +486,11 @@ void PlanMemory::runOnOperation() {
   assignConstants();
   writeSlices();
   recordDecisions(func, decisions);
-  if (failed(verifyMemoryPlan(func)))
+  if (failed(verifyMemoryPlan(func))) {
+    func.emitError() << "has a memory plan that does not verify; this is an error of Weft: please report the "
+                        "program";
     signalPassFailure();
+  }
 }
 
 } // namespace weft::passes

@@ -30,24 +30,6 @@ bool aligned(const flatbuffers::Vector<int64_t> *vector) {
   return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
 }
 
-/// "784 * batch + 1".
-std::string expression_text(const fb::Plan &plan, int64_t size) {
-  if (!is_expression(size))
-    return std::to_string(size);
-  std::string sum;
-  const fb::SizeExpression *expression = plan.sizes()->Get(static_cast<uint32_t>(size - firstExpression));
-  for (uint32_t i = 0; i < length(expression->terms()); ++i) {
-    const fb::SizeTerm *term = expression->terms()->Get(i);
-    std::string product;
-    if (term->coefficient() != 1 || length(term->symbols()) == 0)
-      product = std::to_string(term->coefficient());
-    for (uint32_t j = 0; j < length(term->symbols()); ++j)
-      product += (product.empty() ? "" : " * ") + text(plan.symbols()->Get(term->symbols()->Get(j))->name());
-    sum += (sum.empty() ? "" : " + ") + product;
-  }
-  return sum;
-}
-
 /// The value of a size. `failed` is set where a number overflows or there is no such expression.
 class Evaluator {
 public:
@@ -132,6 +114,23 @@ Status verify_symbols(const fb::Plan &plan) {
     if (const fb::TensorType *type = plan.results()->Get(i)->type(); !type || !aligned(type->shape()))
       return fail("result " + std::to_string(i) + " has no type, or a misaligned shape");
   return {};
+}
+
+std::string expression_text(const fb::Plan &plan, int64_t size) {
+  if (!is_expression(size))
+    return std::to_string(size);
+  std::string sum;
+  const fb::SizeExpression *expression = plan.sizes()->Get(static_cast<uint32_t>(size - firstExpression));
+  for (uint32_t i = 0; i < length(expression->terms()); ++i) {
+    const fb::SizeTerm *term = expression->terms()->Get(i);
+    std::string product;
+    if (term->coefficient() != 1 || length(term->symbols()) == 0)
+      product = std::to_string(term->coefficient());
+    for (uint32_t j = 0; j < length(term->symbols()); ++j)
+      product += (product.empty() ? "" : " * ") + text(plan.symbols()->Get(term->symbols()->Get(j))->name());
+    sum += (sum.empty() ? "" : " + ") + product;
+  }
+  return expression->divisor() == 1 ? sum : "(" + sum + ") / " + std::to_string(expression->divisor());
 }
 
 Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace weft::fb {
@@ -33,6 +34,9 @@ inline bool is_expression(int64_t size) {
 
 /// Whether symbols have names and ranges, and expressions refer to them. Code WEFT-L008.
 WEFT_RUNTIME_API Status verify_symbols(const fb::Plan &plan);
+
+/// A size of a verified plan in words, by the names of its symbols: "784 * batch + 1".
+WEFT_RUNTIME_API std::string expression_text(const fb::Plan &plan, int64_t size);
 
 /// The values of the symbols that arguments of these shapes give; code WEFT-S001 where one is out of range.
 WEFT_RUNTIME_API Expected<std::vector<int64_t>>

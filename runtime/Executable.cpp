@@ -168,6 +168,30 @@ Expected<std::vector<int64_t>> Executable::bind(std::span<const std::vector<int6
   return bind_symbols(*impl_->dynamic, argument_shapes);
 }
 
+namespace {
+
+std::vector<std::string> sizes_of(const TensorInfo &type, const fb::Plan *plan,
+                                  const fb::TensorType *symbolic) {
+  std::vector<std::string> sizes;
+  for (uint32_t i = 0; i < type.shape.size(); ++i)
+    sizes.push_back(plan ? expression_text(*plan, symbolic->shape()->Get(i)) : std::to_string(type.shape[i]));
+  return sizes;
+}
+
+} // namespace
+
+std::vector<std::string> Executable::argument_sizes(size_t index) const {
+  const fb::Plan *plan = impl_->dynamic;
+  return sizes_of(impl_->signature.arguments.at(index).type, plan,
+                  plan ? plan->arguments()->Get(static_cast<uint32_t>(index))->type() : nullptr);
+}
+
+std::vector<std::string> Executable::result_sizes(size_t index) const {
+  const fb::Plan *plan = impl_->dynamic;
+  return sizes_of(impl_->signature.results.at(index).type, plan,
+                  plan ? plan->results()->Get(static_cast<uint32_t>(index))->type() : nullptr);
+}
+
 Expected<std::shared_ptr<Executable>> Executable::at(std::span<const int64_t> sizes) {
   Impl &impl = *impl_;
   if (!impl.dynamic)

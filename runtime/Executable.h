@@ -115,6 +115,10 @@ public:
   /// The values of the symbols that arguments of these shapes give. An error names the argument, the
   /// dimension and what was expected: a size out of a symbol's range, or two that do not agree.
   Expected<std::vector<int64_t>> bind(std::span<const std::vector<int64_t>> argument_shapes) const;
+  /// The sizes of an argument or a result in words, one a dimension: numbers, and what the symbols make, as
+  /// "seq + 2". `index` is below the number of arguments, or of results.
+  std::vector<std::string> argument_sizes(size_t index) const;
+  std::vector<std::string> result_sizes(size_t index) const;
   /// The function for these values: an executable whose sizes are numbers, which is what runs. The last 64
   /// are kept. Of a function without symbols that is itself.
   Expected<std::shared_ptr<Executable>> at(std::span<const int64_t> sizes);

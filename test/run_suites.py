@@ -277,15 +277,21 @@ def ctest(label, build=RELEASE, environment=None, selection=()):
         say(outcome.tail())
         return failure(f"ctest {outcome.why()} and left no report ({error}; {outcome.log})")
     for case in cases:
+        skipped = case.find("skipped")
+        why = skipped.get("message", "") if skipped is not None else ""
         if case.get("status") == "run":
             counts.passed += 1
-        elif case.get("status") in ("notrun", "disabled"):
+        # A program that is missing is reported like one that chose to skip; the message tells them apart.
+        elif case.get("status") == "disabled" or (case.get("status") == "notrun" and why.startswith("SKIP_")):
             counts.skipped += 1
         else:
             counts.failed += 1
-            say(f"    FAILED: {case.get('name')}")
+            say(f"    FAILED: {case.get('name')}" + (f": {why}" if why else ""))
     if counts.failed:
         say(outcome.tail(60))
+    elif outcome.code != 0:
+        say(outcome.tail(60))
+        counts += failure(f"ctest {outcome.why()} ({outcome.log})")
     elif not counts.passed:
         counts += failure(f"ctest found no tests under {' '.join(selection)} ({outcome.log})")
     say(f"    {label}: {counts} ({outcome.seconds:.1f} s)")
@@ -341,8 +347,7 @@ def install(level):
 def random(level):
     program = os.path.join(RELEASE, "bin", "weft-random-tests")
     if not os.path.exists(program):
-        say("    this tree has no weft-random-tests")
-        return Counts(skipped=1)
+        return failure(f"no weft-random-tests in {RELEASE}/bin: it was not built")
     save = "--save-failures=" + os.path.join(BUILD, "random-failures")
     count = {"quick": 50, "default": 500, "ci": 2000, "full": 20000}[level]
     counts = closing_line("random-fixed", [program, f"--count={count}", "--seed=1", save], timeout=2 * HOUR)
@@ -357,8 +362,7 @@ def mutated(level):
     """Programs with faults through parser, passes, kernels and runtime: refused with a message, or run."""
     program = os.path.join(RELEASE, "bin", "weft-mutate")
     if not os.path.exists(program):
-        say("    this tree has no weft-mutate")
-        return Counts(skipped=1)
+        return failure(f"no weft-mutate in {RELEASE}/bin: it was not built")
     count = {"quick": 100, "default": 300, "ci": 1000, "full": 20000}[level]
     return closing_line("mutated", [program, "--corpus=" + os.path.join(ROOT, "test"), f"--count={count}", "--seed=1",
                                     "--save-failures=" + os.path.join(BUILD, "mutate-failures")])

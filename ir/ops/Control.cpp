@@ -169,6 +169,18 @@ LogicalResult FuncOp::verify() {
         role && !llvm::is_contained({"argument", "state", "scalar", "random"}, role.getValue()))
       return emitOpError() << "gives argument " << i << " the role '" << role.getValue()
                            << "', expected argument, state, scalar or random";
+  // Files and packages keep what is no argument by its name.
+  llvm::StringMap<unsigned> kept;
+  for (unsigned i = 0; i < getNumArguments(); ++i) {
+    auto role = getArgAttrOfType<StringAttr>(i, attr::role);
+    auto name = getArgAttrOfType<StringAttr>(i, attr::name);
+    if (!role || role.getValue() == "argument" || !name || name.empty())
+      continue;
+    auto [it, inserted] = kept.try_emplace(name.getValue(), i);
+    if (!inserted)
+      return emitOpError() << "gives arguments " << it->second << " and " << i << " the name '"
+                           << name.getValue() << "', by which values of what is no argument are kept";
+  }
   for (unsigned i = 0; i < getNumArguments(); ++i)
     if (failed(verifyStrides(*this, i)))
       return failure();

@@ -5,6 +5,7 @@ random program that fails is shown and not counted. Shell scripts play the progr
 import contextlib
 import io
 import os
+import shutil
 import sys
 import tempfile
 
@@ -22,6 +23,8 @@ case ${GTEST_SHARD_INDEX:-0} in
 esac
 echo '{"testsuites": [{"name": "Fake", "testsuite": ['$cases']}]}' > "$report"
 """
+# Tests for ctest, of which each is a name, a program, and properties.
+CTEST = "add_test({0} {1})\nset_tests_properties({0} PROPERTIES {2})\n"
 FAILURE = ', "failures": [{"failure": "expected 1"}]'
 
 
@@ -92,6 +95,42 @@ def main():
             checks.check(word in text, f"a fresh failure: '{word}' is not in what was printed:\n{text}")
         result, text = quietly(run_suites.fresh, build.add("weft-random-tests", "exit 0"), "--save-failures=there")
         checks.check("200 programs" in text and "NOT COUNTED" not in text, f"fresh programs that agree:\n{text}")
+
+        # What has not run has failed, unless it says itself that there is nothing to run.
+        build = Programs(os.path.join(folder, "ctest"))
+        runs = CTEST.format("runs", build.add("runs", "exit 0"), "LABELS a")
+        skips = CTEST.format("skips", build.add("skips", "exit 77"), "SKIP_RETURN_CODE 77")
+        says = CTEST.format("says", build.add("says", "echo nothing to do"), 'SKIP_REGULAR_EXPRESSION "nothing to do"')
+        fails = CTEST.format("fails", build.add("fails", "exit 1"), "LABELS a")
+        disabled = CTEST.format("disabled", build.add("disabled", "exit 1"), "DISABLED ON")
+        missing = CTEST.format("missing", os.path.join(build.folder, "nowhere"), "LABELS a")
+        for what, tests, passed, failed, skipped, words in (
+                ("a test", (runs,), 1, 0, 0, ()), ("no test", (), 0, 1, 0, ()),
+                ("skipped tests", (runs, skips, says, disabled), 1, 0, 3, ()),
+                ("only skipped tests", (skips,), 0, 1, 1, ("found no tests",)),
+                ("a failed test", (runs, fails), 1, 1, 0, ("FAILED: fails",)),
+                ("no program", (runs, missing), 1, 1, 0, ("FAILED: missing", "Unable to find executable")),
+                ("no program, and skipped tests", (runs, skips, missing), 1, 1, 1, ("FAILED: missing",))):
+            with open(os.path.join(build.folder, "CTestTestfile.cmake"), "w", encoding="utf-8") as file:
+                file.write("".join(tests))
+            outcome = quietly(run_suites.ctest, "fake", build.folder)
+            expect(checks, "ctest: " + what, outcome, passed, failed, *words)
+            checks.check(outcome[0].skipped == skipped, f"ctest: {what}: {outcome[0]}, expected {skipped} skipped")
+        # All that ran passed, and ctest fails all the same.
+        with open(os.path.join(build.folder, "CTestTestfile.cmake"), "w", encoding="utf-8") as file:
+            file.write(runs)
+        path = os.environ["PATH"]
+        real = shutil.which("ctest")
+        build.add("ctest", f'PATH="${{PATH#*:}}"\n{real} "$@"\nexit 3')
+        os.environ["PATH"] = os.path.join(build.folder, "bin") + os.pathsep + path
+        expect(checks, "ctest: an exit code of its own", quietly(run_suites.ctest, "fake", build.folder), 1, 1,
+               "exit code 3")
+        os.environ["PATH"] = path
+
+        run_suites.RELEASE = os.path.join(folder, "empty")
+        os.remove(os.path.join(folder, "empty", "bin", "weft-random-tests"))
+        for suite, program in ((run_suites.random, "weft-random-tests"), (run_suites.mutated, "weft-mutate")):
+            expect(checks, "no " + program, quietly(suite, "quick"), 0, 1, f"no {program} in")
     checks.finish()
 
 

@@ -190,3 +190,31 @@ weft.func @strides_storage(%x: tensor<4x2xf32, #cpu> {weft.shape = array<i64: 4,
 weft.func @numerics(%x: tensor<4xf32, #cpu>) attributes {weft.numerics = "sloppy"} {
   weft.return
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives arguments 0 and 2 the name 'w', by which values of what is no argument are kept}}
+weft.func @state_twice(%a: tensor<4xf32, #cpu> {weft.name = "w", weft.role = "state"}, %b: tensor<4xf32, #cpu> {weft.name = "w"},
+                       %c: tensor<4xf32, #cpu> {weft.name = "w", weft.role = "state"}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives arguments 0 and 1 the name 'lr'}}
+weft.func @state_and_scalar(%a: tensor<f32, #cpu> {weft.name = "lr", weft.role = "state"},
+                            %b: tensor<f32, #cpu> {weft.name = "lr", weft.role = "scalar"}) {
+  weft.return
+}
+
+// -----
+
+// Arguments are told apart by their position, and so is what has no name.
+#cpu = #weft.device<cpu>
+weft.func @names(%a: tensor<f32, #cpu> {weft.name = "x"}, %b: tensor<f32, #cpu> {weft.name = "x", weft.role = "argument"},
+                 %c: tensor<f32, #cpu> {weft.role = "state"}, %d: tensor<f32, #cpu> {weft.role = "state"},
+                 %e: tensor<f32, #cpu> {weft.name = "", weft.role = "scalar"}, %f: tensor<f32, #cpu> {weft.name = "x", weft.role = "state"}) {
+  weft.return
+}

@@ -44,7 +44,8 @@ namespace {
 constexpr const char *usage = R"(usage: weft-mutate --corpus=DIR [options]
 
 Changes the programs below DIR at random and sends them through the parser, every pass, code generation and the
-runtime. What ends the process, takes too long, throws, or is refused without a message has failed.
+runtime. What ends the process, takes too long, throws, or is refused without a message or with one that calls it an
+error of Weft has failed.
 
   --count=N             programs to try (1000)
   --seed=N              seed of the first; the next ones count up (1)
@@ -52,23 +53,35 @@ runtime. What ends the process, takes too long, throws, or is refused without a 
   --save-failures=DIR   where programs that failed go (mutate-failures)
   --print=N             print the program of seed N and stop
   --reproduce=FILE      send a file through, in this process
+  --pretend=WHAT        every second program fails in this way, to see that it is counted: exits or throws, before there
+                        is a program, or internal, where a message calls it an error of Weft
 )";
 
 struct Arguments {
-  std::string corpus, failures = "mutate-failures", reproduce;
+  std::string corpus, failures = "mutate-failures", reproduce, pretend;
   uint64_t count = 1000, seed = 1, seconds = 20;
   std::optional<uint64_t> print;
 };
 
 /// How far a program came; what the parent reads when the child is gone.
-enum Stage : uint64_t { parsing, printing, lowering, compiling, loading, running, stages };
-constexpr const char *stageNames[] = {"parsing", "printing", "lowering", "compiling", "loading", "running"};
+enum Stage : uint64_t { making, parsing, printing, lowering, compiling, loading, running, stages };
+constexpr const char *stageNames[] = {"making",    "parsing", "printing", "lowering",
+                                      "compiling", "loading", "running"};
 
 struct Shared {
-  uint64_t seed = 0, stage = parsing;
+  uint64_t seed = 0, stage = making;
   uint64_t refused[stages] = {}, ran = 0, wrong = 0;
   char message[4000] = {};
 };
+
+/// What is wrong with Weft where it refuses a program with this message, or nothing.
+std::string faultOf(const std::string &message) {
+  if (message.empty())
+    return "refused without a message";
+  const llvm::StringRef text = message;
+  return text.contains("error of Weft") || text.contains("please report") ? "an internal error: " + message
+                                                                          : "";
+}
 
 class Program {
 public:
@@ -85,7 +98,7 @@ private:
   }
   std::string refuse(const Status &status) {
     ++shared.refused[shared.stage];
-    return status.message().empty() ? "refused without a message" : "";
+    return faultOf(status.message());
   }
   std::string run(std::shared_ptr<const runtime::Package> package, const std::string &function);
 
@@ -201,8 +214,11 @@ std::string Program::run(std::shared_ptr<const runtime::Package> package, const 
   ::setrlimit(RLIMIT_AS, &memory);
   runtime::HostAllocator::get().set_limit(uint64_t(256) << 20);
   for (uint64_t seed = from; seed < arguments.seed + arguments.count; ++seed) {
-    const std::string text = mutator.make(seed);
     shared.seed = seed;
+    shared.stage = making;
+    const bool fails = (seed - arguments.seed) % 2 == 0;
+    if (fails && arguments.pretend == "exits")
+      ::_exit(3);
     if (::ftruncate(file, 0) == 0)
       ::lseek(file, 0, SEEK_SET);
     itimerval limit = {};
@@ -210,7 +226,11 @@ std::string Program::run(std::shared_ptr<const runtime::Package> package, const 
     ::setitimer(ITIMER_PROF, &limit, nullptr);
     std::string problem;
     try {
-      problem = Program(shared).check(text, seed);
+      if (fails && arguments.pretend == "throws")
+        throw std::runtime_error("as was asked");
+      const std::string text = mutator.make(seed);
+      problem = fails && arguments.pretend == "internal" ? faultOf("this is an error of Weft")
+                                                         : Program(shared).check(text, seed);
     } catch (const std::exception &error) {
       problem = std::string("threw: ") + error.what();
     }
@@ -241,6 +261,9 @@ int runAll(const mutate::Mutator &mutator, const Arguments &arguments) {
   const uint64_t end = arguments.seed + arguments.count;
   uint64_t failed = 0;
   for (uint64_t from = arguments.seed; from < end;) {
+    // A child may die before it says where it is; the next begins behind this program all the same.
+    shared->seed = from;
+    shared->stage = making;
     const pid_t child = ::fork();
     if (child == 0)
       work(mutator, arguments, *shared, from, log);
@@ -257,8 +280,10 @@ int runAll(const mutate::Mutator &mutator, const Arguments &arguments) {
                                                : std::string("died of ") + ::strsignal(WTERMSIG(status)))
                 : "ended with exit code " + std::to_string(WEXITSTATUS(status));
     const std::string path = arguments.failures + "/seed-" + std::to_string(shared->seed) + ".mlir";
-    std::ofstream(path) << "// " << stageNames[shared->stage] << ": seed " << shared->seed << "\n"
-                        << mutator.make(shared->seed);
+    std::ofstream(path) << "// " << stageNames[shared->stage] << ": seed " << shared->seed
+                        << "\n"
+                        // What cannot be made in the child cannot be made here.
+                        << (shared->stage == making ? "" : mutator.make(shared->seed));
     std::cout << "seed " << shared->seed << ", " << stageNames[shared->stage] << ": " << why << "\n"
               << tail(log) << "\nagain: weft-mutate --reproduce=" << path << "\n\n"
               << std::flush;
@@ -267,8 +292,8 @@ int runAll(const mutate::Mutator &mutator, const Arguments &arguments) {
   }
   std::filesystem::remove(log);
   std::cout << "refused while";
-  for (uint64_t stage = 0; stage < stages; ++stage)
-    std::cout << (stage ? ", " : " ") << stageNames[stage] << ": " << shared->refused[stage];
+  for (uint64_t stage = parsing; stage < stages; ++stage)
+    std::cout << (stage > parsing ? ", " : " ") << stageNames[stage] << ": " << shared->refused[stage];
   std::cout << "; ran: " << shared->ran << "\n"
             << arguments.count - failed << " passed, " << failed << " failed\n";
   return failed ? 1 : 0;
@@ -285,6 +310,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.failures = value.str();
     else if (name == "--reproduce")
       arguments.reproduce = value.str();
+    else if (name == "--pretend" && (value == "exits" || value == "throws" || value == "internal"))
+      arguments.pretend = value.str();
     else if (name == "--count" && isNumber)
       arguments.count = number;
     else if (name == "--seed" && isNumber)

@@ -70,9 +70,8 @@ static Expected<codegen::PipelineRequest> pipelineRequest(const Arguments &argum
                                    arguments.get("numerics"),
                                    arguments.all("disable-pass"),
                                    arguments.get("dump-phases")};
-  if (std::string limit = arguments.get("memory-limit"); !limit.empty())
-    if (llvm::StringRef(limit).getAsInteger(10, request.memoryLimit) || request.memoryLimit < 0)
-      return Status::error("--memory-limit takes a number of bytes, found '" + limit + "'");
+  if (Status status = readMemoryLimit(arguments, request.memoryLimit); !status)
+    return status;
   return request;
 }
 

@@ -17,6 +17,8 @@
 #include "runtime/Package.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
 
 #include <cstdio>
 #include <tuple>
@@ -33,6 +35,7 @@ and what is captured. Of a package it prints what the package has; of a reason c
   --target TARGET      cpu (if left out), x86-64-v3, x86-64-v4, sm_80, sm_90 or sm_100: no such device is needed
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
   --numerics MODE      eager or fast (docs/numerics.md); what the text says if left out
+  --memory-limit BYTES as of weft compile: another order where temporaries take more than that
   --json               for programs: an object with functions, decisions and kernels
   --html FILE          one page, which needs nothing else: launches and what they exchange, decisions with codes, memory
                        over time, kernels, and what is captured
@@ -103,13 +106,16 @@ static Status unknownCode(const std::string &code) {
   return Status::error(text + "; docs/errors/README.md lists all");
 }
 
-static std::string typeText(const runtime::TensorInfo &type) {
-  std::string text(name(type.dtype));
-  text += '[';
-  for (size_t i = 0; i < type.shape.size(); ++i)
-    text += (i ? "x" : "") + std::to_string(type.shape[i]);
-  return text + "] on " + type.device;
+/// "f32[2x3] on cpu", and "f32[batch, 3] on cpu" where a call chooses sizes.
+static std::string typeText(const runtime::TensorInfo &type, const std::vector<std::string> &sizes) {
+  const bool numbers = llvm::none_of(type.shape, [](int64_t size) { return size < 0; });
+  return (llvm::Twine(name(type.dtype)) + "[" + llvm::join(sizes, numbers ? "x" : ", ") + "] on " +
+          type.device)
+      .str();
 }
+
+/// What some arguments and results have, and others do not.
+static std::string quoted(const std::string &name) { return name.empty() ? "" : " '" + name + "'"; }
 
 /// What a package has: sections, functions with their signatures, memory and launches.
 static Status explainPackage(const std::string &path) {
@@ -131,21 +137,30 @@ static Status explainPackage(const std::string &path) {
     if (!executable)
       return executable.status();
     const runtime::Signature &signature = (*executable)->signature();
-    std::printf("function '%s' for %s: %zu launches, arena %llu bytes, lower bound %llu\n", function.c_str(),
-                signature.target.c_str(), (*executable)->launch_count(),
-                static_cast<unsigned long long>((*executable)->arena_bytes()),
-                static_cast<unsigned long long>((*executable)->arena_lower_bound_bytes()));
+    if (signature.symbols.empty())
+      std::printf("function '%s' for %s: %zu launches, arena %llu bytes, lower bound %llu\n",
+                  function.c_str(), signature.target.c_str(), (*executable)->launch_count(),
+                  static_cast<unsigned long long>((*executable)->arena_bytes()),
+                  static_cast<unsigned long long>((*executable)->arena_lower_bound_bytes()));
+    else
+      std::printf("function '%s' for %s: launches and arena are made for each size\n", function.c_str(),
+                  signature.target.c_str());
+    for (const runtime::SymbolInfo &symbol : signature.symbols)
+      std::printf("  symbol '%s' from %lld to %lld\n", symbol.name.c_str(),
+                  static_cast<long long>(symbol.min), static_cast<long long>(symbol.max));
     for (size_t i = 0; i < signature.arguments.size(); ++i) {
       const runtime::ArgumentInfo &argument = signature.arguments[i];
       std::string strides;
       for (int64_t stride : argument.type.strides)
         strides += (strides.empty() ? ", strides " : ", ") + std::to_string(stride);
-      std::printf("  argument %zu '%s': %s%s%s\n", i, argument.name.c_str(), typeText(argument.type).c_str(),
-                  strides.c_str(), argument.donated ? ", donated" : "");
+      std::printf("  argument %zu%s: %s%s%s\n", i, quoted(argument.name).c_str(),
+                  typeText(argument.type, (*executable)->argument_sizes(i)).c_str(), strides.c_str(),
+                  argument.donated ? ", donated" : "");
     }
     for (size_t i = 0; i < signature.results.size(); ++i) {
       const runtime::ResultInfo &result = signature.results[i];
-      std::printf("  result %zu '%s': %s", i, result.name.c_str(), typeText(result.type).c_str());
+      std::printf("  result %zu%s: %s", i, quoted(result.name).c_str(),
+                  typeText(result.type, (*executable)->result_sizes(i)).c_str());
       if (result.tied_to >= 0)
         std::printf(", in the storage of argument %d", result.tied_to);
       if (result.alias_argument >= 0)
@@ -160,10 +175,14 @@ static Status explainPackage(const std::string &path) {
 
 int explainCommand(int argc, char **argv) {
   Arguments arguments;
-  if (auto code = beginCommand(
-          "explain", help, argc, argv,
-          {{"json", false}, {"html", true}, {"target", true}, {"strict", true}, {"numerics", true}},
-          arguments))
+  if (auto code = beginCommand("explain", help, argc, argv,
+                               {{"json", false},
+                                {"html", true},
+                                {"target", true},
+                                {"strict", true},
+                                {"numerics", true},
+                                {"memory-limit", true}},
+                               arguments))
     return *code;
   const std::string &what = arguments.positional[0];
   if (std::string code = codeOf(what); !code.empty()) {
@@ -178,6 +197,8 @@ int explainCommand(int argc, char **argv) {
   request.target = arguments.get("target", "cpu");
   request.strict = arguments.get("strict");
   request.numerics = arguments.get("numerics");
+  if (Status status = readMemoryLimit(arguments, request.memoryLimit); !status)
+    return complain("explain", status);
   Program program;
   if (Status status = program.read(what); !status)
     return complain("explain", status);

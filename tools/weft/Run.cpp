@@ -13,6 +13,8 @@
 #include "ir/interp/Interpreter.h"
 #include "runtime/Executable.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -122,6 +124,31 @@ static Status saveState(const std::string &path, const Runnable &runnable) {
   return {};
 }
 
+/// The results that are no new state: what --output and a line of their own are for.
+static std::vector<size_t> plainResults(const Runnable &runnable) {
+  const auto &results = runnable.executable->signature().results;
+  std::vector<size_t> plain;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i].tied_to < 0 || !runnable.isState[static_cast<size_t>(results[i].tied_to)])
+      plain.push_back(i);
+  return plain;
+}
+
+/// Whether every file of --output has a result that it can hold: found before the first call, which may be
+/// long.
+static Status checkOutputs(const std::vector<std::string> &outputs, const Runnable &runnable) {
+  const std::vector<size_t> plain = plainResults(runnable);
+  if (plain.size() < outputs.size())
+    return Status::error("there are " + std::to_string(plain.size()) + " results, and " +
+                         std::to_string(outputs.size()) + " files are given with --output");
+  for (auto [path, i] : llvm::zip_first(outputs, plain)) {
+    const runtime::TensorInfo &type = runnable.executable->signature().results[i].type;
+    if (auto header = io::npy_header(type.dtype, type.shape); !header)
+      return header.status().context(path + ": ");
+  }
+  return {};
+}
+
 static Status run(const Arguments &arguments, bool &agrees) {
   std::string path = arguments.positional[0];
   std::string against = arguments.get("against");
@@ -144,6 +171,9 @@ static Status run(const Arguments &arguments, bool &agrees) {
   Runnable &runnable = **made;
   const runtime::Signature &signature = runnable.executable->signature();
   const auto &buffers = runnable.buffers;
+  const std::vector<std::string> outputs = arguments.all("output");
+  if (Status status = checkOutputs(outputs, runnable); !status)
+    return status;
 
   std::vector<std::shared_ptr<runtime::Buffer>> results(signature.results.size());
   double best = INFINITY;
@@ -163,17 +193,14 @@ static Status run(const Arguments &arguments, bool &agrees) {
   if (arguments.has("iterations"))
     std::printf("one call: %.1f us (fastest of %ld)\n", best, iterations);
 
-  std::vector<std::string> outputs = arguments.all("output");
   std::vector<ir::Literal> found;
-  std::vector<size_t> newState;
-  size_t number = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     const runtime::TensorInfo &type = signature.results[i].type;
     found.push_back(ir::Literal::fromBytes(type.dtype, type.shape, results[i]->data()));
-    if (int tied = signature.results[i].tied_to; tied >= 0 && runnable.isState[static_cast<size_t>(tied)]) {
-      newState.push_back(i);
-      continue;
-    }
+  }
+  const std::vector<size_t> plain = plainResults(runnable);
+  for (auto [number, i] : llvm::enumerate(plain)) {
+    const runtime::TensorInfo &type = signature.results[i].type;
     const std::string title = "result " + std::to_string(number);
     if (number < outputs.size()) {
       auto bytes = std::span(static_cast<const std::byte *>(results[i]->data()), type.bytes);
@@ -184,13 +211,10 @@ static Status run(const Arguments &arguments, bool &agrees) {
     } else if (against.empty()) {
       summarise(title, type, found[i]);
     }
-    ++number;
   }
-  if (number < outputs.size())
-    return Status::error("there are " + std::to_string(number) + " results, and " +
-                         std::to_string(outputs.size()) + " files are given with --output");
-  for (size_t i : newState)
-    summarise("state '" + signature.results[i].name + "'", signature.results[i].type, found[i]);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!llvm::is_contained(plain, i))
+      summarise("state '" + signature.results[i].name + "'", signature.results[i].type, found[i]);
   if (Status status = saveState(arguments.get("save-state"), runnable); !status)
     return status;
   if (!against.empty()) {

@@ -149,41 +149,61 @@ stateOf(const runtime::Package &package, const runtime::Signature &signature, co
   return values;
 }
 
-/// The values of the executable's symbols: those that are given, or what the shapes of all inputs say.
+/// The values of symbols from NAME=NUMBER.
+static Expected<std::map<std::string, int64_t>> parseSizes(const runtime::Signature &signature,
+                                                           const std::vector<std::string> &wanted) {
+  std::map<std::string, int64_t> given;
+  for (const std::string &text : wanted) {
+    const auto [name, number] = llvm::StringRef(text).split('=');
+    int64_t value = 0;
+    if (number.getAsInteger(10, value))
+      return Status::error("--size takes NAME=NUMBER, found '" + text + "'");
+    if (llvm::none_of(signature.symbols,
+                      [&, &name = name](const auto &symbol) { return symbol.name == name; })) {
+      std::string list;
+      for (const runtime::SymbolInfo &symbol : signature.symbols)
+        list += (list.empty() ? "; it has '" : ", '") + symbol.name + "'";
+      return Status::error("'" + signature.function + "' has no symbol '" + name.str() + "'" +
+                           (list.empty() ? ": its sizes are numbers" : list));
+    }
+    if (!given.try_emplace(name.str(), value).second)
+      return Status::error("--size gives '" + name.str() + "' twice");
+  }
+  return given;
+}
+
+/// The values of the executable's symbols: those that are given, and for the others what the shapes of all
+/// inputs say.
 static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &executable,
                                                   const std::vector<std::string> &wanted,
                                                   const std::vector<std::optional<io::HostArray>> &values) {
   const runtime::Signature &signature = executable.signature();
-  std::map<std::string, int64_t> given;
-  for (const std::string &text : wanted) {
-    size_t equals = text.find('=');
-    char *end = nullptr;
-    long long value = equals == std::string::npos ? 0 : std::strtoll(text.c_str() + equals + 1, &end, 10);
-    if (!end || *end || end == text.c_str() + equals + 1)
-      return Status::error("--size takes NAME=NUMBER, found '" + text + "'");
-    given[text.substr(0, equals)] = value;
-  }
+  auto given = parseSizes(signature, wanted);
+  if (!given)
+    return given.status();
   std::vector<int64_t> sizes;
-  for (const runtime::SymbolInfo &symbol : signature.symbols) {
-    auto it = given.find(symbol.name);
-    if (it == given.end())
-      break;
-    sizes.push_back(it->second);
-    given.erase(it);
-  }
-  if (sizes.size() == signature.symbols.size() && given.empty())
+  if (given->size() == signature.symbols.size()) {
+    for (const runtime::SymbolInfo &symbol : signature.symbols)
+      sizes.push_back(given->at(symbol.name));
     return sizes;
-  if (!given.empty())
-    return Status::error("'" + signature.function + "' has no symbol '" + given.begin()->first + "'" +
-                         (signature.symbols.empty() ? ": its sizes are numbers" : ""));
-  if (!llvm::all_of(values, [](const auto &value) { return value.has_value(); }))
-    return Status::error("'" + signature.function + "' has the symbol '" +
-                         signature.symbols[sizes.size()].name +
+  }
+  if (!llvm::all_of(values, [](const auto &value) { return value.has_value(); })) {
+    auto missing =
+        llvm::find_if(signature.symbols, [&](const auto &symbol) { return !given->count(symbol.name); });
+    return Status::error("'" + signature.function + "' has the symbol '" + missing->name +
                          "': give its value with --size, or every argument with --input");
+  }
   std::vector<std::vector<int64_t>> shapes;
   for (const std::optional<io::HostArray> &value : values)
     shapes.push_back(value->shape);
-  return executable.bind(shapes);
+  auto bound = executable.bind(shapes);
+  if (!bound)
+    return bound.status();
+  for (auto [symbol, size] : llvm::zip_equal(signature.symbols, *bound))
+    if (auto it = given->find(symbol.name); it != given->end() && it->second != size)
+      return Status::error("'" + symbol.name + "' is " + std::to_string(it->second) + " by --size, and " +
+                           std::to_string(size) + " by the inputs' shapes");
+  return bound;
 }
 
 Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {

@@ -197,4 +197,11 @@ int complain(const char *command, const Status &status) {
   return 1;
 }
 
+Status readMemoryLimit(const Arguments &arguments, int64_t &bytes) {
+  if (std::string limit = arguments.get("memory-limit"); arguments.has("memory-limit"))
+    if (llvm::StringRef(limit).getAsInteger(10, bytes) || bytes < 0)
+      return Status::error("--memory-limit takes a number of bytes, found '" + limit + "'");
+  return {};
+}
+
 } // namespace weft::tool

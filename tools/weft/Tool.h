@@ -58,6 +58,9 @@ struct Program {
 std::optional<int> beginCommand(const char *command, const char *help, int argc, char **argv,
                                 std::map<std::string, bool> known, Arguments &arguments, size_t files = 1);
 
+/// The bytes of --memory-limit, which are left as they are where it is not given.
+Status readMemoryLimit(const Arguments &arguments, int64_t &bytes);
+
 /// "x.npy" or "2x3xf32=1.5".
 Expected<io::HostArray> readInput(const std::string &text);
 
