@@ -7,10 +7,11 @@
 #include "weft/autograd.hpp"
 
 #include "frontend/Ops.h"
+#include "frontend/Region.h"
 #include "frontend/Trace.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace weft {
 
@@ -30,9 +31,43 @@ static Ref differentiable(const Tensor &output, Loc loc) {
          loc, {root});
   if (!root.requiresGrad())
     fail("element 0 of tensors does not require grad and does not have a grad_fn: no parameter that requires "
-         "a gradient took part in it, or gradients were off",
+         "a gradient took part in it, gradients were off, or it was computed from a gradient (second "
+         "derivatives are not recorded)",
          loc, {root});
   return reshapeTo(root, {}, loc);
+}
+
+/// Calls `visit` once for each value through which a gradient flows back from `root`, as far as the leaves,
+/// and as far as nodes older than `oldest`: an operand is older than what is computed from it.
+template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest, Visit visit) {
+  RefSet seen;
+  std::vector<Ref> stack{root};
+  while (!stack.empty()) {
+    Ref ref = std::move(stack.back());
+    stack.pop_back();
+    if (ref.node->serial < oldest || !seen.insert(ref).second)
+      continue;
+    visit(ref);
+    if (ref.node->leafSlot(ref.result))
+      continue;
+    for (const Ref &operand : ref.node->operands)
+      if (operand.requiresGrad())
+        stack.push_back(operand);
+  }
+}
+
+/// Records the gradients of `root` with respect to `inputs`, through which no gradient flows.
+static std::shared_ptr<Node> gradientOf(const Ref &root, const std::vector<Ref> &inputs, Loc loc) {
+  std::vector<Ref> operands{root};
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  NoGradGuard guard;
+  std::shared_ptr<Node> gradient = record("gradient", std::move(operands), {}, loc);
+  gradient->stopsGrad = false;
+  return gradient;
+}
+
+static bool isOlder(const Ref &a, const Ref &b) {
+  return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
 }
 
 void Tensor::backward(Loc loc) const {
@@ -40,36 +75,24 @@ void Tensor::backward(Loc loc) const {
   Ref root = differentiable(*this, loc);
   // The leaves that the value depends on, in the order in which they were made.
   std::vector<Ref> leaves;
-  std::unordered_set<const Node *> seen;
-  std::vector<Ref> stack{root};
-  while (!stack.empty()) {
-    Ref ref = stack.back();
-    stack.pop_back();
-    if (ref.node->leafSlot(ref.result)) {
-      if (std::find(leaves.begin(), leaves.end(), ref) == leaves.end())
-        leaves.push_back(ref);
-      continue;
-    }
-    if (ref.node->kind == NodeKind::input && ref.requiresGrad())
+  walkBack(root, 0, [&](const Ref &ref) {
+    if (ref.node->leafSlot(ref.result))
+      leaves.push_back(ref);
+    else if (ref.node->kind == NodeKind::input)
       fail("the gradient would flow out of the compiled function, into a tensor that was computed before it "
            "(WEFT-G003): compute it inside the function, call backward() outside of it, or use detach()\n"
            "  made at " +
                str(ref.node->loc),
            loc, {}, "WEFT-G003");
-    if (!seen.insert(ref.node.get()).second)
-      continue;
-    for (const Ref &operand : ref.node->operands)
-      if (operand.requiresGrad())
-        stack.push_back(operand);
-  }
-  std::sort(leaves.begin(), leaves.end(), [](const Ref &a, const Ref &b) {
-    return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
   });
-  std::vector<Ref> operands{root};
-  operands.insert(operands.end(), leaves.begin(), leaves.end());
+  if (leaves.empty())
+    fail("this tensor was computed from none that collects a gradient now: what required one is gone, or "
+         "requires_grad_() was called inside a compiled function, on a tensor of its trace; call it before, "
+         "on a tensor that you keep",
+         loc, {root});
+  std::sort(leaves.begin(), leaves.end(), isOlder);
+  std::shared_ptr<Node> gradient = gradientOf(root, leaves, loc);
   NoGradGuard guard;
-  std::shared_ptr<Node> gradient = record("gradient", operands, {}, loc);
-  gradient->stopsGrad = false;
   for (uint32_t i = 0; i < leaves.size(); ++i) {
     auto slot = leaves[i].node->leafSlot(leaves[i].result);
     Ref value{gradient, i};
@@ -94,59 +117,57 @@ void Tensor::backward(const Tensor &gradient, Loc loc) const {
   weft::mul({*this, loc}, {weights, loc}).sum({}, false, loc).backward(loc);
 }
 
-/// Whether a gradient flows from `root` back to `wanted`.
-static bool dependsOn(const Ref &root, const Ref &wanted) {
-  std::unordered_set<const Node *> seen;
-  std::vector<Ref> stack{root};
-  while (!stack.empty()) {
-    Ref ref = stack.back();
-    stack.pop_back();
-    if (ref == wanted)
-      return true;
-    // An operand is older than what is computed from it.
-    if (ref.node->serial < wanted.node->serial || !seen.insert(ref.node.get()).second)
-      continue;
-    for (const Ref &operand : ref.node->operands)
-      if (operand.requiresGrad())
-        stack.push_back(operand);
-  }
-  return false;
-}
-
 std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs, Loc loc) {
   GraphLock lock(graphMutex());
+  if (inputs.empty())
+    return {};
   Ref root = differentiable(output, loc);
-  std::vector<Ref> wanted;
-  bool leaves = true;
+  std::vector<Ref> values;
+  uint64_t oldest = UINT64_MAX;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Ref input = use(inputs[i], loc);
-    if (!input.requiresGrad())
+    Ref value = use(inputs[i], loc);
+    if (!value.requiresGrad())
       fail("One of the differentiated Tensors does not require grad: input " + std::to_string(i) +
                " of grad(); call requires_grad_() on it before it is used",
-           loc, {input});
-    if (!dependsOn(root, input))
+           loc, {value});
+    oldest = value.node->leafSlot(value.result) ? 0 : std::min(oldest, value.node->serial);
+    values.push_back(std::move(value));
+  }
+  // A leaf is what its slot held at any time: computing or writing it gives it another node.
+  std::unordered_map<const Slot *, std::vector<Ref>> leaves;
+  RefSet computed;
+  walkBack(root, oldest, [&](const Ref &ref) {
+    if (auto slot = ref.node->leafSlot(ref.result))
+      leaves[slot.get()].push_back(ref);
+    else
+      computed.insert(ref);
+  });
+  std::vector<Ref> wanted;
+  std::vector<size_t> ends; // of each input's part of them
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Ref &value = values[i];
+    if (auto slot = value.node->leafSlot(value.result)) {
+      auto &held = leaves[slot.get()];
+      std::sort(held.begin(), held.end(), isOlder);
+      wanted.insert(wanted.end(), held.begin(), held.end());
+    } else if (computed.contains(value)) {
+      wanted.push_back(value);
+    }
+    if (wanted.size() == (ends.empty() ? 0 : ends.back()))
       fail("One of the differentiated Tensors appears to not have been used in the graph: input " +
                std::to_string(i) + " of grad()",
-           loc, {input});
-    leaves &= input.node->leafSlot(input.result) != nullptr;
-    wanted.push_back(std::move(input));
+           loc, {value});
+    ends.push_back(wanted.size());
   }
+  std::shared_ptr<Node> gradient = gradientOf(root, wanted, loc);
   NoGradGuard guard;
   std::vector<Tensor> results;
-  auto differentiate = [&](std::vector<Ref> inputs) {
-    auto count = static_cast<uint32_t>(inputs.size());
-    inputs.insert(inputs.begin(), root);
-    auto node = record("gradient", std::move(inputs), {}, loc);
-    node->stopsGrad = false;
-    for (uint32_t i = 0; i < count; ++i)
-      results.push_back(wrap({node, i}, loc));
-  };
-  // What lies before a tensor that was computed is no part of what its own gradient needs.
-  if (leaves) {
-    differentiate(wanted);
-  } else {
-    for (const Ref &input : wanted)
-      differentiate({input});
+  uint32_t next = 0;
+  for (size_t end : ends) {
+    Ref sum{gradient, next++};
+    while (next < end)
+      sum = record1("add", {sum, {gradient, next++}}, {}, loc);
+    results.push_back(wrap(std::move(sum), loc));
   }
   return results;
 }

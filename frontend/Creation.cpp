@@ -79,7 +79,7 @@ static Tensor filled(Shape shape, double value, TensorOptions options, DType dty
   Tensor result =
       wrap(constant(Spec{options.dtype.value_or(dtype), std::move(shape), device}, value, loc), loc);
   if (options.requires_grad)
-    result.requires_grad_();
+    result.requires_grad_(true, loc);
   return result;
 }
 Tensor empty(IntList shape, TensorOptions options, Loc loc) {
@@ -99,7 +99,7 @@ Tensor full(IntList shape, double value, TensorOptions options, Loc loc) {
   NoGradGuard guard;
   Tensor result = empty(std::move(shape), options, loc);
   result.fill_({value, loc});
-  return requiresGrad ? result.requires_grad_() : result;
+  return requiresGrad ? result.requires_grad_(true, loc) : result;
 }
 Tensor scalar(double value, TensorOptions options, Loc loc) { return full({}, value, options, loc); }
 Tensor zeros_like(const Tensor &like, Loc loc) {
@@ -132,7 +132,7 @@ static Tensor range(int64_t count, const Arg &start, const Arg &step, DType dtyp
     made = add({made, loc}, start);
   made = made.to(options.dtype.value_or(dtype), loc);
   if (options.requires_grad)
-    made.requires_grad_();
+    made.requires_grad_(true, loc);
   return made;
 }
 
@@ -198,7 +198,7 @@ Tensor linspace(double start, double end, int64_t steps, TensorOptions options, 
   Tensor lower = lt({number, loc}, {static_cast<double>(steps / 2), loc});
   Tensor made = (steps == 1 ? rising : where(lower, {rising, loc}, {falling, loc}, loc)).to(dtype, loc);
   if (options.requires_grad)
-    made.requires_grad_();
+    made.requires_grad_(true, loc);
   return made;
 }
 
@@ -209,7 +209,7 @@ Tensor eye(int64_t n, std::optional<int64_t> m, TensorOptions options, Loc loc) 
   Tensor column = arange(columns, {.device = options.device}, loc).reshape({1, columns}, loc);
   Tensor made = eq({row, loc}, {column, loc}).to(options.dtype.value_or(DType::f32), loc);
   if (options.requires_grad)
-    made.requires_grad_();
+    made.requires_grad_(true, loc);
   return made;
 }
 

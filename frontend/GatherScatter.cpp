@@ -239,7 +239,7 @@ Tensor embedding(const Tensor &index, const Tensor &weight, std::optional<int64_
   double row = static_cast<double>(*padding_idx < 0 ? *padding_idx + count : *padding_idx);
   Tensor padded =
       wrap(record1("eq", {which, constant(which.spec(), row, loc)}, {}, loc), loc).unsqueeze(-1, loc);
-  return where(padded, {rows.detach(), loc}, {rows, loc}, loc);
+  return where(padded, {rows.detach(loc), loc}, {rows, loc}, loc);
 }
 
 Tensor one_hot(const Tensor &index, int64_t classes, Loc loc) {

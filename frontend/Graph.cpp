@@ -133,7 +133,7 @@ void Slot::setValue(Ref value) {
 
 const Ref &Slot::value() {
   if (!value_ && view_) {
-    Ref value = view_->read(view_->base->value(), loc);
+    Ref value = view_->read(loc);
     // A leaf's gradient ends at a node of its own.
     if (requiresGrad) {
       GradMode off(false);
@@ -170,6 +170,10 @@ static void unlink(std::vector<Slot *> &views, size_t index, size_t Slot::*posit
 void Slot::cut() {
   if (!view_)
     return;
+  // What gradients flow to it through views that are made of it must not be lost with its place.
+  for (Slot *view : view_->base->views_)
+    if (view->view_->source.get() == this)
+      view->value();
   Ref current = value();
   unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
   view_ = nullptr;

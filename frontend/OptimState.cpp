@@ -185,7 +185,7 @@ void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
         if (number.tensor.device() != device) {
           SuspendTrace suspend;
           const auto &slot = Access::slot(number.tensor);
-          assign(slot, use(number.tensor.to(device), slot->loc));
+          assign(slot, use(number.tensor.to(device, slot->loc), slot->loc));
         }
     checkPlacement(*member, loc);
     if (!member->counter) {

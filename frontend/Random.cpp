@@ -194,7 +194,7 @@ static DType realType(const char *function, const TensorOptions &options, Loc lo
 static Tensor placed(Ref value, const TensorOptions &options, Loc loc) {
   Tensor result = wrap(transferTo(value, options.device, loc), loc);
   if (options.requires_grad)
-    result.requires_grad_();
+    result.requires_grad_(true, loc);
   return result;
 }
 
@@ -258,7 +258,7 @@ Tensor normal(double mean, double std, IntList shape, TensorOptions options, Loc
   NoGradGuard guard;
   Tensor result = add({mul({unit, loc}, {std, loc}), loc}, {mean, loc});
   if (options.requires_grad)
-    result.requires_grad_();
+    result.requires_grad_(true, loc);
   return result;
 }
 

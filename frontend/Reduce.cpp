@@ -275,7 +275,7 @@ Tensor Tensor::logsumexp(IntList dims, bool keepdim, Loc loc) const {
   if (use(a, loc).spec().count() == 0)
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
   // An infinite largest element is not subtracted: that would be NaN.
-  Tensor top = a.detach().amax(dims, true, loc);
+  Tensor top = a.detach(loc).amax(dims, true, loc);
   top = where(weft::eq({top.abs(loc), loc}, {INFINITY, loc}), {0, loc}, {top, loc}, loc);
   Tensor sum = weft::sub({a, loc}, {top, loc}).exp(loc).sum(dims, true, loc);
   // Where every term is 0 the logarithm is -inf, and no gradient flows.

@@ -14,15 +14,6 @@
 
 namespace weft::frontend {
 
-namespace {
-struct RefHash {
-  size_t operator()(const Ref &ref) const {
-    return std::hash<const Node *>()(ref.node.get()) * 31 + ref.result;
-  }
-};
-using RefSet = std::unordered_set<Ref, RefHash>;
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Values that lie in others
 //===----------------------------------------------------------------------===//
@@ -85,21 +76,36 @@ static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
 // Nodes of a region
 //===----------------------------------------------------------------------===//
 
-/// Nodes between what a gradient is taken of and with respect to.
+/// Nodes between what a gradient is taken of and with respect to; what lies before those is no part of it.
 static void forceForward(const Node &gradient, std::unordered_set<const Node *> &forced) {
-  std::unordered_set<const Node *> ends;
-  for (size_t i = 1; i < gradient.operands.size(); ++i)
-    ends.insert(gradient.operands[i].node.get());
-  std::vector<const Node *> stack{gradient.operands[0].node.get()};
+  std::unordered_set<const Node *> leading, seen; // `leading`: to what it is taken with respect to
+  uint64_t oldest = UINT64_MAX;
+  for (size_t i = 1; i < gradient.operands.size(); ++i) {
+    leading.insert(gradient.operands[i].node.get());
+    oldest = std::min(oldest, gradient.operands[i].node->serial);
+  }
+  std::vector<const Node *> reached, stack{gradient.operands[0].node.get()};
   while (!stack.empty()) {
     const Node *node = stack.back();
     stack.pop_back();
-    if (ends.contains(node) || node->kind != NodeKind::op || !forced.insert(node).second)
+    // An operand is older than its user.
+    if (node->kind != NodeKind::op || !node->requiresGrad || node->serial <= oldest ||
+        !seen.insert(node).second)
       continue;
+    reached.push_back(node);
     for (const Ref &operand : node->operands)
       if (operand.requiresGrad())
         stack.push_back(operand.node.get());
   }
+  // One of the values may have been computed from another.
+  std::sort(reached.begin(), reached.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
+  for (const Node *node : reached)
+    if (std::any_of(node->operands.begin(), node->operands.end(), [&](const Ref &operand) {
+          return operand.requiresGrad() && leading.contains(operand.node.get());
+        })) {
+      leading.insert(node);
+      forced.insert(node);
+    }
 }
 
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,

@@ -63,7 +63,7 @@ Tensor copyOf(const Tensor &original) {
                      slot->loc);
   Access::slot(copy)->name = slot->name;
   if (slot->requiresGrad)
-    copy.requires_grad_();
+    copy.requires_grad_(true, slot->loc);
   return copy;
 }
 

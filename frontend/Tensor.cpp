@@ -55,7 +55,7 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
   if (!options.device.is_cpu())
     tensor = tensor.to(options.device, loc);
   if (options.requires_grad)
-    tensor.requires_grad_();
+    tensor.requires_grad_(true, loc);
   return tensor;
 }
 

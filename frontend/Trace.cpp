@@ -69,8 +69,10 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
   if (auto it = index_.find(slot.get()); it != index_.end())
     return touched_[it->second];
   if (const View *view = slot->view()) {
-    if (view->base->trace != this)
-      touch(view->base);
+    // The leaf that it is a view of, if that is not the base, has a gradient, which is state as well.
+    for (const auto &seen : {view->base, view->source})
+      if (seen->trace != this)
+        touch(seen);
     index_.emplace(slot.get(), touched_.size());
     touched_.push_back({slot, {}, {}, slot->grad, -1, nullptr});
   } else {

@@ -245,12 +245,16 @@ bool View::overlaps() const {
   return false;
 }
 
-Ref View::read(Ref value, Loc loc) const {
+Ref View::read(Loc loc) const {
+  // A source that has left the base for storage of its own has nothing to say of what was written since.
+  bool hasLeft = source != base && !source->view();
+  bool stops = stopsGrad() || hasLeft;
+  Ref value = hasLeft ? base->value() : source->value();
   // The handle's own mode counts, and not the one under which it is used.
-  GradMode mode(!stopsGrad());
-  for (const ViewStep &step : steps)
+  GradMode mode(!stops);
+  for (const ViewStep &step : hasLeft ? steps : sourceSteps)
     value = step.apply(std::move(value), loc);
-  return stopsGrad() && value.requiresGrad() ? sameValue(value, loc) : value;
+  return stops && value.requiresGrad() ? sameValue(value, loc) : value;
 }
 
 /// `into` with the elements that a slice takes replaced by `value`. One select over the base, so that it is
@@ -316,12 +320,18 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
   view->base = parent->storage();
   view->spec = Spec{value.spec().dtype, step.to, value.spec().device};
   view->strides = std::move(strides);
+  view->source = parent;
   view->detached = detached;
   view->madeWithoutGrad = !gradEnabled();
   if (const View *own = parent->view()) {
     view->steps = own->steps;
-    view->detached |= own->detached;
-    view->madeWithoutGrad |= own->madeWithoutGrad;
+    // A leaf collects gradients, however it came by its elements.
+    if (!parent->requiresGrad) {
+      view->source = own->source;
+      view->sourceSteps = own->sourceSteps;
+      view->detached |= own->detached;
+      view->madeWithoutGrad |= own->madeWithoutGrad;
+    }
   }
   Ref derived;
   {
@@ -330,6 +340,7 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
     if (view->stopsGrad() && derived.requiresGrad())
       derived = sameValue(derived, loc);
   }
+  append(view->sourceSteps, step);
   append(view->steps, std::move(step));
   auto slot = std::make_shared<Slot>();
   slot->loc = loc;
@@ -350,11 +361,11 @@ void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc) {
     fail("a leaf Variable that requires grad is being used in an in-place operation: wrap it in a "
          "NoGradGuard",
          loc);
-  if (view && !view->stopsGrad() && view->base->requiresGrad)
+  if (view && !view->stopsGrad() && view->source->requiresGrad)
     fail("a view of a leaf Variable that requires grad is being used in an in-place operation: wrap it in a "
          "NoGradGuard",
          loc);
-  if (view && view->madeWithoutGrad && !view->detached && view->base->needsGrad())
+  if (view && view->madeWithoutGrad && !view->detached && view->source->needsGrad())
     fail("A view was created in no_grad mode and is being modified inplace with grad mode enabled: make the "
          "view and write to it on the same side of the NoGradGuard",
          loc);
@@ -368,19 +379,20 @@ void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
   if (Trace *trace = Trace::current(); trace && slot->trace != trace)
     trace->touch(slot);
   bool needsGrad = value.requiresGrad();
-  if (needsGrad && gradEnabled() && view.stopsGrad())
+  if (needsGrad && gradEnabled() && !view.reachesBase())
     fail("a value that requires a gradient is written through a view that stops gradients (WEFT-G004), and "
          "neither the view nor its base could pass them on: write it to the tensor itself, or .detach() the "
          "value",
          loc, {value}, "WEFT-G004");
   Ref updated;
   {
-    GradMode mode(gradEnabled() && !view.stopsGrad());
+    GradMode mode(gradEnabled() && view.reachesBase());
     updated = view.update(useSlot(view.base, loc), value, loc);
   }
   assign(view.base, std::move(updated));
   // Reading the view again needs no detour by the base, unless the value's gradients are not the view's.
-  bool leaf = slot->requiresGrad || value.node->leafSlot(value.result);
+  bool leaf = slot->requiresGrad || value.node->leafSlot(value.result) ||
+              (!view.stopsGrad() && view.source->requiresGrad);
   if (!leaf && (!needsGrad || gradEnabled()))
     slot->setValue(std::move(value));
 }

@@ -35,14 +35,20 @@ struct View {
   Spec spec;
   std::vector<ViewStep> steps;
   std::vector<int64_t> strides; ///< in elements of the base, whose own are row-major
-  bool detached = false;        ///< no gradient flows between it and the base
+  /// What gradients flow to: the nearest leaf of gradients that this is a view of, which may be a view
+  /// itself, or else the base; and the map from there.
+  std::shared_ptr<Slot> source;
+  std::vector<ViewStep> sourceSteps;
+  bool detached = false;        ///< no gradient flows between it and the source
   bool madeWithoutGrad = false; ///< under a NoGradGuard
 
   /// Whether several positions are the same element of the base.
   bool overlaps() const;
   bool stopsGrad() const { return detached || madeWithoutGrad; }
-  /// What the map gives of this value of the base.
-  Ref read(Ref base, Loc loc) const;
+  /// Whether gradients flow between it and the base: none pass a leaf that is a view itself.
+  bool reachesBase() const { return !stopsGrad() && source == base; }
+  /// What the map gives of the current value of the source.
+  Ref read(Loc loc) const;
   /// The base's value with the elements of the view replaced.
   Ref update(Ref base, Ref value, Loc loc) const;
 };

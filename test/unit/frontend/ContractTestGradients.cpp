@@ -212,3 +212,65 @@ TEST(ContractGradients, ADetachedViewIsALeafOfItsOwn) {
   (p * q).sum().backward();
   EXPECT_EQ(floats(q.grad()), Floats({4, 4}));
 }
+
+/// A leaf of gradients that shares the elements of another tensor.
+static std::vector<Tensor> leavesThatAreViews() {
+  Tensor storage = tensor({1, 2, 3, 4}, {2, 2});
+  Tensor quiet = no_grad([&] { return storage.view({2, 2}); });
+  return {tensor({1, 2, 3, 4}, {2, 2}).detach().requires_grad_(), quiet.requires_grad_(),
+          tensor({1, 2, 3, 4, 5, 6}, {3, 2}).slice(0, 0, 2).requires_grad_()};
+}
+
+TEST(ContractGradients, TheyFlowThroughViewsOfALeafThatIsAView) {
+  auto loss = [](Tensor w, Tensor row) {
+    return w.sum() + (row * 10).sum() + (w.t()[1].slice(0, 1, 2) * 100).sum();
+  };
+  for (Tensor w : leavesThatAreViews()) {
+    loss(w, w[0]).backward();
+    EXPECT_EQ(floats(w.grad()), Floats({11, 11, 1, 101}));
+  }
+  // Captured by a compiled function, as its argument, and with a view from outside.
+  for (Tensor w : leavesThatAreViews()) {
+    Tensor row = w[0];
+    auto captured = compile([&] { loss(w, w[0]).backward(); });
+    captured();
+    EXPECT_EQ(floats(w.grad()), Floats({11, 11, 1, 101}));
+    captured();
+    EXPECT_EQ(floats(w.grad()), Floats({22, 22, 2, 202}));
+    w.set_grad({});
+    auto argument = compile([&](Tensor a) { loss(a, a[0]).backward(); });
+    argument(w);
+    EXPECT_EQ(floats(w.grad()), Floats({11, 11, 1, 101}));
+    w.set_grad({});
+    auto outside = compile([&] { (row * 10).sum().backward(); });
+    outside();
+    EXPECT_EQ(floats(w.grad()), Floats({10, 10, 0, 0}));
+    outside();
+    EXPECT_EQ(floats(w.grad()), Floats({20, 20, 0, 0}));
+  }
+  auto inside = compile([](Tensor x) {
+    Tensor w = x.detach().requires_grad_();
+    return grad(w.sum() + (w[0] * 10).sum(), {w})[0];
+  });
+  EXPECT_EQ(floats(inside(ones({2, 2}))), Floats({11, 11, 1, 1}));
+}
+
+TEST(ContractGradients, ViewsOfALeafThatIsAViewStillShareItsElements) {
+  Tensor base = tensor({1, 2, 3, 4}, {2, 2}), w = base.detach().requires_grad_(), row = w[0];
+  EXPECT_ERROR(row += 1,
+               "a view of a leaf Variable that requires grad is being used in an in-place operation");
+  no_grad([&] { row += 1; });
+  EXPECT_EQ(floats(base), Floats({2, 3, 3, 4}));
+  EXPECT_EQ(floats(w), Floats({2, 3, 3, 4}));
+  (row * row).sum().backward();
+  EXPECT_EQ(floats(w.grad()), Floats({4, 6, 0, 0}));
+  base[0] = 5;
+  EXPECT_EQ(floats(row), Floats({5, 5}));
+  w.set_grad({});
+  (row * row).sum().backward();
+  EXPECT_EQ(floats(w.grad()), Floats({10, 10, 0, 0}));
+  EXPECT_FALSE(base.requires_grad());
+  // Between the view and its leaf, gradients stop where they always do.
+  EXPECT_FALSE(row.detach().requires_grad());
+  EXPECT_FALSE(no_grad([&] { return w[1]; }).requires_grad());
+}

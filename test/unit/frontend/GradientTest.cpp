@@ -88,6 +88,84 @@ TEST(Gradient, Errors) {
   EXPECT_ERROR(result.requires_grad_(false), "you can only change requires_grad flags of leaf variables");
 }
 
+TEST(Gradient, OfLeavesWhoseValueWasReadOrWrittenSince) {
+  Tensor w = leafOf({1, 2}, {2});
+  Tensor fresh = ones({2}, {.requires_grad = true}), loss = (fresh * fresh * w).sum();
+  EXPECT_EQ(loss.item<float>(), 3);
+  std::vector<Tensor> gradients = grad(loss, {fresh, w});
+  EXPECT_EQ(gradients[0].to_vector<float>(), (std::vector<float>{2, 4}));
+  EXPECT_EQ(gradients[1].to_vector<float>(), (std::vector<float>{1, 1}));
+  Tensor before = (w * w).sum();
+  no_grad([&] { w -= 0.5; });
+  EXPECT_EQ(grad(before, {w})[0].to_vector<float>(), (std::vector<float>{2, 4}));
+  // What was computed from it on both sides of the write adds up, as in backward().
+  Tensor both = before + (w * 10).sum();
+  EXPECT_EQ(grad(both, {w, w})[1].to_vector<float>(), (std::vector<float>{12, 14}));
+  both.backward();
+  EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{12, 14}));
+
+  nn::Linear layer(3, 2);
+  Tensor printed = layer(ones({1, 3})).sum();
+  printed.item<float>();
+  EXPECT_EQ(grad(printed, {layer.bias})[0].to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
+TEST(Gradient, OfALeafBeyondAFlush) {
+  Tensor w = ones({2}, {.requires_grad = true}), sum = w * 0;
+  for (int i = 0; i < 5000; ++i)
+    sum = sum + w;
+  EXPECT_EQ(grad(sum.sum(), {w})[0].to_vector<float>(), (std::vector<float>{5000, 5000}));
+}
+
+TEST(Gradient, OfValuesComputedFromOneAnother) {
+  for (bool read : {false, true}) {
+    Tensor x = leafOf({1, 2}, {2}), h = x * x, k = x * 5, g = h * h, loss = (g * 3 + k).sum();
+    if (read)
+      loss.item<float>(); // everything before the gradient is there already
+    std::vector<Tensor> gradients = grad(loss, {g, x, h, k, g});
+    EXPECT_EQ(gradients[0].to_vector<float>(), (std::vector<float>{3, 3}));
+    EXPECT_EQ(gradients[1].to_vector<float>(), (std::vector<float>{17, 101}));
+    EXPECT_EQ(gradients[2].to_vector<float>(), (std::vector<float>{6, 24}));
+    EXPECT_EQ(gradients[3].to_vector<float>(), (std::vector<float>{1, 1}));
+    EXPECT_EQ(gradients[4].to_vector<float>(), (std::vector<float>{3, 3}));
+  }
+}
+
+TEST(Gradient, OfManyInputs) {
+  std::vector<Tensor> inputs;
+  Tensor sum = zeros({});
+  for (int i = 0; i < 1000; ++i) {
+    inputs.push_back(ones({}, {.requires_grad = true}));
+    sum = sum + inputs.back() * i;
+  }
+  std::vector<Tensor> gradients = grad(sum, inputs);
+  ASSERT_EQ(gradients.size(), inputs.size());
+  EXPECT_EQ(gradients[0].item<float>(), 0);
+  EXPECT_EQ(gradients[999].item<float>(), 999);
+}
+
+TEST(Gradient, OfNothingAndOfGradients) {
+  Tensor w = leafOf({1, 2}, {2}), loss = (w * w).sum();
+  EXPECT_TRUE(grad(loss, {}).empty());
+  EXPECT_ERROR(grad(grad(loss, {w})[0].sum(), {w}), "second derivatives are not recorded");
+  auto f = compile([](Tensor x) {
+    x.requires_grad_();
+    return (x * x).sum();
+  });
+  EXPECT_ERROR(f(ones({2})).backward(), "requires_grad_() was called inside a compiled function");
+}
+
+TEST(Gradient, ErrorsOfFactoriesNameTheCallersLine) {
+  TensorOptions wrong{.dtype = DType::i64, .requires_grad = true};
+  EXPECT_ERROR(ones({2}, wrong), "GradientTest.cpp");
+  EXPECT_ERROR(full({2}, 1, wrong), "GradientTest.cpp");
+  EXPECT_ERROR(arange(0., 4., 1., wrong), "GradientTest.cpp");
+  EXPECT_ERROR(linspace(0., 4., 5, wrong), "GradientTest.cpp");
+  EXPECT_ERROR(eye(2, {}, wrong), "GradientTest.cpp");
+  EXPECT_ERROR(weft::tensor({1, 2}, wrong), "GradientTest.cpp");
+  EXPECT_ERROR(randint(0, 4, {2}, wrong), "GradientTest.cpp");
+}
+
 TEST(Optimizer, SgdWithMomentumFollowsTheFormula) {
   for (bool nesterov : {false, true}) {
     Tensor p = leafOf({1, -2}, {2});
