@@ -147,8 +147,8 @@ Status runPipeline(ModuleOp module, const PipelineRequest &request) {
     passes.enableVerifier(true);
     return succeeded(passes.run(module))
                ? Status()
-               : Status::error(messages +
-                               "\nthe passes left this; it is an error of Weft: please report the program");
+               : Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
+                                                : messages);
   };
   if (request.dumpFolder.empty()) {
     PassManager passes(module.getContext(), module->getName().getStringRef());

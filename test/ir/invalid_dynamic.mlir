@@ -191,7 +191,7 @@ weft.func @step(%a: tensor<?xf32, #n>) attributes {weft.symbols = [#weft.symbol<
 // So does one that could begin before the first element.
 #n = #weft.device<cpu, [n]>
 weft.func @slice_start(%a: tensor<?xf32, #n>) -> tensor<2xf32, #weft.device<cpu>> attributes {weft.symbols = [#weft.symbol<"n", 1, 4>]} {
-  // expected-error @+1 {{takes n + -2:n of dimension 0, which has size n; that this is inside for every value of the symbols is not seen: give them a larger min}}
+  // expected-error @+1 {{takes n + -2:n of dimension 0, which has size n; that this is inside for every value of the symbols is not seen: give them a larger min, or take less}}
   %0 = weft.slice %a, start = [n + -2], limit = [n], step = [1] : tensor<?xf32, #n>
   weft.return %0 : tensor<2xf32, #weft.device<cpu>>
 }
