@@ -91,7 +91,13 @@ WEFT_C_API void weft_text_free(char *text);
 
 /*===-- Devices -------------------------------------------------------------===*/
 
-typedef enum weft_device_type { WEFT_CPU = 0, WEFT_CUDA = 1 } weft_device_type;
+typedef enum weft_device_type {
+  WEFT_CPU = 0,
+  WEFT_CUDA = 1,
+  /* No devices: with these the type holds every 32-bit number, so that a wrong one can be refused. */
+  WEFT_DEVICE_TYPE_LEAST_ = INT32_MIN,
+  WEFT_DEVICE_TYPE_MOST_ = INT32_MAX
+} weft_device_type;
 
 /** A device as its text names it. "cuda" has no index and does not equal "cuda:0". */
 typedef struct weft_device {
@@ -119,7 +125,10 @@ typedef enum weft_dtype {
   WEFT_F16 = 6,
   WEFT_BF16 = 7,
   WEFT_F32 = 8,
-  WEFT_F64 = 9
+  WEFT_F64 = 9,
+  /* No dtypes, as above. */
+  WEFT_DTYPE_LEAST_ = INT32_MIN,
+  WEFT_DTYPE_MOST_ = INT32_MAX
 } weft_dtype;
 
 /** What an argument is to its function. Only WEFT_ROLE_ARGUMENT is passed to weft_executable_run(); the rest
