@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace weft {
 
@@ -63,29 +62,23 @@ Tensor extreme(const char *op, const Tensor &a, IntList dims, bool keepdim, Loc 
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
   const Shape &shape = value.spec().shape;
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
-    std::string function = op == std::string("rmax") ? "amax()" : "amin()";
-    if (dims.empty())
+  const std::string function = op == std::string("rmax") ? "amax()" : "amin()";
+  for (int64_t dim : wrapDims(dims, rankOf(value), loc)) {
+    int64_t size = shape[static_cast<size_t>(dim)];
+    if (size == 0 && dims.empty())
       fail(function + ": Expected reduction dim to be specified for input.numel() == 0: a tensor of shape " +
                shapeText(shape) + " has no largest or smallest element",
            loc, {value});
-    for (int64_t dim : wrapDims(dims, rankOf(value), loc))
-      if (shape[static_cast<size_t>(dim)] == 0)
-        fail(function + ": Expected reduction dim " + std::to_string(dim) +
-                 " to have non-zero size, found shape " + shapeText(shape),
-             loc, {value});
-  }
-  // An error of some calls only would come too late: it is one of the declaration.
-  std::vector<int64_t> reduced =
-      dims.empty() ? std::vector<int64_t>(shape.size()) : wrapDims(dims, rankOf(value), loc);
-  if (dims.empty())
-    std::iota(reduced.begin(), reduced.end(), 0);
-  for (int64_t dim : reduced)
-    if (int64_t size = shape[static_cast<size_t>(dim)]; ir::isSymbolic(size) && !isAtLeast(size, 1))
-      fail(std::string(op == std::string("rmax") ? "amax()" : "amin()") + ": dimension " +
-               std::to_string(dim) + " has size " + ir::sizeText(size) +
+    if (size == 0)
+      fail(function + ": Expected reduction dim " + std::to_string(dim) +
+               " to have non-zero size, found shape " + shapeText(shape),
+           loc, {value});
+    // An error of some calls only would come too late: it is one of the declaration.
+    if (ir::isSymbolic(size) && !isAtLeast(size, 1))
+      fail(function + ": dimension " + std::to_string(dim) + " has size " + ir::sizeText(size) +
                ", which may be 0: give its Dim a min of 1",
            loc, {value});
+  }
   if (value.spec().dtype == DType::i1)
     return reduce(op, a.to(DType::ui8, loc), dims, keepdim, loc).to(DType::i1, loc);
   return reduce(op, a, dims, keepdim, loc);

@@ -211,9 +211,6 @@ std::string structuralKey(const Region &region) {
     }
     for (const Ref &operand : node->operands)
       writer.put(numbering.at({operand.node.get(), operand.result}));
-    // The type of what has no operands follows from nothing else.
-    if (node->operands.empty())
-      writer.putSpec(node->results[0]);
     writer.putAttrs(node->attrs);
     for (uint32_t i = 0; i < node->results.size(); ++i)
       define(node, i);

@@ -163,9 +163,6 @@ private:
   }
 };
 
-/// Compiles `fn`, a lambda or function whose parameters and result are Tensor, Scalar, static values, or
-/// tuples, pairs, arrays, vectors, optionals and registered structs (WEFT_STRUCT) of these. The result may be
-/// void.
 namespace frontend {
 /// Whether the number of tensors in a type is known, and nothing else is in it.
 template <typename T> inline constexpr bool holdsOnlyTensors = std::is_same_v<T, Tensor>;
@@ -177,6 +174,9 @@ template <typename T, size_t N>
 inline constexpr bool holdsOnlyTensors<std::array<T, N>> = holdsOnlyTensors<T>;
 } // namespace frontend
 
+/// Compiles `fn`, a lambda or function whose parameters and result are Tensor, Scalar, static values, or
+/// tuples, pairs, arrays, vectors, optionals and registered structs (WEFT_STRUCT) of these. The result may be
+/// void.
 template <typename Fn> auto compile(Fn fn, CompileOptions options = {}, Loc loc = Loc::current()) {
   static_assert(
       frontend::HasSignature<Fn>,

@@ -62,6 +62,19 @@ inline void check(const Row &row) {
   expectUsable();
 }
 
+/// A training step with state, as packages and tools get it: x of 2 x 4.
+inline auto smallStep(nn::Linear &net, optim::Adam &adam) {
+  return compile(
+      [&](Tensor x) {
+        Tensor loss = (net(x) * net(x)).sum();
+        loss.backward();
+        adam.step();
+        adam.zero_grad();
+        return loss;
+      },
+      {.name = "step"});
+}
+
 class Table : public ::testing::TestWithParam<Row> {};
 inline std::string nameOf(const ::testing::TestParamInfo<Row> &info) { return info.param.name; }
 

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "BadInput.h"
-
-#include <zlib.h>
+#include "test/unit/Deflate.h"
 
 namespace weft::bad_input {
 namespace {
@@ -35,20 +34,6 @@ Row npyRow(const std::string &name, const std::string &bytes, std::vector<std::s
   return {name, [path] { load_npy(path); }, words};
 }
 
-std::string packed(const std::string &text, int windowBits) {
-  z_stream state{};
-  EXPECT_EQ(deflateInit2(&state, 9, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&state, text.size()) + 32, '\0');
-  state.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
-  state.avail_in = static_cast<uInt>(text.size());
-  state.next_out = reinterpret_cast<Bytef *>(out.data());
-  state.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&state, Z_FINISH), Z_STREAM_END);
-  out.resize(state.total_out);
-  deflateEnd(&state);
-  return out;
-}
-
 struct Member {
   std::string name, content;
   uint32_t claimed = 0; ///< the unpacked size that is written; 0: the true one
@@ -58,7 +43,7 @@ struct Member {
 std::string archive(const std::vector<Member> &members) {
   std::string out, directory;
   for (const Member &member : members) {
-    const std::string body = packed(member.content, -15);
+    const std::string body = deflated(member.content, -15);
     const auto crc = static_cast<uint32_t>(
         crc32_z(0, reinterpret_cast<const Bytef *>(member.content.data()), member.content.size()));
     const auto size = member.claimed ? member.claimed : static_cast<uint32_t>(member.content.size());
@@ -265,16 +250,16 @@ std::vector<Row> idxFiles() {
       mnistRow("IdxHugeDimensions", idx(8, {0xffffffff, 0xffffffff, 0xffffffff}, ""), labels, {"overflows"}),
       mnistRow("IdxTwoGigabytesInTenBytes", idx(8, {0x80000000u}, "ab"), labels,
                {"expected 2147483648 bytes"}),
-      mnistRow("IdxGzipBomb", packed(idx(8, {1, 28, 28}, std::string(64u << 20, '\0')), 15 + 16), labels,
+      mnistRow("IdxGzipBomb", deflated(idx(8, {1, 28, 28}, std::string(64u << 20, '\0')), 15 + 16), labels,
                {"bytes more"}),
       mnistRow("IdxGzipDamaged",
                [&] {
-                 std::string bytes = packed(two, 15 + 16);
+                 std::string bytes = deflated(two, 15 + 16);
                  bytes[bytes.size() - 6] ^= 1;
                  return bytes;
                }(),
                labels, {"damaged"}),
-      mnistRow("IdxGzipTruncated", packed(two, 15 + 16).substr(0, 30), labels, {"truncated"}),
+      mnistRow("IdxGzipTruncated", deflated(two, 15 + 16).substr(0, 30), labels, {"truncated"}),
       mnistRow("IdxLabelTooLarge", two, idx(8, {2}, "\x01\x0a"), {"label 1", "expected 0 to 9, found 10"}),
       mnistRow("IdxFewerLabels", two, idx(8, {1}, "\x01"), {"expected 2 labels"}),
       {"MnistMissing",

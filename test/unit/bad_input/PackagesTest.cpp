@@ -30,15 +30,7 @@ const std::string &saved() {
     manual_seed(5);
     nn::Linear net(4, 3);
     optim::Adam adam(net.parameters(), {.lr = 0.1});
-    auto step = compile(
-        [&](Tensor x) {
-          Tensor loss = (net(x) * net(x)).sum();
-          loss.backward();
-          adam.step();
-          adam.zero_grad();
-          return loss;
-        },
-        {.name = "step"});
+    auto step = smallStep(net, adam);
     step(ones({2, 4}));
     step.save(folder / "step.weft");
     std::ifstream file(folder / "step.weft", std::ios::binary);

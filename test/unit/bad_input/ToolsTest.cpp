@@ -292,15 +292,7 @@ TEST(Tools, RunASavedStepOn) {
   manual_seed(5);
   nn::Linear net(4, 3);
   optim::Adam adam(net.parameters(), {.lr = 0.1});
-  auto step = compile(
-      [&](Tensor x) {
-        Tensor loss = (net(x) * net(x)).sum();
-        loss.backward();
-        adam.step();
-        adam.zero_grad();
-        return loss;
-      },
-      {.name = "step"});
+  auto step = smallStep(net, adam);
   const Tensor x = ones({2, 4});
   step(x);
   step.save(folder / "step.weft");

@@ -8,9 +8,9 @@
 #include "Testing.h"
 #include "frontend/io/Inflate.h"
 #include "frontend/io/Mnist.h"
+#include "test/unit/Deflate.h"
 
 #include <cstdlib>
-#include <zlib.h>
 
 using namespace weft;
 using namespace weft::io;
@@ -34,19 +34,7 @@ std::string idx(char type, std::vector<uint32_t> shape, const std::string &data)
   return out + data;
 }
 
-std::string gzipped(const std::string &text) {
-  z_stream state{};
-  EXPECT_EQ(deflateInit2(&state, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&state, text.size()) + 32, '\0');
-  state.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
-  state.avail_in = static_cast<uInt>(text.size());
-  state.next_out = reinterpret_cast<Bytef *>(out.data());
-  state.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&state, Z_FINISH), Z_STREAM_END);
-  out.resize(state.total_out);
-  deflateEnd(&state);
-  return out;
-}
+std::string gzipped(const std::string &text) { return deflated(text, 15 + 16); }
 
 TEST(Idx, ReadsEveryElementType) {
   const auto parse = [](const std::string &text) {

@@ -46,15 +46,18 @@ TEST_F(CApi, StridesAreCopiedWithANote) {
   weft_buffer_release(&out[0]);
 }
 
-/// copy(x) -> y: the first 64 bytes of the memory of x, which has these strides.
-std::vector<std::byte> strided_package(std::vector<int64_t> strides) {
+/// copy(x) -> y: the first elements of the memory of x, which has these strides, as many as y has.
+std::vector<std::byte> strided_package(std::vector<int64_t> strides, std::vector<int64_t> shape) {
+  int64_t bytes = sizeof(float);
+  for (int64_t extent : shape)
+    bytes *= extent;
   PlanBuilder b("copy");
   b.argument("x", DType::f32, {4, 4});
   b.plan.arguments[0]->strides = std::move(strides);
-  b.result("y", DType::f32, {4, 4});
+  b.result("y", DType::f32, std::move(shape));
   fb::CopyLaunchT copy;
-  copy.source = b.buffer(fb::Storage::argument, 0, 0, 64);
-  copy.destination = b.buffer(fb::Storage::result, 0, 0, 64);
+  copy.source = b.buffer(fb::Storage::argument, 0, 0, bytes);
+  copy.destination = b.buffer(fb::Storage::result, 0, 0, bytes);
   b.launch("copy").op.Set(std::move(copy));
   PackageWriter writer;
   writer.add("plan.copy.cpu", b.bytes());
@@ -62,8 +65,8 @@ std::vector<std::byte> strided_package(std::vector<int64_t> strides) {
 }
 
 struct Strided {
-  explicit Strided(std::vector<int64_t> strides) {
-    const std::vector<std::byte> bytes = strided_package(std::move(strides));
+  explicit Strided(std::vector<int64_t> strides, std::vector<int64_t> result = {4, 4}) {
+    const std::vector<std::byte> bytes = strided_package(std::move(strides), std::move(result));
     EXPECT_EQ(weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &package), WEFT_OK);
     EXPECT_EQ(weft_executable_load(package, "copy", "cpu", &copy), WEFT_OK) << weft_last_error();
   }
@@ -117,29 +120,11 @@ TEST(CApiStrides, AnInputOfOtherStridesIsCopiedToThem) {
 }
 
 TEST(CApiStrides, WhatIsCompiledForRepeatedElementsTakesNothingElse) {
-  const std::vector<std::byte> bytes = [] {
-    PlanBuilder b("copy");
-    b.argument("x", DType::f32, {4, 4});
-    b.plan.arguments[0]->strides = {0, 1};
-    b.result("y", DType::f32, {4});
-    fb::CopyLaunchT copy;
-    copy.source = b.buffer(fb::Storage::argument, 0, 0, 16);
-    copy.destination = b.buffer(fb::Storage::result, 0, 0, 16);
-    b.launch("copy").op.Set(std::move(copy));
-    PackageWriter writer;
-    writer.add("plan.copy.cpu", b.bytes());
-    return writer.finish().value_or_throw();
-  }();
-  weft_package *package = nullptr;
-  weft_executable *copy = nullptr;
-  ASSERT_EQ(weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &package), WEFT_OK);
-  ASSERT_EQ(weft_executable_load(package, "copy", "cpu", &copy), WEFT_OK) << weft_last_error();
+  Strided made({0, 1}, {4});
   Values x = counted(0);
   weft_buffer in[] = {describe(x)}, out[] = {nothing()};
-  EXPECT_STATUS(weft_executable_run(copy, nullptr, in, 1, out, 1), WEFT_ERROR_ARGUMENT,
+  EXPECT_STATUS(weft_executable_run(made.copy, nullptr, in, 1, out, 1), WEFT_ERROR_ARGUMENT,
                 "compiled for the strides [0, 1], which repeat elements");
-  weft_executable_destroy(copy);
-  weft_package_close(package);
 }
 
 } // namespace
