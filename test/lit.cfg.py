@@ -19,5 +19,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "LD_LIBRAR
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%weft_source", config.weft_source_dir))
 config.substitutions.append(("%python", config.python))
+if os.environ.get("WEFT_TEST_LEVEL") == "quick":
+    config.available_features.add("quick")
 if config.weft_sanitize:
     config.available_features.add("sanitizer")

@@ -84,11 +84,6 @@ std::vector<codegen::CpuTarget> runnableTargets() {
   return targets;
 }
 
-std::string testLevel() {
-  const char *level = std::getenv("WEFT_TEST_LEVEL");
-  return level ? level : "default";
-}
-
 Kernel::Kernel(const std::string &text, codegen::CpuTarget target) { build(text, target); }
 
 void Kernel::build(const std::string &text, codegen::CpuTarget target) {

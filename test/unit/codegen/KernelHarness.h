@@ -10,6 +10,7 @@
 #include "codegen/cpu/LinkImage.h"
 #include "codegen/cpu/LowerKernel.h"
 #include "runtime/Kernel.h"
+#include "test/unit/TestLevel.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -48,9 +49,6 @@ bool canRun(codegen::CpuTarget target);
 /// The targets that tests run kernels for: all that this machine can run, the first of them at the level
 /// `quick`.
 std::vector<codegen::CpuTarget> runnableTargets();
-
-/// How much to do: WEFT_TEST_LEVEL, which scripts/test sets to `quick`, `default`, `ci` or `full`.
-std::string testLevel();
 
 /// A kernel compiled from text, linked and loaded. Fails the test (and leaves `fn` null) on any error.
 struct Kernel {

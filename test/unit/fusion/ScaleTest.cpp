@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
+#include "test/unit/TestLevel.h"
 
 #include "mlir/Pass/PassManager.h"
 #include <ctime>
@@ -17,7 +18,7 @@ using namespace weft;
 
 namespace {
 
-class Scale : public testing::Test {
+class Scale : public ::testing::Test {
 protected:
   Scale() : context(registry(), MLIRContext::Threading::DISABLED), builder(&context) {
     context.loadAllAvailableDialects();
@@ -176,6 +177,8 @@ TEST_F(Scale, TenThousandOpsThroughEveryPass) {
 
 // Four times the ops take about four times as long: a quadratic pass would take sixteen times.
 TEST_F(Scale, FortyThousandOpsThroughEveryPass) {
+  if (weft::testing::testLevel() == "quick")
+    GTEST_SKIP() << "ten thousand do in daily work";
   addBlocks(2860);
   double time = runPipeline();
   RecordProperty("milliseconds", static_cast<int>(time));
