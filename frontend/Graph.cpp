@@ -265,7 +265,8 @@ void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands,
 // Building
 //===----------------------------------------------------------------------===//
 
-static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, std::vector<Spec> results, Loc loc) {
+static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, llvm::SmallVector<Spec, 1> results,
+                                     Loc loc) {
   auto node = std::make_shared<Node>();
   node->kind = kind;
   node->name = name;
@@ -278,6 +279,12 @@ static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, std::vecto
   node->trace = Trace::current();
   node->loc = loc;
   return node;
+}
+
+static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, Spec result, Loc loc) {
+  llvm::SmallVector<Spec, 1> results;
+  results.push_back(std::move(result));
+  return newNode(kind, name, std::move(results), loc);
 }
 
 /// The key under which inferred result types are remembered: a steady loop infers nothing twice.
@@ -322,7 +329,8 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
       known->clear();
     it = known->emplace(std::move(key), std::move(*results)).first;
   }
-  auto node = newNode(NodeKind::op, name, it->second, loc);
+  auto node =
+      newNode(NodeKind::op, name, llvm::SmallVector<Spec, 1>(it->second.begin(), it->second.end()), loc);
   bool wanted = false, real = false;
   for (const Ref &ref : operands) {
     wanted |= ref.requiresGrad();
@@ -338,7 +346,7 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
 }
 
 Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc) {
-  auto node = newNode(NodeKind::op, name, {std::move(result)}, loc);
+  auto node = newNode(NodeKind::op, name, std::move(result), loc);
   node->attrs = std::move(attrs);
   return {node, 0};
 }
@@ -352,7 +360,7 @@ Ref sameValue(Ref value, Loc loc) {
 }
 
 Ref constant(Spec spec, double value, Loc loc) {
-  auto node = newNode(NodeKind::constant, "constant", {std::move(spec)}, loc);
+  auto node = newNode(NodeKind::constant, "constant", std::move(spec), loc);
   node->number = value;
   return {node, 0};
 }
@@ -407,14 +415,14 @@ static std::array<std::byte, 8> numberBytes(DType dtype, double real, int64_t wh
 }
 
 Ref number(DType dtype, Device device, double real, int64_t whole, Loc loc) {
-  auto node = newNode(NodeKind::number, "number", {Spec{dtype, {}, device}}, loc);
+  auto node = newNode(NodeKind::number, "number", Spec{dtype, {}, device}, loc);
   node->number = is_floating_point(dtype) ? real : static_cast<double>(whole);
   node->numberBytes = numberBytes(dtype, real, whole);
   return {node, 0};
 }
 
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc) {
-  auto node = newNode(NodeKind::leaf, "leaf", {std::move(spec)}, loc);
+  auto node = newNode(NodeKind::leaf, "leaf", std::move(spec), loc);
   node->buffers[0] = std::move(buffer);
   node->trace = nullptr;
   return {node, 0};

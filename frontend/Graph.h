@@ -16,6 +16,8 @@
 #include "weft/autograd.hpp"
 #include "weft/tensor.hpp"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <array>
 #include <mutex>
 #include <string_view>
@@ -77,9 +79,11 @@ struct Node {
   uint64_t serial = 0;   ///< rises with every node: an operand's is smaller than its user's
   std::vector<Ref> operands;
   std::vector<Attr> attrs;
-  std::vector<Spec> results;
-  std::vector<std::shared_ptr<runtime::Buffer>> buffers; ///< one per result; null until it is computed
-  std::vector<uint32_t> liveSlots;                       ///< per result, how many slots hold it
+  // One result, as nearly every node has it, needs no memory beside the node.
+  llvm::SmallVector<Spec, 1> results;
+  llvm::SmallVector<std::shared_ptr<runtime::Buffer>, 1>
+      buffers;                              ///< one per result; null until it is computed
+  llvm::SmallVector<uint32_t, 1> liveSlots; ///< per result, how many slots hold it
   double number = 0;
   std::array<std::byte, 8> numberBytes{};
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
