@@ -43,6 +43,12 @@ target_link_libraries(weft_mlir_flags INTERFACE weft_flags)
 target_link_libraries(weft_mlir_pch PRIVATE weft_mlir_flags)
 target_precompile_headers(weft_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/MLIRPch.h)
 
+# weft_reuse_compiler_headers(NAME): a program that includes them too. It is compiled like a library, as they are.
+function(weft_reuse_compiler_headers name)
+  target_compile_options(${name} PRIVATE -fPIC)
+  target_precompile_headers(${name} REUSE_FROM weft_mlir_pch)
+endfunction()
+
 # weft_add_compiler_library(NAME SOURCES... [LINK libs...]): a static part of the compiler.
 function(weft_add_compiler_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
