@@ -102,6 +102,7 @@ void Tensor::backward(Loc loc) const {
     } else {
       Tensor made = wrap(value, slot->loc);
       slot->grad = Access::slot(made);
+      slot->grad->gradOf = slot;
       slot->grad->name = slot->name + ".grad";
     }
   }

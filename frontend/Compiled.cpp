@@ -61,7 +61,18 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, L
 Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   GraphLock lock(graphMutex());
   // Called from a function that is being traced, it contributes its operations.
-  if (Trace::current()) {
+  if (const Trace *outer = Trace::current()) {
+    // One kernel may hold operations of both, and has one mode.
+    if (outer->numerics != options_.numerics) {
+      auto mode = [](Numerics numerics) { return numerics == Numerics::fast ? "fast" : "eager"; };
+      fail("'" + options_.name + "' was compiled with " + mode(options_.numerics) +
+               " numerics and is called inside of '" + outer->function + "', which has " +
+               mode(outer->numerics) +
+               ": a compiled function and what it calls have one mode; give both the same CompileOptions::"
+               "numerics, or call the function that '" +
+               options_.name + "' was made of",
+           loc);
+    }
     // A function that calls itself without end would end the stack.
     struct Depth {
       explicit Depth(int &depth) : depth(depth) { ++depth; }

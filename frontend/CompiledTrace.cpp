@@ -151,6 +151,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
   for (bool again = true; again;) {
     Trace trace;
     trace.symbols = variant->symbols;
+    trace.function = options_.name;
+    trace.numerics = options_.numerics;
     Flat inputs;
     inputs.structure = arguments.structure;
     for (size_t i = 0; i < slots.size(); ++i)

@@ -118,7 +118,8 @@ Tensor arange(int64_t n, TensorOptions options, Loc loc) {
   GraphLock lock(graphMutex());
   Device device = resolve(options.device);
   Ref value = recordTyped("iota", {{"dim", int64_t(0)}}, Spec{DType::i64, {n}, device}, loc);
-  return wrap(convertTo(value, options.dtype.value_or(DType::i64), loc), loc);
+  Tensor made = wrap(convertTo(value, options.dtype.value_or(DType::i64), loc), loc);
+  return options.requires_grad ? made.requires_grad_(true, loc) : made;
 }
 
 /// start + i * step, computed in f64 or i64 and rounded last.

@@ -201,6 +201,8 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, 
       ellipsis = std::max(ellipsis, rank - named);
     inputs.push_back(spread(labels, rank - named));
   }
+  if (operands.size() > 1)
+    checkContracted("einsum()", refs, loc);
   Labels output;
   if (arrow == std::string::npos) {
     output = implicitResult(inputs, ellipsis);

@@ -7,6 +7,7 @@
 #include "frontend/Graph.h"
 #include "frontend/KeyWriter.h"
 #include "frontend/Lazy.h"
+#include "frontend/Region.h"
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
 #include "frontend/View.h"
@@ -98,7 +99,7 @@ Node::~Node() { dropOperands(std::move(operands)); }
 // Slot
 //===----------------------------------------------------------------------===//
 
-static bool isPending(const Ref &value) {
+bool isPending(const Ref &value) {
   const Node &node = *value.node;
   return !node.trace && node.kind != NodeKind::leaf && !node.computed(value.result);
 }
@@ -129,6 +130,19 @@ void Slot::setValue(Ref value) {
     value_.node->leafSlots.resize(value_.node->results.size());
     value_.node->leafSlots[value_.result] = weak_from_this();
   }
+}
+
+void Slot::settle(Ref leaf) {
+  before_.clear();
+  if (!leaf)
+    return;
+  std::vector<std::pair<Slot *, Ref>> kept;
+  for (Slot *view : views_)
+    if (view->value_ && view->value_.requiresGrad())
+      kept.emplace_back(view, view->value_);
+  setValue(std::move(leaf));
+  for (auto &[view, value] : kept)
+    view->value_ = std::move(value);
 }
 
 const Ref &Slot::value() {
@@ -216,6 +230,7 @@ void settleSlots() {
   Ref value, settled; // slots in order: those of one value, which share its leaf, follow each other
   for (const auto &slot : slotsInOrder(computed)) {
     if (slot->value().node->requiresGrad) {
+      slot->settle({});
       pending().erase(slot.get());
       continue;
     }
@@ -224,7 +239,7 @@ void settleSlots() {
       settled = leaf(value.spec(), value.node->buffers[value.result], value.node->loc);
       settled.node->source = value.node;
     }
-    slot->setValue(settled);
+    slot->settle(settled);
   }
 }
 
@@ -338,6 +353,9 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   }
   for (const Spec &spec : node->results)
     real |= is_floating_point(spec.dtype);
+  node->fallible = mayFail(*node);
+  for (const Ref &ref : operands)
+    node->fallible |= ref.node->fallible && !ref.node->computed(ref.result);
   node->requiresGrad = wanted && real && gradEnabled();
   node->stopsGrad = wanted && !node->requiresGrad;
   node->operands = std::move(operands);
@@ -481,7 +499,7 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value) {
     value = sameValue(value, value.node->loc);
   if (slot->requiresGrad && value.node->kind == NodeKind::op && !value.node->requiresGrad)
     value.node->stopsGrad = true; // a leaf's gradient ends there, though the value came from somewhere
-  slot->setValue(std::move(value));
+  slot->write(std::move(value));
 }
 
 } // namespace weft::frontend

@@ -89,6 +89,7 @@ struct Node {
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
   bool needsCuda = false;    ///< it, or something that it is computed from, is on a CUDA device
   bool stopsGrad = false;    ///< recorded without gradients although an operand has one
+  bool fallible = false; ///< it, or something that it is computed from and that is not there yet, may fail
   const Trace *trace = nullptr;
   std::weak_ptr<Node> source;                 ///< of a leaf that took the place of a computed node: that one
   std::vector<std::weak_ptr<Slot>> leafSlots; ///< per result, or empty: the slot whose gradient it collects
@@ -117,6 +118,17 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// Replaces the value; views of the slot see the new one, except where its type is another: they then keep
   /// the old value to themselves. For a view this is what is remembered until the base is written.
   void setValue(Ref value);
+  /// The same for a write of the program. Where computing the value may fail on data, what the slot held
+  /// before is kept until it is computed.
+  void write(Ref value);
+  /// Whether the slot went back to the last value that `isLost` does not hold for. What it held before a
+  /// write is known until the write is computed.
+  template <typename Predicate> bool undoWrites(Predicate isLost);
+  /// The value is there: writes are done and no longer undone. In its place the slot may get a leaf of the
+  /// same elements; what was computed from the value through views of it stays connected to them.
+  void settle(Ref leaf);
+  /// What `undoWrites` may go back to, the oldest first.
+  const std::vector<Ref> &before() const { return before_; }
   /// Makes this fresh slot a view; `value` is what the map gives now.
   void makeView(std::shared_ptr<const View> view, Ref value);
   const View *view() const { return view_.get(); }
@@ -131,6 +143,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
 
   bool requiresGrad = false; ///< a leaf of gradients, by the user's wish
   std::shared_ptr<Slot> grad;
+  std::weak_ptr<Slot> gradOf; ///< `backward` made it as the gradient of this slot, which had none
   std::string name;
   /// Made in a trace, or state whose owner outlives it.
   const Trace *trace = nullptr;
@@ -139,6 +152,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
 private:
   Ref value_; ///< null in a view whose base was written
   Spec spec_;
+  std::vector<Ref> before_; ///< what lazy writes that may fail replaced, the oldest first
   std::shared_ptr<const View> view_;
   std::vector<Slot *> views_; ///< of this slot, which they keep alive
   size_t viewIndex_ = 0;      ///< where a view stands in its base's list
@@ -185,6 +199,10 @@ private:
 std::vector<std::shared_ptr<Slot>> pendingSlots();
 /// Lets slots whose value was computed forget how, unless a gradient needs that.
 void settleSlots();
+/// Undoes what writes made of a value that cannot be computed: every slot that holds what follows from it
+/// goes back to what it held before, and a gradient that was none is none again. A tensor that never held
+/// anything else stays without a value.
+void undoWritesOf(const Node &failed);
 size_t pendingCount();
 
 /// How the public interface reaches the slots of its tensors.

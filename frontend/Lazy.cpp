@@ -84,17 +84,28 @@ void requireBackend(const Device &device) {
                 "WEFT-E001");
 }
 
+/// What a message of the runtime calls the operation with this number among those that may fail: one line may
+/// have recorded several.
+static std::string placeOf(const Node &node, size_t number) {
+  return str(node.loc) + ", operation " + std::to_string(number);
+}
+
 /// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
 [[noreturn]] static void failFlush(const Status &status, const std::vector<const Node *> &fallible,
-                                   Loc wanted) {
+                                   bool undoes, Loc wanted) {
   std::string message = status.message();
-  for (const Node *node : fallible)
-    if (std::string at = " (at " + str(node->loc) + ")"; message.ends_with(at))
-      fail(message.substr(0, message.size() - at.size()), node->loc, {}, status.code());
+  for (size_t i = 0; i < fallible.size(); ++i)
+    if (std::string at = " (at " + placeOf(*fallible[i], i) + ")"; message.ends_with(at)) {
+      Loc loc = fallible[i]->loc;
+      if (undoes)
+        undoWritesOf(*fallible[i]);
+      fail(message.substr(0, message.size() - at.size()), loc, {}, status.code());
+    }
   fail(message, wanted, {}, status.code());
 }
 
-void flush(const std::vector<Ref> &values) {
+/// `undoes`: writes that follow from what failed.
+static void compute(const std::vector<Ref> &values, bool undoes) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
   hostBytesSinceFlush() = 0;
@@ -157,8 +168,8 @@ void flush(const std::vector<Ref> &values) {
   if (program->mayFail) {
     fallible = fallibleNodes(region);
     auto lines = std::make_shared<std::vector<std::string>>();
-    for (const Node *node : fallible)
-      lines->push_back(str(node->loc));
+    for (size_t i = 0; i < fallible.size(); ++i)
+      lines->push_back(placeOf(*fallible[i], i));
     origin.lines = std::move(lines);
   }
   Status status =
@@ -170,10 +181,19 @@ void flush(const std::vector<Ref> &values) {
       if (Status late = buffer->wait(); !late && status)
         status = late;
   if (!status)
-    failFlush(status, fallible, wanted[0].node->loc);
+    failFlush(status, fallible, undoes, wanted[0].node->loc);
   for (size_t i = 0; i < results.size(); ++i)
     results[i].node->buffers[results[i].result] = std::move(computed[i]);
   settleSlots();
+}
+
+void flush(const std::vector<Ref> &values) { compute(values, /*undoes=*/true); }
+
+void tryFlush(const std::vector<Ref> &values) {
+  try {
+    compute(values, /*undoes=*/false);
+  } catch (const Error &) {
+  }
 }
 
 void flushAll() {
@@ -186,14 +206,11 @@ void flushAll() {
   if (values.empty())
     return;
   try {
-    flush(values);
+    compute(values, /*undoes=*/false);
   } catch (const Error &) {
     // One value that cannot be computed must not hold up the others; its error is thrown when it is read.
     for (const Ref &value : values)
-      try {
-        flush({value});
-      } catch (const Error &) {
-      }
+      tryFlush({value});
   }
 }
 

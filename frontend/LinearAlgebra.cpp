@@ -26,6 +26,14 @@ static std::string timesText(const Shape &shape) {
   return text;
 }
 
+void frontend::checkContracted(const char *function, const std::vector<Ref> &operands, Loc loc) {
+  if (operands[0].spec().dtype == DType::i1)
+    fail(std::string(function) +
+             " is not implemented for 'Bool' (i1): sums of products of truth values are numbers, so convert "
+             "the operands first, as in a.to(weft::i32)",
+         loc, operands);
+}
+
 static Ref product(Ref a, Ref b, std::vector<int64_t> batchA, std::vector<int64_t> batchB,
                    std::vector<int64_t> contractA, std::vector<int64_t> contractB, Loc loc) {
   return record1("dot_general", {a, b},
@@ -50,6 +58,7 @@ Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
     fail("expected m1 and m2 to have the same dtype, but got: " + std::string(name(a.spec().dtype)) +
              " != " + std::string(name(b.spec().dtype)),
          loc, {a, b});
+  checkContracted("matmul()", {a, b}, loc);
   int64_t ka = sa.back(), kb = rb == 1 ? sb[0] : sb[static_cast<size_t>(rb - 2)];
   if (ka != kb) {
     fail("mat1 and mat2 shapes cannot be multiplied (" + timesText(sa) + " and " + timesText(sb) + ")", loc,

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "weft/loss.hpp"
+#include "weft/losses.hpp"
 
 #include "frontend/Ops.h"
 #include "ir/DimExpr.h"
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace weft::nn {
 
@@ -231,6 +232,45 @@ Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction, bo
   if (loss.dim(loc) == 0)
     fail("kl_div with 'batchmean' needs a first dimension to divide by, found a 0-dimensional tensor", loc);
   return div({loss.sum({}, false, loc), loc}, {static_cast<double>(loss.size(0, loc)), loc});
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+CrossEntropyLoss::CrossEntropyLoss(CrossEntropyOptions options)
+    : Module("CrossEntropyLoss"), options_(std::move(options)) {
+  if (Tensor given = std::exchange(options_.weight, {}); given.defined())
+    weight = register_buffer("weight", given);
+}
+Tensor CrossEntropyLoss::operator()(const Tensor &logits, const Tensor &target, Loc loc) const {
+  CrossEntropyOptions options = options_;
+  options.weight = weight;
+  return cross_entropy(logits, target, options, loc);
+}
+
+NLLLoss::NLLLoss(NllLossOptions options) : Module("NLLLoss"), options_(std::move(options)) {
+  if (Tensor given = std::exchange(options_.weight, {}); given.defined())
+    weight = register_buffer("weight", given);
+}
+Tensor NLLLoss::operator()(const Tensor &input, const Tensor &target, Loc loc) const {
+  NllLossOptions options = options_;
+  options.weight = weight;
+  return nll_loss(input, target, options, loc);
+}
+
+BCEWithLogitsLoss::BCEWithLogitsLoss(BceWithLogitsOptions options)
+    : Module("BCEWithLogitsLoss"), options_(std::move(options)) {
+  if (Tensor given = std::exchange(options_.weight, {}); given.defined())
+    weight = register_buffer("weight", given);
+  if (Tensor given = std::exchange(options_.pos_weight, {}); given.defined())
+    pos_weight = register_buffer("pos_weight", given);
+}
+Tensor BCEWithLogitsLoss::operator()(const Tensor &input, const Tensor &target, Loc loc) const {
+  BceWithLogitsOptions options = options_;
+  options.weight = weight;
+  options.pos_weight = pos_weight;
+  return binary_cross_entropy_with_logits(input, target, options, loc);
 }
 
 } // namespace weft::nn

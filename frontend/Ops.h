@@ -41,6 +41,9 @@ Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
 void throwAt(const Status &status, Loc loc);
 /// Throws Error, which names the function, where the dtype is not a floating-point one.
 void checkFloat(const Ref &value, const char *function, Loc loc);
+/// The same for products, of operands of one dtype: throws Error where they are truth values, whose products
+/// have no sum.
+void checkContracted(const char *function, const std::vector<Ref> &operands, Loc loc);
 
 /// A 0-dimensional tensor as one of one element, which functions with an index take it for.
 Ref atLeast1(Ref value, Loc loc);

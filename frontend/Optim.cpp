@@ -41,8 +41,13 @@ void Optimizer::step(Loc loc) {
   try {
     flush(values);
   } catch (...) {
-    for (auto it = written.rbegin(); it != written.rend(); ++it)
-      it->slot->setValue(it->before);
+    // What failed on data was put back already, some of it to what was there before this step.
+    std::vector<bool> isBack;
+    for (size_t i = 0; i < written.size(); ++i)
+      isBack.push_back(written[i].slot->value() != values[i]);
+    for (size_t i = written.size(); i-- > 0;)
+      if (!isBack[i])
+        written[i].slot->setValue(written[i].before);
     throw;
   }
 }

@@ -58,11 +58,12 @@ Tensor rootWithFlatZero(const Tensor &a, Loc loc) {
   return where(isZero, {0, loc}, {root, loc}, loc);
 }
 
-Tensor extreme(const char *op, const Tensor &a, IntList dims, bool keepdim, Loc loc) {
+/// `function` is what an error calls it.
+Tensor extreme(const char *op, const std::string &function, const Tensor &a, IntList dims, bool keepdim,
+               Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
   const Shape &shape = value.spec().shape;
-  const std::string function = op == std::string("rmax") ? "amax()" : "amin()";
   for (int64_t dim : wrapDims(dims, rankOf(value), loc)) {
     int64_t size = shape[static_cast<size_t>(dim)];
     if (size == 0 && dims.empty())
@@ -180,10 +181,10 @@ Tensor Tensor::count_nonzero(IntList dims, Loc loc) const {
 //===----------------------------------------------------------------------===//
 
 Tensor Tensor::amax(IntList dims, bool keepdim, Loc loc) const {
-  return extreme("rmax", *this, dims, keepdim, loc);
+  return extreme("rmax", "amax()", *this, dims, keepdim, loc);
 }
 Tensor Tensor::amin(IntList dims, bool keepdim, Loc loc) const {
-  return extreme("rmin", *this, dims, keepdim, loc);
+  return extreme("rmin", "amin()", *this, dims, keepdim, loc);
 }
 Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim, Loc loc) const {
   return position("argmax", *this, dim, keepdim, loc);
@@ -247,7 +248,7 @@ Tensor Tensor::norm(double p, IntList dims, bool keepdim, Loc loc) const {
     result = wide.abs(loc).sum(dims, keepdim, loc);
   } else if (std::isinf(p)) {
     Tensor magnitude = wide.abs(loc);
-    result = p > 0 ? magnitude.amax(dims, keepdim, loc) : magnitude.amin(dims, keepdim, loc);
+    result = extreme(p > 0 ? "rmax" : "rmin", "norm()", magnitude, dims, keepdim, loc);
   } else if (p == 0) {
     result = weft::ne({wide, loc}, {0, loc}).to(wide.dtype(loc), loc).sum(dims, keepdim, loc);
   } else {

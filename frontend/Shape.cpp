@@ -338,7 +338,22 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Loc loc) con
                                : std::min(rows - std::min(-std::max(offset, -rows), rows), columns);
   int64_t start = length == 0 ? 0 : offset >= 0 ? offset : -offset * columns;
   int64_t end = length == 0 ? 0 : start + (length - 1) * (columns + 1) + 1;
-  return last.reshape(flat, loc).slice(-1, start, end, columns + 1, loc);
+  // A view whatever the strides: what is read and written are values, and a matrix is flat as a value.
+  GraphLock lock(graphMutex());
+  std::vector<int64_t> strides = last.strides(loc);
+  strides[strides.size() - 2] += strides.back();
+  strides.pop_back();
+  Tensor joined =
+      makeView(last, {.kind = ViewStep::reshape, .from = last.sizes(loc), .to = flat}, strides, loc);
+  ViewStep taken{.kind = ViewStep::slice, .from = flat, .to = flat};
+  taken.start.resize(flat.size());
+  taken.limit = flat;
+  taken.steps.resize(flat.size(), 1);
+  taken.start.back() = start;
+  taken.limit.back() = end;
+  taken.steps.back() = length > 1 ? columns + 1 : 1;
+  taken.to.back() = length;
+  return makeView(joined, std::move(taken), std::move(strides), loc);
 }
 
 Tensor Tensor::unsqueeze(int64_t dim, Loc loc) const {

@@ -8,6 +8,7 @@
 #define WEFT_FRONTEND_TRACE_H
 
 #include "frontend/Graph.h"
+#include "weft/compile.hpp"
 #include "weft/dim.hpp"
 
 #include <functional>
@@ -52,6 +53,9 @@ public:
                      const Spec *declared = nullptr);
   /// The symbols of declared types.
   std::vector<Dim> symbols;
+  /// The compiled function that is traced, and what may be done to its bits.
+  std::string function;
+  Numerics numerics = Numerics::eager;
   /// Makes a slot from outside part of the trace.
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
   void readMode(const std::shared_ptr<bool> &flag);

@@ -31,22 +31,9 @@ std::vector<int64_t> stridesOf(const Slot &slot) {
   return slot.view() ? slot.view()->strides : rowMajor(slot.spec().shape);
 }
 
-std::optional<StridedPlace> placeOf(const View &view) {
-  const Shape &shape = view.spec.shape;
-  if (ir::anySymbolic(shape) || ir::anySymbolic(view.strides))
-    return std::nullopt;
-  StridedPlace place;
-  if (!ir::isRowMajor(shape, view.strides)) {
-    if (!ir::stridedLayout(shape, view.strides))
-      return std::nullopt;
-    place.strides = view.strides;
-    // What a dimension of one element says is no part of a signature.
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (shape[d] == 1)
-        place.strides[d] = 0;
-  }
-  // The first element, through the map from the view to its base.
-  std::vector<int64_t> index(shape.size(), 0);
+/// The element of the base that is the first of the view. Every size is a number, and none is 0.
+static int64_t offsetOf(const View &view) {
+  std::vector<int64_t> index(view.spec.shape.size(), 0);
   for (size_t i = view.steps.size(); i-- > 0;) {
     const ViewStep &step = view.steps[i];
     if (step.kind == ViewStep::slice) {
@@ -73,9 +60,28 @@ std::optional<StridedPlace> placeOf(const View &view) {
     }
   }
   const Shape &base = view.base->spec().shape;
+  int64_t offset = 0;
+  for (size_t d = 0; d < index.size(); ++d)
+    offset = offset * base[d] + index[d];
+  return offset;
+}
+
+std::optional<StridedPlace> placeOf(const View &view) {
+  const Shape &shape = view.spec.shape;
+  if (ir::anySymbolic(shape) || ir::anySymbolic(view.strides))
+    return std::nullopt;
+  StridedPlace place;
+  if (!ir::isRowMajor(shape, view.strides)) {
+    if (!ir::stridedLayout(shape, view.strides))
+      return std::nullopt;
+    place.strides = view.strides;
+    // What a dimension of one element says is no part of a signature.
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] == 1)
+        place.strides[d] = 0;
+  }
   if (std::find(shape.begin(), shape.end(), 0) == shape.end())
-    for (size_t d = 0; d < index.size(); ++d)
-      place.offset = place.offset * static_cast<size_t>(base[d]) + static_cast<size_t>(index[d]);
+    place.offset = static_cast<size_t>(offsetOf(view));
   return place;
 }
 
@@ -239,8 +245,10 @@ static void append(std::vector<ViewStep> &steps, ViewStep step) {
 }
 
 bool View::overlaps() const {
+  if (std::find(spec.shape.begin(), spec.shape.end(), 0) != spec.shape.end())
+    return false;
   for (size_t i = 0; i < strides.size(); ++i)
-    if (strides[i] == 0 && spec.shape[i] != 0 && spec.shape[i] != 1)
+    if (strides[i] == 0 && spec.shape[i] != 1)
       return true;
   return false;
 }
@@ -281,7 +289,88 @@ static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
   return record1("select", {written, record1("pad", {value}, attrs, loc), into}, {}, loc);
 }
 
+/// Whether an expansion on the way repeats elements, so that the map cannot be walked backwards.
+static bool repeats(const std::vector<ViewStep> &steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const ViewStep &step) {
+    return step.kind == ViewStep::expand &&
+           Spec{DType::i1, step.from, {}}.count() != Spec{DType::i1, step.to, {}}.count();
+  });
+}
+
+/// The base's value with the elements of a view replaced whose strides alone say where they lie: a part of an
+/// expansion that holds no element twice.
+static Ref updateByStrides(const View &view, Ref into, Ref value, Loc loc) {
+  if (value.spec().count() == 0)
+    return into;
+  const Shape &shape = view.spec.shape;
+  std::vector<size_t> order; // the dimensions that have a step, the longest step first
+  bool known =
+      !ir::anySymbolic(shape) && !ir::anySymbolic(view.strides) && !ir::anySymbolic(into.spec().shape);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1)
+      order.push_back(d);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(-view.strides[a], a) < std::pair(-view.strides[b], b);
+  });
+  // How many elements lie between the first and the last of the dimensions from one on: no two places of that
+  // dimension may interleave.
+  std::vector<int64_t> extent(order.size() + 1, 1);
+  for (size_t i = order.size(); known && i-- > 0;) {
+    int64_t stride = view.strides[order[i]];
+    known = stride >= extent[i + 1];
+    extent[i] = (shape[order[i]] - 1) * stride + extent[i + 1];
+  }
+  if (!known)
+    fail(
+        "unsupported operation: a part of an expanded tensor is written, and which elements it has cannot be "
+        "told from its sizes and strides. Please clone() the tensor before performing the operation.",
+        loc);
+  Shape sizes;
+  std::vector<int64_t> perm;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1)
+      perm.push_back(static_cast<int64_t>(d));
+  for (size_t d : order) {
+    sizes.push_back(shape[d]);
+    perm.push_back(static_cast<int64_t>(d));
+  }
+  int64_t offset = offsetOf(view);
+  // The elements at their places in a base that holds nothing else, dimension by dimension from the last on.
+  auto spread = [&](Ref part) {
+    auto pad = [&](Ref operand, int64_t low, int64_t high, int64_t interior) {
+      size_t rank = operand.spec().shape.size();
+      std::vector<int64_t> lows(rank), highs(rank), interiors(rank);
+      lows.back() = low;
+      highs.back() = high;
+      interiors.back() = interior;
+      return record1("pad", {operand}, {{"low", lows}, {"high", highs}, {"interior", interiors}}, loc);
+    };
+    if (!std::is_sorted(perm.begin(), perm.end()))
+      part = record1("transpose", {part}, {{"perm", perm}}, loc);
+    part = reshapeTo(part, sizes.empty() ? Shape{1} : sizes, loc);
+    if (!order.empty())
+      part = pad(part, 0, 0, view.strides[order.back()] - 1);
+    for (size_t i = order.size(); i-- > 1;) {
+      int64_t stride = view.strides[order[i - 1]];
+      Shape joined(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(i));
+      joined.back() *= stride;
+      part = reshapeTo(pad(part, 0, stride - extent[i], 0), joined, loc);
+      if (joined.back() != extent[i - 1]) { // what follows the last one is no part of it
+        std::vector<int64_t> ones(i, 1), start(i, 0), limit = joined;
+        limit.back() = extent[i - 1];
+        part = record1("slice", {part}, {{"start", start}, {"limit", limit}, {"step", ones}}, loc);
+      }
+    }
+    part = pad(part, offset, into.spec().count() - offset - extent[0], 0);
+    return reshapeTo(part, into.spec().shape, loc);
+  };
+  Ref written = spread(constant(Spec{DType::i1, shape, value.spec().device}, 1, loc));
+  return record1("select", {written, spread(value), into}, {}, loc);
+}
+
 Ref View::update(Ref into, Ref value, Loc loc) const {
+  if (repeats(steps))
+    return updateByStrides(*this, into, value, loc);
   std::vector<Ref> inner{into};
   for (size_t i = 0; i + 1 < steps.size(); ++i)
     inner.push_back(steps[i].apply(inner.back(), loc));
@@ -295,13 +384,7 @@ Ref View::update(Ref into, Ref value, Loc loc) const {
         inverse[static_cast<size_t>(step.perm[d])] = static_cast<int64_t>(d);
       value = record1("transpose", {value}, {{"perm", inverse}}, loc);
     } else {
-      // An expansion that does not overlap adds dimensions of size 1 only; parts of one that does became so,
-      // unless a reshape stands between.
-      if (value.spec().count() != Spec{DType::i1, step.from, {}}.count())
-        fail("unsupported operation: a part of an expanded tensor is written through a reshape. Please "
-             "clone() "
-             "the tensor before performing the operation.",
-             loc);
+      // An expansion that repeats nothing adds dimensions of size 1.
       value = reshapeTo(value, step.from, loc);
     }
   }

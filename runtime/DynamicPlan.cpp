@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/DynamicPlan.h"
 
+#include "runtime/TensorText.h"
 #include "runtime/plan_generated.h"
 
 #include <algorithm>
@@ -142,8 +143,9 @@ Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,
   std::vector<std::optional<int64_t>> bound(length(plan.symbols()));
   std::vector<int64_t> values(bound.size(), 0);
   const auto complain = [&](uint32_t argument, const std::string &problem, const char *code = "") {
-    return Status::error(function + "argument " + std::to_string(argument) + " '" +
-                             text(plan.arguments()->Get(argument)->name()) + "' " + problem,
+    return Status::error(function +
+                             value_name("argument", argument, text(plan.arguments()->Get(argument)->name())) +
+                             " " + problem,
                          code);
   };
   // First the dimensions that are a symbol, which give it its value; then all others, which must agree.

@@ -371,10 +371,12 @@ Status Executable::Impl::build(const fb::Plan &plan) {
                static_cast<double>(launch.flops) / 16;
     launches.push_back(std::move(launch));
   }
-  for (size_t i = 0; i < signature.results.size(); ++i)
-    result_labels.push_back(allocator.intern_label("result '" + signature.results[i].name + "' of '" +
-                                                   signature.function + "'" +
-                                                   (made_at[i].empty() ? "" : " (" + made_at[i] + ")")));
+  for (size_t i = 0; i < signature.results.size(); ++i) {
+    const std::string &name = signature.results[i].name;
+    result_labels.push_back(allocator.intern_label(
+        (name.empty() ? "result " + std::to_string(i) : "result '" + name + "'") + " of '" +
+        signature.function + "'" + (made_at[i].empty() ? "" : " (" + made_at[i] + ")")));
+  }
   return {};
 }
 

@@ -51,8 +51,8 @@ Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> 
     const Buffer *buffer = outputs[i].get();
     const ResultInfo &result = signature.results[i];
     const auto complain = [&](const std::string &problem) {
-      return Status::error("'" + signature.function + "': the memory for result " + std::to_string(i) + " '" +
-                           result.name + "' " + problem);
+      return Status::error("'" + signature.function + "': the memory for " +
+                           value_name("result", i, result.name) + " " + problem);
     };
     if (!buffer)
       continue;
@@ -73,8 +73,8 @@ Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> 
 Status Executable::Impl::check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
                                          std::span<const std::shared_ptr<Buffer>> outputs) const {
   const auto complain = [&](size_t i, const std::string &problem) {
-    return Status::error("'" + signature.function + "': argument " + std::to_string(i) + " '" +
-                         signature.arguments[i].name + "' " + problem);
+    return Status::error("'" + signature.function +
+                         "': " + value_name("argument", i, signature.arguments[i].name) + " " + problem);
   };
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Buffer *buffer = arguments[i].get();
@@ -120,10 +120,9 @@ Status Executable::Impl::check_overlaps(std::span<const std::shared_ptr<Buffer>>
   std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) { return a.begin < b.begin; });
   const auto describe = [&](uint32_t number) {
     const size_t count = signature.arguments.size();
-    return number < count
-               ? "argument " + std::to_string(number) + " '" + signature.arguments[number].name + "'"
-               : "the memory for result " + std::to_string(number - count) + " '" +
-                     signature.results[number - count].name + "'";
+    return number < count ? value_name("argument", number, signature.arguments[number].name)
+                          : "the memory for " +
+                                value_name("result", number - count, signature.results[number - count].name);
   };
   // The ranges that reach furthest so far, of all and of those that are written.
   const Range *reach = nullptr, *written_reach = nullptr;

@@ -11,6 +11,7 @@
 #include "runtime/Contraction.h"
 #include "runtime/Image.h"
 #include "runtime/Kernel.h"
+#include "runtime/TensorText.h"
 #include "runtime/plan_generated.h"
 #include "weft/dtype.hpp"
 
@@ -122,9 +123,8 @@ private:
       const fb::Argument *argument = plan_.arguments()->Get(i);
       const std::optional<uint64_t> bytes = tensor_bytes(argument->type(), problem);
       if (!bytes)
-        return problem.empty()
-                   ? too_large("argument " + number(i) + " '" + text(argument->name()) + "'")
-                   : fail("argument " + number(i) + " '" + text(argument->name()) + "' " + problem);
+        return problem.empty() ? too_large(value_name("argument", i, text(argument->name())))
+                               : fail(value_name("argument", i, text(argument->name())) + " " + problem);
       if (static_cast<uint8_t>(argument->role()) > static_cast<uint8_t>(fb::Role::random))
         return fail("argument " + number(i) + " has unknown role " +
                     number(static_cast<int>(argument->role())));
@@ -135,10 +135,10 @@ private:
     std::vector<bool> tied(argument_bytes_.size());
     for (uint32_t i = 0; i < length(plan_.results()); ++i) {
       const fb::Result *result = plan_.results()->Get(i);
-      const std::string what = "result " + number(i) + " '" + text(result->name()) + "' ";
+      const std::string what = value_name("result", i, text(result->name())) + " ";
       const std::optional<uint64_t> bytes = tensor_bytes(result->type(), problem);
       if (!bytes)
-        return problem.empty() ? too_large("result " + number(i) + " '" + text(result->name()) + "'")
+        return problem.empty() ? too_large(value_name("result", i, text(result->name())))
                                : fail(what + problem);
       result_bytes_.push_back(*bytes);
       if (Status status = check_alias(what, *result, i); !status)
@@ -165,7 +165,7 @@ private:
   Status check_strides(const fb::Argument &argument, uint32_t i) {
     if (length(argument.strides()) == 0)
       return {};
-    const std::string what = "argument " + number(i) + " '" + text(argument.name()) + "' ";
+    const std::string what = value_name("argument", i, text(argument.name())) + " ";
     if (!aligned(argument.strides()))
       return fail(what + "has misaligned strides");
     if (length(argument.strides()) != length(argument.type()->shape()))

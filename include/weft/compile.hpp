@@ -47,7 +47,8 @@ enum class Numerics {
 struct CompileOptions {
   /// The function's name in text, packages and messages; not empty.
   std::string name = "main";
-  /// Whether results are the bits of the single operations.
+  /// Whether results are the bits of the single operations. Compiled functions that call each other have the
+  /// same: a call of one of another mode is an error of the trace.
   Numerics numerics = Numerics::eager;
   /// What is an error instead of a note.
   Strict strict = Strict::none;

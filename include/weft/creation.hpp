@@ -49,11 +49,13 @@ public:
 /// 4}})` has the shape [2, 2], `tensor(3.)` none, unless another dtype is asked for. Lists of unequal lengths
 /// are an error.
 WEFT_API Tensor tensor(const TensorData &data, TensorOptions options = {}, Loc loc = Loc::current());
-/// The elements of a vector, with the same dtypes: f32 for reals, i64 for whole numbers.
+/// The elements of a vector, with the same dtypes: f32 for reals, i64 for whole numbers, i1 for bool.
 template <typename T>
 Tensor tensor(const std::vector<T> &data, TensorOptions options = {}, Loc loc = Loc::current()) {
   if (!options.dtype)
-    options.dtype = std::is_floating_point_v<T> ? DType::f32 : DType::i64;
+    options.dtype = std::is_same_v<T, bool>       ? DType::i1
+                    : std::is_floating_point_v<T> ? DType::f32
+                                                  : DType::i64;
   return Tensor::from(data, data.size(), options, loc);
 }
 

@@ -1,19 +1,80 @@
-//===- losses.hpp - Losses as modules ------------------------------------===//
+//===- losses.hpp - Losses, as functions and as modules ---------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The losses of torch.nn.functional. `none` gives one loss an element (or a row), `mean` their mean, `sum`
+// their sum. A target of another shape than the input is broadcast with it, after a warning (WEFT-G010).
+//
+//===----------------------------------------------------------------------===//
 #ifndef WEFT_LOSSES_HPP
 #define WEFT_LOSSES_HPP
 
-#include "weft/loss.hpp"
 #include "weft/module.hpp"
+#include "weft/tensor.hpp"
 
-/// The functions of loss.hpp as modules, with PyTorch's defaults. Weights are buffers: they move with
-/// `loss.to(device)`, and are part of its state.
 namespace weft::nn {
 
+/// `batchmean`: the sum over the size of the first dimension; of kl_div only.
+enum class Reduction { none, mean, sum, batchmean };
+
+struct CrossEntropyOptions {
+  Reduction reduction = Reduction::mean;
+  int64_t ignore_index = -100; ///< rows with this target count for nothing
+  Tensor weight = {};          ///< one per class, of the logits' dtype
+  double label_smoothing = 0;  ///< the share of the target that is spread over all classes
+};
+
+/// Negative log-likelihood of `target` under softmax(logits). `logits` is [classes], [rows, classes] or
+/// [rows, classes, d1, ..]. `target` has class numbers, in the shape of the logits without classes, or
+/// probabilities, of the logits' dtype and shape. The mean divides by the weights of the rows' targets (NaN
+/// if all are ignored), with probabilities by the number of rows. A class number out of range is an error of
+/// the call.
+WEFT_API Tensor cross_entropy(const Tensor &logits, const Tensor &target, CrossEntropyOptions options = {},
+                              Loc loc = Loc::current());
+
+struct NllLossOptions {
+  Reduction reduction = Reduction::mean;
+  int64_t ignore_index = -100;
+  Tensor weight = {};
+};
+/// -input[target], with shapes and weights as cross_entropy has them: `input` holds logarithms of
+/// probabilities.
+WEFT_API Tensor nll_loss(const Tensor &input, const Tensor &target, NllLossOptions options = {},
+                         Loc loc = Loc::current());
+
+/// (input - target)^2.
+WEFT_API Tensor mse_loss(const Tensor &input, const Tensor &target, Reduction reduction = Reduction::mean,
+                         Loc loc = Loc::current());
+/// |input - target|.
+WEFT_API Tensor l1_loss(const Tensor &input, const Tensor &target, Reduction reduction = Reduction::mean,
+                        Loc loc = Loc::current());
+/// d^2 / (2 beta) where |d| < beta, else |d| - beta / 2; beta is not negative.
+WEFT_API Tensor smooth_l1_loss(const Tensor &input, const Tensor &target,
+                               Reduction reduction = Reduction::mean, double beta = 1,
+                               Loc loc = Loc::current());
+/// d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2); delta is positive.
+WEFT_API Tensor huber_loss(const Tensor &input, const Tensor &target, Reduction reduction = Reduction::mean,
+                           double delta = 1, Loc loc = Loc::current());
+
+struct BceWithLogitsOptions {
+  Reduction reduction = Reduction::mean;
+  Tensor weight = {};     ///< of each loss
+  Tensor pos_weight = {}; ///< of the positive part, broadcast with the target
+};
+/// Binary cross entropy of sigmoid(input), without overflow; the shapes must be equal.
+WEFT_API Tensor binary_cross_entropy_with_logits(const Tensor &input, const Tensor &target,
+                                                 BceWithLogitsOptions options = {}, Loc loc = Loc::current());
+
+/// target (log(target) - input), 0 where the target is 0; with `log_target` exp(target) (target - input).
+WEFT_API Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction = Reduction::mean,
+                       bool log_target = false, Loc loc = Loc::current());
+
+/// \name The same as modules, with PyTorch's defaults
+/// Weights are buffers: they move with `loss.to(device)`, and are part of its state.
+/// @{
 class WEFT_API CrossEntropyLoss : public Module {
 public:
   explicit CrossEntropyLoss(CrossEntropyOptions options = {});
@@ -78,6 +139,8 @@ private:
   Reduction reduction_;
   double beta_;
 };
+
+/// @}
 
 } // namespace weft::nn
 

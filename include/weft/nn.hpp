@@ -7,7 +7,7 @@
 #ifndef WEFT_NN_HPP
 #define WEFT_NN_HPP
 
-#include "weft/loss.hpp"
+#include "weft/losses.hpp"
 #include "weft/module.hpp"
 
 namespace weft::nn {

@@ -15,10 +15,9 @@
 #ifndef WEFT_TENSOR_HPP
 #define WEFT_TENSOR_HPP
 
-#include "weft/device.hpp"
-#include "weft/dtype.hpp"
 #include "weft/export.hpp"
 #include "weft/status.hpp"
+#include "weft/tensor_options.hpp"
 
 #include <concepts>
 #include <cstdint>
@@ -34,21 +33,10 @@
 
 namespace weft {
 
-using Shape = std::vector<int64_t>;
+class Arg;
 class Size;
-using Loc = std::source_location;
-
-/// A parameter that is a list of integers, sizes or dimensions: a number, numbers in braces, or a vector, as
-/// in `x.sum(-1)`, `x.sum({0, 1})`, `zeros(y.sizes())`.
-struct IntList : std::vector<int64_t> {
-  IntList() = default;
-  IntList(std::initializer_list<int64_t> list) : vector(list) {}
-  IntList(std::vector<int64_t> list) : vector(std::move(list)) {}
-  template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  IntList(T number) : vector{static_cast<int64_t>(number)} {}
-};
-
+class TensorData;
+struct ValuesIndices;
 namespace frontend {
 struct Slot;
 struct Access;
@@ -56,43 +44,6 @@ struct Access;
 namespace indexing {
 class TensorIndex;
 }
-
-/// Options of the functions that make tensors. The dtype is f32 (i64 for integer data, i1 for bool) and the
-/// device the CPU where they are left out.
-struct TensorOptions {
-  std::optional<DType> dtype = {};
-  Device device = creation_device();
-  bool requires_grad = false;
-};
-
-class Arg;
-class TensorData;
-
-/// An index with the source line where it was written, since an operator cannot have a default argument.
-struct Position {
-  template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Position(T index, Loc loc = Loc::current()) : index(static_cast<int64_t>(index)), loc(loc) {}
-  int64_t index;
-  Loc loc;
-};
-
-struct ValuesIndices;
-
-template <typename T> struct dtype_of;
-#define WEFT_DTYPE_OF(Type, value)                                                                           \
-  template <> struct dtype_of<Type> {                                                                        \
-    static constexpr DType value_ = DType::value;                                                            \
-  };
-WEFT_DTYPE_OF(bool, i1)
-WEFT_DTYPE_OF(int8_t, i8)
-WEFT_DTYPE_OF(int16_t, i16)
-WEFT_DTYPE_OF(int32_t, i32)
-WEFT_DTYPE_OF(int64_t, i64)
-WEFT_DTYPE_OF(uint8_t, ui8)
-WEFT_DTYPE_OF(float, f32)
-WEFT_DTYPE_OF(double, f64)
-#undef WEFT_DTYPE_OF
 
 class WEFT_API Tensor {
 public:
@@ -111,10 +62,13 @@ public:
   template <typename T>
   static Tensor from(const std::vector<T> &data, IntList shape, TensorOptions options = {},
                      Loc loc = Loc::current()) {
-    static_assert(!std::is_same_v<T, bool>,
-                  "std::vector<bool> has no contiguous storage: use uint8_t and .to(i1)");
-    return from_bytes(data.data(), data.size() * sizeof(T), dtype_of<T>::value_, std::move(shape), options,
-                      loc);
+    if constexpr (std::is_same_v<T, bool>) { // whose elements are bits
+      std::vector<uint8_t> bytes(data.begin(), data.end());
+      return from_bytes(bytes.data(), bytes.size(), DType::i1, std::move(shape), options, loc);
+    } else {
+      return from_bytes(data.data(), data.size() * sizeof(T), dtype_of<T>::value_, std::move(shape), options,
+                        loc);
+    }
   }
   template <typename T>
   static Tensor from(const T *data, IntList shape, TensorOptions options = {}, Loc loc = Loc::current()) {
@@ -174,7 +128,7 @@ public:
   template <typename T> std::vector<T> to_vector(Loc loc = Loc::current()) const {
     // Computed first: a value that does not fit in memory is an error of its own.
     size_t count = elements(sizeof(T), loc);
-    std::vector<T> values;
+    std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> values;
     try {
       values.resize(count);
     } catch (const std::bad_alloc &) {
@@ -183,7 +137,10 @@ public:
                   "WEFT-M001");
     }
     read(values.data(), values.size() * sizeof(T), dtype_of<T>::value_, false, loc);
-    return values;
+    if constexpr (std::is_same_v<T, bool>) // the elements of a vector of bool are bits
+      return {values.begin(), values.end()};
+    else
+      return values;
   }
   /// The bytes as they lie in memory.
   std::vector<std::byte> to_bytes(Loc loc = Loc::current()) const;

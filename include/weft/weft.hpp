@@ -23,7 +23,6 @@
 #include "weft/joining.hpp"
 #include "weft/layers.hpp"
 #include "weft/linear_algebra.hpp"
-#include "weft/loss.hpp"
 #include "weft/losses.hpp"
 #include "weft/lr.hpp"
 #include "weft/math.hpp"
@@ -42,6 +41,7 @@
 #include "weft/stream.hpp"
 #include "weft/tensor.hpp"
 #include "weft/tensor_index.hpp"
+#include "weft/tensor_options.hpp"
 #include "weft/tree.hpp"
 
 #endif // WEFT_WEFT_HPP

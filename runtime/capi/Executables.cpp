@@ -8,6 +8,7 @@
 #include "runtime/DeviceName.h"
 #include "runtime/Layout.h"
 #include "runtime/StatefulExecutable.h"
+#include "runtime/TensorText.h"
 #include "runtime/capi/Packages.h"
 
 using namespace weft;
@@ -35,14 +36,15 @@ std::string list_of(std::span<const int64_t> numbers) {
   return text + "]";
 }
 
-/// What a caller's buffer is in a message: "'step': input 0 'arg0'".
+/// What a caller's buffer is in a message: "'step': input 0 'arg0'", or "'step': input 0" where it has no
+/// name.
 struct Place {
   const runtime::Signature &signature;
   const char *what;
   size_t number;
   const std::string &name;
   std::string str() const {
-    return "'" + signature.function + "': " + what + " " + std::to_string(number) + " '" + name + "'";
+    return "'" + signature.function + "': " + runtime::value_name(what, number, name);
   }
 };
 

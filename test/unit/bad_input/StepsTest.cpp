@@ -71,6 +71,9 @@ TEST_P(Step, IsUndone) {
     for (int i = 0; i < 5; ++i) {
       if (disturbed && i == 2) {
         const auto before = everything();
+        StateDict generator;
+        for (const auto &[name, tensor] : default_generator().state_dict())
+          generator.emplace_back(name, tensor.clone());
         std::string message;
         try {
           step(indices(fault.words), indices(fault.labels), scalar(fault.scale)).item<float>();
@@ -80,12 +83,16 @@ TEST_P(Step, IsUndone) {
         }
         for (const std::string &word : fault.message)
           EXPECT_NE(message.find(word), std::string::npos) << "no '" << word << "' in: " << message;
-        if (compiled)
-          EXPECT_EQ(everything(), before);
+        auto after = everything();
+        // Without compile, numbers that were drawn before the operation that failed are drawn.
+        if (!compiled && fault.name.starts_with("Label")) {
+          EXPECT_NE(after.back(), before.back());
+          default_generator().load_state_dict(generator);
+          after.back() = before.back();
+        }
+        EXPECT_EQ(after, before);
         expectUsable();
       }
-      if (disturbed && !compiled && i == 2)
-        break;
       losses.push_back(step(indices({0, 5, 3}), indices({2, 0, 1}), scalar(1)).item<float>());
     }
     return losses;

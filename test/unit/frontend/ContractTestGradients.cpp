@@ -255,6 +255,31 @@ TEST(ContractGradients, TheyFlowThroughViewsOfALeafThatIsAView) {
   EXPECT_EQ(floats(inside(ones({2, 2}))), Floats({11, 11, 1, 1}));
 }
 
+// torch.autograd.grad(l, v): v is what l was computed from, whatever was computed since.
+TEST(ContractGradients, AViewIsWhatALossWasComputedFromAlsoWhenItsLeafIsComputed) {
+  for (bool read : {false, true}) {
+    Tensor w = (count(4) + 1).detach().requires_grad_(), v = w.slice(0, 1, 3), loss = (v * v).sum();
+    if (read) {
+      EXPECT_EQ(loss.item<float>(), 13);
+      EXPECT_EQ(floats(w), Floats({1, 2, 3, 4}));
+    }
+    std::vector<Tensor> slopes = grad(loss, {v, w});
+    EXPECT_EQ(floats(slopes[0]), Floats({4, 6}));
+    EXPECT_EQ(floats(slopes[1]), Floats({0, 4, 6, 0}));
+    // A view of something that was computed, and one that is made afterwards.
+    Tensor y = w * 2, u = y[1], other = (u * u + y[2]);
+    if (read)
+      EXPECT_EQ(other.item<float>(), 22);
+    EXPECT_EQ(grad(other, {u})[0].item<float>(), 8);
+    Tensor later = w.slice(0, 1, 3);
+    EXPECT_ERROR(grad(loss, {later}), "appears to not have been used in the graph");
+    // What is written to the leaf is seen through the view.
+    no_grad([&] { w += 1; });
+    EXPECT_EQ(floats(v), Floats({3, 4}));
+    EXPECT_EQ(floats(grad((v * v).sum(), {v})[0]), Floats({6, 8}));
+  }
+}
+
 TEST(ContractGradients, ViewsOfALeafThatIsAViewStillShareItsElements) {
   Tensor base = tensor({1, 2, 3, 4}, {2, 2}), w = base.detach().requires_grad_(), row = w[0];
   EXPECT_ERROR(row += 1,

@@ -243,3 +243,132 @@ TEST(ContractLazyFailures, WritesByIndexToo) {
     EXPECT_EQ(linesIn(message), std::vector<int>({__LINE__ - 3})) << message;
   }
 }
+
+//===----------------------------------------------------------------------===//
+// What a failure leaves
+//===----------------------------------------------------------------------===//
+
+TEST(ContractLazyUndo, AFailedWriteLeavesTheTensorAsItWas) {
+  Tensor x = given({4, 2});
+  const Floats before = floats(x);
+  x.index_put_({indices({7})}, 5);
+  x += 1; // follows from what failed, and happens as little
+  EXPECT_ERROR(floats(x), "index 7 is out of bounds");
+  EXPECT_EQ(floats(x), before);
+  x.index_put_({indices({-1})}, 5);
+  EXPECT_EQ(floats(x), Floats({0, 1, 2, 3, 4, 5, 5, 5}));
+}
+
+TEST(ContractLazyUndo, WritesBeforeTheOneThatFailsHaveHappened) {
+  Tensor x = zeros({3});
+  for (int64_t at : {0, 1, 3, 2}) // one line, several operations
+    x.index_put_({indices({at})}, at + 1);
+  EXPECT_ERROR(floats(x), "index 3 is out of bounds");
+  EXPECT_EQ(floats(x), Floats({1, 2, 0}));
+  // Also where no later value follows from the earlier one.
+  Tensor table = given({4, 3}), row = zeros({3});
+  for (int64_t at : {1, 2, 4, 3})
+    row.copy_(table.index_select(0, indices({at})).reshape({3}) * 1);
+  EXPECT_EQ(floats(row), Floats({9, 10, 11})); // nothing needs the one that would fail
+  for (int64_t at : {1, 2, 4})
+    row.copy_(table.index_select(0, indices({at})).reshape({3}) * 1);
+  EXPECT_ERROR(floats(row), "index 4 is out of bounds");
+  EXPECT_EQ(floats(row), Floats({6, 7, 8}));
+}
+
+TEST(ContractLazyUndo, ViewsAreAsTheyWere) {
+  Tensor x = given({3, 2}), table = given({4, 2}), row = x[1], column = x.select(1, 0);
+  row.copy_(table.index_select(0, indices({9})).reshape({2}));
+  EXPECT_ERROR(floats(column), "index 9 is out of bounds");
+  EXPECT_EQ(floats(row), Floats({2, 3}));
+  EXPECT_EQ(floats(column), Floats({0, 2, 4}));
+  EXPECT_EQ(floats(x), floats(given({3, 2})));
+  row.copy_(table.index_select(0, indices({0})).reshape({2}));
+  EXPECT_EQ(floats(x), Floats({0, 1, 0, 1, 4, 5}));
+}
+
+TEST(ContractLazyUndo, SoIsEveryTensorThatFollows) {
+  Tensor x = given({3}), y = zeros({3}), other = zeros({3});
+  x.index_put_({indices({3})}, 1);
+  y += 2;
+  y.copy_(x);
+  y.zero_(); // no longer follows from it
+  Tensor z = ones({3});
+  z.mul_(x);
+  other.index_put_({indices({1})}, 1);
+  Tensor made = x * 2;
+  EXPECT_ERROR(floats(z), "index 3 is out of bounds");
+  EXPECT_EQ(floats(z), Floats({1, 1, 1}));
+  EXPECT_EQ(floats(x), Floats({0, 1, 2}));
+  EXPECT_EQ(floats(y), Floats({0, 0, 0}));
+  EXPECT_EQ(floats(other), Floats({0, 1, 0}));
+  for (int i = 0; i < 2; ++i) // it never held anything else
+    EXPECT_ERROR(floats(made), "index 3 is out of bounds");
+  made.fill_(1);
+  EXPECT_EQ(floats(made), Floats({1, 1, 1}));
+}
+
+TEST(ContractLazyUndo, WhatAFlushForAnotherReasonMetIsStillAnErrorOfItsRead) {
+  Tensor x = given({3});
+  x.index_put_({indices({3})}, 1);
+  auto f = compile([](Tensor a) { return a * 2; });
+  EXPECT_EQ(floats(f(ones({3}))), Floats({2, 2, 2}));
+  EXPECT_ERROR(f(x), "index 3 is out of bounds");
+  EXPECT_EQ(floats(f(x)), Floats({0, 2, 4}));
+  // A trace that meets it, and fails, keeps what there is to go back to.
+  x.index_put_({indices({5})}, 1);
+  auto g = compile([&](Tensor a) {
+    x += a;
+    return matmul(x, a.reshape({1, 3}));
+  });
+  EXPECT_ERROR(g(ones({3})), "cannot be multiplied");
+  EXPECT_ERROR(floats(x), "index 5 is out of bounds");
+  EXPECT_EQ(floats(x), Floats({0, 1, 2}));
+}
+
+TEST(ContractLazyUndo, GradientsChangeOnlyWithTheStep) {
+  nn::Linear layer(2, 3);
+  auto loss = [&](int64_t label) { return nn::cross_entropy(layer(ones({1, 2})), indices({label})); };
+  loss(3).backward();
+  EXPECT_ERROR(floats(layer.weight.grad()), "Target 3 is out of bounds");
+  EXPECT_FALSE(layer.weight.grad().defined());
+  EXPECT_FALSE(layer.bias.grad().defined());
+  loss(0).backward();
+  const Floats once = floats(layer.bias.grad());
+  loss(-1).backward();
+  loss(1).backward();
+  EXPECT_ERROR(floats(layer.weight.grad()), "Target -1 is out of bounds");
+  EXPECT_EQ(floats(layer.bias.grad()), once);
+  loss(0).backward();
+  EXPECT_EQ(floats(layer.bias.grad()), Floats({2 * once[0], 2 * once[1], 2 * once[2]}));
+}
+
+TEST(ContractLazyUndo, TheGeneratorGoesBackWhereItFollows) {
+  manual_seed(3);
+  Tensor table = ones({4, 64});
+  const Floats expected = floats(dropout(table.index_select(0, indices({1})), 0.5));
+  manual_seed(3);
+  Tensor lost = dropout(table.index_select(0, indices({4})), 0.5);
+  EXPECT_ERROR(floats(lost), "index 4 is out of bounds");
+  EXPECT_EQ(floats(dropout(table.index_select(0, indices({1})), 0.5)), expected);
+}
+
+TEST(ContractLazyUndo, ItCostsNoCompilationAndKeepsNoStorage) {
+  constexpr int64_t n = 1 << 12;
+  Tensor table = ones({8, n}), x = zeros({n});
+  table.to_bytes(); // both are there, as in every iteration but the first
+  x.to_bytes();
+  EXPECT_EQ(compilations([&](int64_t i) {
+              x.index_put_({indices({i})}, i);
+              x.copy_(x + table.index_select(0, indices({i % 8})).reshape({n}));
+              EXPECT_EQ(x[1].item<float>(), static_cast<float>(i + 1));
+            }),
+            0u);
+  const uint64_t bytes = memory_allocated();
+  for (int64_t i = 0; i < 200; ++i) { // what is written is not read, and is made of something large
+    Tensor large = (table[0] + i).clone();
+    large[0].item<float>();
+    x.copy_(large.index_select(0, arange(n)));
+    EXPECT_LT(memory_allocated(), bytes + 32 * n * sizeof(float));
+  }
+}

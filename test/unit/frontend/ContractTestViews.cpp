@@ -162,6 +162,55 @@ TEST(ContractViews, AWriteThroughAViewThatOverlapsItselfIsAnError) {
   EXPECT_EQ(floats(x), Floats({1, 2, 2}));
 }
 
+TEST(ContractViews, APartOfAnExpansionThatHoldsNoElementTwiceIsWritten) {
+  Tensor x = zeros({3});
+  Tensor wide = x.unsqueeze(0).expand({4, 3});
+  wide.slice(0, 1, 2).copy_(tensor({1, 2, 3}, {1, 3}));
+  EXPECT_EQ(floats(x), Floats({1, 2, 3}));
+  // Through a reshape, which keeps it a view.
+  Tensor y = count(6).view({2, 3}).clone();
+  Tensor blocks = y.unsqueeze(1).expand({2, 2, 3}).reshape({2, 2, 3, 1}); // rows, twice each
+  blocks.select(1, 1).fill_(7);
+  EXPECT_EQ(floats(y), Floats(6, 7));
+  EXPECT_ERROR(blocks.select(2, 1).fill_(1), "more than one element of the written-to tensor");
+  Tensor pairs = y.unsqueeze(0).expand({3, 2, 3}).unflatten(2, {3, 1}).select(0, 2).slice(1, 0, 3, 2);
+  pairs.copy_(tensor({1, 2, 3, 4}, {2, 2, 1}));
+  EXPECT_EQ(floats(y), Floats({1, 7, 2, 3, 7, 4}));
+  // A diagonal of equal rows is the row.
+  Tensor row = zeros({3});
+  row.expand({3, 3}).diagonal().copy_(tensor({1, 2, 3}, {3}));
+  EXPECT_EQ(floats(row), Floats({1, 2, 3}));
+  row.expand({4, 3}).diagonal(-1).mul_(2);
+  EXPECT_EQ(floats(row), Floats({2, 4, 6}));
+  EXPECT_ERROR(row.expand({3, 3}).t().diagonal().expand({2, 3}).fill_(1), "more than one element");
+  // What is written counts in gradients.
+  Tensor leaf = ones({3}).requires_grad_(), sum = zeros({3});
+  sum.expand({3, 3}).diagonal().copy_(leaf * 5);
+  (sum * tensor({1, 2, 3}, {3})).sum().backward();
+  EXPECT_EQ(floats(leaf.grad()), Floats({5, 10, 15}));
+  // And in a compiled function.
+  Tensor state = zeros({3});
+  auto f = compile([&](Tensor a) { state.expand({3, 3}).diagonal().add_(a); });
+  f(ones({3}));
+  f(ones({3}));
+  EXPECT_EQ(floats(state), Floats({2, 2, 2}));
+}
+
+TEST(ContractViews, ADiagonalIsAViewWhateverTheStrides) {
+  Tensor x = zeros({4, 4});
+  x.t().diagonal(1).fill_(1);
+  EXPECT_EQ(floats(x.diagonal(-1)), Floats(3, 1));
+  EXPECT_EQ(x.t().diagonal(1).strides(), (Shape{5}));
+  x.slice(1, 0, 3).diagonal().fill_(2);
+  EXPECT_EQ(floats(x.diagonal()), Floats({2, 2, 2, 0}));
+  Tensor y = zeros({2, 3, 4});
+  y.diagonal(0, 2, 0).fill_(1); // elements (i, j, i)
+  EXPECT_EQ(y.diagonal(0, 2, 0).sizes(), (Shape{3, 2}));
+  EXPECT_EQ(y.diagonal(0, 2, 0).strides(), (Shape{4, 13}));
+  EXPECT_EQ(floats(y.sum({1})), Floats({3, 0, 0, 0, 0, 3, 0, 0}));
+  EXPECT_TRUE(floats(y.diagonal(9)).empty());
+}
+
 TEST(ContractViews, AViewFromOutsideIsPartOfATrace) {
   Tensor base = zeros({4});
   Tensor head = base.slice(0, 0, 2);
@@ -193,60 +242,169 @@ TEST(ContractViews, AViewKeepsTheOldStorageWhenTheBaseChangesItsType) {
   EXPECT_EQ(layer.weight.to_vector<double>(), (std::vector<double>{1, 1}));
 }
 
-// Random chains of views against an index map worked out element by element.
+namespace {
+/// A view as PyTorch has it: where its elements lie in memory.
+struct Strided {
+  Shape sizes = {2, 3, 4}, strides = {12, 4, 1};
+  int64_t offset = 0;
+
+  std::vector<size_t> places() const {
+    std::vector<size_t> list{static_cast<size_t>(offset)};
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      std::vector<size_t> longer;
+      for (size_t at : list)
+        for (int64_t i = 0; i < sizes[d]; ++i)
+          longer.push_back(at + static_cast<size_t>(i * strides[d]));
+      list = std::move(longer);
+    }
+    return list;
+  }
+  bool isContiguous() const {
+    int64_t expected = 1;
+    for (size_t d = sizes.size(); d-- > 0; expected *= sizes[d])
+      if (sizes[d] != 1 && strides[d] != expected)
+        return false;
+    return true;
+  }
+  bool overlaps() const {
+    for (size_t d = 0; d < sizes.size(); ++d)
+      if (sizes[d] > 1 && strides[d] == 0)
+        return true;
+    return false;
+  }
+  void insert(size_t d, int64_t size, int64_t stride) {
+    sizes.insert(sizes.begin() + static_cast<ptrdiff_t>(d), size);
+    strides.insert(strides.begin() + static_cast<ptrdiff_t>(d), stride);
+  }
+  void erase(size_t d) {
+    sizes.erase(sizes.begin() + static_cast<ptrdiff_t>(d));
+    strides.erase(strides.begin() + static_cast<ptrdiff_t>(d));
+  }
+};
+} // namespace
+
+// Random chains of views against their strides, worked out here: read, written, and read through the base.
 TEST(ContractViews, RandomChainsReadAndWriteTheElementsThatTheirStridesName) {
   std::mt19937 engine(5);
   auto pick = [&](int64_t n) { return static_cast<int64_t>(engine() % static_cast<uint64_t>(n)); };
-  for (int round = 0; round < 60; ++round) {
+  int written = 0, refused = 0, expanded = 0;
+  for (int round = 0; round < 200; ++round) {
     Tensor base = count(24).view({2, 3, 4}).clone();
-    Tensor positions = count(24).view({2, 3, 4}).clone(); // the same map on the numbers of the elements
-    Tensor v = base, p = positions;
-    auto both = [&](auto step) {
-      v = step(v);
-      p = step(p);
-    };
-    for (int i = 0; i < 5; ++i) {
-      int64_t rank = v.dim();
-      if (rank == 0 || v.numel() == 0)
+    std::vector<std::pair<Tensor, Strided>> chain{{base, {}}};
+    bool stretched = false;
+    for (int i = 0; i < 6; ++i) {
+      auto [v, m] = chain.back();
+      auto rank = static_cast<int64_t>(m.sizes.size());
+      if (rank == 0)
         break;
-      int64_t d = pick(rank), size = v.size(d);
-      switch (pick(6)) {
+      int64_t d = pick(rank);
+      auto at = static_cast<size_t>(d);
+      int64_t size = m.sizes[at], start = size > 0 ? pick(size) : 0;
+      switch (pick(8)) {
       case 0:
-        both([&](const Tensor &t) { return t.transpose(0, d); });
+        v = v.transpose(0, d);
+        std::swap(m.sizes[0], m.sizes[at]);
+        std::swap(m.strides[0], m.strides[at]);
         break;
-      case 1:
-        if (int64_t a = pick(size), step = 1 + pick(3); rank > 0)
-          both([&](const Tensor &t) { return t.slice(d, a, size, step); });
+      case 1: {
+        int64_t step = 1 + pick(3), stop = start + pick(size - start + 1);
+        v = v.slice(d, start, stop, step);
+        m.offset += start * m.strides[at];
+        m.sizes[at] = (stop - start + step - 1) / step;
+        m.strides[at] *= step;
         break;
+      }
       case 2:
-        if (int64_t a = pick(size); rank > 1)
-          both([&](const Tensor &t) { return t.select(d, a); });
+        if (size == 0)
+          break;
+        v = v.select(d, start);
+        m.offset += start * m.strides[at];
+        m.erase(at);
         break;
       case 3:
-        both([&](const Tensor &t) { return t.unsqueeze(d); });
+        v = v.unsqueeze(d);
+        m.insert(at, 1, 0);
         break;
       case 4:
-        if (v.is_contiguous())
-          both([&](const Tensor &t) { return t.view({-1}); });
+        if (!m.isContiguous())
+          break;
+        v = v.view({-1});
+        m.sizes = {static_cast<int64_t>(m.places().size())};
+        m.strides = {1};
         break;
-      default:
-        both([&](const Tensor &t) { return t.detach(); });
+      case 5: {
+        Shape wide = v.sizes();
+        for (size_t k = 0; k < wide.size(); ++k)
+          if (wide[k] == 1 && pick(2)) {
+            wide[k] = m.sizes[k] = 2;
+            m.strides[k] = 0;
+            stretched = true;
+          }
+        if (pick(2)) {
+          wide.insert(wide.begin(), 3);
+          m.insert(0, 3, 0);
+          stretched = true;
+        }
+        v = v.expand(wide);
+        break;
       }
+      case 6: {
+        int64_t e = pick(rank), offset = pick(3) - 1;
+        if (e == d)
+          break;
+        v = v.diagonal(offset, d, e);
+        int64_t rows = size - std::max<int64_t>(-offset, 0),
+                columns = m.sizes[static_cast<size_t>(e)] - std::max<int64_t>(offset, 0);
+        int64_t length = std::max<int64_t>(0, std::min(rows, columns));
+        int64_t down = m.strides[at], right = m.strides[static_cast<size_t>(e)];
+        if (length > 0)
+          m.offset += offset > 0 ? offset * right : -offset * down;
+        m.erase(static_cast<size_t>(std::max(d, e)));
+        m.erase(static_cast<size_t>(std::min(d, e)));
+        m.insert(m.sizes.size(), length, down + right);
+        break;
+      }
+      default:
+        v = v.detach();
+      }
+      ASSERT_EQ(v.sizes(), m.sizes) << round;
+      chain.emplace_back(v, m);
     }
-    Floats where = floats(p), expected = floats(base), values;
-    for (size_t i = 0; i < where.size(); ++i) {
-      values.push_back(static_cast<float>(100 + i));
-      expected[static_cast<size_t>(where[i])] = values.back();
-    }
-    EXPECT_EQ(floats(v), where);
-    v.copy_(tensor(values, v.sizes()));
-    EXPECT_EQ(floats(base), expected) << round;
-    EXPECT_EQ(floats(v), values) << round;
-    base += 1;
+    Floats elements = floats(base);
+    auto expectAll = [&] {
+      for (const auto &[v, m] : chain) {
+        Floats expected;
+        for (size_t place : m.places())
+          expected.push_back(elements[place]);
+        EXPECT_EQ(floats(v), expected) << round;
+      }
+    };
+    if (pick(2)) // or everything is recorded before anything is read
+      expectAll();
+    // A handle from anywhere in the chain, so that views that were made from it see the write.
+    auto &[v, m] = chain[static_cast<size_t>(pick(static_cast<int64_t>(chain.size())))];
+    Floats values(m.places().size());
     for (float &value : values)
-      value += 1;
-    EXPECT_EQ(floats(v), values) << round;
+      value = static_cast<float>(100 + pick(1000));
+    if (m.overlaps() && !values.empty()) {
+      EXPECT_ERROR(v.copy_(tensor(values, m.sizes)), "more than one element of the written-to tensor");
+      ++refused;
+      continue;
+    }
+    v.copy_(tensor(values, m.sizes));
+    for (size_t i = 0; i < values.size(); ++i)
+      elements[m.places()[i]] = values[i];
+    expectAll();
+    base += 1;
+    for (float &element : elements)
+      element += 1;
+    expectAll();
+    ++written;
+    expanded += stretched && !values.empty();
   }
+  EXPECT_GT(written, 100);
+  EXPECT_GT(refused, 10);
+  EXPECT_GT(expanded, 10);
 }
 
 TEST(ContractViews, LongChainsOfViewsStayShort) {

@@ -41,6 +41,22 @@ TEST(Products, HaveTheShapesOfTheirNames) {
   EXPECT_EQ(addmm(whole, whole, whole, 2, 3).to_vector<int64_t>(), (std::vector<int64_t>{6, 11, 22, 39}));
 }
 
+TEST(Products, OfTruthValuesAreErrorsThatSayWhatToDo) {
+  Tensor a = ones({2, 2}) > 0, v = a[0], x = a.expand({3, 2, 2});
+  const char *text =
+      "matmul() is not implemented for 'Bool' (i1): sums of products of truth values are numbers, "
+      "so convert the operands first, as in a.to(weft::i32)";
+  EXPECT_ERROR(matmul(a, a), text);
+  EXPECT_ERROR(mm(a, a), text);
+  EXPECT_ERROR(mv(a, v), text);
+  EXPECT_ERROR(dot(v, v), text);
+  EXPECT_ERROR(bmm(x, x), text);
+  EXPECT_ERROR(nn::linear(v, a), text);
+  EXPECT_ERROR(addmm(a, a, a), text);
+  EXPECT_ERROR(einsum("ij,jk->ik", {a, a}), "einsum() is not implemented for 'Bool' (i1)");
+  EXPECT_EQ(matmul(a.to(i32), a.to(i32)).to_vector<int32_t>(), std::vector<int32_t>(4, 2));
+}
+
 TEST(Products, RefuseOtherShapes) {
   Tensor a = zeros({2, 3}), v = zeros({3}), x = zeros({5, 2, 3});
   EXPECT_ERROR(mm(a, v), "mm: mat2 must be a matrix, but got 1-D of shape [3]");

@@ -34,6 +34,24 @@ TEST(Numerics, EagerIsTheDefaultAndKeepsTheBitsOfSingleOps) {
 }
 
 // docs/numerics.md: the sum of a product rounds once.
+TEST(Numerics, OfAFunctionAndWhatItCallsAreOne) {
+  Tensor x = ones({3});
+  auto eager = compile([](Tensor a) { return a * 3 + 1; }, {.name = "inner"});
+  auto fast = compile([](Tensor a) { return a * 3 + 1; }, {.name = "quick", .numerics = Numerics::fast});
+  auto outer = compile([&](Tensor a) { return eager(a) * 2; });
+  auto outerFast =
+      compile([&](Tensor a) { return fast(a) * 2; }, {.name = "step", .numerics = Numerics::fast});
+  EXPECT_EQ(outer(x).to_vector<float>(), std::vector<float>(3, 8));
+  EXPECT_EQ(outerFast(x).to_vector<float>(), std::vector<float>(3, 8));
+  auto calls = compile([&](Tensor a) { return eager(a); }, {.name = "step", .numerics = Numerics::fast});
+  EXPECT_ERROR(calls(x), "'inner' was compiled with eager numerics and is called inside of 'step', which has "
+                         "fast: a compiled function and what it calls have one mode; give both the same");
+  auto called = compile([&](Tensor a) { return fast(a); });
+  EXPECT_ERROR(called(x), "'quick' was compiled with fast numerics and is called inside of 'main', which has "
+                          "eager");
+  EXPECT_EQ(fast(x).to_vector<float>(), std::vector<float>(3, 4)); // from outside both are as they were
+}
+
 TEST(Numerics, FastRoundsASumWithAProductOnce) {
   std::vector<float> a = values(1), b = values(2), c = values(3);
   auto f = compile([](Tensor x, Tensor y, Tensor z) { return x * y + z; }, {.numerics = Numerics::fast});

@@ -167,6 +167,14 @@ TEST(Reduce, MomentsOfLargeNumbersDoNotCancel) {
   EXPECT_EQ(mean.item<float>(), 1e4f + 2.5f);
 }
 
+TEST(Reduce, NormsOfNothingAreErrorsOfTheNorm) {
+  EXPECT_ERROR(zeros({0}).norm(INFINITY), "norm(): Expected reduction dim to be specified");
+  EXPECT_ERROR(zeros({2, 0}).norm(-INFINITY, {1}), "norm(): Expected reduction dim 1 to have non-zero size");
+  EXPECT_ERROR(zeros({0}).amax(), "amax(): Expected reduction dim to be specified");
+  EXPECT_EQ(zeros({0}).norm().item<float>(), 0);
+  EXPECT_EQ(zeros({0, 2}).norm(INFINITY, {1}).sizes(), Shape{0});
+}
+
 TEST(LayerNorm, ChecksItsShapes) {
   EXPECT_ERROR(layer_norm(zeros({2, 3}), {2}),
                "Given normalized_shape=[2], expected input with shape [*, 2]");

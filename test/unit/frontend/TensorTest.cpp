@@ -10,6 +10,28 @@
 
 using namespace weft;
 
+TEST(Tensor, TruthValuesAreVectorsOfBool) {
+  Tensor x = weft::tensor({-1., 0., 2., NAN});
+  EXPECT_EQ((x > 0).to_vector<bool>(), (std::vector<bool>{false, false, true, false}));
+  EXPECT_EQ(x.to_vector<bool>(), (std::vector<bool>{true, false, true, true})); // as bool(x) in Python
+  EXPECT_EQ(zeros({0}).to_vector<bool>(), std::vector<bool>());
+  std::vector<bool> flags{true, false, true, true};
+  EXPECT_EQ(Tensor::from(flags, {2, 2}).dtype(), i1);
+  EXPECT_EQ(Tensor::from(flags, {2, 2}).to_vector<bool>(), flags);
+  EXPECT_EQ(weft::tensor(flags).dtype(), i1);
+  EXPECT_EQ(weft::tensor(flags, {.dtype = f32}).to_vector<float>(), (std::vector<float>{1, 0, 1, 1}));
+  EXPECT_ERROR(Tensor::from(flags, {3}), "the data has 4 elements, but the shape [3] needs 3");
+}
+
+TEST(Tensor, RangesTakeAllOptions) {
+  Tensor x = arange(3, {.dtype = f32, .requires_grad = true});
+  EXPECT_TRUE(x.requires_grad());
+  (x * x).sum().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0, 2, 4}));
+  EXPECT_ERROR(arange(3, {.requires_grad = true}),
+               "only Tensors of floating point dtype can require gradients");
+}
+
 TEST(Tensor, CreationHasTheDtypesOfPyTorch) {
   EXPECT_EQ(zeros({2}).dtype(), f32);
   EXPECT_EQ(arange(3).dtype(), i64);

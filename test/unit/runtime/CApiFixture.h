@@ -19,14 +19,15 @@ namespace weft::runtime::test {
 using Values = std::vector<float>;
 
 /// step(x, state w, scalar lr) -> y = x * w, then w = x; all but lr are f32[4,4]. The package keeps w and lr.
-inline std::vector<std::byte> step_package(bool with_state = true) {
+inline std::vector<std::byte> step_package(bool with_state = true, const char *x_name = "x",
+                                           const char *y_name = "y") {
   PlanBuilder b("step");
-  b.argument("x", DType::f32, {4, 4});
+  b.argument(x_name, DType::f32, {4, 4});
   b.argument("fc.weight", DType::f32, {4, 4}, /*donated=*/true);
   b.argument("adam.lr", DType::f64, {});
   b.plan.arguments[1]->role = fb::Role::state;
   b.plan.arguments[2]->role = fb::Role::scalar;
-  b.result("y", DType::f32, {4, 4});
+  b.result(y_name, DType::f32, {4, 4});
   b.result("fc.weight", DType::f32, {4, 4}, /*tied_to=*/1);
   const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, 64), w = b.buffer(fb::Storage::argument, 1, 0, 64);
   fb::ContractionLaunchT product;

@@ -135,6 +135,26 @@ TEST_F(CApi, StridesBeyondAnyMemoryAreAnErrorOfTheArgument) {
   }
 }
 
+TEST_F(CApi, WhatHasNoNameIsCalledByItsNumber) {
+  weft_package *unnamed = nullptr;
+  weft_executable *function = nullptr;
+  const std::vector<std::byte> bytes = step_package(true, /*x_name=*/"", /*y_name=*/"");
+  ASSERT_EQ(weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &unnamed), WEFT_OK);
+  ASSERT_EQ(weft_executable_load(unnamed, "step", "cpu", &function), WEFT_OK) << weft_last_error();
+  Values x = counted(1);
+  weft_buffer in[] = {describe(x)}, out[] = {describe(x)};
+  const auto run = [&] { return weft_executable_run(function, nullptr, in, 1, out, 1); };
+  EXPECT_STATUS(run(), WEFT_ERROR, "the memory for result 0 shares memory with argument 0: pass a copy");
+  in[0].dtype = WEFT_F64;
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "'step': input 0 must be f32, found f64");
+  in[0] = describe(x);
+  in[0].rank = 1;
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "'step': input 0 must be of rank 2");
+  EXPECT_EQ(std::string(weft_last_error()).find("''"), std::string::npos);
+  weft_executable_destroy(function);
+  weft_package_close(unnamed);
+}
+
 TEST_F(CApi, WhatDoesNotFitIsNamed) {
   Values x = counted(1);
   weft_buffer in[] = {describe(x), describe(x)}, out[] = {nothing()};
