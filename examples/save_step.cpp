@@ -39,8 +39,9 @@ int main() {
   std::vector<float> points(64 * 2);
   std::vector<int64_t> labels(64);
   for (size_t i = 0; i < 64; ++i) {
-    points[2 * i] = static_cast<float>(i % 8) / 7;
-    points[2 * i + 1] = static_cast<float>(i / 8) / 7;
+    const size_t row = i / 8, column = i % 8;
+    points[2 * i] = static_cast<float>(column) / 7;
+    points[2 * i + 1] = static_cast<float>(row) / 7;
     labels[i] = points[2 * i] * points[2 * i + 1] > 0.25f;
   }
   Tensor x = Tensor::from(points, {64, 2}), y = Tensor::from(labels, {64});

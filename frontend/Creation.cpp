@@ -150,7 +150,8 @@ static Tensor wholeRange(int64_t start, int64_t end, int64_t step, TensorOptions
   uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(start)
                                : static_cast<uint64_t>(start) - static_cast<uint64_t>(end);
   uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
-  uint64_t count = distance / stride + (distance % stride != 0);
+  uint64_t count = distance / stride +
+                   (distance % stride != 0); // NOLINT(clang-analyzer-core.DivideZero): not 0, says checkRange
   if (count > INT64_MAX)
     fail("arange(): more than 2^63 elements", loc);
   return range(static_cast<int64_t>(count), {start, loc}, {step, loc}, DType::i64, options, loc);
@@ -196,7 +197,8 @@ Tensor linspace(double start, double end, int64_t steps, TensorOptions options, 
   Tensor rising = add({mul({number, loc}, {step, loc}), loc}, {start, loc});
   Tensor rest = sub({static_cast<double>(steps - 1), loc}, {number, loc});
   Tensor falling = sub({end, loc}, {mul({rest, loc}, {step, loc}), loc});
-  Tensor lower = lt({number, loc}, {static_cast<double>(steps / 2), loc});
+  const int64_t half = steps / 2;
+  Tensor lower = lt({number, loc}, {static_cast<double>(half), loc});
   Tensor made = (steps == 1 ? rising : where(lower, {rising, loc}, {falling, loc}, loc)).to(dtype, loc);
   if (options.requires_grad)
     made.requires_grad_(true, loc);

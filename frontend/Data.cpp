@@ -54,9 +54,9 @@ std::vector<Dataset> random_split(const Dataset &whole, const std::vector<double
   if (fractions) {
     for (double &count : counts)
       count = std::floor(count * size);
-    double left = size - std::accumulate(counts.begin(), counts.end(), 0.0);
-    for (size_t i = 0; left > 0; i = (i + 1) % counts.size(), --left)
-      ++counts[i];
+    auto left = static_cast<size_t>(size - std::accumulate(counts.begin(), counts.end(), 0.0));
+    for (size_t i = 0; i < left; ++i)
+      ++counts[i % counts.size()];
     sum = size;
   }
   for (double count : counts)

@@ -93,7 +93,7 @@ static std::string placeOf(const Node &node, size_t number) {
 /// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
 [[noreturn]] static void failFlush(const Status &status, const std::vector<const Node *> &fallible,
                                    bool undoes, Loc wanted) {
-  std::string message = status.message();
+  const std::string &message = status.message();
   for (size_t i = 0; i < fallible.size(); ++i)
     if (std::string at = " (at " + placeOf(*fallible[i], i) + ")"; message.ends_with(at)) {
       Loc loc = fallible[i]->loc;
@@ -192,7 +192,7 @@ void flush(const std::vector<Ref> &values) { compute(values, /*undoes=*/true); }
 void tryFlush(const std::vector<Ref> &values) {
   try {
     compute(values, /*undoes=*/false);
-  } catch (const Error &) {
+  } catch (const Error &) { // NOLINT(bugprone-empty-catch): it is thrown again where a value is read
   }
 }
 

@@ -198,7 +198,7 @@ Tensor lerp(const Tensor &start, const Tensor &end, const Arg &weight) {
   requireReal("lerp", {use(end, loc)}, loc);
   std::vector<Ref> values = promote("add", {{start, loc}, {end, loc}, weight}, loc);
   return compute(values, loc, [&](const std::vector<Expr> &x) {
-    Expr way = x[1] - x[0], w = x[2];
+    const Expr way = x[1] - x[0], &w = x[2];
     if (weight.is_number) // selects the formula
       return std::abs(weight.real) < 0.5 ? x[0] + w * way : x[1] + (w - 1.0) * way;
     // One product for both: zero times an infinite distance would be NaN in the gradient of the other.
