@@ -179,7 +179,7 @@ static std::vector<std::pair<std::string, int64_t>> identity(const detail::Loade
 StateDict DataLoader::state_dict() const {
   StateDict dict;
   auto put = [&](const std::string &name, int64_t value) {
-    dict.emplace_back(name, Tensor::from(&value, Shape{}));
+    dict.emplace_back(name, Tensor::from(&value, Shape{}, onHost()));
   };
   put("epoch", state_->epoch);
   put("batch", state_->given);

@@ -329,6 +329,7 @@ static void moveState(const Module &module, Loc loc, Wanted wanted, Moved moved)
 }
 
 void Module::to(Device device, Loc loc) {
+  device = resolve(device);
   moveState(
       *this, loc, [&](const Tensor &tensor) { return tensor.device() != device; },
       [&](const Tensor &tensor) { return tensor.to(device, loc); });
@@ -342,6 +343,11 @@ void Module::to(DType dtype, Loc loc) {
       *this, loc,
       [&](const Tensor &tensor) { return is_floating_point(tensor.dtype()) && tensor.dtype() != dtype; },
       [&](const Tensor &tensor) { return tensor.to(dtype, loc); });
+}
+
+void Module::to(Device device, DType dtype, Loc loc) {
+  to(dtype, loc); // which checks its argument, so that a mistake moves nothing
+  to(device, loc);
 }
 
 void Module::train(bool mode) {
@@ -364,10 +370,7 @@ void Module::requires_grad_(bool value) {
     parameter.requires_grad_(value);
 }
 
-void Module::zero_grad() {
-  for (Tensor &parameter : parameters())
-    parameter.set_grad({});
-}
+void Module::zero_grad(bool set_to_none) { clearGradients(parameters(), set_to_none); }
 
 void Module::apply(const std::function<void(Module &)> &fn) {
   for (Module child : children())

@@ -47,10 +47,7 @@ void Optimizer::step(Loc loc) {
   }
 }
 
-void Optimizer::zero_grad() {
-  for (detail::Member &member : state_->members)
-    member.parameter.set_grad({});
-}
+void Optimizer::zero_grad(bool set_to_none) { clearGradients(parameters(), set_to_none); }
 
 void Optimizer::set_lr(double lr) {
   for (size_t i = 0; i < state_->groups.size(); ++i)
@@ -93,6 +90,7 @@ template <typename Moved> static void moveSlot(const Tensor &tensor, Moved moved
 }
 
 void Optimizer::to(Device device) {
+  device = resolve(device);
   GraphLock lock(graphMutex());
   NoGradGuard guard;
   auto move = [&](const Tensor &tensor) {

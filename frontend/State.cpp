@@ -67,6 +67,16 @@ Tensor copyOf(const Tensor &original) {
   return copy;
 }
 
+void clearGradients(const std::vector<Tensor> &parameters, bool toNone) {
+  GraphLock lock(graphMutex());
+  NoGradGuard guard;
+  for (Tensor parameter : parameters)
+    if (toNone)
+      parameter.set_grad({});
+    else if (Tensor gradient = parameter.grad(); gradient.defined())
+      gradient.zero_();
+}
+
 std::string shapeComplaint(const std::string &name, const Shape &own, const Shape &loaded) {
   return own == loaded ? ""
                        : "size mismatch: " + name + " has shape " + shapeText(own) + ", the state has " +

@@ -21,6 +21,9 @@ void overwrite(const Tensor &target, const Tensor &source);
 /// A tensor with a slot and storage of its own and the same value and flags; no gradient.
 Tensor copyOf(const Tensor &original);
 
+/// Sets the gradients of these parameters to none, or those that exist to zeros.
+void clearGradients(const std::vector<Tensor> &parameters, bool toNone);
+
 /// Throws Error inside a traced function: `what` would happen once, while it is compiled.
 void refuseInTrace(const std::string &what);
 

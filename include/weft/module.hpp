@@ -114,6 +114,12 @@ public:
   /// @{
   void to(Device device, Loc loc = Loc::current());
   void to(const char *device, Loc loc = Loc::current()) { to(Device(device), loc); }
+  void to(Device device, DType dtype, Loc loc = Loc::current());
+  void cpu(Loc loc = Loc::current()) { to(Device(), loc); }
+  /// To the current CUDA device, or to that of this number.
+  void cuda(std::optional<int> index = {}, Loc loc = Loc::current()) {
+    to(Device(DeviceType::cuda, index), loc);
+  }
   /// Converts floating-point parameters and buffers.
   void to(DType dtype, Loc loc = Loc::current());
   void half() { to(DType::f16); }
@@ -130,7 +136,8 @@ public:
   bool is_training() const;
   /// Whether gradients are collected in the parameters.
   void requires_grad_(bool value = true);
-  void zero_grad();
+  /// Sets every gradient to none; with false those that exist to zeros.
+  void zero_grad(bool set_to_none = true);
   /// Calls `fn` with every module below this one, children first, and then with this one.
   void apply(const std::function<void(Module &)> &fn);
   /// @}

@@ -23,8 +23,9 @@ public:
   /// Updates every parameter that has a gradient. A parameter that has moved to another device or type since
   /// its state was made is an error (WEFT-O003): move the optimiser as well.
   void step(Loc loc = Loc::current());
-  /// Sets every gradient to none.
-  void zero_grad();
+  /// Sets every gradient to none; with false those that exist to zeros, and a parameter with a gradient of
+  /// zeros still steps: decay and momentum move it.
+  void zero_grad(bool set_to_none = true);
 
   /// \name Learning rate, of all groups or of one; an error where it is negative or not finite
   /// @{
