@@ -218,8 +218,8 @@ std::vector<std::string> DataLoader::check_state_dict(const StateDict &state) co
   return complaints;
 }
 
-void DataLoader::load_state_dict(const StateDict &state) {
-  throwComplaints("the state of a loader", check_state_dict(state));
+void DataLoader::load_state_dict(const StateDict &state, Loc loc) {
+  throwComplaints("the state of a loader", check_state_dict(state), loc);
   StateIndex index(state);
   state_->epoch = index.find("epoch")->item<int64_t>();
   state_->given = index.find("batch")->item<int64_t>();

@@ -297,10 +297,10 @@ std::vector<std::string> Module::check_state_dict(const StateDict &state) const 
   return complaints;
 }
 
-IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict) {
+IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict, Loc loc) {
   StateDict own = state_dict();
   Comparison found = compare(own, state);
-  throwComplaints("state_dict", strict ? check_state_dict(state) : found.misshapen);
+  throwComplaints("state_dict", strict ? check_state_dict(state) : found.misshapen, loc);
   StateIndex theirs(state);
   for (const auto &[name, tensor] : own)
     if (const Tensor *value = theirs.find(name))

@@ -130,10 +130,10 @@ std::vector<std::string> Optimizer::check_state_dict(const StateDict &state) con
   return state_->check(state);
 }
 
-void Optimizer::load_state_dict(const StateDict &state) {
+void Optimizer::load_state_dict(const StateDict &state, Loc loc) {
   GraphLock lock(graphMutex());
   refuseInTrace("load_state_dict");
-  throwComplaints("the state of '" + state_->kind + "'", state_->check(state));
+  throwComplaints("the state of '" + state_->kind + "'", state_->check(state), loc);
   state_->load(state);
 }
 

@@ -114,9 +114,9 @@ std::vector<std::string> Generator::check_state_dict(const StateDict &state) con
   return complaints;
 }
 
-void Generator::load_state_dict(const StateDict &state) {
+void Generator::load_state_dict(const StateDict &state, Loc loc) {
   GraphLock lock(graphMutex());
-  throwComplaints("the state of a generator", check_state_dict(state));
+  throwComplaints("the state of a generator", check_state_dict(state), loc);
   StateIndex index(state);
   overwrite(key_, *index.find("key"));
   overwrite(counter_, *index.find("counter"));

@@ -83,13 +83,13 @@ std::string shapeComplaint(const std::string &name, const Shape &own, const Shap
                              shapeText(loaded);
 }
 
-void throwComplaints(const std::string &what, const std::vector<std::string> &complaints) {
+void throwComplaints(const std::string &what, const std::vector<std::string> &complaints, Loc loc) {
   if (complaints.empty())
     return;
   std::string text = "Error(s) in loading " + what + ":";
   for (const std::string &complaint : complaints)
     text += "\n  " + complaint;
-  throw Error(text);
+  fail(text, loc);
 }
 
 } // namespace weft::frontend

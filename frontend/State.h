@@ -46,7 +46,7 @@ private:
 /// "size mismatch: NAME has shape [2], the state has [3]", or an empty text where the shapes are equal.
 std::string shapeComplaint(const std::string &name, const Shape &own, const Shape &loaded);
 /// Throws Error with all complaints, where there are any.
-void throwComplaints(const std::string &what, const std::vector<std::string> &complaints);
+void throwComplaints(const std::string &what, const std::vector<std::string> &complaints, Loc loc);
 
 } // namespace weft::frontend
 

@@ -105,7 +105,7 @@ public:
   StateDict state_dict() const;
   /// Copies values by name into the tensors that are there. Missing, unexpected and misshapen entries are one
   /// error that lists them all, and then nothing is changed; without `strict` only misshapen ones are.
-  IncompatibleKeys load_state_dict(const StateDict &state, bool strict = true);
+  IncompatibleKeys load_state_dict(const StateDict &state, bool strict = true, Loc loc = Loc::current());
   /// The complaints of `load_state_dict`, which this call does not do; empty where it would succeed.
   std::vector<std::string> check_state_dict(const StateDict &state) const;
   /// @}

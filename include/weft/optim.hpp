@@ -50,7 +50,7 @@ public:
   StateDict state_dict() const;
   /// Writes the state that is there and makes what is not. Missing, unexpected and misshapen entries are one
   /// error that lists them all, and then nothing is changed. A parameter without entries starts afresh.
-  void load_state_dict(const StateDict &state);
+  void load_state_dict(const StateDict &state, Loc loc = Loc::current());
   /// The complaints of `load_state_dict`, which this call does not do; empty where it would succeed.
   std::vector<std::string> check_state_dict(const StateDict &state) const;
   /// @}

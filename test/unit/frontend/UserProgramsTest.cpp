@@ -276,6 +276,9 @@ TEST(Messages, NameTheLineOfTheUser) {
   Tensor x = ones(2).requires_grad_(), y = x * 2;
   EXPECT_HERE(y.requires_grad_(false), "you can only change requires_grad flags of leaf variables");
   EXPECT_HERE(x.set_grad(ones(3)), "a gradient has the shape of its tensor: expected [2], found [3]");
+  EXPECT_HERE(x.set_grad(ones(2, {.dtype = f64})), "assigned grad has data of a different type");
+  EXPECT_HERE(x.set_grad(ones(2, {.device = "cuda:0"})),
+              "assigned grad has data located on a different device: expected cpu, found cuda:0");
 }
 
 TEST(Messages, OfFilesAndModulesNameTheLineToo) {
