@@ -86,7 +86,7 @@ size_t Optimizer::group_count() const { return state_->groups.size(); }
 /// Replaces the value of a slot by what `moved` makes of it.
 template <typename Moved> static void moveSlot(const Tensor &tensor, Moved moved) {
   const auto &slot = Access::slot(tensor);
-  assign(slot, use(moved(tensor), slot->loc));
+  assign(slot, moved(tensor, slot->loc));
 }
 
 void Optimizer::to(Device device) {
@@ -95,7 +95,7 @@ void Optimizer::to(Device device) {
   NoGradGuard guard;
   auto move = [&](const Tensor &tensor) {
     if (tensor.device() != device)
-      moveSlot(tensor, [&](const Tensor &t) { return t.to(device); });
+      moveSlot(tensor, [&](const Tensor &t, Loc loc) { return movedTo(t, device, loc); });
   };
   for (detail::Group &group : state_->groups)
     for (detail::Hyperparameter &number : group.numbers)
@@ -117,7 +117,7 @@ void Optimizer::to(DType dtype) {
   for (detail::Member &member : state_->members)
     for (detail::Piece &piece : member.pieces)
       if (piece.tensor.dtype() != dtype)
-        moveSlot(piece.tensor, [&](const Tensor &t) { return t.to(dtype); });
+        moveSlot(piece.tensor, [&](const Tensor &t, Loc loc) { return convertTo(use(t, loc), dtype, loc); });
 }
 
 StateDict Optimizer::state_dict() const {

@@ -53,6 +53,19 @@ void overwrite(const Tensor &target, const Tensor &source) {
   assign(slot, value);
 }
 
+Ref movedTo(const Tensor &state, Device device, Loc loc) {
+  const Ref value = use(state, loc);
+  // A move changes no bit. What the source is must not differ in where its gradient goes.
+  for (Ref source = value; source.node->kind == NodeKind::op && !source.node->operands.empty() &&
+                           std::string_view(source.node->name) == "transfer";) {
+    source = source.node->operands[0];
+    if (source.spec().device == device &&
+        (!source.requiresGrad() || source.node->leafSlot(source.result) == Access::slot(state)))
+      return source;
+  }
+  return transferTo(value, device, loc);
+}
+
 Tensor copyOf(const Tensor &original) {
   GraphLock lock(graphMutex());
   const auto &slot = Access::slot(original);

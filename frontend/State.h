@@ -18,6 +18,10 @@ namespace weft::frontend {
 /// host nothing is compiled for that, so that loading state leaves the count of compilations as it was.
 void overwrite(const Tensor &target, const Tensor &source);
 
+/// The value of a slot of state on another device: what it was moved from where that was there, so that a
+/// move to a device that is missing can be taken back.
+Ref movedTo(const Tensor &state, Device device, Loc loc);
+
 /// A tensor with a slot and storage of its own and the same value and flags; no gradient.
 Tensor copyOf(const Tensor &original);
 
