@@ -206,6 +206,23 @@ TEST(Asynchrony, AReadWaitsForItsOwnStepAndLaterOnesGoOn) {
   EXPECT_EQ(running.result(), 11);
 }
 
+// What was recorded while a stream was current is part of what is left to run there.
+TEST(Asynchrony, AQueryCountsWhatIsRecorded) {
+  Loop loop;
+  Gate gate;
+  Stream stream = Stream::external("cpu", loop.poster());
+  loop.post([&] { gate.wait(); });
+  Tensor x = ones({4}), y;
+  {
+    StreamGuard guard(stream);
+    y = x * 2;
+    EXPECT_TRUE(runsInline() || !stream.query());
+  }
+  gate.open = true;
+  EXPECT_EQ(y.to_vector<float>()[0], 2);
+  EXPECT_TRUE(stream.query());
+}
+
 TEST(Asynchrony, ReadingATensorWaitsForTheStreamThatMakesIt) {
   Loop loop;
   Gate gate;
