@@ -69,7 +69,7 @@ std::vector<Dataset> random_split(const Dataset &whole, const std::vector<double
     fail("Sum of input lengths does not equal the length of the input dataset: found " + std::to_string(sum) +
              ", expected " + std::to_string(whole.size()),
          loc);
-  std::vector<int64_t> order = randperm(whole.size(), generator, {}, loc).to_vector<int64_t>(loc);
+  std::vector<int64_t> order = randperm(whole.size(), generator, onHost(), loc).to_vector<int64_t>(loc);
   std::vector<Dataset> parts;
   auto next = order.begin();
   for (double count : counts) {

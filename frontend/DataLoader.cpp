@@ -179,7 +179,7 @@ static std::vector<std::pair<std::string, int64_t>> identity(const detail::Loade
 StateDict DataLoader::state_dict() const {
   StateDict dict;
   auto put = [&](const std::string &name, int64_t value) {
-    dict.emplace_back(name, Tensor::from(&value, Shape{}));
+    dict.emplace_back(name, Tensor::from(&value, Shape{}, onHost()));
   };
   put("epoch", state_->epoch);
   put("batch", state_->given);
@@ -218,8 +218,8 @@ std::vector<std::string> DataLoader::check_state_dict(const StateDict &state) co
   return complaints;
 }
 
-void DataLoader::load_state_dict(const StateDict &state) {
-  throwComplaints("the state of a loader", check_state_dict(state));
+void DataLoader::load_state_dict(const StateDict &state, Loc loc) {
+  throwComplaints("the state of a loader", check_state_dict(state), loc);
   StateIndex index(state);
   state_->epoch = index.find("epoch")->item<int64_t>();
   state_->given = index.find("batch")->item<int64_t>();

@@ -22,6 +22,14 @@ Expected<Device> Device::parse(std::string_view text) {
 
 Device::Device(const char *text) : Device(parse(text ? text : "").value_or_throw()) {}
 
+void Device::refuse(DeviceType type, int index) {
+  const std::string number = std::to_string(index);
+  throw Error(type == DeviceType::cpu
+                  ? "there is one CPU device, so number " + number + " does not exist: use Device(\"cpu\")"
+                  : "the number of a CUDA device is from 0 to 127, found " + number,
+              "WEFT-E004");
+}
+
 std::string Device::str() const {
   std::string text = is_cpu() ? "cpu" : "cuda";
   return index_ ? text + ":" + std::to_string(*index_) : text;

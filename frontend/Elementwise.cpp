@@ -46,7 +46,7 @@ Tensor minimum(const Arg &a, const Arg &b) { return binary("min", a, b); }
 
 static Tensor toBool(const Arg &a) {
   if (a.is_number)
-    return scalar(a.is_real ? a.real != 0 : a.whole != 0, {.dtype = DType::i1}, a.loc);
+    return scalar(a.is_real ? a.real != 0 : a.whole != 0, onHost(DType::i1), a.loc);
   return a.tensor.to(DType::i1, a.loc);
 }
 Tensor logical_and(const Arg &a, const Arg &b) {

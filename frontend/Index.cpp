@@ -162,10 +162,10 @@ Tensor Scalar::tensor(Loc loc) const {
     return number_.tensor;
   if (number_.is_bool) {
     uint8_t flag = number_.whole != 0;
-    return Tensor::from_bytes(&flag, 1, DType::i1, {}, {}, loc);
+    return Tensor::from_bytes(&flag, 1, DType::i1, {}, onHost(), loc);
   }
-  return number_.is_real ? Tensor::from(&number_.real, {}, {}, loc)
-                         : Tensor::from(&number_.whole, {}, {}, loc);
+  return number_.is_real ? Tensor::from(&number_.real, {}, onHost(), loc)
+                         : Tensor::from(&number_.whole, {}, onHost(), loc);
 }
 
 } // namespace weft

@@ -17,7 +17,8 @@ using frontend::throwAt;
 using frontend::toTensor;
 
 Tensor frontend::toTensor(const io::HostArray &array) {
-  return Tensor::from_bytes(array.bytes.data(), array.bytes.size(), array.dtype, array.shape);
+  return Tensor::from_bytes(array.bytes.data(), array.bytes.size(), array.dtype, array.shape,
+                            frontend::onHost());
 }
 
 namespace {
@@ -88,7 +89,8 @@ StateDict load_npz(const std::string &path, Loc loc) {
 
 Tensor to_host(const Tensor &tensor, Loc loc) {
   std::vector<std::byte> bytes = tensor.to_bytes(loc);
-  return Tensor::from_bytes(bytes.data(), bytes.size(), tensor.dtype(loc), tensor.sizes(loc), {}, loc);
+  return Tensor::from_bytes(bytes.data(), bytes.size(), tensor.dtype(loc), tensor.sizes(loc),
+                            frontend::onHost(), loc);
 }
 
 StateDict to_host(const StateDict &tensors, Loc loc) {

@@ -97,7 +97,7 @@ Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b,
          loc);
   refuseInTrace("trunc_normal_");
   NoGradGuard guard;
-  std::vector<double> values = rand(tensor.sizes(loc), {.dtype = DType::f64}, loc).to_vector<double>(loc);
+  std::vector<double> values = rand(tensor.sizes(loc), onHost(DType::f64), loc).to_vector<double>(loc);
   // A uniform number between the values of the distribution function at the ends, sent back through it.
   double low = std::erf((a - mean) / std / std::numbers::sqrt2),
          high = std::erf((b - mean) / std / std::numbers::sqrt2);
@@ -106,7 +106,7 @@ Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b,
     double x = y <= -1 ? a : y >= 1 ? b : mean + std * std::numbers::sqrt2 * inverseErf(y);
     value = std::min(std::max(x, a), b);
   }
-  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), {}, loc));
+  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), onHost(), loc));
   return tensor;
 }
 
@@ -174,7 +174,7 @@ Tensor orthogonal_(Tensor tensor, double gain, Loc loc) {
   // and its positive diagonal makes the distribution uniform.
   size_t count = std::min(rows, columns), length = std::max(rows, columns);
   Shape drawn{static_cast<int64_t>(count), static_cast<int64_t>(length)};
-  std::vector<double> v = randn(drawn, {.dtype = DType::f64}, loc).to_vector<double>(loc);
+  std::vector<double> v = randn(drawn, onHost(DType::f64), loc).to_vector<double>(loc);
   auto dot = [&](size_t i, size_t j) {
     double sum = 0;
     for (size_t k = 0; k < length; ++k)
@@ -196,7 +196,7 @@ Tensor orthogonal_(Tensor tensor, double gain, Loc loc) {
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
       values[i * columns + j] = gain * (rows <= columns ? v[i * length + j] : v[j * length + i]);
-  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), {}, loc));
+  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), onHost(), loc));
   return tensor;
 }
 

@@ -297,10 +297,10 @@ std::vector<std::string> Module::check_state_dict(const StateDict &state) const 
   return complaints;
 }
 
-IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict) {
+IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict, Loc loc) {
   StateDict own = state_dict();
   Comparison found = compare(own, state);
-  throwComplaints("state_dict", strict ? check_state_dict(state) : found.misshapen);
+  throwComplaints("state_dict", strict ? check_state_dict(state) : found.misshapen, loc);
   StateIndex theirs(state);
   for (const auto &[name, tensor] : own)
     if (const Tensor *value = theirs.find(name))
@@ -314,7 +314,7 @@ IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict) {
 
 /// Gives every tensor that `wanted` names, and its gradient, what `moved` makes of it.
 template <typename Wanted, typename Moved>
-static void moveState(const Module &module, Loc loc, Wanted wanted, Moved moved) {
+static void moveState(const Module &module, Wanted wanted, Moved moved) {
   GraphLock lock(graphMutex());
   NoGradGuard guard;
   std::unordered_set<const Slot *> seen;
@@ -322,16 +322,17 @@ static void moveState(const Module &module, Loc loc, Wanted wanted, Moved moved)
     const auto &slot = Access::slot(tensor);
     if (!seen.insert(slot.get()).second || !wanted(tensor))
       continue;
-    assign(slot, use(moved(tensor), loc));
+    assign(slot, moved(tensor));
     if (slot->grad)
-      assign(slot->grad, use(moved(Access::make(slot->grad)), loc));
+      assign(slot->grad, moved(Access::make(slot->grad)));
   }
 }
 
 void Module::to(Device device, Loc loc) {
+  device = resolve(device);
   moveState(
-      *this, loc, [&](const Tensor &tensor) { return tensor.device() != device; },
-      [&](const Tensor &tensor) { return tensor.to(device, loc); });
+      *this, [&](const Tensor &tensor) { return tensor.device() != device; },
+      [&](const Tensor &tensor) { return movedTo(tensor, device, loc); });
 }
 
 void Module::to(DType dtype, Loc loc) {
@@ -339,9 +340,14 @@ void Module::to(DType dtype, Loc loc) {
     fail("nn.Module.to only accepts floating point dtypes, but got desired dtype=" + std::string(name(dtype)),
          loc);
   moveState(
-      *this, loc,
+      *this,
       [&](const Tensor &tensor) { return is_floating_point(tensor.dtype()) && tensor.dtype() != dtype; },
-      [&](const Tensor &tensor) { return tensor.to(dtype, loc); });
+      [&](const Tensor &tensor) { return convertTo(use(tensor, loc), dtype, loc); });
+}
+
+void Module::to(Device device, DType dtype, Loc loc) {
+  to(dtype, loc); // which checks its argument, so that a mistake moves nothing
+  to(device, loc);
 }
 
 void Module::train(bool mode) {
@@ -364,10 +370,7 @@ void Module::requires_grad_(bool value) {
     parameter.requires_grad_(value);
 }
 
-void Module::zero_grad() {
-  for (Tensor &parameter : parameters())
-    parameter.set_grad({});
-}
+void Module::zero_grad(bool set_to_none) { clearGradients(parameters(), set_to_none); }
 
 void Module::apply(const std::function<void(Module &)> &fn) {
   for (Module child : children())

@@ -20,6 +20,9 @@ namespace weft::frontend {
 /// What a reader of files gives, as a tensor.
 Tensor toTensor(const io::HostArray &array);
 
+/// Options of what is made on the host, whatever device other tensors are made on.
+inline TensorOptions onHost(std::optional<DType> dtype = {}) { return {.dtype = dtype, .device = Device()}; }
+
 inline int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
 /// "[2, 3]".
 std::string shapeText(const Shape &shape);

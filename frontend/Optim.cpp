@@ -52,10 +52,7 @@ void Optimizer::step(Loc loc) {
   }
 }
 
-void Optimizer::zero_grad() {
-  for (detail::Member &member : state_->members)
-    member.parameter.set_grad({});
-}
+void Optimizer::zero_grad(bool set_to_none) { clearGradients(parameters(), set_to_none); }
 
 void Optimizer::set_lr(double lr) {
   for (size_t i = 0; i < state_->groups.size(); ++i)
@@ -94,15 +91,16 @@ size_t Optimizer::group_count() const { return state_->groups.size(); }
 /// Replaces the value of a slot by what `moved` makes of it.
 template <typename Moved> static void moveSlot(const Tensor &tensor, Moved moved) {
   const auto &slot = Access::slot(tensor);
-  assign(slot, use(moved(tensor), slot->loc));
+  assign(slot, moved(tensor, slot->loc));
 }
 
 void Optimizer::to(Device device) {
+  device = resolve(device);
   GraphLock lock(graphMutex());
   NoGradGuard guard;
   auto move = [&](const Tensor &tensor) {
     if (tensor.device() != device)
-      moveSlot(tensor, [&](const Tensor &t) { return t.to(device); });
+      moveSlot(tensor, [&](const Tensor &t, Loc loc) { return movedTo(t, device, loc); });
   };
   for (detail::Group &group : state_->groups)
     for (detail::Hyperparameter &number : group.numbers)
@@ -124,7 +122,7 @@ void Optimizer::to(DType dtype) {
   for (detail::Member &member : state_->members)
     for (detail::Piece &piece : member.pieces)
       if (piece.tensor.dtype() != dtype)
-        moveSlot(piece.tensor, [&](const Tensor &t) { return t.to(dtype); });
+        moveSlot(piece.tensor, [&](const Tensor &t, Loc loc) { return convertTo(use(t, loc), dtype, loc); });
 }
 
 StateDict Optimizer::state_dict() const {
@@ -137,10 +135,10 @@ std::vector<std::string> Optimizer::check_state_dict(const StateDict &state) con
   return state_->check(state);
 }
 
-void Optimizer::load_state_dict(const StateDict &state) {
+void Optimizer::load_state_dict(const StateDict &state, Loc loc) {
   GraphLock lock(graphMutex());
   refuseInTrace("load_state_dict");
-  throwComplaints("the state of '" + state_->kind + "'", state_->check(state));
+  throwComplaints("the state of '" + state_->kind + "'", state_->check(state), loc);
   state_->load(state);
 }
 

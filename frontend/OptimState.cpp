@@ -50,7 +50,7 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
   size_t number = groups.size();
   Group group{std::move(rule), {}};
   for (auto [name, value] : numbers) {
-    Tensor tensor = Tensor::from(&value, Shape{}, {}, loc);
+    Tensor tensor = Tensor::from(&value, Shape{}, onHost(), loc);
     Access::slot(tensor)->name = kind + (number ? ".group" + std::to_string(number) : "") + "." + name;
     group.numbers.push_back({name, value, tensor});
   }
@@ -67,7 +67,7 @@ void OptimizerState::setLr(Group &group, double lr) {
   Hyperparameter &number = group.numbers[0];
   number.value = lr;
   // A buffer of its own: calls that are queued keep the value that they were called with.
-  overwrite(number.tensor, Tensor::from(&lr, Shape{}));
+  overwrite(number.tensor, Tensor::from(&lr, Shape{}, onHost()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -339,7 +339,7 @@ void OptimizerState::load(const StateDict &state) {
   for (Sharers &sharing : sharers) {
     if (sharing.before && sharing.byValue.size() == 1) {
       int64_t value = sharing.byValue.begin()->first;
-      overwrite(sharing.before->steps, Tensor::from(&value, Shape{}));
+      overwrite(sharing.before->steps, Tensor::from(&value, Shape{}, onHost()));
       continue;
     }
     if (sharing.before)

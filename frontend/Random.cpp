@@ -29,14 +29,14 @@ using namespace frontend;
 static Tensor stateScalar(uint64_t value, const char *name) {
   SuspendTrace suspend; // a generator is older than the trace that first draws from it
   auto bits = static_cast<int64_t>(value);
-  Tensor tensor = Tensor::from(&bits, Shape{});
+  Tensor tensor = Tensor::from(&bits, Shape{}, onHost());
   Access::slot(tensor)->name = name;
   return tensor;
 }
 
 static void setScalar(const Tensor &slot, uint64_t value) {
   auto bits = static_cast<int64_t>(value);
-  overwrite(slot, Tensor::from(&bits, Shape{}));
+  overwrite(slot, Tensor::from(&bits, Shape{}, onHost()));
 }
 
 Generator::Generator(uint64_t seed, Seed)
@@ -62,7 +62,7 @@ uint64_t Generator::initial_seed() const { return static_cast<uint64_t>(key_.ite
 Tensor Generator::get_state() const {
   GraphLock lock(graphMutex());
   refuseInTrace("reading the state of a generator");
-  return Tensor::from(std::vector<int64_t>{key_.item<int64_t>(), counter_.item<int64_t>()}, {2});
+  return Tensor::from(std::vector<int64_t>{key_.item<int64_t>(), counter_.item<int64_t>()}, {2}, onHost());
 }
 
 void Generator::set_state(const Tensor &state) {
@@ -114,9 +114,9 @@ std::vector<std::string> Generator::check_state_dict(const StateDict &state) con
   return complaints;
 }
 
-void Generator::load_state_dict(const StateDict &state) {
+void Generator::load_state_dict(const StateDict &state, Loc loc) {
   GraphLock lock(graphMutex());
-  throwComplaints("the state of a generator", check_state_dict(state));
+  throwComplaints("the state of a generator", check_state_dict(state), loc);
   StateIndex index(state);
   overwrite(key_, *index.find("key"));
   overwrite(counter_, *index.find("counter"));

@@ -53,6 +53,19 @@ void overwrite(const Tensor &target, const Tensor &source) {
   assign(slot, value);
 }
 
+Ref movedTo(const Tensor &state, Device device, Loc loc) {
+  const Ref value = use(state, loc);
+  // A move changes no bit. What the source is must not differ in where its gradient goes.
+  for (Ref source = value; source.node->kind == NodeKind::op && !source.node->operands.empty() &&
+                           std::string_view(source.node->name) == "transfer";) {
+    source = source.node->operands[0];
+    if (source.spec().device == device &&
+        (!source.requiresGrad() || source.node->leafSlot(source.result) == Access::slot(state)))
+      return source;
+  }
+  return transferTo(value, device, loc);
+}
+
 Tensor copyOf(const Tensor &original) {
   GraphLock lock(graphMutex());
   const auto &slot = Access::slot(original);
@@ -67,19 +80,29 @@ Tensor copyOf(const Tensor &original) {
   return copy;
 }
 
+void clearGradients(const std::vector<Tensor> &parameters, bool toNone) {
+  GraphLock lock(graphMutex());
+  NoGradGuard guard;
+  for (Tensor parameter : parameters)
+    if (toNone)
+      parameter.set_grad({});
+    else if (Tensor gradient = parameter.grad(); gradient.defined())
+      gradient.zero_();
+}
+
 std::string shapeComplaint(const std::string &name, const Shape &own, const Shape &loaded) {
   return own == loaded ? ""
                        : "size mismatch: " + name + " has shape " + shapeText(own) + ", the state has " +
                              shapeText(loaded);
 }
 
-void throwComplaints(const std::string &what, const std::vector<std::string> &complaints) {
+void throwComplaints(const std::string &what, const std::vector<std::string> &complaints, Loc loc) {
   if (complaints.empty())
     return;
   std::string text = "Error(s) in loading " + what + ":";
   for (const std::string &complaint : complaints)
     text += "\n  " + complaint;
-  throw Error(text);
+  fail(text, loc);
 }
 
 } // namespace weft::frontend

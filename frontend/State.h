@@ -18,8 +18,15 @@ namespace weft::frontend {
 /// host nothing is compiled for that, so that loading state leaves the count of compilations as it was.
 void overwrite(const Tensor &target, const Tensor &source);
 
+/// The value of a slot of state on another device: what it was moved from where that was there, so that a
+/// move to a device that is missing can be taken back.
+Ref movedTo(const Tensor &state, Device device, Loc loc);
+
 /// A tensor with a slot and storage of its own and the same value and flags; no gradient.
 Tensor copyOf(const Tensor &original);
+
+/// Sets the gradients of these parameters to none, or those that exist to zeros.
+void clearGradients(const std::vector<Tensor> &parameters, bool toNone);
 
 /// Throws Error inside a traced function: `what` would happen once, while it is compiled.
 void refuseInTrace(const std::string &what);
@@ -43,7 +50,7 @@ private:
 /// "size mismatch: NAME has shape [2], the state has [3]", or an empty text where the shapes are equal.
 std::string shapeComplaint(const std::string &name, const Shape &own, const Shape &loaded);
 /// Throws Error with all complaints, where there are any.
-void throwComplaints(const std::string &what, const std::vector<std::string> &complaints);
+void throwComplaints(const std::string &what, const std::vector<std::string> &complaints, Loc loc);
 
 } // namespace weft::frontend
 

@@ -69,14 +69,17 @@ Stream Stream::external(Device device, std::function<void(std::function<void()>)
 
 Device Stream::device() const { return {}; }
 
+// What was recorded for the current stream and waits to be run is part of what a stream has.
 void Stream::synchronize() const {
   frontend::flushAll();
   state_->queue->synchronize().throw_if_failed();
 }
 
-bool Stream::query() const { return state_->queue->idle(); }
+bool Stream::query() const {
+  frontend::flushAll();
+  return state_->queue->idle();
+}
 
-// What was recorded for the current stream and waits to be run is part of what a stream has.
 void Stream::wait_stream(const Stream &other) const {
   frontend::flushAll();
   state_->queue->wait_for(*other.state_->queue);

@@ -151,11 +151,22 @@ Tensor Tensor::grad(Loc loc) const {
 
 void Tensor::set_grad(const Tensor &gradient, Loc loc) {
   GraphLock lock(graphMutex());
-  specOf(*this, loc);
-  if (gradient.defined() && gradient.sizes(loc) != sizes(loc))
-    fail("a gradient has the shape of its tensor: expected " + shapeText(sizes(loc)) + ", found " +
-             shapeText(gradient.sizes(loc)),
-         loc);
+  const Spec &own = specOf(*this, loc);
+  if (gradient.defined()) {
+    const Spec &given = specOf(gradient, loc);
+    if (given.shape != own.shape)
+      fail("a gradient has the shape of its tensor: expected " + shapeText(sizes(loc)) + ", found " +
+               shapeText(gradient.sizes(loc)),
+           loc);
+    if (given.dtype != own.dtype)
+      fail("assigned grad has data of a different type: expected " + std::string(name(own.dtype)) +
+               ", found " + std::string(name(given.dtype)),
+           loc);
+    if (given.device != own.device)
+      fail("assigned grad has data located on a different device: expected " + own.device.str() + ", found " +
+               given.device.str(),
+           loc);
+  }
   if (Trace *trace = Trace::current(); trace && !slot_->trace)
     trace->touch(slot_);
   slot_->grad = Access::slot(gradient);

@@ -58,7 +58,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
 
   /// Operands have one device, by the rule that verifiers have too, and results have it.
   LogicalResult checkDevices(Operation *op) {
-    if (isa<ir::TransferOp, ir::ToHostScalarOp, ir::CallOp, ir::ReturnOp, ir::YieldOp>(op))
+    if (isa<ir::TransferOp, ir::ToHostScalarOp, ir::GradientOp, ir::CallOp, ir::ReturnOp, ir::YieldOp>(op))
       return success();
     if (failed(ir::impl::verifySameDevice(op)))
       return failure();

@@ -48,7 +48,7 @@ WEFT_RUNTIME_API Expected<AllocatorConfig> parse_allocator_config(std::string_vi
 
 class HostAllocatorImpl;
 
-/// Where segments come from, in place of the system (torch-semantics row 65). Both functions or none.
+/// Where segments come from, in place of the system. Both functions or none.
 struct RawAllocator {
   void *user = nullptr;
   void *(*allocate)(void *user, size_t bytes, size_t alignment) = nullptr;

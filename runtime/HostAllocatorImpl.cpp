@@ -340,7 +340,7 @@ void HostAllocatorImpl::give_back(Block *block) {
     release_segment(block);
 }
 
-// The fields of torch-semantics row 62 that a host has, in its order.
+// The fields of PyTorch's message that a host has, in its order.
 std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, const std::string &purpose) const {
   const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);
   const uint64_t allocated = static_cast<uint64_t>(stats[allocatedBytes][allPools].current);

@@ -17,7 +17,8 @@
 namespace weft::runtime {
 
 namespace {
-constexpr int64_t edgeItems = 3, threshold = 1000, lineWidth = 80;
+constexpr int64_t edgeItems = 3, threshold = 1000;
+constexpr size_t lineWidth = 80;
 constexpr int precision = 4;
 
 /// Integers beyond 2^53 are no doubles.
@@ -53,34 +54,29 @@ struct Format {
   }
 };
 
-/// Chosen from the elements that are shown.
+/// Chosen from the elements that are shown. As in PyTorch, zeros and what is not finite have no say, not even
+/// in the width.
 Format chooseFormat(DType dtype, const std::vector<Element> &shown) {
   Format format{dtype};
+  const bool real = is_floating_point(dtype);
   double largest = 0, smallest = INFINITY;
-  bool whole = true;
+  std::vector<Element> counted;
+  format.whole = real;
   for (const Element &element : shown) {
     const double value = element.real;
-    if (!std::isfinite(value))
+    if (real && (!std::isfinite(value) || value == 0))
       continue;
-    double magnitude = std::abs(value);
-    if (magnitude != 0) {
-      largest = std::max(largest, magnitude);
-      smallest = std::min(smallest, magnitude);
-    }
-    whole &= value == std::nearbyint(value);
+    counted.push_back(element);
+    largest = std::max(largest, std::abs(value));
+    smallest = std::min(smallest, std::abs(value));
+    format.whole &= value == std::nearbyint(value);
   }
-  if (is_floating_point(dtype)) {
-    format.whole = whole && largest < 1e8;
-    format.scientific =
-        !format.whole && largest > 0 && (largest / smallest > 1000 || largest > 1e8 || smallest < 1e-4);
-    if (whole && largest >= 1e8)
-      format.scientific = true;
-  }
-  for (const Element &value : shown) {
-    Format narrow = format;
-    narrow.width = 1;
-    format.width = std::max(format.width, static_cast<int>(narrow(value).size()));
-  }
+  if (real && !counted.empty())
+    format.scientific = largest / smallest > 1000 || largest > 1e8 || smallest < 1e-4;
+  int width = 1;
+  for (const Element &element : counted)
+    width = std::max(width, static_cast<int>(format(element).size()));
+  format.width = width;
   return format;
 }
 
@@ -159,26 +155,17 @@ struct Printer {
     if (dim == shape.size())
       return format(at(offset));
     std::string result = "[";
-    bool last = dim + 1 == shape.size();
-    size_t column = indent + 1;
-    std::vector<int64_t> list = positions(shape[dim]);
+    const bool last = dim + 1 == shape.size();
+    const size_t width = static_cast<size_t>(format.width) + 2, // with comma and space
+        perLine = std::max<size_t>(1, (lineWidth - std::min(indent, lineWidth)) / width);
+    const std::vector<int64_t> list = positions(shape[dim]);
     for (size_t n = 0; n < list.size(); ++n) {
-      std::string item = list[n] < 0 ? (last ? " ..." : "...")
-                                     : text(dim + 1, offset * shape[dim] + list[n], format, indent + 1);
       if (n > 0) {
-        result += ",";
-        if (!last) {
-          result += std::string(shape.size() - dim - 1, '\n') + std::string(indent + 1, ' ');
-        } else if (column + item.size() + 2 > lineWidth) {
-          result += "\n" + std::string(indent + 1, ' ');
-          column = indent + 1;
-        } else {
-          result += " ";
-          ++column;
-        }
+        const size_t breaks = !last ? shape.size() - dim - 1 : n % perLine == 0;
+        result += breaks ? "," + std::string(breaks, '\n') + std::string(indent + 1, ' ') : ", ";
       }
-      result += item;
-      column += item.size() + 1;
+      result += list[n] < 0 ? (last ? " ..." : "...")
+                            : text(dim + 1, offset * shape[dim] + list[n], format, indent + 1);
     }
     return result + "]";
   }
@@ -192,18 +179,23 @@ std::string tensor_text(DType dtype, std::span<const int64_t> shape, const void 
     count *= size;
   Printer printer{shape, static_cast<const std::byte *>(data), dtype, count > threshold};
   std::string text = "tensor(";
+  // What the elements show of the dtype is not said again; nothing shows that of an empty tensor.
+  bool shows = dtype == DType::f32;
   if (count == 0) {
+    text.append("[]").append(device);
     std::string sizes;
     for (int64_t size : shape)
       sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
-    text += "[], size=(" + sizes + (shape.size() == 1 ? ",)" : ")");
+    if (shape.size() != 1)
+      text += ", size=(" + sizes + ")";
   } else {
+    shows |= dtype == DType::i64 || dtype == DType::i1;
     std::vector<Element> shown;
     printer.collect(0, 0, shown);
     text += printer.text(0, 0, chooseFormat(dtype, shown), 7);
+    text += device;
   }
-  text += device;
-  if (dtype != DType::f32 && dtype != DType::i64 && dtype != DType::i1)
+  if (!shows)
     text += ", dtype=" + std::string(name(dtype));
   return text.append(rest) + ")";
 }

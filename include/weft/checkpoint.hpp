@@ -40,13 +40,14 @@ struct CheckpointItem {
 ///                                       {"loader", loader}}, {{"step", "1000"}});
 /// Tensors are named "model.fc1.weight", "adam.fc1.weight.exp_avg", "rng.key", "loader.batch".
 WEFT_API void save_checkpoint(const std::string &path, const std::vector<CheckpointItem> &items,
-                              const Metadata &metadata = {});
+                              const Metadata &metadata = {}, Loc loc = Loc::current());
 
 /// Reads such a file into objects of the same structure, and returns the metadata that it was saved with. The
 /// values go into the tensors that are there, so nothing compiles again, and a resumed run gives the bits of
 /// one that never stopped. What is missing, unexpected or misshapen, in any of the objects, is one Error that
 /// lists all of it, and then nothing is changed.
-WEFT_API Metadata load_checkpoint(const std::string &path, const std::vector<CheckpointItem> &items);
+WEFT_API Metadata load_checkpoint(const std::string &path, const std::vector<CheckpointItem> &items,
+                                  Loc loc = Loc::current());
 
 } // namespace weft
 

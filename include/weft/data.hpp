@@ -150,7 +150,7 @@ public:
   /// @{
   StateDict state_dict() const;
   /// Throws Error where the state belongs to a loader with other samples, batch size or options.
-  void load_state_dict(const StateDict &state);
+  void load_state_dict(const StateDict &state, Loc loc = Loc::current());
   std::vector<std::string> check_state_dict(const StateDict &state) const;
   /// @}
 

@@ -23,7 +23,10 @@ enum class DeviceType : uint8_t { cpu = 0, cuda = 1 };
 class WEFT_API Device {
 public:
   Device() = default;
-  constexpr Device(DeviceType type, std::optional<int> index = {}) : type_(type), index_(index) {}
+  /// Throws Error for a number that no device has: there is one CPU, and CUDA devices count from 0 to 127.
+  /// The CPU has no number, also where 0 is given.
+  constexpr Device(DeviceType type, std::optional<int> index = {})
+      : type_(type), index_(checked(type, index)) {}
   /// As `parse`, but throws Error.
   Device(const char *text);
   Device(const std::string &text) : Device(text.c_str()) {}
@@ -39,6 +42,13 @@ public:
   friend bool operator==(const Device &, const Device &) = default;
 
 private:
+  static constexpr std::optional<int> checked(DeviceType type, std::optional<int> index) {
+    if (index && (*index < 0 || *index > (type == DeviceType::cpu ? 0 : 127)))
+      refuse(type, *index);
+    return type == DeviceType::cpu ? std::nullopt : index;
+  }
+  [[noreturn]] static void refuse(DeviceType type, int index);
+
   DeviceType type_ = DeviceType::cpu;
   std::optional<int> index_;
 };

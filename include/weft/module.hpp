@@ -105,7 +105,7 @@ public:
   StateDict state_dict() const;
   /// Copies values by name into the tensors that are there. Missing, unexpected and misshapen entries are one
   /// error that lists them all, and then nothing is changed; without `strict` only misshapen ones are.
-  IncompatibleKeys load_state_dict(const StateDict &state, bool strict = true);
+  IncompatibleKeys load_state_dict(const StateDict &state, bool strict = true, Loc loc = Loc::current());
   /// The complaints of `load_state_dict`, which this call does not do; empty where it would succeed.
   std::vector<std::string> check_state_dict(const StateDict &state) const;
   /// @}
@@ -114,6 +114,12 @@ public:
   /// @{
   void to(Device device, Loc loc = Loc::current());
   void to(const char *device, Loc loc = Loc::current()) { to(Device(device), loc); }
+  void to(Device device, DType dtype, Loc loc = Loc::current());
+  void cpu(Loc loc = Loc::current()) { to(Device(), loc); }
+  /// To the current CUDA device, or to that of this number.
+  void cuda(std::optional<int> index = {}, Loc loc = Loc::current()) {
+    to(Device(DeviceType::cuda, index), loc);
+  }
   /// Converts floating-point parameters and buffers.
   void to(DType dtype, Loc loc = Loc::current());
   void half() { to(DType::f16); }
@@ -130,7 +136,8 @@ public:
   bool is_training() const;
   /// Whether gradients are collected in the parameters.
   void requires_grad_(bool value = true);
-  void zero_grad();
+  /// Sets every gradient to none; with false those that exist to zeros.
+  void zero_grad(bool set_to_none = true);
   /// Calls `fn` with every module below this one, children first, and then with this one.
   void apply(const std::function<void(Module &)> &fn);
   /// @}

@@ -23,8 +23,9 @@ public:
   /// Updates every parameter that has a gradient. A parameter that has moved to another device or type since
   /// its state was made is an error (WEFT-O003): move the optimiser as well.
   void step(Loc loc = Loc::current());
-  /// Sets every gradient to none.
-  void zero_grad();
+  /// Sets every gradient to none; with false those that exist to zeros, and a parameter with a gradient of
+  /// zeros still steps: decay and momentum move it.
+  void zero_grad(bool set_to_none = true);
 
   /// \name Learning rate, of all groups or of one; an error where it is negative or not finite
   /// @{
@@ -49,7 +50,7 @@ public:
   StateDict state_dict() const;
   /// Writes the state that is there and makes what is not. Missing, unexpected and misshapen entries are one
   /// error that lists them all, and then nothing is changed. A parameter without entries starts afresh.
-  void load_state_dict(const StateDict &state);
+  void load_state_dict(const StateDict &state, Loc loc = Loc::current());
   /// The complaints of `load_state_dict`, which this call does not do; empty where it would succeed.
   std::vector<std::string> check_state_dict(const StateDict &state) const;
   /// @}

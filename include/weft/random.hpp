@@ -41,7 +41,7 @@ public:
   /// \name State under names, for checkpoints: "key" and "counter"
   /// @{
   StateDict state_dict() const { return {{"key", key_}, {"counter", counter_}}; }
-  void load_state_dict(const StateDict &state);
+  void load_state_dict(const StateDict &state, Loc loc = Loc::current());
   std::vector<std::string> check_state_dict(const StateDict &state) const;
   /// @}
 

@@ -172,3 +172,20 @@ weft.func @detached(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
   %g = weft.gradient %m wrt %x : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
   weft.return %g : tensor<4xf32, #cpu>
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+#gpu = #weft.device<cuda:0>
+
+// The gradient of what was moved comes back to where it was.
+// CHECK-LABEL: weft.func @across(
+// CHECK:       %[[G:.*]] = weft.mul %{{.*}} : tensor<4xf32, #[[GPU:.*]]>
+// CHECK:       %[[BACK:.*]] = weft.transfer %[[G]] to #[[CPU:.*]] : tensor<4xf32, #[[GPU]]>
+// CHECK-NEXT:  weft.return %[[BACK]] : tensor<4xf32, #[[CPU]]>
+weft.func @across(%x: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  %moved = weft.transfer %x to #gpu : tensor<4xf32, #cpu>
+  %e = weft.exp %moved : tensor<4xf32, #gpu>
+  %g = weft.gradient %e wrt %x : tensor<4xf32, #gpu>, tensor<4xf32, #cpu>
+  weft.return %g : tensor<4xf32, #cpu>
+}

@@ -13,6 +13,11 @@ weft.func @placed(%a: tensor<4xf32, #cpu>, %b: tensor<4xf32, #cuda0>) -> tensor<
   %2 = weft.call @callee(%1) : (tensor<4xf32, #cuda0>) -> tensor<4xf32, #cuda0>
   weft.return %2 : tensor<4xf32, #cuda0>
 }
+weft.func @differentiated(%a: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  %0 = weft.transfer %a to #cuda0 : tensor<4xf32, #cpu>
+  %1 = weft.gradient %0 wrt %a : tensor<4xf32, #cuda0>, tensor<4xf32, #cpu>
+  weft.return %1 : tensor<4xf32, #cpu>
+}
 
 // -----
 

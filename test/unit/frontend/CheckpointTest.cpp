@@ -150,6 +150,10 @@ TEST(Checkpoint, WhatDoesNotFitIsOneErrorAndChangesNothing) {
   EXPECT_ERROR(load_checkpoint(folder / "weights.safetensors", {{"model", wide}}), "is not a checkpoint");
   EXPECT_ERROR(save_checkpoint(path, {{"a", wide}, {"a", sgd}}), "two parts named 'a'");
   EXPECT_ERROR(save_checkpoint(path, {{"a.b", wide}}), "must not be empty or contain a dot");
+  message = errorOf([&] { load_checkpoint(folder / "none.safetensors", {{"model", wide}}); });
+  EXPECT_NE(message.find("CheckpointTest.cpp:" + std::to_string(__LINE__ - 1)), std::string::npos) << message;
+  message = errorOf([&] { wide.load_state_dict({}); });
+  EXPECT_NE(message.find("CheckpointTest.cpp:" + std::to_string(__LINE__ - 1)), std::string::npos) << message;
 }
 
 TEST(Io, EveryDtypeSurvivesSafetensorsAndMetadataToo) {
@@ -187,7 +191,6 @@ TEST(Io, NpzRoundTrip) {
   EXPECT_ERROR(load_npz(folder / "missing.npz"), "missing.npz");
 }
 
-// Row 39.
 TEST(Io, CopiesOnTheHostAreSnapshots) {
   Tensor total = zeros({2});
   StateDict before = to_host(StateDict{{"total", total}});

@@ -83,7 +83,7 @@ TEST(Effects, StrictRecompileNamesTheGuardThatMissed) {
   EXPECT_EQ(step.variants().size(), 1u);
 }
 
-// Row 17 of PyTorch's rules: torch.tensor(2.) * cuda_tensor works, and so does no other mixture.
+// As in PyTorch, torch.tensor(2.) * cuda_tensor works, and so does no other mixture.
 TEST(Effects, HostScalarsJoinTensorsOfAnotherDevice) {
   Tensor x = zeros({4}, {.device = "cuda:0"}), s = tensor({2}, {1}).reshape({});
   for (const Tensor &y : {x * s, s - x, where(x > s, x, s)}) {

@@ -23,6 +23,15 @@ TEST(Gradient, OfAProduct) {
   EXPECT_EQ(b.grad().to_vector<float>(), (std::vector<float>{2, 3}));
 }
 
+// PyTorch frees the graph at the first backward(); here it lives as long as what was computed.
+TEST(Gradient, OfOneGraphTwice) {
+  Tensor a = leafOf({2}, {1});
+  Tensor loss = (a * a).sum();
+  loss.backward();
+  loss.backward();
+  EXPECT_EQ(a.grad().to_vector<float>(), std::vector<float>{8});
+}
+
 TEST(Gradient, AccumulatesUntilItIsSetToNone) {
   Tensor a = leafOf({2}, {1});
   (a * 3).sum().backward();

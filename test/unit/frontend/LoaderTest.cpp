@@ -33,7 +33,7 @@ Labels passOf(data::DataLoader &loader, size_t most = SIZE_MAX) {
 }
 } // namespace
 
-// Row 33: the same batches for 0, 1 and 4 workers.
+// The same batches for 0, 1 and 4 workers.
 TEST(Loader, TheOrderDoesNotDependOnTheNumberOfWorkers) {
   std::vector<Labels> found[3];
   int workers[] = {0, 1, 4};
@@ -147,7 +147,6 @@ TEST(Dataset, SubsetsAndSplits) {
   EXPECT_ERROR(data::random_split(numbered(10), {7.5, 2.5}), "whole numbers");
 }
 
-// Row 37.
 TEST(Dataset, NormalisationFollowsTorchvision) {
   Tensor bytes = Tensor::from(std::vector<uint8_t>{0, 255, 51, 102}, {1, 2, 1, 2});
   std::vector<float> one = data::normalize(bytes, {0.5}, {0.5}).to_vector<float>();
@@ -167,7 +166,6 @@ TEST(Dataset, NormalisationFollowsTorchvision) {
   EXPECT_EQ(plan.find("= weft.fusion"), plan.rfind("= weft.fusion")) << plan;
 }
 
-// Row 30.
 TEST(Metric, IsOneStepLateUntilTheResultIsAskedFor) {
   Metric metric;
   EXPECT_TRUE(std::isnan(metric.value()));

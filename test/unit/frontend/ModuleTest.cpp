@@ -160,7 +160,7 @@ TEST(Module, LoadingCompilesNothingAndKeepsTheTensors) {
   EXPECT_TRUE(to.weight.requires_grad());
 }
 
-// Row 21: in place, floating-point tensors only, gradients too; the tensors stay the same objects.
+// In place, floating-point tensors only, gradients too; the tensors stay the same objects.
 TEST(Module, MovesInPlace) {
   Block block;
   Tensor weight = block.linear.weight;
@@ -177,6 +177,17 @@ TEST(Module, MovesInPlace) {
   EXPECT_EQ(block.seen.device(), Device("cuda:1"));
   EXPECT_EQ(weight.grad().device(), Device("cuda:1"));
   EXPECT_ERROR(block.to(i32), "only accepts floating point dtypes");
+  EXPECT_ERROR(block.to("cpu", i32), "only accepts floating point dtypes");
+  EXPECT_EQ(weight.device(), Device("cuda:1")) << "a mistake moves nothing";
+  block.cuda();
+  EXPECT_EQ(weight.device(), Device("cuda:0"));
+  block.cuda(1);
+  EXPECT_EQ(weight.device(), Device("cuda:1"));
+  block.to("cuda:2", bf16);
+  EXPECT_EQ(weight.device(), Device("cuda:2"));
+  EXPECT_EQ(weight.dtype(), bf16);
+  block.cpu();
+  EXPECT_EQ(block.seen.device(), Device("cpu"));
 }
 
 TEST(Module, PrintsItsTree) {
@@ -302,7 +313,7 @@ TEST(Layers, EmbeddingsAreRowsOfATable) {
   EXPECT_ERROR(nn::Embedding(-1, 3), "sizes that are not negative, found -1 and 3");
 }
 
-// Row 32: train or eval is part of the signature, so both variants stay compiled.
+// Train or eval is part of the signature, so both variants stay compiled.
 TEST(Layers, DropoutDropsInTrainingOnly) {
   nn::Sequential net(nn::Dropout(0.25));
   Tensor x = ones({10000});
@@ -324,6 +335,25 @@ TEST(Layers, DropoutDropsInTrainingOnly) {
   EXPECT_ERROR(nn::Dropout(1.5), "between 0 and 1, but got 1.5");
 }
 
+TEST(Losses, ATargetOfAnotherSizeIsBroadcastWithAWarning) {
+  Tensor x = arange(3).to(f32).reshape({3, 1}), y = ones({3});
+  auto warned = [](auto loss) {
+    ::testing::internal::CaptureStderr();
+    Tensor value = loss();
+    return std::pair(value.item<float>(), ::testing::internal::GetCapturedStderr());
+  };
+  auto [value, text] = warned([&] { return nn::mse_loss(x, y); });
+  const std::string line = std::to_string(__LINE__ - 1);
+  EXPECT_NEAR(value, 2.0f / 3, 1e-6); // [3, 3] squares, each row of one value
+  EXPECT_EQ(text.find("weft: Using a target size ([3]) that is different to the input size ([3, 1])"), 0u)
+      << text;
+  EXPECT_NE(text.find("WEFT-G010"), std::string::npos) << text;
+  EXPECT_NE(text.find("ModuleTest.cpp:" + line), std::string::npos) << text;
+  EXPECT_NE(warned([&] { return nn::MSELoss()(x, y); }).second, "");
+  EXPECT_NE(warned([&] { return nn::L1Loss()(x, y); }).second, "");
+  EXPECT_EQ(warned([&] { return nn::mse_loss(x, y.reshape({3, 1})); }).second, "");
+}
+
 TEST(Losses, ModulesGiveWhatTheFunctionsGive) {
   manual_seed(6);
   Tensor x = randn({4, 3}), y = randn({4, 3}), classes = randint(0, 3, {4}),
@@ -339,7 +369,7 @@ TEST(Losses, ModulesGiveWhatTheFunctionsGive) {
   same(nn::MSELoss()(x, y), nn::mse_loss(x, y));
   same(nn::L1Loss(nn::Reduction::none)(x, y), nn::l1_loss(x, y, nn::Reduction::none));
   same(nn::SmoothL1Loss(nn::Reduction::mean, 0.3)(x, y), nn::smooth_l1_loss(x, y, nn::Reduction::mean, 0.3));
-  // Row 22: the weight is a buffer, which moves with the loss, and state, and is not trained.
+  // The weight is a buffer, which moves with the loss, and state, and is not trained.
   EXPECT_EQ(namesOf(weighted.state_dict()), (Names{"weight"}));
   EXPECT_TRUE(weighted.parameters().empty());
   weighted.to("cuda:0");

@@ -77,7 +77,7 @@ void compareSteps(Optimizer optimizer, Tensor p, std::vector<Reference> referenc
 }
 } // namespace
 
-// Row 25, in f64 so that a wrong formula cannot hide behind rounding.
+// In f64 so that a wrong formula cannot hide behind rounding.
 TEST(Optimizer, SgdIsThatOfPyTorchOver100Steps) {
   std::vector<std::pair<const char *, optim::SGDOptions>> cases{
       {"plain", {.lr = 0.05}},
@@ -93,7 +93,6 @@ TEST(Optimizer, SgdIsThatOfPyTorchOver100Steps) {
   }
 }
 
-// Row 26.
 TEST(Optimizer, AdamAndAdamWAreThoseOfPyTorchOver100Steps) {
   std::vector<std::pair<const char *, optim::AdamOptions>> cases{
       {"plain", {.lr = 0.05}},
@@ -226,7 +225,7 @@ TEST(Optimizer, AFailedTraceTakesItsStateWithIt) {
   EXPECT_EQ(adam.state_dict()[0].second.item<int64_t>(), 1);
 }
 
-// Row 21: state that was made before the parameter moved is an error that says what to do.
+// State that was made before the parameter moved is an error that says what to do.
 TEST(Optimizer, StateThatStayedBehindIsAnError) {
   nn::Linear linear(2, 1);
   optim::Adam adam(linear.parameters());
@@ -247,6 +246,59 @@ TEST(Optimizer, StateThatStayedBehindIsAnError) {
   message = errorOf([&] { adam.step(); });
   for (const char *part : {"WEFT-O003", "on cpu", "on cuda:0 now", "optimizer.to(\"cuda:0\")"})
     EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+// Gradients are none until backward() makes them: nothing of a step fills them, and a parameter without one
+// stands still. With zero_grad(false) they are zeros, and weight decay goes on.
+TEST(Optimizer, GradientsAreSetToNoneOrToZeros) {
+  for (bool compiled : {false, true}) {
+    Tensor w = leaf64({4});
+    optim::SGD sgd({w}, {.lr = 0.5, .weight_decay = 1});
+    auto decay = [&] { sgd.step(); };
+    auto zeros = [&] { sgd.zero_grad(false); };
+    auto decayCompiled = compile(decay), zerosCompiled = compile(zeros);
+    auto step = [&] { compiled ? decayCompiled() : decay(); };
+    step();
+    EXPECT_EQ(w.item<double>(), 4);
+    sgd.zero_grad(false);
+    EXPECT_FALSE(w.grad().defined()) << "what is not there stays away";
+    (w * 2).sum().backward();
+    compiled ? zerosCompiled() : zeros();
+    EXPECT_EQ(w.grad().item<double>(), 0);
+    step();
+    EXPECT_EQ(w.item<double>(), 2);
+    sgd.zero_grad();
+    EXPECT_FALSE(w.grad().defined());
+    step();
+    EXPECT_EQ(w.item<double>(), 2);
+  }
+  nn::Linear linear(3, 2);
+  linear(ones({1, 3})).sum().backward();
+  linear.zero_grad(false);
+  EXPECT_EQ(linear.bias.grad().to_vector<float>(), (std::vector<float>{0, 0}));
+  linear.zero_grad();
+  EXPECT_FALSE(linear.bias.grad().defined());
+}
+
+TEST(Optimizer, AStepFillsNoGradient) {
+  nn::Linear linear(3, 2);
+  optim::SGD sgd(linear.parameters(), {.lr = 0.1, .momentum = 0.9});
+  auto step = compile([&](Tensor x, bool toNone) {
+    Tensor loss = (linear(x) * x.sum()).sum();
+    loss.backward();
+    sgd.step();
+    sgd.zero_grad(toNone);
+    return loss;
+  });
+  // Zeros of a parameter's shape are in the plan where they were asked for, and nowhere else.
+  for (bool toNone : {true, false}) {
+    step(ones({5, 3}), toNone);
+    const std::string plan = step.mlir("plan");
+    for (const char *shape : {"2x3xf32", "2xf32"})
+      EXPECT_EQ(plan.find("dense<0.000000e+00> : tensor<" + std::string(shape)) == std::string::npos, toNone)
+          << shape << "\n"
+          << plan;
+  }
 }
 
 TEST(Optimizer, TheRateChangesAThousandTimesWithoutCompiling) {

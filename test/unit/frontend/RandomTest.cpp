@@ -57,7 +57,7 @@ TEST(Random, HalvesAreRoundedOnceAndStayBelowOne) {
   }
 }
 
-// Row 66: a negative seed v stands for 0xffffffffffffffff + v.
+// A negative seed v stands for 0xffffffffffffffff + v.
 TEST(Random, NegativeSeedsAreThoseOfPyTorch) {
   EXPECT_EQ(Generator(-1).initial_seed(), 0xfffffffffffffffeu);
   EXPECT_EQ(Generator(int64_t{-5}).initial_seed(), 0xfffffffffffffffau);
@@ -99,7 +99,7 @@ TEST(Random, AForkGuardHidesDraws) {
   EXPECT_EQ(rand({3}).to_vector<float>(), expected);
 }
 
-// Row 68: five calls of a compiled function give what five runs without it give, for every distribution.
+// Five calls of a compiled function give what five runs without it give, for every distribution.
 TEST(Random, CompiledCallsDrawAsEagerOnes) {
   Tensor p = full({6}, 0.3);
   auto draw = [&] {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tests are named after the rows of the table of PyTorch's features that they prove.
+// What docs/torch-semantics.md says of devices, streams and events.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -74,7 +74,7 @@ struct Gate {
 
 } // namespace
 
-TEST(Row6DeviceGuard, OnlyAnUnindexedDeviceReadsIt) {
+TEST(DeviceGuardTest, OnlyAnUnindexedDeviceReadsIt) {
   EXPECT_EQ(resolve(Device("cuda")), Device("cuda:0"));
   Tensor on0 = zeros({2}, {.device = "cuda:0"});
   {
@@ -91,7 +91,7 @@ TEST(Row6DeviceGuard, OnlyAnUnindexedDeviceReadsIt) {
   EXPECT_EQ(resolve(Device("cuda")), Device("cuda:0"));
 }
 
-TEST(Row7DefaultDevice, Nests) {
+TEST(DefaultDevice, Nests) {
   EXPECT_EQ(creation_device(), Device("cpu"));
   {
     DefaultDeviceGuard outer(Device("cuda:1"));
@@ -112,7 +112,118 @@ TEST(Row7DefaultDevice, Nests) {
   EXPECT_EQ(zeros({2}).device(), Device("cpu"));
 }
 
-TEST(Row47Asynchrony, ReadingATensorWaitsForTheStreamThatMakesIt) {
+// In a process of its own: it is looked up once.
+TEST(DefaultDevice, IsWhatTheEnvironmentSays) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto found = [](const char *wanted) -> int {
+    ::setenv("WEFT_DEVICE", wanted, 1);
+    try {
+      const Device device = default_device();
+      return device == Device("cpu") ? 1 : device == Device("cuda:1") ? 2 : 3;
+    } catch (const Error &error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      return 4;
+    }
+  };
+  using ::testing::ExitedWithCode;
+  EXPECT_EXIT(std::_Exit(found("")), ExitedWithCode(1), "");
+  EXPECT_EXIT(std::_Exit(found("cuda:1")), ExitedWithCode(2), "");
+  EXPECT_EXIT(std::_Exit(found("gpu")), ExitedWithCode(4),
+              "the environment variable WEFT_DEVICE is wrong: Expected one of cpu, cuda");
+}
+
+// What belongs to the host stays there whatever device new tensors are made on: state of generators,
+// optimisers and loaders, numbers, files.
+TEST(DefaultDevice, StateOfTheHostStaysThere) {
+  manual_seed(1);
+  nn::Linear model(3, 2);
+  optim::Adam adam(model.parameters());
+  Tensor x = ones({5, 3}), y = zeros({5}, {.dtype = i64});
+  DefaultDeviceGuard elsewhere(Device("cuda:1"));
+  auto step = compile([&](Tensor x, Tensor y, Scalar weight) {
+    Tensor loss = nn::cross_entropy(model(x), y) * weight;
+    loss.backward();
+    nn::utils::clip_grad_norm_(model.parameters(), 1.0);
+    adam.step();
+    adam.zero_grad();
+    return loss;
+  });
+  Metric running;
+  for (int i = 0; i < 4; ++i) {
+    adam.set_lr(0.1 / (i + 1));
+    running.update(step(x, y, 1.0 + i));
+  }
+  EXPECT_GT(running.result(), 0);
+  EXPECT_LE(step.variants().size(), 2u);
+  const StateDict saved = to_host(adam.state_dict());
+  for (const auto &[name, tensor] : saved)
+    EXPECT_EQ(tensor.device(), Device("cpu")) << name;
+  adam.load_state_dict(saved);
+  step(x, y, 1).item<float>();
+
+  data::TensorDataset pairs(x, y);
+  data::DataLoader loader(pairs, {.batch_size = 2, .shuffle = true});
+  loader.load_state_dict(loader.state_dict());
+  for (auto &[images, labels] : loader)
+    EXPECT_EQ(images.device(), Device("cpu"));
+  EXPECT_EQ(data::random_split(pairs, {3, 2})[1].size(), 2);
+  Generator generator(7);
+  const Tensor state = generator.get_state();
+  EXPECT_EQ(rand({2}, generator, {.device = "cpu"}).numel(), 2);
+  generator.set_state(state);
+  EXPECT_EQ(generator.initial_seed(), 7u);
+  EXPECT_EQ(rand({2}).device(), Device("cuda:1"));
+  nn::init::trunc_normal_(model.weight);
+  nn::init::orthogonal_(model.weight);
+  EXPECT_EQ(model.weight.numel(), 6);
+  EXPECT_EQ(logical_and(x, 1).sum().item<int64_t>(), 15);
+}
+
+// A read waits for what it reads: a step that was queued after it may still be held up.
+TEST(Asynchrony, AReadWaitsForItsOwnStepAndLaterOnesGoOn) {
+  if (runsInline())
+    GTEST_SKIP() << "calls run on their caller";
+  Loop loop;
+  Gate gate;
+  Stream stream = Stream::external("cpu", loop.poster());
+  auto step = compile([](Tensor x) { return x * 2; });
+  Tensor first, second;
+  Metric running;
+  {
+    StreamGuard guard(stream);
+    first = step(ones({1}));
+    running.update(first);
+    synchronize(); // so that nothing of the compilation is left to do
+    loop.post([&] { gate.wait(); });
+    second = step(full({1}, 10));
+    running.update(second);
+  }
+  EXPECT_EQ(first.item<float>(), 2);
+  EXPECT_EQ(running.value(), 2) << "the metric leaves out the step that may still run";
+  EXPECT_FALSE(stream.query()) << "nobody waited for the second step";
+  gate.open = true;
+  EXPECT_EQ(second.item<float>(), 20);
+  EXPECT_EQ(running.result(), 11);
+}
+
+// What was recorded while a stream was current is part of what is left to run there.
+TEST(Asynchrony, AQueryCountsWhatIsRecorded) {
+  Loop loop;
+  Gate gate;
+  Stream stream = Stream::external("cpu", loop.poster());
+  loop.post([&] { gate.wait(); });
+  Tensor x = ones({4}), y;
+  {
+    StreamGuard guard(stream);
+    y = x * 2;
+    EXPECT_TRUE(runsInline() || !stream.query());
+  }
+  gate.open = true;
+  EXPECT_EQ(y.to_vector<float>()[0], 2);
+  EXPECT_TRUE(stream.query());
+}
+
+TEST(Asynchrony, ReadingATensorWaitsForTheStreamThatMakesIt) {
   Loop loop;
   Gate gate;
   Stream stream = Stream::external("cpu", loop.poster());
@@ -131,7 +242,7 @@ TEST(Row47Asynchrony, ReadingATensorWaitsForTheStreamThatMakesIt) {
   EXPECT_TRUE(stream.query());
 }
 
-TEST(Row47Asynchrony, AnInPlaceUpdateIsOrderedWithReadersOnOtherStreams) {
+TEST(Asynchrony, AnInPlaceUpdateIsOrderedWithReadersOnOtherStreams) {
   Tensor counter = zeros({16});
   auto step = compile([&](Tensor x) {
     Tensor before = counter + 0;
@@ -149,7 +260,7 @@ TEST(Row47Asynchrony, AnInPlaceUpdateIsOrderedWithReadersOnOtherStreams) {
   EXPECT_EQ(counter.to_vector<float>()[0], 40);
 }
 
-TEST(Row49Event, MeasuresMilliseconds) {
+TEST(EventTest, MeasuresMilliseconds) {
   Loop loop;
   Stream stream = Stream::external("cpu", loop.poster());
   Event start(true), end(true), untimed, never(true);
@@ -165,7 +276,7 @@ TEST(Row49Event, MeasuresMilliseconds) {
   EXPECT_ERROR(start.elapsed_time(never), "never recorded");
 }
 
-TEST(Row50Synchronize, WaitsForAllStreamsOfTheDevice) {
+TEST(SynchronizeTest, WaitsForAllStreamsOfTheDevice) {
   Loop loop;
   Stream stream = Stream::external("cpu", loop.poster());
   std::atomic<bool> ran{false};
@@ -184,7 +295,7 @@ TEST(Row50Synchronize, WaitsForAllStreamsOfTheDevice) {
   EXPECT_ERROR(synchronize(Device("cuda:0")), "no CUDA backend");
 }
 
-TEST(Row51Streams, ThirtyTwoRoundRobin) {
+TEST(StreamPool, ThirtyTwoRoundRobin) {
   std::vector<Stream> streams;
   std::set<void *> handles;
   for (int i = 0; i < 32; ++i) {
@@ -209,7 +320,7 @@ TEST(Row51Streams, ThirtyTwoRoundRobin) {
   EXPECT_ERROR(Stream(Device("cuda:0")), "no CUDA backend");
 }
 
-TEST(Row53Waits, StreamAndEvent) {
+TEST(Waits, StreamAndEvent) {
   Loop loop;
   Gate gate;
   Stream first = Stream::external("cpu", loop.poster()), second, third;

@@ -152,6 +152,28 @@ TEST(Tensor, MixedDevicesAreAnErrorThatNamesBoth) {
   EXPECT_EQ(ones({1}).item<float>(), 1); // what does not need the device goes on
 }
 
+// `to` is the tensor itself where nothing changes; gradients go back to the source's dtype and device.
+TEST(Tensor, MovesThatChangeNothingAreTheTensorItself) {
+  Tensor x = zeros({2});
+  for (const Tensor &same : {x.to(f32), x.to("cpu"), x.to(Device("cpu"), f32), x.cpu()}) {
+    Tensor handle = same;
+    handle += 1;
+  }
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{4, 4}));
+  x.to(f64).fill_(9);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{4, 4})) << "a copy is a copy";
+  Tensor half = ones({2}, {.dtype = f16, .requires_grad = true});
+  (half.to(f64) * 3).sum().backward();
+  EXPECT_EQ(half.grad().dtype(), f16);
+  EXPECT_EQ(half.grad().to_vector<float>(), (std::vector<float>{3, 3}));
+  Tensor host = ones({2}, {.requires_grad = true}), moved = host.to("cuda:1", f16);
+  EXPECT_EQ(moved.device(), Device("cuda:1"));
+  EXPECT_EQ(moved.dtype(), f16);
+  moved.sum().backward();
+  EXPECT_EQ(host.grad().device(), Device("cpu"));
+  EXPECT_EQ(host.grad().dtype(), f32);
+}
+
 TEST(Tensor, HandlesShareASlotAndCopyWritesIt) {
   Tensor a = zeros({2});
   Tensor alias = a;
@@ -183,18 +205,74 @@ TEST(Tensor, Printing) {
   EXPECT_EQ(to_string(arange(2) == 0), "tensor([ True, False])");
   EXPECT_EQ(to_string(tensor({1e-6f, 1}, {2})), "tensor([1.0000e-06, 1.0000e+00])");
   EXPECT_EQ(to_string(zeros({2000})), "tensor([0., 0., 0.,  ..., 0., 0., 0.])");
-  EXPECT_EQ(to_string(zeros({0})), "tensor([], size=(0,))");
   EXPECT_EQ(to_string(scalar(2, {.dtype = f64})), "tensor(2., dtype=f64)");
+}
+
+// What torch.Tensor's repr gives for these, with Weft's names of dtypes.
+TEST(Tensor, PrintingIsThatOfPyTorch) {
+  const std::vector<std::pair<Tensor, const char *>> cases{
+      {zeros({0}), "tensor([])"},
+      {zeros({0, 3}), "tensor([], size=(0, 3))"},
+      {zeros({2, 0}, {.dtype = i64}), "tensor([], size=(2, 0), dtype=i64)"},
+      {zeros({0}, {.dtype = i1}), "tensor([], dtype=i1)"},
+      {zeros({}), "tensor(0.)"},
+      {scalar(3.14159), "tensor(3.1416)"},
+      {scalar(1e10), "tensor(1.0000e+10)"},
+      {scalar(NAN), "tensor(nan)"},
+      // Zeros and what is not finite widen no column.
+      {tensor({1, NAN, INFINITY, -INFINITY}, {4}), "tensor([1., nan, inf, -inf])"},
+      {tensor({0, -0.0f}, {2}), "tensor([0., -0.])"},
+      {tensor({16777216, 3}, {2}), "tensor([1.6777e+07, 3.0000e+00])"},
+      {tensor({1000, 1.5}, {2}), "tensor([1000.0000,    1.5000])"},
+      {tensor({1001.5, 0.5}, {2}), "tensor([1.0015e+03, 5.0000e-01])"},
+      {tensor({1e8, 2e8}, {2}), "tensor([1.0000e+08, 2.0000e+08])"},
+      {tensor({-5, 100}), "tensor([ -5, 100])"},
+      {arange(6).to(bf16) / 7, "tensor([0.0000, 0.1426, 0.2852, 0.4277, 0.5703, 0.7148], dtype=bf16)"},
+      {arange(2000).to(f32), "tensor([0.0000e+00, 1.0000e+00, 2.0000e+00,  ..., 1.9970e+03, 1.9980e+03,\n"
+                             "        1.9990e+03])"},
+      {arange(40).reshape({2, 20}),
+       "tensor([[ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17,\n"
+       "         18, 19],\n"
+       "        [20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37,\n"
+       "         38, 39]])"},
+      {arange(1001).reshape({1001, 1}), "tensor([[   0],\n        [   1],\n        [   2],\n        ...,\n"
+                                        "        [ 998],\n        [ 999],\n        [1000]])"},
+      {arange(8).reshape({2, 2, 2}),
+       "tensor([[[0, 1],\n         [2, 3]],\n\n        [[4, 5],\n         [6, 7]]])"},
+      {ones({2}, {.requires_grad = true}), "tensor([1., 1.], requires_grad=True)"},
+  };
+  for (const auto &[value, text] : cases)
+    EXPECT_EQ(to_string(value), text);
 }
 
 TEST(Device, StringsFollowTheGrammar) {
   EXPECT_EQ(Device("cuda:3").str(), "cuda:3");
   EXPECT_FALSE(Device("cuda") == Device("cuda:0"));
-  for (const char *bad : {"cuda:", "cuda:01", "cuda:-1", ":0", "cuda:x", "cu da", "cuda:0:1"})
+  for (const char *bad :
+       {"cuda:",    "cuda:01",  "cuda:00", "cuda:-1", "cuda:+1", "cuda: 1", "cuda:1 ",  " cuda",
+        "cuda ",    "cuda\n",   ":0",      ":",       "cuda:x",  "cu da",   "cuda:0:1", "cuda::1",
+        "cuda:1.0", "cuda:0x1", "cuda,0",  "cuda0",   "cuda-0",  "tpu:01",  "cpu:00",   "c\xc3\xbc"})
     EXPECT_ERROR(Device(bad), std::string("Invalid device string: '") + bad + "'");
   EXPECT_ERROR(Device(""), "Device string must not be empty");
-  EXPECT_ERROR(Device("tpu"), "Expected one of cpu, cuda");
-  EXPECT_ERROR(Device("cuda:300"), "larger than 127");
+  for (const char *unknown : {"tpu", "CUDA", "cuda_", "meta:0"})
+    EXPECT_ERROR(Device(unknown), "Expected one of cpu, cuda");
+  for (const char *large : {"cuda:128", "cuda:300", "cuda:99999999999999999999"})
+    EXPECT_ERROR(Device(large), "larger than 127");
+  EXPECT_ERROR(Device("cpu:1"), "there is one CPU device");
+}
+
+// A CUDA tensor's device has a number, a CPU tensor's has none, however the device was named.
+TEST(Device, NumbersAreChecked) {
+  EXPECT_EQ(Device("cpu:0"), Device("cpu"));
+  EXPECT_EQ(Device(DeviceType::cpu, 0), Device("cpu"));
+  EXPECT_EQ(zeros({1}, {.device = Device(DeviceType::cpu, 0)}).device(), Device("cpu"));
+  EXPECT_EQ(zeros({1}, {.device = "cuda"}).device(), Device("cuda:0"));
+  EXPECT_FALSE(zeros({1}, {.device = "cuda"}).device() == Device("cuda"));
+  constexpr Device third(DeviceType::cuda, 3);
+  EXPECT_EQ(third.str(), "cuda:3");
+  EXPECT_ERROR(Device(DeviceType::cpu, 1), "there is one CPU device");
+  for (int wrong : {-1, 128})
+    EXPECT_ERROR(Device(DeviceType::cuda, wrong), "from 0 to 127, found " + std::to_string(wrong));
 }
 
 TEST(Random, SeedsRepeatAndStayInRange) {

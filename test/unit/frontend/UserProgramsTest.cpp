@@ -167,6 +167,35 @@ TEST(UserPrograms, AnotherDevice) {
   EXPECT_NE(message.find("UserProgramsTest.cpp:" + line), std::string::npos) << message;
 }
 
+// A move that led nowhere can be taken back, with gradients and the optimiser's state; training goes on.
+TEST(UserPrograms, BackFromADeviceThatIsNotThere) {
+  Training run;
+  auto step = compile([&](Tensor images, Tensor labels) {
+    Tensor loss = run.loss_of(images, labels);
+    loss.backward();
+    run.adam.step();
+    run.adam.zero_grad();
+    return loss;
+  });
+  step(run.images, run.labels);
+  run.loss_of(run.images, run.labels).backward();
+  const auto weights = bitsOf(run.model.parameters());
+  const auto gradient = run.model.fc1.bias.grad().to_vector<float>();
+  run.model.cuda();
+  EXPECT_ERROR(step(run.images.to("cuda"), run.labels.to("cuda")), "optimizer.to(\"cuda:0\")");
+  run.adam.to("cuda");
+  EXPECT_ERROR(step(run.images.to("cuda"), run.labels.to("cuda")), "WEFT-E001");
+  run.model.to("cuda:1");
+  run.model.cpu();
+  run.adam.to("cpu");
+  EXPECT_EQ(bitsOf(run.model.parameters()), weights);
+  EXPECT_EQ(run.model.fc1.bias.grad().to_vector<float>(), gradient);
+  run.adam.zero_grad();
+  const float before = step(run.images, run.labels).item<float>();
+  EXPECT_LT(step(run.images, run.labels).item<float>(), before);
+  EXPECT_TRUE(run.model.fc1.weight.requires_grad());
+}
+
 // Another batch size: a variant each, and after the third the advice to take a Dim, which is one for all.
 TEST(UserPrograms, AnotherBatchSize) {
   auto square = [](Tensor x) { return (x * x).sum(1); };
@@ -276,6 +305,9 @@ TEST(Messages, NameTheLineOfTheUser) {
   Tensor x = ones(2).requires_grad_(), y = x * 2;
   EXPECT_HERE(y.requires_grad_(false), "you can only change requires_grad flags of leaf variables");
   EXPECT_HERE(x.set_grad(ones(3)), "a gradient has the shape of its tensor: expected [2], found [3]");
+  EXPECT_HERE(x.set_grad(ones(2, {.dtype = f64})), "assigned grad has data of a different type");
+  EXPECT_HERE(x.set_grad(ones(2, {.device = "cuda:0"})),
+              "assigned grad has data located on a different device: expected cpu, found cuda:0");
 }
 
 TEST(Messages, OfFilesAndModulesNameTheLineToo) {

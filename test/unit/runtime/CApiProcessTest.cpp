@@ -90,7 +90,10 @@ TEST(CApiMisc, DevicesVersionExecutorAndProfiler) {
   ASSERT_EQ(weft_device_parse("cuda", &device), WEFT_OK);
   EXPECT_EQ(device.index, -1);
   for (const char *wrong :
-       {"cuda:", "cuda:01", "cuda:-1", ":0", "CUDA:0 ", "cuda:0:1", "gpu", "cpu:1", "cuda:999"})
+       {"cuda:",    "cuda:01",  "cuda:00", "cuda:-1", "cuda:+1",  "cuda: 1", "cuda:1 ",  " cuda",
+        "cuda ",    "cuda\n",   ":0",      ":",       "cuda:x",   "cu da",   "cuda:0:1", "cuda::1",
+        "cuda:1.0", "cuda:0x1", "cuda,0",  "cuda0",   "cuda-0",   "tpu:01",  "cpu:00",   "c\xc3\xbc",
+        "CUDA:0 ",  "gpu",      "CUDA",    "cpu:1",   "cuda:128", "cuda:999"})
     EXPECT_EQ(weft_device_parse(wrong, &device), WEFT_ERROR_DEVICE) << wrong;
   EXPECT_STATUS(weft_device_parse("", &device), WEFT_ERROR_DEVICE, "Device string must not be empty");
   EXPECT_STATUS(weft_device_parse("cuda:01", &device), WEFT_ERROR_DEVICE, "Invalid device string: 'cuda:01'");

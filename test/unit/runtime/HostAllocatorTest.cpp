@@ -215,6 +215,59 @@ TEST(HostAllocator, SplitLimitKeepsOversizeBlocksApart) {
   EXPECT_EQ(allocator.stats().at("oversize_allocations.current"), 0);
 }
 
+// Where the limit is reached, what is cached is given back and the request tried again, before it fails.
+TEST(HostAllocator, TriesAgainAfterGivingBackWhatIsCached) {
+  HostAllocator allocator;
+  allocator.set_limit(64 * MiB);
+  const HostBlock live = allocator.allocate(12 * MiB).value_or_throw();
+  for (int i = 0; i < 2; ++i)
+    allocator.free(allocator.allocate(24 * MiB).value_or_throw()); // the second is the first again
+  EXPECT_EQ(allocator.memory_reserved(), 36 * MiB);
+  const HostBlock large = allocator.allocate(48 * MiB).value_or_throw();
+  EXPECT_EQ(allocator.stats().at("num_alloc_retries"), 1);
+  EXPECT_EQ(allocator.stats().at("num_ooms"), 0);
+  EXPECT_EQ(allocator.memory_reserved(), 60 * MiB) << "what is live stays";
+  EXPECT_FALSE(allocator.allocate(12 * MiB).ok());
+  EXPECT_EQ(allocator.stats().at("num_ooms"), 1);
+  allocator.free(live);
+  allocator.free(large);
+}
+
+// With a threshold the longest unused segments go first, before the limit is reached.
+TEST(HostAllocator, CollectsGarbageAboveItsThreshold) {
+  AllocatorConfig config = parse_allocator_config("garbage_collection_threshold:0.5").value_or_throw();
+  HostAllocator allocator(config);
+  allocator.set_limit(100 * MiB);
+  const HostBlock a = allocator.allocate(20 * MiB).value_or_throw(),
+                  b = allocator.allocate(22 * MiB).value_or_throw();
+  allocator.free(a);
+  allocator.free(b);
+  EXPECT_EQ(allocator.memory_reserved(), 42 * MiB);
+  const HostBlock c = allocator.allocate(24 * MiB).value_or_throw(); // 66 of 100: above a half by 16
+  EXPECT_EQ(allocator.memory_reserved(), 46 * MiB) << "the 20 MiB that were freed first are gone";
+  EXPECT_EQ(allocator.stats().at("num_alloc_retries"), 0);
+  allocator.free(c);
+}
+
+// A large block is split where more than 1 MiB is left, a small one at every granule.
+TEST(HostAllocator, SplitsByPyTorchsRules) {
+  HostAllocator allocator;
+  const HostBlock whole = allocator.allocate(12 * MiB).value_or_throw();
+  allocator.free(whole);
+  const HostBlock tight = allocator.allocate(11 * MiB).value_or_throw();
+  EXPECT_EQ(allocator.memory_allocated(), 12 * MiB) << "1 MiB is left, and goes with it";
+  allocator.free(tight);
+  const HostBlock loose = allocator.allocate(11 * MiB - 512).value_or_throw();
+  EXPECT_EQ(allocator.memory_allocated(), 11 * MiB - 512);
+  EXPECT_EQ(allocator.stats().at("inactive_split_bytes.all.current"), int64_t(MiB + 512));
+  allocator.free(loose);
+  allocator.empty_cache();
+  const HostBlock small = allocator.allocate(2 * MiB / 2 - 512).value_or_throw();
+  EXPECT_EQ(allocator.stats().at("inactive_split_bytes.all.current"), int64_t(MiB + 512));
+  allocator.free(small);
+  EXPECT_TRUE(allocator.check().ok());
+}
+
 TEST(AllocatorConfig, Parses) {
   const AllocatorConfig config =
       parse_allocator_config("max_split_size_mb:64, garbage_collection_threshold:0.8,"
@@ -231,8 +284,8 @@ TEST(AllocatorConfig, Parses) {
   EXPECT_TRUE(parse_allocator_config("").ok());
 }
 
-// Every option of torch-semantics §6: what means nothing on a host is checked and listed.
-TEST(Row61Configuration, KnowsEveryOption) {
+// Every option of PYTORCH_ALLOC_CONF: what means nothing on a host is checked and listed.
+TEST(AllocatorConfig, KnowsEveryOption) {
   const AllocatorConfig config =
       parse_allocator_config("backend:cudaMallocAsync,max_split_size_mb:64,max_non_split_rounding_mb:5,"
                              "roundup_power2_divisions:4,garbage_collection_threshold:0.5,"
@@ -260,7 +313,7 @@ TEST(Row61Configuration, KnowsEveryOption) {
                "did you mean 'per_process_memory_fraction'?");
 }
 
-TEST(Row61Configuration, WithoutCachingNothingIsKept) {
+TEST(AllocatorConfig, WithoutCachingNothingIsKept) {
   HostAllocator allocator({}, /*caching=*/false); // what WEFT_NO_MEMORY_CACHING=1 makes of the process's
   const HostBlock block = allocator.allocate(3 * MiB).value_or_throw();
   allocator.free(block);

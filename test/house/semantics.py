@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""The tests that docs/torch-semantics.md names exist, and every feature of its tables names one."""
+
+import os
+import re
+
+from common import ROOT, Checks, read, tracked_files
+
+PAGE = "docs/torch-semantics.md"
+DEFINED = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
+NAMED = re.compile(r"`([^`]+)`")
+
+
+def features(page):
+    """Of each row of the tables the first cell, and what its last cell has in backquotes."""
+    rows = []
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) > 1 and cells[-1] != "tests" and not set(cells[0]) <= set("-:"):
+            rows.append((cells[0], NAMED.findall(cells[-1])))
+    return rows
+
+
+def self_test(checks):
+    page = "| feature | tests |\n|---|---|\n| a `x` | `A.B`, `test/c.mlir` |\n| b | none |\n"
+    checks.check(features(page) == [("a `x`", ["A.B", "test/c.mlir"]), ("b", [])], "self-test: rows of a table")
+    checks.check(DEFINED.findall("TEST(A, B) {\nTEST_F(C,\n       D) {\n// TEST(E, F)") == [("A", "B"), ("C", "D")],
+                 "self-test: tests of a source")
+
+
+def main():
+    checks = Checks()
+    self_test(checks)
+    defined = set()
+    for name in tracked_files():
+        if name.startswith("test/unit/") and name.endswith(".cpp"):
+            defined |= {f"{suite}.{test}" for suite, test in DEFINED.findall(read(name) or "")}
+    rows = features(read(PAGE))
+    checks.check(len(rows) > 30, f"{PAGE}: found {len(rows)} rows only")
+    for feature, names in rows:
+        checks.check(names, f"{PAGE}: '{feature}' names no test")
+        for name in names:
+            there = os.path.isfile(os.path.join(ROOT, name)) if "/" in name else name in defined
+            checks.check(there, f"{PAGE}: '{feature}' names {name}, which does not exist")
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
