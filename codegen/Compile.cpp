@@ -125,16 +125,42 @@ static Status writeText(const std::string &path, ModuleOp module) {
   return error ? Status::error("cannot write '" + path + "': " + error.message()) : Status();
 }
 
-Status runPipeline(ModuleOp module, const PipelineRequest &request) {
-  if (!request.numerics.empty() && request.numerics != "eager" && request.numerics != "fast")
+/// Gives every function the mode that is asked for. Text that earlier phases made, in another mode, is what
+/// they made of it in that mode: no later phase can undo that, or do what they left.
+static Status setNumerics(ModuleOp module, const PipelineRequest &request) {
+  if (request.numerics.empty())
+    return {};
+  if (request.numerics != "eager" && request.numerics != "fast")
     return Status::error("numerics are eager or fast, found '" + request.numerics + "'");
-  if (!request.numerics.empty())
-    for (auto function : module.getOps<FuncOp>())
-      function->setAttr(attr::numerics, StringAttr::get(module.getContext(), request.numerics));
+  // The first phase that looks at the mode.
+  constexpr llvm::StringLiteral first = "simplification";
+  bool seen = false;
+  for (const passes::Phase &phase : passes::phases()) {
+    if (phase.name == request.from)
+      break;
+    seen |= phase.name == first;
+  }
+  for (auto function : module.getOps<FuncOp>()) {
+    const std::string applied = hasFastNumerics(function) ? "fast" : "eager";
+    if (!request.from.empty() && seen && applied != request.numerics)
+      return Status::error("@" + function.getName().str() + " has " + applied +
+                           " numerics, which phases before '" + request.from + "' have applied, so that " +
+                           request.numerics +
+                           " cannot be asked for any more: leave --numerics out, or begin with the text that "
+                           "phase '" +
+                           first.str() + "' begins with, or an earlier one");
+    function->setAttr(attr::numerics, StringAttr::get(module.getContext(), request.numerics));
+  }
+  return {};
+}
+
+Status runPipeline(ModuleOp module, const PipelineRequest &request) {
   passes::PipelineOptions options{request.target, /*report=*/true,  request.from,        request.to,
                                   request.strict, request.disabled, request.memoryLimit, request.library};
   if (std::string problem = passes::checkPipelineOptions(options); !problem.empty())
     return Status::error(problem);
+  if (Status status = setNumerics(module, request); !status)
+    return status;
   std::string messages;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
     messages +=

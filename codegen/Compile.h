@@ -28,7 +28,8 @@ struct PipelineRequest {
   std::string from, to;
   /// Families of refusals that are errors: "fusion,donate,capture".
   std::string strict;
-  /// "eager" or "fast" for every function of the module; empty for what each says of itself.
+  /// "eager" or "fast" for every function of the module; empty for what each says of itself. An error for
+  /// text of which phases before `from` have applied the other.
   std::string numerics;
   /// Passes to leave out, as "weft-simplify".
   std::vector<std::string> disabled;

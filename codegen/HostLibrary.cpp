@@ -41,8 +41,6 @@ public:
       return ir::ownAnswer("no less than " + std::to_string(support.workspace_bytes) +
                            " bytes of workspace, of " + std::to_string(answer.workspaceBytes) +
                            " that a package reserves,");
-    answer.layouts = {*signature.layout()};
-    answer.algorithms = {support.implementation};
     if (residual && !support.residual)
       std::erase(answer.epilogues, ir::Epilogue::residual);
     return answer;

@@ -388,6 +388,7 @@ private:
       ContractionAnswer answer = readAnswer(library);
       contraction.library_flops = answer.library.empty() ? INT64_MAX : answer.leastFlops;
       contraction.workspace_bytes = static_cast<uint64_t>(answer.workspaceBytes);
+      contraction.library = library.getName().str();
     }
     contraction.a_strides = sizes(shape->aStrides);
     contraction.b_strides = sizes(shape->bStrides);

@@ -36,6 +36,8 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   region.name = options_.name;
   region.strict = text(options_.strict);
   region.fast = options_.numerics == Numerics::fast;
+  if (options_.memory_limit)
+    region.memoryLimit = static_cast<int64_t>(std::min<uint64_t>(*options_.memory_limit, INT64_MAX));
   region.symbols = variant.symbols;
   // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;

@@ -44,6 +44,7 @@ struct Region {
   std::vector<Dim> symbols; ///< of the arguments' dynamic sizes
   bool fast = false;        ///< numerics: what docs/numerics.md lists under `fast` is allowed
   std::string strict;       ///< families of refusals that are errors, as CompileOptions has them
+  int64_t memoryLimit = -1; ///< bytes of temporaries from which launches are reordered; -1: never
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;
   std::vector<Node *> nodes;

@@ -307,6 +307,7 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
       function.removeArgAttr(i, ir::attr::strides);
   codegen::CompileOptions options;
   options.levels = {codegen::CpuTarget::v3, codegen::CpuTarget::v4};
+  options.pipeline.memoryLimit = program.memoryLimit;
   auto compiled = codegen::compileModule(*module, options);
   if (!compiled)
     return compiled.status();
@@ -332,6 +333,7 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   program->trace = std::make_shared<TraceModule>(module->clone());
   codegen::CompileOptions options;
   options.pipeline.strict = region.strict;
+  options.pipeline.memoryLimit = program->memoryLimit = region.memoryLimit;
   auto compiled = codegen::compileModule(*module, options);
   if (!compiled)
     return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");

@@ -124,53 +124,35 @@ std::optional<ContractionSignature> getSignature(DotGeneralOp op, const SymbolRa
 
 LibraryAttr recordAnswer(MLIRContext *context, const ContractionAnswer &answer) {
   Builder b(context);
-  SmallVector<Attribute> layouts, epilogues, algorithms;
-  for (MatrixLayout layout : answer.layouts)
-    layouts.push_back(b.getStringAttr(StringRef(matrixLayoutNames[static_cast<size_t>(layout)])));
+  SmallVector<Attribute> epilogues;
   for (Epilogue epilogue : answer.epilogues)
     epilogues.push_back(b.getStringAttr(StringRef(epilogueNames[static_cast<size_t>(epilogue)])));
-  for (const std::string &algorithm : answer.algorithms)
-    algorithms.push_back(b.getStringAttr(algorithm));
   return LibraryAttr::get(context, answer.library.empty() ? StringRef(ownName) : StringRef(answer.library),
-                          b.getArrayAttr(layouts), b.getArrayAttr(epilogues), b.getArrayAttr(algorithms),
-                          answer.leastFlops, answer.workspaceBytes);
+                          b.getArrayAttr(epilogues), answer.leastFlops, answer.workspaceBytes);
 }
 
 ContractionAnswer readAnswer(LibraryAttr attr) {
   ContractionAnswer answer;
   if (attr.getName() != ownName)
     answer.library = attr.getName().str();
-  for (auto word : attr.getLayouts().getAsRange<StringAttr>())
-    answer.layouts.push_back(static_cast<MatrixLayout>(*findName(matrixLayoutNames, word.getValue())));
   for (auto word : attr.getEpilogues().getAsRange<StringAttr>())
     answer.epilogues.push_back(static_cast<Epilogue>(*findName(epilogueNames, word.getValue())));
-  for (auto word : attr.getAlgorithms().getAsRange<StringAttr>())
-    answer.algorithms.push_back(word.str());
   answer.leastFlops = attr.getLeastFlops();
   answer.workspaceBytes = attr.getWorkspace();
   return answer;
 }
 
 LogicalResult LibraryAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                  ArrayAttr layouts, ArrayAttr epilogues, ArrayAttr algorithms,
-                                  int64_t leastFlops, int64_t workspace) {
+                                  ArrayAttr epilogues, int64_t leastFlops, int64_t workspace) {
   if (name.empty())
     return emitError() << "needs the name of a library, or '" << ownName << "'";
-  auto check = [&](StringRef what, ArrayAttr list, ArrayRef<std::string_view> names) -> LogicalResult {
-    for (Attribute entry : list) {
-      auto word = llvm::dyn_cast<StringAttr>(entry);
-      if (!word || (!names.empty() && !llvm::is_contained(names, std::string_view(word.getValue()))))
-        return emitError() << "has the " << what << " " << entry << ", expected "
-                           << (names.empty() ? "a name" : "one of ")
-                           << llvm::join(
-                                  llvm::map_range(names, [](std::string_view n) { return std::string(n); }),
-                                  ", ");
-    }
-    return success();
-  };
-  if (failed(check("layout", layouts, matrixLayoutNames)) ||
-      failed(check("epilogue", epilogues, epilogueNames)) || failed(check("algorithm", algorithms, {})))
-    return failure();
+  for (Attribute entry : epilogues) {
+    auto word = llvm::dyn_cast<StringAttr>(entry);
+    if (!word || !llvm::is_contained(epilogueNames, std::string_view(word.getValue())))
+      return emitError() << "has the epilogue " << entry << ", expected one of "
+                         << llvm::join(SmallVector<StringRef>(epilogueNames.begin(), epilogueNames.end()),
+                                       ", ");
+  }
   if (leastFlops < 0 || workspace < 0)
     return emitError() << "needs least_flops and workspace of at least 0, found " << leastFlops << " and "
                        << workspace;

@@ -39,9 +39,8 @@ double ContractionSignature::flops() const {
 }
 
 ContractionAnswer ownAnswer(std::string refusal) {
-  using enum MatrixLayout;
   using enum Epilogue;
-  return {{}, std::move(refusal), {nn, nt, tn, tt}, {bias, residual, relu}, {"blocked"}, 0, 0};
+  return {{}, std::move(refusal), {bias, residual, relu}, 0, 0};
 }
 
 static SmallVector<StringRef> words(StringRef list) {
@@ -53,14 +52,9 @@ static SmallVector<StringRef> words(StringRef list) {
 ContractionAnswer TableLibrary::ask(const ContractionSignature &signature) const {
   ContractionAnswer answer;
   answer.library = target.library.str();
-  for (StringRef word : words(target.libraryLayouts))
-    if (auto layout = findName(matrixLayoutNames, word))
-      answer.layouts.push_back(static_cast<MatrixLayout>(*layout));
   for (StringRef word : words(target.libraryEpilogues))
     if (auto epilogue = findName(epilogueNames, word))
       answer.epilogues.push_back(static_cast<Epilogue>(*epilogue));
-  for (StringRef word : words(target.libraryAlgorithms))
-    answer.algorithms.push_back(word.str());
   answer.leastFlops = target.libraryLeastFlops;
   answer.workspaceBytes = target.libraryWorkspaceBytes;
 
@@ -75,7 +69,8 @@ ContractionAnswer TableLibrary::ask(const ContractionSignature &signature) const
   if (signature.flops() < static_cast<double>(answer.leastFlops))
     return ownAnswer("time to be called, too much for so few operations");
   std::optional<MatrixLayout> layout = signature.layout();
-  if (!layout || !is_contained(answer.layouts, *layout))
+  if (!layout ||
+      !is_contained(words(target.libraryLayouts), StringRef(matrixLayoutNames[static_cast<size_t>(*layout)])))
     return ownAnswer("no operands with such strides");
   return answer;
 }

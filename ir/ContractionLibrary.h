@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The one question that passes have for a library of matrix products: what does it take of this contraction,
-// on this target? The answer by default is a table, from the target's file in ir/devices. A library that is
-// there can be asked instead: compile() passes one to the pipeline. `--weft-query-libraries` asks once for
-// each contraction and records the answer in the text, so that what other passes do follows from their input
-// alone.
+// on this target? Which algorithm it runs is chosen where a package is loaded, and no pass asks for it. The
+// answer by default is a table, from the target's file in ir/devices. A library that is there can be asked
+// instead: compile() passes one to the pipeline. `--weft-query-libraries` asks once for each contraction and
+// records the answer in the text, so that what other passes do follows from their input alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_CONTRACTIONLIBRARY_H
@@ -62,11 +62,9 @@ struct ContractionSignature {
 struct ContractionAnswer {
   std::string library; ///< empty: none takes it, and Weft's own kernel does it all
   std::string refusal; ///< then why, as it follows "onednn takes "
-  std::vector<MatrixLayout> layouts;
   std::vector<Epilogue> epilogues;
-  std::vector<std::string> algorithms; ///< its own names, best first
-  int64_t leastFlops = 0;              ///< below it Weft's own kernel is used
-  int64_t workspaceBytes = 0;          ///< what it may get at most
+  int64_t leastFlops = 0;     ///< below it Weft's own kernel is used
+  int64_t workspaceBytes = 0; ///< what it may get at most
 };
 
 class ContractionLibrary {

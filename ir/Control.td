@@ -56,6 +56,9 @@ def Weft_FuncOp : Weft_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Autom
     `weft-settle-storage` makes such an argument the row-major memory that it is a view of, and notes what calls give in
     `weft.shape` beside the strides.
 
+    An argument whose role is not "argument" is kept by its name, in files and packages: no two such arguments of a
+    function have the same name, unless it is empty.
+
     Result attributes: `weft.name`, `weft.tied = N`: the result is written to the storage of argument N, which must be
     donated and of the same type.
 

@@ -42,13 +42,12 @@ struct TargetDescription {
   int64_t scratchBytes;   ///< most that one thread, or block of threads, may keep beside its operands
   // The library of contractions: what it takes, for where none can be asked (ir/ContractionLibrary.h). Lists
   // are words with spaces between.
-  llvm::StringLiteral library;           ///< "onednn", "cublaslt"
-  llvm::StringLiteral libraryTypes;      ///< element types
-  llvm::StringLiteral libraryLayouts;    ///< of a and b: "nn nt tn tt"
-  llvm::StringLiteral libraryEpilogues;  ///< "bias residual relu", applied in this order
-  llvm::StringLiteral libraryAlgorithms; ///< its own names, best first
-  int64_t libraryLeastFlops;             ///< below it a kernel of Weft's own is faster
-  int64_t libraryWorkspaceBytes;         ///< what a package reserves for it at most
+  llvm::StringLiteral library;          ///< "onednn", "cublaslt"
+  llvm::StringLiteral libraryTypes;     ///< element types
+  llvm::StringLiteral libraryLayouts;   ///< of a and b: "nn nt tn tt"
+  llvm::StringLiteral libraryEpilogues; ///< "bias residual relu", applied in this order
+  int64_t libraryLeastFlops;            ///< below it a kernel of Weft's own is faster
+  int64_t libraryWorkspaceBytes;        ///< what a package reserves for it at most
 
   bool isCpu() const { return kind == "cpu"; }
 };

@@ -106,16 +106,13 @@ def Weft_LibraryAttr : Weft_Attr<"Library", "library"> {
   let summary = "what a library of contractions answered";
   let description = [{
     Recorded by `--weft-query-libraries` (ir/ContractionLibrary.h), and what later passes decide by. `name` is who
-    multiplies: a library, or `weft`, a kernel of Weft's own. Of the other fields `layouts` are those that it reads
-    (`nt`: a row-major, b column-major), `epilogues` what it applies (`bias`, `residual`, `relu`), `algorithms` its
-    own names, best first; below `least_flops` operations Weft's kernel is used, and the library gets up to
-    `workspace` bytes.
+    multiplies: a library, or `weft`, a kernel of Weft's own. `epilogues` is what it applies (`bias`, `residual`,
+    `relu`); below `least_flops` operations Weft's kernel is used, and the library gets up to `workspace` bytes.
   }];
-  let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$layouts, "::mlir::ArrayAttr":$epilogues,
-                        "::mlir::ArrayAttr":$algorithms, "int64_t":$least_flops, "int64_t":$workspace);
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$epilogues, "int64_t":$least_flops,
+                        "int64_t":$workspace);
   let assemblyFormat = [{
-    `<` $name `,` `layouts` `=` $layouts `,` `epilogues` `=` $epilogues `,` `algorithms` `=` $algorithms `,`
-    `least_flops` `=` $least_flops `,` `workspace` `=` $workspace `>`
+    `<` $name `,` `epilogues` `=` $epilogues `,` `least_flops` `=` $least_flops `,` `workspace` `=` $workspace `>`
   }];
   let genVerifyDecl = 1;
 }

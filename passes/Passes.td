@@ -226,10 +226,9 @@ def QueryLibraries : Weft_FuncPass<"weft-query-libraries"> {
   let summary = "asks the library of contractions what it takes";
   let description = [{
     Records the answer (ir/ContractionLibrary.h) in the `library` of every `weft.dot_general` that has none: who
-    multiplies, which layouts and epilogues it takes, its algorithms, and how much workspace it may have. It is the only
-    pass that asks; a recorded answer stays, so that what follows is a function of the text. By default the table of
-    `target` answers; compile() passes the library that is there. WEFT-N004: the library refuses, and a kernel of Weft's
-    own multiplies.
+    multiplies, which epilogues it takes, and how much workspace it may have. It is the only pass that asks; a recorded
+    answer stays, so that what follows is a function of the text. By default the table of `target` answers; compile()
+    passes the library that is there. WEFT-N004: the library refuses, and a kernel of Weft's own multiplies.
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose table answers: a name of ir/devices">,
                  Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];

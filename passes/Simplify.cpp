@@ -10,6 +10,8 @@
 #include "passes/simplify/Rules.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
 
 using namespace mlir;
 
@@ -19,10 +21,17 @@ namespace weft::passes {
 
 namespace {
 
+/// How often a rule was applied.
+struct Applied {
+  int64_t count = 0;
+  /// Of the bounded ones, by the lines of the ops, in the order of the rewrites.
+  llvm::MapVector<std::string, int64_t, std::map<std::string, unsigned>> byLine;
+};
+
 /// A row of the table as a pattern, which counts what it does.
 struct RulePattern : RewritePattern {
-  RulePattern(MLIRContext *context, const Rule &rule, int64_t &count)
-      : RewritePattern(MatchAnyOpTypeTag(), 1, context), rule(rule), count(count) {
+  RulePattern(MLIRContext *context, const Rule &rule, Applied &applied)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), rule(rule), applied(applied) {
     setDebugName(rule.name);
   }
 
@@ -32,13 +41,15 @@ struct RulePattern : RewritePattern {
     Value value = rule.apply(op, rewriter);
     if (!value)
       return failure();
+    if (rule.exactness == Exactness::bounded)
+      ++applied.byLine[ir::locationText(op->getLoc())];
     rewriter.replaceOp(op, value);
-    ++count;
+    ++applied.count;
     return success();
   }
 
   const Rule &rule;
-  int64_t &count;
+  Applied &applied;
 };
 
 struct Simplify : impl::SimplifyBase<Simplify> {
@@ -62,11 +73,11 @@ struct Simplify : impl::SimplifyBase<Simplify> {
       for (const Rule &rule : getFastRules())
         rules.push_back(&rule);
 
-    SmallVector<int64_t> counts(rules.size());
+    std::vector<Applied> applied(rules.size());
     RewritePatternSet patterns(&getContext());
-    for (auto [rule, count] : llvm::zip(rules, counts))
+    for (auto [rule, what] : llvm::zip(rules, applied))
       if (rule->name != disable.getValue())
-        patterns.add(std::make_unique<RulePattern>(&getContext(), *rule, count));
+        patterns.add(std::make_unique<RulePattern>(&getContext(), *rule, what));
 
     GreedyRewriteConfig config;
     config.useTopDownTraversal = true;
@@ -78,17 +89,18 @@ struct Simplify : impl::SimplifyBase<Simplify> {
       return signalPassFailure();
     }
     static constexpr StringLiteral classes[] = {"bit-exact", "value-exact", "bounded"};
-    for (auto [rule, count] : llvm::zip(rules, counts)) {
-      if (printRules && count)
+    for (auto [rule, what] : llvm::zip(rules, applied)) {
+      if (printRules && what.count)
         function.emitRemark() << "rule " << rule->name << " ("
-                              << classes[static_cast<size_t>(rule->exactness)] << ") applied " << count
-                              << (count == 1 ? " time" : " times");
+                              << classes[static_cast<size_t>(rule->exactness)] << ") applied " << what.count
+                              << (what.count == 1 ? " time" : " times");
       // What changes bits is never silent.
-      if (rule->exactness == Exactness::bounded && count)
-        ir::recordDecisions(
-            function, ir::Decision{"WEFT-N008", ir::locationText(function.getLoc()), rule->name.str(), "", 0,
-                                   std::to_string(count) + (count == 1 ? " division" : " divisions") +
-                                       " by a constant became a multiplication by its reciprocal"});
+      for (const auto &[line, count] : what.byLine)
+        ir::recordDecisions(function,
+                            ir::Decision{"WEFT-N008", line, rule->name.str(), "", 0,
+                                         std::to_string(count) + (count == 1 ? " division" : " divisions") +
+                                             " by a constant became a multiplication by its "
+                                             "reciprocal"});
     }
   }
 };

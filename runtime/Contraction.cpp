@@ -162,7 +162,7 @@ Expected<std::shared_ptr<const Contraction>> Contraction::make_library(const Con
 
 ContractionSupport Contraction::ask_library(const ContractionShape &shape) {
   if (Status status = check_shape(shape); !status)
-    return {false, {}, status.message(), false, 0};
+    return {false, status.message(), false, 0};
   return ask_library_contraction(shape, library_threads(shape));
 }
 

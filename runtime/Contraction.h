@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace weft::runtime {
 
@@ -41,6 +42,9 @@ struct ContractionShape {
   auto operator<=>(const ContractionShape &) const = default;
 };
 
+/// Who can multiply here, by the names that plans have: a library, and the kernel of the runtime itself.
+inline constexpr std::array<std::string_view, 2> contractionLibraries = {"onednn", "weft"};
+
 /// What a plan says about who multiplies.
 struct ContractionChoice {
   int64_t library_flops = 128000;             ///< from how many operations on the library is asked
@@ -51,8 +55,8 @@ struct ContractionChoice {
 /// What the library says about a contraction before it is made.
 struct ContractionSupport {
   bool taken = false;
-  std::string implementation, refusal; ///< one of the two
-  bool residual = false;               ///< the same implementation adds the residual, where one is asked for
+  std::string refusal;   ///< where it is not, why
+  bool residual = false; ///< the implementation without a residual adds one too, where one is asked for
   size_t workspace_bytes = 0;
 };
 

@@ -244,12 +244,8 @@ Expected<std::shared_ptr<const Contraction>> make_library_contraction(const Cont
 ContractionSupport ask_library_contraction(const ContractionShape &shape, int threads) {
   const Described found = describe(shape, threads);
   if (!found.refusal.empty())
-    return {false, {}, found.refusal, false, 0};
-  return {true,
-          found.description.impl_info_str(),
-          {},
-          found.adds_residual,
-          found.description.scratchpad_desc().get_size()};
+    return {false, found.refusal, false, 0};
+  return {true, {}, found.adds_residual, found.description.scratchpad_desc().get_size()};
 }
 
 std::string Contraction::library() {

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Internal to Executable.cpp, which builds it, and ExecutableRun.cpp, which runs it.
+// Internal to Executable.cpp, which builds it, ExecutableCheck.cpp, which checks calls, and
+// ExecutableRun.cpp, which runs them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTABLEIMPL_H

@@ -22,6 +22,7 @@
 //   WEFT-L005 checksum differs               WEFT-L010 processor too old
 //   WEFT-L011 other kernel ABI               WEFT-L012 state does not fit
 //   WEFT-L014 state without a value
+//   WEFT-L015 a library of contractions that is not here
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PACKAGE_H

@@ -431,6 +431,14 @@ private:
     if (launch.library_flops() < 0 || launch.workspace_bytes() > maxBytes)
       return fail(what + ": the library is used from " + number(launch.library_flops()) +
                   " operations on, with " + number(launch.workspace_bytes()) + " bytes of workspace");
+    // A plan without a name is older than the field, and means what the runtime has.
+    if (const std::string library = text(launch.library());
+        !library.empty() && std::ranges::find(contractionLibraries, library) == contractionLibraries.end())
+      return Status::error(prefix() + what + " is for the library '" + library + "', and this runtime has '" +
+                               std::string(contractionLibraries[0]) + "', and '" +
+                               std::string(contractionLibraries[1]) +
+                               "', a kernel of its own: compile the program again for what is here",
+                           "WEFT-L015");
     return check_write(what, result, index);
   }
 

@@ -52,6 +52,10 @@ struct CompileOptions {
   Numerics numerics = Numerics::eager;
   /// What is an error instead of a note.
   Strict strict = Strict::none;
+  /// Bytes that temporaries may take at one time. Where the order of the program takes more, launches run in
+  /// another that keeps the limit, or else in the one found that needs least; `explain()` says which. No
+  /// result changes, and no call fails for it. None: the order of the program.
+  std::optional<uint64_t> memory_limit = {};
   /// What each tensor among the arguments is, in order; empty: what the calls bring.
   std::vector<ArgumentSpec> specs = {};
   /// Whether all parameters are tensors, so that specs say all there is to say; `compile` sets it.

@@ -56,24 +56,19 @@
 // -----
 
 // expected-error@+1 {{needs the name of a library, or 'weft'}}
-#bad = #weft.library<"", layouts = [], epilogues = [], algorithms = [], least_flops = 0, workspace = 0>
+#bad = #weft.library<"", epilogues = [], least_flops = 0, workspace = 0>
 
 // -----
 
-// expected-error@+1 {{has the layout "xy", expected one of nn, nt, tn, tt}}
-#bad = #weft.library<"other", layouts = ["xy"], epilogues = [], algorithms = [], least_flops = 0, workspace = 0>
+// expected-error@+1 {{has the epilogue "xy", expected one of bias, residual, relu}}
+#bad = #weft.library<"other", epilogues = ["bias", "xy"], least_flops = 0, workspace = 0>
 
 // -----
 
 // expected-error@+1 {{has the epilogue 1 : i64, expected one of bias, residual, relu}}
-#bad = #weft.library<"other", layouts = [], epilogues = [1], algorithms = [], least_flops = 0, workspace = 0>
-
-// -----
-
-// expected-error@+1 {{has the algorithm 2 : i64, expected a name}}
-#bad = #weft.library<"other", layouts = [], epilogues = [], algorithms = [2], least_flops = 0, workspace = 0>
+#bad = #weft.library<"other", epilogues = [1], least_flops = 0, workspace = 0>
 
 // -----
 
 // expected-error@+1 {{needs least_flops and workspace of at least 0, found 0 and -1}}
-#bad = #weft.library<"other", layouts = [], epilogues = [], algorithms = [], least_flops = 0, workspace = -1>
+#bad = #weft.library<"other", epilogues = [], least_flops = 0, workspace = -1>

@@ -62,9 +62,9 @@ weft.func @dot_general(%x: tensor<8x4xf32, #cpu>, %w: tensor<6x4xf32, #cpu>, %b:
   // CHECK: weft.dot_general %{{.*}}, %{{.*}}, bias %{{.*}}, relu, contract = [1] x [1] : tensor<8x4xf32, #cpu{{.*}}>, tensor<6x4xf32, #cpu{{.*}}>, tensor<6xf32, #cpu
   %l = weft.dot_general %x, %w, bias %b, relu, contract = [1] x [1]
      : tensor<8x4xf32, #cpu>, tensor<6x4xf32, #cpu>, tensor<6xf32, #cpu>
-  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, bias %{{.*}}, residual %{{.*}}, relu, contract = [1] x [1] {library = #weft.library<"other", layouts = ["nn", "nt"], epilogues = ["bias"], algorithms = [], least_flops = 1, workspace = 2>}
+  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, bias %{{.*}}, residual %{{.*}}, relu, contract = [1] x [1] {library = #weft.library<"other", epilogues = ["bias"], least_flops = 1, workspace = 2>}
   %lr = weft.dot_general %x, %w, bias %b, residual %r, relu, contract = [1] x [1]
-     {library = #weft.library<"other", layouts = ["nn", "nt"], epilogues = ["bias"], algorithms = [], least_flops = 1, workspace = 2>}
+     {library = #weft.library<"other", epilogues = ["bias"], least_flops = 1, workspace = 2>}
      : tensor<8x4xf32, #cpu>, tensor<6x4xf32, #cpu>, tensor<6xf32, #cpu>, tensor<8x6xf32, #cpu>
   // CHECK: weft.dot_general %{{.*}}, %{{.*}}, batch = [0, 1] x [0, 1], contract = [3] x [3] : tensor<2x8x5x4xf32, #cpu{{.*}}>, tensor<2x8x7x4xf32, #cpu
   %s = weft.dot_general %q, %k, batch = [0, 1] x [0, 1], contract = [3] x [3]

@@ -325,7 +325,7 @@ weft.func @no_residual(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %d:
 // CHECK:         weft.max
 weft.func @recorded(%x: tensor<4x6xf32, #cpu>, %w: tensor<6x8xf32, #cpu>, %b: tensor<8xf32, #cpu>, %r: tensor<4x8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
   %z = weft.constant dense<0.0> : tensor<4x8xf32, #cpu>
-  %0 = weft.dot_general %x, %w, contract = [1] x [0] {library = #weft.library<"other", layouts = ["nn"], epilogues = ["bias"], algorithms = [], least_flops = 0, workspace = 64>} : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] {library = #weft.library<"other", epilogues = ["bias"], least_flops = 0, workspace = 64>} : tensor<4x6xf32, #cpu>, tensor<6x8xf32, #cpu>
   %1 = weft.broadcast_in_dim %b, dims = [1] : tensor<8xf32, #cpu> -> tensor<4x8xf32, #cpu>
   %2 = weft.add %0, %1 : tensor<4x8xf32, #cpu>
   %3 = weft.add %r, %2 : tensor<4x8xf32, #cpu>

@@ -1,5 +1,6 @@
 // RUN: weft-opt %s --weft-pipeline="report=true" -split-input-file | FileCheck %s
 // RUN: weft-opt %s --weft-simplify="print-rules=true" -split-input-file 2>&1 | FileCheck %s --check-prefix=RULES
+// RUN: weft-opt %s --weft-simplify -split-input-file | FileCheck %s --check-prefix=LINES
 
 #cpu = #weft.device<cpu>
 // Nothing is allowed that was not asked for.
@@ -31,6 +32,23 @@ weft.func @fast(%a: tensor<64xf32, #cpu>, %b: tensor<64xf32, #cpu>) -> tensor<64
   %1 = weft.mul %a, %b : tensor<64xf32, #cpu>
   %2 = weft.add %0, %1 : tensor<64xf32, #cpu>
   weft.return %2 : tensor<64xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// What was rounded otherwise is said at the lines of the divisions: two on one of them.
+// LINES-LABEL: weft.func @two_lines
+// LINES-SAME: code = "WEFT-N008", {{[^}]*}}location = "net.cpp:3:7", message = "2 divisions by a constant became
+// LINES-SAME: code = "WEFT-N008", {{[^}]*}}location = "net.cpp:9:1", message = "1 division by a constant became
+weft.func @two_lines(%a: tensor<64xf32, #cpu>) -> (tensor<64xf32, #cpu>, tensor<64xf32, #cpu>, tensor<64xf32, #cpu>)
+    attributes {weft.numerics = "fast"} {
+  %c = weft.constant dense<3.0> : tensor<64xf32, #cpu>
+  %d = weft.constant dense<5.0> : tensor<64xf32, #cpu>
+  %0 = weft.div %a, %c : tensor<64xf32, #cpu> loc("net.cpp":3:7)
+  %1 = weft.div %a, %d : tensor<64xf32, #cpu> loc("net.cpp":9:1)
+  %2 = weft.div %0, %d : tensor<64xf32, #cpu> loc("net.cpp":3:7)
+  weft.return %0, %1, %2 : tensor<64xf32, #cpu>, tensor<64xf32, #cpu>, tensor<64xf32, #cpu>
 }
 
 // -----

@@ -405,6 +405,10 @@ OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &cat
       sampleCall(p, catalog);
       continue;
     }
+    if (oneIn(p.random, 10)) {
+      sampleViewChain(p);
+      continue;
+    }
     if (oneIn(p.random, 2)) {
       sampleElementwise(p, catalog);
       continue;

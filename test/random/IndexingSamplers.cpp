@@ -74,8 +74,10 @@ static SmallVector<Value> windowStarts(ProgramBuilder &p, size_t rank) {
 
 static Shape windowOf(ProgramBuilder &p, ArrayRef<int64_t> shape) {
   Shape window;
-  for (int64_t size : shape)
-    window.push_back(oneIn(p.random, 2) ? size : static_cast<int64_t>(p.random.below(unsignedOf(size + 1))));
+  for (int64_t size : shape) {
+    auto [from, to] = anyPiece(p, size);
+    window.push_back(oneIn(p.random, 2) ? size : to - from);
+  }
   return window;
 }
 

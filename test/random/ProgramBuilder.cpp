@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Verifier.h"
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 namespace weft::randomtest {
@@ -57,6 +58,9 @@ ProgramBuilder::ProgramBuilder(MLIRContext *context, uint64_t seed)
 //===----------------------------------------------------------------------===//
 
 const Entry *ProgramBuilder::find(llvm::function_ref<bool(const Entry &)> accept) {
+  if (Value wanted = std::exchange(next, Value()))
+    if (const Entry &entry = entryOf(wanted); accept(entry))
+      return &entry;
   SmallVector<size_t> accepted;
   for (size_t i = 0; i < entries.size(); ++i)
     if (accept(entries[i]))

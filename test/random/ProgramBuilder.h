@@ -41,7 +41,8 @@ public:
 
   /// \name Operands
   /// @{
-  /// An existing value that `accept` accepts, or null. Recent ones are likelier.
+  /// An existing value that `accept` accepts, or null: `next` where that is one, and else rather a recent
+  /// one.
   const Entry *find(llvm::function_ref<bool(const Entry &)> accept);
   /// A value of that type: an existing one, one that is made from existing ones, a constant or an argument.
   /// Rather not `beside`.
@@ -80,6 +81,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ir::FuncOp function;
   std::vector<Entry> entries;
+  /// What the next op is to be of; asked for once.
+  mlir::Value next;
   /// No value has more elements.
   int64_t maxElements = 4096;
   bool usesGenerator = false;

@@ -14,6 +14,10 @@ namespace weft::randomtest {
 inline bool isFloat(const Entry &e) { return is_floating_point(e.dtype()); }
 inline bool isNumber(const Entry &e) { return e.dtype() != DType::i1; }
 
+/// Where a piece of a dimension begins and ends: most of it more often than little, and seldom nothing, so
+/// that there is something left to cut further.
+std::pair<int64_t, int64_t> anyPiece(ProgramBuilder &p, int64_t size);
+
 // Making tensors and moving elements.
 void sampleBroadcast(ProgramBuilder &p);
 void sampleConstant(ProgramBuilder &p);
@@ -25,6 +29,8 @@ void sampleReshape(ProgramBuilder &p);
 void sampleRngBits(ProgramBuilder &p);
 void sampleSlice(ProgramBuilder &p);
 void sampleTranspose(ProgramBuilder &p);
+/// A view of a value, a view of that, and so on.
+void sampleViewChain(ProgramBuilder &p);
 
 // Reading and writing by index, windows, joins.
 void sampleBitcast(ProgramBuilder &p);

@@ -145,6 +145,32 @@ TEST_F(RandomPrograms, AWrongOpIsFoundAndShrunk) {
   EXPECT_EQ(found, 5) << "of " << candidates << " programs with an add";
 }
 
+// Ops drawn one by one seldom are views of views, and seldom with a step in one and an offset in the other.
+TEST_F(RandomPrograms, AWrongViewOfAViewIsFoundSoon) {
+  CheckOptions options;
+  options.backend = interpreterWith([](ModuleOp module) {
+    module.walk([](ir::SliceOp outer) {
+      auto inner = outer.getA().getDefiningOp<ir::SliceOp>();
+      if (!inner || outer.getType().getNumElements() == 0)
+        return;
+      SmallVector<int64_t> start, limit, step;
+      for (auto [i, count] : llvm::enumerate(outer.getType().getShape())) {
+        // The outer offset counts elements of the inner slice, which lie `step` apart.
+        start.push_back(inner.getStart()[i] + outer.getStart()[i]);
+        step.push_back(inner.getStep()[i] * outer.getStep()[i]);
+        limit.push_back(start[i] + (count - 1) * step[i] + 1);
+      }
+      OpBuilder builder(outer);
+      outer.replaceAllUsesWith(
+          builder.create<ir::SliceOp>(outer.getLoc(), inner.getA(), start, limit, step).getResult());
+    });
+  });
+  unsigned found = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed)
+    found += checkProgram(*generateProgram(*context, catalog, seed), seed, options).has_value();
+  EXPECT_GE(found, 3u);
+}
+
 TEST_F(RandomPrograms, OneUnitInTheLastPlaceIsFoundWhereNoneIsAllowed) {
   auto module = parse(R"(
     weft.func @main(%a: tensor<7xf32, #cpu> {weft.name = "plain:0"}, %b: tensor<7xf32, #cpu> {weft.name = "plain:1"})

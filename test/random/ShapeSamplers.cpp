@@ -110,17 +110,28 @@ void sampleTranspose(ProgramBuilder &p) {
   p.add<ir::TransposeOp>(true, e->value, perm);
 }
 
+std::pair<int64_t, int64_t> anyPiece(ProgramBuilder &p, int64_t size) {
+  auto below = [&](int64_t count) {
+    return static_cast<int64_t>(p.random.below(static_cast<uint64_t>(count)));
+  };
+  if (size == 0 || oneIn(p.random, 16)) {
+    int64_t start = below(size + 1);
+    return {start, start + below(size - start + 1)};
+  }
+  int64_t most = oneIn(p.random, 4) ? size : (size + 2) / 3;
+  int64_t start = below(most);
+  return {start, size - below(std::min(most, size - start))};
+}
+
 void sampleSlice(ProgramBuilder &p) {
   const Entry *e = p.find([](const Entry &entry) { return !entry.shape().empty(); });
   if (!e)
     return;
   Shape start, limit, step;
   for (int64_t size : e->shape()) {
-    bool whole = oneIn(p.random, 2);
-    start.push_back(whole ? 0 : static_cast<int64_t>(p.random.below(static_cast<uint64_t>(size + 1))));
-    limit.push_back(whole ? size
-                          : start.back() + static_cast<int64_t>(p.random.below(
-                                               static_cast<uint64_t>(size - start.back() + 1))));
+    auto [from, to] = oneIn(p.random, 2) ? std::pair<int64_t, int64_t>(0, size) : anyPiece(p, size);
+    start.push_back(from);
+    limit.push_back(to);
     step.push_back(oneIn(p.random, 3) ? 1 + static_cast<int64_t>(p.random.below(4)) : 1);
   }
   p.add<ir::SliceOp>(true, e->value, start, limit, step);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ExplainPackage.h"
 #include "Html.h"
 #include "Tool.h"
 
@@ -13,12 +14,8 @@
 #include "ir/Dialect.h"
 #include "ir/Reasons.h"
 #include "ir/TargetDescription.h"
-#include "runtime/Executable.h"
-#include "runtime/Package.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/Twine.h"
 
 #include <cstdio>
 #include <tuple>
@@ -36,12 +33,16 @@ and what is captured. Of a package it prints what the package has; of a reason c
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
   --numerics MODE      eager or fast (docs/numerics.md); what the text says if left out
   --memory-limit BYTES as of weft compile: another order where temporaries take more than that
-  --json               for programs: an object with functions, decisions and kernels
-  --html FILE          one page, which needs nothing else: launches and what they exchange, decisions with codes, memory
-                       over time, kernels, and what is captured
+  --json               an object: of a program functions, decisions and kernels; of a package sections, functions and
+                       signatures; of a code what it means
+  --html FILE          of a program one page, which needs nothing else: launches and what they exchange, decisions with
+                       codes, memory over time, kernels, and what is captured
+
+Of a package and of a code only --json can be asked.
 
 example: weft explain scaled.mlir
 example: weft explain scaled.mlir --target=sm_90 --html=scaled.html
+example: weft explain scaled.weft --json
 example: weft explain WEFT-D003
 )";
 
@@ -75,10 +76,20 @@ static std::string json(const codegen::CompileReport &report, ModuleOp module) {
   return text + "]}\n";
 }
 
-static int explainCode(const ir::Reason &reason) {
+static int explainCode(const ir::Reason &reason, bool asJson) {
+  llvm::StringRef mode = reason.refusal ? ir::strictModeOf(reason.family()) : "";
+  if (asJson) {
+    std::printf(
+        "{\"code\": %s, \"title\": %s, \"family\": %s, \"to_fix\": %s, \"strict\": %s, \"page\": %s}\n",
+        io::json_quoted(reason.code).c_str(), io::json_quoted(reason.title).c_str(),
+        io::json_quoted(ir::familyName(reason.family())).c_str(), io::json_quoted(reason.remedy).c_str(),
+        mode.empty() ? "null" : io::json_quoted(mode).c_str(),
+        io::json_quoted("docs/errors/" + reason.code.str() + ".md").c_str());
+    return 0;
+  }
   std::printf("%s: %s\n  family: %s\n  to fix: %s\n", reason.code.data(), reason.title.data(),
               ir::familyName(reason.family()).str().c_str(), reason.remedy.data());
-  if (llvm::StringRef mode = ir::strictModeOf(reason.family()); reason.refusal && !mode.empty())
+  if (!mode.empty())
     std::printf("  an error under: --strict=%s\n", mode.str().c_str());
   std::printf("  page: docs/errors/%s.md\n", reason.code.data());
   return 0;
@@ -106,73 +117,6 @@ static Status unknownCode(const std::string &code) {
   return Status::error(text + "; docs/errors/README.md lists all");
 }
 
-/// "f32[2x3] on cpu", and "f32[batch, 3] on cpu" where a call chooses sizes.
-static std::string typeText(const runtime::TensorInfo &type, const std::vector<std::string> &sizes) {
-  const bool numbers = llvm::none_of(type.shape, [](int64_t size) { return size < 0; });
-  return (llvm::Twine(name(type.dtype)) + "[" + llvm::join(sizes, numbers ? "x" : ", ") + "] on " +
-          type.device)
-      .str();
-}
-
-/// What some arguments and results have, and others do not.
-static std::string quoted(const std::string &name) { return name.empty() ? "" : " '" + name + "'"; }
-
-/// What a package has: sections, functions with their signatures, memory and launches.
-static Status explainPackage(const std::string &path) {
-  auto package = runtime::Package::open(path);
-  if (!package)
-    return package.status();
-  std::printf("package '%s'\n", path.c_str());
-  for (const std::string &section : (*package)->names()) {
-    auto bytes = (*package)->section(section);
-    if (!bytes)
-      return bytes.status();
-    std::printf("  section %-32s %zu bytes\n", section.c_str(), bytes->size());
-  }
-  for (const std::string &section : (*package)->names()) {
-    if (section.rfind("plan.", 0) != 0 || section.size() <= 9)
-      continue;
-    std::string function = section.substr(5, section.size() - 9);
-    auto executable = runtime::Executable::load(*package, function);
-    if (!executable)
-      return executable.status();
-    const runtime::Signature &signature = (*executable)->signature();
-    if (signature.symbols.empty())
-      std::printf("function '%s' for %s: %zu launches, arena %llu bytes, lower bound %llu\n",
-                  function.c_str(), signature.target.c_str(), (*executable)->launch_count(),
-                  static_cast<unsigned long long>((*executable)->arena_bytes()),
-                  static_cast<unsigned long long>((*executable)->arena_lower_bound_bytes()));
-    else
-      std::printf("function '%s' for %s: launches and arena are made for each size\n", function.c_str(),
-                  signature.target.c_str());
-    for (const runtime::SymbolInfo &symbol : signature.symbols)
-      std::printf("  symbol '%s' from %lld to %lld\n", symbol.name.c_str(),
-                  static_cast<long long>(symbol.min), static_cast<long long>(symbol.max));
-    for (size_t i = 0; i < signature.arguments.size(); ++i) {
-      const runtime::ArgumentInfo &argument = signature.arguments[i];
-      std::string strides;
-      for (int64_t stride : argument.type.strides)
-        strides += (strides.empty() ? ", strides " : ", ") + std::to_string(stride);
-      std::printf("  argument %zu%s: %s%s%s\n", i, quoted(argument.name).c_str(),
-                  typeText(argument.type, (*executable)->argument_sizes(i)).c_str(), strides.c_str(),
-                  argument.donated ? ", donated" : "");
-    }
-    for (size_t i = 0; i < signature.results.size(); ++i) {
-      const runtime::ResultInfo &result = signature.results[i];
-      std::printf("  result %zu%s: %s", i, quoted(result.name).c_str(),
-                  typeText(result.type, (*executable)->result_sizes(i)).c_str());
-      if (result.tied_to >= 0)
-        std::printf(", in the storage of argument %d", result.tied_to);
-      if (result.alias_argument >= 0)
-        std::printf(", an alias of argument %d", result.alias_argument);
-      if (result.alias_result >= 0)
-        std::printf(", an alias of result %d", result.alias_result);
-      std::printf("\n");
-    }
-  }
-  return {};
-}
-
 int explainCommand(int argc, char **argv) {
   Arguments arguments;
   if (auto code = beginCommand("explain", help, argc, argv,
@@ -185,12 +129,19 @@ int explainCommand(int argc, char **argv) {
                                arguments))
     return *code;
   const std::string &what = arguments.positional[0];
+  const bool package = isPackage(what);
+  // What is compiled already, or never was a program, does not change with how a program is compiled.
+  if (package || !codeOf(what).empty())
+    for (const char *option : {"html", "target", "strict", "numerics", "memory-limit"})
+      if (arguments.has(option))
+        return complain("explain", Status::error(std::string("--") + option + " is for programs, and '" +
+                                                 what + "' is " + (package ? "a package" : "a reason code")));
   if (std::string code = codeOf(what); !code.empty()) {
     const ir::Reason *reason = ir::findReason(code);
-    return reason ? explainCode(*reason) : complain("explain", unknownCode(code));
+    return reason ? explainCode(*reason, arguments.has("json")) : complain("explain", unknownCode(code));
   }
-  if (isPackage(what)) {
-    Status status = explainPackage(what);
+  if (package) {
+    Status status = explainPackage(what, arguments.has("json"));
     return status ? 0 : complain("explain", status);
   }
   codegen::PipelineRequest request;

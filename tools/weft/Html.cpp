@@ -148,7 +148,9 @@ private:
     os << "<table><tr><th>code</th><th>what</th><th>why</th><th>ns</th><th>line</th></tr>\n";
     for (const Decision &d : readDecisions(function)) {
       const Reason *reason = findReason(d.code);
-      os << "<tr class=\"" << (reason && reason->refusal ? "refused" : "done") << "\"><td title=\""
+      // No strict mode makes an error of F008, and it is a refusal to fuse like the others of its family.
+      bool refused = reason && (reason->refusal || reason->family() == 'F');
+      os << "<tr class=\"" << (refused ? "refused" : "done") << "\"><td title=\""
          << (reason ? escaped(reason->remedy) : "") << "\">" << escaped(d.code) << "</td><td>"
          << escaped(d.producer) << (d.consumer.empty() ? "" : " &rarr; ") << escaped(d.consumer)
          << "</td><td>" << escaped(d.message) << "</td><td>" << d.savedPs / 1000 << "</td><td>"

@@ -30,10 +30,11 @@ static const char *help = R"(usage: weft run FILE [options]
 Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.weft, which needs no compiler).
 
   --function NAME      which function; the only one if left out
-  --input VALUE        an argument, in order: a file as x.npy, or SHAPExDTYPE=VALUE as 2x3xf32=1.5;
+  --input VALUE        an argument, in order: x.npy, x.safetensors with one tensor, or SHAPExDTYPE=VALUE as 2x3xf32=1.5;
                        arguments that are not given are random numbers, the same every time
   --size NAME=NUMBER   the value of a symbol of dynamic dimensions; left out, the inputs' shapes give it
-  --output FILE.npy    where a result goes, in order; results without a file are summarised
+  --output FILE        where a result goes, in order: .npy, or .safetensors, which has bf16 too; results without a
+                       file are summarised
   --state FILE         values of state by name, .npz or .safetensors, in place of those that the package keeps. What
                        has such a value is no input; the new state is summarised after the results
   --save-state FILE    where all state goes after the last call, .npz or .safetensors
@@ -143,10 +144,20 @@ static Status checkOutputs(const std::vector<std::string> &outputs, const Runnab
                          std::to_string(outputs.size()) + " files are given with --output");
   for (auto [path, i] : llvm::zip_first(outputs, plain)) {
     const runtime::TensorInfo &type = runnable.executable->signature().results[i].type;
+    if (endsIn(path, ".safetensors"))
+      continue;
     if (auto header = io::npy_header(type.dtype, type.shape); !header)
-      return header.status().context(path + ": ");
+      return Status::error(path + ": " + header.status().message() + " (--output FILE.safetensors)");
   }
   return {};
+}
+
+/// Writes a result in the format that the name of the file ends in; .npy where it ends otherwise.
+static Status writeOutput(const std::string &path, const std::string &name, io::ArrayView value) {
+  if (!endsIn(path, ".safetensors"))
+    return io::write_npy(path, value);
+  const io::NamedView named{name, value};
+  return writeArrays(path, {&named, 1});
 }
 
 static Status run(const Arguments &arguments, bool &agrees) {
@@ -204,7 +215,11 @@ static Status run(const Arguments &arguments, bool &agrees) {
     const std::string title = "result " + std::to_string(number);
     if (number < outputs.size()) {
       auto bytes = std::span(static_cast<const std::byte *>(results[i]->data()), type.bytes);
-      if (Status status = io::write_npy(outputs[number], {type.dtype, type.shape, bytes}); !status)
+      const std::string &name = signature.results[i].name;
+      if (Status status =
+              writeOutput(outputs[number], name.empty() ? "result" + std::to_string(number) : name,
+                          {type.dtype, type.shape, bytes});
+          !status)
         return status;
       std::printf("%s: %s -> %s\n", title.c_str(), typeText(type.dtype, type.shape).c_str(),
                   outputs[number].c_str());

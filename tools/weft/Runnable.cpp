@@ -76,10 +76,6 @@ static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &prog
   return std::shared_ptr<const runtime::Package>(*made);
 }
 
-static bool endsIn(const std::string &path, const std::string &suffix) {
-  return path.size() > suffix.size() && path.substr(path.size() - suffix.size()) == suffix;
-}
-
 static Status unknownFormat(const std::string &path) {
   return Status::error("'" + path +
                        "' is no file of named arrays: expected a name that ends in .npz or "

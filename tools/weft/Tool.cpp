@@ -7,6 +7,7 @@
 #include "Tool.h"
 
 #include "frontend/io/Npy.h"
+#include "frontend/io/Safetensors.h"
 #include "ir/Dialect.h"
 #include "ir/Parse.h"
 #include "ir/TextGuard.h"
@@ -77,8 +78,12 @@ std::vector<std::string> Arguments::all(const std::string &name) const {
   return values;
 }
 
+bool endsIn(const std::string &path, std::string_view suffix) {
+  return path.size() > suffix.size() && path.ends_with(suffix);
+}
+
 bool isPackage(const std::string &path) {
-  if (path.size() > 5 && path.substr(path.size() - 5) == ".weft")
+  if (endsIn(path, ".weft"))
     return true;
   char first[7] = {};
   std::error_code error;
@@ -157,6 +162,15 @@ std::optional<int> beginCommand(const char *command, const char *help, int argc,
 
 Expected<io::HostArray> readInput(const std::string &text) {
   size_t equals = text.find('=');
+  if (equals == std::string::npos && endsIn(text, ".safetensors")) {
+    auto file = io::read_safetensors(text);
+    if (!file)
+      return file.status();
+    if (file->tensors.size() != 1)
+      return Status::error("'" + text + "' has " + std::to_string(file->tensors.size()) +
+                           " tensors, and an input is one: write each to a file of its own");
+    return std::move(file->tensors[0].array);
+  }
   if (equals == std::string::npos)
     return io::read_npy(text);
   // SHAPExDTYPE=VALUE
@@ -166,7 +180,7 @@ Expected<io::HostArray> readInput(const std::string &text) {
   size_t start = 0;
   auto wrong = [&](const std::string &what) {
     return Status::error("input '" + text + "' " + what +
-                         "; expected a file as x.npy, or SHAPExDTYPE=VALUE as 2x3xf32=1.5");
+                         "; expected a file as x.npy or x.safetensors, or SHAPExDTYPE=VALUE as 2x3xf32=1.5");
   };
   for (size_t x; (x = type.find('x', start)) != std::string::npos; start = x + 1) {
     char *end = nullptr;

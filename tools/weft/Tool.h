@@ -37,6 +37,8 @@ private:
   std::vector<std::pair<std::string, std::string>> options_;
 };
 
+/// Whether a path has something before the suffix that it ends in.
+bool endsIn(const std::string &path, std::string_view suffix);
 /// Whether a file is a package, by its name or by how it begins.
 bool isPackage(const std::string &path);
 
@@ -61,7 +63,7 @@ std::optional<int> beginCommand(const char *command, const char *help, int argc,
 /// The bytes of --memory-limit, which are left as they are where it is not given.
 Status readMemoryLimit(const Arguments &arguments, int64_t &bytes);
 
-/// "x.npy" or "2x3xf32=1.5".
+/// "x.npy", "x.safetensors" with one tensor, or "2x3xf32=1.5".
 Expected<io::HostArray> readInput(const std::string &text);
 
 // The subcommands: each prints its own help, and returns the exit code.

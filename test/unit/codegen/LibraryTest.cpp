@@ -142,19 +142,19 @@ TEST(Library, ARefusedEpilogueIsAKernel) {
 
 // What is granted stands in the text and in the plan, which the runtime keeps to.
 TEST(Library, AWorkspaceIsReserved) {
-  ir::ContractionAnswer answer{"other", "", {ir::MatrixLayout::nn}, {}, {"best", "second"}, 1000, 4096};
-  FakeLibrary fake(answer);
+  FakeLibrary fake({"onednn", "", {}, 1000, 4096});
   Compiled made = compile(&fake);
-  EXPECT_TRUE(contains(
-      made.text,
-      R"(#weft.library<"other", layouts = ["nn"], epilogues = [], algorithms = ["best", "second"], least_flops = 1000, workspace = 4096>)"))
+  EXPECT_TRUE(
+      contains(made.text, R"(#weft.library<"onednn", epilogues = [], least_flops = 1000, workspace = 4096>)"))
       << made.text;
   EXPECT_EQ(made.contraction.workspace_bytes, 4096u);
   EXPECT_EQ(made.contraction.library_flops, 1000);
+  EXPECT_EQ(made.contraction.library, "onednn");
   FakeLibrary none(ir::ownAnswer("nothing"));
   Compiled own = compile(&none);
   EXPECT_TRUE(contains(own.text, "onednn takes nothing; weft multiplies")) << own.text;
   EXPECT_EQ(own.contraction.library_flops, INT64_MAX);
+  EXPECT_EQ(own.contraction.library, "weft");
   EXPECT_EQ(own.launches, 1u);
 }
 
@@ -164,15 +164,49 @@ TEST(Library, TheSameQuestionsGiveTheSameBytes) {
   EXPECT_EQ(first.package, second.package);
 }
 
-// The process's library answers within the table: it names what it would run, and refuses by the table's
-// rules too.
+constexpr const char *dynamicProduct = R"(#cpu = #weft.device<cpu>
+#rows = #weft.device<cpu, [batch]>
+weft.func @main(%x: tensor<?x96xf32, #rows>, %w: tensor<96x128xf32, #cpu>) -> tensor<?x128xf32, #rows>
+    attributes {weft.symbols = [#weft.symbol<"batch", 1, 64>]} {
+  %0 = weft.dot_general %x, %w, contract = [1] x [0] : tensor<?x96xf32, #rows>, tensor<96x128xf32, #cpu>
+  weft.return %0 : tensor<?x128xf32, #rows>
+})";
+
+// What another target's library, or that of another build, answered is in the plan, and found when it is
+// loaded.
+TEST(Library, APackageForALibraryThatIsNotHereIsRefused) {
+  for (const char *program : {residualBlock, dynamicProduct})
+    for (const char *library : {"other", "onednn"}) {
+      MLIRContext context;
+      DialectRegistry registry;
+      ir::registerDialect(registry);
+      context.appendDialectRegistry(registry);
+      auto module = parseSourceString<ModuleOp>(program, &context);
+      FakeLibrary fake({library, "", {}, 1000, 4096});
+      codegen::CompileOptions options;
+      options.pipeline.library = &fake;
+      auto compiled = codegen::compileModule(*module, options);
+      ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+      auto package = runtime::Package::from_memory(std::move(compiled->package)).value_or_throw();
+      auto executable = runtime::Executable::load(package, "main");
+      EXPECT_EQ(executable.ok(), library == std::string("onednn"));
+      if (executable)
+        continue;
+      EXPECT_EQ(executable.status().code(), "WEFT-L015");
+      EXPECT_TRUE(contains(executable.status().message(), "launch 0 'matmul "))
+          << executable.status().message();
+      EXPECT_TRUE(contains(executable.status().message(), "is for the library 'other', and this runtime has "
+                                                          "'onednn', and 'weft', a kernel of its own"))
+          << executable.status().message();
+    }
+}
+
+// The process's library answers within the table, and refuses by the table's rules too.
 TEST(Library, TheHostAnswers) {
   const ir::ContractionLibrary &host = codegen::hostLibrary(ir::cpuTarget());
   ir::ContractionAnswer taken = host.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false});
   EXPECT_EQ(taken.library, "onednn");
-  ASSERT_EQ(taken.algorithms.size(), 1u);
-  EXPECT_FALSE(taken.algorithms[0].empty());
-  EXPECT_EQ(taken.layouts, std::vector{ir::MatrixLayout::nn});
+  EXPECT_TRUE(taken.refusal.empty());
   EXPECT_TRUE(host.ask({DType::f64, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false}).library.empty());
   EXPECT_TRUE(host.ask({DType::f32, 1, 2, 2, 2, {0, 2, 1}, {0, 2, 1}, false}).library.empty());
 }

@@ -10,7 +10,11 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
+#include "runtime/Executable.h"
+#include "runtime/Package.h"
+
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
 using namespace weft;
@@ -200,4 +204,49 @@ TEST_F(MemoryReuse, APlanNeedsLessThanItsValues) {
   update(x);
   synchronize();
   EXPECT_LT(max_memory_allocated() - before, MiB);
+}
+
+// Four products that are all there before the first sum, unless each is summed when it is made.
+TEST(CompileMemoryLimit, ShrinksTheArenaAndChangesNoBit) {
+  auto fn = [](Tensor a) {
+    Tensor p = matmul(a, a), q = matmul(a, a.t()), r = matmul(a.t(), a), s = matmul(a.t(), a.t());
+    return std::tuple(p.sum({1}), q.sum({1}), r.sum({1}), s.sum({1}));
+  };
+  Tensor x = rand({64, 64});
+  auto bytes = [&](auto &f) {
+    auto [p, q, r, s] = f(x);
+    return std::vector{p.to_bytes(), q.to_bytes(), r.to_bytes(), s.to_bytes()};
+  };
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "weft-memory-limit";
+  std::filesystem::create_directories(folder);
+  auto arena = [&](auto &f) {
+    // What is saved keeps the limit too.
+    const std::string path = (folder / "step.weft").string();
+    f.save(path);
+    std::shared_ptr<const runtime::Package> package = runtime::Package::open(path).value_or_throw();
+    return runtime::Executable::load(package, "step").value_or_throw()->arena_bytes();
+  };
+  auto plain = compile(fn, {.name = "step"});
+  auto limited = compile(fn, {.name = "step", .memory_limit = 40000});
+  auto impossible = compile(fn, {.name = "step", .memory_limit = 0});
+  const auto expected = bytes(plain);
+  EXPECT_EQ(bytes(limited), expected);
+  EXPECT_EQ(bytes(impossible), expected);
+  const std::string before = plain.explain(), after = limited.explain(), least = impossible.explain();
+  EXPECT_NE(before.find("arena 65536 bytes"), std::string::npos) << before;
+  EXPECT_EQ(before.find("the limit is"), std::string::npos) << before;
+  EXPECT_EQ(after.find("arena 65536 bytes"), std::string::npos) << after;
+  EXPECT_NE(after.find("65536 bytes of temporaries at one time, the limit is 40000; in another order"),
+            std::string::npos)
+      << after;
+  EXPECT_NE(least.find("the limit is 0; in another order"), std::string::npos) << least;
+  EXPECT_EQ(arena(plain), 65536u);
+  EXPECT_LE(arena(limited), 40000u);
+  EXPECT_GT(arena(impossible), 0u);
+  // One product and its sum have one order.
+  auto single = compile([](Tensor a) { return matmul(a, a).sum({1}); }, {.memory_limit = 0});
+  single(x);
+  EXPECT_NE(single.explain().find("the limit is 0; no order was found that needs less"), std::string::npos)
+      << single.explain();
+  std::filesystem::remove_all(folder);
 }

@@ -1,0 +1,210 @@
+//===- ExplainPackage.cpp - What a package has ------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ExplainPackage.h"
+
+#include "runtime/Executable.h"
+#include "runtime/Package.h"
+#include "runtime/StatefulExecutable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdio>
+
+namespace json = llvm::json;
+
+namespace weft::tool {
+namespace {
+
+struct Section {
+  std::string name;
+  size_t bytes = 0;
+};
+
+struct Function {
+  std::string name;
+  std::shared_ptr<runtime::Executable> executable;
+
+  const runtime::Signature &signature() const { return executable->signature(); }
+  /// Launches and arena are made for each size where a call chooses sizes.
+  bool isDynamic() const { return !signature().symbols.empty(); }
+};
+
+Expected<std::vector<Section>> sectionsOf(const runtime::Package &package) {
+  std::vector<Section> sections;
+  for (const std::string &section : package.names()) {
+    auto bytes = package.section(section);
+    if (!bytes)
+      return bytes.status();
+    sections.push_back({section, bytes->size()});
+  }
+  return sections;
+}
+
+Expected<std::vector<Function>> functionsOf(const std::shared_ptr<const runtime::Package> &package) {
+  std::vector<Function> functions;
+  for (const std::string &function : runtime::package_functions(*package)) {
+    auto executable = runtime::Executable::load(package, function);
+    if (!executable)
+      return executable.status();
+    functions.push_back({function, std::move(*executable)});
+  }
+  return functions;
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+/// "f32[2x3] on cpu", and "f32[batch, 3] on cpu" where a call chooses sizes.
+std::string typeText(const runtime::TensorInfo &type, const std::vector<std::string> &sizes) {
+  const bool numbers = llvm::none_of(type.shape, [](int64_t size) { return size < 0; });
+  return (llvm::Twine(name(type.dtype)) + "[" + llvm::join(sizes, numbers ? "x" : ", ") + "] on " +
+          type.device)
+      .str();
+}
+
+/// What some arguments and results have, and others do not.
+std::string quoted(const std::string &name) { return name.empty() ? "" : " '" + name + "'"; }
+
+void printFunction(const Function &function) {
+  const runtime::Signature &signature = function.signature();
+  const runtime::Executable &executable = *function.executable;
+  if (function.isDynamic())
+    std::printf("function '%s' for %s: launches and arena are made for each size\n", function.name.c_str(),
+                signature.target.c_str());
+  else
+    std::printf("function '%s' for %s: %zu launches, arena %llu bytes, lower bound %llu\n",
+                function.name.c_str(), signature.target.c_str(), executable.launch_count(),
+                static_cast<unsigned long long>(executable.arena_bytes()),
+                static_cast<unsigned long long>(executable.arena_lower_bound_bytes()));
+  for (const runtime::SymbolInfo &symbol : signature.symbols)
+    std::printf("  symbol '%s' from %lld to %lld\n", symbol.name.c_str(), static_cast<long long>(symbol.min),
+                static_cast<long long>(symbol.max));
+  for (size_t i = 0; i < signature.arguments.size(); ++i) {
+    const runtime::ArgumentInfo &argument = signature.arguments[i];
+    std::string strides;
+    for (int64_t stride : argument.type.strides)
+      strides += (strides.empty() ? ", strides " : ", ") + std::to_string(stride);
+    std::printf("  argument %zu%s: %s%s%s\n", i, quoted(argument.name).c_str(),
+                typeText(argument.type, executable.argument_sizes(i)).c_str(), strides.c_str(),
+                argument.donated ? ", donated" : "");
+  }
+  for (size_t i = 0; i < signature.results.size(); ++i) {
+    const runtime::ResultInfo &result = signature.results[i];
+    std::printf("  result %zu%s: %s", i, quoted(result.name).c_str(),
+                typeText(result.type, executable.result_sizes(i)).c_str());
+    if (result.tied_to >= 0)
+      std::printf(", in the storage of argument %d", result.tied_to);
+    if (result.alias_argument >= 0)
+      std::printf(", an alias of argument %d", result.alias_argument);
+    if (result.alias_result >= 0)
+      std::printf(", an alias of result %d", result.alias_result);
+    std::printf("\n");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+/// Names in a package may be any bytes.
+json::Value text(llvm::StringRef name) { return json::fixUTF8(name); }
+
+/// Fields of an argument's or result's type; a size that a call chooses is its expression.
+json::Object typeObject(const std::string &name, const runtime::TensorInfo &type,
+                        const std::vector<std::string> &sizes) {
+  json::Array shape;
+  for (auto [size, expression] : llvm::zip_equal(type.shape, sizes))
+    shape.push_back(size < 0 ? text(expression) : json::Value(size));
+  return json::Object{{"name", text(name)},
+                      {"dtype", text(weft::name(type.dtype))},
+                      {"shape", std::move(shape)},
+                      {"device", text(type.device)}};
+}
+
+/// The number of another argument or result, or null.
+json::Value numberOrNull(int number) { return number < 0 ? json::Value(nullptr) : json::Value(number); }
+
+json::Object functionObject(const Function &function) {
+  const runtime::Signature &signature = function.signature();
+  const runtime::Executable &executable = *function.executable;
+  json::Array symbols, arguments, results;
+  for (const runtime::SymbolInfo &symbol : signature.symbols)
+    symbols.push_back(json::Object{{"name", text(symbol.name)}, {"min", symbol.min}, {"max", symbol.max}});
+  for (size_t i = 0; i < signature.arguments.size(); ++i) {
+    const runtime::ArgumentInfo &argument = signature.arguments[i];
+    json::Object object = typeObject(argument.name, argument.type, executable.argument_sizes(i));
+    object["strides"] = argument.type.strides.empty() ? json::Value(nullptr)
+                                                      : json::Value(json::Array(argument.type.strides));
+    object["donated"] = argument.donated;
+    arguments.push_back(std::move(object));
+  }
+  for (size_t i = 0; i < signature.results.size(); ++i) {
+    const runtime::ResultInfo &result = signature.results[i];
+    json::Object object = typeObject(result.name, result.type, executable.result_sizes(i));
+    object["tied_to"] = numberOrNull(result.tied_to);
+    object["alias_argument"] = numberOrNull(result.alias_argument);
+    object["alias_result"] = numberOrNull(result.alias_result);
+    results.push_back(std::move(object));
+  }
+  json::Object object{{"name", text(function.name)},
+                      {"target", text(signature.target)},
+                      {"symbols", std::move(symbols)},
+                      {"arguments", std::move(arguments)},
+                      {"results", std::move(results)}};
+  const bool dynamic = function.isDynamic();
+  object["launches"] = dynamic ? json::Value(nullptr) : json::Value(executable.launch_count());
+  object["arena_bytes"] = dynamic ? json::Value(nullptr) : json::Value(executable.arena_bytes());
+  object["arena_lower_bound_bytes"] =
+      dynamic ? json::Value(nullptr) : json::Value(executable.arena_lower_bound_bytes());
+  return object;
+}
+
+std::string jsonText(const std::string &path, llvm::ArrayRef<Section> allSections,
+                     llvm::ArrayRef<Function> allFunctions) {
+  json::Array sections, functions;
+  for (const Section &section : allSections)
+    sections.push_back(json::Object{{"name", text(section.name)}, {"bytes", section.bytes}});
+  for (const Function &function : allFunctions)
+    functions.push_back(functionObject(function));
+  std::string made;
+  llvm::raw_string_ostream(made) << json::Value(json::Object{
+      {"package", text(path)}, {"sections", std::move(sections)}, {"functions", std::move(functions)}});
+  return made + "\n";
+}
+
+} // namespace
+
+Status explainPackage(const std::string &path, bool asJson) {
+  auto package = runtime::Package::open(path);
+  if (!package)
+    return package.status();
+  auto sections = sectionsOf(**package);
+  if (!sections)
+    return sections.status();
+  // Of a package that cannot be loaded, the sections at least.
+  if (!asJson) {
+    std::printf("package '%s'\n", path.c_str());
+    for (const Section &section : *sections)
+      std::printf("  section %-32s %zu bytes\n", section.name.c_str(), section.bytes);
+  }
+  auto functions = functionsOf(*package);
+  if (!functions)
+    return functions.status();
+  if (asJson)
+    std::fputs(jsonText(path, *sections, *functions).c_str(), stdout);
+  else
+    for (const Function &function : *functions)
+      printFunction(function);
+  return {};
+}
+
+} // namespace weft::tool
