@@ -180,7 +180,7 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
                (slot ? slot->spec().str() : "none") + ": call the function once more before it is saved",
            loc);
     const Ref &value = slot->value();
-    buffers.push_back(value.node->buffers[value.result]);
+    buffers.push_back(value.buffer());
     buffers.back()->wait().throw_if_failed();
     state.push_back({argument.name,
                      binding.spec.dtype,

@@ -31,8 +31,8 @@ static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied
   copied = isHeld(slot);
   const Ref &value = slot.value();
   if (!slot.view() && !copied)
-    return value.node->buffers[value.result];
-  const auto &shared = value.node->buffers[value.result];
+    return value.buffer();
+  const auto &shared = value.buffer();
   shared->wait().throw_if_failed();
   auto copy = runtime::Buffer::allocate(shared->bytes()).value_or_throw();
   std::memcpy(copy->data(), shared->data(), shared->bytes());
@@ -133,7 +133,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   auto computed = [](Ref ref, const std::shared_ptr<runtime::Buffer> &buffer, Loc at) {
     if (ref.node->computed(ref.result))
       ref = sameValue(ref, at);
-    ref.node->buffers[ref.result] = buffer;
+    ref.buffer() = buffer;
     return ref;
   };
   Flat results;

@@ -65,7 +65,9 @@ std::string Spec::str() const {
   return text + std::string(name(dtype)) + ", " + device.str() + ">";
 }
 
-const Spec &Ref::spec() const { return node->results[result]; }
+const Spec &Ref::spec() const { return node->results[result].spec; }
+
+std::shared_ptr<runtime::Buffer> &Ref::buffer() const { return node->results[result].buffer; }
 
 bool Ref::requiresGrad() const {
   return (node->requiresGrad || node->leafSlot(result)) && is_floating_point(spec().dtype);
@@ -115,9 +117,9 @@ void Slot::setValue(Ref value) {
         view->cut();
     forgetViews();
     if (value)
-      ++value.node->liveSlots[value.result];
+      ++value.node->results[value.result].liveSlots;
     if (value_)
-      --value_.node->liveSlots[value_.result];
+      --value_.node->results[value_.result].liveSlots;
     value_ = std::move(value);
     if (value_ && isPending(value_))
       pending().insert(this);
@@ -201,7 +203,7 @@ Slot::~Slot() {
   if (view_)
     unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
   else if (value_)
-    --value_.node->liveSlots[value_.result];
+    --value_.node->results[value_.result].liveSlots;
   value_ = {};
   grad.reset();
 }
@@ -236,7 +238,7 @@ void settleSlots() {
     }
     if (slot->value() != value) {
       value = slot->value();
-      settled = leaf(value.spec(), value.node->buffers[value.result], value.node->loc);
+      settled = leaf(value.spec(), value.buffer(), value.node->loc);
       settled.node->source = value.node;
     }
     slot->settle(settled);
@@ -280,26 +282,22 @@ void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands,
 // Building
 //===----------------------------------------------------------------------===//
 
-static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, llvm::SmallVector<Spec, 1> results,
-                                     Loc loc) {
+static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, size_t results, Loc loc) {
   auto node = std::make_shared<Node>();
   node->kind = kind;
   node->name = name;
   node->serial = nextSerial();
-  node->buffers.resize(results.size());
-  node->liveSlots.resize(results.size());
-  for (const Spec &spec : results)
-    node->needsCuda |= spec.device.is_cuda();
-  node->results = std::move(results);
+  node->results.resize(results);
   node->trace = Trace::current();
   node->loc = loc;
   return node;
 }
 
 static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, Spec result, Loc loc) {
-  llvm::SmallVector<Spec, 1> results;
-  results.push_back(std::move(result));
-  return newNode(kind, name, std::move(results), loc);
+  auto node = newNode(kind, name, 1, loc);
+  node->needsCuda = result.device.is_cuda();
+  node->results[0].spec = std::move(result);
+  return node;
 }
 
 /// The key under which inferred result types are remembered: a steady loop infers nothing twice.
@@ -344,15 +342,18 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
       known->clear();
     it = known->emplace(std::move(key), std::move(*results)).first;
   }
-  auto node =
-      newNode(NodeKind::op, name, llvm::SmallVector<Spec, 1>(it->second.begin(), it->second.end()), loc);
+  const std::vector<Spec> &specs = it->second;
+  auto node = newNode(NodeKind::op, name, specs.size(), loc);
   bool wanted = false, real = false;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    node->results[i].spec = specs[i];
+    node->needsCuda |= specs[i].device.is_cuda();
+    real |= is_floating_point(specs[i].dtype);
+  }
   for (const Ref &ref : operands) {
     wanted |= ref.requiresGrad();
     node->needsCuda |= ref.node->needsCuda;
   }
-  for (const Spec &spec : node->results)
-    real |= is_floating_point(spec.dtype);
   node->fallible = mayFail(*node);
   for (const Ref &ref : operands)
     node->fallible |= ref.node->fallible && !ref.node->computed(ref.result);
@@ -441,7 +442,7 @@ Ref number(DType dtype, Device device, double real, int64_t whole, Loc loc) {
 
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc) {
   auto node = newNode(NodeKind::leaf, "leaf", std::move(spec), loc);
-  node->buffers[0] = std::move(buffer);
+  node->results[0].buffer = std::move(buffer);
   node->trace = nullptr;
   return {node, 0};
 }
@@ -495,7 +496,7 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   // Gradients are collected by node: a leaf's node belongs to one slot.
   auto owner = value.node->leafSlot(value.result);
   if ((owner && owner != slot) ||
-      (slot->requiresGrad && value.node->liveSlots[value.result] > 0 && slot->value() != value))
+      (slot->requiresGrad && value.node->results[value.result].liveSlots > 0 && slot->value() != value))
     value = sameValue(value, value.node->loc);
   if (slot->requiresGrad && value.node->kind == NodeKind::op && !value.node->requiresGrad)
     value.node->stopsGrad = true; // a leaf's gradient ends there, though the value came from somewhere

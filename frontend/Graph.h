@@ -16,8 +16,6 @@
 #include "weft/autograd.hpp"
 #include "weft/tensor.hpp"
 
-#include "llvm/ADT/SmallVector.h"
-
 #include <array>
 #include <mutex>
 #include <string_view>
@@ -51,6 +49,8 @@ struct Ref {
 
   explicit operator bool() const { return node != nullptr; }
   const Spec &spec() const;
+  /// Null until the value is computed.
+  std::shared_ptr<runtime::Buffer> &buffer() const;
   bool requiresGrad() const;
   friend bool operator==(const Ref &, const Ref &) = default;
 };
@@ -67,10 +67,17 @@ struct Attr {
 
 enum class NodeKind : uint8_t {
   op,       ///< `weft.<name>`
-  leaf,     ///< a value that is there, in `buffers[0]`
+  leaf,     ///< a value that is there, in the buffer of its result
   number,   ///< a number of the user: a run-time scalar when lazy, a constant in a trace
   constant, ///< a splat of `number`
   input,    ///< in a trace: an argument, or the value that a slot had before
+};
+
+/// What a node gives.
+struct NodeResult {
+  Spec spec;
+  std::shared_ptr<runtime::Buffer> buffer; ///< null until it is computed
+  uint32_t liveSlots = 0;                  ///< how many slots hold it
 };
 
 struct Node {
@@ -79,11 +86,7 @@ struct Node {
   uint64_t serial = 0;   ///< rises with every node: an operand's is smaller than its user's
   std::vector<Ref> operands;
   std::vector<Attr> attrs;
-  // One result, as nearly every node has it, needs no memory beside the node.
-  llvm::SmallVector<Spec, 1> results;
-  llvm::SmallVector<std::shared_ptr<runtime::Buffer>, 1>
-      buffers;                              ///< one per result; null until it is computed
-  llvm::SmallVector<uint32_t, 1> liveSlots; ///< per result, how many slots hold it
+  std::vector<NodeResult> results;
   double number = 0;
   std::array<std::byte, 8> numberBytes{};
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
@@ -96,7 +99,7 @@ struct Node {
   Loc loc;
 
   ~Node();
-  bool computed(uint32_t result) const { return buffers[result] != nullptr; }
+  bool computed(uint32_t result) const { return results[result].buffer != nullptr; }
   /// The slot whose gradient collects what flows to this result; null for most.
   std::shared_ptr<Slot> leafSlot(uint32_t result) const {
     return leafSlots.empty() ? nullptr : leafSlots[result].lock();

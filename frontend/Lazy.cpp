@@ -43,14 +43,14 @@ private:
 } // namespace
 
 static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node) {
-  auto buffer = runtime::Buffer::allocate(itemsize(node.results[0].dtype)).value_or_throw();
+  auto buffer = runtime::Buffer::allocate(itemsize(node.results[0].spec.dtype)).value_or_throw();
   std::memcpy(buffer->data(), node.numberBytes.data(), buffer->bytes());
   return buffer;
 }
 
 /// The storage of a value that is there.
 static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
-  return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.node->buffers[ref.result];
+  return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.buffer();
 }
 
 /// The serial number of the last node when something was last flushed. Guarded by the graph's lock.
@@ -115,7 +115,7 @@ static void compute(const std::vector<Ref> &values, bool undoes) {
     if (ref.node->needsCuda)
       failWithoutCuda(ref, ref.node->loc);
     if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
-      ref.node->buffers[ref.result] = numberBuffer(*ref.node);
+      ref.buffer() = numberBuffer(*ref.node);
     if (!ref.node->computed(ref.result) && asked.emplace(ref.node.get(), ref.result).second)
       wanted.push_back(ref);
   }
@@ -139,7 +139,7 @@ static void compute(const std::vector<Ref> &values, bool undoes) {
   for (Node *node : region.nodes)
     for (uint32_t i = 0; i < node->results.size(); ++i) {
       Ref ref{owners.at(node), i};
-      if (!node->computed(i) && (node->liveSlots[i] > 0 || asked.contains({node, i})))
+      if (!node->computed(i) && (node->results[i].liveSlots > 0 || asked.contains({node, i})))
         results.push_back(ref);
     }
   if (results.empty()) { // parts of what is there
@@ -183,7 +183,7 @@ static void compute(const std::vector<Ref> &values, bool undoes) {
   if (!status)
     failFlush(status, fallible, undoes, wanted[0].node->loc);
   for (size_t i = 0; i < results.size(); ++i)
-    results[i].node->buffers[results[i].result] = std::move(computed[i]);
+    results[i].buffer() = std::move(computed[i]);
   settleSlots();
 }
 

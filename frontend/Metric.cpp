@@ -32,7 +32,7 @@ struct Metric::Impl {
     while (pending.size() > keep) {
       Pending next = std::move(pending.front());
       pending.pop_front(); // an error is reported once
-      const auto &buffer = next.value.node->buffers[next.value.result];
+      const auto &buffer = next.value.buffer();
       if (Status status = buffer->wait(); !status)
         fail(status.message(), next.value.node->loc, {}, status.code());
       double number = 0;

@@ -29,7 +29,7 @@ static int64_t startOf(const Ref &ref) {
 
 /// The first element of what a window takes, in elements of its operand, where that is one piece of memory.
 static std::optional<int64_t> pieceAt(const Node &window) {
-  const Shape &from = window.operands[0].spec().shape, &to = window.results[0].shape;
+  const Shape &from = window.operands[0].spec().shape, &to = window.results[0].spec.shape;
   int64_t at = 0, stride = 1;
   bool whole = true; // the dimensions after this one are taken whole
   for (size_t i = from.size(); i-- > 0;) {
@@ -68,8 +68,7 @@ static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
   if (!at->node->computed(at->result))
     return nullptr;
   size_t element = itemsize(ref.spec().dtype);
-  return runtime::Buffer::part(at->node->buffers[at->result], static_cast<size_t>(offset) * element,
-                               ref.spec().bytes());
+  return runtime::Buffer::part(at->buffer(), static_cast<size_t>(offset) * element, ref.spec().bytes());
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,8 +123,8 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
       walk.pop_back();
       if (!visited.insert(node).second || node->kind != NodeKind::op)
         continue;
-      bool done = !node->buffers.empty() && std::all_of(node->buffers.begin(), node->buffers.end(),
-                                                        [](const auto &b) { return b != nullptr; });
+      bool done = !node->results.empty() && std::all_of(node->results.begin(), node->results.end(),
+                                                        [](const auto &r) { return r.buffer != nullptr; });
       if (done && !forced.contains(node))
         continue;
       if (std::string_view(node->name) == "gradient")
@@ -140,8 +139,8 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
     Node *node = ref.node.get();
     // A slot's own value has storage of its own, which a call may write in place.
     if (!numbersAreConstants && node->kind == NodeKind::op && !node->results.empty() &&
-        !node->computed(ref.result) && node->liveSlots[ref.result] == 0 && !forced.contains(node))
-      node->buffers[ref.result] = sharedStorage(ref);
+        !node->computed(ref.result) && node->results[ref.result].liveSlots == 0 && !forced.contains(node))
+      node->results[ref.result].buffer = sharedStorage(ref);
     bool isLeaf = node->kind == NodeKind::leaf || node->kind == NodeKind::input ||
                   (node->kind == NodeKind::number && !numbersAreConstants) ||
                   (node->kind == NodeKind::op && !node->results.empty() && node->computed(ref.result) &&
@@ -203,8 +202,8 @@ std::string structuralKey(const Region &region) {
     key += node->name;
     writer.put(node->stopsGrad);
     if (node->operands.empty()) // the type follows from nothing else: constants, numbers, iota
-      for (const Spec &spec : node->results)
-        writer.putSpec(spec);
+      for (const NodeResult &result : node->results)
+        writer.putSpec(result.spec);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
       writer.put(node->number);
       writer.put(node->numberBytes);

@@ -264,7 +264,7 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
     if (region.isLazy && mayFail(*node))
       loc = ir::recordedLocation(loc, fallible++);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
-      RankedTensorType type = toType(node->results[0]);
+      RankedTensorType type = toType(node->results[0].spec);
       values[{node, 0}] = builder.create<ir::ConstantOp>(loc, type, cast<ElementsAttr>(splat(type, *node)));
       continue;
     }
@@ -272,8 +272,8 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
     for (const Ref &operand : node->operands)
       operands.push_back(values.lookup({operand.node.get(), operand.result}));
     SmallVector<Type> types;
-    for (const Spec &spec : node->results)
-      types.push_back(toType(spec));
+    for (const NodeResult &result : node->results)
+      types.push_back(toType(result.spec));
     Operation *op = *buildOp(builder, loc, node->name, operands, node->attrs, types, node->stopsGrad);
     for (uint32_t i = 0; i < op->getNumResults(); ++i)
       values[{node, i}] = op->getResult(i);

@@ -25,7 +25,7 @@ void refuseInTrace(const std::string &what) {
 /// A copy of a value on the host, in `dtype`.
 static Ref hostCopy(const Ref &value, DType dtype, Loc loc) {
   flush({value});
-  const auto &source = value.node->buffers[value.result];
+  const auto &source = value.buffer();
   if (Status status = source->wait(); !status)
     fail(status.message(), loc, {}, status.code());
   Spec spec = value.spec();

@@ -60,7 +60,7 @@ const Ref &storageValue(const Binding &binding, Slot &slot) {
 std::shared_ptr<runtime::Buffer> readableBuffer(const Binding &binding, Slot &slot) {
   auto place = binding.keepsStrides ? placeOf(slot) : std::nullopt;
   const Ref &value = place ? slot.view()->base->value() : slot.value();
-  const auto &buffer = value.node->buffers[value.result];
+  const auto &buffer = value.buffer();
   if (!place)
     return buffer;
   const Spec &spec = slot.spec();

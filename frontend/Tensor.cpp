@@ -130,7 +130,7 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
   }
   Ref current = slot_->value();
   // A value that another tensor holds as well is given a node of its own: gradients are collected by node.
-  if (value && current.node->liveSlots[current.result] > 1) {
+  if (value && current.node->results[current.result].liveSlots > 1) {
     current = sameValue(current, slot_->loc);
     current.node->stopsGrad = true; // a leaf's gradient ends there, though the value came from somewhere
   }
@@ -195,7 +195,7 @@ static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc)
   if (value.node->needsCuda)
     failWithoutCuda(value, loc);
   flush({value});
-  const auto &buffer = value.node->buffers[value.result];
+  const auto &buffer = value.buffer();
   if (Status status = buffer->wait(); !status)
     fail(status.message(), loc, {}, status.code());
   return {value, static_cast<const std::byte *>(buffer->data())};

@@ -32,10 +32,9 @@ static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
   node->kind = NodeKind::input;
   node->name = "input";
   node->serial = nextSerial();
-  node->buffers.resize(1);
-  node->liveSlots.resize(1);
   node->needsCuda = spec.device.is_cuda();
-  node->results = {std::move(spec)};
+  node->results.resize(1);
+  node->results[0].spec = std::move(spec);
   node->trace = trace;
   node->loc = loc;
   return node;

@@ -207,10 +207,8 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy->serial = nextSerial();
     for (const Attr &attr : node->attrs)
       copy->attrs.push_back(concrete(attr, sizes));
-    for (const Spec &spec : node->results)
-      copy->results.push_back(concrete(spec, sizes));
-    copy->buffers.resize(node->results.size());
-    copy->liveSlots.resize(node->results.size());
+    for (const NodeResult &result : node->results)
+      copy->results.push_back(NodeResult{concrete(result.spec, sizes), nullptr, 0});
     copy->number = node->number;
     copy->numberBytes = node->numberBytes;
     copy->requiresGrad = node->requiresGrad;
