@@ -285,12 +285,9 @@ static Tensor scatterBy(const char *function, const std::string &kind, const Ten
 Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const Arg &source, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
-  Ref what = source.is_number
-                 ? broadcastTo(number(value.spec().dtype, value.spec().device,
-                                      source.is_real ? source.real : static_cast<double>(source.whole),
-                                      source.is_real ? static_cast<int64_t>(source.real) : source.whole, loc),
-                               index.sizes(loc), loc)
-                 : use(source.tensor, loc);
+  Ref what = source.is_number ? broadcastTo(number(value.spec().dtype, value.spec().device, source, loc),
+                                            index.sizes(loc), loc)
+                              : use(source.tensor, loc);
   return scatterBy("scatter()", "set", a, dim, index, what, loc);
 }
 
@@ -412,13 +409,11 @@ Tensor masked_fill(const Tensor &a, const Tensor &mask, const Arg &value, Loc lo
              std::to_string(value.tensor.dim(loc)) + " dimension(s).",
          loc, {tensor});
   if (!is_floating_point(dtype) &&
-      (value.is_number ? value.is_real && value.real != static_cast<double>(static_cast<int64_t>(value.real))
+      (value.is_number ? value.is_real && value.real != static_cast<double>(truncated(value.real))
                        : is_floating_point(value.tensor.dtype(loc))))
     fail("masked_fill(): a real value cannot be written to a tensor of " + std::string(name(dtype)), loc,
          {tensor});
-  Ref filler = value.is_number ? number(dtype, tensor.spec().device,
-                                        value.is_real ? value.real : static_cast<double>(value.whole),
-                                        value.is_real ? static_cast<int64_t>(value.real) : value.whole, loc)
+  Ref filler = value.is_number ? number(dtype, tensor.spec().device, value, loc)
                                : convertTo(use(value.tensor, loc), dtype, loc);
   return where(mask, {wrap(filler, loc), loc}, {a, loc}, loc);
 }

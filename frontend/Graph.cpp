@@ -440,6 +440,15 @@ Ref number(DType dtype, Device device, double real, int64_t whole, Loc loc) {
   return {node, 0};
 }
 
+int64_t truncated(double number) {
+  return number >= -0x1p63 && number < 0x1p63 ? static_cast<int64_t>(number) : INT64_MIN;
+}
+
+Ref number(DType dtype, Device device, const Arg &value, Loc loc) {
+  return value.is_real ? number(dtype, device, value.real, truncated(value.real), loc)
+                       : number(dtype, device, static_cast<double>(value.whole), value.whole, loc);
+}
+
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc) {
   auto node = newNode(NodeKind::leaf, "leaf", std::move(spec), loc);
   node->results[0].buffer = std::move(buffer);

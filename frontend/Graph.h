@@ -177,6 +177,10 @@ Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs
 Ref constant(Spec spec, double value, Loc loc);
 /// A 0-dimensional number of the user.
 Ref number(DType dtype, Device device, double real, int64_t whole, Loc loc);
+/// The number of an operand, as the dtype has it: towards zero, and the smallest i64 where none is near.
+Ref number(DType dtype, Device device, const Arg &value, Loc loc);
+/// A real number without its fraction; the smallest i64 for NaN and what is out of range.
+int64_t truncated(double number);
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc);
 /// The same value as a node of its own.
 Ref sameValue(Ref value, Loc loc);

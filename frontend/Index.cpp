@@ -119,8 +119,7 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
   }
   bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype(loc) == DType::i1;
   if (!mask) {
-    Tensor values = value.is_number ? full({}, value.is_real ? value.real : static_cast<double>(value.whole),
-                                           {.dtype = dtype(loc), .device = device(loc)}, loc)
+    Tensor values = value.is_number ? wrap(number(dtype(loc), device(loc), value, loc), loc)
                                     : value.tensor.to(dtype(loc), loc);
     indexed.view.copy_(weft::index_put(indexed.view, byDimension(indexed, loc), values, false, loc), loc);
     return *this;

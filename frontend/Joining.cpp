@@ -243,9 +243,7 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
   if (!value.is_number)
     operands.push_back(convertTo(use(value.tensor, loc), dtype, loc));
   else if (value.is_real ? value.real != 0 || std::signbit(value.real) : value.whole != 0)
-    operands.push_back(number(dtype, tensor.spec().device,
-                              value.is_real ? value.real : static_cast<double>(value.whole),
-                              value.is_real ? static_cast<int64_t>(value.real) : value.whole, loc));
+    operands.push_back(number(dtype, tensor.spec().device, value, loc));
   return wrap(record1("pad", operands, {{"low", low}, {"high", high}, {"interior", interior}}, loc), loc);
 }
 

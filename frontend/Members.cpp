@@ -164,9 +164,7 @@ Tensor &Tensor::fill_(const Arg &value) {
            value.loc);
     return copy_(value.tensor, value.loc);
   }
-  double real = value.is_real ? value.real : static_cast<double>(value.whole);
-  int64_t whole = value.is_real ? static_cast<int64_t>(value.real) : value.whole;
-  Ref number = frontend::number(spec.dtype, spec.device, real, whole, value.loc);
+  Ref number = frontend::number(spec.dtype, spec.device, value, value.loc);
   return copy_(wrap(number, value.loc), value.loc);
 }
 Tensor &Tensor::clamp_(const Arg &min, const Arg &max) {

@@ -101,11 +101,7 @@ static bool isHostScalar(const Operand &o) {
 }
 
 Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc) {
-  Ref value =
-      o.number
-          ? number(dtype, device, o.number->is_real ? o.number->real : static_cast<double>(o.number->whole),
-                   o.number->is_real ? static_cast<int64_t>(o.number->real) : o.number->whole, loc)
-          : convertTo(o.value, dtype, loc);
+  Ref value = o.number ? number(dtype, device, *o.number, loc) : convertTo(o.value, dtype, loc);
   return isHostScalar(o) && !device.is_cpu() ? value : broadcastTo(value, shape, loc);
 }
 

@@ -476,12 +476,15 @@ public:
   template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   Arg(T number, Loc loc = Loc::current())
       : is_number(true), is_bool(std::is_same_v<T, bool>), is_real(std::is_floating_point_v<T>),
-        real(static_cast<double>(number)), whole(static_cast<int64_t>(number)), loc(loc) {}
+        real(static_cast<double>(number)), loc(loc) {
+    if constexpr (!std::is_floating_point_v<T>)
+      whole = static_cast<int64_t>(number);
+  }
 
   Tensor tensor;
   bool is_number = false, is_bool = false, is_real = false;
   double real = 0;
-  int64_t whole = 0;
+  int64_t whole = 0; ///< of an integer
   /// A tensor that counts as a number in promotion: only its kind is looked at.
   bool is_scalar = false;
   Loc loc;

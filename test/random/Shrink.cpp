@@ -238,7 +238,7 @@ private:
         return builder.create<ir::ConstantOp>(op->getLoc(), type, DenseElementsAttr::get(type, one));
       };
       bool replaced = false;
-      for (unsigned i = 0; i < op->getNumOperands() && !replaced; ++i)
+      for (unsigned i = 0; !replaced && i < op->getNumOperands(); ++i) // replaced: there is no op any more
         replaced = replaceOp(at, [i](Operation *op, Value result) {
           Value operand = op->getOperand(i);
           return operand.getType() == result.getType() ? operand : Value();
