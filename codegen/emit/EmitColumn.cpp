@@ -151,10 +151,13 @@ void ColumnEmitter::accumulate(Value row, int64_t count, bool storeOnTheWay) {
       Value current = kernel.addIndex(row, u);
       emitter.setVar(body.row, current);
       Value position = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), current);
-      // Each row is short: the same columns of the next rows are asked for.
+      // Each row is short: the same columns of the next rows are asked for. How far away they are may be a
+      // size of the call; then nothing is.
       if (vector && count > 1)
-        emitter.prefetch(body.operands,
-                         [&](const BodyNode &node) { return coefficientOf(node.expr, body.row) * count; });
+        emitter.prefetch(body.operands, [&](const BodyNode &node) -> int64_t {
+          const int64_t row = coefficientOf(node.expr, body.row);
+          return ir::isSymbolic(row) ? 0 : row * count;
+        });
       for (auto [i, reducer] : llvm::enumerate(reducers)) {
         Value element = emitter.emit(body.operands[i]);
         states[i].push_back(reducer.lift(vector ? emitter.toVector(element) : element,
