@@ -77,16 +77,19 @@ bool isSymbolName(std::string_view name);
 /// @}
 
 /// \name Arithmetic
-/// Coefficients saturate; `checkedProduct` says whether that would happen. A rounded quotient can only be
-/// compared, printed and evaluated.
+/// Numbers and coefficients saturate; `checkedProduct` says whether that would happen. A rounded quotient can
+/// only be compared, printed and evaluated.
 /// @{
 int64_t addSizesSlow(int64_t a, int64_t b);
 int64_t mulSizesSlow(int64_t a, int64_t b);
 inline int64_t addSizes(int64_t a, int64_t b) {
-  return isSymbolic(a) || isSymbolic(b) ? addSizesSlow(a, b) : a + b;
+  int64_t sum = 0;
+  return isSymbolic(a) || isSymbolic(b) || __builtin_add_overflow(a, b, &sum) ? addSizesSlow(a, b) : sum;
 }
 inline int64_t mulSizes(int64_t a, int64_t b) {
-  return isSymbolic(a) || isSymbolic(b) ? mulSizesSlow(a, b) : a * b;
+  int64_t product = 0;
+  return isSymbolic(a) || isSymbolic(b) || __builtin_mul_overflow(a, b, &product) ? mulSizesSlow(a, b)
+                                                                                  : product;
 }
 inline int64_t subSizes(int64_t a, int64_t b) { return addSizes(a, mulSizes(b, -1)); }
 /// a / b where that is a size for every value of the symbols.

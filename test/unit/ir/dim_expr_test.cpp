@@ -30,6 +30,13 @@ SymbolRanges ranges(int64_t minA, int64_t maxA, int64_t minB, int64_t maxB) {
 }
 } // namespace
 
+TEST(DimExpr, NumbersSaturate) {
+  EXPECT_EQ(mulSizes(int64_t(1) << 62, 2), INT64_MAX);
+  EXPECT_EQ(mulSizes(int64_t(1) << 62, -4), -INT64_MAX);
+  EXPECT_EQ(addSizes(INT64_MAX, 1), INT64_MAX);
+  EXPECT_EQ(mulSizes(int64_t(1) << 31, int64_t(1) << 31), int64_t(1) << 62);
+}
+
 TEST(DimExpr, NumbersAreNumbers) {
   EXPECT_FALSE(isSymbolic(0));
   EXPECT_FALSE(isSymbolic(-1));
