@@ -93,6 +93,7 @@ struct Node {
   bool needsCuda = false;    ///< it, or something that it is computed from, is on a CUDA device
   bool stopsGrad = false;    ///< recorded without gradients although an operand has one
   bool fallible = false; ///< it, or something that it is computed from and that is not there yet, may fail
+  mutable bool failureSeen = false; ///< the program was told that computing it fails
   const Trace *trace = nullptr;
   std::weak_ptr<Node> source;                 ///< of a leaf that took the place of a computed node: that one
   std::vector<std::weak_ptr<Slot>> leafSlots; ///< per result, or empty: the slot whose gradient it collects

@@ -91,21 +91,25 @@ static std::string placeOf(const Node &node, size_t number) {
 }
 
 /// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
+/// `isNews`: whether the program has not been told of it.
 [[noreturn]] static void failFlush(const Status &status, const std::vector<const Node *> &fallible,
-                                   bool undoes, Loc wanted) {
+                                   bool undoes, bool &isNews, Loc wanted) {
   const std::string &message = status.message();
   for (size_t i = 0; i < fallible.size(); ++i)
     if (std::string at = " (at " + placeOf(*fallible[i], i) + ")"; message.ends_with(at)) {
       Loc loc = fallible[i]->loc;
-      if (undoes)
+      isNews = !fallible[i]->failureSeen;
+      if (undoes) {
+        fallible[i]->failureSeen = true;
         undoWritesOf(*fallible[i]);
+      }
       fail(message.substr(0, message.size() - at.size()), loc, {}, status.code());
     }
   fail(message, wanted, {}, status.code());
 }
 
-/// `undoes`: writes that follow from what failed.
-static void compute(const std::vector<Ref> &values, bool undoes) {
+/// `undoes`: writes that follow from what failed, since the program is told of it.
+static void compute(const std::vector<Ref> &values, bool undoes, bool &isNews) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
   hostBytesSinceFlush() = 0;
@@ -181,32 +185,43 @@ static void compute(const std::vector<Ref> &values, bool undoes) {
       if (Status late = buffer->wait(); !late && status)
         status = late;
   if (!status)
-    failFlush(status, fallible, undoes, wanted[0].node->loc);
+    failFlush(status, fallible, undoes, isNews, wanted[0].node->loc);
   for (size_t i = 0; i < results.size(); ++i)
     results[i].buffer() = std::move(computed[i]);
   settleSlots();
 }
 
-void flush(const std::vector<Ref> &values) { compute(values, /*undoes=*/true); }
+void flush(const std::vector<Ref> &values) {
+  bool isNews = true;
+  compute(values, /*undoes=*/true, isNews);
+}
 
 void tryFlush(const std::vector<Ref> &values) {
+  bool isNews = true;
   try {
-    compute(values, /*undoes=*/false);
+    compute(values, /*undoes=*/false, isNews);
   } catch (const Error &) { // NOLINT(bugprone-empty-catch): it is thrown again where a value is read
   }
 }
 
-void flushAll() {
-  GraphLock lock(graphMutex());
+/// What slots hold and is not computed.
+static std::vector<Ref> pendingValues() {
   std::vector<Ref> values;
   // What needs a device that is not there is an error when it is read, and not when something else is.
   for (const auto &slot : pendingSlots())
     if (!slot->value().node->needsCuda)
       values.push_back(slot->value());
+  return values;
+}
+
+void flushAll() {
+  GraphLock lock(graphMutex());
+  const std::vector<Ref> values = pendingValues();
   if (values.empty())
     return;
+  bool isNews = true;
   try {
-    compute(values, /*undoes=*/false);
+    compute(values, /*undoes=*/false, isNews);
   } catch (const Error &) {
     // One value that cannot be computed must not hold up the others; its error is thrown when it is read.
     for (const Ref &value : values)
@@ -230,8 +245,32 @@ void flushIfLarge() {
 namespace weft {
 
 void synchronize() {
-  frontend::flushAll();
-  runtime::Queue::synchronize_all().throw_if_failed();
+  using namespace frontend;
+  std::optional<Error> first;
+  {
+    GraphLock lock(graphMutex());
+    const auto computes = [&](const std::vector<Ref> &values) {
+      bool isNews = true;
+      try {
+        compute(values, /*undoes=*/true, isNews);
+      } catch (const Error &error) {
+        if (isNews)
+          first = error;
+        return false;
+      }
+      return true;
+    };
+    // After the error that is thrown, what else fails stays for the next call.
+    if (const std::vector<Ref> values = pendingValues(); !values.empty() && !computes(values))
+      for (const Ref &value : values)
+        first ? tryFlush({value}) : void(computes({value}));
+  }
+  const Status waited = runtime::Queue::synchronize_all();
+  if (first && !waited)
+    throw Error(first->what() + ("\nand " + waited.message()), first->code());
+  if (first)
+    throw *first;
+  waited.throw_if_failed();
 }
 
 } // namespace weft

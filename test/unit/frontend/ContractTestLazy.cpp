@@ -326,6 +326,21 @@ TEST(ContractLazyUndo, WhatAFlushForAnotherReasonMetIsStillAnErrorOfItsRead) {
   EXPECT_EQ(floats(x), Floats({0, 1, 2}));
 }
 
+TEST(ContractLazyUndo, SynchronizeTellsOfEachFailureOnce) {
+  Tensor x = given({3}), y = given({3});
+  x.index_put_({indices({3})}, 1);
+  y.index_put_({indices({4})}, 1);
+  Tensor made = given({3}).index_select(0, indices({5}));
+  EXPECT_ERROR(synchronize(), "index 3 is out of bounds");
+  EXPECT_EQ(floats(x), Floats({0, 1, 2}));
+  EXPECT_ERROR(synchronize(), "index 4 is out of bounds");
+  EXPECT_ERROR(synchronize(), "index 5 is out of bounds");
+  synchronize();
+  EXPECT_EQ(floats(y), Floats({0, 1, 2}));
+  EXPECT_ERROR(floats(made), "index 5 is out of bounds");
+  synchronize();
+}
+
 TEST(ContractLazyUndo, GradientsChangeOnlyWithTheStep) {
   nn::Linear layer(2, 3);
   auto loss = [&](int64_t label) { return nn::cross_entropy(layer(ones({1, 2})), indices({label})); };
