@@ -367,7 +367,7 @@ static Tensor slicesBy(const char *function, const Tensor &a, int64_t dim, const
 
 Tensor index_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source, double alpha,
                  Loc loc) {
-  bool whole = alpha == static_cast<double>(static_cast<int64_t>(alpha));
+  bool whole = alpha == static_cast<double>(truncated(alpha));
   if (!whole && !is_floating_point(a.dtype(loc)))
     fail("index_add(): For integral input tensors, argument alpha must not be a floating point number.", loc);
   Tensor scaled = alpha == 1 ? source

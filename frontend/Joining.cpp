@@ -232,7 +232,7 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
     low[dim] = padding[2 * i];
     high[dim] = padding[2 * i + 1];
     int64_t size = tensor.spec().shape[dim];
-    if (!ir::isSymbolic(size) && low[dim] + high[dim] + size < 0)
+    if (!ir::isSymbolic(size) && static_cast<__int128>(low[dim]) + high[dim] + size < 0)
       fail("The input size " + std::to_string(size) + ", plus negative padding " + std::to_string(low[dim]) +
                " and " + std::to_string(high[dim]) + ", resulted in a negative output size at dimension " +
                std::to_string(dim),

@@ -21,7 +21,7 @@ namespace weft::frontend {
 /// The start of a window along a dimension, which the frontend records as a number, or as zero.
 static int64_t startOf(const Ref &ref) {
   if (ref.node->kind == NodeKind::constant)
-    return static_cast<int64_t>(ref.node->number);
+    return truncated(ref.node->number);
   int64_t start;
   std::memcpy(&start, ref.node->numberBytes.data(), sizeof(start));
   return start;

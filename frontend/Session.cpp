@@ -201,7 +201,7 @@ Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec 
 /// The constant of a node: numbers of the user by their bytes, since not every i64 is a double.
 static Attribute splat(RankedTensorType type, const Node &node) {
   double value = node.number;
-  int64_t whole = static_cast<int64_t>(value);
+  int64_t whole = truncated(value);
   if (node.kind == NodeKind::number)
     std::memcpy(&whole, node.numberBytes.data(), sizeof(whole));
 

@@ -160,7 +160,7 @@ FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target)
 unsigned FusionGraph::internValue(Value value) {
   auto [it, inserted] = valueOf.try_emplace(value, static_cast<unsigned>(values.size()));
   if (inserted)
-    values.push_back({value, -1, ranges.largest(bytesOf(value.getType()))});
+    values.push_back({value, -1, costOf(bytesOf(value.getType()))});
   return it->second;
 }
 
@@ -196,7 +196,7 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
     }
     group.joins = isa<ConcatOp>(op);
     group.rowGather = isRowGather(&op);
-    group.flops = ranges.largest(mulSizes(elementCount(group.domain), flopsPerElement(&op)));
+    group.flops = costOf(mulSizes(elementCount(group.domain), flopsPerElement(&op)));
   }
   groups.push_back(std::move(group));
 }

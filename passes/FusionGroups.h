@@ -142,6 +142,9 @@ public:
     return kernelTasks(target, kind, ranges.largest(domain), reduced);
   }
 
+  /// Bytes or operations as the model counts them: so few that those of all values can be added.
+  int64_t costOf(int64_t size) const { return std::min(ranges.largest(size), int64_t(1) << 44); }
+
   ir::FuncOp func;
   const ir::TargetDescription &target;
   /// Dynamic sizes count at their largest: that is where time is saved or lost.

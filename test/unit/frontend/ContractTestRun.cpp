@@ -172,7 +172,7 @@ TEST(ContractLazy, TenThousandUncompiledStepsRunInFlatMemory) {
   for (int i = 0; i < 500; ++i)
     step(x, y);
   synchronize();
-  int64_t before = residentKib();
+  [[maybe_unused]] int64_t before = residentKib();
   uint64_t compiles = compile_count();
   for (int i = 0; i < 10000; ++i)
     step(x, y);
