@@ -46,7 +46,7 @@ Tensor minimum(const Arg &a, const Arg &b) { return binary("min", a, b); }
 
 static Tensor toBool(const Arg &a) {
   if (a.is_number)
-    return scalar(a.is_real ? a.real != 0 : a.whole != 0, onHost(DType::i1), a.loc);
+    return scalar(a.real != 0, onHost(DType::i1), a.loc);
   return a.tensor.to(DType::i1, a.loc);
 }
 Tensor logical_and(const Arg &a, const Arg &b) {
@@ -74,7 +74,7 @@ Tensor logical_not(const Arg &a) { return unary("bnot", toBool(a), a.loc, false)
 /// where the power is 0.5 (so -0 stays and -inf gives NaN), two roundings where it is 3.
 static Tensor powNumber(const Arg &a, const Arg &b) {
   Loc loc = b.loc;
-  double exponent = b.is_real ? b.real : static_cast<double>(b.whole);
+  double exponent = b.real;
   DType dtype = resultType({operand(a), operand(b)});
   Ref x = convertTo(use(a.tensor, a.loc), dtype, loc);
   auto op = [&](const char *name, const Ref &first, const Ref &second) {
@@ -113,7 +113,7 @@ Tensor pow(const Arg &a, const Arg &b) {
 
 Tensor neg(const Arg &a) {
   if (a.is_number)
-    return scalar(-(a.is_real ? a.real : static_cast<double>(a.whole)), {}, a.loc);
+    return scalar(-a.real, {}, a.loc);
   return unary("neg", a.tensor, a.loc, false);
 }
 

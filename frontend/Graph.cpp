@@ -445,8 +445,7 @@ int64_t truncated(double number) {
 }
 
 Ref number(DType dtype, Device device, const Arg &value, Loc loc) {
-  return value.is_real ? number(dtype, device, value.real, truncated(value.real), loc)
-                       : number(dtype, device, static_cast<double>(value.whole), value.whole, loc);
+  return number(dtype, device, value.real, value.is_real ? truncated(value.real) : value.whole, loc);
 }
 
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc) {

@@ -242,7 +242,7 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
   DType dtype = tensor.spec().dtype;
   if (!value.is_number)
     operands.push_back(convertTo(use(value.tensor, loc), dtype, loc));
-  else if (value.is_real ? value.real != 0 || std::signbit(value.real) : value.whole != 0)
+  else if (value.real != 0 || std::signbit(value.real))
     operands.push_back(number(dtype, tensor.spec().device, value, loc));
   return wrap(record1("pad", operands, {{"low", low}, {"high", high}, {"interior", interior}}, loc), loc);
 }

@@ -91,14 +91,15 @@ static std::string placeOf(const Node &node, size_t number) {
 }
 
 /// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
-/// `isNews`: whether the program has not been told of it.
+/// `isNews`, where given: whether the program has not been told of it.
 [[noreturn]] static void failFlush(const Status &status, const std::vector<const Node *> &fallible,
-                                   bool undoes, bool &isNews, Loc wanted) {
+                                   bool undoes, bool *isNews, Loc wanted) {
   const std::string &message = status.message();
   for (size_t i = 0; i < fallible.size(); ++i)
     if (std::string at = " (at " + placeOf(*fallible[i], i) + ")"; message.ends_with(at)) {
       Loc loc = fallible[i]->loc;
-      isNews = !fallible[i]->failureSeen;
+      if (isNews)
+        *isNews = !fallible[i]->failureSeen;
       if (undoes) {
         fallible[i]->failureSeen = true;
         undoWritesOf(*fallible[i]);
@@ -109,7 +110,7 @@ static std::string placeOf(const Node &node, size_t number) {
 }
 
 /// `undoes`: writes that follow from what failed, since the program is told of it.
-static void compute(const std::vector<Ref> &values, bool undoes, bool &isNews) {
+static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = nullptr) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
   hostBytesSinceFlush() = 0;
@@ -191,17 +192,15 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool &isNews) {
   settleSlots();
 }
 
-void flush(const std::vector<Ref> &values) {
-  bool isNews = true;
-  compute(values, /*undoes=*/true, isNews);
-}
+void flush(const std::vector<Ref> &values) { compute(values, /*undoes=*/true); }
 
-void tryFlush(const std::vector<Ref> &values) {
-  bool isNews = true;
+bool tryFlush(const std::vector<Ref> &values) {
   try {
-    compute(values, /*undoes=*/false, isNews);
-  } catch (const Error &) { // NOLINT(bugprone-empty-catch): it is thrown again where a value is read
+    compute(values, /*undoes=*/false);
+  } catch (const Error &) { // it is thrown again where a value is read
+    return false;
   }
+  return true;
 }
 
 /// What slots hold and is not computed.
@@ -217,16 +216,10 @@ static std::vector<Ref> pendingValues() {
 void flushAll() {
   GraphLock lock(graphMutex());
   const std::vector<Ref> values = pendingValues();
-  if (values.empty())
-    return;
-  bool isNews = true;
-  try {
-    compute(values, /*undoes=*/false, isNews);
-  } catch (const Error &) {
-    // One value that cannot be computed must not hold up the others; its error is thrown when it is read.
+  // One value that cannot be computed must not hold up the others.
+  if (!values.empty() && !tryFlush(values))
     for (const Ref &value : values)
       tryFlush({value});
-  }
 }
 
 void flushIfLarge() {
@@ -252,7 +245,7 @@ void synchronize() {
     const auto computes = [&](const std::vector<Ref> &values) {
       bool isNews = true;
       try {
-        compute(values, /*undoes=*/true, isNews);
+        compute(values, /*undoes=*/true, &isNews);
       } catch (const Error &error) {
         if (isNews)
           first = error;
@@ -263,7 +256,7 @@ void synchronize() {
     // After the error that is thrown, what else fails stays for the next call.
     if (const std::vector<Ref> values = pendingValues(); !values.empty() && !computes(values))
       for (const Ref &value : values)
-        first ? tryFlush({value}) : void(computes({value}));
+        first ? tryFlush({value}) : computes({value});
   }
   const Status waited = runtime::Queue::synchronize_all();
   if (first && !waited)

@@ -16,8 +16,8 @@ bool isPending(const Ref &value);
 /// Computes these values, and every value that a slot holds on the way to them. Throws Error: where data made
 /// an operation fail, every slot that was written with what follows from it holds what it held before.
 void flush(const std::vector<Ref> &values);
-/// The same, but what fails stays pending, with what was written, until somebody reads it.
-void tryFlush(const std::vector<Ref> &values);
+/// Whether the same succeeded. What fails stays pending, with what was written, until somebody reads it.
+bool tryFlush(const std::vector<Ref> &values);
 /// Throws the Error of a value that this build cannot compute.
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
 /// Throws WEFT-E001 for a device that this build has no backend for.

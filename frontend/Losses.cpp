@@ -238,10 +238,15 @@ Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction, bo
 // Modules
 //===----------------------------------------------------------------------===//
 
+/// Makes a tensor among the options, where there is one, a buffer of the module, which moves with it.
+static void toBuffer(Module &module, const char *name, Tensor &option, Parameter &buffer) {
+  if (Tensor given = std::exchange(option, {}); given.defined())
+    buffer = module.register_buffer(name, given);
+}
+
 CrossEntropyLoss::CrossEntropyLoss(CrossEntropyOptions options)
     : Module("CrossEntropyLoss"), options_(std::move(options)) {
-  if (Tensor given = std::exchange(options_.weight, {}); given.defined())
-    weight = register_buffer("weight", given);
+  toBuffer(*this, "weight", options_.weight, weight);
 }
 Tensor CrossEntropyLoss::operator()(const Tensor &logits, const Tensor &target, Loc loc) const {
   CrossEntropyOptions options = options_;
@@ -250,8 +255,7 @@ Tensor CrossEntropyLoss::operator()(const Tensor &logits, const Tensor &target, 
 }
 
 NLLLoss::NLLLoss(NllLossOptions options) : Module("NLLLoss"), options_(std::move(options)) {
-  if (Tensor given = std::exchange(options_.weight, {}); given.defined())
-    weight = register_buffer("weight", given);
+  toBuffer(*this, "weight", options_.weight, weight);
 }
 Tensor NLLLoss::operator()(const Tensor &input, const Tensor &target, Loc loc) const {
   NllLossOptions options = options_;
@@ -261,10 +265,8 @@ Tensor NLLLoss::operator()(const Tensor &input, const Tensor &target, Loc loc) c
 
 BCEWithLogitsLoss::BCEWithLogitsLoss(BceWithLogitsOptions options)
     : Module("BCEWithLogitsLoss"), options_(std::move(options)) {
-  if (Tensor given = std::exchange(options_.weight, {}); given.defined())
-    weight = register_buffer("weight", given);
-  if (Tensor given = std::exchange(options_.pos_weight, {}); given.defined())
-    pos_weight = register_buffer("pos_weight", given);
+  toBuffer(*this, "weight", options_.weight, weight);
+  toBuffer(*this, "pos_weight", options_.pos_weight, pos_weight);
 }
 Tensor BCEWithLogitsLoss::operator()(const Tensor &input, const Tensor &target, Loc loc) const {
   BceWithLogitsOptions options = options_;

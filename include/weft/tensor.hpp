@@ -483,8 +483,8 @@ public:
 
   Tensor tensor;
   bool is_number = false, is_bool = false, is_real = false;
-  double real = 0;
-  int64_t whole = 0; ///< of an integer
+  double real = 0;   ///< of any number, rounded
+  int64_t whole = 0; ///< of an integer, exactly
   /// A tensor that counts as a number in promotion: only its kind is looked at.
   bool is_scalar = false;
   Loc loc;

@@ -32,6 +32,12 @@ struct Training {
   Tensor loss_of(const Tensor &images, const Tensor &labels) {
     return nn::cross_entropy(model(images.flatten(1).to(f32) / 255), labels);
   }
+  Tensor step(Tensor loss) {
+    loss.backward();
+    adam.step();
+    adam.zero_grad();
+    return loss;
+  }
 };
 
 } // namespace
@@ -39,13 +45,7 @@ struct Training {
 // A loss every 100 steps.
 TEST(UserPrograms, ALossNowAndThen) {
   Training run;
-  auto step = compile([&](Tensor images, Tensor labels) {
-    Tensor loss = run.loss_of(images, labels);
-    loss.backward();
-    run.adam.step();
-    run.adam.zero_grad();
-    return loss;
-  });
+  auto step = compile([&](Tensor images, Tensor labels) { return run.step(run.loss_of(images, labels)); });
   std::vector<float> shown;
   Metric running;
   uint64_t before = 0;
@@ -81,11 +81,7 @@ TEST(UserPrograms, Clipping) {
 TEST(UserPrograms, ARateAndANumberThatChange) {
   Training run;
   auto step = compile([&](Tensor images, Tensor labels, Scalar temperature) {
-    Tensor loss = run.loss_of(images, labels) / temperature;
-    loss.backward();
-    run.adam.step();
-    run.adam.zero_grad();
-    return loss;
+    return run.step(run.loss_of(images, labels) / temperature);
   });
   auto cosine = [](int i) { return 1e-2 * 0.5 * (1 + std::cos(i / 30.0)); };
   uint64_t before = 0;
@@ -129,13 +125,7 @@ TEST(UserPrograms, SaveAndResume) {
   std::string path = std::filesystem::temp_directory_path() / ("weft-run-" + std::to_string(::getpid()));
   Training run;
   data::DataLoader loader(data::TensorDataset(run.images, run.labels), {.batch_size = 4, .shuffle = true});
-  auto step = compile([&](Tensor images, Tensor labels) {
-    Tensor loss = run.loss_of(images, labels);
-    loss.backward();
-    run.adam.step();
-    run.adam.zero_grad();
-    return loss;
-  });
+  auto step = compile([&](Tensor images, Tensor labels) { return run.step(run.loss_of(images, labels)); });
   std::vector<CheckpointItem> items{
       {"model", run.model}, {"adam", run.adam}, {"rng", default_generator()}, {"loader", loader}};
   auto epoch = [&] {
@@ -170,13 +160,7 @@ TEST(UserPrograms, AnotherDevice) {
 // A move that led nowhere can be taken back, with gradients and the optimiser's state; training goes on.
 TEST(UserPrograms, BackFromADeviceThatIsNotThere) {
   Training run;
-  auto step = compile([&](Tensor images, Tensor labels) {
-    Tensor loss = run.loss_of(images, labels);
-    loss.backward();
-    run.adam.step();
-    run.adam.zero_grad();
-    return loss;
-  });
+  auto step = compile([&](Tensor images, Tensor labels) { return run.step(run.loss_of(images, labels)); });
   step(run.images, run.labels);
   run.loss_of(run.images, run.labels).backward();
   const auto weights = bitsOf(run.model.parameters());

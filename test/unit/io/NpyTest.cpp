@@ -7,6 +7,7 @@
 #include "frontend/io/Npy.h"
 #include "Testing.h"
 #include "frontend/io/Npz.h"
+#include "test/unit/Deflate.h"
 
 #include <csignal>
 #include <sys/resource.h>
@@ -173,16 +174,7 @@ TEST(Npy, FailedWriteKeepsTheOldFile) {
 /// An archive of one member, packed with deflate.
 std::string packed_archive(const std::string &name, const std::string &content,
                            const std::string &directory_name = {}) {
-  z_stream state{};
-  EXPECT_EQ(deflateInit2(&state, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string packed(deflateBound(&state, content.size()), '\0');
-  state.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(content.data()));
-  state.avail_in = static_cast<uInt>(content.size());
-  state.next_out = reinterpret_cast<Bytef *>(packed.data());
-  state.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&state, Z_FINISH), Z_STREAM_END);
-  packed.resize(state.total_out);
-  deflateEnd(&state);
+  const std::string packed = deflated(content, -15);
   const auto crc =
       static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef *>(content.data()), content.size()));
   const auto common = [&](std::string &out, const std::string &member) {
