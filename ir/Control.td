@@ -23,11 +23,12 @@ def Weft_TransferOp : Weft_Op<"transfer", [Pure, DeclareOpInterfaceMethods<Infer
   let hasFolder = 1;
 }
 
-def Weft_GradientOp : Weft_Op<"gradient", [Weft_SameDevice, Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Weft_GradientOp : Weft_Op<"gradient", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "derivative of a value with respect to others";
   let description = [{
-    Result i is the gradient of the sum of the elements of `of` with respect to `wrt[i]`, taken along the ops between them in the same function. Differentiation replaces it; a value
-    that `of` does not depend on gets zeros.
+    Result i is the gradient of the sum of the elements of `of` with respect to `wrt[i]`, taken along the ops between them in
+    the same function. Differentiation replaces it; a value that `of` does not depend on gets zeros. The operands need not
+    share a device: a transfer between them passes the gradient back.
   }];
   let arguments = (ins Weft_FloatTensor:$of, Variadic<Weft_FloatTensor>:$wrt);
   let results = (outs Variadic<Weft_FloatTensor>:$gradients);

@@ -352,9 +352,6 @@ LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 //===----------------------------------------------------------------------===//
 
 LogicalResult impl::verifySameDevice(Operation *op) {
-  // What a value is differentiated with respect to may lie elsewhere: a transfer passes its gradient back.
-  if (isa<GradientOp>(op))
-    return success();
   DeviceAttr first = computeDevice(op);
   std::optional<unsigned> firstIndex;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
