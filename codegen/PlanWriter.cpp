@@ -410,7 +410,7 @@ private:
         return index->status();
     copy.source = *source;
     copy.destination = *destination;
-    made->op.Set(std::move(copy));
+    made->op.Set(copy);
     plan.launches.push_back(std::move(made));
     return {};
   }

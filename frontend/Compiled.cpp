@@ -181,7 +181,7 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
            loc);
     const Ref &value = slot->value();
     buffers.push_back(value.buffer());
-    buffers.back()->wait().throw_if_failed();
+    await(*buffers.back(), loc);
     state.push_back({argument.name,
                      binding.spec.dtype,
                      binding.spec.shape,

@@ -33,7 +33,7 @@ static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied
   if (!slot.view() && !copied)
     return value.buffer();
   const auto &shared = value.buffer();
-  shared->wait().throw_if_failed();
+  await(*shared, slot.loc);
   auto copy = runtime::Buffer::allocate(shared->bytes()).value_or_throw();
   std::memcpy(copy->data(), shared->data(), shared->bytes());
   if (copied)
@@ -42,6 +42,7 @@ static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied
 }
 
 void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc loc) {
+  undoLostWrites(); // an argument may have had no value
   std::string message = status.message(),
               call = "call " + std::to_string(calls_) + " of '" + options_.name + "'";
   std::string line = "\n  in the call at " + std::string(loc.file_name()) + ":" + std::to_string(loc.line());

@@ -93,15 +93,22 @@ Tensor zeros(IntList shape, TensorOptions options, Loc loc) {
 Tensor ones(IntList shape, TensorOptions options, Loc loc) {
   return filled(std::move(shape), 1, options, DType::f32, loc);
 }
-Tensor full(IntList shape, double value, TensorOptions options, Loc loc) {
+Tensor full(IntList shape, const Arg &value, TensorOptions options, Loc loc) {
   // The value is the user's: a run-time scalar, so that a loop with another one each time compiles nothing.
+  if (!options.dtype)
+    options.dtype = !value.is_number ? value.tensor.dtype(loc)
+                    : value.is_bool  ? DType::i1
+                    : value.is_real  ? DType::f32
+                                     : DType::i64;
   bool requiresGrad = std::exchange(options.requires_grad, false);
   NoGradGuard guard;
   Tensor result = empty(std::move(shape), options, loc);
-  result.fill_({value, loc});
+  Arg located = value;
+  located.loc = loc;
+  result.fill_(located);
   return requiresGrad ? result.requires_grad_(true, loc) : result;
 }
-Tensor scalar(double value, TensorOptions options, Loc loc) { return full({}, value, options, loc); }
+Tensor scalar(double value, TensorOptions options, Loc loc) { return full({}, {value, loc}, options, loc); }
 Tensor zeros_like(const Tensor &like, Loc loc) {
   return zeros(like.sizes(loc), {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
@@ -137,21 +144,22 @@ static Tensor range(int64_t count, const Arg &start, const Arg &step, DType dtyp
   return made;
 }
 
-static void checkRange(bool zero, bool backwards, Loc loc) {
-  if (zero)
-    fail("step must be nonzero", loc);
+[[noreturn]] static void failStep(Loc loc) { fail("step must be nonzero", loc); }
+
+static void checkDirection(bool backwards, Loc loc) {
   if (backwards)
     fail("upper bound and lower bound inconsistent with step sign", loc);
 }
 
 static Tensor wholeRange(int64_t start, int64_t end, int64_t step, TensorOptions options, Loc loc) {
-  checkRange(step == 0, step > 0 ? end < start : end > start, loc);
+  if (step == 0)
+    failStep(loc);
+  checkDirection(step > 0 ? end < start : end > start, loc);
   // Unsigned, since bounds may be far apart.
   uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(start)
                                : static_cast<uint64_t>(start) - static_cast<uint64_t>(end);
   uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
-  uint64_t count = distance / stride +
-                   (distance % stride != 0); // NOLINT(clang-analyzer-core.DivideZero): not 0, says checkRange
+  uint64_t count = distance / stride + (distance % stride != 0);
   if (count > INT64_MAX)
     fail("arange(): more than 2^63 elements", loc);
   return range(static_cast<int64_t>(count), {start, loc}, {step, loc}, DType::i64, options, loc);
@@ -165,7 +173,9 @@ Tensor arange(const Arg &start, const Arg &end, const Arg &step, TensorOptions o
     return wholeRange(start.whole, end.whole, step.whole, options, loc);
   if (!std::isfinite(start.real) || !std::isfinite(end.real) || !std::isfinite(step.real))
     fail("unsupported range: " + std::to_string(start.real) + " -> " + std::to_string(end.real), loc);
-  checkRange(step.real == 0, step.real > 0 ? end.real < start.real : end.real > start.real, loc);
+  if (step.real == 0)
+    failStep(loc);
+  checkDirection(step.real > 0 ? end.real < start.real : end.real > start.real, loc);
   double count = std::ceil((end.real - start.real) / step.real);
   if (count > 0x1p60)
     fail("arange(): invalid size, possible overflow", loc);
@@ -216,7 +226,7 @@ Tensor eye(int64_t n, std::optional<int64_t> m, TensorOptions options, Loc loc) 
   return made;
 }
 
-Tensor full_like(const Tensor &like, double value, Loc loc) {
+Tensor full_like(const Tensor &like, const Arg &value, Loc loc) {
   return full(like.sizes(loc), value, {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
 

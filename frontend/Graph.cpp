@@ -33,6 +33,12 @@ static std::unordered_set<Slot *> &pending() {
   return *set;
 }
 
+/// Slots that keep what they held before, and gradients that may have to be none again.
+static std::unordered_set<Slot *> &revocable() {
+  static auto *set = new std::unordered_set<Slot *>;
+  return *set;
+}
+
 uint64_t nextSerial() {
   static std::atomic<uint64_t> serial{0};
   return ++serial;
@@ -135,16 +141,16 @@ void Slot::setValue(Ref value) {
 }
 
 void Slot::settle(Ref leaf) {
-  before_.clear();
-  if (!leaf)
-    return;
-  std::vector<std::pair<Slot *, Ref>> kept;
-  for (Slot *view : views_)
-    if (view->value_ && view->value_.requiresGrad())
-      kept.emplace_back(view, view->value_);
-  setValue(std::move(leaf));
-  for (auto &[view, value] : kept)
-    view->value_ = std::move(value);
+  if (leaf) {
+    std::vector<std::pair<Slot *, Ref>> kept;
+    for (Slot *view : views_)
+      if (view->value_ && view->value_.requiresGrad())
+        kept.emplace_back(view, view->value_);
+    setValue(std::move(leaf));
+    for (auto &[view, value] : kept)
+      view->value_ = std::move(value);
+  }
+  forgetBefore();
 }
 
 const Ref &Slot::value() {
@@ -200,6 +206,7 @@ void Slot::cut() {
 Slot::~Slot() {
   GraphLock lock(graphMutex());
   pending().erase(this);
+  revocable().erase(this);
   if (view_)
     unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
   else if (value_)
@@ -208,11 +215,13 @@ Slot::~Slot() {
   grad.reset();
 }
 
-/// The pending slots that satisfy `wanted`, in the order in which their values were recorded: everything that
-/// follows from it, argument numbers among it, must not depend on where slots lie in memory.
-template <typename Predicate> static std::vector<std::shared_ptr<Slot>> slotsInOrder(Predicate wanted) {
+/// The slots of a set that satisfy `wanted`, in the order in which their values were recorded: everything
+/// that follows from it, argument numbers among it, must not depend on where slots lie in memory.
+template <typename Predicate>
+static std::vector<std::shared_ptr<Slot>> slotsInOrder(const std::unordered_set<Slot *> &set,
+                                                       Predicate wanted) {
   std::vector<std::shared_ptr<Slot>> slots;
-  for (Slot *slot : pending())
+  for (Slot *slot : set)
     if (wanted(*slot))
       if (auto shared = slot->weak_from_this().lock())
         slots.push_back(std::move(shared));
@@ -224,13 +233,41 @@ template <typename Predicate> static std::vector<std::shared_ptr<Slot>> slotsInO
 }
 
 std::vector<std::shared_ptr<Slot>> pendingSlots() {
-  return slotsInOrder([](Slot &) { return true; });
+  return slotsInOrder(pending(), [](Slot &) { return true; });
+}
+
+std::vector<std::shared_ptr<Slot>> uncertainSlots() {
+  return slotsInOrder(revocable(), [](Slot &slot) { return !isPending(slot.value()); });
+}
+
+bool mayBeLost(const Ref &value) {
+  const auto &buffer = value.buffer();
+  return buffer ? buffer->uncertain() : value.node->fallible;
+}
+
+void Slot::forgetBefore() {
+  if (isPending(value_))
+    return;
+  const bool uncertain = mayBeLost(value_);
+  if (!uncertain)
+    before_.clear();
+  if (uncertain && (!before_.empty() || !gradOf.expired()))
+    revocable().insert(this);
+  else
+    revocable().erase(this);
+}
+
+void forgetCertain() {
+  GraphLock lock(graphMutex());
+  for (const auto &slot : uncertainSlots())
+    slot->forgetBefore();
 }
 
 void settleSlots() {
   auto computed = [](Slot &slot) { return slot.value().node->computed(slot.value().result); };
   Ref value, settled; // slots in order: those of one value, which share its leaf, follow each other
-  for (const auto &slot : slotsInOrder(computed)) {
+  forgetCertain();
+  for (const auto &slot : slotsInOrder(pending(), computed)) {
     if (slot->value().node->requiresGrad) {
       slot->settle({});
       pending().erase(slot.get());
@@ -356,7 +393,7 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   }
   node->fallible = mayFail(*node);
   for (const Ref &ref : operands)
-    node->fallible |= ref.node->fallible && !ref.node->computed(ref.result);
+    node->fallible |= mayBeLost(ref);
   node->requiresGrad = wanted && real && gradEnabled();
   node->stopsGrad = wanted && !node->requiresGrad;
   node->operands = std::move(operands);

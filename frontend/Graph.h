@@ -92,7 +92,7 @@ struct Node {
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
   bool needsCuda = false;    ///< it, or something that it is computed from, is on a CUDA device
   bool stopsGrad = false;    ///< recorded without gradients although an operand has one
-  bool fallible = false; ///< it, or something that it is computed from and that is not there yet, may fail
+  bool fallible = false;     ///< it, or something that it is computed from and that is not certain, may fail
   mutable bool failureSeen = false; ///< the program was told that computing it fails
   const Trace *trace = nullptr;
   std::weak_ptr<Node> source;                 ///< of a leaf that took the place of a computed node: that one
@@ -122,15 +122,16 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// Replaces the value; views of the slot see the new one, except where its type is another: they then keep
   /// the old value to themselves. For a view this is what is remembered until the base is written.
   void setValue(Ref value);
-  /// The same for a write of the program. Where computing the value may fail on data, what the slot held
-  /// before is kept until it is computed.
+  /// The same for a write of the program. Where the value may turn out to be an error, what the slot held
+  /// before is kept until that is known.
   void write(Ref value);
-  /// Whether the slot went back to the last value that `isLost` does not hold for. What it held before a
-  /// write is known until the write is computed.
+  /// Whether the slot went back to the last value that `isLost` does not hold for.
   template <typename Predicate> bool undoWrites(Predicate isLost);
-  /// The value is there: writes are done and no longer undone. In its place the slot may get a leaf of the
-  /// same elements; what was computed from the value through views of it stays connected to them.
+  /// The value is there, or a call on a queue is to give it. In its place the slot may get a leaf of the same
+  /// elements; what was computed from the value through views of it stays connected to them.
   void settle(Ref leaf);
+  /// Forgets what it held before where the present value is certain.
+  void forgetBefore();
   /// What `undoWrites` may go back to, the oldest first.
   const std::vector<Ref> &before() const { return before_; }
   /// Makes this fresh slot a view; `value` is what the map gives now.
@@ -156,7 +157,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
 private:
   Ref value_; ///< null in a view whose base was written
   Spec spec_;
-  std::vector<Ref> before_; ///< what lazy writes that may fail replaced, the oldest first
+  std::vector<Ref> before_; ///< what writes replaced that may be undone, the oldest first
   std::shared_ptr<const View> view_;
   std::vector<Slot *> views_; ///< of this slot, which they keep alive
   size_t viewIndex_ = 0;      ///< where a view stands in its base's list
@@ -205,12 +206,18 @@ private:
 
 /// Slots whose value is recorded but not computed.
 std::vector<std::shared_ptr<Slot>> pendingSlots();
+/// And those whose value is computed and may turn out to be an error, where there is something to go back to.
+std::vector<std::shared_ptr<Slot>> uncertainSlots();
 /// Lets slots whose value was computed forget how, unless a gradient needs that.
 void settleSlots();
+/// Lets slots whose value is certain by now forget what they held before.
+void forgetCertain();
 /// Undoes what writes made of a value that cannot be computed: every slot that holds what follows from it
 /// goes back to what it held before, and a gradient that was none is none again. A tensor that never held
 /// anything else stays without a value.
 void undoWritesOf(const Node &failed);
+/// The same for the results of calls on queues that failed, as far as the program was told.
+void undoLostWrites();
 size_t pendingCount();
 
 /// How the public interface reaches the slots of its tensors.

@@ -106,10 +106,13 @@ static std::string placeOf(const Node &node, size_t number) {
       }
       fail(message.substr(0, message.size() - at.size()), loc, {}, status.code());
     }
+  if (undoes)
+    undoLostWrites();
   fail(message, wanted, {}, status.code());
 }
 
-/// `undoes`: writes that follow from what failed, since the program is told of it.
+/// `undoes`: writes that follow from what failed, since the program is told of it. Otherwise the failure
+/// stays as it is, for who reads a value.
 static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = nullptr) {
   GraphLock lock(graphMutex());
   serialAtFlush() = nextSerial();
@@ -177,13 +180,13 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
       lines->push_back(placeOf(*fallible[i], i));
     origin.lines = std::move(lines);
   }
-  Status status =
-      program->executable->run(arguments, computed, {.queue = nullptr, .mode = {}, .origin = origin});
+  Status status = program->executable->run(
+      arguments, computed, {.queue = nullptr, .mode = {}, .origin = origin, .host_sees = undoes});
   // A value whose computation failed must stay pending: state that follows from it is then given back, not
   // lost.
   if (status && program->mayFail)
     for (const auto &buffer : computed)
-      if (Status late = buffer->wait(); !late && status)
+      if (Status late = buffer->wait(undoes); !late && status)
         status = late;
   if (!status)
     failFlush(status, fallible, undoes, isNews, wanted[0].node->loc);
@@ -259,6 +262,7 @@ void synchronize() {
         first ? tryFlush({value}) : computes({value});
   }
   const Status waited = runtime::Queue::synchronize_all();
+  waited ? forgetCertain() : undoLostWrites();
   if (first && !waited)
     throw Error(first->what() + ("\nand " + waited.message()), first->code());
   if (first)

@@ -33,8 +33,7 @@ struct Metric::Impl {
       Pending next = std::move(pending.front());
       pending.pop_front(); // an error is reported once
       const auto &buffer = next.value.buffer();
-      if (Status status = buffer->wait(); !status)
-        fail(status.message(), next.value.node->loc, {}, status.code());
+      await(*buffer, next.value.node->loc);
       double number = 0;
       convertElements(next.value.spec().dtype, buffer->data(), DType::f64, &number, 1);
       sum += next.weight * number;

@@ -113,7 +113,8 @@ Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b,
 Tensor constant_(Tensor tensor, double value, Loc loc) {
   NoGradGuard guard;
   return tensor.copy_(
-      full(tensor.sizes(loc), value, {.dtype = tensor.dtype(loc), .device = tensor.device(loc)}, loc), loc);
+      full(tensor.sizes(loc), {value, loc}, {.dtype = tensor.dtype(loc), .device = tensor.device(loc)}, loc),
+      loc);
 }
 Tensor ones_(Tensor tensor, Loc loc) { return constant_(std::move(tensor), 1, loc); }
 Tensor zeros_(Tensor tensor, Loc loc) { return constant_(std::move(tensor), 0, loc); }

@@ -19,9 +19,27 @@ namespace weft::optim {
 using namespace frontend;
 using detail::OptimizerState;
 
-static void checkRange(const char *name, double value, double low, double high, Loc loc) {
-  if (!(value >= low && value < high))
-    fail(std::string("Invalid ") + name + ": " + std::to_string(value), loc);
+/// Throws where a number of a group's options is out of its range.
+static void checkNumber(std::string_view name, double value, Loc loc) {
+  struct Range {
+    std::string_view name;
+    const char *what;
+    double low, high;
+  };
+  static constexpr Range ranges[] = {{"lr", "learning rate", 0, INFINITY},
+                                     {"momentum", "momentum value", 0, INFINITY},
+                                     {"dampening", "dampening", -INFINITY, INFINITY},
+                                     {"beta1", "beta parameter at index 0", 0, 1},
+                                     {"beta2", "beta parameter at index 1", 0, 1},
+                                     {"eps", "epsilon value", 0, INFINITY},
+                                     {"weight_decay", "weight_decay value", 0, INFINITY}};
+  for (const Range &range : ranges)
+    if (range.name == name && !(value >= range.low && value < range.high && std::isfinite(value)))
+      fail(std::string("Invalid ") + range.what + ": " + std::to_string(value) + "; it must be " +
+               (range.high == 1  ? "at least 0 and below 1"
+                : range.low == 0 ? "finite and not negative"
+                                 : "finite"),
+           loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,11 +72,6 @@ void Optimizer::step(Loc loc) {
 
 void Optimizer::zero_grad(bool set_to_none) { clearGradients(parameters(), set_to_none); }
 
-void Optimizer::set_lr(double lr) {
-  for (size_t i = 0; i < state_->groups.size(); ++i)
-    set_lr(lr, i);
-}
-
 static detail::Group &groupAt(OptimizerState &state, size_t group) {
   if (group >= state.groups.size())
     throw Error("the optimiser has " + std::to_string(state.groups.size()) +
@@ -66,18 +79,40 @@ static detail::Group &groupAt(OptimizerState &state, size_t group) {
   return state.groups[group];
 }
 
-void Optimizer::set_lr(double lr, size_t group) {
-  GraphLock lock(graphMutex());
-  refuseInTrace("set_lr");
-  if (!(lr >= 0) || !std::isfinite(lr))
-    throw Error("Invalid learning rate: " + std::to_string(lr) + "; it must be finite and not negative");
-  state_->setLr(groupAt(*state_, group), lr);
+static detail::Hyperparameter &numberOf(const std::string &kind, detail::Group &group,
+                                        const std::string &name) {
+  std::string known;
+  for (detail::Hyperparameter &number : group.numbers) {
+    if (number.name == name)
+      return number;
+    known += (known.empty() ? "" : ", ") + std::string(number.name);
+  }
+  throw Error("the options of '" + kind + "' have no number '" + name + "'; there are " + known);
 }
 
-double Optimizer::lr(size_t group) const {
+void Optimizer::set_option(const std::string &name, double value, size_t group) {
   GraphLock lock(graphMutex());
-  return groupAt(*state_, group).numbers[0].value;
+  refuseInTrace("set_option");
+  detail::Group &chosen = groupAt(*state_, group);
+  detail::Hyperparameter &number = numberOf(state_->kind, chosen, name);
+  checkNumber(name, value, Loc::current());
+  chosen.rule->checkChange(name, value);
+  number.value = value;
+  // A buffer of its own: calls that are queued keep the value that they were called with.
+  overwrite(number.tensor, Tensor::from(&value, Shape{}, onHost()));
 }
+void Optimizer::set_option(const std::string &name, double value) {
+  for (size_t i = 0; i < state_->groups.size(); ++i)
+    set_option(name, value, i);
+}
+double Optimizer::option(const std::string &name, size_t group) const {
+  GraphLock lock(graphMutex());
+  return numberOf(state_->kind, groupAt(*state_, group), name).value;
+}
+
+void Optimizer::set_lr(double lr) { set_option("lr", lr); }
+void Optimizer::set_lr(double lr, size_t group) { set_option("lr", lr, group); }
+double Optimizer::lr(size_t group) const { return option("lr", group); }
 
 std::vector<Tensor> Optimizer::parameters() const {
   std::vector<Tensor> list;
@@ -159,6 +194,14 @@ struct SgdRule : detail::Rule {
             // p, g, the buffer, step, lr, momentum, dampening, decay; no found_inf
             {"operandSegmentSizes", std::vector<int64_t>{1, 1, options.momentum != 0, 1, 1, 1, 1, 1, 0}}};
   }
+  void checkChange(std::string_view name, double value) const override {
+    if (name == "momentum" && (value != 0) != (options.momentum != 0))
+      throw Error("the momentum of an SGD group that was made with " + std::to_string(options.momentum) +
+                  " cannot become " + std::to_string(value) +
+                  ": with and without momentum are two formulas; make the group with the one that it needs");
+    if (name == "dampening" && options.nesterov && value != 0)
+      throw Error("Nesterov momentum requires a momentum and zero dampening");
+  }
 };
 
 struct AdamRule : detail::Rule {
@@ -179,38 +222,36 @@ struct AdamRule : detail::Rule {
 };
 } // namespace
 
+static void addGroup(OptimizerState &state, std::shared_ptr<detail::Rule> rule,
+                     std::vector<Tensor> parameters,
+                     std::initializer_list<std::pair<const char *, double>> numbers, Loc loc) {
+  for (const auto &[name, value] : numbers)
+    checkNumber(name, value, loc);
+  state.addGroup(std::move(rule), std::move(parameters), numbers, loc);
+}
+
 static void addAdamGroup(OptimizerState &state, std::vector<Tensor> parameters, const AdamOptions &o,
                          bool decoupled, Loc loc) {
-  checkRange("learning rate", o.lr, 0, INFINITY, loc);
-  checkRange("epsilon value", o.eps, 0, INFINITY, loc);
-  checkRange("beta parameter at index 0", o.beta1, 0, 1, loc);
-  checkRange("beta parameter at index 1", o.beta2, 0, 1, loc);
-  checkRange("weight_decay value", o.weight_decay, 0, INFINITY, loc);
   auto rule = std::make_shared<AdamRule>();
   rule->amsgrad = o.amsgrad;
   rule->maximize = o.maximize;
   rule->decoupled = decoupled;
-  state.addGroup(std::move(rule), std::move(parameters),
-                 {{"lr", o.lr},
-                  {"beta1", o.beta1},
-                  {"beta2", o.beta2},
-                  {"eps", o.eps},
-                  {"weight_decay", o.weight_decay}},
-                 loc);
+  addGroup(state, std::move(rule), std::move(parameters),
+           {{"lr", o.lr},
+            {"beta1", o.beta1},
+            {"beta2", o.beta2},
+            {"eps", o.eps},
+            {"weight_decay", o.weight_decay}},
+           loc);
 }
 
 static void addSgdGroup(OptimizerState &state, std::vector<Tensor> parameters, const SGDOptions &o, Loc loc) {
-  checkRange("learning rate", o.lr, 0, INFINITY, loc);
-  checkRange("momentum value", o.momentum, 0, INFINITY, loc);
-  checkRange("weight_decay value", o.weight_decay, 0, INFINITY, loc);
-  if (!std::isfinite(o.dampening))
-    fail("Invalid dampening: " + std::to_string(o.dampening), loc);
   if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
     fail("Nesterov momentum requires a momentum and zero dampening", loc);
   auto rule = std::make_shared<SgdRule>();
   rule->options = o;
-  state.addGroup(
-      std::move(rule), std::move(parameters),
+  addGroup(
+      state, std::move(rule), std::move(parameters),
       {{"lr", o.lr}, {"momentum", o.momentum}, {"dampening", o.dampening}, {"weight_decay", o.weight_decay}},
       loc);
 }

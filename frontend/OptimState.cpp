@@ -63,13 +63,6 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
   }
 }
 
-void OptimizerState::setLr(Group &group, double lr) {
-  Hyperparameter &number = group.numbers[0];
-  number.value = lr;
-  // A buffer of its own: calls that are queued keep the value that they were called with.
-  overwrite(number.tensor, Tensor::from(&lr, Shape{}, onHost()));
-}
-
 //===----------------------------------------------------------------------===//
 // Making state
 //===----------------------------------------------------------------------===//

@@ -26,8 +26,7 @@ void refuseInTrace(const std::string &what) {
 static Ref hostCopy(const Ref &value, DType dtype, Loc loc) {
   flush({value});
   const auto &source = value.buffer();
-  if (Status status = source->wait(); !status)
-    fail(status.message(), loc, {}, status.code());
+  await(*source, loc);
   Spec spec = value.spec();
   spec.dtype = dtype;
   auto buffer = runtime::Buffer::allocate(spec.bytes()).value_or_throw();

@@ -98,8 +98,7 @@ StreamGuard::StreamGuard(Stream stream) : stream_(std::move(stream)) {
 StreamGuard::~StreamGuard() {
   try {
     frontend::flushAll();
-  } catch (...) {
-    // A value that cannot be computed throws where it is read.
+  } catch (...) { // NOLINT(bugprone-empty-catch): a value that cannot be computed throws where it is read
   }
   Queue::set_current(static_cast<Queue *>(before_));
   currentState() = std::move(before_state_);

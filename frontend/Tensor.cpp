@@ -196,8 +196,7 @@ static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc)
     failWithoutCuda(value, loc);
   flush({value});
   const auto &buffer = value.buffer();
-  if (Status status = buffer->wait(); !status)
-    fail(status.message(), loc, {}, status.code());
+  await(*buffer, loc);
   return {value, static_cast<const std::byte *>(buffer->data())};
 }
 

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Whether an index is in range shows when its operation runs, and by then tensors were written with what
-// follows from it. Until that is known, a slot keeps what such a write replaced, and goes back to it.
+// follows from it; a call on a queue may fail long after its results were used. Until that is known, a slot
+// keeps what such a write replaced, and goes back to it.
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Lazy.h"
@@ -40,17 +41,26 @@ void Slot::write(Ref value) {
     setValue(std::move(value));
     return;
   }
-  if (!isPending(value) || !value.node->fallible) {
+  if (!mayBeLost(value)) {
     before_.clear();
   } else {
     // A value that is kept for nothing else would keep alive all that it is computed from.
     if (isPending(value_) && value_.node->fallible && !isComputedFrom(value, value_))
       tryFlush({value_});
-    if (!isPending(value_) || !value_.node->fallible)
+    // Values that a queue has yet to give are many where the program runs ahead; of them, those before one
+    // that is certain are not needed.
+    constexpr size_t some = 8;
+    if (!mayBeLost(value_))
       before_.clear();
-    before_.push_back(value_);
+    else if (before_.size() >= some && before_.size() % some == 0)
+      if (auto certain = std::find_if_not(before_.rbegin(), before_.rend(), mayBeLost);
+          certain != before_.rend())
+        before_.erase(before_.begin(), std::prev(certain.base()));
+    if (!value.buffer() || value.buffer() != value_.buffer()) // or else the call wrote what the slot has
+      before_.push_back(value_);
   }
   setValue(std::move(value));
+  forgetBefore();
 }
 
 template <typename Predicate> bool Slot::undoWrites(Predicate isLost) {
@@ -70,10 +80,12 @@ template <typename Predicate> bool Slot::undoWrites(Predicate isLost) {
   return false;
 }
 
-void undoWritesOf(const Node &failed) {
-  GraphLock lock(graphMutex());
-  // What is recorded and not computed, from the failed node on: an operand is older than its user.
+/// Undoes what follows from `failed`, where given, and from values that calls on queues did not give.
+static void undo(const Node *failed) {
   std::vector<std::shared_ptr<Slot>> slots = pendingSlots();
+  for (auto &slot : uncertainSlots())
+    slots.push_back(std::move(slot));
+  // What is recorded and not computed, in order: an operand is older than its user.
   std::vector<const Node *> stack, reached;
   for (const auto &slot : slots) {
     stack.push_back(slot->value().node.get());
@@ -84,28 +96,44 @@ void undoWritesOf(const Node &failed) {
   while (!stack.empty()) {
     const Node *node = stack.back();
     stack.pop_back();
-    if (node->serial <= failed.serial || !node->fallible || !seen.insert(node).second)
+    if (node == failed || !node->fallible || !seen.insert(node).second)
       continue;
     reached.push_back(node);
     for (const Ref &operand : node->operands)
       stack.push_back(operand.node.get());
   }
   std::sort(reached.begin(), reached.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
-  std::unordered_set<const Node *> lost{&failed};
-  for (const Node *node : reached)
-    if (std::any_of(node->operands.begin(), node->operands.end(), [&](const Ref &operand) {
-          return lost.contains(operand.node.get()) && !operand.node->computed(operand.result);
-        }))
-      lost.insert(node);
-  auto isLost = [&](const Ref &ref) {
-    return lost.contains(ref.node.get()) && !ref.node->computed(ref.result);
+  std::unordered_set<const Node *> lost{failed};
+  const auto isLost = [&](const Ref &ref) {
+    return ref.buffer() ? ref.buffer()->lost() : lost.contains(ref.node.get());
   };
+  for (const Node *node : reached)
+    if (std::any_of(node->operands.begin(), node->operands.end(), isLost))
+      lost.insert(node);
   for (const auto &slot : slots) {
     if (!isLost(slot->value()) || slot->undoWrites(isLost))
       continue;
     if (auto owner = slot->gradOf.lock(); owner && owner->grad == slot)
       owner->grad.reset();
   }
+}
+
+void undoWritesOf(const Node &failed) {
+  GraphLock lock(graphMutex());
+  undo(&failed);
+}
+
+void undoLostWrites() {
+  GraphLock lock(graphMutex());
+  undo(nullptr);
+}
+
+void await(runtime::Buffer &buffer, Loc loc) {
+  if (Status status = buffer.wait(); !status) {
+    undoLostWrites();
+    fail(status.message(), loc, {}, status.code());
+  }
+  forgetCertain();
 }
 
 } // namespace weft::frontend

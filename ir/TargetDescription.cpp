@@ -21,13 +21,17 @@ static_assert(std::string_view(table[0].name) == "cpu");
 llvm::ArrayRef<TargetDescription> targets() { return table; }
 
 const TargetDescription *findTarget(llvm::StringRef name) {
-  const auto *found =
-      llvm::find_if(table, [&](const TargetDescription &entry) { return entry.name == name; });
+  const bool cuda = name.consume_front("cuda:");
+  const auto *found = llvm::find_if(
+      table, [&](const TargetDescription &entry) { return entry.name == name && !(cuda && entry.isCpu()); });
   return found == std::end(table) ? nullptr : found;
 }
 
 std::string targetNames() {
-  return llvm::join(llvm::map_range(table, [](const TargetDescription &entry) { return entry.name.str(); }),
+  return llvm::join(llvm::map_range(table,
+                                    [](const TargetDescription &entry) {
+                                      return (entry.isCpu() ? "" : "cuda:") + entry.name.str();
+                                    }),
                     ", ");
 }
 

@@ -54,9 +54,9 @@ struct TargetDescription {
 
 /// All descriptions, by name.
 llvm::ArrayRef<TargetDescription> targets();
-/// The description of that name, or null.
+/// The description of that name, or null. Those of CUDA devices are "cuda:sm_90", or "sm_90" for short.
 const TargetDescription *findTarget(llvm::StringRef name);
-/// "cpu, sm_80, ..", for messages.
+/// "cpu, cuda:sm_80, ..", for messages.
 std::string targetNames();
 /// That of programs for the host of any level.
 const TargetDescription &cpuTarget();

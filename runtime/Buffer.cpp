@@ -34,7 +34,7 @@ Buffer::~Buffer() {
     deleter_(data_);
 }
 
-Status Buffer::settle_locked() {
+Status Buffer::settle_locked(bool seen) {
   if (write_.done())
     write_ = {};
   std::erase_if(uses_, [](const Ticket &use) { return use.done(); });
@@ -42,26 +42,28 @@ Status Buffer::settle_locked() {
   if (failure_) {
     if (permanent_ || !failure_->seen())
       status = failure_->status();
-    failure_->mark_seen();
-    if (!permanent_)
-      failure_ = nullptr;
+    if (seen) {
+      failure_->mark_seen();
+      if (!permanent_)
+        failure_ = nullptr;
+    }
   }
   tracked_.store(write_ || !uses_.empty() || failure_, std::memory_order_release);
   return status;
 }
 
-Status Buffer::settle() {
+Status Buffer::settle(bool seen) {
   if (whole_)
-    return whole_->settle();
+    return whole_->settle(seen);
   if (!tracked())
     return {};
   const std::lock_guard lock(mutex_);
-  return settle_locked();
+  return settle_locked(seen);
 }
 
-Status Buffer::wait() {
+Status Buffer::wait(bool seen) {
   if (whole_)
-    return whole_->wait();
+    return whole_->wait(seen);
   if (!tracked())
     return {};
   Ticket ticket;
@@ -70,7 +72,7 @@ Status Buffer::wait() {
     ticket = write_;
   }
   ticket.wait();
-  return settle();
+  return settle(seen);
 }
 
 Status Buffer::wait_unused() {
@@ -88,11 +90,31 @@ Status Buffer::wait_unused() {
   return wait();
 }
 
-void Buffer::note_write(const Ticket &ticket) {
+bool Buffer::uncertain() const {
   if (whole_)
-    return whole_->note_write(ticket);
+    return whole_->uncertain();
+  if (!tracked())
+    return false;
+  // A call notes its failure before it is done.
+  const std::lock_guard lock(mutex_);
+  return failure_ || (write_may_fail_ && write_ && !write_.done());
+}
+
+bool Buffer::lost() const {
+  if (whole_)
+    return whole_->lost();
+  if (!tracked())
+    return false;
+  const std::lock_guard lock(mutex_);
+  return failure_ && permanent_ && failure_->seen();
+}
+
+void Buffer::note_write(const Ticket &ticket, bool may_fail) {
+  if (whole_)
+    return whole_->note_write(ticket, may_fail);
   const std::lock_guard lock(mutex_);
   write_ = ticket;
+  write_may_fail_ = may_fail;
   tracked_.store(true, std::memory_order_release);
 }
 

@@ -40,18 +40,24 @@ public:
   size_t bytes() const { return bytes_; }
 
   /// Waits for the call that writes this buffer. The error of that call, if it failed: the host has then
-  /// seen it. State keeps the value it had before that call; a fresh result has none, and the error stays.
-  Status wait();
+  /// seen it, unless `seen` says that it goes no further. State keeps the value it had before that call; a
+  /// fresh result has none, and the error stays.
+  Status wait(bool seen = true);
   /// Waits until no asynchronous call reads or writes this buffer; errors as wait().
   Status wait_unused();
+  /// Whether what is in it may still turn out to be an error: a call that can fail is to write it, or failed.
+  bool uncertain() const;
+  /// Whether it has no value, and the host knows.
+  bool lost() const;
 
   /// \name For the executable
   /// @{
   /// False: nothing asynchronous was ever noted since the last wait(), and there is no failure.
   bool tracked() const { return root().tracked_.load(std::memory_order_acquire); }
   /// What wait() would return, without waiting for calls that are still under way.
-  Status settle();
-  void note_write(const Ticket &ticket);
+  Status settle(bool seen = true);
+  /// `may_fail`: whether the call can fail, or be stopped by the failure of another.
+  void note_write(const Ticket &ticket, bool may_fail = true);
   void note_use(const Ticket &ticket);
   /// `permanent`: the buffer has no value at all, as it should have been written by the failed call.
   void note_failure(std::shared_ptr<Failure> failure, bool permanent);
@@ -66,7 +72,7 @@ public:
       : data_(data), bytes_(bytes), handle_(handle), deleter_(std::move(deleter)) {}
 
 private:
-  Status settle_locked();
+  Status settle_locked(bool seen);
   /// The buffer that keeps account of calls: of a part, the one that it is a part of.
   const Buffer &root() const { return whole_ ? *whole_ : *this; }
   Buffer &root() { return whole_ ? *whole_ : *this; }
@@ -79,6 +85,7 @@ private:
   std::atomic<bool> tracked_{false};
   mutable std::mutex mutex_; ///< guards what follows
   Ticket write_;
+  bool write_may_fail_ = false;
   std::vector<Ticket> uses_; ///< the last of each queue
   std::shared_ptr<Failure> failure_;
   bool permanent_ = false;

@@ -96,6 +96,9 @@ struct RunOptions {
   /// tied result. It may overlap neither an argument nor another result.
   std::span<const std::shared_ptr<Buffer>> outputs = {};
   std::optional<CallOrigin> origin = {}; ///< none: the executable counts
+  /// Whether the host sees an error that an earlier call left in an argument. Where it goes no further, the
+  /// argument keeps it.
+  bool host_sees = true;
 };
 
 class WEFT_RUNTIME_API Executable : public std::enable_shared_from_this<Executable> {

@@ -48,7 +48,8 @@ Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> 
 }
 
 Status Executable::Impl::check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
-                                         std::span<const std::shared_ptr<Buffer>> outputs) const {
+                                         std::span<const std::shared_ptr<Buffer>> outputs,
+                                         bool host_sees) const {
   const auto complain = [&](size_t i, const std::string &problem) {
     return Status::error("'" + signature.function +
                          "': " + value_name("argument", i, signature.arguments[i].name) + " " + problem);
@@ -69,7 +70,7 @@ Status Executable::Impl::check_arguments(std::span<const std::shared_ptr<Buffer>
     return status;
   for (const std::shared_ptr<Buffer> &argument : arguments)
     if (argument->tracked())
-      if (Status status = argument->settle(); !status)
+      if (Status status = argument->settle(host_sees); !status)
         return status;
   return any_donated || !outputs.empty() ? check_overlaps(arguments, outputs) : Status();
 }

@@ -96,7 +96,7 @@ struct Executable::Impl {
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
                  Queue &queue, bool serial, uint64_t call, const CallOrigin *origin) const;
   Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
-                         std::span<const std::shared_ptr<Buffer>> outputs) const;
+                         std::span<const std::shared_ptr<Buffer>> outputs, bool host_sees) const;
   Status check_outputs(std::span<const std::shared_ptr<Buffer>> outputs) const;
   Status check_overlaps(std::span<const std::shared_ptr<Buffer>> arguments,
                         std::span<const std::shared_ptr<Buffer>> outputs) const;

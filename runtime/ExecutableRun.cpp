@@ -222,7 +222,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   if (!options.mode && !default_mode)
     return default_mode.status();
   const QueueMode mode = options.mode ? *options.mode : *default_mode;
-  if (Status status = impl.check_arguments(arguments, options.outputs); !status)
+  if (Status status = impl.check_arguments(arguments, options.outputs, options.host_sees); !status)
     return status;
   const uint64_t call =
       options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
@@ -267,7 +267,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     Status status;
     for (size_t i = 0; i < arguments.size() && status.ok(); ++i)
       if (arguments[i]->tracked())
-        status = arguments[i]->settle();
+        status = arguments[i]->settle(options.host_sees);
     if (status.ok())
       status = called_at(impl.execute(arguments.data(), made, queue, cheap, call,
                                       options.origin ? &*options.origin : nullptr),
@@ -337,11 +337,14 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   for (const std::shared_ptr<Buffer> &output : outputs)
     if (output && output->tracked())
       output->foreign_tickets(queue, /*writes=*/true, foreign);
+  const bool may_fail =
+      impl.any_fallible || std::any_of(arguments.begin(), arguments.end(),
+                                       [](const auto &argument) { return argument->uncertain(); });
   const auto note = [&](const Ticket &ticket, std::span<const std::shared_ptr<Buffer>> used) {
     for (size_t i = 0; i < used.size(); ++i) {
       used[i]->note_use(ticket);
       if (signature.arguments[i].donated)
-        used[i]->note_write(ticket);
+        used[i]->note_write(ticket, may_fail);
     }
   };
   Ticket place;
@@ -372,7 +375,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   note(ticket, held);
   for (size_t i = 0; i < results.size(); ++i)
     if (!signature.results[i].is_alias())
-      made[i]->note_write(ticket);
+      made[i]->note_write(ticket, may_fail);
   std::move(made, made + results.size(), results.begin());
   return {};
 }

@@ -81,8 +81,8 @@ int main(int argc, char **argv) {
       mlir::registerAndParseCLIOptions(argc, argv,
                                        "weft-opt: runs passes of Weft on its IR\n\n"
                                        "  --target=NAME is the target of every pass that has one: cpu, "
-                                       "x86-64-v3, x86-64-v4, sm_80, sm_90, sm_100\n\n"
-                                       "example: weft-opt --weft-pipeline --target=sm_90 scaled.mlir",
+                                       "x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90, cuda:sm_100\n\n"
+                                       "example: weft-opt --weft-pipeline --target=cuda:sm_90 scaled.mlir",
                                        registry);
   std::string message;
   auto input = mlir::openInputFile(inputName, &message);

@@ -64,7 +64,8 @@ public:
 
   void allocate(const jitlink::JITLinkDylib *, jitlink::LinkGraph &graph,
                 OnAllocatedFunction resume) override {
-    state.pending.push_back({std::make_unique<jitlink::BasicLayout>(graph), std::move(resume)});
+    auto layout = std::make_unique<jitlink::BasicLayout>(graph);
+    state.pending.push_back({std::move(layout), std::move(resume)});
   }
   void deallocate(std::vector<FinalizedAlloc> allocations, OnDeallocatedFunction done) override {
     for (FinalizedAlloc &allocation : allocations)

@@ -25,6 +25,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -234,18 +235,18 @@ Status checkSelfContained(llvm::Module &module, llvm::StringRef name) {
       return Status::error(prefix + "calls '" + function.getName().str() +
                            "', which is outside of the image");
   for (llvm::GlobalVariable &global : module.globals()) {
-    std::string symbol = "'" + global.getName().str() + "'";
+    const auto refuse = [&](const char *what, const char *why) {
+      return Status::error(llvm::formatv("{0}{1} '{2}', {3}", prefix, what, global.getName(), why).str());
+    };
     if (global.getName().starts_with("llvm.global_ctors") ||
         global.getName().starts_with("llvm.global_dtors"))
-      return Status::error(prefix + "has the static constructors " + symbol + ", which nothing would run");
+      return refuse("has the static constructors", "which nothing would run");
     if (global.isThreadLocal())
-      return Status::error(prefix + "has the thread-local variable " + symbol +
-                           ", which an image cannot hold");
+      return refuse("has the thread-local variable", "which an image cannot hold");
     if (global.isDeclaration() && !global.use_empty())
-      return Status::error(prefix + "refers to the variable " + symbol + ", which is outside of the image");
+      return refuse("refers to the variable", "which is outside of the image");
     if (global.hasInitializer() && global.getInitializer()->needsDynamicRelocation())
-      return Status::error(prefix + "has the variable " + symbol +
-                           ", whose initial value holds an address; an image is never relocated");
+      return refuse("has the variable", "whose initial value holds an address; an image is never relocated");
   }
   if (!module.alias_empty() || !module.ifunc_empty())
     return Status::error(prefix + "has aliases or indirect functions, which an image cannot hold");

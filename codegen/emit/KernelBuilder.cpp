@@ -54,7 +54,7 @@ Value KernelBuilder::resultAsVectors(unsigned i, int64_t width) {
   auto type = cast<MemRefType>(result(i).getType());
   auto position = static_cast<unsigned>(slots.size());
   function.insertArgument(position, bufferType(VectorType::get({width}, type.getElementType())), {}, loc);
-  slots.push_back(static_cast<int64_t>(fusion.getNumOperands() + i));
+  slots.push_back(int64_t{fusion.getNumOperands()} + i);
   return function.getArgument(position);
 }
 

@@ -118,7 +118,7 @@ Expected<Description> read_description(JsonReader &json) {
 }
 
 Status read_metadata(JsonReader &json, Metadata &metadata) {
-  const Status read = read_object(json, [&](const std::string &key) -> Status {
+  Status read = read_object(json, [&](const std::string &key) -> Status {
     Expected<std::string> value = json.string();
     if (!value)
       return value.status();

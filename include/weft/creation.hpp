@@ -62,7 +62,9 @@ Tensor tensor(const std::vector<T> &data, TensorOptions options = {}, Loc loc = 
 WEFT_API Tensor empty(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor zeros(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor ones(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
-WEFT_API Tensor full(IntList shape, double value, TensorOptions options = {}, Loc loc = Loc::current());
+/// A number everywhere, or the value of a 0-dimensional tensor: f32 for reals, i64 for whole numbers, i1 for
+/// bool, unless another dtype is asked for.
+WEFT_API Tensor full(IntList shape, const Arg &value, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
 WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
 /// 0, 1, .. n-1 as i64 unless another dtype is asked for.
@@ -79,7 +81,7 @@ WEFT_API Tensor linspace(double start, double end, int64_t steps, TensorOptions 
 /// Ones on the main diagonal of a matrix of n rows and m (or n) columns.
 WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions options = {},
                     Loc loc = Loc::current());
-WEFT_API Tensor full_like(const Tensor &like, double value, Loc loc = Loc::current());
+WEFT_API Tensor full_like(const Tensor &like, const Arg &value, Loc loc = Loc::current());
 WEFT_API Tensor empty_like(const Tensor &like, Loc loc = Loc::current());
 
 } // namespace weft

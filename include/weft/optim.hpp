@@ -34,6 +34,15 @@ public:
   double lr(size_t group = 0) const;
   /// @}
 
+  /// \name The numbers of all groups or of one, by their names in its options: "momentum", "beta1", ..
+  /// An error where the options have no such number, where it is out of its range, and where it would be
+  /// another formula: momentum from 0 or to 0.
+  /// @{
+  void set_option(const std::string &name, double value);
+  void set_option(const std::string &name, double value, size_t group);
+  double option(const std::string &name, size_t group = 0) const;
+  /// @}
+
   std::vector<Tensor> parameters() const;
   size_t group_count() const;
 

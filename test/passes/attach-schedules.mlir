@@ -6,7 +6,7 @@
 
 // On a target with a larger last level nothing bypasses it; a target without a description is none.
 // LARGE-NOT: streaming
-// TARGET: unknown target 'tpu', expected one of{{:?}} cpu, x86-64-v3, x86-64-v4, sm_80, sm_90, sm_100
+// TARGET: unknown target 'tpu', expected one of{{:?}} cpu, x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90, cuda:sm_100
 
 #cpu = #weft.device<cpu>
 

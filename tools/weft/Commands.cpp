@@ -87,7 +87,8 @@ Compiles a program to a package, which runs without the compiler.
   -o, --output FILE    where the package goes, or the text with --to
   --target TARGET      cpu (both levels below), x86-64-v3 or x86-64-v4; cpu if left out. Several, with commas or one
                        by one, make a package with kernels for each, of which loading takes the best that the
-                       processor can run. sm_80, sm_90 and sm_100 have no kernels yet: they go as far as --to
+                       processor can run. cuda:sm_80, cuda:sm_90 and cuda:sm_100 (or sm_80, ..) have no kernels yet:
+                       they go as far as --to
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
   --numerics MODE      eager, the bits of single ops, or fast, which allows other roundings (docs/numerics.md); what the
                        text says if left out

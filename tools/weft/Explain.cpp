@@ -29,7 +29,8 @@ static const char *help = R"(usage: weft explain FILE.mlir|FILE.weft|CODE [optio
 Prints what a program becomes: launches in order with bytes and memory, fusions, refusals with codes, cost and lines,
 and what is captured. Of a package it prints what the package has; of a reason code, as WEFT-D003, what it means.
 
-  --target TARGET      cpu (if left out), x86-64-v3, x86-64-v4, sm_80, sm_90 or sm_100: no such device is needed
+  --target TARGET      cpu (if left out), x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90 or cuda:sm_100: no such
+                       device is needed
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
   --numerics MODE      eager or fast (docs/numerics.md); what the text says if left out
   --memory-limit BYTES as of weft compile: another order where temporaries take more than that
@@ -41,7 +42,7 @@ and what is captured. Of a package it prints what the package has; of a reason c
 Of a package and of a code only --json can be asked.
 
 example: weft explain scaled.mlir
-example: weft explain scaled.mlir --target=sm_90 --html=scaled.html
+example: weft explain scaled.mlir --target=cuda:sm_90 --html=scaled.html
 example: weft explain scaled.weft --json
 example: weft explain WEFT-D003
 )";

@@ -200,11 +200,11 @@ TEST(Compile, GradientsLeftAtTheEndAreState) {
 
 TEST(Compile, TuplesKeepTheirType) {
   auto f = compile([](Tensor a, Tensor b) { return std::make_tuple(a + b, a * b); });
-  auto [sum, product] = f(full({2}, 3), full({2}, 4));
+  auto [sum, product] = f(full({2}, 3.0), full({2}, 4.0));
   EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{7, 7}));
   EXPECT_EQ(product.to_vector<float>(), (std::vector<float>{12, 12}));
   auto g = compile([](Tensor a) { return a; }); // an argument as result
-  EXPECT_EQ(g(full({2}, 5)).to_vector<float>(), (std::vector<float>{5, 5}));
+  EXPECT_EQ(g(full({2}, 5.0)).to_vector<float>(), (std::vector<float>{5, 5}));
 }
 
 TEST(Compile, InsideAnotherTraceItContributesItsOperations) {
@@ -365,7 +365,8 @@ TEST(Lazy, AFailedStepGivesEverySlotItsValueBack) {
 TEST(Compile, IndexChecksHoldForUniformTables) {
   Tensor nine = Tensor::from(std::vector<int64_t>{9}, {1});
   EXPECT_ERROR(ones({3}).index_select(0, nine).to_vector<float>(), "index 9 is out of bounds");
-  EXPECT_ERROR(full({1}, 4).expand({3}).index_select(0, nine).to_vector<float>(), "index 9 is out of bounds");
+  EXPECT_ERROR(full({1}, 4.0).expand({3}).index_select(0, nine).to_vector<float>(),
+               "index 9 is out of bounds");
   EXPECT_ERROR(nn::cross_entropy(ones({1, 3}), nine).item<float>(), "Target 9 is out of bounds");
 }
 

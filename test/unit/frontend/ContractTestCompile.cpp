@@ -364,7 +364,7 @@ TEST(ContractScalars, AScalarTakesTheDtypeOfTheTensorBesideIt) {
 }
 
 TEST(ContractScalars, ANumberThatSelectsAFormulaIsPartOfTheSignature) {
-  Tensor x = full({1}, 3);
+  Tensor x = full({1}, 3.0);
   auto f = compile([](Tensor a, double exponent) { return pow(a, exponent); });
   EXPECT_EQ(floats(f(x, 2)), Floats({9}));
   EXPECT_EQ(floats(f(x, 3)), Floats({27}));

@@ -24,7 +24,7 @@ static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
 
 TEST(ContractGradients, BackwardAccumulatesLazyOrCompiled) {
   for (bool compiled : {false, true}) {
-    Tensor w = full({2}, 3);
+    Tensor w = full({2}, 3.0);
     w.requires_grad_();
     auto body = [&](Tensor x) {
       Tensor loss = (w * w * x).sum();
@@ -44,7 +44,7 @@ TEST(ContractGradients, GradReturnsGradientsAndWritesNone) {
   EXPECT_EQ(grad((w * w).sum(), {w})[0].to_vector<float>(), (std::vector<float>{2, 2}));
   EXPECT_FALSE(w.grad().defined());
   auto f = compile([&](Tensor x) { return grad((w * x).sum(), {w})[0]; });
-  EXPECT_EQ(f(full({2}, 3)).to_vector<float>(), (std::vector<float>{3, 3}));
+  EXPECT_EQ(f(full({2}, 3.0)).to_vector<float>(), (std::vector<float>{3, 3}));
   EXPECT_FALSE(w.grad().defined());
 }
 
@@ -88,7 +88,7 @@ TEST(ContractGradients, OneThatIsLeftIsAStateOutputAndExplainReportsItsBytes) {
 }
 
 TEST(ContractGradients, AGradientSetFromOutsideIsThatTensor) {
-  Tensor w = ones({2}), g = full({2}, 4);
+  Tensor w = ones({2}), g = full({2}, 4.0);
   w.requires_grad_();
   auto f = compile([&](Tensor x) {
     Tensor seen = g * x; // read before: the same slot is an input, too
@@ -143,7 +143,7 @@ TEST(ContractGradients, OnesThatWouldLeaveAFunctionThatTakesGradientsAreAnError)
 }
 
 TEST(ContractGradients, TheyReachAnArgumentThatRequiresThem) {
-  Tensor w = full({2}, 3);
+  Tensor w = full({2}, 3.0);
   w.requires_grad_();
   auto f = compile([](Tensor p) {
     Tensor loss = (p * p).sum();
@@ -188,7 +188,7 @@ TEST(ContractGradients, TheyFlowThroughWritesOfViewsAsInPyTorch) {
   EXPECT_EQ(floats(x.grad()), Floats({0, 0, 3, 4}));
   EXPECT_EQ(floats(v.grad()), Floats({2, 4}));
   // What a gradient needs is a value, and not storage: PyTorch raises here.
-  Tensor w = full({2}, 3);
+  Tensor w = full({2}, 3.0);
   w.requires_grad_();
   Tensor a = w * w, b = a * a;
   a += 1;

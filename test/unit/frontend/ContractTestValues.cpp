@@ -41,10 +41,10 @@ TEST(ContractValues, InPlaceOperatorsCopyIndexAssignmentAndOptimisersWriteTheSlo
   a *= 4;
   a /= 2;
   EXPECT_EQ(floats(b), Floats({-2, 0, 2}));
-  a.copy_(full({1}, 7));
+  a.copy_(full({1}, 7.0));
   EXPECT_EQ(floats(b), Floats({7, 7, 7}));
   a[1] = 5;
-  a[2] = full({}, 6);
+  a[2] = full({}, 6.0);
   EXPECT_EQ(floats(b), Floats({7, 5, 6}));
   a.index_put_({0}, 4);
   EXPECT_EQ(floats(b), Floats({4, 5, 6}));
@@ -60,9 +60,9 @@ TEST(ContractValues, InPlaceOperatorsCopyIndexAssignmentAndOptimisersWriteTheSlo
 TEST(ContractValues, ASlotThatIsReadIsAHiddenInputBoundAnewAtEachCall) {
   Tensor w = ones({2});
   auto f = compile([&](Tensor x) { return x * w; });
-  EXPECT_EQ(floats(f(full({2}, 3))), Floats({3, 3}));
-  w.copy_(full({2}, 5));
-  EXPECT_EQ(floats(f(full({2}, 3))), Floats({15, 15}));
+  EXPECT_EQ(floats(f(full({2}, 3.0))), Floats({3, 3}));
+  w.copy_(full({2}, 5.0));
+  EXPECT_EQ(floats(f(full({2}, 3.0))), Floats({15, 15}));
   EXPECT_EQ(f.variants().size(), 1u);
 }
 
@@ -114,7 +114,7 @@ TEST(ContractValues, OneSlotAsArgumentAndCaptureIsOneLeaf) {
   });
   EXPECT_EQ(floats(f(state)), Floats({10})); // x sees what state is given
   EXPECT_EQ(floats(state), Floats({1}));
-  EXPECT_EQ(floats(f(full({1}, 4))), Floats({40}));
+  EXPECT_EQ(floats(f(full({1}, 4.0))), Floats({40}));
   EXPECT_EQ(floats(f(state)), Floats({30}));
   EXPECT_EQ(floats(state), Floats({3}));
 }
@@ -133,7 +133,7 @@ TEST(ContractValues, PartsOfAWrittenTensorAsArgumentsAreAnError) {
 
 TEST(ContractValues, StorageThatSomethingElseHoldsIsCopiedBeforeItIsDonated) {
   Tensor w = ones({3}), loss;
-  Tensor v = full({3}, 2);
+  Tensor v = full({3}, 2.0);
   v.requires_grad_();
   auto f = compile([&](Tensor x) { w += x; });
   f(ones({3}));
@@ -148,7 +148,7 @@ TEST(ContractValues, StorageThatSomethingElseHoldsIsCopiedBeforeItIsDonated) {
 
 TEST(ContractValues, StrictDonateMakesTheCopyOfHeldStorageAnError) {
   Tensor w = ones({3}), loss;
-  Tensor v = full({3}, 2);
+  Tensor v = full({3}, 2.0);
   v.requires_grad_();
   auto f = compile([&](Tensor x) { w += x; }, {.strict = Strict::donate});
   f(ones({3}));

@@ -101,7 +101,7 @@ TEST(ContractViews, AWriteThroughAViewIsAnUpdateOfItsBaseAndOneKernelInPlace) {
   Tensor state = zeros({64, 64});
   auto f = compile([&](Tensor x) { state.slice(0, 8, 16).copy_(x); });
   f(ones({8, 64}));
-  f(full({8, 64}, 2));
+  f(full({8, 64}, 2.0));
   Floats values = floats(state);
   for (size_t i = 0; i < values.size(); ++i)
     ASSERT_EQ(values[i], i / 64 >= 8 && i / 64 < 16 ? 2 : 0);
@@ -424,12 +424,12 @@ TEST(ContractViews, IndicesAreThoseOfLibtorch) {
   EXPECT_EQ(x.index({None, Ellipsis, 0, None}).sizes(), (Shape{1, 2, 3, 1}));
   Tensor rows = Tensor::from(std::vector<int64_t>{2, 0, -1}, {3});
   EXPECT_EQ(x.index({0, rows, 1}).to_vector<float>(), Floats({9, 1, 9}));
-  x.index_put_({Slice(), 1}, full({4}, -1));
+  x.index_put_({Slice(), 1}, full({4}, -1.0));
   EXPECT_EQ(floats(x[1][1]), Floats(4, -1));
   x.index_put_({x < 0}, 7); // a mask and a number need no size that depends on values
   EXPECT_EQ(floats(x[0][1]), Floats(4, 7));
   Tensor mask = Tensor::from(std::vector<uint8_t>{0, 1}, {2}).to(i1);
-  x.index_put_({mask}, full({1}, 5));
+  x.index_put_({mask}, full({1}, 5.0));
   EXPECT_EQ(floats(x[1][2]), Floats(4, 5));
   EXPECT_NE(floats(x[0][2]), Floats(4, 5));
   Tensor table = count(12).view({3, 4}), twice = Tensor::from(std::vector<int64_t>{2, 0, -1}, {3});

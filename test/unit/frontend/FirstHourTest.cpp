@@ -68,7 +68,7 @@ TEST(FirstHour, OneNumberForAListOfThem) {
   EXPECT_EQ(x.view(6).sizes(), Shape{6});
   EXPECT_EQ(zeros(3).sizes(), Shape{3});
   EXPECT_EQ(randn(4).sizes(), Shape{4});
-  EXPECT_EQ(full(2, 7).to_vector<float>(), (Floats{7, 7}));
+  EXPECT_EQ(full(2, 7.0).to_vector<float>(), (Floats{7, 7}));
   EXPECT_EQ(x.flip(0)[0].to_vector<float>(), (Floats{3, 4, 5}));
   EXPECT_EQ(roll(arange(4), 1).to_vector<int64_t>(), (Wholes{3, 0, 1, 2}));
   EXPECT_EQ(zeros({}).sizes(), Shape{});

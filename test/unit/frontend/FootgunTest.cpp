@@ -135,18 +135,18 @@ TEST(Footgun, HostRandomNumbersAround) {
 }
 
 TEST(Footgun, HandleReboundOutside) {
-  Tensor w = full({1}, 2);
+  Tensor w = full({1}, 2.0);
   auto f = compile([&](Tensor x) { return x * w; });
   f(one());
-  w = full({1}, 3);
+  w = full({1}, 3.0);
   EXPECT_EQ(floats(f(one())), Floats({2})); // one would expect 3
 }
 
 TEST(Footgun, HandleReboundOutsideAround) {
-  Tensor w = full({1}, 2);
+  Tensor w = full({1}, 2.0);
   auto f = compile([&](Tensor x) { return x * w; });
   f(one());
-  w.copy_(full({1}, 3));
+  w.copy_(full({1}, 3.0));
   EXPECT_EQ(floats(f(one())), Floats({3}));
 }
 
@@ -162,7 +162,7 @@ TEST(Footgun, RowAssignedAround) {
   x[0] = ones({});
   x[1] = 2;
   Tensor row = x[2];
-  row.copy_(full({}, 3));
+  row.copy_(full({}, 3.0));
   EXPECT_EQ(floats(x), Floats({1, 2, 3}));
 }
 
@@ -259,7 +259,7 @@ TEST(Footgun, ValueReadOrBranchedOnInside) {
   EXPECT_ERROR(compile([](Tensor x) { return x * x.item<float>(); })(one()), "WEFT-C001");
   EXPECT_ERROR(compile([](Tensor x) { return x.item<float>() > 0 ? x : -x; })(one()), "WEFT-C001");
   auto around = compile([](Tensor x) { return where(x > 0, x, -x); });
-  EXPECT_EQ(floats(around(full({1}, -2))), Floats({2}));
+  EXPECT_EQ(floats(around(full({1}, -2.0))), Floats({2}));
 }
 
 TEST(Footgun, BooleanMask) {
@@ -327,10 +327,10 @@ TEST(Footgun, PartOfWrittenState) {
 TEST(Footgun, ResultsAndArgumentsBehave) {
   auto f = compile([](Tensor a, Tensor b) { return a - b; });
   Tensor x = one();
-  Tensor first = f(full({1}, 5), x), second = f(full({1}, 7), x);
+  Tensor first = f(full({1}, 5.0), x), second = f(full({1}, 7.0), x);
   EXPECT_EQ(floats(first), Floats({4})); // not overwritten by the second call
   EXPECT_EQ(floats(f(x, x)), Floats({0}));
-  Tensor w = full({1}, 3);
+  Tensor w = full({1}, 3.0);
   w.requires_grad_();
   Tensor square = w * w, result = square * square;
   square += 1; // PyTorch raises at backward()

@@ -159,6 +159,43 @@ TEST(Optimizer, OptionsAndRatesAreChecked) {
   EXPECT_EQ(adam.lr(), 1e-3);
 }
 
+TEST(Optimizer, NumbersOfGroupsChangeAndCompileNothing) {
+  for (bool compiled : {false, true}) {
+    Tensor p = leaf64({2}), twin = leaf64({2});
+    optim::AdamW adam({p}, {.lr = 0.1}), same({twin}, {.lr = 0.1, .beta1 = 0.5, .weight_decay = 0.3});
+    adam.set_option("beta1", 0.5);
+    adam.set_option("weight_decay", 0.3, 0);
+    EXPECT_EQ(adam.option("weight_decay"), 0.3);
+    const std::function<void(const Tensor &, optim::AdamW &)> body = [](const Tensor &x, optim::AdamW &o) {
+      o.zero_grad();
+      (x * x).sum().backward();
+      o.step();
+    };
+    auto f = compile([&](Tensor) { body(p, adam); });
+    auto g = compile([&](Tensor) { body(twin, same); });
+    uint64_t count = 0;
+    for (int i = 0; i < 4; ++i) {
+      compiled ? f(zeros({1})) : body(p, adam);
+      compiled ? g(zeros({1})) : body(twin, same);
+      if (i == 1)
+        count = compile_count();
+      adam.set_option("eps", 1e-3 * i);
+      same.set_option("eps", 1e-3 * i);
+    }
+    EXPECT_EQ(compile_count(), count);
+    EXPECT_EQ(p.to_vector<double>(), twin.to_vector<double>());
+  }
+  Tensor p = leaf64({1});
+  optim::SGD plain({p}, {}), heavy({p}, {.momentum = 0.9, .nesterov = true});
+  heavy.set_option("momentum", 0.5);
+  EXPECT_ERROR(plain.set_option("momentum", 0.5), "with and without momentum are two formulas");
+  EXPECT_ERROR(heavy.set_option("momentum", 0), "with and without momentum are two formulas");
+  EXPECT_ERROR(heavy.set_option("dampening", 0.5), "zero dampening");
+  EXPECT_ERROR(heavy.set_option("weight_decay", -1), "Invalid weight_decay value: -1");
+  EXPECT_ERROR(heavy.set_option("beta1", 0.5), "there are lr, momentum, dampening, weight_decay");
+  EXPECT_EQ(heavy.option("momentum"), 0.5);
+}
+
 // PyTorch counts the steps of each parameter: one that is thawed later starts its bias corrections then, and
 // one without a gradient stands still.
 TEST(Optimizer, EachParameterCountsItsOwnSteps) {

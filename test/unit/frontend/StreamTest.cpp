@@ -195,7 +195,7 @@ TEST(Asynchrony, AReadWaitsForItsOwnStepAndLaterOnesGoOn) {
     running.update(first);
     synchronize(); // so that nothing of the compilation is left to do
     loop.post([&] { gate.wait(); });
-    second = step(full({1}, 10));
+    second = step(full({1}, 10.0));
     running.update(second);
   }
   EXPECT_EQ(first.item<float>(), 2);

@@ -38,7 +38,16 @@ TEST(Tensor, CreationHasTheDtypesOfPyTorch) {
   EXPECT_EQ(Tensor::from(std::vector<int64_t>{1, 2}, {2}).dtype(), i64);
   EXPECT_EQ(Tensor::from(std::vector<double>{1, 2}, {2}).dtype(), f64);
   EXPECT_EQ(arange(4).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2, 3}));
-  EXPECT_EQ(full({2, 2}, 7).to_vector<float>(), (std::vector<float>{7, 7, 7, 7}));
+  EXPECT_EQ(full({2, 2}, 7.0).to_vector<float>(), (std::vector<float>{7, 7, 7, 7}));
+  EXPECT_EQ(full({2}, 7.0).dtype(), f32);
+  EXPECT_EQ(full({2}, 7).dtype(), i64);
+  EXPECT_EQ(full({2}, true).dtype(), i1);
+  EXPECT_EQ(full({2}, tensor(7.0, {.dtype = f64})).dtype(), f64);
+  EXPECT_EQ(full({1}, 7, {.dtype = f16}).dtype(), f16);
+  const int64_t odd = (int64_t(1) << 62) + 1; // no double has it
+  EXPECT_EQ(full({1}, odd).item<int64_t>(), odd);
+  EXPECT_EQ(full_like(arange(1), odd).item<int64_t>(), odd);
+  EXPECT_ERROR(full({2}, tensor({1., 2.})), "a number or a 0-dimensional tensor");
 }
 
 TEST(Tensor, OperatorsBroadcastAndTakeNumbersOnEitherSide) {

@@ -8,6 +8,7 @@
 #include "PlanFixture.h"
 
 #include <chrono>
+#include <future>
 #include <thread>
 
 using namespace weft;
@@ -94,6 +95,43 @@ TEST(Buffer, StateRecoversOnceTheFailureIsSeenAndAFreshResultDoesNot) {
   EXPECT_FAILS(fresh->wait(), "no");
   EXPECT_FAILS(fresh->wait(), "no");
   EXPECT_NE(fresh->blocking(next_sequence()), nullptr);
+}
+
+TEST(Buffer, AnErrorThatGoesNoFurtherStays) {
+  const auto state = Buffer::allocate(4).value_or_throw(), fresh = Buffer::allocate(4).value_or_throw();
+  const auto failure = std::make_shared<Failure>(Status::error("no"));
+  state->note_failure(failure, false);
+  fresh->note_failure(failure, true);
+  EXPECT_FAILS(state->wait(/*seen=*/false), "no");
+  EXPECT_FAILS(fresh->settle(/*seen=*/false), "no");
+  EXPECT_FALSE(failure->seen());
+  EXPECT_FALSE(fresh->lost());
+  EXPECT_FAILS(state->wait(), "no");
+  EXPECT_TRUE(fresh->lost());
+  EXPECT_FALSE(state->lost());
+}
+
+TEST(Buffer, IsUncertainUntilTheCallThatMayFailIsDone) {
+  Queue queue;
+  std::promise<void> go;
+  const auto certain = Buffer::allocate(4).value_or_throw(), whole = Buffer::allocate(4).value_or_throw();
+  const auto part = Buffer::part(whole, 0, 2);
+  EXPECT_FALSE(whole->uncertain());
+  const Ticket call = queue.submit([&] {
+    go.get_future().wait();
+    whole->note_failure(std::make_shared<Failure>(Status::error("no")), true);
+  });
+  certain->note_write(call, /*may_fail=*/false);
+  whole->note_write(call);
+  EXPECT_FALSE(certain->uncertain());
+  EXPECT_TRUE(part->uncertain());
+  go.set_value();
+  call.wait();
+  EXPECT_TRUE(part->uncertain()); // it failed
+  EXPECT_FAILS(part->wait(), "no");
+  EXPECT_TRUE(part->lost());
+  whole->note_write(queue.submit([] {}));
+  EXPECT_TRUE(whole->wait().message() == "no"); // and stays so
 }
 
 } // namespace
