@@ -11,6 +11,7 @@
 #include "frontend/io/Digits.h"
 #include "frontend/io/Mnist.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -50,7 +51,8 @@ std::vector<Dataset> random_split(const Dataset &whole, const std::vector<double
   const auto size = static_cast<double>(whole.size());
   std::vector<double> counts = lengths;
   double sum = std::accumulate(lengths.begin(), lengths.end(), 0.0);
-  bool fractions = std::abs(sum - 1) < 1e-9 && size != 1;
+  bool fractions = std::abs(sum - 1) < 1e-9 && size != 1 &&
+                   std::all_of(lengths.begin(), lengths.end(), [](double length) { return length >= 0; });
   if (fractions) {
     for (double &count : counts)
       count = std::floor(count * size);

@@ -335,10 +335,14 @@ void Module::to(Device device, Loc loc) {
       [&](const Tensor &tensor) { return movedTo(tensor, device, loc); });
 }
 
-void Module::to(DType dtype, Loc loc) {
+static void requireRealDType(DType dtype, Loc loc) {
   if (!is_floating_point(dtype))
     fail("nn.Module.to only accepts floating point dtypes, but got desired dtype=" + std::string(name(dtype)),
          loc);
+}
+
+void Module::to(DType dtype, Loc loc) {
+  requireRealDType(dtype, loc);
   moveState(
       *this,
       [&](const Tensor &tensor) { return is_floating_point(tensor.dtype()) && tensor.dtype() != dtype; },
@@ -346,7 +350,11 @@ void Module::to(DType dtype, Loc loc) {
 }
 
 void Module::to(Device device, DType dtype, Loc loc) {
-  to(dtype, loc); // which checks its argument, so that a mistake moves nothing
+  requireRealDType(dtype, loc); // a mistake moves nothing
+  // Converted on the host, where that can be done without the other device: a move there can be taken back.
+  if (device.is_cpu())
+    to(device, loc);
+  to(dtype, loc);
   to(device, loc);
 }
 

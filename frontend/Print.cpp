@@ -17,10 +17,9 @@ using namespace frontend;
 
 std::string to_string(const Tensor &tensor, Loc loc) {
   const std::vector<std::byte> bytes = tensor.to_bytes(loc);
-  const std::string device =
-      tensor.device(loc).is_cuda() ? ", device='" + tensor.device(loc).str() + "'" : "";
+  const std::string device = tensor.device(loc).is_cuda() ? "device='" + tensor.device(loc).str() + "'" : "";
   return runtime::tensor_text(tensor.dtype(loc), tensor.sizes(loc), bytes.data(), device,
-                              tensor.requires_grad(loc) ? ", requires_grad=True" : "");
+                              tensor.requires_grad(loc) ? "requires_grad=True" : "");
 }
 
 /// An op without results: it stays in the program because the trace keeps it.

@@ -183,7 +183,10 @@ static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &seco
   for (size_t i = 0; i < second.perm.size(); ++i)
     both.perm[i] = first.perm[static_cast<size_t>(second.perm[i])];
   for (size_t i = 0; i < second.start.size(); ++i) {
-    both.start[i] = ir::addSizes(first.start[i], ir::mulSizes(second.start[i], first.steps[i]));
+    // Where nothing begins may lie behind the end of what the first one is taken of.
+    both.start[i] = second.to[i] == 0
+                        ? first.start[i]
+                        : ir::addSizes(first.start[i], ir::mulSizes(second.start[i], first.steps[i]));
     both.steps[i] = first.steps[i] * second.steps[i];
     int64_t spread = ir::addSizes(ir::mulSizes(ir::subSizes(second.to[i], 1), both.steps[i]), 1);
     both.limit[i] = second.to[i] == 0 ? both.start[i] : ir::addSizes(both.start[i], spread);

@@ -89,6 +89,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
       return signalPassFailure();
     }
     static constexpr StringLiteral classes[] = {"bit-exact", "value-exact", "bounded"};
+    std::vector<ir::Decision> decisions;
     for (auto [rule, what] : llvm::zip(rules, applied)) {
       if (printRules && what.count)
         function.emitRemark() << "rule " << rule->name << " ("
@@ -96,12 +97,12 @@ struct Simplify : impl::SimplifyBase<Simplify> {
                               << (what.count == 1 ? " time" : " times");
       // What changes bits is never silent.
       for (const auto &[line, count] : what.byLine)
-        ir::recordDecisions(function,
-                            ir::Decision{"WEFT-N008", line, rule->name.str(), "", 0,
-                                         std::to_string(count) + (count == 1 ? " division" : " divisions") +
-                                             " by a constant became a multiplication by its "
-                                             "reciprocal"});
+        decisions.push_back({"WEFT-N008", line, rule->name.str(), "", 0,
+                             std::to_string(count) + (count == 1 ? " division" : " divisions") +
+                                 " by a constant became a multiplication by its reciprocal"});
     }
+    // All at once: each call makes a list of its own, which the context keeps.
+    ir::recordDecisions(function, decisions);
   }
 };
 

@@ -178,26 +178,30 @@ std::string tensor_text(DType dtype, std::span<const int64_t> shape, const void 
   for (int64_t size : shape)
     count *= size;
   Printer printer{shape, static_cast<const std::byte *>(data), dtype, count > threshold};
-  std::string text = "tensor(";
+  const std::string start = "tensor(";
+  std::string text = start, sizes;
   // What the elements show of the dtype is not said again; nothing shows that of an empty tensor.
   bool shows = dtype == DType::f32;
   if (count == 0) {
-    text.append("[]").append(device);
-    std::string sizes;
+    text += "[]";
     for (int64_t size : shape)
-      sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
-    if (shape.size() != 1)
-      text += ", size=(" + sizes + ")";
+      sizes += (sizes.empty() ? "size=(" : ", ") + std::to_string(size);
+    sizes = shape.size() == 1 ? "" : sizes + ")";
   } else {
     shows |= dtype == DType::i64 || dtype == DType::i1;
     std::vector<Element> shown;
     printer.collect(0, 0, shown);
-    text += printer.text(0, 0, chooseFormat(dtype, shown), 7);
-    text += device;
+    text += printer.text(0, 0, chooseFormat(dtype, shown), start.size());
   }
-  if (!shows)
-    text += ", dtype=" + std::string(name(dtype));
-  return text.append(rest) + ")";
+  const std::string type = shows ? "" : "dtype=" + std::string(name(dtype));
+  for (std::string_view what : {device, std::string_view(sizes), std::string_view(type), rest})
+    if (!what.empty()) {
+      // With a comma, and what may follow, it is on the line of the last elements where it has room there.
+      const size_t onLine = text.size() - (text.rfind('\n') + 1); // npos + 1 is 0
+      text += onLine + what.size() + 4 > lineWidth ? ",\n" + std::string(start.size(), ' ') : ", ";
+      text += what;
+    }
+  return text + ")";
 }
 
 } // namespace weft::runtime

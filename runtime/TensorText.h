@@ -19,8 +19,8 @@
 namespace weft::runtime {
 
 /// A row-major tensor in the form of PyTorch's print: four digits, the edges of what has over 1,000 elements,
-/// and the dtype unless it is f32, i64 or i1. `device` (as ", device='cuda:0'") comes before
-/// the dtype, `rest` after it.
+/// and the dtype unless it is f32, i64 or i1, on a line of its own where the last one has no room. `device`
+/// (as "device='cuda:0'") comes before the dtype, `rest` after it.
 WEFT_RUNTIME_API std::string tensor_text(DType dtype, std::span<const int64_t> shape, const void *data,
                                          std::string_view device = {}, std::string_view rest = {});
 

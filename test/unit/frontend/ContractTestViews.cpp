@@ -407,6 +407,20 @@ TEST(ContractViews, RandomChainsReadAndWriteTheElementsThatTheirStridesName) {
   EXPECT_GT(expanded, 10);
 }
 
+// Nothing, taken at the end of what a step of several elements took, has no place in the base.
+TEST(ContractViews, AnEmptyPartOfAStridedPartIsReadAgainAndWritten) {
+  Tensor x = count(9).view({3, 3});
+  Tensor none = x.diagonal().slice(0, 3), every = x.view({9}).slice(0, 1, 8, 3).slice(0, 3);
+  EXPECT_EQ(none.sizes(), Shape({0}));
+  EXPECT_EQ(every.sizes(), Shape({0}));
+  x += 1; // they are read of the base again
+  none += 1;
+  every.fill_(7);
+  EXPECT_EQ(floats(none), Floats());
+  EXPECT_EQ(floats(every), Floats());
+  EXPECT_EQ(floats(x), Floats({1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
 TEST(ContractViews, LongChainsOfViewsStayShort) {
   Tensor x = count(6).view({2, 3}), y = x;
   for (int i = 0; i < 20000; ++i)

@@ -145,6 +145,8 @@ TEST(Dataset, SubsetsAndSplits) {
   EXPECT_EQ(thirds[2].size(), 3);
   EXPECT_ERROR(data::random_split(numbered(10), {7, 4}), "Sum of input lengths does not equal");
   EXPECT_ERROR(data::random_split(numbered(10), {7.5, 2.5}), "whole numbers");
+  EXPECT_ERROR(data::random_split(numbered(10), {-1, 2}), "not negative");
+  EXPECT_ERROR(data::random_split(numbered(10), {1e308, -1e308, 1}), "not negative");
 }
 
 TEST(Dataset, NormalisationFollowsTorchvision) {

@@ -249,6 +249,14 @@ TEST(Tensor, PrintingIsThatOfPyTorch) {
       {arange(8).reshape({2, 2, 2}),
        "tensor([[[0, 1],\n         [2, 3]],\n\n        [[4, 5],\n         [6, 7]]])"},
       {ones({2}, {.requires_grad = true}), "tensor([1., 1.], requires_grad=True)"},
+      // What follows the elements begins a line of its own where the last one has no room.
+      {zeros({12}, {.requires_grad = true}),
+       "tensor([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0.], requires_grad=True)"},
+      {zeros({13}, {.requires_grad = true}), "tensor([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0.],\n"
+                                             "       requires_grad=True)"},
+      {zeros({1, 22}, {.dtype = i32}),
+       "tensor([[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]],\n"
+       "       dtype=i32)"},
   };
   for (const auto &[value, text] : cases)
     EXPECT_EQ(to_string(value), text);

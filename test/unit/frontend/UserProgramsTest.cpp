@@ -178,6 +178,14 @@ TEST(UserPrograms, BackFromADeviceThatIsNotThere) {
   const float before = step(run.images, run.labels).item<float>();
   EXPECT_LT(step(run.images, run.labels).item<float>(), before);
   EXPECT_TRUE(run.model.fc1.weight.requires_grad());
+
+  // With another dtype too, whatever the order in which both come.
+  const auto trained = bitsOf(run.model.parameters());
+  run.model.cuda();
+  run.model.to("cpu", f64);
+  run.model.to("cuda", f32);
+  run.model.cpu();
+  EXPECT_EQ(bitsOf(run.model.parameters()), trained);
 }
 
 // Another batch size: a variant each, and after the third the advice to take a Dim, which is one for all.

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/Decisions.h"
+#include "ir/FunctionAttributes.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "test/unit/TestLevel.h"
@@ -190,6 +192,24 @@ TEST_F(Scale, FortyThousandOpsThroughEveryPass) {
   double time = runPipeline();
   RecordProperty("milliseconds", static_cast<int>(time));
   expectLess(time, 12000);
+}
+
+// A note for each line: a list that grew by one at a time would be kept at every length.
+TEST_F(Scale, TwentyThousandNotesOfFastNumerics) {
+  func->setAttr(attr::numerics, builder.getStringAttr("fast"));
+  Value three = builder.create<ConstantOp>(builder.getUnknownLoc(), type, DenseElementsAttr::get(type, 3.0f)),
+        v = argument(0);
+  for (unsigned i = 0; i < 20000; ++i)
+    v = builder.create<DivOp>(FileLineColLoc::get(&context, "program.cpp", i + 1, 1), v, three);
+  finish(v);
+  PassManager manager(&context);
+  manager.nest<FuncOp>().addPass(passes::createSimplify());
+  std::clock_t begin = std::clock();
+  EXPECT_TRUE(succeeded(manager.run(*module)));
+  double time = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  RecordProperty("milliseconds", static_cast<int>(time));
+  expectLess(time, 1000);
+  EXPECT_EQ(readDecisions(func).size(), 20000u);
 }
 
 TEST_F(Scale, ChainOfAHundredThousandDoesNotOverflow) {
