@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Variant.h"
+#include "frontend/Lazy.h"
 #include "frontend/Strides.h"
 
 #include <algorithm>

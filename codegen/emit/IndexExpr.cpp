@@ -296,7 +296,11 @@ IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef
     int64_t inner = product(shape.slice(high, to - high)), size = product(shape.slice(low, high - low)),
             outer = product(shape.slice(from, low - from));
     IndexExpr part;
-    if (size != 1 && size != 0) {
+    if (size == 0) {
+      // No index is in it: what depends on this one must not look as if it could be computed outside of the
+      // loop, which does not run.
+      part = group.expr;
+    } else if (size != 1) {
       part = space.divide(group.expr, inner == 0 ? 1 : inner);
       if (outer != 1 && outer != 0)
         part = space.modulo(part, size);

@@ -36,6 +36,13 @@ static std::optional<Place> findPlace(ProgramBuilder &p, bool (*wanted)(const En
 // Joins, windows, bits
 //===----------------------------------------------------------------------===//
 
+static int64_t countOf(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
 void sampleConcat(ProgramBuilder &p) {
   auto place = findPlace(p);
   if (!place)
@@ -47,6 +54,8 @@ void sampleConcat(ProgramBuilder &p) {
     Shape other(shape);
     if (!oneIn(p.random, 3))
       other[dim] = p.anySize();
+    if (countOf(other) > p.maxElements) // the other dimensions of what is empty may be large
+      other[dim] = 0;
     parts.insert(parts.begin() + static_cast<int64_t>(p.random.below(parts.size() + 1)),
                  p.obtain(dtype, other));
   }
@@ -126,13 +135,6 @@ void sampleUndef(ProgramBuilder &p) {
 //===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//
-
-static int64_t countOf(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  return count;
-}
 
 /// The shape of an index: of the operand's rank and no larger (`along`), or any.
 static Shape indexShape(ProgramBuilder &p, ArrayRef<int64_t> from, size_t dim, bool along) {
