@@ -43,7 +43,9 @@ public:
     if (!last_ && declared_)
       prepare(loc_);
     if (!last_)
-      fail("this compiled function has not run yet, so there is nothing to show: call it once first", loc_);
+      fail("this compiled function has not run yet, so there is nothing to show or save: call it once first, "
+           "or give compile() the specs of its arguments",
+           loc_);
     return *last_;
   }
 

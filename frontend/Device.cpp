@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/device.hpp"
 
+#include "frontend/Ops.h"
 #include "runtime/DeviceName.h"
 
 #include <cstdlib>
@@ -20,7 +21,11 @@ Expected<Device> Device::parse(std::string_view text) {
   return name->cuda ? Device(DeviceType::cuda, name->index) : Device();
 }
 
-Device::Device(const char *text) : Device(parse(text ? text : "").value_or_throw()) {}
+Device::Device(const char *text, std::source_location loc) {
+  Expected<Device> parsed = parse(text ? text : "");
+  frontend::throwAt(parsed.status(), loc);
+  *this = *parsed;
+}
 
 void Device::refuse(DeviceType type, int index) {
   const std::string number = std::to_string(index);

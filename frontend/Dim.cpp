@@ -14,13 +14,16 @@
 
 namespace weft {
 
-Dim::Dim(std::string name, int64_t min, int64_t max) : name_(std::move(name)), min_(min), max_(max) {
+Dim::Dim(std::string name, int64_t min, int64_t max, Loc loc) : name_(std::move(name)), min_(min), max_(max) {
   if (!ir::isSymbolName(name_))
-    throw Error("\"" + name_ +
-                "\" cannot be the name of a Dim: expected a letter, then letters, digits and underscores");
+    frontend::fail(
+        "\"" + name_ +
+            "\" cannot be the name of a Dim: expected a letter, then letters, digits and underscores",
+        loc);
   if (min < 0 || max < min)
-    throw Error("Dim '" + name_ + "' needs 0 <= min <= max, found " + std::to_string(min) + " and " +
-                std::to_string(max));
+    frontend::fail("Dim '" + name_ + "' needs 0 <= min <= max, found " + std::to_string(min) + " and " +
+                       std::to_string(max),
+                   loc);
 }
 
 Size::Size(const Dim &dim) : value_(ir::symbolSize(dim.name())), dims_{dim} {}

@@ -44,6 +44,14 @@ Tensor ge(const Arg &a, const Arg &b) { return binary("ge", a, b); }
 Tensor maximum(const Arg &a, const Arg &b) { return binary("max", a, b); }
 Tensor minimum(const Arg &a, const Arg &b) { return binary("min", a, b); }
 
+/// An operand of a floating-point type where only integers and bools go.
+[[noreturn]] static void refuseDType(const char *function, const Arg &a, Loc loc) {
+  const std::string type = a.is_number ? "a real number" : "'" + std::string(name(a.tensor.dtype(loc))) + "'";
+  fail("\"" + std::string(function) + "\" not implemented for " + type +
+           ": it takes integers and bools; compare the operand, or convert it with .to(weft::i64)",
+       loc, a.is_number ? std::vector<Ref>() : std::vector<Ref>{use(a.tensor, loc)});
+}
+
 static Tensor toBool(const Arg &a) {
   if (a.is_number)
     return scalar(a.real != 0, onHost(DType::i1), a.loc);
@@ -56,12 +64,21 @@ Tensor logical_or(const Arg &a, const Arg &b) { return binary("or", {toBool(a), 
 Tensor logical_xor(const Arg &a, const Arg &b) {
   return binary("xor", {toBool(a), a.loc}, {toBool(b), b.loc});
 }
-Tensor bitwise_and(const Arg &a, const Arg &b) { return binary("and", a, b); }
-Tensor bitwise_or(const Arg &a, const Arg &b) { return binary("or", a, b); }
-Tensor bitwise_xor(const Arg &a, const Arg &b) { return binary("xor", a, b); }
+static Tensor bitwise(const char *function, const char *op, const Arg &a, const Arg &b) {
+  for (const Arg *arg : {&a, &b}) {
+    if (arg->is_number ? arg->is_real : is_floating_point(arg->tensor.dtype(b.loc)))
+      refuseDType(function, *arg, b.loc);
+  }
+  return binary(op, a, b);
+}
+Tensor bitwise_and(const Arg &a, const Arg &b) { return bitwise("bitwise_and", "and", a, b); }
+Tensor bitwise_or(const Arg &a, const Arg &b) { return bitwise("bitwise_or", "or", a, b); }
+Tensor bitwise_xor(const Arg &a, const Arg &b) { return bitwise("bitwise_xor", "xor", a, b); }
 Tensor bitwise_not(const Arg &a) {
   if (a.is_number)
     fail("bitwise_not: expected a tensor, found a number", a.loc);
+  if (is_floating_point(a.tensor.dtype(a.loc)))
+    refuseDType("bitwise_not", a, a.loc);
   return unary("bnot", a.tensor, a.loc);
 }
 Tensor remainder(const Arg &a, const Arg &b) { return binary("mod", a, b); }
@@ -114,6 +131,10 @@ Tensor pow(const Arg &a, const Arg &b) {
 Tensor neg(const Arg &a) {
   if (a.is_number)
     return scalar(-a.real, {}, a.loc);
+  if (a.tensor.dtype(a.loc) == DType::i1)
+    fail("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+         "use the `~` or `logical_not()` operator instead.",
+         a.loc, {use(a.tensor, a.loc)});
   return unary("neg", a.tensor, a.loc, false);
 }
 
@@ -164,7 +185,11 @@ WEFT_REAL_UNARY(reciprocal, "recip")
 WEFT_REAL_UNARY(tanh, "tanh")
 WEFT_REAL_UNARY(sigmoid, "sigmoid")
 WEFT_REAL_UNARY(erf, "erf")
-Tensor abs(const Tensor &a, Loc loc) { return unary("abs", a, loc, false); }
+Tensor abs(const Tensor &a, Loc loc) {
+  if (a.dtype(loc) == DType::i1)
+    fail("\"abs\" not implemented for 'Bool': a bool tensor is its own magnitude", loc, {use(a, loc)});
+  return unary("abs", a, loc, false);
+}
 Tensor sign(const Tensor &a, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);

@@ -173,11 +173,38 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// Whether an index that is not empty has more elements than a tensor in a dimension. Sizes that calls choose
+/// are left to the verifier.
+static bool exceeds(const Shape &index, const Shape &shape, std::optional<int64_t> except) {
+  if (std::find(index.begin(), index.end(), 0) != index.end())
+    return false;
+  for (size_t d = 0; d < index.size(); ++d)
+    if (!(except && static_cast<size_t>(*except) == d) && !ir::isSymbolic(index[d]) &&
+        !ir::isSymbolic(shape[d]) && index[d] > shape[d])
+      return true;
+  return false;
+}
+
+/// That an index of elements fits the tensor that it is about, called `what`.
+static void checkRank(const Ref &index, const Ref &value, const char *what, Loc loc) {
+  if (std::max<size_t>(rankOf(index), 1) != std::max<size_t>(rankOf(value), 1))
+    fail("Index tensor must have the same number of dimensions as " + std::string(what) + " tensor: found " +
+             std::to_string(rankOf(index)) + " and " + std::to_string(rankOf(value)),
+         loc, {index, value});
+}
+
 static Tensor gathered(const char *function, const Tensor &a, const Tensor &index, int64_t dim,
                        const char *kind, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc), which = indexOf(function, index, loc);
   dim = wrapDim(dim, rankOf(value), loc);
+  if (std::string_view(kind) == "along") {
+    checkRank(which, value, "input", loc);
+    if (const Shape &sizes = which.spec().shape; rankOf(value) && exceeds(sizes, value.spec().shape, dim))
+      fail("Size does not match: expected index " + shapeText(sizes) + " to be no larger than self " +
+               shapeText(value.spec().shape) + " apart from dimension " + std::to_string(dim),
+           loc, {which, value});
+  }
   return wrap(gatherBy(kind, atLeast1(value, loc), dim, atLeast1(which, loc), loc), loc);
 }
 Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
@@ -272,6 +299,15 @@ static Tensor scatterBy(const char *function, const std::string &kind, const Ten
   Shape shape = value.spec().shape;
   dim = wrapDim(dim, rankOf(value), loc);
   checkSameDType(function, value, source, loc);
+  checkRank(which, value, "self", loc);
+  checkRank(which, source, "src", loc);
+  const Shape &sizes = which.spec().shape, &from = source.spec().shape;
+  if (sizes.size() == shape.size() && sizes.size() == from.size() &&
+      (exceeds(sizes, shape, dim) || exceeds(sizes, from, {})))
+    fail("Expected index " + shapeText(sizes) + " to be no larger than self " + shapeText(shape) +
+             " apart from dimension " + std::to_string(dim) + " and to be no larger size than src " +
+             shapeText(from),
+         loc, {which, value, source});
   DType dtype = value.spec().dtype;
   if (kind != "set") {
     value = counted(value, loc);

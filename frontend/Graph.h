@@ -55,6 +55,19 @@ struct Ref {
   friend bool operator==(const Ref &, const Ref &) = default;
 };
 
+/// Which trace something was made in, if any. A number of its own, since the next trace may well lie where
+/// the last one did.
+class TraceMark {
+public:
+  TraceMark() = default;
+  TraceMark(const Trace *trace);
+  explicit operator bool() const { return number_ != 0; }
+  friend bool operator==(const TraceMark &, const TraceMark &) = default;
+
+private:
+  uint64_t number_ = 0;
+};
+
 /// An attribute of an operation. A string is the keyword of an enumeration.
 using AttrValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::string, DType, Device>;
 struct Attr {
@@ -94,7 +107,7 @@ struct Node {
   bool stopsGrad = false;    ///< recorded without gradients although an operand has one
   bool fallible = false;     ///< it, or something that it is computed from and that is not certain, may fail
   mutable bool failureSeen = false; ///< the program was told that computing it fails
-  const Trace *trace = nullptr;
+  TraceMark trace;
   std::weak_ptr<Node> source;                 ///< of a leaf that took the place of a computed node: that one
   std::vector<std::weak_ptr<Slot>> leafSlots; ///< per result, or empty: the slot whose gradient it collects
   Loc loc;
@@ -151,7 +164,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
   std::weak_ptr<Slot> gradOf; ///< `backward` made it as the gradient of this slot, which had none
   std::string name;
   /// Made in a trace, or state whose owner outlives it.
-  const Trace *trace = nullptr;
+  TraceMark trace;
   Loc loc;
 
 private:

@@ -26,11 +26,31 @@ size_t at(int64_t dim) { return static_cast<size_t>(dim); }
 // Joining and cutting
 //===----------------------------------------------------------------------===//
 
+/// That tensors agree in every dimension but one. Sizes that calls choose are left to the verifier.
+static void checkJoined(const std::vector<Ref> &parts, const std::vector<size_t> &positions, int64_t dim,
+                        Loc loc) {
+  const Shape &first = parts.front().spec().shape;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const Shape &shape = parts[i].spec().shape;
+    if (shape.size() != first.size())
+      fail("Tensors must have same number of dimensions: got " + std::to_string(first.size()) + " and " +
+               std::to_string(shape.size()),
+           loc, {parts.front(), parts[i]});
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (d != at(dim) && shape[d] != first[d] && !ir::isSymbolic(shape[d]) && !ir::isSymbolic(first[d]))
+        fail("Sizes of tensors must match except in dimension " + std::to_string(dim) + ". Expected size " +
+                 std::to_string(first[d]) + " but got size " + std::to_string(shape[d]) +
+                 " for tensor number " + std::to_string(positions[i]) + " in the list.",
+             loc, {parts.front(), parts[i]});
+  }
+}
+
 Tensor cat(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
   GraphLock lock(graphMutex());
   if (tensors.empty())
     fail("torch.cat(): expected a non-empty list of Tensors", loc);
   std::vector<Ref> parts;
+  std::vector<size_t> positions; // of the parts in the list
   DType dtype = tensors.front().dtype(loc);
   for (const Tensor &tensor : tensors) {
     Ref part = use(tensor, loc);
@@ -40,12 +60,15 @@ Tensor cat(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
            loc, {part});
     dtype = promote(dtype, part.spec().dtype);
     // An old rule of PyTorch: a vector without elements goes with anything.
-    if (part.spec().shape != Shape{0})
+    if (part.spec().shape != Shape{0}) {
       parts.push_back(part);
+      positions.push_back(static_cast<size_t>(&tensor - tensors.data()));
+    }
   }
   if (parts.empty())
     parts.push_back(use(tensors.front(), loc));
   dim = wrapDim(dim, rankOf(parts.front()), loc);
+  checkJoined(parts, positions, dim, loc);
   for (Ref &part : parts)
     part = convertTo(part, dtype, loc);
   return wrap(parts.size() == 1 ? sameValue(parts[0], loc) : record1("concat", parts, {{"dim", dim}}, loc),

@@ -104,10 +104,10 @@ Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optiona
 // Activations
 //===----------------------------------------------------------------------===//
 
-GELU::GELU(std::string approximate)
+GELU::GELU(std::string approximate, Loc loc)
     : Module("GELU", "approximate='" + approximate + "'"), approximate_(std::move(approximate)) {
   if (approximate_ != "none" && approximate_ != "tanh")
-    throw Error("nn::GELU: approximate must be \"none\" or \"tanh\", found \"" + approximate_ + "\"");
+    frontend::fail("nn::GELU: approximate must be \"none\" or \"tanh\", found \"" + approximate_ + "\"", loc);
 }
 
 LeakyReLU::LeakyReLU(double negative_slope)

@@ -130,23 +130,24 @@ Module::Module(std::string type_name, std::string details) : Module() {
   state_->details = std::move(details);
 }
 
-static void checkName(const ModuleState &state, const std::string &name) {
+static void checkName(const ModuleState &state, const std::string &name, Loc loc) {
   if (name.empty() || name.find('.') != std::string::npos)
-    throw Error("the name '" + name + "' of a module's part must not be empty or contain a dot");
+    frontend::fail("the name '" + name + "' of a module's part must not be empty or contain a dot", loc);
   for (const auto &entry : state.tensors)
     if (entry.name == name)
-      throw Error("the module has a tensor named '" + name + "' already");
+      frontend::fail("the module has a tensor named '" + name + "' already", loc);
   for (const auto &[child, unused] : state.children)
     if (child == name)
-      throw Error("the module has a part named '" + name + "' already");
+      frontend::fail("the module has a part named '" + name + "' already", loc);
 }
 
-void Module::add_child(const std::string &name, const Module &child) {
-  checkName(*state_, name);
+void Module::add_child(const std::string &name, const Module &child, Loc loc) {
+  checkName(*state_, name, loc);
   std::vector<ModuleState *> below{child.state_.get()};
   for (size_t i = 0; i < below.size(); ++i) {
     if (below[i] == state_.get())
-      throw Error("the module cannot be registered as '" + name + "' in itself or in a part of itself");
+      frontend::fail("the module cannot be registered as '" + name + "' in itself or in a part of itself",
+                     loc);
     for (const auto &[unused, part] : below[i]->children)
       below.push_back(part.get());
   }
@@ -158,20 +159,20 @@ void Module::add_child(const std::string &name, const Module &child) {
   });
 }
 
-Parameter Module::register_parameter(const std::string &name, Tensor value) {
-  checkName(*state_, name);
+Parameter Module::register_parameter(const std::string &name, Tensor value, Loc loc) {
+  checkName(*state_, name, loc);
   if (!value.defined())
-    throw Error("the parameter '" + name + "' is an undefined tensor");
-  value.requires_grad_();
+    frontend::fail("the parameter '" + name + "' is an undefined tensor", loc);
+  value.requires_grad_(true, loc);
   Access::slot(value)->name = name;
   state_->tensors.push_back({name, value, true});
   return value;
 }
 
-Parameter Module::register_buffer(const std::string &name, Tensor value) {
-  checkName(*state_, name);
+Parameter Module::register_buffer(const std::string &name, Tensor value, Loc loc) {
+  checkName(*state_, name, loc);
   if (!value.defined())
-    throw Error("the buffer '" + name + "' is an undefined tensor");
+    frontend::fail("the buffer '" + name + "' is an undefined tensor", loc);
   Access::slot(value)->name = name;
   state_->tensors.push_back({name, value, false});
   return value;
@@ -241,14 +242,15 @@ std::vector<Module> Module::modules() const {
   return result;
 }
 
-Tensor Module::get_parameter(const std::string &path) const {
+Tensor Module::get_parameter(const std::string &path, Loc loc) const {
   std::string known;
   for (auto &[name, tensor] : named_parameters()) {
     if (name == path)
       return tensor;
     known += (known.empty() ? "" : ", ") + name;
   }
-  throw Error("the module has no parameter '" + path + "'; it has: " + (known.empty() ? "none" : known));
+  frontend::fail("the module has no parameter '" + path + "'; it has: " + (known.empty() ? "none" : known),
+                 loc);
 }
 
 const std::string &Module::type_name() const { return state_->type; }

@@ -47,9 +47,17 @@ Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &
              shapeText(normalized_shape).substr(1) + ", but got input of size " + shapeText(shape),
          loc, {value});
   std::vector<Ref> operands{value};
-  for (const Tensor *part : {&weight, &bias})
-    if (part->defined())
-      operands.push_back(use(*part, loc));
+  for (const Tensor *part : {&weight, &bias}) {
+    if (!part->defined())
+      continue;
+    const std::string what = part == &weight ? "weight" : "bias";
+    operands.push_back(use(*part, loc));
+    if (operands.back().spec().shape != normalized_shape)
+      fail("Expected " + what + " to be of same shape as normalized_shape, but got " + what + " of shape " +
+               shapeText(operands.back().spec().shape) +
+               " and normalized_shape = " + shapeText(normalized_shape),
+           loc, {operands.back()});
+  }
   auto axis = static_cast<int64_t>(shape.size() - inner);
   auto node = record("layer_norm", operands,
                      {{"axis", axis},

@@ -102,6 +102,10 @@ Tensor position(const char *op, const Tensor &a, std::optional<int64_t> dim, boo
   if (value.spec().dtype == DType::i1)
     fail("\"" + std::string(op) + "\" not implemented for 'Bool': convert it with .to(weft::DType::ui8)", loc,
          {value});
+  if (value.spec().shape[static_cast<size_t>(wrapped)] == 0)
+    fail(std::string(op) + "(): Expected reduction dim " + std::to_string(wrapped) +
+             " to have non-zero size, found shape " + shapeText(value.spec().shape),
+         loc, {value});
   Ref result = record1(op, {value}, {{"dim", wrapped}}, loc);
   return wrap(keepdim ? reshapeTo(result, keptShape(value.spec().shape, {wrapped}), loc) : result, loc);
 }

@@ -7,6 +7,8 @@
 #include "frontend/Trace.h"
 #include "frontend/View.h"
 
+#include <atomic>
+
 namespace weft::frontend {
 
 static Trace *&currentTrace() {
@@ -16,7 +18,14 @@ static Trace *&currentTrace() {
 
 Trace *Trace::current() { return currentTrace(); }
 
-Trace::Trace() : previous_(currentTrace()) { currentTrace() = this; }
+static uint64_t nextNumber() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+TraceMark::TraceMark(const Trace *trace) : number_(trace ? trace->number_ : 0) {}
+
+Trace::Trace() : number_(nextNumber()), previous_(currentTrace()) { currentTrace() = this; }
 
 Trace::~Trace() {
   if (!active_)

@@ -82,8 +82,10 @@ public:
   const std::vector<ModeChange> &modes() const { return modes_; }
 
 private:
+  friend class TraceMark;
   void restore();
   ModeChange &mode(const std::shared_ptr<bool> &flag);
+  const uint64_t number_; ///< of all traces of the process, from 1 on
   Trace *previous_;
   bool active_ = true, backward_ = false;
   std::vector<Ref> effects_;

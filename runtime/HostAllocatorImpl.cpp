@@ -366,8 +366,9 @@ std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, const s
     text += (i ? ", " : " Largest live buffers: ") + readable(live[i]->bytes) + " " +
             (live[i]->label ? labels[live[i]->label] : std::string("(unnamed)"));
   text += shown ? ". " : " ";
-  return text + "Use a smaller batch, drop buffers that are no longer needed, or raise the limit "
-                "(per_process_memory_fraction or weft_memory_limit_mb in WEFT_ALLOC_CONF)";
+  return text +
+         "Use a smaller batch, drop buffers that are no longer needed, or raise the limit "
+         "(set_memory_limit, or per_process_memory_fraction or weft_memory_limit_mb in WEFT_ALLOC_CONF)";
 }
 
 } // namespace weft::runtime

@@ -397,6 +397,23 @@ size_t Queue::arena_bytes() const { return state_->arena_bytes.load(std::memory_
 void Queue::trim(const std::shared_ptr<QueueState> &state) {
   if (state->arena_bytes.load(std::memory_order_relaxed) == 0)
     return;
+  // Its executor may be the caller's thread, for which nobody may wait.
+  if (state->post) {
+    std::unique_lock lock(state->mutex);
+    if (!state->busy()) { // nothing can begin while the lock is held
+      if (state->arena.handle)
+        state->release_arena();
+      return;
+    }
+    lock.unlock();
+    // The work keeps no state: what is posted does, and a state that kept itself would never end.
+    submit(state, [raw = state.get()] {
+      if (raw->arena.handle)
+        raw->release_arena();
+      HostAllocator::get().empty_cache();
+    });
+    return;
+  }
   await_turn(reserve(state));
   if (state->arena.handle)
     state->release_arena();

@@ -102,7 +102,7 @@ public:
   static std::unique_ptr<Queue> external(Post post);
   /// Waits for everything submitted so far to every queue of the process; the first failure unseen.
   static Status synchronize_all();
-  /// Gives the arenas of all queues back, each once its queue is idle.
+  /// Gives the arenas of all queues back, as trim() does.
   static void trim_all();
 
   Queue();
@@ -145,7 +145,8 @@ public:
   /// work or between enter and leave. Growing gives the old memory back first: contents are not kept.
   Expected<std::byte *> arena(size_t bytes);
   size_t arena_bytes() const;
-  /// Gives the arena back once the queue is idle.
+  /// Gives the arena back once the queue is idle: an external queue's by a piece of its work, for which the
+  /// call does not wait.
   void trim();
 
   /// Whether this process has ever had a queue beside the default. While it has not, calls that run on their

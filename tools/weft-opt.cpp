@@ -63,6 +63,10 @@ int main(int argc, char **argv) {
   pointers.push_back(nullptr);
   argc = static_cast<int>(words.size());
   argv = pointers.data();
+  // The options that LLVM's libraries bring along are none of ours: --help-hidden lists them too.
+  for (auto &[name, option] : llvm::cl::getRegisteredOptions())
+    if (!name.starts_with("help") && name != "version")
+      option->setHiddenFlag(llvm::cl::Hidden);
   mlir::DialectRegistry registry;
   weft::ir::registerDialect(registry);
   weft::passes::registerWeftPasses();
@@ -81,7 +85,8 @@ int main(int argc, char **argv) {
       mlir::registerAndParseCLIOptions(argc, argv,
                                        "weft-opt: runs passes of Weft on its IR\n\n"
                                        "  --target=NAME is the target of every pass that has one: cpu, "
-                                       "x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90, cuda:sm_100\n\n"
+                                       "x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90, cuda:sm_100\n"
+                                       "  --help-hidden lists LLVM's own options as well\n\n"
                                        "example: weft-opt --weft-pipeline --target=cuda:sm_90 scaled.mlir",
                                        registry);
   std::string message;

@@ -14,7 +14,9 @@
 
 #include "weft/tensor.hpp"
 
+#include <concepts>
 #include <string>
+#include <utility>
 
 namespace weft {
 
@@ -83,6 +85,27 @@ WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions opti
                     Loc loc = Loc::current());
 WEFT_API Tensor full_like(const Tensor &like, const Arg &value, Loc loc = Loc::current());
 WEFT_API Tensor empty_like(const Tensor &like, Loc loc = Loc::current());
+
+/// What stands for options where it is the only one: `zeros({3}, i64)`, `zeros({3}, device)`.
+template <typename T>
+concept SingleOption = std::same_as<T, DType> || std::same_as<T, Device>;
+inline TensorOptions optionsOf(DType dtype) { return {.dtype = dtype}; }
+inline TensorOptions optionsOf(Device device) { return {.device = device}; }
+
+#define WEFT_SINGLE_OPTION(name, First)                                                                      \
+  template <SingleOption T> Tensor name(First first, T option, Loc loc = Loc::current()) {                   \
+    return name(std::move(first), optionsOf(option), loc);                                                   \
+  }
+WEFT_SINGLE_OPTION(empty, IntList)
+WEFT_SINGLE_OPTION(zeros, IntList)
+WEFT_SINGLE_OPTION(ones, IntList)
+WEFT_SINGLE_OPTION(arange, int64_t)
+WEFT_SINGLE_OPTION(tensor, TensorData)
+WEFT_SINGLE_OPTION(scalar, double)
+template <typename V, SingleOption T>
+Tensor tensor(const std::vector<V> &data, T option, Loc loc = Loc::current()) {
+  return tensor(data, optionsOf(option), loc);
+}
 
 } // namespace weft
 

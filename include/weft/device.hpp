@@ -11,6 +11,7 @@
 #include "weft/status.hpp"
 
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -28,8 +29,9 @@ public:
   constexpr Device(DeviceType type, std::optional<int> index = {})
       : type_(type), index_(checked(type, index)) {}
   /// As `parse`, but throws Error.
-  Device(const char *text);
-  Device(const std::string &text) : Device(text.c_str()) {}
+  Device(const char *text, std::source_location loc = std::source_location::current());
+  Device(const std::string &text, std::source_location loc = std::source_location::current())
+      : Device(text.c_str(), loc) {}
 
   /// Reads "cpu", "cuda" or "cuda:N"; an error says what is wrong and which types there are.
   static Expected<Device> parse(std::string_view text);

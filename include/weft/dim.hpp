@@ -29,7 +29,7 @@ class WEFT_API Dim {
 public:
   /// `name` is a letter, then letters, digits and underscores; two Dims of one name are one dimension. Throws
   /// Error on another name and unless 0 <= min <= max.
-  Dim(std::string name, int64_t min, int64_t max);
+  Dim(std::string name, int64_t min, int64_t max, Loc loc = Loc::current());
   const std::string &name() const { return name_; }
   int64_t min() const { return min_; }
   int64_t max() const { return max_; }

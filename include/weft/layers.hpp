@@ -93,7 +93,7 @@ public:
 class WEFT_API GELU : public Module {
 public:
   /// "none" or "tanh".
-  explicit GELU(std::string approximate = "none");
+  explicit GELU(std::string approximate = "none", Loc loc = Loc::current());
   Tensor operator()(const Tensor &x, Loc loc = Loc::current()) const { return gelu(x, approximate_, loc); }
 
 private:

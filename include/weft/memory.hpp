@@ -46,7 +46,8 @@ WEFT_API std::string memory_snapshot(Device device = {});
 
 /// Gives cached memory that nothing uses back to the system. What is in use stays.
 WEFT_API void empty_cache(Device device = {});
-/// empty_cache(), and the memory for temporaries of all streams, each once the stream is idle.
+/// empty_cache(), and the memory for temporaries of all streams, each once the stream is idle. On a stream of
+/// another executor that is a piece of work, for which the call does not wait.
 WEFT_API void trim(Device device = {});
 
 /// Bytes that may be reserved. What is beyond fails with WEFT-M001, and everything stays usable.

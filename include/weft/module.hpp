@@ -73,13 +73,13 @@ public:
   /// \name Registration: names are unique in a module and hold no dot
   /// @{
   /// Adds a part; returns it, so that members can be initialised in one line.
-  template <typename M> M register_module(const std::string &name, M module) {
-    add_child(name, module);
+  template <typename M> M register_module(const std::string &name, M module, Loc loc = Loc::current()) {
+    add_child(name, module, loc);
     return module;
   }
-  Parameter register_parameter(const std::string &name, Tensor value);
+  Parameter register_parameter(const std::string &name, Tensor value, Loc loc = Loc::current());
   /// A tensor that is state and not trained.
-  Parameter register_buffer(const std::string &name, Tensor value);
+  Parameter register_buffer(const std::string &name, Tensor value, Loc loc = Loc::current());
   /// @}
 
   /// \name Parts; names are paths such as "fc1.weight", and a tensor under two names is listed once
@@ -94,7 +94,7 @@ public:
   std::vector<Module> modules() const;
   std::vector<std::pair<std::string, Module>> named_modules() const;
   /// Throws Error where there is no parameter of this path.
-  Tensor get_parameter(const std::string &path) const;
+  Tensor get_parameter(const std::string &path, Loc loc = Loc::current()) const;
   /// "Linear"; "Module" for a type of the user that gives none.
   const std::string &type_name() const;
   /// @}
@@ -113,7 +113,7 @@ public:
   /// \name Placement and element type: the tensors stay the same objects, and gradients come along
   /// @{
   void to(Device device, Loc loc = Loc::current());
-  void to(const char *device, Loc loc = Loc::current()) { to(Device(device), loc); }
+  void to(const char *device, Loc loc = Loc::current()) { to(Device(device, loc), loc); }
   void to(Device device, DType dtype, Loc loc = Loc::current());
   void cpu(Loc loc = Loc::current()) { to(Device(), loc); }
   /// To the current CUDA device, or to that of this number.
@@ -150,7 +150,7 @@ private:
   template <typename M> friend M clone(const M &module);
   friend WEFT_API std::string to_string(const Module &module);
   explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
-  void add_child(const std::string &name, const Module &child);
+  void add_child(const std::string &name, const Module &child, Loc loc);
   std::shared_ptr<detail::ModuleState> state_;
 };
 

@@ -7,6 +7,7 @@
 #ifndef WEFT_RANDOM_HPP
 #define WEFT_RANDOM_HPP
 
+#include "weft/creation.hpp"
 #include "weft/module.hpp"
 
 #include <concepts>
@@ -82,6 +83,8 @@ WEFT_API Tensor rand(IntList shape, TensorOptions options = {}, Loc loc = Loc::c
 WEFT_API Tensor rand(IntList shape, Generator &generator, TensorOptions options = {},
                      Loc loc = Loc::current());
 /// With shape, dtype and device of another tensor.
+WEFT_SINGLE_OPTION(rand, IntList)
+WEFT_SINGLE_OPTION(randn, IntList)
 WEFT_API Tensor rand_like(const Tensor &like, Loc loc = Loc::current());
 /// Standard normal, by Box-Muller.
 WEFT_API Tensor randn(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());

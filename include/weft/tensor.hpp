@@ -149,7 +149,7 @@ public:
   /// \name Placement and element type
   /// @{
   Tensor to(Device device, Loc loc = Loc::current()) const;
-  Tensor to(const char *device, Loc loc = Loc::current()) const { return to(Device(device), loc); }
+  Tensor to(const char *device, Loc loc = Loc::current()) const { return to(Device(device, loc), loc); }
   Tensor to(DType dtype, Loc loc = Loc::current()) const;
   Tensor to(Device device, DType dtype, Loc loc = Loc::current()) const {
     return to(device, loc).to(dtype, loc);

@@ -137,12 +137,26 @@ static LogicalResult verifyStrides(FuncOp func, unsigned i) {
   return success();
 }
 
+/// What keeps a tensor that has a device from being one of ours; empty for other types.
+static std::string whyRefused(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !deviceOf(tensor))
+    return "";
+  if (!toDType(tensor.getElementType()))
+    return ", whose element type is none of i1, i8, i16, i32, i64, ui8, f16, bf16, f32, f64";
+  if (static_cast<int64_t>(cast<DeviceAttr>(tensor.getEncoding()).getSizes().size()) !=
+      tensor.getNumDynamicDims())
+    return ", whose device does not name a size for each dynamic dimension";
+  return ", which may have more than 2^63 bytes at 8 an element";
+}
+
 LogicalResult FuncOp::verify() {
   if (isExternal())
     return emitOpError() << "@" << getName() << " has no body";
   for (Type type : llvm::concat<const Type>(getArgumentTypes(), getResultTypes()))
     if (!isWeftTensor(type))
-      return emitOpError() << "@" << getName() << " takes and returns tensors with a device, found " << type;
+      return emitOpError() << "@" << getName() << " takes and returns tensors with a device, found " << type
+                           << whyRefused(type);
   if (!llvm::hasSingleElement(getBody()))
     return emitOpError() << "@" << getName() << " needs a body of one block";
   llvm::SmallDenseMap<int64_t, unsigned> tied;

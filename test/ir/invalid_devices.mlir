@@ -108,7 +108,7 @@ weft.func @no_device() {
 // -----
 
 #cpu = #weft.device<cpu>
-// expected-error@+1 {{@element_type takes and returns tensors with a device, found 'tensor<4xi7, #weft.device<cpu>>'}}
+// expected-error@+1 {{@element_type takes and returns tensors with a device, found 'tensor<4xi7, #weft.device<cpu>>', whose element type is none of i1, i8,}}
 weft.func @element_type(%a: tensor<4xi7, #cpu>) {
   weft.return
 }
@@ -124,7 +124,7 @@ weft.func @signed(%a: tensor<4xsi32, #cpu>) {
 // -----
 
 #cpu = #weft.device<cpu>
-// expected-error@+1 {{@dynamic takes and returns tensors with a device, found 'tensor<?xf32, #weft.device<cpu>>'}}
+// expected-error@+1 {{@dynamic takes and returns tensors with a device, found 'tensor<?xf32, #weft.device<cpu>>', whose device does not name a size for each dynamic dimension}}
 weft.func @dynamic(%a: tensor<?xf32, #cpu>) {
   weft.return
 }
@@ -133,7 +133,7 @@ weft.func @dynamic(%a: tensor<?xf32, #cpu>) {
 
 #cpu = #weft.device<cpu>
 // A size of zero does not hide the others from the bound.
-// expected-error@+1 {{takes and returns tensors with a device, found 'tensor<0x9223372036854775807x4xf64, #weft.device<cpu>>'}}
+// expected-error@+1 {{takes and returns tensors with a device, found 'tensor<0x9223372036854775807x4xf64, #weft.device<cpu>>', which may have more than 2^63 bytes}}
 weft.func @huge(%a: tensor<0x9223372036854775807x4xf64, #cpu>) {
   weft.return
 }

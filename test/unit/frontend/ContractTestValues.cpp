@@ -173,6 +173,19 @@ TEST(ContractValues, AValueMadeInATraceIsAnErrorAfterItThatNamesItsLine) {
   EXPECT_ERROR(kept + 1, "was made while a function was being compiled");
   EXPECT_ERROR(kept + 1, "ContractTestValues.cpp");
   EXPECT_ERROR(kept.t(), "was made while a function was being compiled");
+  // Nor is it a value of another trace, be it of the same function for other shapes.
+  auto g = compile([&](Tensor x) { return x + kept; });
+  EXPECT_ERROR(g(ones({2})), "was made while a function was being compiled");
+  Tensor cache;
+  auto h = compile([&](Tensor x) {
+    if (!cache.defined())
+      cache = ones({2}) * 3;
+    return x.sum() + cache;
+  });
+  EXPECT_EQ(floats(h(ones({2}))), Floats(2, 5));
+  EXPECT_EQ(floats(h(zeros({2}))), Floats(2, 3)); // recorded once, as a number that the lambda captures
+  EXPECT_ERROR(h(ones({3})), "was made while a function was being compiled");
+  EXPECT_ERROR(h(ones({3})), "ContractTestValues.cpp");
 }
 
 TEST(ContractValues, GradientsAndOptimiserStateMadeInATraceHaveAnOwner) {

@@ -179,7 +179,8 @@ TEST(LayerNorm, ChecksItsShapes) {
   EXPECT_ERROR(layer_norm(zeros({2, 3}), {2}),
                "Given normalized_shape=[2], expected input with shape [*, 2]");
   EXPECT_ERROR(layer_norm(zeros({2, 3}), {}), "at least 1-dimensional");
-  EXPECT_ERROR(layer_norm(zeros({2, 3}), {3}, zeros({2})), "needs its weight of the shape");
+  EXPECT_ERROR(layer_norm(zeros({2, 3}), {3}, zeros({2})),
+               "Expected weight to be of same shape as normalized_shape, but got weight of shape [2]");
 }
 
 //===----------------------------------------------------------------------===//

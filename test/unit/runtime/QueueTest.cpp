@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 using namespace weft;
 using namespace weft::runtime;
@@ -119,6 +120,33 @@ TEST(Queue, NobodyWaitsForRoomOnAnExternalQueue) {
   EXPECT_EQ(posted.size(), 8u);
   for (const auto &piece : posted)
     piece();
+}
+
+// Its executor may be the thread that trims: to wait for it would be to wait for ever.
+TEST(Queue, NobodyWaitsForAnExternalQueueToTrim) {
+  std::vector<std::function<void()>> posted;
+  std::unique_ptr<Queue> queue =
+      Queue::external([&](std::function<void()> piece) { posted.push_back(piece); });
+  auto run = [&] {
+    for (const auto &piece : std::exchange(posted, {}))
+      piece();
+  };
+  queue->submit([&] { ASSERT_TRUE(queue->arena(4096).ok()); });
+  run();
+  EXPECT_GE(queue->arena_bytes(), 4096u);
+  queue->trim();
+  EXPECT_EQ(queue->arena_bytes(), 0u);
+  EXPECT_TRUE(posted.empty()) << "an idle queue gives it at once";
+
+  bool kept = false;
+  queue->submit([&] { ASSERT_TRUE(queue->arena(4096).ok()); });
+  run();
+  queue->submit([&] { kept = queue->arena_bytes() >= 4096; });
+  queue->trim();
+  EXPECT_GE(queue->arena_bytes(), 4096u) << "what was submitted before may use it";
+  run();
+  EXPECT_TRUE(kept);
+  EXPECT_EQ(queue->arena_bytes(), 0u);
 }
 
 TEST(Queue, FailuresAreSeenOnce) {

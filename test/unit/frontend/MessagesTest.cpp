@@ -1,0 +1,109 @@
+//===- MessagesTest.cpp - The first words of errors, and where they point --===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A mistake in a program is found by its author with the words that PyTorch has for it, and no message of the
+// interface speaks of ops of the IR.
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+using namespace weft;
+
+namespace {
+
+/// The message begins with these words and names a line of this file.
+#define EXPECT_WORDS(expression, words)                                                                      \
+  do {                                                                                                       \
+    std::string message = errorOf([&] { (void)(expression); });                                              \
+    EXPECT_EQ(message.substr(0, std::string(words).size()), words) << message;                               \
+    EXPECT_NE(message.find("MessagesTest.cpp:"), std::string::npos) << message;                              \
+  } while (false)
+
+TEST(Messages, JoiningTensorsOfOtherSizes) {
+  Tensor a = ones({2, 3}), b = ones({4, 5}), none = zeros({0});
+  EXPECT_WORDS(cat({a, none, b}),
+               "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 5 for tensor "
+               "number 2 in the list.");
+  EXPECT_WORDS(cat({a, ones({3})}), "Tensors must have same number of dimensions: got 2 and 1");
+}
+
+TEST(Messages, IndicesThatDoNotFit) {
+  Tensor a = ones({2, 3}), index = zeros({2, 5}, i64), row = zeros({3}, i64);
+  EXPECT_WORDS(a.gather(0, row), "Index tensor must have the same number of dimensions as input tensor");
+  EXPECT_WORDS(
+      a.gather(0, index),
+      "Size does not match: expected index [2, 5] to be no larger than self [2, 3] apart from dimension 0");
+  EXPECT_WORDS(a.scatter(0, row, a), "Index tensor must have the same number of dimensions as self tensor");
+  EXPECT_WORDS(a.scatter_add(0, zeros({2, 3}, i64), ones({3})),
+               "Index tensor must have the same number of dimensions as src tensor");
+  EXPECT_WORDS(
+      a.scatter(0, zeros({2, 3}, i64), ones({1, 1})),
+      "Expected index [2, 3] to be no larger than self [2, 3] apart from dimension 0 and to be no larger "
+      "size than src [1, 1]");
+}
+
+TEST(Messages, ShapesThatDoNotExpand) {
+  Tensor a = ones({2, 3});
+  EXPECT_WORDS(
+      a.expand({3, 3}),
+      "The expanded size of the tensor (3) must match the existing size (2) at non-singleton dimension 0.  "
+      "Target sizes: [3, 3].  Tensor sizes: [2, 3]");
+  EXPECT_WORDS(a.expand({2}),
+               "expand: the number of sizes provided (1) must be greater or equal to the number of "
+               "dimensions in the tensor (2)");
+  EXPECT_WORDS(layer_norm(a, {3}, ones({3}), ones({4, 5})),
+               "Expected bias to be of same shape as normalized_shape, but got bias of shape [4, 5] and "
+               "normalized_shape = [3]");
+  EXPECT_WORDS(zeros({0, 3}).argmax(0), "argmax(): Expected reduction dim 0 to have non-zero size");
+}
+
+TEST(Messages, TypesThatAnOperationDoesNotTake) {
+  Tensor a = ones({2, 3}), mask = a > 0;
+  EXPECT_WORDS(a & a, "\"bitwise_and\" not implemented for 'f32'");
+  EXPECT_WORDS(mask | 1.5, "\"bitwise_or\" not implemented for a real number");
+  EXPECT_WORDS(~a, "\"bitwise_not\" not implemented for 'f32'");
+  EXPECT_WORDS(-mask,
+               "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+               "mask, use the `~` or `logical_not()` operator instead.");
+  EXPECT_WORDS(abs(mask), "\"abs\" not implemented for 'Bool'");
+}
+
+TEST(Messages, WhatIsNoTensorHasAPlaceToo) {
+  EXPECT_WORDS(Device("gpu"), "Expected one of cpu, cuda device type at start of device string: 'gpu'");
+  EXPECT_WORDS(ones({2}).to("cuda:x"), "Invalid device string: 'cuda:x'");
+  EXPECT_WORDS(zeros({2}, {.device = "cpu:1"}), "there is one CPU device");
+  EXPECT_WORDS(Dim("n", 5, 1), "Dim 'n' needs 0 <= min <= max, found 5 and 1");
+  EXPECT_WORDS(nn::GELU("none at all"), "nn::GELU: approximate must be");
+  nn::Linear layer(2, 3);
+  EXPECT_WORDS(layer.register_parameter("weight", ones({1})),
+               "the module has a tensor named 'weight' already");
+  EXPECT_WORDS(layer.register_module("a.b", nn::ReLU()),
+               "the name 'a.b' of a module's part must not be empty");
+  EXPECT_WORDS(layer.get_parameter("wait"), "the module has no parameter 'wait'; it has: weight, bias");
+}
+
+TEST(Messages, NothingWasCompiledYet) {
+  auto f = compile([](Tensor x) { return x; });
+  EXPECT_WORDS(f.save("never.weft"), "this compiled function has not run yet");
+  EXPECT_ERROR(f.mlir(), "or give compile() the specs of its arguments");
+}
+
+// One option needs no braces, as in libtorch.
+TEST(Messages, OneOptionStandsForItself) {
+  EXPECT_EQ(zeros({2}, i64).dtype(), i64);
+  EXPECT_EQ(ones({2}, Device("cuda:0")).device(), Device("cuda:0"));
+  EXPECT_EQ(empty(3, f16).dtype(), f16);
+  EXPECT_EQ(arange(3, f32).dtype(), f32);
+  EXPECT_EQ(weft::tensor({1, 2}, f64).dtype(), f64);
+  EXPECT_EQ(weft::tensor(std::vector<int>{1, 2}, u8).dtype(), u8);
+  EXPECT_EQ(scalar(3, i32).item<int32_t>(), 3);
+  EXPECT_EQ(rand({2}, f64).dtype(), f64);
+  EXPECT_EQ(randn({2}, bf16).dtype(), bf16);
+  EXPECT_EQ(zeros({2}, {}).dtype(), f32);
+}
+
+} // namespace
