@@ -19,10 +19,11 @@ std::string underStrict(const char *code, const char *mode) {
 }
 
 void CompiledImpl::report(const Variant &variant, Loc loc) {
-  // Unasked, a function says once what its author can do about it: that it is compiled for a second batch
-  // size, or for eval, is no news.
-  bool asked = explainMode() == ExplainMode::recompile;
-  if (variant.code.empty() || (!asked && (advice_.empty() || !advised_.insert(advice_).second)))
+  // Unasked, a function says once each that it is compiled for other shapes, and what its author can do about
+  // it. What a step brings by itself, gradients and modes, is no news.
+  const bool asked = explainMode() == ExplainMode::recompile;
+  const bool news = !advice_.empty() || variant.code == "WEFT-R001";
+  if (variant.code.empty() || (!asked && (!news || !advised_.insert(advice_).second)))
     return;
   std::fprintf(stderr, "weft: '%s' (%s) compiled again (%s), at %s: %s\n", options_.name.c_str(),
                str(loc_).c_str(), variant.code.c_str(), str(loc).c_str(), variant.reason.c_str());

@@ -140,12 +140,14 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
   variant->gradMode = gradEnabled();
   variant->loc = loc;
   variant->pins.resize(slots.size());
-  for (size_t i = 0; i < slots.size(); ++i)
-    variant->sameAs.push_back(
-        static_cast<int>(std::find(slots.begin(), slots.end(), slots[i]) - slots.begin()));
-  for (size_t i = 0; i < slots.size(); ++i)
-    if (variant->sameAs[i] == static_cast<int>(i))
-      variant->sameAs[i] = -1;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    variant->sameAs.push_back(-1);
+    // Arguments that are declared with two shapes are two, though one tensor fits both.
+    for (size_t j = 0; j < i && variant->sameAs[i] < 0; ++j)
+      if (slots[j] == slots[i] && variant->sameAs[j] < 0 &&
+          (!declared_ || declared_->arguments[j].shape == declared_->arguments[i].shape))
+        variant->sameAs[i] = static_cast<int>(j);
+  }
 
   Region region;
   if (declared_)

@@ -13,8 +13,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <numeric>
+#include <set>
 
 namespace weft::data {
 
@@ -88,6 +91,13 @@ Mnist::Mnist(const std::string &folder, MnistOptions options, Loc loc) {
   images_ = toTensor(read->images);
   labels_ = toTensor(read->labels);
   note_ = read->note;
+  if (!note_.empty()) { // a part of a data set is no silent substitute for the whole
+    static auto *const told = new std::set<std::string>;
+    static auto *const mutex = new std::mutex;
+    const std::lock_guard lock(*mutex);
+    if (told->insert(folder).second)
+      std::fprintf(stderr, "weft: %s\n", note_.c_str());
+  }
 }
 
 DrawnDigits::DrawnDigits(DrawnDigitsOptions options, Loc loc) {

@@ -482,7 +482,10 @@ int64_t truncated(double number) {
 }
 
 Ref number(DType dtype, Device device, const Arg &value, Loc loc) {
-  return number(dtype, device, value.real, value.is_real ? truncated(value.real) : value.whole, loc);
+  const int64_t whole = dtype == DType::i1 ? value.real != 0 // a fraction is true too
+                        : value.is_real    ? truncated(value.real)
+                                           : value.whole;
+  return number(dtype, device, value.real, whole, loc);
 }
 
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc) {

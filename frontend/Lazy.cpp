@@ -236,12 +236,7 @@ void flushIfLarge() {
   hostBytesSinceFlush() = 0;
 }
 
-} // namespace weft::frontend
-
-namespace weft {
-
-void synchronize() {
-  using namespace frontend;
+void synchronizeAfter(const std::function<Status()> &wait) {
   std::optional<Error> first;
   {
     GraphLock lock(graphMutex());
@@ -261,13 +256,21 @@ void synchronize() {
       for (const Ref &value : values)
         first ? tryFlush({value}) : computes({value});
   }
-  const Status waited = runtime::Queue::synchronize_all();
+  const Status waited = wait();
   waited ? forgetCertain() : undoLostWrites();
   if (first && !waited)
     throw Error(first->what() + ("\nand " + waited.message()), first->code());
   if (first)
     throw *first;
   waited.throw_if_failed();
+}
+
+} // namespace weft::frontend
+
+namespace weft {
+
+void synchronize() {
+  frontend::synchronizeAfter([] { return runtime::Queue::synchronize_all(); });
 }
 
 } // namespace weft

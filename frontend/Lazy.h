@@ -9,6 +9,8 @@
 
 #include "frontend/Graph.h"
 
+#include <functional>
+
 namespace weft::frontend {
 
 /// Whether a value is recorded outside of a trace and not computed.
@@ -27,6 +29,9 @@ void await(runtime::Buffer &buffer, Loc loc);
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
 /// Throws WEFT-E001 for a device that this build has no backend for.
 void requireBackend(const Device &device);
+/// Computes the same and waits as `wait` does. Throws the first failure that the program was not told of,
+/// after what follows from it is undone.
+void synchronizeAfter(const std::function<Status()> &wait);
 /// Computes everything that any slot waits for.
 void flushAll();
 /// Counts host data that became a tensor: what is pending may keep it.

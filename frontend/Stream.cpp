@@ -71,8 +71,7 @@ Device Stream::device() const { return {}; }
 
 // What was recorded for the current stream and waits to be run is part of what a stream has.
 void Stream::synchronize() const {
-  frontend::flushAll();
-  state_->queue->synchronize().throw_if_failed();
+  frontend::synchronizeAfter([&] { return state_->queue->synchronize(); });
 }
 
 bool Stream::query() const {

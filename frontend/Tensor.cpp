@@ -184,8 +184,8 @@ Tensor Tensor::detach(Loc loc) const {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// The value on the host, computed and complete.
-static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc) {
+/// The value, which a call on a queue may still have to give.
+static Ref computed(const Tensor &tensor, Loc loc) {
   Ref value = use(tensor, loc);
   if (Trace::current())
     fail("a value cannot be read inside a compiled function, which runs as one launch (WEFT-C001): return "
@@ -195,12 +195,28 @@ static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc)
   if (value.node->needsCuda)
     failWithoutCuda(value, loc);
   flush({value});
+  return value;
+}
+
+/// The value on the host, complete.
+static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc) {
+  Ref value = computed(tensor, loc);
   const auto &buffer = value.buffer();
   await(*buffer, loc);
   return {value, static_cast<const std::byte *>(buffer->data())};
 }
 
+/// Waits for a value without the graph's lock, so that other threads go on. An error is thrown where it is
+/// read.
+static void waitUnlocked(const Tensor &tensor, Loc loc) {
+  std::unique_lock lock(graphMutex());
+  const auto buffer = computed(tensor, loc).buffer();
+  lock.unlock();
+  (void)buffer->wait(/*seen=*/false);
+}
+
 size_t Tensor::elements(size_t bytes, Loc loc) const {
+  waitUnlocked(*this, loc);
   GraphLock lock(graphMutex());
   auto count = static_cast<uint64_t>(readable(*this, loc).first.spec().count());
   if (count > static_cast<uint64_t>(PTRDIFF_MAX) / bytes)
@@ -211,6 +227,8 @@ size_t Tensor::elements(size_t bytes, Loc loc) const {
 }
 
 void Tensor::read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const {
+  if (!single || numel(loc) == 1)
+    waitUnlocked(*this, loc);
   GraphLock lock(graphMutex());
   if (single && numel(loc) != 1)
     fail("a Tensor with " + std::to_string(numel(loc)) + " elements cannot be converted to Scalar", loc);
@@ -219,6 +237,7 @@ void Tensor::read(void *data, size_t bytes, DType dtype, bool single, Loc loc) c
 }
 
 std::vector<std::byte> Tensor::to_bytes(Loc loc) const {
+  waitUnlocked(*this, loc);
   GraphLock lock(graphMutex());
   auto [value, memory] = readable(*this, loc);
   return {memory, memory + value.spec().bytes()};

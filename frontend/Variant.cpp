@@ -218,8 +218,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy->loc = node->loc;
     for (const Ref &operand : node->operands)
       copy->operands.push_back(mapped(operand));
-    copy->fallible =
-        node->fallible || std::any_of(copy->operands.begin(), copy->operands.end(), mayBeLost);
+    copy->fallible = node->fallible || std::any_of(copy->operands.begin(), copy->operands.end(), mayBeLost);
     copies.emplace(node, std::move(copy));
   }
   Replay result;

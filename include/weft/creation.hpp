@@ -102,6 +102,9 @@ WEFT_SINGLE_OPTION(ones, IntList)
 WEFT_SINGLE_OPTION(arange, int64_t)
 WEFT_SINGLE_OPTION(tensor, TensorData)
 WEFT_SINGLE_OPTION(scalar, double)
+template <SingleOption T> Tensor full(IntList shape, const Arg &value, T option, Loc loc = Loc::current()) {
+  return full(std::move(shape), value, optionsOf(option), loc);
+}
 template <typename V, SingleOption T>
 Tensor tensor(const std::vector<V> &data, T option, Loc loc = Loc::current()) {
   return tensor(data, optionsOf(option), loc);

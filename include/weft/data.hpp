@@ -63,7 +63,7 @@ struct MnistOptions {
 };
 /// MNIST in its own IDX files, gzipped or not: images [n, 28, 28] of ui8 and labels [n] of i64. With only the
 /// `t10k-*` files in the folder, the first 8,000 of them are the training split and the last 2,000 the test
-/// split, and `note()` says so.
+/// split; `note()` says so, and so does a line on standard error, once.
 class WEFT_API Mnist : public Dataset {
 public:
   explicit Mnist(const std::string &folder, MnistOptions options = {}, Loc loc = Loc::current());

@@ -38,7 +38,8 @@ public:
   static Stream default_stream(Device device = {});
   /// A stream on an executor of somebody else. `post` is given a piece of work for everything that Weft puts
   /// on the stream, and runs it once, on any thread, in the order of the posts; what else it runs between
-  /// them is thereby ordered with Weft's work, and nobody waits. `post` must not call Weft. The last handle
+  /// them is thereby ordered with Weft's work, and nobody waits. Neither `post` nor what runs on that
+  /// executor may call Weft: a thread that reads a value may be waiting for the executor. The last handle
   /// waits until what was posted has run.
   static Stream external(Device device, std::function<void(std::function<void()>)> post);
 
@@ -83,7 +84,7 @@ public:
   void record(const Stream &stream = Stream::current());
   /// What is issued to `stream` from now on runs after the event. One never recorded holds up nothing.
   void wait(const Stream &stream = Stream::current()) const;
-  /// Blocks this thread until the point has passed.
+  /// Blocks this thread until the point has passed; throws nothing.
   void synchronize() const;
   /// Whether the point has passed; true for an event never recorded.
   bool query() const;

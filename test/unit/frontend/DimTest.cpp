@@ -264,3 +264,12 @@ TEST(Dim, TextAndPackagesNeedNoCall) {
   f.save(path);
   EXPECT_EQ(unlink(path.c_str()), 0);
 }
+
+TEST(Dim, OneTensorForTwoDeclaredArgumentsIsTwo) {
+  Dim b("b", 1, 1024);
+  auto f = compile([](Tensor x, Tensor w) { return matmul(x, w).sum(); }, {spec({b, 8}), spec({8, 8})});
+  Tensor x = ones({8, 8});
+  EXPECT_EQ(f(x, x).item<float>(), 512);
+  EXPECT_EQ(f(ones({3, 8}), x).item<float>(), 192);
+  EXPECT_EQ(f.variants().size(), 1u);
+}

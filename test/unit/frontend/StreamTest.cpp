@@ -380,3 +380,33 @@ TEST(ExternalStream, RunsOnTheEmbeddersThread) {
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
   EXPECT_ERROR(Stream::external("cpu", nullptr), "needs a function");
 }
+
+TEST(SynchronizeTest, OfAStreamThrowsWhatIsRecordedAndFails) {
+  Tensor sum = ones({2});
+  sum += arange(4).to(f32).index_select(0, Tensor::from(std::vector<int64_t>{9, 0}, {2}));
+  EXPECT_ERROR(Stream::current().synchronize(), "index 9 is out of bounds");
+  EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{1, 1}));
+  Stream::current().synchronize(); // told once
+}
+
+TEST(SynchronizeTest, AThreadThatReadsHoldsUpNoOther) {
+  Loop loop;
+  Gate gate;
+  Stream stream = Stream::external("cpu", loop.poster());
+  auto f = compile([](Tensor x) { return x + 1; });
+  f(ones({4})).to_vector<float>();
+  (zeros({2}) + 3).to_vector<float>();
+  Tensor result;
+  {
+    StreamGuard guard(stream);
+    loop.post([&] { gate.wait(); });
+    result = f(ones({4}));
+  }
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // by then the read waits
+    EXPECT_EQ((zeros({2}) + 3).to_vector<float>(), (std::vector<float>{3, 3}));
+    gate.open = true;
+  });
+  EXPECT_EQ(result.to_vector<float>(), (std::vector<float>(4, 2)));
+  other.join();
+}

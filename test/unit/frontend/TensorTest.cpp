@@ -50,6 +50,16 @@ TEST(Tensor, CreationHasTheDtypesOfPyTorch) {
   EXPECT_ERROR(full({2}, tensor({1., 2.})), "a number or a 0-dimensional tensor");
 }
 
+TEST(Tensor, AFractionIsTrue) {
+  EXPECT_EQ(full({1}, 0.5, {.dtype = i1}).to_vector<bool>(), std::vector<bool>{true});
+  Tensor mask = zeros({2}, i1);
+  mask[1].fill_(double(NAN));
+  EXPECT_EQ(mask.to_vector<bool>(), (std::vector<bool>{false, true}));
+  mask.fill_(-0.0);
+  EXPECT_EQ(mask.to_vector<bool>(), (std::vector<bool>{false, false}));
+  EXPECT_EQ(pad(mask, {1, 0}, 0.25).to_vector<bool>(), (std::vector<bool>{true, false, false}));
+}
+
 TEST(Tensor, OperatorsBroadcastAndTakeNumbersOnEitherSide) {
   Tensor a = tensor({1, 2, 3, 4}, {2, 2}), row = tensor({10, 20}, {2});
   EXPECT_EQ((a + row).to_vector<float>(), (std::vector<float>{11, 22, 13, 24}));
