@@ -90,22 +90,30 @@ static std::string placeOf(const Node &node, size_t number) {
   return str(node.loc) + ", operation " + std::to_string(number);
 }
 
+/// The operation of a flush that failed, whose place the message ends with; null where that is another
+/// call's.
+static const Node *failedOperation(const Status &status, const std::vector<const Node *> &fallible) {
+  for (size_t i = 0; i < fallible.size(); ++i)
+    if (status.message().ends_with(" (at " + placeOf(*fallible[i], i) + ")"))
+      return fallible[i];
+  return nullptr;
+}
+
 /// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
 /// `isNews`, where given: whether the program has not been told of it.
 [[noreturn]] static void failFlush(const Status &status, const std::vector<const Node *> &fallible,
                                    bool undoes, bool *isNews, Loc wanted) {
   const std::string &message = status.message();
-  for (size_t i = 0; i < fallible.size(); ++i)
-    if (std::string at = " (at " + placeOf(*fallible[i], i) + ")"; message.ends_with(at)) {
-      Loc loc = fallible[i]->loc;
-      if (isNews)
-        *isNews = !fallible[i]->failureSeen;
-      if (undoes) {
-        fallible[i]->failureSeen = true;
-        undoWritesOf(*fallible[i]);
-      }
-      fail(message.substr(0, message.size() - at.size()), loc, {}, status.code());
+  if (const Node *failed = failedOperation(status, fallible)) {
+    Loc loc = failed->loc;
+    if (isNews)
+      *isNews = !failed->failureSeen;
+    if (undoes) {
+      failed->failureSeen = true;
+      undoWritesOf(*failed);
     }
+    fail(message.substr(0, message.rfind(" (at ")), loc, {}, status.code());
+  }
   if (undoes)
     undoLostWrites();
   fail(message, wanted, {}, status.code());
@@ -186,8 +194,12 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   // lost.
   if (status && program->mayFail)
     for (const auto &buffer : computed)
-      if (Status late = buffer->wait(undoes); !late && status)
+      if (Status late = buffer->wait(undoes); !late && status) {
         status = late;
+        // A failure of its own happens again where a value is read; no queue needs to tell of this one.
+        if (!undoes && failedOperation(late, fallible))
+          (void)buffer->wait();
+      }
   if (!status)
     failFlush(status, fallible, undoes, isNews, wanted[0].node->loc);
   for (size_t i = 0; i < results.size(); ++i)

@@ -103,13 +103,22 @@ static void undo(const Node *failed) {
       stack.push_back(operand.node.get());
   }
   std::sort(reached.begin(), reached.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
-  std::unordered_set<const Node *> lost{failed};
+  std::unordered_set<const Node *> lost;
+  const auto lose = [&](const Node &node) {
+    lost.insert(&node);
+    // A call that was to give it as well fails for the same reason: the program is told once.
+    for (const NodeResult &result : node.results)
+      if (result.buffer)
+        (void)result.buffer->wait();
+  };
   const auto isLost = [&](const Ref &ref) {
     return ref.buffer() ? ref.buffer()->lost() : lost.contains(ref.node.get());
   };
+  if (failed)
+    lose(*failed);
   for (const Node *node : reached)
     if (std::any_of(node->operands.begin(), node->operands.end(), isLost))
-      lost.insert(node);
+      lose(*node);
   for (const auto &slot : slots) {
     if (!isLost(slot->value()) || slot->undoWrites(isLost))
       continue;
