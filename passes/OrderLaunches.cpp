@@ -68,7 +68,9 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
         continue;
       auto made = static_cast<unsigned>(buffers.size());
       bufferOf[result] = made;
-      int64_t bytes = ranges.largest(bytesOf(result.getType()));
+      // More than an address space has is all the same, and sums of it do not overflow.
+      constexpr int64_t most = int64_t(1) << 47;
+      int64_t bytes = std::min(ranges.largest(bytesOf(result.getType())), most);
       buffers.push_back({static_cast<int64_t>(llvm::alignTo(bytes, arenaAlignment)), 0, 0});
       makes[i].push_back(made);
       for (OpOperand &operand : op->getOpOperands()) {

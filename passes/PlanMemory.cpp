@@ -48,7 +48,7 @@ private:
   std::string whyNotInPlace(Value root, unsigned argument, StringRef &code);
   Value copy(Value value);
   Value copy(Value value, OpBuilder &builder);
-  void assignArena();
+  LogicalResult assignArena();
   void assignConstants();
   void writeSlices();
   int64_t copyTime(Value value) const;
@@ -361,7 +361,7 @@ static bool isCopied(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) { return isa<TransferOp>(user); });
 }
 
-void PlanMemory::assignArena() {
+LogicalResult PlanMemory::assignArena() {
   // Buffers of copies between queues have a lane of their own: sharing bytes with what is computed meanwhile
   // would make the copy wait for it.
   std::vector<ArenaBuffer> buffers;
@@ -411,6 +411,12 @@ void PlanMemory::assignArena() {
       bufferOf[result] = static_cast<unsigned>(inherited);
     }
   }
+  int64_t total = 0;
+  for (const ArenaBuffer &buffer : buffers)
+    if (!isSymbolic(buffer.bytes) && __builtin_add_overflow(total, buffer.bytes + arenaAlignment, &total))
+      return func.emitError(
+          "has temporaries of more than 2^63 bytes in all: no memory holds them, use smaller "
+          "tensors");
   std::vector<ArenaBuffer> lane;
   std::vector<unsigned> laneOf(buffers.size());
   for (auto [id, buffer] : llvm::enumerate(buffers))
@@ -433,6 +439,7 @@ void PlanMemory::assignArena() {
     storage[value] = slice(
         StorageKind::arena,
         inCopyLane[buffer] ? addSizes(base, copies.offsets[laneOf[buffer]]) : arena.offsets[buffer], value);
+  return success();
 }
 
 void PlanMemory::assignConstants() {
@@ -482,7 +489,8 @@ void PlanMemory::runOnOperation() {
   settleUpdates();
   settleResults();
   number();
-  assignArena();
+  if (failed(assignArena()))
+    return signalPassFailure();
   assignConstants();
   writeSlices();
   recordDecisions(func, decisions);
