@@ -162,12 +162,14 @@ std::string Program::check(const std::string &text, uint64_t seed) {
 std::string Program::run(std::shared_ptr<const runtime::Package> package, const std::string &function) {
   shared.stage = loading;
   auto executable = runtime::Executable::load(package, function);
-  // Sizes that verify may need more memory than there is, or can be, which loading says.
+  // Sizes that verify may need more memory than there is, or can be, and a program may name a library that is
+  // not here: which loading says.
   const auto says = [&](const char *words) {
     return executable.status().message().find(words) != std::string::npos;
   };
-  if (!executable && (executable.status().code() == "WEFT-M001" || says("bytes is too large") ||
-                      says("more bytes than a process can address")))
+  if (!executable &&
+      (executable.status().code() == "WEFT-M001" || executable.status().code() == "WEFT-L015" ||
+       says("bytes is too large") || says("more bytes than a process can address")))
     return refuse(executable.status());
   if (!executable)
     return "'" + function + "' was compiled and cannot be loaded: " + executable.status().message();
