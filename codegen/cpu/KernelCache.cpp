@@ -30,7 +30,7 @@ namespace weft::codegen {
 namespace {
 
 /// Raised when the same kernel text comes to mean other code.
-constexpr const char *generatorVersion = "weft-cpu-2";
+constexpr const char *generatorVersion = "weft-cpu-3";
 constexpr const char *suffix = ".wko";
 constexpr const char *temporaryPrefix = ".tmp-";
 
