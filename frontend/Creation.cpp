@@ -8,6 +8,7 @@
 
 #include "frontend/HostConvert.h"
 #include "frontend/Ops.h"
+#include "frontend/Promotion.h"
 
 #include <cmath>
 #include <utility>
@@ -96,10 +97,7 @@ Tensor ones(IntList shape, TensorOptions options, Loc loc) {
 Tensor full(IntList shape, const Arg &value, TensorOptions options, Loc loc) {
   // The value is the user's: a run-time scalar, so that a loop with another one each time compiles nothing.
   if (!options.dtype)
-    options.dtype = !value.is_number ? value.tensor.dtype(loc)
-                    : value.is_bool  ? DType::i1
-                    : value.is_real  ? DType::f32
-                                     : DType::i64;
+    options.dtype = resultType({operand(value)});
   bool requiresGrad = std::exchange(options.requires_grad, false);
   NoGradGuard guard;
   Tensor result = empty(std::move(shape), options, loc);

@@ -143,7 +143,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// The value is there, or a call on a queue is to give it. In its place the slot may get a leaf of the same
   /// elements; what was computed from the value through views of it stays connected to them.
   void settle(Ref leaf);
-  /// Forgets what it held before where the present value is certain.
+  /// Forgets what it held before where the present value is certain, and is among the `uncertainSlots` where
+  /// it is not.
   void forgetBefore();
   /// What `undoWrites` may go back to, the oldest first.
   const std::vector<Ref> &before() const { return before_; }

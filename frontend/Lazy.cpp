@@ -112,7 +112,7 @@ static const Node *failedOperation(const Status &status, const std::vector<const
       failed->failureSeen = true;
       undoWritesOf(*failed);
     }
-    fail(message.substr(0, message.rfind(" (at ")), loc, {}, status.code());
+    fail(message.substr(0, message.rfind(" (at " + str(loc))), loc, {}, status.code());
   }
   if (undoes)
     undoLostWrites();

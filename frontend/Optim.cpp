@@ -72,47 +72,53 @@ void Optimizer::step(Loc loc) {
 
 void Optimizer::zero_grad(bool set_to_none) { clearGradients(parameters(), set_to_none); }
 
-static detail::Group &groupAt(OptimizerState &state, size_t group) {
+static detail::Hyperparameter &numberOf(OptimizerState &state, size_t group, const std::string &name,
+                                        Loc loc) {
   if (group >= state.groups.size())
-    throw Error("the optimiser has " + std::to_string(state.groups.size()) +
-                " parameter groups, numbered from 0: there is no group " + std::to_string(group));
-  return state.groups[group];
-}
-
-static detail::Hyperparameter &numberOf(const std::string &kind, detail::Group &group,
-                                        const std::string &name) {
+    fail("the optimiser has " + std::to_string(state.groups.size()) +
+             " parameter groups, numbered from 0: there is no group " + std::to_string(group),
+         loc);
   std::string known;
-  for (detail::Hyperparameter &number : group.numbers) {
+  for (detail::Hyperparameter &number : state.groups[group].numbers) {
     if (number.name == name)
       return number;
     known += (known.empty() ? "" : ", ") + std::string(number.name);
   }
-  throw Error("the options of '" + kind + "' have no number '" + name + "'; there are " + known);
+  fail("the options of '" + state.kind + "' have no number '" + name + "'; there are " + known, loc);
 }
 
-void Optimizer::set_option(const std::string &name, double value, size_t group) {
+/// Of the groups [begin, end): all, or where one refuses none.
+static void setNumber(OptimizerState &state, const std::string &name, double value, size_t begin, size_t end,
+                      Loc loc) {
   GraphLock lock(graphMutex());
   refuseInTrace("set_option");
-  detail::Group &chosen = groupAt(*state_, group);
-  detail::Hyperparameter &number = numberOf(state_->kind, chosen, name);
-  checkNumber(name, value, Loc::current());
-  chosen.rule->checkChange(name, value);
-  number.value = value;
-  // A buffer of its own: calls that are queued keep the value that they were called with.
-  overwrite(number.tensor, Tensor::from(&value, Shape{}, onHost()));
-}
-void Optimizer::set_option(const std::string &name, double value) {
-  for (size_t i = 0; i < state_->groups.size(); ++i)
-    set_option(name, value, i);
-}
-double Optimizer::option(const std::string &name, size_t group) const {
-  GraphLock lock(graphMutex());
-  return numberOf(state_->kind, groupAt(*state_, group), name).value;
+  for (size_t i = begin; i < end; ++i) {
+    numberOf(state, i, name, loc);
+    checkNumber(name, value, loc);
+    state.groups[i].rule->checkChange(name, value, loc);
+  }
+  for (size_t i = begin; i < end; ++i) {
+    detail::Hyperparameter &number = numberOf(state, i, name, loc);
+    number.value = value;
+    // A buffer of its own: calls that are queued keep the value that they were called with.
+    overwrite(number.tensor, Tensor::from(&value, Shape{}, onHost()));
+  }
 }
 
-void Optimizer::set_lr(double lr) { set_option("lr", lr); }
-void Optimizer::set_lr(double lr, size_t group) { set_option("lr", lr, group); }
-double Optimizer::lr(size_t group) const { return option("lr", group); }
+void Optimizer::set_option(const std::string &name, double value, size_t group, Loc loc) {
+  setNumber(*state_, name, value, group, group + 1, loc);
+}
+void Optimizer::set_option(const std::string &name, double value, Loc loc) {
+  setNumber(*state_, name, value, 0, state_->groups.size(), loc);
+}
+double Optimizer::option(const std::string &name, size_t group, Loc loc) const {
+  GraphLock lock(graphMutex());
+  return numberOf(*state_, group, name, loc).value;
+}
+
+void Optimizer::set_lr(double lr, Loc loc) { set_option("lr", lr, loc); }
+void Optimizer::set_lr(double lr, size_t group, Loc loc) { set_option("lr", lr, group, loc); }
+double Optimizer::lr(size_t group, Loc loc) const { return option("lr", group, loc); }
 
 std::vector<Tensor> Optimizer::parameters() const {
   std::vector<Tensor> list;
@@ -194,13 +200,14 @@ struct SgdRule : detail::Rule {
             // p, g, the buffer, step, lr, momentum, dampening, decay; no found_inf
             {"operandSegmentSizes", std::vector<int64_t>{1, 1, options.momentum != 0, 1, 1, 1, 1, 1, 0}}};
   }
-  void checkChange(std::string_view name, double value) const override {
+  void checkChange(std::string_view name, double value, Loc loc) const override {
     if (name == "momentum" && (value != 0) != (options.momentum != 0))
-      throw Error("the momentum of an SGD group that was made with " + std::to_string(options.momentum) +
-                  " cannot become " + std::to_string(value) +
-                  ": with and without momentum are two formulas; make the group with the one that it needs");
-    if (name == "dampening" && options.nesterov && value != 0)
-      throw Error("Nesterov momentum requires a momentum and zero dampening");
+      fail("the momentum of an SGD group that was made with " + std::to_string(options.momentum) +
+               " cannot become " + std::to_string(value) +
+               ": with and without momentum are two formulas; make the group with the one that it needs",
+           loc);
+    if (options.nesterov && ((name == "momentum" && value <= 0) || (name == "dampening" && value != 0)))
+      fail("Nesterov momentum requires a momentum and zero dampening", loc);
   }
 };
 
@@ -227,6 +234,8 @@ static void addGroup(OptimizerState &state, std::shared_ptr<detail::Rule> rule,
                      std::initializer_list<std::pair<const char *, double>> numbers, Loc loc) {
   for (const auto &[name, value] : numbers)
     checkNumber(name, value, loc);
+  for (const auto &[name, value] : numbers)
+    rule->checkChange(name, value, loc);
   state.addGroup(std::move(rule), std::move(parameters), numbers, loc);
 }
 
@@ -246,8 +255,6 @@ static void addAdamGroup(OptimizerState &state, std::vector<Tensor> parameters, 
 }
 
 static void addSgdGroup(OptimizerState &state, std::vector<Tensor> parameters, const SGDOptions &o, Loc loc) {
-  if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
-    fail("Nesterov momentum requires a momentum and zero dampening", loc);
   auto rule = std::make_shared<SgdRule>();
   rule->options = o;
   addGroup(

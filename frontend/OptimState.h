@@ -32,8 +32,8 @@ struct Rule {
   virtual std::vector<const char *> pieces() const = 0;
   virtual const char *op() const = 0;
   virtual std::vector<frontend::Attr> attributes() const = 0;
-  /// Throws where a number cannot become `value` while the rule stays what it is.
-  virtual void checkChange(std::string_view, double) const {}
+  /// Throws where a number cannot be, or become, `value` while the rule stays what it is.
+  virtual void checkChange(std::string_view, double, Loc) const {}
 };
 
 /// Parameters that have been updated by the same steps share a count of them, an i64: nearly always all of a

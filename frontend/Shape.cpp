@@ -114,18 +114,20 @@ Ref broadcastTo(Ref value, const Shape &shape, Loc loc) {
   const Shape &from = value.spec().shape;
   if (from == shape)
     return value;
-  const std::string both = "Target sizes: " + shapeText(shape) + ".  Tensor sizes: " + shapeText(from);
+  const auto both = [&] {
+    return "Target sizes: " + shapeText(shape) + ".  Tensor sizes: " + shapeText(from);
+  };
   if (from.size() > shape.size())
     fail("expand: the number of sizes provided (" + std::to_string(shape.size()) +
              ") must be greater or equal to the number of dimensions in the tensor (" +
-             std::to_string(from.size()) + ").  " + both,
+             std::to_string(from.size()) + ").  " + both(),
          loc, {value});
   const size_t added = shape.size() - from.size();
   for (size_t i = from.size(); i-- > 0;)
     if (from[i] != shape[added + i] && from[i] != 1)
       fail("The expanded size of the tensor (" + ir::sizeText(shape[added + i]) +
                ") must match the existing size (" + ir::sizeText(from[i]) + ") at non-singleton dimension " +
-               std::to_string(added + i) + ".  " + both,
+               std::to_string(added + i) + ".  " + both(),
            loc, {value});
   std::vector<int64_t> dims(from.size());
   std::iota(dims.begin(), dims.end(), static_cast<int64_t>(shape.size() - from.size()));

@@ -198,27 +198,26 @@ static Ref computed(const Tensor &tensor, Loc loc) {
   return value;
 }
 
-/// The value on the host, complete.
-static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, Loc loc) {
+using UniqueGraphLock = std::unique_lock<std::recursive_mutex>;
+
+/// The value on the host, complete. While it waits the graph is not locked: other threads go on.
+static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, UniqueGraphLock &lock, Loc loc) {
   Ref value = computed(tensor, loc);
+  if (const auto buffer = value.buffer(); buffer->tracked()) {
+    value = {}; // a value that is held is copied by who writes the tensor meanwhile
+    lock.unlock();
+    (void)buffer->wait(/*seen=*/false);
+    lock.lock();
+    value = computed(tensor, loc);
+  }
   const auto &buffer = value.buffer();
   await(*buffer, loc);
   return {value, static_cast<const std::byte *>(buffer->data())};
 }
 
-/// Waits for a value without the graph's lock, so that other threads go on. An error is thrown where it is
-/// read.
-static void waitUnlocked(const Tensor &tensor, Loc loc) {
-  std::unique_lock lock(graphMutex());
-  const auto buffer = computed(tensor, loc).buffer();
-  lock.unlock();
-  (void)buffer->wait(/*seen=*/false);
-}
-
 size_t Tensor::elements(size_t bytes, Loc loc) const {
-  waitUnlocked(*this, loc);
-  GraphLock lock(graphMutex());
-  auto count = static_cast<uint64_t>(readable(*this, loc).first.spec().count());
+  UniqueGraphLock lock(graphMutex());
+  auto count = static_cast<uint64_t>(readable(*this, lock, loc).first.spec().count());
   if (count > static_cast<uint64_t>(PTRDIFF_MAX) / bytes)
     fail("a copy of " + std::to_string(count) + " elements of " + std::to_string(bytes) +
              " bytes does not fit into memory",
@@ -227,19 +226,16 @@ size_t Tensor::elements(size_t bytes, Loc loc) const {
 }
 
 void Tensor::read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const {
-  if (!single || numel(loc) == 1)
-    waitUnlocked(*this, loc);
-  GraphLock lock(graphMutex());
+  UniqueGraphLock lock(graphMutex());
   if (single && numel(loc) != 1)
     fail("a Tensor with " + std::to_string(numel(loc)) + " elements cannot be converted to Scalar", loc);
-  auto [value, memory] = readable(*this, loc);
+  auto [value, memory] = readable(*this, lock, loc);
   convertElements(value.spec().dtype, memory, dtype, data, bytes / itemsize(dtype));
 }
 
 std::vector<std::byte> Tensor::to_bytes(Loc loc) const {
-  waitUnlocked(*this, loc);
-  GraphLock lock(graphMutex());
-  auto [value, memory] = readable(*this, loc);
+  UniqueGraphLock lock(graphMutex());
+  auto [value, memory] = readable(*this, lock, loc);
   return {memory, memory + value.spec().bytes()};
 }
 

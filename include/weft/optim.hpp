@@ -29,18 +29,18 @@ public:
 
   /// \name Learning rate, of all groups or of one; an error where it is negative or not finite
   /// @{
-  void set_lr(double lr);
-  void set_lr(double lr, size_t group);
-  double lr(size_t group = 0) const;
+  void set_lr(double lr, Loc loc = Loc::current());
+  void set_lr(double lr, size_t group, Loc loc = Loc::current());
+  double lr(size_t group = 0, Loc loc = Loc::current()) const;
   /// @}
 
   /// \name The numbers of all groups or of one, by their names in its options: "momentum", "beta1", ..
   /// An error where the options have no such number, where it is out of its range, and where it would be
-  /// another formula: momentum from 0 or to 0.
+  /// another formula: momentum from 0 or to 0. Then no group changes.
   /// @{
-  void set_option(const std::string &name, double value);
-  void set_option(const std::string &name, double value, size_t group);
-  double option(const std::string &name, size_t group = 0) const;
+  void set_option(const std::string &name, double value, Loc loc = Loc::current());
+  void set_option(const std::string &name, double value, size_t group, Loc loc = Loc::current());
+  double option(const std::string &name, size_t group = 0, Loc loc = Loc::current()) const;
   /// @}
 
   std::vector<Tensor> parameters() const;

@@ -83,14 +83,14 @@ WEFT_API Tensor rand(IntList shape, TensorOptions options = {}, Loc loc = Loc::c
 WEFT_API Tensor rand(IntList shape, Generator &generator, TensorOptions options = {},
                      Loc loc = Loc::current());
 /// With shape, dtype and device of another tensor.
-WEFT_SINGLE_OPTION(rand, IntList)
-WEFT_SINGLE_OPTION(randn, IntList)
 WEFT_API Tensor rand_like(const Tensor &like, Loc loc = Loc::current());
 /// Standard normal, by Box-Muller.
 WEFT_API Tensor randn(IntList shape, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor randn(IntList shape, Generator &generator, TensorOptions options = {},
                       Loc loc = Loc::current());
 WEFT_API Tensor randn_like(const Tensor &like, Loc loc = Loc::current());
+WEFT_SINGLE_OPTION(rand, IntList)
+WEFT_SINGLE_OPTION(randn, IntList)
 /// Normal with this mean and deviation, which must not be negative.
 WEFT_API Tensor normal(double mean, double std, IntList shape, TensorOptions options = {},
                        Loc loc = Loc::current());

@@ -194,6 +194,11 @@ TEST(Optimizer, NumbersOfGroupsChangeAndCompileNothing) {
   EXPECT_ERROR(heavy.set_option("weight_decay", -1), "Invalid weight_decay value: -1");
   EXPECT_ERROR(heavy.set_option("beta1", 0.5), "there are lr, momentum, dampening, weight_decay");
   EXPECT_EQ(heavy.option("momentum"), 0.5);
+  // All groups or none, and the line is the caller's.
+  Tensor q = leaf64({1});
+  heavy.add_param_group({q}, {.momentum = 0});
+  EXPECT_ERROR(heavy.set_option("momentum", 0.25), "OptimizerTest.cpp");
+  EXPECT_EQ(heavy.option("momentum", 0), 0.5);
 }
 
 // PyTorch counts the steps of each parameter: one that is thawed later starts its bias corrections then, and
