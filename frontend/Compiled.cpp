@@ -191,7 +191,7 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
   savePackage(path, program, state, options, loc);
 }
 
-std::string CompiledImpl::explain(const ExplainOptions &options) {
+std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
   GraphLock lock(graphMutex());
   last(); // something is there to be explained
   const Variant *chosen = nullptr;
@@ -199,8 +199,9 @@ std::string CompiledImpl::explain(const ExplainOptions &options) {
     if (options.variant ? variant->number == *options.variant : !chosen || variant->calls > chosen->calls)
       chosen = variant.get();
   if (!chosen)
-    throw Error("'" + options_.name + "' has no variant " + std::to_string(*options.variant) +
-                ": variants() has the numbers of those that are there");
+    fail("'" + options_.name + "' has no variant " + std::to_string(*options.variant) +
+             ": variants() has the numbers of those that are there",
+         loc);
   std::string text;
   if (variants_.size() > 1) {
     text =
@@ -249,7 +250,9 @@ frontend::Flat CompiledBase::call(frontend::Flat arguments, Loc loc) const {
   return impl_->call(arguments, loc);
 }
 
-std::string CompiledBase::explain(const ExplainOptions &options) const { return impl_->explain(options); }
+std::string CompiledBase::explain(const ExplainOptions &options, Loc loc) const {
+  return impl_->explain(options, loc);
+}
 
 std::string CompiledBase::mlir(const std::string &stage, Loc loc) const {
   if (stage == "trace")

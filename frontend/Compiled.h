@@ -37,7 +37,7 @@ public:
   void save(const std::string &path, const SaveOptions &options, Loc loc);
   /// Compiles for the declared arguments, if nothing is compiled yet.
   void prepare(Loc loc);
-  std::string explain(const ExplainOptions &options);
+  std::string explain(const ExplainOptions &options, Loc loc);
   const Variant &last() {
     GraphLock lock(graphMutex());
     if (!last_ && declared_)

@@ -141,14 +141,14 @@ int64_t DataLoader::size() const {
 
 int64_t DataLoader::epoch() const { return state_->epoch; }
 
-DataLoader::Iterator DataLoader::begin() {
-  refuseInTrace("a loop over a loader");
+DataLoader::Iterator DataLoader::begin(Loc loc) {
+  refuseInTrace("a loop over a loader", loc);
   if (state_->running) { // the pass before was left early
     ++state_->epoch;
     state_->given = 0;
   }
   auto order = io::BatchOrder::create(state_->dataset.size(), state_->orderOptions());
-  order.status().throw_if_failed();
+  throwAt(order.status(), loc);
   order->start_epoch(static_cast<uint64_t>(state_->epoch));
   GraphLock lock(graphMutex());
   auto pass = std::make_shared<detail::Pass>(state_, std::move(*order));

@@ -21,18 +21,18 @@ Expected<Device> Device::parse(std::string_view text) {
   return name->cuda ? Device(DeviceType::cuda, name->index) : Device();
 }
 
-Device::Device(const char *text, std::source_location loc) {
+Device::Device(const char *text, Loc loc) {
   Expected<Device> parsed = parse(text ? text : "");
   frontend::throwAt(parsed.status(), loc);
   *this = *parsed;
 }
 
-void Device::refuse(DeviceType type, int index) {
+void Device::refuse(DeviceType type, int index, Loc loc) {
   const std::string number = std::to_string(index);
-  throw Error(type == DeviceType::cpu
-                  ? "there is one CPU device, so number " + number + " does not exist: use Device(\"cpu\")"
-                  : "the number of a CUDA device is from 0 to 127, found " + number,
-              "WEFT-E004");
+  frontend::fail(type == DeviceType::cpu
+                     ? "there is one CPU device, so number " + number + " does not exist: use Device(\"cpu\")"
+                     : "the number of a CUDA device is from 0 to 127, found " + number,
+                 loc, {}, "WEFT-E004");
 }
 
 std::string Device::str() const {

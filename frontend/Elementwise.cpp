@@ -140,6 +140,11 @@ Tensor neg(const Arg &a) {
 
 Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   GraphLock lock(graphMutex());
+  // As in PyTorch, where masks of bytes are those of old programs.
+  if (DType dtype = condition.dtype(loc); dtype != DType::i1 && dtype != DType::ui8)
+    fail("where expected condition to be a boolean tensor, but got a tensor with dtype " +
+             std::string(name(dtype)) + ": write a comparison, as in `where(x != 0, a, b)`",
+         loc, {use(condition, loc)});
   Operand c;
   c.value = convertTo(use(condition, loc), DType::i1, loc);
   c.priority = c.value.spec().shape.empty() ? 1 : 2;

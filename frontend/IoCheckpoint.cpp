@@ -31,7 +31,7 @@ static void checkNames(const std::vector<CheckpointItem> &items, Loc loc) {
 
 void save_checkpoint(const std::string &path, const std::vector<CheckpointItem> &items,
                      const Metadata &metadata, Loc loc) {
-  refuseInTrace("save_checkpoint");
+  refuseInTrace("save_checkpoint", loc);
   checkNames(items, loc);
   StateDict all;
   for (const CheckpointItem &item : items)
@@ -43,7 +43,7 @@ void save_checkpoint(const std::string &path, const std::vector<CheckpointItem> 
 }
 
 Metadata load_checkpoint(const std::string &path, const std::vector<CheckpointItem> &items, Loc loc) {
-  refuseInTrace("load_checkpoint");
+  refuseInTrace("load_checkpoint", loc);
   checkNames(items, loc);
   Metadata metadata = safetensors_metadata(path, loc);
   std::string found = "none";

@@ -78,10 +78,10 @@ void failWithoutCuda(const Ref &value, Loc loc) {
        loc, {value}, "WEFT-E001");
 }
 
-void requireBackend(const Device &device) {
+void requireBackend(const Device &device, Loc loc) {
   if (!device.is_cpu())
-    throw Error("'" + device.str() + "' is not there: this build of Weft has no CUDA backend, use \"cpu\"",
-                "WEFT-E001");
+    fail("'" + device.str() + "' is not there: this build of Weft has no CUDA backend, use \"cpu\"", loc, {},
+         "WEFT-E001");
 }
 
 /// What a message of the runtime calls the operation with this number among those that may fail: one line may

@@ -28,7 +28,7 @@ void await(runtime::Buffer &buffer, Loc loc);
 /// Throws the Error of a value that this build cannot compute.
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
 /// Throws WEFT-E001 for a device that this build has no backend for.
-void requireBackend(const Device &device);
+void requireBackend(const Device &device, Loc loc);
 /// Computes the same and waits as `wait` does. Throws the first failure that the program was not told of,
 /// after what follows from it is undone.
 void synchronizeAfter(const std::function<Status()> &wait);

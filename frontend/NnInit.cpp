@@ -29,7 +29,7 @@ static TensorOptions drawing(const Tensor &tensor) {
   return {.dtype = tensor.dtype() == DType::f64 ? DType::f64 : DType::f32, .device = tensor.device()};
 }
 
-double calculate_gain(const std::string &nonlinearity, double param) {
+double calculate_gain(const std::string &nonlinearity, double param, Loc loc) {
   if (nonlinearity == "linear" || nonlinearity == "sigmoid")
     return 1;
   if (nonlinearity == "tanh")
@@ -40,8 +40,9 @@ double calculate_gain(const std::string &nonlinearity, double param) {
     return std::sqrt(2 / (1 + param * param));
   if (nonlinearity == "selu")
     return 0.75;
-  throw Error("Unsupported nonlinearity '" + nonlinearity +
-              "': expected linear, sigmoid, tanh, relu, leaky_relu or selu");
+  fail("Unsupported nonlinearity '" + nonlinearity +
+           "': expected linear, sigmoid, tanh, relu, leaky_relu or selu",
+       loc);
 }
 
 std::pair<int64_t, int64_t> fan_in_and_fan_out(const Tensor &tensor, Loc loc) {
@@ -95,7 +96,7 @@ Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b,
     fail("trunc_normal_ needs std > 0 and a < b, found std " + std::to_string(std) + ", a " +
              std::to_string(a) + " and b " + std::to_string(b),
          loc);
-  refuseInTrace("trunc_normal_");
+  refuseInTrace("trunc_normal_", loc);
   NoGradGuard guard;
   std::vector<double> values = rand(tensor.sizes(loc), onHost(DType::f64), loc).to_vector<double>(loc);
   // A uniform number between the values of the distribution function at the ends, sent back through it.
@@ -106,7 +107,7 @@ Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b,
     double x = y <= -1 ? a : y >= 1 ? b : mean + std * std::numbers::sqrt2 * inverseErf(y);
     value = std::min(std::max(x, a), b);
   }
-  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), onHost(), loc));
+  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), onHost(), loc), loc);
   return tensor;
 }
 
@@ -146,7 +147,7 @@ static double kaimingDeviation(const Tensor &tensor, double a, FanMode mode, con
                                Loc loc) {
   auto [in, out] = fan_in_and_fan_out(tensor, loc);
   int64_t fan = mode == FanMode::fan_in ? in : out;
-  return fan > 0 ? calculate_gain(nonlinearity, a) / std::sqrt(static_cast<double>(fan)) : 0;
+  return fan > 0 ? calculate_gain(nonlinearity, a, loc) / std::sqrt(static_cast<double>(fan)) : 0;
 }
 
 Tensor kaiming_uniform_(Tensor tensor, double a, FanMode mode, const std::string &nonlinearity, Loc loc) {
@@ -165,7 +166,7 @@ Tensor orthogonal_(Tensor tensor, double gain, Loc loc) {
     fail("Only tensors with 2 or more dimensions are supported by orthogonal_, found shape " +
              shapeText(tensor.sizes(loc)),
          loc);
-  refuseInTrace("orthogonal_");
+  refuseInTrace("orthogonal_", loc);
   if (tensor.numel(loc) == 0)
     return tensor;
   NoGradGuard guard;
@@ -197,7 +198,7 @@ Tensor orthogonal_(Tensor tensor, double gain, Loc loc) {
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
       values[i * columns + j] = gain * (rows <= columns ? v[i * length + j] : v[j * length + i]);
-  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), onHost(), loc));
+  overwrite(tensor, Tensor::from(values, tensor.sizes(loc), onHost(), loc), loc);
   return tensor;
 }
 

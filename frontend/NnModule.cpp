@@ -85,8 +85,8 @@ struct CloneScope::Impl {
   }
 };
 
-CloneScope::CloneScope(const std::shared_ptr<ModuleState> &original) : impl_(new Impl) {
-  refuseInTrace("clone");
+CloneScope::CloneScope(const std::shared_ptr<ModuleState> &original, Loc loc) : impl_(new Impl) {
+  refuseInTrace("clone", loc);
   impl_->twin(original);
   visit(*original, "", [&](const std::string &path, const ModuleState::Entry &entry) {
     impl_->originals.push_back({path, entry.tensor, 0});
@@ -98,12 +98,13 @@ CloneScope::CloneScope(const std::shared_ptr<ModuleState> &original) : impl_(new
 
 CloneScope::~CloneScope() { Impl::current() = impl_->previous; }
 
-void CloneScope::check() const {
+void CloneScope::check(Loc loc) const {
   for (const auto &entry : impl_->originals)
     if (Access::slot(entry.tensor).use_count() > entry.handles)
-      throw Error("clone: the copy would share '" + entry.path +
-                  "' with the original, since a member of the module is a plain Tensor: declare that member "
-                  "as nn::Parameter");
+      fail("clone: the copy would share '" + entry.path +
+               "' with the original, since a member of the module is a plain Tensor: declare that member "
+               "as nn::Parameter",
+           loc);
 }
 
 Tensor cloned(const Tensor &tensor) {
@@ -306,7 +307,7 @@ IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict, Lo
   StateIndex theirs(state);
   for (const auto &[name, tensor] : own)
     if (const Tensor *value = theirs.find(name))
-      overwrite(tensor, *value);
+      overwrite(tensor, *value, loc);
   return found.keys;
 }
 

@@ -91,7 +91,7 @@ static detail::Hyperparameter &numberOf(OptimizerState &state, size_t group, con
 static void setNumber(OptimizerState &state, const std::string &name, double value, size_t begin, size_t end,
                       Loc loc) {
   GraphLock lock(graphMutex());
-  refuseInTrace("set_option");
+  refuseInTrace("set_option", loc);
   for (size_t i = begin; i < end; ++i) {
     numberOf(state, i, name, loc);
     checkNumber(name, value, loc);
@@ -101,7 +101,7 @@ static void setNumber(OptimizerState &state, const std::string &name, double val
     detail::Hyperparameter &number = numberOf(state, i, name, loc);
     number.value = value;
     // A buffer of its own: calls that are queued keep the value that they were called with.
-    overwrite(number.tensor, Tensor::from(&value, Shape{}, onHost()));
+    overwrite(number.tensor, Tensor::from(&value, Shape{}, onHost(), loc), loc);
   }
 }
 
@@ -154,11 +154,11 @@ void Optimizer::to(Device device) {
   }
 }
 
-void Optimizer::to(DType dtype) {
+void Optimizer::to(DType dtype, Loc loc) {
   GraphLock lock(graphMutex());
   if (!is_floating_point(dtype))
-    throw Error("an optimiser's state is converted to floating-point types only, found " +
-                std::string(name(dtype)));
+    fail("an optimiser's state is converted to floating-point types only, found " + std::string(name(dtype)),
+         loc);
   NoGradGuard guard;
   for (detail::Member &member : state_->members)
     for (detail::Piece &piece : member.pieces)
@@ -178,9 +178,9 @@ std::vector<std::string> Optimizer::check_state_dict(const StateDict &state) con
 
 void Optimizer::load_state_dict(const StateDict &state, Loc loc) {
   GraphLock lock(graphMutex());
-  refuseInTrace("load_state_dict");
+  refuseInTrace("load_state_dict", loc);
   throwComplaints("the state of '" + state_->kind + "'", state_->check(state), loc);
-  state_->load(state);
+  state_->load(state, loc);
 }
 
 //===----------------------------------------------------------------------===//

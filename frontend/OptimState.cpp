@@ -22,7 +22,7 @@ using namespace frontend;
 void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,
                               std::initializer_list<std::pair<const char *, double>> numbers, Loc loc) {
   GraphLock lock(graphMutex());
-  refuseInTrace("add_param_group");
+  refuseInTrace("add_param_group", loc);
   if (parameters.empty())
     fail("optimizer got an empty parameter list", loc);
   std::unordered_set<const Slot *> known;
@@ -297,13 +297,13 @@ std::vector<std::string> OptimizerState::check(const StateDict &state) const {
   return complaints;
 }
 
-void OptimizerState::load(const StateDict &state) {
+void OptimizerState::load(const StateDict &state, Loc loc) {
   StateIndex index(state);
   for (size_t i = 0; i < groups.size(); ++i)
     for (Hyperparameter &number : groups[i].numbers) {
       const Tensor &value = *index.find(numberName(i, number.name));
       number.value = value.item<double>();
-      overwrite(number.tensor, value);
+      overwrite(number.tensor, value, loc);
     }
   // Members that shared a count and are given equal ones go on sharing it: nothing compiles again then.
   struct Sharers {
@@ -326,13 +326,13 @@ void OptimizerState::load(const StateDict &state) {
       makePieces(member);
     for (Piece &piece : member.pieces) {
       const Tensor *value = index.find(member.name + "." + piece.name);
-      overwrite(piece.tensor, value ? *value : zeros_like(piece.tensor));
+      overwrite(piece.tensor, value ? *value : zeros_like(piece.tensor), loc);
     }
   }
   for (Sharers &sharing : sharers) {
     if (sharing.before && sharing.byValue.size() == 1) {
       int64_t value = sharing.byValue.begin()->first;
-      overwrite(sharing.before->steps, Tensor::from(&value, Shape{}, onHost()));
+      overwrite(sharing.before->steps, Tensor::from(&value, Shape{}, onHost(), loc), loc);
       continue;
     }
     if (sharing.before)

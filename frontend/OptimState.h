@@ -72,7 +72,7 @@ struct OptimizerState {
 
   StateDict save() const;
   std::vector<std::string> check(const StateDict &state) const;
-  void load(const StateDict &state);
+  void load(const StateDict &state, Loc loc);
 
 private:
   std::shared_ptr<Counter> makeCounter(int64_t value, Device device, Loc loc);

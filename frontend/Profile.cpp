@@ -36,12 +36,12 @@ Profile profile(const std::function<void()> &work) {
   return result;
 }
 
-void Profile::save_chrome_trace(const std::string &path) const {
+void Profile::save_chrome_trace(const std::string &path, Loc loc) const {
   std::FILE *file = std::fopen(path.c_str(), "wb");
   const bool written = file && std::fwrite(trace_.data(), 1, trace_.size(), file) == trace_.size();
   const bool closed = file && std::fclose(file) == 0;
   if (!written || !closed)
-    throw Error("cannot write the trace '" + path + "': " + std::strerror(errno));
+    frontend::fail("cannot write the trace '" + path + "': " + std::strerror(errno), loc);
 }
 
 } // namespace weft

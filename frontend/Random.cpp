@@ -34,51 +34,52 @@ static Tensor stateScalar(uint64_t value, const char *name) {
   return tensor;
 }
 
-static void setScalar(const Tensor &slot, uint64_t value) {
+static void setScalar(const Tensor &slot, uint64_t value, Loc loc) {
   auto bits = static_cast<int64_t>(value);
-  overwrite(slot, Tensor::from(&bits, Shape{}, onHost()));
+  overwrite(slot, Tensor::from(&bits, Shape{}, onHost(), loc), loc);
 }
 
 Generator::Generator(uint64_t seed, Seed)
     : key_(stateScalar(seed, "rng.key")), counter_(stateScalar(0, "rng.counter")) {}
 
-Generator &Generator::start(uint64_t seed) {
+Generator &Generator::start(uint64_t seed, Loc loc) {
   GraphLock lock(graphMutex());
-  refuseInTrace("seeding a generator");
-  setScalar(key_, seed);
-  setScalar(counter_, 0);
+  refuseInTrace("seeding a generator", loc);
+  setScalar(key_, seed, loc);
+  setScalar(counter_, 0, loc);
   return *this;
 }
 
-uint64_t Generator::seed() {
+uint64_t Generator::seed(Loc loc) {
   std::random_device device;
   uint64_t drawn = uint64_t{device()} << 32 | device();
-  start(drawn);
+  start(drawn, loc);
   return drawn;
 }
 
 uint64_t Generator::initial_seed() const { return static_cast<uint64_t>(key_.item<int64_t>()); }
 
-Tensor Generator::get_state() const {
+Tensor Generator::get_state(Loc loc) const {
   GraphLock lock(graphMutex());
-  refuseInTrace("reading the state of a generator");
+  refuseInTrace("reading the state of a generator", loc);
   return Tensor::from(std::vector<int64_t>{key_.item<int64_t>(), counter_.item<int64_t>()}, {2}, onHost());
 }
 
-void Generator::set_state(const Tensor &state) {
+void Generator::set_state(const Tensor &state, Loc loc) {
   GraphLock lock(graphMutex());
-  refuseInTrace("setting the state of a generator");
-  if (state.dtype() != DType::i64 || state.sizes() != Shape{2})
-    throw Error("the state of a generator is an i64 tensor of 2 elements, key and counter; found " +
-                std::string(name(state.dtype())) + " of shape " + shapeText(state.sizes()));
-  std::vector<int64_t> values = state.to_vector<int64_t>();
-  setScalar(key_, static_cast<uint64_t>(values[0]));
-  setScalar(counter_, static_cast<uint64_t>(values[1]));
+  refuseInTrace("setting the state of a generator", loc);
+  if (state.dtype(loc) != DType::i64 || state.sizes(loc) != Shape{2})
+    fail("the state of a generator is an i64 tensor of 2 elements, key and counter; found " +
+             std::string(name(state.dtype(loc))) + " of shape " + shapeText(state.sizes(loc)),
+         loc);
+  std::vector<int64_t> values = state.to_vector<int64_t>(loc);
+  setScalar(key_, static_cast<uint64_t>(values[0]), loc);
+  setScalar(counter_, static_cast<uint64_t>(values[1]), loc);
 }
 
 /// The next `count` pairs of lanes on the host, each as 64 bits; advances the generator as a draw of 2
 /// `count` lanes in an operation would.
-static std::vector<uint64_t> drawOnHost(Generator &generator, size_t count) {
+static std::vector<uint64_t> drawOnHost(Generator &generator, size_t count, Loc loc) {
   auto key = static_cast<uint64_t>(generator.key().item<int64_t>());
   auto counter = static_cast<uint64_t>(generator.counter().item<int64_t>());
   std::vector<uint64_t> bits(count);
@@ -86,14 +87,14 @@ static std::vector<uint64_t> drawOnHost(Generator &generator, size_t count) {
     auto lanes = philox_block(key, 0, counter + i / 2);
     bits[i] = lanes[i % 2 * 2] | uint64_t{lanes[i % 2 * 2 + 1]} << 32;
   }
-  setScalar(generator.counter(), counter + (count + 1) / 2);
+  setScalar(generator.counter(), counter + (count + 1) / 2, loc);
   return bits;
 }
 
-Generator Generator::fork() {
+Generator Generator::fork(Loc loc) {
   GraphLock lock(graphMutex());
-  refuseInTrace("forking a generator");
-  return Generator(drawOnHost(*this, 1)[0]);
+  refuseInTrace("forking a generator", loc);
+  return Generator(drawOnHost(*this, 1, loc)[0]);
 }
 
 std::vector<std::string> Generator::check_state_dict(const StateDict &state) const {
@@ -118,8 +119,8 @@ void Generator::load_state_dict(const StateDict &state, Loc loc) {
   GraphLock lock(graphMutex());
   throwComplaints("the state of a generator", check_state_dict(state), loc);
   StateIndex index(state);
-  overwrite(key_, *index.find("key"));
-  overwrite(counter_, *index.find("counter"));
+  overwrite(key_, *index.find("key"), loc);
+  overwrite(counter_, *index.find("counter"), loc);
 }
 
 Generator &default_generator() {
@@ -307,7 +308,7 @@ Tensor randperm(int64_t n, Generator &generator, TensorOptions options, Loc loc)
   checkedCount({n}, loc);
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
-  std::vector<uint64_t> bits = drawOnHost(generator, order.size());
+  std::vector<uint64_t> bits = drawOnHost(generator, order.size(), loc);
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[philox_below(bits[i - 1], i)]);
   options.dtype = options.dtype.value_or(DType::i64);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/report.hpp"
 
+#include "frontend/Ops.h"
 #include "frontend/io/Progress.h"
 #include "frontend/io/Svg.h"
 
@@ -49,7 +50,7 @@ double Timings::median_ms() const {
 size_t Timings::count() const { return impl_->times.size(); }
 
 void save_curves(const std::string &path, const std::string &title, const std::string &x_label,
-                 const std::string &y_label, const std::vector<Curve> &curves) {
+                 const std::string &y_label, const std::vector<Curve> &curves, Loc loc) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code ignored; // what is wrong shows when the file is written
   if (!folder.empty())
@@ -57,7 +58,7 @@ void save_curves(const std::string &path, const std::string &title, const std::s
   io::Chart chart{title, x_label, y_label, {}};
   for (const Curve &curve : curves)
     chart.series.push_back({curve.name, curve.points});
-  io::write_svg(path, chart).throw_if_failed();
+  frontend::throwAt(io::write_svg(path, chart), loc);
 }
 
 } // namespace weft

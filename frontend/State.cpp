@@ -15,11 +15,11 @@
 
 namespace weft::frontend {
 
-void refuseInTrace(const std::string &what) {
+void refuseInTrace(const std::string &what, Loc loc) {
   if (Trace::current())
-    throw Error(what + " inside a compiled function would happen once, while it is compiled: call it between "
-                       "the calls",
-                "WEFT-C001");
+    fail(what +
+             " inside a compiled function would happen once, while it is compiled: call it between the calls",
+         loc, {}, "WEFT-C001");
 }
 
 /// A copy of a value on the host, in `dtype`.
@@ -38,9 +38,9 @@ static Ref hostCopy(const Ref &value, DType dtype, Loc loc) {
   return leaf(spec, std::move(buffer), loc);
 }
 
-void overwrite(const Tensor &target, const Tensor &source) {
+void overwrite(const Tensor &target, const Tensor &source, Loc loc) {
   GraphLock lock(graphMutex());
-  refuseInTrace("setting state");
+  refuseInTrace("setting state", loc);
   const auto &slot = Access::slot(target);
   Ref own = use(target, slot->loc), value = use(source, slot->loc);
   if (own.spec().device.is_cpu() && value.spec().device.is_cpu()) {

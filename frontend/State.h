@@ -16,7 +16,7 @@ namespace weft::frontend {
 
 /// Gives the slot of `target` the value of `source`, a tensor of the same shape, converted and moved. On the
 /// host nothing is compiled for that, so that loading state leaves the count of compilations as it was.
-void overwrite(const Tensor &target, const Tensor &source);
+void overwrite(const Tensor &target, const Tensor &source, Loc loc);
 
 /// The value of a slot of state on another device: what it was moved from where that was there, so that a
 /// move to a device that is missing can be taken back.
@@ -29,7 +29,7 @@ Tensor copyOf(const Tensor &original);
 void clearGradients(const std::vector<Tensor> &parameters, bool toNone);
 
 /// Throws Error inside a traced function: `what` would happen once, while it is compiled.
-void refuseInTrace(const std::string &what);
+void refuseInTrace(const std::string &what, Loc loc);
 
 /// A state dict by name; the entries must outlive it.
 class StateIndex {

@@ -7,6 +7,7 @@
 #include "weft/stream.hpp"
 
 #include "frontend/Lazy.h"
+#include "frontend/Ops.h"
 #include "runtime/Queue.h"
 #include "weft/tensor.hpp"
 
@@ -42,25 +43,25 @@ static std::shared_ptr<StreamState> &currentState() {
   return state;
 }
 
-Stream::Stream(Device device) {
-  frontend::requireBackend(device);
+Stream::Stream(Device device, Loc loc) {
+  frontend::requireBackend(device, loc);
   state_ = refersTo(Queue::pooled());
 }
 
-Stream Stream::current(Device device) {
-  frontend::requireBackend(device);
+Stream Stream::current(Device device, Loc loc) {
+  frontend::requireBackend(device, loc);
   return Stream(currentState() ? currentState() : refersTo(Queue::current()));
 }
 
-Stream Stream::default_stream(Device device) {
-  frontend::requireBackend(device);
+Stream Stream::default_stream(Device device, Loc loc) {
+  frontend::requireBackend(device, loc);
   return Stream(refersTo(Queue::get_default()));
 }
 
-Stream Stream::external(Device device, std::function<void(std::function<void()>)> post) {
-  frontend::requireBackend(device);
+Stream Stream::external(Device device, std::function<void(std::function<void()>)> post, Loc loc) {
+  frontend::requireBackend(device, loc);
   if (!post)
-    throw Error("an external stream needs a function that runs what is posted to it");
+    frontend::fail("an external stream needs a function that runs what is posted to it", loc);
   auto state = std::make_shared<StreamState>();
   state->owned = Queue::external(std::move(post));
   state->queue = state->owned.get();
@@ -120,14 +121,16 @@ void Event::wait(const Stream &stream) const {
 void Event::synchronize() const { state_->event.synchronize(); }
 bool Event::query() const { return state_->event.query(); }
 
-double Event::elapsed_time(const Event &end) const {
+double Event::elapsed_time(const Event &end, Loc loc) const {
   if (!state_->timing || !end.state_->timing)
-    throw Error("Both events must be created with argument 'enable_timing=True': write Event(true)");
-  return end.state_->event.elapsed_time(state_->event).value_or_throw();
+    frontend::fail("Both events must be created with argument 'enable_timing=True': write Event(true)", loc);
+  const Expected<double> milliseconds = end.state_->event.elapsed_time(state_->event);
+  frontend::throwAt(milliseconds.status(), loc);
+  return *milliseconds;
 }
 
-void synchronize(Device device) {
-  frontend::requireBackend(device);
+void synchronize(Device device, Loc loc) {
+  frontend::requireBackend(device, loc);
   synchronize();
 }
 

@@ -12,6 +12,7 @@
 #include "ir/Decisions.h"
 #include "passes/LaunchGraph.h"
 #include "passes/Passes.h"
+#include "passes/PlanReport.h"
 
 #include <set>
 
@@ -71,8 +72,7 @@ struct GatherCapturable : impl::GatherCapturableBase<GatherCapturable> {
     if (!report)
       return;
     auto text = [](const Partition &p) {
-      return std::to_string(p.captured) + " launches in " + std::to_string(p.graphs) +
-             (p.graphs == 1 ? " graph" : " graphs");
+      return amountText(p.captured, "launch") + " in " + amountText(p.graphs, "graph");
     };
     recordDecisions(func, {{"gathered", locationText(func.getLoc()), "launches", "", 0,
                             "moved across cuts: " + text(after) + " instead of " + text(before)}});

@@ -116,8 +116,8 @@ std::string formatPlan(FuncOp func) {
     }
     os << StringRef(line).rtrim() << '\n';
   }
-  os << number << " launches read " << sizeText(totalRead) << " and write " << sizeText(totalWritten)
-     << " bytes";
+  os << amountText(number, "launch") << (number == 1 ? " reads " : " read ") << sizeText(totalRead)
+     << (number == 1 ? " and writes " : " and write ") << sizeText(totalWritten) << " bytes";
   auto bytes = sizeOfAttr(func->getAttr(attr::arenaBytes)),
        bound = sizeOfAttr(func->getAttr(attr::arenaLowerBound));
   if (bytes && bound)
@@ -130,6 +130,10 @@ std::string formatPlan(FuncOp func) {
     os << '\n';
   }
   return text;
+}
+
+std::string amountText(size_t count, const std::string &noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : noun.ends_with("ch") ? "es" : "s");
 }
 
 std::string formatDecisions(FuncOp func) {
@@ -173,8 +177,7 @@ std::string formatCapture(FuncOp func) {
   }
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "capture: " << captured << " of " << total << " launches in " << regions
-     << (regions == 1 ? " graph" : " graphs") << "\n";
+  os << "capture: " << captured << " of " << total << " launches in " << amountText(regions, "graph") << "\n";
   for (const Decision &decision : readDecisions(func))
     if (StringRef(decision.code).starts_with("WEFT-C"))
       os << "  " << decision.code << "  " << decision.producer << ": " << decision.message << "  ("

@@ -97,7 +97,7 @@ public:
   /// Fusions, refusals with their codes, kernels and memory plan of a variant, by source line; where there
   /// are several, first which it is, and a line for each. Throws Error where there is no variant of that
   /// number.
-  std::string explain(const ExplainOptions &options = {}) const;
+  std::string explain(const ExplainOptions &options = {}, Loc loc = Loc::current()) const;
   /// The last variant that ran as text: "trace" as recorded, "plan" with fusions, schedules and memory.
   std::string mlir(const std::string &stage = "trace", Loc loc = Loc::current()) const;
   /// Most recently used first; at most 64 are kept.

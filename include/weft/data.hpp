@@ -137,7 +137,7 @@ public:
     std::shared_ptr<detail::Pass> pass_;
   };
   /// Starts the next pass, or goes on with the one that `load_state_dict` found under way.
-  Iterator begin();
+  Iterator begin(Loc loc = Loc::current());
   std::default_sentinel_t end() const { return {}; }
   /// Number of batches of one pass.
   int64_t size() const;

@@ -17,6 +17,9 @@
 
 namespace weft {
 
+/// The line of the program that asked for something: what every error names.
+using Loc = std::source_location;
+
 enum class DeviceType : uint8_t { cpu = 0, cuda = 1 };
 
 /// A device as the user names it: "cpu", "cuda", "cuda:1". "cuda" without a number means the current device
@@ -26,12 +29,11 @@ public:
   Device() = default;
   /// Throws Error for a number that no device has: there is one CPU, and CUDA devices count from 0 to 127.
   /// The CPU has no number, also where 0 is given.
-  constexpr Device(DeviceType type, std::optional<int> index = {})
-      : type_(type), index_(checked(type, index)) {}
+  constexpr Device(DeviceType type, std::optional<int> index = {}, Loc loc = Loc::current())
+      : type_(type), index_(checked(type, index, loc)) {}
   /// As `parse`, but throws Error.
-  Device(const char *text, std::source_location loc = std::source_location::current());
-  Device(const std::string &text, std::source_location loc = std::source_location::current())
-      : Device(text.c_str(), loc) {}
+  Device(const char *text, Loc loc = Loc::current());
+  Device(const std::string &text, Loc loc = Loc::current()) : Device(text.c_str(), loc) {}
 
   /// Reads "cpu", "cuda" or "cuda:N"; an error says what is wrong and which types there are.
   static Expected<Device> parse(std::string_view text);
@@ -44,12 +46,12 @@ public:
   friend bool operator==(const Device &, const Device &) = default;
 
 private:
-  static constexpr std::optional<int> checked(DeviceType type, std::optional<int> index) {
+  static constexpr std::optional<int> checked(DeviceType type, std::optional<int> index, Loc loc) {
     if (index && (*index < 0 || *index > (type == DeviceType::cpu ? 0 : 127)))
-      refuse(type, *index);
+      refuse(type, *index, loc);
     return type == DeviceType::cpu ? std::nullopt : index;
   }
-  [[noreturn]] static void refuse(DeviceType type, int index);
+  [[noreturn]] static void refuse(DeviceType type, int index, Loc loc);
 
   DeviceType type_ = DeviceType::cpu;
   std::optional<int> index_;

@@ -20,7 +20,8 @@ enum class FanMode { fan_in, fan_out };
 
 /// The factor by which an initial deviation grows before this function: "linear", "sigmoid", "tanh", "relu",
 /// "leaky_relu" (with its slope as `param`, 0.01 in PyTorch where it is left out), "selu".
-WEFT_API double calculate_gain(const std::string &nonlinearity, double param = 0.01);
+WEFT_API double calculate_gain(const std::string &nonlinearity, double param = 0.01,
+                               Loc loc = Loc::current());
 /// The number of inputs and of outputs that one element of [out, in, ...] takes part in; an error below two
 /// dimensions.
 WEFT_API std::pair<int64_t, int64_t> fan_in_and_fan_out(const Tensor &tensor, Loc loc = Loc::current());

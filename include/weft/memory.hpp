@@ -23,38 +23,38 @@
 namespace weft {
 
 /// Bytes that are in use, now and at most since the start or the last reset.
-WEFT_API uint64_t memory_allocated(Device device = {});
-WEFT_API uint64_t max_memory_allocated(Device device = {});
+WEFT_API uint64_t memory_allocated(Device device = {}, Loc loc = Loc::current());
+WEFT_API uint64_t max_memory_allocated(Device device = {}, Loc loc = Loc::current());
 /// Bytes taken from the system: in use, or kept to be used again.
-WEFT_API uint64_t memory_reserved(Device device = {});
-WEFT_API uint64_t max_memory_reserved(Device device = {});
+WEFT_API uint64_t memory_reserved(Device device = {}, Loc loc = Loc::current());
+WEFT_API uint64_t max_memory_reserved(Device device = {}, Loc loc = Loc::current());
 /// Sets all peaks to the present values; the two older names do the same, as in PyTorch.
-WEFT_API void reset_peak_memory_stats(Device device = {});
-WEFT_API void reset_max_memory_allocated(Device device = {});
-WEFT_API void reset_max_memory_reserved(Device device = {});
+WEFT_API void reset_peak_memory_stats(Device device = {}, Loc loc = Loc::current());
+WEFT_API void reset_max_memory_allocated(Device device = {}, Loc loc = Loc::current());
+WEFT_API void reset_max_memory_reserved(Device device = {}, Loc loc = Loc::current());
 /// Sets the counts of what was allocated and freed to zero.
-WEFT_API void reset_accumulated_memory_stats(Device device = {});
+WEFT_API void reset_accumulated_memory_stats(Device device = {}, Loc loc = Loc::current());
 
 /// `<stat>.<pool>.<metric>` and plain counters with PyTorch's keys, and Weft's own with prefix "weft.".
 /// Reading changes nothing.
-WEFT_API std::map<std::string, int64_t> memory_stats(Device device = {});
+WEFT_API std::map<std::string, int64_t> memory_stats(Device device = {}, Loc loc = Loc::current());
 /// The main statistics as a table for people.
-WEFT_API std::string memory_summary(Device device = {});
+WEFT_API std::string memory_summary(Device device = {}, Loc loc = Loc::current());
 /// Every segment with its blocks as JSON, with the keys of PyTorch's snapshots. A block's frame is the source
 /// line that made it.
-WEFT_API std::string memory_snapshot(Device device = {});
+WEFT_API std::string memory_snapshot(Device device = {}, Loc loc = Loc::current());
 
 /// Gives cached memory that nothing uses back to the system. What is in use stays.
-WEFT_API void empty_cache(Device device = {});
+WEFT_API void empty_cache(Device device = {}, Loc loc = Loc::current());
 /// empty_cache(), and the memory for temporaries of all streams, each once the stream is idle. On a stream of
 /// another executor that is a piece of work, for which the call does not wait.
-WEFT_API void trim(Device device = {});
+WEFT_API void trim(Device device = {}, Loc loc = Loc::current());
 
 /// Bytes that may be reserved. What is beyond fails with WEFT-M001, and everything stays usable.
-WEFT_API void set_memory_limit(uint64_t bytes, Device device = {});
-WEFT_API uint64_t memory_limit(Device device = {});
+WEFT_API void set_memory_limit(uint64_t bytes, Device device = {}, Loc loc = Loc::current());
+WEFT_API uint64_t memory_limit(Device device = {}, Loc loc = Loc::current());
 /// The limit as a share of the machine's memory, above 0 and up to 1.
-WEFT_API void set_per_process_memory_fraction(double fraction, Device device = {});
+WEFT_API void set_per_process_memory_fraction(double fraction, Device device = {}, Loc loc = Loc::current());
 
 } // namespace weft
 

@@ -28,12 +28,12 @@ WEFT_API std::shared_ptr<ModuleState> cloned(const std::shared_ptr<ModuleState> 
 /// While one lives on a thread, modules that are copied there are copied deeply.
 class WEFT_API CloneScope {
 public:
-  explicit CloneScope(const std::shared_ptr<ModuleState> &original);
+  CloneScope(const std::shared_ptr<ModuleState> &original, Loc loc);
   ~CloneScope();
   CloneScope(const CloneScope &) = delete;
   CloneScope &operator=(const CloneScope &) = delete;
   /// Throws Error where the copy holds a tensor of the original.
-  void check() const;
+  void check(Loc loc) const;
 
 private:
   struct Impl;
@@ -59,6 +59,10 @@ public:
 struct IncompatibleKeys {
   std::vector<std::string> missing, unexpected;
 };
+
+/// A deep copy: parameters and buffers of its own, with the same values, modes and flags, and no gradients.
+/// Throws Error where a member of the module is a plain Tensor that is registered: declare it nn::Parameter.
+template <typename M> M clone(const M &module, Loc loc = Loc::current());
 
 /// A shared handle on parameters, buffers and child modules: copies of a module share them, `clone` makes new
 /// ones. A network is a struct that derives from it and has its parts as members.
@@ -147,19 +151,17 @@ protected:
   explicit Module(std::string type_name, std::string details = {});
 
 private:
-  template <typename M> friend M clone(const M &module);
+  template <typename M> friend M clone(const M &module, Loc loc);
   friend WEFT_API std::string to_string(const Module &module);
   explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
   void add_child(const std::string &name, const Module &child, Loc loc);
   std::shared_ptr<detail::ModuleState> state_;
 };
 
-/// A deep copy: parameters and buffers of its own, with the same values, modes and flags, and no gradients.
-/// Throws Error where a member of the module is a plain Tensor that is registered: declare it nn::Parameter.
-template <typename M> M clone(const M &module) {
-  detail::CloneScope scope(module.state_);
+template <typename M> M clone(const M &module, Loc loc) {
+  detail::CloneScope scope(module.state_, loc);
   M copy(module);
-  scope.check();
+  scope.check(loc);
   return copy;
 }
 

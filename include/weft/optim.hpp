@@ -49,7 +49,7 @@ public:
   /// Moves the state that exists. (Parameters are moved by their module.)
   void to(Device device);
   /// Converts the state of parameters that exists: after `model.half()`, say.
-  void to(DType dtype);
+  void to(DType dtype, Loc loc = Loc::current());
 
   /// \name State
   /// @{

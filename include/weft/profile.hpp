@@ -7,6 +7,7 @@
 #ifndef WEFT_PROFILE_HPP
 #define WEFT_PROFILE_HPP
 
+#include "weft/device.hpp"
 #include "weft/export.hpp"
 
 #include <functional>
@@ -22,7 +23,7 @@ public:
   /// JSON for chrome://tracing and Perfetto: one event a launch, with its bytes, GB/s and source line.
   std::string chrome_trace() const { return trace_; }
   /// Writes it to a file; throws Error where that cannot be written.
-  void save_chrome_trace(const std::string &path) const;
+  void save_chrome_trace(const std::string &path, Loc loc = Loc::current()) const;
 
 private:
   friend WEFT_API Profile profile(const std::function<void()> &work);

@@ -23,17 +23,19 @@ public:
   template <std::integral T> explicit Generator(T seed) : Generator(unsignedSeed(seed), Seed{}) {}
 
   /// Starts the stream of this seed. As in PyTorch a negative seed v stands for 0xffffffffffffffff + v.
-  template <std::integral T> Generator &manual_seed(T seed) { return start(unsignedSeed(seed)); }
+  template <std::integral T> Generator &manual_seed(T seed, Loc loc = Loc::current()) {
+    return start(unsignedSeed(seed), loc);
+  }
   /// Starts the stream of a seed that the operating system draws; returns it.
-  uint64_t seed();
+  uint64_t seed(Loc loc = Loc::current());
   /// The seed that the stream was started with.
   uint64_t initial_seed() const;
 
   /// Key and counter, an i64 tensor of two elements: everything that the next numbers depend on.
-  Tensor get_state() const;
-  void set_state(const Tensor &state);
+  Tensor get_state(Loc loc = Loc::current()) const;
+  void set_state(const Tensor &state, Loc loc = Loc::current());
   /// A generator of its own, whose seed is the next 64 bits of this one. Not in compiled functions.
-  Generator fork();
+  Generator fork(Loc loc = Loc::current());
 
   /// 0-dimensional i64 tensors: the slots themselves.
   Tensor key() const { return key_; }
@@ -53,18 +55,20 @@ private:
     // Negative: two's complement less one is what 0xffffffffffffffff + v means.
     return static_cast<uint64_t>(seed) - (seed < T(0) ? 1 : 0);
   }
-  Generator &start(uint64_t seed);
+  Generator &start(uint64_t seed, Loc loc);
   Tensor key_, counter_;
 };
 
 WEFT_API Generator &default_generator();
 /// Seeds the default generator; the next draw is the first of its stream.
-template <std::integral T> Generator &manual_seed(T seed) { return default_generator().manual_seed(seed); }
+template <std::integral T> Generator &manual_seed(T seed, Loc loc = Loc::current()) {
+  return default_generator().manual_seed(seed, loc);
+}
 
 /// While one lives, draws from the default generator do not show afterwards: its state is put back.
 class WEFT_API ForkRngGuard {
 public:
-  ForkRngGuard() : state_(default_generator().get_state()) {}
+  explicit ForkRngGuard(Loc loc = Loc::current()) : state_(default_generator().get_state(loc)) {}
   ~ForkRngGuard();
   ForkRngGuard(const ForkRngGuard &) = delete;
   ForkRngGuard &operator=(const ForkRngGuard &) = delete;

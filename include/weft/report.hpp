@@ -57,7 +57,8 @@ struct Curve {
 /// Writes curves as an SVG picture with axes, and makes its folder if need be; throws Error where the file
 /// cannot be written.
 WEFT_API void save_curves(const std::string &path, const std::string &title, const std::string &x_label,
-                          const std::string &y_label, const std::vector<Curve> &curves);
+                          const std::string &y_label, const std::vector<Curve> &curves,
+                          Loc loc = Loc::current());
 
 } // namespace weft
 

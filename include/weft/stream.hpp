@@ -31,17 +31,18 @@ class WEFT_API Stream {
 public:
   /// One of 32 streams of the device, handed out round robin: the 33rd is the first again. Throws Error
   /// (WEFT-E001) for a device that this build has no backend for, as everything here does.
-  explicit Stream(Device device = {});
+  explicit Stream(Device device = {}, Loc loc = Loc::current());
   /// The stream that this thread's work goes to.
-  static Stream current(Device device = {});
+  static Stream current(Device device = {}, Loc loc = Loc::current());
   /// The stream that work goes to where no other was chosen.
-  static Stream default_stream(Device device = {});
+  static Stream default_stream(Device device = {}, Loc loc = Loc::current());
   /// A stream on an executor of somebody else. `post` is given a piece of work for everything that Weft puts
   /// on the stream, and runs it once, on any thread, in the order of the posts; what else it runs between
   /// them is thereby ordered with Weft's work, and nobody waits. Neither `post` nor what runs on that
   /// executor may call Weft: a thread that reads a value may be waiting for the executor. The last handle
   /// waits until what was posted has run.
-  static Stream external(Device device, std::function<void(std::function<void()>)> post);
+  static Stream external(Device device, std::function<void(std::function<void()>)> post,
+                         Loc loc = Loc::current());
 
   Device device() const;
   /// Waits for everything on the stream; throws the first failure that nobody has been told of.
@@ -89,7 +90,7 @@ public:
   /// Whether the point has passed; true for an event never recorded.
   bool query() const;
   /// Milliseconds from this event to `end`. Both must be made with timing, recorded, and have passed.
-  double elapsed_time(const Event &end) const;
+  double elapsed_time(const Event &end, Loc loc = Loc::current()) const;
 
 private:
   friend class Stream;
@@ -97,7 +98,7 @@ private:
 };
 
 /// Waits for all streams of a device; throws the first failure that nobody has been told of.
-WEFT_API void synchronize(Device device);
+WEFT_API void synchronize(Device device, Loc loc = Loc::current());
 
 } // namespace weft
 

@@ -19,14 +19,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <source_location>
 #include <utility>
 #include <vector>
 
 namespace weft {
 
 using Shape = std::vector<int64_t>;
-using Loc = std::source_location;
 
 /// A parameter that is a list of integers, sizes or dimensions: a number, numbers in braces, or a vector, as
 /// in `x.sum(-1)`, `x.sum({0, 1})`, `zeros(y.sizes())`.

@@ -11,6 +11,7 @@
 #include "frontend/io/AtomicFile.h"
 #include "ir/Dialect.h"
 #include "ir/TargetDescription.h"
+#include "passes/PlanReport.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -145,8 +146,9 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   std::string_view bytes(reinterpret_cast<const char *>(compiled->package.data()), compiled->package.size());
   if (Status status = io::write_file(output, bytes); !status)
     return complain("compile", status);
-  std::printf("%s: %zu functions, %zu kernels, %zu bytes\n", output.c_str(),
-              compiled->report.functions.size(), compiled->report.kernels.size(), bytes.size());
+  std::printf("%s: %s, %s, %zu bytes\n", output.c_str(),
+              passes::amountText(compiled->report.functions.size(), "function").c_str(),
+              passes::amountText(compiled->report.kernels.size(), "kernel").c_str(), bytes.size());
   return 0;
 }
 

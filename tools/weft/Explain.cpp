@@ -14,6 +14,7 @@
 #include "ir/Dialect.h"
 #include "ir/Reasons.h"
 #include "ir/TargetDescription.h"
+#include "passes/PlanReport.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -172,8 +173,8 @@ int explainCommand(int argc, char **argv) {
     std::string file = arguments.get("html");
     if (Status status = writeHtml(file, what, request.target, report, *program.module); !status)
       return complain("explain", status);
-    std::printf("%s: %zu functions, %zu kernels\n", file.c_str(), report.functions.size(),
-                report.kernels.size());
+    std::printf("%s: %s, %s\n", file.c_str(), passes::amountText(report.functions.size(), "function").c_str(),
+                passes::amountText(report.kernels.size(), "kernel").c_str());
     return 0;
   }
   std::fputs((arguments.has("json") ? json(report, *program.module) : report.str()).c_str(), stdout);

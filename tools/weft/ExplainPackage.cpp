@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ExplainPackage.h"
 
+#include "passes/PlanReport.h"
 #include "runtime/Executable.h"
 #include "runtime/Package.h"
 #include "runtime/StatefulExecutable.h"
@@ -81,8 +82,8 @@ void printFunction(const Function &function) {
     std::printf("function '%s' for %s: launches and arena are made for each size\n", function.name.c_str(),
                 signature.target.c_str());
   else
-    std::printf("function '%s' for %s: %zu launches, arena %llu bytes, lower bound %llu\n",
-                function.name.c_str(), signature.target.c_str(), executable.launch_count(),
+    std::printf("function '%s' for %s: %s, arena %llu bytes, lower bound %llu\n", function.name.c_str(),
+                signature.target.c_str(), passes::amountText(executable.launch_count(), "launch").c_str(),
                 static_cast<unsigned long long>(executable.arena_bytes()),
                 static_cast<unsigned long long>(executable.arena_lower_bound_bytes()));
   for (const runtime::SymbolInfo &symbol : signature.symbols)

@@ -309,7 +309,7 @@ TEST(DimOps, SizesAreExpressionsInWhatIsExplained) {
   auto f = compile([](Tensor x) { return (x * 2).sum(-1); }, {spec({n, 2})});
   f(ones({2, 2}));
   std::string text = f.explain();
-  EXPECT_NE(text.find("launches read 8 * n and write 4 * n bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("launch reads 8 * n and writes 4 * n bytes"), std::string::npos) << text;
 }
 
 TEST(DimOps, SizesOutsideOfTheirRangeHaveACode) {

@@ -439,3 +439,43 @@ TEST(FirstHour, NumbersThatDoNotFitAreErrors) {
   EXPECT_EQ(tensor({-128, 127}, {.dtype = i8}).to(i64).to_vector<int64_t>(),
             (std::vector<int64_t>{-128, 127}));
 }
+
+TEST(FirstHour, AConditionIsATruthValue) {
+  Tensor x = weft::tensor({0.0, 2.0});
+  EXPECT_ERROR(where(x, {1}, {0}),
+               "where expected condition to be a boolean tensor, but got a tensor with dtype f32: write a");
+  EXPECT_ERROR(where(x.to(i64), {1}, {0}), "dtype i64");
+  EXPECT_EQ(where(x != 0, {1}, {0}).to_vector<int64_t>(), (Wholes{0, 1}));
+  EXPECT_EQ(where(x.to(u8), {1}, {0}).to_vector<int64_t>(), (Wholes{0, 1})); // a mask of an old program
+}
+
+/// Also of what computes nothing: each of these is called once, on a line of its own.
+TEST(FirstHour, EveryErrorNamesTheLineThatAsked) {
+  auto step = compile([](Tensor x) { return x + 1; }, {.name = "step"});
+  step(zeros({2}));
+  nn::Linear layer(2, 2);
+  optim::SGD optimizer(layer.parameters(), {.lr = 0.1});
+  Generator generator(1);
+  Event untimed;
+  int line = 0;
+  const auto atLine = [&] { return "FirstHourTest.cpp:" + std::to_string(line); };
+  EXPECT_ERROR((line = __LINE__, Device(DeviceType::cuda, 200)), atLine());
+  EXPECT_ERROR((line = __LINE__, Stream(Device("cuda:0"))), atLine());
+  EXPECT_ERROR((line = __LINE__, Stream::current("cuda:0")), atLine());
+  EXPECT_ERROR((line = __LINE__, Stream::default_stream("cuda:0")), atLine());
+  EXPECT_ERROR((line = __LINE__, Stream::external({}, nullptr)), atLine());
+  EXPECT_ERROR((line = __LINE__, untimed.elapsed_time(untimed)), atLine());
+  EXPECT_ERROR((line = __LINE__, synchronize("cuda:0")), atLine());
+  EXPECT_ERROR((line = __LINE__, memory_allocated("cuda:0")), atLine());
+  EXPECT_ERROR((line = __LINE__, set_per_process_memory_fraction(2)), atLine());
+  EXPECT_ERROR((line = __LINE__, step.explain({.variant = 7})), atLine());
+  EXPECT_ERROR((line = __LINE__, optimizer.to(i64)), atLine());
+  EXPECT_ERROR((line = __LINE__, generator.set_state(zeros({3}))), atLine());
+  EXPECT_ERROR((line = __LINE__, nn::init::calculate_gain("softmax")), atLine());
+  EXPECT_ERROR((line = __LINE__, profile([] {}).save_chrome_trace("/no/such/folder/trace.json")), atLine());
+  EXPECT_ERROR((line = __LINE__, save_curves("/proc/no/such.svg", "loss", "step", "loss", {})), atLine());
+  auto seeds = compile([&](Tensor x) { return line = __LINE__, manual_seed(3), x + 1; });
+  EXPECT_ERROR(seeds(zeros({2})), atLine());
+  auto copies = compile([&](Tensor x) { return line = __LINE__, clone(layer)(x); });
+  EXPECT_ERROR(copies(zeros({2, 2})), atLine());
+}
