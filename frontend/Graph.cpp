@@ -240,6 +240,8 @@ std::vector<std::shared_ptr<Slot>> uncertainSlots() {
   return slotsInOrder(revocable(), [](Slot &slot) { return !isPending(slot.value()); });
 }
 
+bool isKnownToFail(const Ref &value) { return value.node->failed && isPending(value); }
+
 bool mayBeLost(const Ref &value) {
   const auto &buffer = value.buffer();
   return buffer ? buffer->uncertain() : value.node->fallible;
@@ -390,6 +392,7 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   for (const Ref &ref : operands) {
     wanted |= ref.requiresGrad();
     node->needsCuda |= ref.node->needsCuda;
+    node->failed |= isKnownToFail(ref);
   }
   node->fallible = mayFail(*node);
   for (const Ref &ref : operands)

@@ -106,6 +106,8 @@ struct Node {
   bool needsCuda = false;    ///< it, or something that it is computed from, is on a CUDA device
   bool stopsGrad = false;    ///< recorded without gradients although an operand has one
   bool fallible = false;     ///< it, or something that it is computed from and that is not certain, may fail
+  bool failed =
+      false; ///< it failed, or what it is computed from did; since that does not change, it will again
   mutable bool failureSeen = false; ///< the program was told that computing it fails
   TraceMark trace;
   std::weak_ptr<Node> source;                 ///< of a leaf that took the place of a computed node: that one

@@ -119,6 +119,24 @@ static const Node *failedOperation(const Status &status, const std::vector<const
   fail(message, wanted, {}, status.code());
 }
 
+/// Of a value that is known to fail: that of the operation which did, and from which it follows.
+static Ref originOf(Ref value) {
+  for (;;) {
+    const std::vector<Ref> &operands = value.node->operands;
+    auto next = std::find_if(operands.begin(), operands.end(), isKnownToFail);
+    if (next == operands.end())
+      return value;
+    value = Ref(*next); // a copy: the list belongs to the node that is left
+  }
+}
+
+/// Marks what follows from it, so that nobody compiles it again to see it fail again.
+static void markFailed(const Node *failed, const std::vector<Node *> &nodesInOrder) {
+  for (Node *node : nodesInOrder)
+    node->failed |=
+        node == failed || std::any_of(node->operands.begin(), node->operands.end(), isKnownToFail);
+}
+
 /// `undoes`: writes that follow from what failed, since the program is told of it. Otherwise the failure
 /// stays as it is, for who reads a value.
 static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = nullptr) {
@@ -200,16 +218,27 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
         if (!undoes && failedOperation(late, fallible))
           (void)buffer->wait();
       }
-  if (!status)
+  if (!status) {
+    if (const Node *failed = failedOperation(status, fallible))
+      markFailed(failed, region.nodes);
     failFlush(status, fallible, undoes, isNews, wanted[0].node->loc);
+  }
   for (size_t i = 0; i < results.size(); ++i)
     results[i].buffer() = std::move(computed[i]);
   settleSlots();
 }
 
-void flush(const std::vector<Ref> &values) { compute(values, /*undoes=*/true); }
+void flush(const std::vector<Ref> &values) {
+  GraphLock lock(graphMutex());
+  // What was found when nobody was told is told now, without all that was recorded since.
+  if (auto known = std::find_if(values.begin(), values.end(), isKnownToFail); known != values.end())
+    compute({originOf(*known)}, /*undoes=*/true);
+  compute(values, /*undoes=*/true);
+}
 
 bool tryFlush(const std::vector<Ref> &values) {
+  if (GraphLock lock(graphMutex()); std::any_of(values.begin(), values.end(), isKnownToFail))
+    return false;
   try {
     compute(values, /*undoes=*/false);
   } catch (const Error &) { // it is thrown again where a value is read
@@ -218,13 +247,17 @@ bool tryFlush(const std::vector<Ref> &values) {
   return true;
 }
 
-/// What slots hold and is not computed.
-static std::vector<Ref> pendingValues() {
+/// What slots hold and is not computed. `failing`, where given, takes what is known to fail.
+static std::vector<Ref> pendingValues(std::vector<Ref> *failing = nullptr) {
   std::vector<Ref> values;
   // What needs a device that is not there is an error when it is read, and not when something else is.
   for (const auto &slot : pendingSlots())
-    if (!slot->value().node->needsCuda)
-      values.push_back(slot->value());
+    if (const Ref &value = slot->value(); isKnownToFail(value)) {
+      if (failing)
+        failing->push_back(value);
+    } else if (!value.node->needsCuda) {
+      values.push_back(value);
+    }
   return values;
 }
 
@@ -264,9 +297,17 @@ void synchronizeAfter(const std::function<Status()> &wait) {
       return true;
     };
     // After the error that is thrown, what else fails stays for the next call.
-    if (const std::vector<Ref> values = pendingValues(); !values.empty() && !computes(values))
-      for (const Ref &value : values)
+    const auto tell = [&](const Ref &value) {
+      if (!isKnownToFail(value))
         first ? tryFlush({value}) : computes({value});
+      else if (const Ref origin = originOf(value); !first && !origin.node->failureSeen)
+        computes({origin});
+    };
+    std::vector<Ref> failing;
+    const std::vector<Ref> values = pendingValues(&failing);
+    std::for_each(failing.begin(), failing.end(), tell);
+    if (!values.empty() && !computes(values))
+      std::for_each(values.begin(), values.end(), tell);
   }
   const Status waited = wait();
   waited ? forgetCertain() : undoLostWrites();

@@ -17,6 +17,8 @@ namespace weft::frontend {
 bool isPending(const Ref &value);
 /// Whether a value may turn out to be an error: what data decides, or what a call on a queue is to give.
 bool mayBeLost(const Ref &value);
+/// Whether it could not be computed when it was tried, or follows from what could not.
+bool isKnownToFail(const Ref &value);
 /// Computes these values, and every value that a slot holds on the way to them. Throws Error: where data made
 /// an operation fail, every slot that was written with what follows from it holds what it held before.
 void flush(const std::vector<Ref> &values);

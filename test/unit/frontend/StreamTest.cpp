@@ -389,6 +389,28 @@ TEST(SynchronizeTest, OfAStreamThrowsWhatIsRecordedAndFails) {
   Stream::current().synchronize(); // told once
 }
 
+/// Many values that follow from one failure: to see each fail again would take a compilation each.
+TEST(SynchronizeTest, WhatFollowsFromAFailureIsNotCompiledAgain) {
+  Tensor bad = Tensor::from(std::vector<int64_t>{9, 0}, {2});
+  std::vector<Tensor> chain{arange(4).to(f32).index_select(0, bad)};
+  for (int i = 0; i < 200; ++i)
+    chain.push_back(chain.back() + i);
+  const Tensor fine = ones({2}) + 41;
+  const uint64_t before = compile_count();
+  EXPECT_ERROR(synchronize(), "index 9 is out of bounds");
+  synchronize(); // told once, for all of them
+  chain.push_back(chain.back() * 2);
+  synchronize();
+  for (size_t i : {size_t(0), size_t(100), chain.size() - 1}) // and each who reads is told
+    EXPECT_ERROR(chain[i].sum().item<float>(), "index 9 is out of bounds");
+  EXPECT_EQ(fine.to_vector<float>(), (std::vector<float>{42, 42}));
+  EXPECT_LE(compile_count(), before + 4);
+  // What fails on its own is told on its own, each at its line.
+  Tensor other = arange(4).to(f32).index_select(0, Tensor::from(std::vector<int64_t>{0, 7}, {2}));
+  EXPECT_ERROR(synchronize(), "index 7 is out of bounds");
+  synchronize();
+}
+
 TEST(SynchronizeTest, AThreadThatReadsHoldsUpNoOther) {
   Loop loop;
   Gate gate;
