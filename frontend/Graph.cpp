@@ -398,7 +398,6 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   for (const Ref &ref : operands)
     node->fallible |= mayBeLost(ref);
   node->requiresGrad = wanted && real && gradEnabled();
-  node->stopsGrad = wanted && !node->requiresGrad;
   node->operands = std::move(operands);
   node->attrs = std::move(attrs);
   return node;
@@ -549,8 +548,6 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   if ((owner && owner != slot) ||
       (slot->requiresGrad && value.node->results[value.result].liveSlots > 0 && slot->value() != value))
     value = sameValue(value, value.node->loc);
-  if (slot->requiresGrad && value.node->kind == NodeKind::op && !value.node->requiresGrad)
-    value.node->stopsGrad = true; // a leaf's gradient ends there, though the value came from somewhere
   slot->write(std::move(value));
 }
 

@@ -104,7 +104,6 @@ struct Node {
   std::array<std::byte, 8> numberBytes{};
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
   bool needsCuda = false;    ///< it, or something that it is computed from, is on a CUDA device
-  bool stopsGrad = false;    ///< recorded without gradients although an operand has one
   bool fallible = false;     ///< it, or something that it is computed from and that is not certain, may fail
   bool failed =
       false; ///< it failed, or what it is computed from did; since that does not change, it will again
@@ -202,6 +201,12 @@ int64_t truncated(double number);
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc);
 /// The same value as a node of its own.
 Ref sameValue(Ref value, Loc loc);
+/// The same value, through which no gradient flows.
+Ref withoutHistory(Ref value, Loc loc);
+/// The same value for a tensor that held `before` and is written while gradients are off: as in PyTorch its
+/// gradient still flows to what `before` was computed from, as if it were that value. An element of `before`
+/// that is not finite passes none. A leaf has no history.
+Ref keepHistory(const Ref &before, Ref value, Loc loc);
 uint64_t nextSerial();
 /// @}
 

@@ -42,9 +42,10 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
                " is the result of an operation; give the optimiser what it was computed from, or "
                ".detach().clone().requires_grad_()",
            loc, {value});
-    if (!known.insert(Access::slot(parameter).get()).second)
-      fail("some parameters appear in more than one parameter group, or twice in one: '" +
-               Access::slot(parameter)->name + "' of shape " + shapeText(parameter.sizes()),
+    if (const auto &slot = Access::slot(parameter); !known.insert(slot.get()).second)
+      fail("some parameters appear in more than one parameter group, or twice in one: " +
+               (slot->name.empty() ? "the tensor made at " + str(slot->loc) : "'" + slot->name + "'") +
+               ", of shape " + shapeText(parameter.sizes()),
            loc);
   }
   size_t number = groups.size();

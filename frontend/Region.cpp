@@ -176,15 +176,46 @@ std::vector<const Node *> fallibleNodes(const Region &region) {
   return list;
 }
 
+namespace {
+/// A result of a node, for tables that own no node.
+using Value = std::pair<const Node *, uint32_t>;
+struct ValueHash {
+  size_t operator()(const Value &value) const {
+    return std::hash<const Node *>()(value.first) * 31 + value.second;
+  }
+};
+} // namespace
+
+std::unordered_set<const Node *> gradientStops(const Region &region) {
+  std::unordered_set<Value, ValueHash> reached;
+  for (const Node *node : region.nodes)
+    if (node->kind == NodeKind::op && std::string_view(node->name) == "gradient")
+      for (size_t i = 1; i < node->operands.size(); ++i)
+        reached.emplace(node->operands[i].node.get(), node->operands[i].result);
+  std::unordered_set<const Node *> stops;
+  for (const Node *node : region.nodes) {
+    if (reached.empty() ||
+        std::none_of(node->operands.begin(), node->operands.end(), [&](const Ref &operand) {
+          return reached.contains({operand.node.get(), operand.result});
+        }))
+      continue;
+    for (uint32_t i = 0; i < node->results.size(); ++i) {
+      if (!is_floating_point(node->results[i].spec.dtype))
+        continue;
+      if (node->requiresGrad)
+        reached.emplace(node, i);
+      else
+        stops.insert(node);
+    }
+  }
+  return stops;
+}
+
 std::string structuralKey(const Region &region) {
   KeyWriter writer;
   std::string &key = writer.key;
-  struct Hash {
-    size_t operator()(const std::pair<const Node *, uint32_t> &p) const {
-      return std::hash<const Node *>()(p.first) * 31 + p.second;
-    }
-  };
-  std::unordered_map<std::pair<const Node *, uint32_t>, uint32_t, Hash> numbering;
+  const std::unordered_set<const Node *> stops = gradientStops(region);
+  std::unordered_map<Value, uint32_t, ValueHash> numbering;
   auto define = [&](const Node *node, uint32_t result) {
     auto next = static_cast<uint32_t>(numbering.size());
     numbering.try_emplace({node, result}, next);
@@ -200,7 +231,7 @@ std::string structuralKey(const Region &region) {
   for (const Node *node : region.nodes) {
     key += '|';
     key += node->name;
-    writer.put(node->stopsGrad);
+    writer.put(stops.contains(node));
     if (node->operands.empty()) // the type follows from nothing else: constants, numbers, iota
       for (const NodeResult &result : node->results)
         writer.putSpec(result.spec);

@@ -65,6 +65,11 @@ bool mayFail(const Node &node);
 /// that it was compiled for.
 std::vector<const Node *> fallibleNodes(const Region &region);
 
+/// The nodes that depend on what a gradient of the region is taken with respect to, and let none through:
+/// they were recorded while gradients were off, or before what they read required one, or are gradients
+/// themselves.
+std::unordered_set<const Node *> gradientStops(const Region &region);
+
 /// A key that two regions share if one compiled function serves both.
 std::string structuralKey(const Region &region);
 

@@ -258,6 +258,7 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
   if (region.fast)
     function->setAttr(ir::attr::numerics, attrs.getStringAttr("fast"));
   builder.setInsertionPointToStart(&block);
+  const std::unordered_set<const Node *> stops = gradientStops(region);
   int64_t fallible = 0;
   for (const Node *node : region.nodes) {
     Location loc = toLocation(node->loc);
@@ -274,7 +275,7 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
     SmallVector<Type> types;
     for (const NodeResult &result : node->results)
       types.push_back(toType(result.spec));
-    Operation *op = *buildOp(builder, loc, node->name, operands, node->attrs, types, node->stopsGrad);
+    Operation *op = *buildOp(builder, loc, node->name, operands, node->attrs, types, stops.contains(node));
     for (uint32_t i = 0; i < op->getNumResults(); ++i)
       values[{node, i}] = op->getResult(i);
   }

@@ -130,10 +130,8 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
   }
   Ref current = slot_->value();
   // A value that another tensor holds as well is given a node of its own: gradients are collected by node.
-  if (value && current.node->results[current.result].liveSlots > 1) {
+  if (value && current.node->results[current.result].liveSlots > 1)
     current = sameValue(current, slot_->loc);
-    current.node->stopsGrad = true; // a leaf's gradient ends there, though the value came from somewhere
-  }
   if (!value && !current.node->leafSlots.empty())
     current.node->leafSlots[current.result].reset();
   slot_->setValue(current);
@@ -246,9 +244,8 @@ std::vector<std::byte> Tensor::to_bytes(Loc loc) const {
 static void write(const Tensor &target, Ref value, Loc loc) {
   const auto &slot = Access::slot(target);
   checkWritable(slot, loc);
-  // Written while gradients are off, a value leaves its history behind.
-  if (!gradEnabled() && value.requiresGrad())
-    value = sameValue(value, loc);
+  if (!gradEnabled())
+    value = slot->view() ? withoutHistory(value, loc) : keepHistory(use(target, loc), value, loc);
   assign(slot, std::move(value));
   flushIfLarge();
 }

@@ -126,7 +126,8 @@ std::optional<std::string> aliasConflict(const Variant &variant,
     for (const Binding &binding : variant.bindings)
       if (binding.slot && !binding.isGradient && binding.slot->storage() == storage &&
           (written(i) || binding.writes()))
-        return name + " shares memory with the captured " + binding.str() + ", which the function writes";
+        return name + " shares memory with " + binding.str() +
+               ", which the function captured, and one of them is written";
   }
   return std::nullopt;
 }
@@ -213,7 +214,6 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy->number = node->number;
     copy->numberBytes = node->numberBytes;
     copy->requiresGrad = node->requiresGrad;
-    copy->stopsGrad = node->stopsGrad;
     copy->needsCuda = node->needsCuda;
     copy->loc = node->loc;
     for (const Ref &operand : node->operands)

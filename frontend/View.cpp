@@ -470,16 +470,21 @@ void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
          "neither the view nor its base could pass them on: write it to the tensor itself, or .detach() the "
          "value",
          loc, {value}, "WEFT-G004");
+  const Ref before = useSlot(view.base, loc);
+  const bool flows = gradEnabled() && view.reachesBase();
   Ref updated;
   {
-    GradMode mode(gradEnabled() && view.reachesBase());
-    updated = view.update(useSlot(view.base, loc), value, loc);
+    GradMode mode(flows);
+    updated = view.update(before, value, loc);
   }
+  if (!flows)
+    updated = keepHistory(before, std::move(updated), loc);
+  const bool keepsHistory = !flows && updated.requiresGrad() && !view.stopsGrad();
   assign(view.base, std::move(updated));
   // Reading the view again needs no detour by the base, unless the value's gradients are not the view's.
   bool leaf = slot->requiresGrad || value.node->leafSlot(value.result) ||
               (!view.stopsGrad() && view.source->requiresGrad);
-  if (!leaf && (!needsGrad || gradEnabled()))
+  if (!leaf && !keepsHistory && (!needsGrad || gradEnabled()))
     slot->setValue(std::move(value));
 }
 

@@ -28,7 +28,8 @@ def Weft_GradientOp : Weft_Op<"gradient", [Pure, DeclareOpInterfaceMethods<Infer
   let description = [{
     Result i is the gradient of the sum of the elements of `of` with respect to `wrt[i]`, taken along the ops between them in
     the same function. Differentiation replaces it; a value that `of` does not depend on gets zeros. The operands need not
-    share a device: a transfer between them passes the gradient back.
+    share a device: a transfer between them passes the gradient back. With `weft.no_grad` no later gradient flows through
+    the results.
   }];
   let arguments = (ins Weft_FloatTensor:$of, Variadic<Weft_FloatTensor>:$wrt);
   let results = (outs Variadic<Weft_FloatTensor>:$gradients);

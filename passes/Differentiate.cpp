@@ -28,6 +28,7 @@ public:
   explicit Gradient(ir::GradientOp gradient) : gradient(gradient), builder(gradient) {}
 
   LogicalResult run() {
+    Operation *before = gradient->getPrevNode();
     collectActive();
     cotangents[gradient.getOf()] = filled(gradient.getOf(), 1.0);
     // Backwards in op order; the sets above are only asked, never iterated.
@@ -39,6 +40,8 @@ public:
       Value cotangent = cotangents.lookup(value);
       results.push_back(cotangent ? cotangent : filled(value, 0.0));
     }
+    if (gradient->hasAttr(ir::attr::noGrad))
+      stopAt(results, before);
     gradient->replaceAllUsesWith(results);
     gradient.erase();
     return success();
@@ -74,6 +77,19 @@ private:
         if (isReal(result.getType()))
           active.insert(result);
     }
+  }
+
+  /// No later gradient flows through these results, nor through the ops after `before`, which give them.
+  void stopAt(MutableArrayRef<Value> results, Operation *before) {
+    for (Value &result : results) {
+      auto type = cast<RankedTensorType>(result.getType());
+      Operation *op = result.getDefiningOp();
+      if (!op || (before && !before->isBeforeInBlock(op)))
+        result = builder.create<ir::ReshapeOp>(gradient.getLoc(), result, ir::sizesOf(type));
+    }
+    Block::iterator first = before ? std::next(before->getIterator()) : gradient->getBlock()->begin();
+    for (Operation &op : llvm::make_range(first, gradient->getIterator()))
+      op.setAttr(ir::attr::noGrad, builder.getUnitAttr());
   }
 
   LogicalResult apply(Operation *op) {

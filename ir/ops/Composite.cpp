@@ -217,13 +217,16 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   Sym probability = vjp.unary<ExpOp>(parts.wide - spreadRows(lse));
   Sym classes = vjp.make<IotaOp>(withShape(index.type(), shape), 1);
   Sym hit = vjp.convert(vjp.compare<EqOp>(classes, spreadRows(index)), parts.wideType);
-  if (parts.smoothing == 0) {
-    Sym gradient = (probability - hit) * spreadRows(rowWeight * g);
+  // Where all are ignored the mean divides by 0: its rows get 0 all the same, and no NaN.
+  auto set = [&](Sym gradient) {
+    gradient = vjp.select(spreadRows(parts.keep), gradient, vjp.like(gradient, 0.0));
     vjp.set(0, vjp.convert(gradient, a.type().getElementType()));
+  };
+  if (parts.smoothing == 0) {
+    set((probability - hit) * spreadRows(rowWeight * g));
     return success();
   }
   double share = parts.smoothing / static_cast<double>(shape[1]);
-  Sym counted = vjp.select(parts.keep, g, vjp.like(g, 0.0));
   Sym own = (probability - hit) * spreadRows(rowWeight) * (1 - parts.smoothing), others;
   if (parts.weight) {
     Sym sum = vjp.make<BroadcastInDimOp>(vjp.sum(parts.weight, {0}).value, ArrayRef<int64_t>{}, shape);
@@ -231,7 +234,7 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   } else {
     others = probability * static_cast<double>(shape[1]) - 1.0;
   }
-  vjp.set(0, vjp.convert((own + others * share) * spreadRows(counted), a.type().getElementType()));
+  set((own + others * share) * spreadRows(g));
   return success();
 }
 

@@ -299,3 +299,77 @@ TEST(ContractGradients, ViewsOfALeafThatIsAViewStillShareItsElements) {
   EXPECT_FALSE(row.detach().requires_grad());
   EXPECT_FALSE(no_grad([&] { return w[1]; }).requires_grad());
 }
+
+/// Also where the value was read in between, which makes it a number like any other.
+TEST(ContractGradients, NoGradientFlowsThroughAGradient) {
+  for (bool reads : {false, true}) {
+    const auto seen = [&](Tensor value) {
+      if (reads)
+        (void)value.to_vector<float>();
+      return value;
+    };
+    Tensor w = tensor({2, 3}, {2}).requires_grad_(), x = tensor({1, 1}, {2}).requires_grad_();
+    Tensor adversarial = x.detach() + 0.5 * seen(grad((w * x * x).sum(), {x})[0]);
+    EXPECT_FALSE(adversarial.requires_grad());
+    (w * adversarial * adversarial).sum().backward();
+    EXPECT_EQ(floats(w.grad()), Floats({9, 16}));
+
+    Tensor v = tensor({2, 3}, {2}).requires_grad_();
+    (v * v).sum().backward();
+    Tensor g = seen(v.grad().detach().clone());
+    v.set_grad({});
+    (v * g).sum().backward();
+    EXPECT_EQ(floats(v.grad()), Floats({4, 6}));
+    Tensor leaf = seen(grad((v * v).sum(), {v})[0]).requires_grad_(); // a leaf of its own
+    v.set_grad({});
+    (leaf * leaf * v).sum().backward();
+    EXPECT_EQ(floats(leaf.grad()), Floats({16, 36}));
+    EXPECT_EQ(floats(v.grad()), Floats({16, 36}));
+  }
+  Tensor w = tensor({2, 3}, {2}).requires_grad_();
+  auto scaled = compile([&](Tensor x) {
+    Tensor g = grad((w * w * x).sum(), {w})[0];
+    return grad((w * g).sum(), {w})[0];
+  });
+  EXPECT_EQ(floats(scaled(tensor({1, 1}, {2}))), Floats({4, 6}));
+}
+
+TEST(ContractGradients, WrittenWithGradientsOffAValueKeepsItsHistory) {
+  for (bool compiled : {false, true}) {
+    Tensor w = tensor({2, 3}, {2}).requires_grad_(), written;
+    const auto gradientAfter = [&](const std::function<void(Tensor)> &write) {
+      w.set_grad({});
+      const auto run = [&](Tensor scale) {
+        Tensor y = w * scale;
+        write(y);
+        EXPECT_TRUE(y.requires_grad());
+        ((y * y).sum() + w.sum()).backward();
+        return y.detach().clone();
+      };
+      written = compiled ? compile(run)(tensor({4}, {1})) : run(tensor({4}, {1}));
+      return floats(w.grad());
+    };
+    EXPECT_EQ(gradientAfter([](Tensor y) { no_grad([&] { y -= 0.5; }); }), Floats({61, 93}));
+    EXPECT_EQ(gradientAfter([](Tensor y) { no_grad([&] { y[0].zero_(); }); }), Floats({1, 97}));
+    EXPECT_EQ(gradientAfter([](Tensor y) {
+                Tensor row = y[0]; // a view that gradients flow through
+                no_grad([&] { row.fill_(1); });
+                EXPECT_TRUE(row.requires_grad());
+              }),
+              Floats({9, 97}));
+    EXPECT_EQ(gradientAfter([](Tensor y) { y.detach().mul_(0.5); }), Floats({33, 49}));
+    EXPECT_EQ(gradientAfter([](Tensor y) { no_grad([&] { y.copy_(y * y); }); }), Floats({513, 1153}));
+    // No bit of what is written is another: the sign of a zero, infinities.
+    EXPECT_EQ(gradientAfter([](Tensor y) { no_grad([&] { y.copy_(tensor({-0.0F, INFINITY}, {2})); }); }),
+              Floats({1, INFINITY}));
+    EXPECT_TRUE(equal(signbit(written), weft::tensor({true, false})));
+    EXPECT_EQ(floats(written), Floats({0, INFINITY}));
+  }
+}
+
+TEST(ContractGradients, WhatWasComputedBeforeALeafWasOneIsANumber) {
+  Tensor x = tensor({2, 3}, {2}), twice = x * 2;
+  x.requires_grad_();
+  (twice * x).sum().backward();
+  EXPECT_EQ(floats(x.grad()), Floats({4, 6}));
+}

@@ -125,10 +125,10 @@ TEST(ContractValues, PartsOfAWrittenTensorAsArgumentsAreAnError) {
     state += 1;
     return x * 10;
   });
-  EXPECT_ERROR(f(state.slice(0, 0, 2)), "shares memory with the captured");
+  EXPECT_ERROR(f(state.slice(0, 0, 2)), "which the function captured, and one of them is written");
   EXPECT_EQ(floats(state), Floats(4, 0));
   EXPECT_EQ(floats(f(ones({2}))), Floats({10, 10}));
-  EXPECT_ERROR(f(state.slice(0, 0, 2)), "shares memory with the captured");
+  EXPECT_ERROR(f(state.slice(0, 0, 2)), "which the function captured, and one of them is written");
 }
 
 TEST(ContractValues, StorageThatSomethingElseHoldsIsCopiedBeforeItIsDonated) {

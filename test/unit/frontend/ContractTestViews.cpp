@@ -464,3 +464,27 @@ TEST(ContractViews, IndicesAreThoseOfLibtorch) {
   EXPECT_ERROR(x[2], "out of range");
   EXPECT_ERROR(x.narrow(0, 1, 5), "exceeds dimension size (2)");
 }
+
+TEST(ContractViews, EveryResultOfACompiledFunctionHasStorageOfItsOwn) {
+  const auto increased = [](Tensor x) {
+    x += 1;
+    return x;
+  };
+  Tensor same = zeros({2}), argument = zeros({2});
+  increased(same) += 10; // not compiled, it is the argument
+  EXPECT_EQ(floats(same), Floats({11, 11}));
+  Tensor result = compile(increased)(argument);
+  result += 10;
+  EXPECT_EQ(floats(argument), Floats({1, 1}));
+  EXPECT_EQ(floats(result), Floats({11, 11}));
+  Tensor captured = ones({2});
+  auto twice = compile([&](Tensor x) {
+    Tensor y = x * 2;
+    return std::vector<Tensor>{y, y, captured};
+  });
+  std::vector<Tensor> results = twice(ones({2}));
+  results[0] += 1;
+  results[2] += 1;
+  EXPECT_EQ(floats(results[1]), Floats({2, 2}));
+  EXPECT_EQ(floats(captured), Floats({1, 1}));
+}

@@ -314,7 +314,7 @@ TEST(Footgun, LearningRateSetInside) {
 TEST(Footgun, PartOfWrittenState) {
   Tensor state = zeros({2});
   auto f = compile([&](Tensor x) { state += x; });
-  EXPECT_ERROR(f(state.slice(0, 0, 1)), "shares memory with the captured");
+  EXPECT_ERROR(f(state.slice(0, 0, 1)), "which the function captured, and one of them is written");
   f(state.slice(0, 0, 1).clone()); // the way around
   f(state);                        // the whole of it is one leaf under two names
   EXPECT_EQ(floats(state), Floats({0, 0}));

@@ -250,6 +250,15 @@ TEST(Losses, CrossEntropyOfNothingThatCounts) {
   Tensor logits = tensor({1, 2, 3, 4}, {2, 2}), ignored = Tensor::from(std::vector<int64_t>{-100, -100}, {2});
   EXPECT_TRUE(std::isnan(nn::cross_entropy(logits, ignored).item<float>()));
   EXPECT_EQ(nn::cross_entropy(logits, ignored, {.reduction = nn::Reduction::sum}).item<float>(), 0);
+  // A batch of padding alone must not ruin what is trained: the loss is NaN, the gradient 0, as in PyTorch.
+  for (double smoothing : {0.0, 0.1}) {
+    Tensor w = ones({2, 2}, {.requires_grad = true});
+    nn::cross_entropy(matmul(logits, w), ignored, {.label_smoothing = smoothing}).backward();
+    EXPECT_TRUE(equal(w.grad(), zeros({2, 2})));
+  }
+  Tensor w = tensor({1, NAN, 3, 4}, {2, 2}).requires_grad_();
+  nn::cross_entropy(w, Tensor::from(std::vector<int64_t>{-100, 0}, {2})).backward();
+  EXPECT_EQ(w.grad()[0].to_vector<float>(), (std::vector<float>{0, 0})); // nor what is in an ignored row
 }
 
 TEST(Losses, CrossEntropyOfLargeLogits) {
