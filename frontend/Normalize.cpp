@@ -50,13 +50,15 @@ Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &
   for (const Tensor *part : {&weight, &bias}) {
     if (!part->defined())
       continue;
-    const std::string what = part == &weight ? "weight" : "bias";
     operands.push_back(use(*part, loc));
-    if (operands.back().spec().shape != normalized_shape)
-      fail("Expected " + what + " to be of same shape as normalized_shape, but got " + what + " of shape " +
-               shapeText(operands.back().spec().shape) +
-               " and normalized_shape = " + shapeText(normalized_shape),
-           loc, {operands.back()});
+    if (operands.back().spec().shape != normalized_shape) {
+      std::string text = part == &weight
+                             ? "Expected weight to be of same shape as normalized_shape, but got weight"
+                             : "Expected bias to be of same shape as normalized_shape, but got bias";
+      text += " of shape " + shapeText(operands.back().spec().shape);
+      text += " and normalized_shape = " + shapeText(normalized_shape);
+      fail(text, loc, {operands.back()});
+    }
   }
   auto axis = static_cast<int64_t>(shape.size() - inner);
   auto node = record("layer_norm", operands,

@@ -129,7 +129,7 @@ Literal Literal::fromBytes(DType dtype, ArrayRef<int64_t> shape, const void *dat
       result.whole[i] = load<uint8_t>(data, i) != 0;
       break;
     case DType::i8:
-      result.whole[i] = load<int8_t>(data, i);
+      result.whole[i] = load<int8_t>(data, i); // NOLINT(bugprone-signed-char-misuse): it is a signed number
       break;
     case DType::i16:
       result.whole[i] = load<int16_t>(data, i);
