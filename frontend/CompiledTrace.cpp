@@ -123,7 +123,10 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     if (used.contains(leaf.node.get()))
       fail("the function reads a value that belongs to no tensor", leaf.node->loc);
   // A function that takes no gradients itself can be called on the way to one.
-  bool needed = std::any_of(results.begin(), results.end(), [](const Ref &r) { return r.requiresGrad(); });
+  bool needed = std::any_of(results.begin(), results.end(), [](const Ref &r) { return r.requiresGrad(); }) ||
+                std::any_of(variant.bindings.begin(), variant.bindings.end(), [](const Binding &binding) {
+                  return binding.written && binding.written.requiresGrad() && !binding.requiresGrad;
+                });
   if (needed && !tookGradients) {
     variant.resultRefs = results;
     variant.nodes = region.nodes;

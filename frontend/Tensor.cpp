@@ -129,9 +129,12 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
     return *this;
   }
   Ref current = slot_->value();
-  // A value that another tensor holds as well is given a node of its own: gradients are collected by node.
-  if (value && current.node->results[current.result].liveSlots > 1)
-    current = sameValue(current, slot_->loc);
+  // Gradients are collected by node. What another tensor holds as well, or what something was computed from
+  // before, to which no gradient flows, is given a node of its own.
+  constexpr long slotAndHere = 2;
+  if (value && current.node.use_count() > slotAndHere)
+    current = current.node->kind == NodeKind::leaf ? leaf(current.spec(), current.buffer(), slot_->loc)
+                                                   : sameValue(current, slot_->loc);
   if (!value && !current.node->leafSlots.empty())
     current.node->leafSlots[current.result].reset();
   slot_->setValue(current);

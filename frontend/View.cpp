@@ -259,7 +259,8 @@ bool View::overlaps() const {
 Ref View::read(Loc loc) const {
   // A source that has left the base for storage of its own has nothing to say of what was written since.
   bool hasLeft = source != base && !source->view();
-  bool stops = stopsGrad() || hasLeft;
+  // What is a leaf now and was none is a number to what was made before.
+  bool stops = stopsGrad() || hasLeft || (source->requiresGrad && !madeOfLeaf);
   Ref value = hasLeft ? base->value() : source->value();
   // The handle's own mode counts, and not the one under which it is used.
   GradMode mode(!stops);
@@ -409,6 +410,7 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
   view->source = parent;
   view->detached = detached;
   view->madeWithoutGrad = !gradEnabled();
+  view->madeOfLeaf = parent->requiresGrad;
   if (const View *own = parent->view()) {
     view->steps = own->steps;
     // A leaf collects gradients, however it came by its elements.
@@ -417,6 +419,7 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
       view->sourceSteps = own->sourceSteps;
       view->detached |= own->detached;
       view->madeWithoutGrad |= own->madeWithoutGrad;
+      view->madeOfLeaf = own->madeOfLeaf;
     }
   }
   Ref derived;

@@ -41,6 +41,7 @@ struct View {
   std::vector<ViewStep> sourceSteps;
   bool detached = false;        ///< no gradient flows between it and the source
   bool madeWithoutGrad = false; ///< under a NoGradGuard
+  bool madeOfLeaf = false;      ///< the source required a gradient when this was made
 
   /// Whether several positions are the same element of the base.
   bool overlaps() const;

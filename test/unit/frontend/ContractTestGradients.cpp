@@ -368,8 +368,54 @@ TEST(ContractGradients, WrittenWithGradientsOffAValueKeepsItsHistory) {
 }
 
 TEST(ContractGradients, WhatWasComputedBeforeALeafWasOneIsANumber) {
-  Tensor x = tensor({2, 3}, {2}), twice = x * 2;
+  for (bool reads : {false, true}) {
+    Tensor x = tensor({2, 3}, {2}), w = tensor({5, 7}, {2}).requires_grad_(), twice = x * 2, product = x * w;
+    if (reads)
+      synchronize();
+    x.requires_grad_();
+    product.sum().backward();
+    EXPECT_FALSE(x.grad().defined());
+    EXPECT_EQ(floats(w.grad()), Floats({2, 3}));
+    (twice * x).sum().backward();
+    EXPECT_EQ(floats(x.grad()), Floats({4, 6}));
+    optim::SGD({x}, {.lr = 1}).step(); // what reads the elements still reads the old ones
+    EXPECT_EQ(floats(x), Floats({-2, -3}));
+    EXPECT_EQ(floats(product), Floats({10, 21}));
+  }
+  Tensor x = tensor({1, 2, 3}, {3}), before = x.slice(0, 0, 2), part = before[0];
   x.requires_grad_();
-  (twice * x).sum().backward();
-  EXPECT_EQ(floats(x.grad()), Floats({4, 6}));
+  Tensor after = x.slice(0, 0, 2);
+  (before * after).sum().backward();
+  EXPECT_EQ(floats(x.grad()), Floats({1, 2, 0}));
+  EXPECT_FALSE(before.requires_grad() || part.requires_grad() || before[1].requires_grad());
+  EXPECT_TRUE(after.requires_grad());
+}
+
+/// Captured or an argument, written by a function that calls no backward() itself.
+TEST(ContractGradients, AWrittenTensorRemembersTheOperationsOfTheCall) {
+  const auto gradientAfter = [](const std::function<void(Tensor, Tensor)> &call) {
+    Tensor w = tensor({1, 2, 3}, {3}).requires_grad_(), v = w * 2;
+    call(w, v);
+    EXPECT_TRUE(v.requires_grad());
+    (v + w).sum().backward();
+    return floats(w.grad());
+  };
+  EXPECT_EQ(gradientAfter([](Tensor, Tensor v) { compile([&] { v *= 3; })(); }), Floats({7, 7, 7}));
+  EXPECT_EQ(gradientAfter([](Tensor, Tensor v) { compile([](Tensor x) { x *= 3; })(v); }), Floats({7, 7, 7}));
+  EXPECT_EQ(gradientAfter([](Tensor w, Tensor v) { compile([&] { v.copy_(w * w); })(); }), Floats({3, 5, 7}));
+  EXPECT_EQ(gradientAfter([](Tensor, Tensor v) {
+              compile([&] { no_grad([&] { v *= 3; }); })();
+              EXPECT_EQ(floats(v), Floats({6, 12, 18}));
+            }),
+            Floats({3, 3, 3}));
+  EXPECT_EQ(gradientAfter([](Tensor, Tensor v) { compile([&] { v.detach().mul_(3); })(); }),
+            Floats({3, 3, 3}));
+  Tensor w = tensor({1, 2, 3}, {3}).requires_grad_(), plain = zeros({3});
+  auto square = compile([&] { plain.copy_(w * w); });
+  for (int i = 1; i <= 3; ++i) {
+    square();
+    w.set_grad({});
+    (plain + w).sum().backward();
+    EXPECT_EQ(floats(w.grad()), Floats({3, 5, 7}));
+  }
 }
