@@ -153,7 +153,8 @@ TEST(DifferentiateKinks, SelectGivesTheUnusedBranchZero) {
   expectAll(unguarded.at(0), {kNan});
 }
 
-/// The mean divides by 0, and its gradient is 0 all the same, as in PyTorch: a batch of padding trains nothing.
+/// The mean divides by 0, and its gradient is 0 all the same, as in PyTorch: a batch of padding trains
+/// nothing.
 TEST(DifferentiateKinks, AMeanOverNothingMovesNothing) {
   for (std::string smoothing : {"", " label_smoothing = 0.1"}) {
     std::string body = "%t = weft.constant dense<-100> : tensor<2xi64, #cpu> "
