@@ -57,6 +57,15 @@ template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest,
   }
 }
 
+/// Of `value`, which a function that is being compiled has from outside, and which was computed there.
+[[noreturn]] static void failFlowsOut(const Ref &value, Loc loc) {
+  fail("the gradient would flow out of the compiled function, into a tensor that was computed before it "
+       "(WEFT-G003): compute it inside the function, call backward() outside of it, or use detach()\n"
+       "  made at " +
+           str(value.node->loc),
+       loc, {}, "WEFT-G003");
+}
+
 /// Records the gradients of `root` with respect to `inputs`, through which no gradient flows.
 static std::shared_ptr<Node> gradientOf(const Ref &root, const std::vector<Ref> &inputs, Loc loc) {
   std::vector<Ref> operands{root};
@@ -107,11 +116,7 @@ void Tensor::backward(Loc loc) const {
     if (ref.node->leafSlot(ref.result))
       leaves.push_back(ref);
     else if (ref.node->kind == NodeKind::input)
-      fail("the gradient would flow out of the compiled function, into a tensor that was computed before it "
-           "(WEFT-G003): compute it inside the function, call backward() outside of it, or use detach()\n"
-           "  made at " +
-               str(ref.node->loc),
-           loc, {}, "WEFT-G003");
+      failFlowsOut(ref, loc);
   });
   if (leaves.empty())
     fail("this tensor was computed from none that collects a gradient now: what required one is gone, or "
@@ -159,7 +164,9 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
       fail("One of the differentiated Tensors does not require grad: input " + std::to_string(i) +
                " of grad(); call requires_grad_() on it before it is used",
            loc, {value});
-    oldest = value.node->leafSlot(value.result) ? 0 : std::min(oldest, value.node->serial);
+    // What a trace has from outside is as old as its first use.
+    bool isAnyAge = value.node->leafSlot(value.result) || value.node->kind == NodeKind::input;
+    oldest = isAnyAge ? 0 : std::min(oldest, value.node->serial);
     values.push_back(std::move(value));
   }
   // A leaf is what its slot held at any time: computing or writing it gives it another node.
@@ -182,7 +189,12 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
     } else if (computed.contains(value)) {
       wanted.push_back(value);
     }
-    if (wanted.size() == (ends.empty() ? 0 : ends.back()))
+    const bool unused = wanted.size() == (ends.empty() ? 0 : ends.back());
+    // What comes from outside may depend on it there.
+    for (const Ref &ref : computed)
+      if (unused && ref.node->kind == NodeKind::input)
+        failFlowsOut(ref, loc);
+    if (unused)
       fail("One of the differentiated Tensors appears to not have been used in the graph: input " +
                std::to_string(i) + " of grad()",
            loc, {value});

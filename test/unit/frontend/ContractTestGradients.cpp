@@ -419,3 +419,12 @@ TEST(ContractGradients, AWrittenTensorRemembersTheOperationsOfTheCall) {
     EXPECT_EQ(floats(w.grad()), Floats({3, 5, 7}));
   }
 }
+
+TEST(ContractGradients, AGradientThatWouldFlowThroughTheOutsideIsAnError) {
+  Tensor w = tensor({1, 2}, {2}).requires_grad_(), v = w * 0.5, y = v * 0.5;
+  EXPECT_EQ(floats(grad((y * w).sum(), {v})[0]), Floats({0.5, 1}));
+  auto within = compile([&] { return grad((y * w).sum(), {v})[0]; });
+  EXPECT_ERROR(within(), "(WEFT-G003)");
+  auto unused = compile([&] { return grad((w * w).sum(), {v})[0]; });
+  EXPECT_ERROR(unused(), "appears to not have been used in the graph");
+}
