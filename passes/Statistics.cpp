@@ -38,9 +38,12 @@ public:
     row.opsBefore += before.count;
     row.opsAfter += after.count;
     auto add = [](Counts &into, const Counts &counts, int64_t sign) {
-      for (const auto &[name, count] : counts)
-        if (int64_t &sum = into[name]; (sum += sign * count) == 0)
+      for (const auto &[name, count] : counts) {
+        int64_t &sum = into[name];
+        sum += sign * count;
+        if (sum == 0)
           into.erase(name);
+      }
     };
     add(row.ops, after.ops, 1);
     add(row.ops, before.ops, -1);

@@ -62,6 +62,9 @@ void add_pairs(int64_t count, const char *a, const uint32_t *b, Words (&sums)[ro
   }
 }
 
+// Signed bytes are numbers here, and widened as such.
+// NOLINTBEGIN(bugprone-signed-char-misuse)
+
 /// A row of the left operand: l of each element, and (h, l) of each where `cross` is given; zeros behind the
 /// end.
 template <typename T>
@@ -88,6 +91,7 @@ void pack_row(const T *from, int64_t stride, int64_t k, uint16_t *low, uint32_t 
       cross[k] = 0;
   }
 }
+// NOLINTEND(bugprone-signed-char-misuse)
 
 /// Two rows of the right operand, the second null behind the end: their pairs, and (l, h) of each.
 template <typename T>

@@ -247,9 +247,11 @@ private:
       default:
         return fail(what + " has unknown storage " + number(static_cast<int>(buffer->storage())));
       }
-      if (buffer->offset() > capacity || buffer->bytes() > capacity - buffer->offset())
-        return fail(what + " [" + number(buffer->offset()) + ", +" + number(buffer->bytes()) +
-                    ") lies outside " + storage + " of " + number(capacity) + " bytes");
+      if (buffer->offset() > capacity || buffer->bytes() > capacity - buffer->offset()) {
+        std::string text = what + " [" + number(buffer->offset()) + ", +" + number(buffer->bytes());
+        text += ") lies outside " + storage + " of " + number(capacity) + " bytes";
+        return fail(text);
+      }
     }
     return {};
   }

@@ -57,6 +57,9 @@
 #define WEFT_C_API __attribute__((visibility("default")))
 #endif
 
+/* Names are those of C: lower case, with a prefix.
+ * NOLINTBEGIN(readability-identifier-naming) */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -408,5 +411,7 @@ WEFT_C_API weft_status weft_profiler_chrome_trace(char **text);
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #endif /* WEFT_WEFT_H */

@@ -305,7 +305,7 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
       filled.owner = owned.get();
       if (Status status = write_struct(at(outputs, i), filled, "outputs"); !status)
         return status;
-      (void)owned.release();
+      owned.release(); // NOLINT(bugprone-unused-return-value): the caller owns it now
     }
   }
   // What was asked to run on the caller is done when this returns.
