@@ -209,6 +209,8 @@ std::string Program::run(std::shared_ptr<const runtime::Package> package, const 
                        uint64_t from, const std::string &log) {
   // What the program prints, and what ends the process, is for the report of a failure.
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (file < 0)
+    ::_exit(127);
   ::dup2(file, 1);
   ::dup2(file, 2);
   const rlimit noCore = {0, 0}, memory = {uint64_t(8) << 30, uint64_t(8) << 30};

@@ -19,6 +19,7 @@
 #include <weft/weft.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -116,7 +117,7 @@ void runCase(const std::string &folder, const std::string &function, std::string
     Operands operands;
     std::istringstream list(files);
     for (std::string file; std::getline(list, file, ',');) {
-      operands.push_back(load_npy(folder + "/" + file).to(type));
+      operands.push_back(load_npy(std::filesystem::path(folder) / file).to(type));
       if (gradients)
         operands.back().requires_grad_();
     }

@@ -38,6 +38,8 @@ pid_t start(const std::vector<std::string> &words, const std::string &log,
   if (pid != 0)
     return pid;
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (file < 0)
+    ::_exit(127);
   ::dup2(file, 1);
   ::dup2(file, 2);
   const rlimit seconds = {60, 60}, noCore = {0, 0};

@@ -133,7 +133,7 @@ std::string mapKernel(const std::string &name, const std::string &body, int arit
               : "      %x" + n + " = memref.load %b" + n + "[%i] : memref<?x" + in + ">\n";
   }
   std::string text = body;
-  for (auto [from, to] : {std::pair<std::string, std::string>{"$T", shaped(in)}, {"$U", shaped(out)}})
+  for (const auto &[from, to] : {std::pair<std::string, std::string>{"$T", shaped(in)}, {"$U", shaped(out)}})
     for (size_t at; (at = text.find(from)) != std::string::npos;)
       text.replace(at, from.size(), to);
   std::string store = lanes ? "      vector.store %y, %out[%i] : memref<?x" + out + ">, " + shaped(out) + "\n"

@@ -95,9 +95,10 @@ TEST(Loop, SigmoidStaysWithinItsBound) {
   ASSERT_TRUE(program.valid());
   ir::Literal x(DType::f32, {size});
   // Half of them are bit patterns 2^14 + 1 apart, the others lie evenly where the result is neither 0 nor 1.
-  for (int64_t i = 0; i < size / 2; ++i) {
+  const int64_t half = size / 2;
+  for (int64_t i = 0; i < half; ++i) {
     x.real[i] = llvm::bit_cast<float>(static_cast<uint32_t>(i) * 32771u);
-    x.real[size / 2 + i] = static_cast<float>(-105 + 125.0 * static_cast<double>(i) / (size / 2));
+    x.real[half + i] = static_cast<float>(-105 + 125.0 * static_cast<double>(i) / static_cast<double>(half));
   }
   for (auto target : runnableTargets()) {
     auto found = program.run({x}, target);
