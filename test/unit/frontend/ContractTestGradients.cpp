@@ -225,7 +225,7 @@ TEST(ContractGradients, TheyFlowThroughViewsOfALeafThatIsAView) {
   auto loss = [](Tensor w, Tensor row) {
     return w.sum() + (row * 10).sum() + (w.t()[1].slice(0, 1, 2) * 100).sum();
   };
-  for (Tensor w : leavesThatAreViews()) {
+  for (const Tensor &w : leavesThatAreViews()) {
     loss(w, w[0]).backward();
     EXPECT_EQ(floats(w.grad()), Floats({11, 11, 1, 101}));
   }

@@ -194,9 +194,8 @@ static std::vector<int> linesIn(const std::string &message) {
   return lines;
 }
 
-static Tensor indices(std::vector<int64_t> values) {
-  int64_t n = static_cast<int64_t>(values.size());
-  return Tensor::from(std::move(values), {n});
+static Tensor indices(const std::vector<int64_t> &values) {
+  return Tensor::from(values, {static_cast<int64_t>(values.size())});
 }
 
 TEST(ContractLazyFailures, TheyNameTheLineOfThisProgramOnce) {

@@ -275,7 +275,8 @@ TEST(FirstHour, DescentWithALineSearch) {
   double value = bowl(p).item<double>();
   for (int i = 0; i < 40; ++i) {
     Tensor g = grad(bowl(p), {p})[0];
-    for (double step = 1; step > 1e-8; step /= 2) {
+    double step = 2;
+    while ((step /= 2) > 1e-8) {
       Tensor next = (p.detach() - step * g).requires_grad_();
       if (double there = bowl(next).item<double>(); there < value) {
         value = there;

@@ -85,7 +85,7 @@ TEST(Init, ConstantsAndMatrices) {
   EXPECT_EQ(init::ones_(empty({2}, {.dtype = f16})).to_vector<float>(), (std::vector<float>{1, 1}));
   EXPECT_EQ(init::zeros_(empty({1})).item<float>(), 0);
   EXPECT_EQ(init::eye_(empty({2, 3})).to_vector<float>(), (std::vector<float>{1, 0, 0, 0, 1, 0}));
-  for (Shape shape : {Shape{5, 8}, Shape{8, 5}, Shape{4, 3, 2}}) {
+  for (const Shape &shape : {Shape{5, 8}, Shape{8, 5}, Shape{4, 3, 2}}) {
     Tensor q = init::orthogonal_(empty(shape, {.dtype = f64}), 2).flatten(1);
     int64_t rows = q.size(0), columns = q.size(1), few = std::min(rows, columns);
     Tensor product = rows <= columns ? matmul(q, q.t()) : matmul(q.t(), q);

@@ -20,10 +20,10 @@
 using namespace weft;
 
 namespace {
-constexpr uint64_t MiB = 1 << 20;
+constexpr uint64_t mebibyte = 1 << 20;
 
 Tensor made(int64_t mebibytes) {
-  const std::vector<float> values(static_cast<size_t>(mebibytes) * MiB / 4);
+  const std::vector<float> values(static_cast<size_t>(mebibytes) * mebibyte / 4);
   return Tensor::from(values, {static_cast<int64_t>(values.size())});
 }
 
@@ -43,14 +43,14 @@ using MemoryCounters = MemoryTest;
 TEST_F(MemoryCounters, FollowAScript) {
   {
     Tensor a = made(4);
-    EXPECT_EQ(memory_allocated(), start + 4 * MiB);
+    EXPECT_EQ(memory_allocated(), start + 4 * mebibyte);
     Tensor b = made(12);
-    EXPECT_EQ(memory_allocated(), start + 16 * MiB);
+    EXPECT_EQ(memory_allocated(), start + 16 * mebibyte);
     EXPECT_GE(memory_reserved(), memory_allocated());
   }
   EXPECT_EQ(memory_allocated(), start);
-  EXPECT_EQ(max_memory_allocated(), start + 16 * MiB);
-  EXPECT_GE(max_memory_reserved(), start + 16 * MiB);
+  EXPECT_EQ(max_memory_allocated(), start + 16 * mebibyte);
+  EXPECT_GE(max_memory_reserved(), start + 16 * mebibyte);
   reset_max_memory_allocated();
   EXPECT_EQ(max_memory_allocated(), start);
   EXPECT_EQ(max_memory_reserved(), memory_reserved()) << "the older names reset all peaks";
@@ -118,9 +118,9 @@ TEST_F(EmptyCache, GivesBackWhatIsUnusedOnly) {
     Tensor gone = made(40);
   }
   const uint64_t reserved = memory_reserved(), allocated = memory_allocated();
-  EXPECT_GE(reserved, allocated + 40 * MiB);
+  EXPECT_GE(reserved, allocated + 40 * mebibyte);
   empty_cache();
-  EXPECT_LE(memory_reserved(), reserved - 40 * MiB);
+  EXPECT_LE(memory_reserved(), reserved - 40 * mebibyte);
   EXPECT_EQ(memory_allocated(), allocated) << "live bytes stay";
   EXPECT_EQ(live.to_vector<float>()[0], 0);
   // Temporaries of streams go with trim().
@@ -140,9 +140,9 @@ TEST_F(CachingRules, SegmentsHaveTheSizesOfPyTorch) {
     return memory_reserved() - before;
   };
   // In a process that holds other small blocks the first may fit beside them.
-  EXPECT_TRUE(reserved_by(1) % (2 * MiB) == 0);
-  EXPECT_EQ(reserved_by(9 * static_cast<int64_t>(MiB)), 20 * MiB);
-  EXPECT_EQ(reserved_by(11 * static_cast<int64_t>(MiB)), 12 * MiB);
+  EXPECT_TRUE(reserved_by(1) % (2 * mebibyte) == 0);
+  EXPECT_EQ(reserved_by(9 * static_cast<int64_t>(mebibyte)), 20 * mebibyte);
+  EXPECT_EQ(reserved_by(11 * static_cast<int64_t>(mebibyte)), 12 * mebibyte);
 }
 
 using OutOfMemory = MemoryTest;
@@ -153,7 +153,7 @@ TEST_F(OutOfMemory, IsPredictedAndLeavesEverythingUsable) {
   trim();
   const uint64_t limit = memory_limit();
   const int64_t ooms = memory_stats().at("num_ooms");
-  set_memory_limit(memory_allocated() + 8 * MiB);
+  set_memory_limit(memory_allocated() + 8 * mebibyte);
   const std::string message = errorOf([&] { step(large); });
   EXPECT_NE(message.find("CPU out of memory. Tried to allocate 16.00 MiB"), std::string::npos) << message;
   for (const char *part : {"total capacity of", "The limit is", "is allocated", "reserved but unallocated",
@@ -180,7 +180,7 @@ TEST_F(OutOfMemory, IsPredictedAndLeavesEverythingUsable) {
 
 using MemoryReuse = MemoryTest;
 TEST_F(MemoryReuse, APlanNeedsLessThanItsValues) {
-  // 24 values of 4 MiB; in place and in the arena only a few are live at a time.
+  // 24 values of 4 mebibyte; in place and in the arena only a few are live at a time.
   Tensor x = made(4);
   auto chain = compile([](Tensor t) {
     for (int i = 0; i < 12; ++i)
@@ -192,7 +192,7 @@ TEST_F(MemoryReuse, APlanNeedsLessThanItsValues) {
   trim();
   reset_peak_memory_stats();
   chain(x).to_vector<float>();
-  EXPECT_LT(max_memory_allocated() - start, 24 * MiB);
+  EXPECT_LT(max_memory_allocated() - start, 24 * mebibyte);
   // State that is updated in place takes nothing more.
   Tensor state = made(8);
   auto update = compile([&](Tensor t) { state.copy_(state + t.sum()); });
@@ -203,7 +203,7 @@ TEST_F(MemoryReuse, APlanNeedsLessThanItsValues) {
   const uint64_t before = memory_allocated();
   update(x);
   synchronize();
-  EXPECT_LT(max_memory_allocated() - before, MiB);
+  EXPECT_LT(max_memory_allocated() - before, mebibyte);
 }
 
 // Four products that are all there before the first sum, unless each is summed when it is made.
