@@ -301,7 +301,7 @@ std::string CompileReport::str() const {
   }
   if (kernels.empty() && passMs == 0)
     return text;
-  os << passes::amountText(kernels.size(), "kernel") << "; passes " << llvm::format("%.1f", passMs)
+  os << amountText(kernels.size(), "kernel") << "; passes " << llvm::format("%.1f", passMs)
      << " ms, machine code " << llvm::format("%.1f", kernelMs) << " ms (" << kernelsCompiled << " compiled, "
      << kernelsFromCache << " from the cache)\n";
   return text;

@@ -87,7 +87,7 @@ Ref keepHistory(const Ref &before, Ref value, Loc loc) {
   value = withoutHistory(std::move(value), loc);
   if (!before.requiresGrad() || before.node->leafSlot(before.result))
     return value;
-  Ref finite, same;
+  Ref finite;
   {
     NoGradGuard guard;
     finite = record1("lt",
@@ -172,11 +172,15 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
   // A leaf is what its slot held at any time: computing or writing it gives it another node.
   std::unordered_map<const Slot *, std::vector<Ref>> leaves;
   RefSet computed;
+  Ref outside; // the first value, if any, that a trace has from where it cannot follow a gradient
   walkBack(root, oldest, [&](const Ref &ref) {
-    if (auto slot = ref.node->leafSlot(ref.result))
+    if (auto slot = ref.node->leafSlot(ref.result)) {
       leaves[slot.get()].push_back(ref);
-    else
-      computed.insert(ref);
+      return;
+    }
+    computed.insert(ref);
+    if (ref.node->kind == NodeKind::input && (!outside || isOlder(ref, outside)))
+      outside = ref;
   });
   std::vector<Ref> wanted;
   std::vector<size_t> ends; // of each input's part of them
@@ -189,15 +193,14 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
     } else if (computed.contains(value)) {
       wanted.push_back(value);
     }
-    const bool unused = wanted.size() == (ends.empty() ? 0 : ends.back());
-    // What comes from outside may depend on it there.
-    for (const Ref &ref : computed)
-      if (unused && ref.node->kind == NodeKind::input)
-        failFlowsOut(ref, loc);
-    if (unused)
+    if (wanted.size() == (ends.empty() ? 0 : ends.back())) {
+      // What comes from outside may depend on it there.
+      if (outside)
+        failFlowsOut(outside, loc);
       fail("One of the differentiated Tensors appears to not have been used in the graph: input " +
                std::to_string(i) + " of grad()",
            loc, {value});
+    }
     ends.push_back(wanted.size());
   }
   std::shared_ptr<Node> gradient = gradientOf(root, wanted, loc);

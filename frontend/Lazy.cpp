@@ -100,11 +100,11 @@ static const Node *failedOperation(const Status &status, const std::vector<const
 }
 
 /// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
-/// `isNews`, where given: whether the program has not been told of it.
-[[noreturn]] static void failFlush(const Status &status, const std::vector<const Node *> &fallible,
-                                   bool undoes, bool *isNews, Loc wanted) {
+/// `failed`: the operation, or null. `isNews`, where given: whether the program has not been told of it.
+[[noreturn]] static void failFlush(const Status &status, const Node *failed, bool undoes, bool *isNews,
+                                   Loc wanted) {
   const std::string &message = status.message();
-  if (const Node *failed = failedOperation(status, fallible)) {
+  if (failed) {
     Loc loc = failed->loc;
     if (isNews)
       *isNews = !failed->failureSeen;
@@ -219,9 +219,10 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
           (void)buffer->wait();
       }
   if (!status) {
-    if (const Node *failed = failedOperation(status, fallible))
+    const Node *failed = failedOperation(status, fallible);
+    if (failed)
       markFailed(failed, region.nodes);
-    failFlush(status, fallible, undoes, isNews, wanted[0].node->loc);
+    failFlush(status, failed, undoes, isNews, wanted[0].node->loc);
   }
   for (size_t i = 0; i < results.size(); ++i)
     results[i].buffer() = std::move(computed[i]);

@@ -193,9 +193,10 @@ std::unordered_set<const Node *> gradientStops(const Region &region) {
       for (size_t i = 1; i < node->operands.size(); ++i)
         reached.emplace(node->operands[i].node.get(), node->operands[i].result);
   std::unordered_set<const Node *> stops;
+  if (reached.empty()) // no gradient, as in most flushes
+    return stops;
   for (const Node *node : region.nodes) {
-    if (reached.empty() ||
-        std::none_of(node->operands.begin(), node->operands.end(), [&](const Ref &operand) {
+    if (std::none_of(node->operands.begin(), node->operands.end(), [&](const Ref &operand) {
           return reached.contains({operand.node.get(), operand.result});
         }))
       continue;

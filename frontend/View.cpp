@@ -266,7 +266,7 @@ Ref View::read(Loc loc) const {
   GradMode mode(!stops);
   for (const ViewStep &step : hasLeft ? steps : sourceSteps)
     value = step.apply(std::move(value), loc);
-  return stops && value.requiresGrad() ? sameValue(value, loc) : value;
+  return stops ? withoutHistory(std::move(value), loc) : value;
 }
 
 /// `into` with the elements that a slice takes replaced by `value`. One select over the base, so that it is
@@ -426,8 +426,8 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
   {
     GradMode mode(!view->stopsGrad());
     derived = isIdentity(step) ? value : step.apply(value, loc);
-    if (view->stopsGrad() && derived.requiresGrad())
-      derived = sameValue(derived, loc);
+    if (view->stopsGrad())
+      derived = withoutHistory(std::move(derived), loc);
   }
   append(view->sourceSteps, step);
   append(view->steps, std::move(step));

@@ -13,6 +13,10 @@ using namespace mlir;
 
 namespace weft::ir {
 
+std::string amountText(size_t count, const std::string &noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : noun.ends_with("ch") ? "es" : "s");
+}
+
 std::string locationText(Location loc) {
   llvm::SetVector<StringAttr> lines;
   loc->walk([&](Location part) {

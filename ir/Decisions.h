@@ -34,6 +34,9 @@ std::string locationText(mlir::Location loc);
 /// The location of the first line in such a text, or an unknown one.
 mlir::Location locationFrom(mlir::MLIRContext *context, llvm::StringRef text);
 
+/// "1 launch", "3 launches", for people.
+std::string amountText(size_t count, const std::string &noun);
+
 /// Appends to the function's decisions.
 void recordDecisions(FuncOp func, llvm::ArrayRef<Decision> decisions);
 /// The function's decisions in the order in which they were recorded.

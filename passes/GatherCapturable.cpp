@@ -12,7 +12,6 @@
 #include "ir/Decisions.h"
 #include "passes/LaunchGraph.h"
 #include "passes/Passes.h"
-#include "passes/PlanReport.h"
 
 #include <set>
 

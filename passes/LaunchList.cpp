@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/LaunchList.h"
+#include "ir/Decisions.h"
 #include "ir/Placement.h"
 #include "passes/MemoryPlan.h"
 
@@ -159,13 +160,13 @@ LogicalResult verifyQueueOrder(FuncOp func) {
   for (Operation &op : func.getBody().front()) {
     unsigned q = queueOf(&op);
     if (q >= queues)
-      return op.emitOpError() << "is on queue " << q << ", but the function has " << queues
-                              << (queues == 1 ? " queue" : " queues");
+      return op.emitOpError() << "is on queue " << q << ", but the function has "
+                              << amountText(queues, "queue");
     if (auto fork = dyn_cast<StreamForkOp>(op)) {
       for (int64_t stream : fork.getStreams()) {
         if (stream >= static_cast<int64_t>(queues))
-          return op.emitOpError() << "forks stream " << stream << ", but the function has " << queues
-                                  << (queues == 1 ? " queue" : " queues");
+          return op.emitOpError() << "forks stream " << stream << ", but the function has "
+                                  << amountText(queues, "queue");
         join(clock[stream], clock[q]);
         forked[stream] = true;
       }

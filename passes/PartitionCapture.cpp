@@ -60,9 +60,9 @@ struct PartitionCapture : impl::PartitionCaptureBase<PartitionCapture> {
       if (static_cast<int64_t>(run.size()) < minimum) {
         decisions.push_back({"WEFT-C020", locationText(run.front()->getLoc()),
                              run.front()->getName().getStringRef().str(), "", 0,
-                             std::to_string(run.size()) +
-                                 (run.size() == 1 ? " launch in a row is" : " launches in a row are") +
-                                 " fewer than the " + std::to_string(minimum) + " that a graph pays for"});
+                             amountText(run.size(), "launch") +
+                                 (run.size() == 1 ? " in a row is" : " in a row are") + " fewer than the " +
+                                 std::to_string(minimum) + " that a graph pays for"});
         continue;
       }
       for (Operation *op : run)

@@ -132,10 +132,6 @@ std::string formatPlan(FuncOp func) {
   return text;
 }
 
-std::string amountText(size_t count, const std::string &noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : noun.ends_with("ch") ? "es" : "s");
-}
-
 std::string formatDecisions(FuncOp func) {
   std::vector<Decision> decisions = readDecisions(func);
   // What cost something comes first: bytes or time that the refusal could not save; then refusals, notes, and

@@ -12,9 +12,6 @@
 
 namespace weft::passes {
 
-/// "1 launch", "3 launches", for people.
-std::string amountText(size_t count, const std::string &noun);
-
 /// A table of the launches of a function: number, kind, results, bytes read and written, slices, source line.
 /// A function without a memory plan has no slices in it.
 std::string formatPlan(ir::FuncOp func);

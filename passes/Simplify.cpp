@@ -93,13 +93,13 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     for (auto [rule, what] : llvm::zip(rules, applied)) {
       if (printRules && what.count)
         function.emitRemark() << "rule " << rule->name << " ("
-                              << classes[static_cast<size_t>(rule->exactness)] << ") applied " << what.count
-                              << (what.count == 1 ? " time" : " times");
+                              << classes[static_cast<size_t>(rule->exactness)] << ") applied "
+                              << ir::amountText(what.count, "time");
       // What changes bits is never silent.
       for (const auto &[line, count] : what.byLine)
-        decisions.push_back({"WEFT-N008", line, rule->name.str(), "", 0,
-                             std::to_string(count) + (count == 1 ? " division" : " divisions") +
-                                 " by a constant became a multiplication by its reciprocal"});
+        decisions.push_back(
+            {"WEFT-N008", line, rule->name.str(), "", 0,
+             ir::amountText(count, "division") + " by a constant became a multiplication by its reciprocal"});
     }
     // All at once: each call makes a list of its own, which the context keeps.
     ir::recordDecisions(function, decisions);

@@ -9,9 +9,9 @@
 #include "codegen/Compile.h"
 #include "codegen/HostLibrary.h"
 #include "frontend/io/AtomicFile.h"
+#include "ir/Decisions.h"
 #include "ir/Dialect.h"
 #include "ir/TargetDescription.h"
-#include "passes/PlanReport.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -147,8 +147,8 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   if (Status status = io::write_file(output, bytes); !status)
     return complain("compile", status);
   std::printf("%s: %s, %s, %zu bytes\n", output.c_str(),
-              passes::amountText(compiled->report.functions.size(), "function").c_str(),
-              passes::amountText(compiled->report.kernels.size(), "kernel").c_str(), bytes.size());
+              ir::amountText(compiled->report.functions.size(), "function").c_str(),
+              ir::amountText(compiled->report.kernels.size(), "kernel").c_str(), bytes.size());
   return 0;
 }
 

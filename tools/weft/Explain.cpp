@@ -14,7 +14,6 @@
 #include "ir/Dialect.h"
 #include "ir/Reasons.h"
 #include "ir/TargetDescription.h"
-#include "passes/PlanReport.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -173,8 +172,8 @@ int explainCommand(int argc, char **argv) {
     std::string file = arguments.get("html");
     if (Status status = writeHtml(file, what, request.target, report, *program.module); !status)
       return complain("explain", status);
-    std::printf("%s: %s, %s\n", file.c_str(), passes::amountText(report.functions.size(), "function").c_str(),
-                passes::amountText(report.kernels.size(), "kernel").c_str());
+    std::printf("%s: %s, %s\n", file.c_str(), ir::amountText(report.functions.size(), "function").c_str(),
+                ir::amountText(report.kernels.size(), "kernel").c_str());
     return 0;
   }
   std::fputs((arguments.has("json") ? json(report, *program.module) : report.str()).c_str(), stdout);

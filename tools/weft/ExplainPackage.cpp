@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ExplainPackage.h"
 
-#include "passes/PlanReport.h"
+#include "ir/Decisions.h"
 #include "runtime/Executable.h"
 #include "runtime/Package.h"
 #include "runtime/StatefulExecutable.h"
@@ -83,7 +83,7 @@ void printFunction(const Function &function) {
                 signature.target.c_str());
   else
     std::printf("function '%s' for %s: %s, arena %llu bytes, lower bound %llu\n", function.name.c_str(),
-                signature.target.c_str(), passes::amountText(executable.launch_count(), "launch").c_str(),
+                signature.target.c_str(), ir::amountText(executable.launch_count(), "launch").c_str(),
                 static_cast<unsigned long long>(executable.arena_bytes()),
                 static_cast<unsigned long long>(executable.arena_lower_bound_bytes()));
   for (const runtime::SymbolInfo &symbol : signature.symbols)

@@ -183,9 +183,8 @@ Status writeHtml(const std::string &path, const std::string &program, const std:
     FunctionPage(module.lookupSymbol<FuncOp>(function.name), os).write(function);
   os << "<h2>Kernels</h2>\n";
   for (const codegen::KernelReport &kernel : report.kernels)
-    os << "<details><summary>" << escaped(kernel.symbol) << ", " << kernel.launches
-       << (kernel.launches == 1 ? " launch" : " launches") << "</summary><pre>" << escaped(kernel.kernelIr)
-       << "</pre></details>\n";
+    os << "<details><summary>" << escaped(kernel.symbol) << ", " << amountText(kernel.launches, "launch")
+       << "</summary><pre>" << escaped(kernel.kernelIr) << "</pre></details>\n";
   os << "</body></html>\n";
   return io::write_file(path, text);
 }
