@@ -101,7 +101,7 @@ TEST(Packing, DynamicPlansAreSoundAtEverySize) {
       case 3:
         bytes = addSizes(mulSizes(bytes + 1, batch), number(100) - 1);
         break;
-      case 4:
+      default:
         bytes = addSizes(mulSizes(bytes + 1, mulSizes(batch, length)), mulSizes(number(50), batch));
         break;
       }

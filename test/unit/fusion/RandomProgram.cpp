@@ -155,7 +155,7 @@ void Generator::step() {
     if (rank && shape[0] >= 3)
       return keep(builder.create<GatherOp>(loc, a, index, 0, GatherKind::points));
     return;
-  case 15:
+  default:
     if (rank && shape[rank - 1] >= 3 && shape[0] == 6 && rank == 2) {
       Value column = builder.create<ReshapeOp>(loc, index, ArrayRef<int64_t>{6, 1});
       Value top = builder.create<RmaxOp>(loc, a, ArrayRef<int64_t>{1});

@@ -18,7 +18,8 @@
 namespace weft::ir::test {
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
-inline constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double NaN = // NOLINT(readability-identifier-naming): as it is written
+    std::numeric_limits<double>::quiet_NaN();
 
 /// Floating-point and integer tensors. A value that the dtype does not hold is rounded or wrapped.
 inline Literal reals(DType dtype, std::vector<int64_t> shape, std::vector<double> values) {
