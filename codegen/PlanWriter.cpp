@@ -284,6 +284,7 @@ private:
     made->name = std::move(name);
     made->location = ir::locationText(op->getLoc());
     made->recorded = static_cast<int32_t>(ir::recordedNumber(op->getLoc()));
+    made->place = placeOf(op->getLoc());
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
     int64_t bytesRead = 0, bytesWritten = 0;
     for (Value value : read)
@@ -335,16 +336,31 @@ private:
     return {};
   }
 
+  /// The first source line of a location; null where it has none.
+  static std::unique_ptr<rt::PlaceT> placeOf(Location loc) {
+    std::unique_ptr<rt::PlaceT> place;
+    loc->walk([&](Location part) {
+      auto line = dyn_cast<FileLineColLoc>(part);
+      if (!line)
+        return WalkResult::advance();
+      place = std::make_unique<rt::PlaceT>();
+      place->file = line.getFilename().str();
+      place->line = line.getLine();
+      place->column = line.getColumn();
+      return WalkResult::interrupt();
+    });
+    return place;
+  }
+
   void addCheck(GatherOp gather) {
     auto check = std::make_unique<rt::CheckT>();
-    auto dim = static_cast<int64_t>(gather.getDim());
-    std::string size = sizeText(sizesOf(gather.getA().getType())[dim]);
+    const auto dim = static_cast<int32_t>(gather.getDim());
+    check->kind = rt::CheckKind::index;
+    check->dimension = dim;
+    check->size = size(sizesOf(gather.getA().getType())[static_cast<size_t>(dim)]);
     if (auto what = gather->getAttrOfType<StringAttr>(attr::indexName))
-      check->message = what.str() + " {value} is out of bounds: expected a number in [0, " + size +
-                       ") (at position {position})";
-    else
-      check->message = "index {value} is out of bounds for dimension " + std::to_string(dim) + " with size " +
-                       size + " (at position {position})";
+      check->subject = what.str();
+    check->place = placeOf(gather.getLoc());
     check->location = ir::locationText(gather.getLoc());
     check->recorded = static_cast<int32_t>(ir::recordedNumber(gather.getLoc()));
     plan.checks.push_back(std::move(check));

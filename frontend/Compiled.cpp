@@ -148,7 +148,7 @@ void CompiledImpl::prepare(Loc loc) {
          loc);
   if (!variants_.empty())
     return;
-  if (!options_.onlyTensors)
+  if (!onlyTensors_)
     fail("this function has parameters whose values are part of its signature: call it once instead", loc);
   if (pendingCount() > 0)
     flushAll();
@@ -243,8 +243,8 @@ namespace weft {
 
 uint64_t compile_count() { return frontend::compileCount(); }
 
-CompiledBase::CompiledBase(frontend::TracedFn fn, CompileOptions options, Loc loc)
-    : impl_(std::make_shared<frontend::CompiledImpl>(std::move(fn), std::move(options), loc)) {}
+CompiledBase::CompiledBase(frontend::TracedFn fn, CompileOptions options, bool only_tensors, Loc loc)
+    : impl_(std::make_shared<frontend::CompiledImpl>(std::move(fn), std::move(options), only_tensors, loc)) {}
 
 frontend::Flat CompiledBase::call(frontend::Flat arguments, Loc loc) const {
   return impl_->call(arguments, loc);

@@ -23,8 +23,8 @@ std::string underStrict(const char *code, const char *mode);
 /// `CompiledCall.cpp` runs it, `Compiled.cpp` finds it.
 class CompiledImpl {
 public:
-  CompiledImpl(TracedFn fn, CompileOptions options, Loc loc)
-      : fn_(std::move(fn)), options_(std::move(options)), loc_(loc) {
+  CompiledImpl(TracedFn fn, CompileOptions options, bool onlyTensors, Loc loc)
+      : fn_(std::move(fn)), options_(std::move(options)), onlyTensors_(onlyTensors), loc_(loc) {
     if (options_.name.empty())
       fail("the name of a compiled function must not be empty: leave it out, or give {.name = \"step\"}",
            loc);
@@ -65,10 +65,12 @@ private:
   int depth_ = 0; ///< of calls inside of its own trace
   TracedFn fn_;
   CompileOptions options_;
+  bool onlyTensors_;                 ///< all parameters are tensors
   std::optional<Declared> declared_; ///< what the user says of the arguments
   Loc loc_;
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   std::shared_ptr<Variant> last_;
+  const uint64_t id_ = nextSerial(); ///< what calls name themselves by in failures
   uint64_t calls_ = 0;
   size_t compiled_ = 0;           ///< variants, those that were dropped among them
   std::string advice_;            ///< on the compilation under way, empty for none

@@ -43,15 +43,17 @@ static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied
 
 void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc loc) {
   undoLostWrites(); // an argument may have had no value
-  std::string message = status.message(),
-              call = "call " + std::to_string(calls_) + " of '" + options_.name + "'";
-  std::string line = "\n  in the call at " + std::string(loc.file_name()) + ":" + std::to_string(loc.line());
-  // A call that reports its own failure is named once.
-  if (message.starts_with(call) && message.ends_with(line))
-    message = message.substr(0, message.size() - line.size()) + "\n  called with ";
-  else
-    message += "\n  seen by " + call + " with ";
-  fail(message + variant.signature, loc, {}, status.code());
+  const Status told = status.with([&](FailureInfo &info) {
+    // A call that reports its own failure is named once, and `loc` is its line.
+    if (info.caller == id_ && info.call == calls_) {
+      info.call_file.clear();
+      info.notes = "  called with " + variant.signature;
+    } else {
+      info.notes = "  seen by call " + std::to_string(calls_) + " of '" + options_.name + "' with " +
+                   variant.signature;
+    }
+  });
+  fail(told, loc);
 }
 
 Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
@@ -108,7 +110,8 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
   }
   ++variant.calls;
   runtime::RunOptions options;
-  options.origin = runtime::CallOrigin{calls_, loc.file_name(), loc.line()};
+  options.origin = runtime::CallOrigin{
+      .number = calls_, .file = loc.file_name(), .line = loc.line(), .lines = nullptr, .caller = id_};
   runtime::Executable *executable = variant.program->executable.get();
   Expected<std::shared_ptr<runtime::Executable>> instance = std::shared_ptr<runtime::Executable>();
   if (const auto &symbols = executable->signature().symbols; !symbols.empty()) {

@@ -215,7 +215,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
       takeStrides(*variant, region, slots);
     auto program = compileRegion(region);
     if (!program)
-      fail(program.status().message(), loc, {}, program.status().code());
+      fail(program.status(), loc);
     variant->program = *program;
   }
   for (const Binding &binding : variant->bindings)

@@ -59,8 +59,7 @@ Device default_device() {
     if (wanted && *wanted) {
       auto parsed = Device::parse(wanted);
       if (!parsed)
-        throw Error("the environment variable WEFT_DEVICE is wrong: " + parsed.status().message(),
-                    parsed.status().code());
+        parsed.status().context("the environment variable WEFT_DEVICE is wrong: ").throw_if_failed();
       state().device = *parsed;
     } else {
       state().device = Device();

@@ -306,15 +306,26 @@ static std::string sourceLine(const Loc &loc) {
   return "    " + number + " | " + line + "\n    " + std::string(number.size(), ' ') + " | " + caret + "^\n";
 }
 
-void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands, const std::string &code) {
-  std::string text = message + "\n  at " + str(loc) + "\n" + sourceLine(loc);
+void fail(const Status &status, Loc loc, const std::vector<Ref> &operands) {
+  std::string text = status.message() + "\n  at " + str(loc) + "\n" + sourceLine(loc);
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i] && operands[i].node->kind != NodeKind::number)
       text += "  operand " + std::to_string(i) + " is " + operands[i].spec().str() + ", made at " +
               str(operands[i].node->loc) + "\n" + sourceLine(operands[i].node->loc);
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
-  throw Error(text, code);
+  throw Error(text, status.with([&](FailureInfo &info) {
+    if (!info.location.empty())
+      return;
+    info.location = str(loc);
+    info.file = loc.file_name();
+    info.line = loc.line();
+    info.column = loc.column();
+  }));
+}
+
+void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands, const std::string &code) {
+  fail(Status::error(message, code), loc, operands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -374,7 +385,7 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
     auto results = inferResults(name, specs, attrs);
     if (!results) {
       failOnDevices(name, operands, loc);
-      fail(results.status().message(), loc, operands, results.status().code());
+      fail(results.status(), loc, operands);
     }
     // Bounded: a program with ever new shapes must not grow without end.
     if (known->size() > 100000)

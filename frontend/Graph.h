@@ -268,6 +268,8 @@ std::string str(const Loc &loc);
 /// Throws Error: the message, then the source lines of the operation and of its operands.
 [[noreturn]] void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands = {},
                        const std::string &code = {});
+/// The same of a failure, of which nothing is lost. Its line is `loc` where it has none.
+[[noreturn]] void fail(const Status &status, Loc loc, const std::vector<Ref> &operands = {});
 
 } // namespace weft::frontend
 

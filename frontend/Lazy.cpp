@@ -84,26 +84,19 @@ void requireBackend(const Device &device, Loc loc) {
          "WEFT-E001");
 }
 
-/// What a message of the runtime calls the operation with this number among those that may fail: one line may
-/// have recorded several.
-static std::string placeOf(const Node &node, size_t number) {
-  return str(node.loc) + ", operation " + std::to_string(number);
-}
-
-/// The operation of a flush that failed, whose place the message ends with; null where that is another
-/// call's.
-static const Node *failedOperation(const Status &status, const std::vector<const Node *> &fallible) {
-  for (size_t i = 0; i < fallible.size(); ++i)
-    if (status.message().ends_with(" (at " + placeOf(*fallible[i], i) + ")"))
-      return fallible[i];
-  return nullptr;
+/// The operation that failed in the flush of this number; null where another call failed.
+static const Node *failedOperation(const Status &status, uint64_t flush,
+                                   const std::vector<const Node *> &fallible) {
+  const FailureInfo &info = *status.info();
+  const bool known =
+      info.caller == flush && info.operation >= 0 && static_cast<size_t>(info.operation) < fallible.size();
+  return known ? fallible[static_cast<size_t>(info.operation)] : nullptr;
 }
 
 /// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
 /// `failed`: the operation, or null. `isNews`, where given: whether the program has not been told of it.
 [[noreturn]] static void failFlush(const Status &status, const Node *failed, bool undoes, bool *isNews,
                                    Loc wanted) {
-  const std::string &message = status.message();
   if (failed) {
     Loc loc = failed->loc;
     if (isNews)
@@ -112,11 +105,11 @@ static const Node *failedOperation(const Status &status, const std::vector<const
       failed->failureSeen = true;
       undoWritesOf(*failed);
     }
-    fail(message.substr(0, message.rfind(" (at " + str(loc))), loc, {}, status.code());
+    fail(status.with([](FailureInfo &info) { info.location.clear(); }), loc);
   }
   if (undoes)
     undoLostWrites();
-  fail(message, wanted, {}, status.code());
+  fail(status, wanted);
 }
 
 /// Of a value that is known to fail: that of the operation which did, and from which it follows.
@@ -189,7 +182,7 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   if (!program) {
     auto compiled = compileRegion(region);
     if (!compiled)
-      fail(compiled.status().message(), wanted[0].node->loc, {}, compiled.status().code());
+      fail(compiled.status(), wanted[0].node->loc);
     program = *compiled;
     cache->insert(std::move(key), program);
   }
@@ -198,12 +191,13 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   for (const Ref &ref : leaves)
     arguments.push_back(bufferOf(ref));
   runtime::CallOrigin origin;
+  origin.caller = serialAtFlush();
   std::vector<const Node *> fallible;
   if (program->mayFail) {
     fallible = fallibleNodes(region);
-    auto lines = std::make_shared<std::vector<std::string>>();
-    for (size_t i = 0; i < fallible.size(); ++i)
-      lines->push_back(placeOf(*fallible[i], i));
+    auto lines = std::make_shared<std::vector<runtime::SourceLine>>();
+    for (const Node *node : fallible)
+      lines->push_back({node->loc.file_name(), node->loc.line(), node->loc.column()});
     origin.lines = std::move(lines);
   }
   Status status = program->executable->run(
@@ -215,11 +209,11 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
       if (Status late = buffer->wait(undoes); !late && status) {
         status = late;
         // A failure of its own happens again where a value is read; no queue needs to tell of this one.
-        if (!undoes && failedOperation(late, fallible))
+        if (!undoes && failedOperation(late, origin.caller, fallible))
           (void)buffer->wait();
       }
   if (!status) {
-    const Node *failed = failedOperation(status, fallible);
+    const Node *failed = failedOperation(status, origin.caller, fallible);
     if (failed)
       markFailed(failed, region.nodes);
     failFlush(status, failed, undoes, isNews, wanted[0].node->loc);
@@ -313,7 +307,7 @@ void synchronizeAfter(const std::function<Status()> &wait) {
   const Status waited = wait();
   waited ? forgetCertain() : undoLostWrites();
   if (first && !waited)
-    throw Error(first->what() + ("\nand " + waited.message()), first->code());
+    throw Error(first->what() + ("\nand " + waited.message()), Status::error(first->info()));
   if (first)
     throw *first;
   waited.throw_if_failed();

@@ -50,7 +50,7 @@ void savePackage(const std::string &path, const Program &program, std::span<cons
   checkTargets(options.targets, loc);
   auto failWith = [&](const Status &status) {
     if (!status)
-      fail(status.message(), loc, {}, status.code());
+      fail(status, loc);
   };
   auto bytes = compileForShipping(program);
   failWith(bytes.status());

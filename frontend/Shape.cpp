@@ -83,7 +83,7 @@ std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Lo
 
 void throwAt(const Status &status, Loc loc) {
   if (!status.ok())
-    fail(status.message(), loc, {}, status.code());
+    fail(status, loc);
 }
 
 void checkFloat(const Ref &value, const char *function, Loc loc) {

@@ -36,9 +36,9 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
     fail("the data pointer is null", loc);
   GraphLock lock(graphMutex());
   auto buffer = runtime::Buffer::allocate(
-      needed, runtime::HostAllocator::get().intern_label("tensor (" + str(loc) + ")"));
+      needed, runtime::HostAllocator::get().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}));
   if (!buffer)
-    fail(buffer.status().message(), loc, {}, buffer.status().code());
+    fail(buffer.status(), loc);
   if (needed)
     std::memcpy((*buffer)->data(), data, needed);
   noteHostBytes(needed);

@@ -140,7 +140,7 @@ void undoLostWrites() {
 void await(runtime::Buffer &buffer, Loc loc) {
   if (Status status = buffer.wait(); !status) {
     undoLostWrites();
-    fail(status.message(), loc, {}, status.code());
+    fail(status, loc);
   }
   forgetCertain();
 }

@@ -247,6 +247,8 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
       all(host->shape);
     }
   }
+  for (auto &check : made.checks)
+    check->size = evaluate(check->size);
   made.arena_bytes = evaluate(made.arena_bytes);
   made.arena_lower_bound_bytes = evaluate(made.arena_lower_bound_bytes);
   made.symbols.clear();

@@ -241,6 +241,19 @@ Expected<Signature> read_signature(const Package &package, std::string_view func
   return signature_of(*sections->plan);
 }
 
+/// Where a launch or a check comes from.
+template <typename T> static Origin origin_of(const T &part) {
+  Origin origin;
+  origin.text = text(part.location());
+  origin.recorded = part.recorded();
+  if (const fb::Place *place = part.place()) {
+    origin.file = text(place->file());
+    origin.line = place->line();
+    origin.column = place->column();
+  }
+  return origin;
+}
+
 Status Executable::Impl::build(const fb::Plan &plan) {
   signature = signature_of(plan);
   HostAllocator &allocator = HostAllocator::get();
@@ -249,20 +262,22 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   for (const ResultInfo &result : signature.results)
     if (result.tied_to < 0 && !result.is_alias())
       fresh_bytes += result.type.bytes;
-  for (uint32_t i = 0; i < length(plan.checks()); ++i)
-    checks.push_back({text(plan.checks()->Get(i)->message()), text(plan.checks()->Get(i)->location()),
-                      plan.checks()->Get(i)->recorded()});
+  for (uint32_t i = 0; i < length(plan.checks()); ++i) {
+    const fb::Check &check = *plan.checks()->Get(i);
+    checks.push_back({check.kind() == fb::CheckKind::index ? FailedCheck::index : FailedCheck::other,
+                      check.dimension(), check.size(), text(check.subject()), origin_of(check)});
+  }
   arena_bytes = align_line(plan.arena_bytes());
   arena_lower_bound = plan.arena_lower_bound_bytes();
   if (arena_bytes > allocator.limit())
     return allocator.out_of_memory(arena_bytes, "the temporaries of '" + signature.function + "'");
 
   // An out-of-memory report names a result by the line that computes it.
-  std::vector<std::string> made_at(signature.results.size());
-  const auto written = [&](uint32_t index, const std::string &location) {
+  std::vector<Origin> made_at(signature.results.size());
+  const auto written = [&](uint32_t index, const Origin &origin) {
     const fb::Buffer *buffer = plan.buffers()->Get(index);
     if (buffer->storage() == fb::Storage::result)
-      made_at[buffer->index()] = location;
+      made_at[buffer->index()] = origin;
   };
   const auto argument_count = static_cast<uint32_t>(signature.arguments.size());
   const auto result_count = static_cast<uint32_t>(signature.results.size());
@@ -292,8 +307,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     launch.may_fail = source->may_fail();
     any_fallible |= launch.may_fail;
     launch.name = text(source->name());
-    launch.location = text(source->location());
-    launch.recorded = source->recorded();
+    launch.origin = origin_of(*source);
     launch.flops = source->flops();
     uint64_t touched = 0;
     if (const fb::KernelLaunch *kernel = source->op_as_KernelLaunch()) {
@@ -310,7 +324,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       for (uint32_t j = 0; j < length(kernel->buffers()); ++j)
         touched += add_operand(kernel->buffers()->Get(j));
       for (uint32_t j = kernel->first_result(); j < length(kernel->buffers()); ++j)
-        written(kernel->buffers()->Get(j), launch.location);
+        written(kernel->buffers()->Get(j), launch.origin);
     } else if (const fb::ContractionLaunch *product = source->op_as_ContractionLaunch()) {
       launch.kind = LaunchKind::contraction;
       ContractionShape shape;
@@ -336,7 +350,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
         launch.name = "contraction";
       for (uint32_t buffer : {product->a(), product->b(), product->c()})
         touched += add_operand(buffer);
-      written(product->c(), launch.location);
+      written(product->c(), launch.origin);
       if (launch.bias)
         touched += add_operand(static_cast<uint32_t>(product->bias()));
       if (launch.residual)
@@ -361,7 +375,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       launch.copy_bytes = static_cast<int64_t>(add_operand(copy->source()));
       touched = 2 * static_cast<uint64_t>(launch.copy_bytes);
       add_operand(copy->destination());
-      written(copy->destination(), launch.location);
+      written(copy->destination(), launch.origin);
     }
     launch.bytes = source->bytes_read() + source->bytes_written();
     if (launch.bytes == 0)
@@ -373,9 +387,10 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   }
   for (size_t i = 0; i < signature.results.size(); ++i) {
     const std::string &name = signature.results[i].name;
-    result_labels.push_back(allocator.intern_label(
-        (name.empty() ? "result " + std::to_string(i) : "result '" + name + "'") + " of '" +
-        signature.function + "'" + (made_at[i].empty() ? "" : " (" + made_at[i] + ")")));
+    const std::string what = (name.empty() ? "result " + std::to_string(i) : "result '" + name + "'") +
+                             " of '" + signature.function + "'";
+    result_labels.push_back(
+        allocator.intern_label({what, made_at[i].text, made_at[i].file, made_at[i].line}));
   }
   return {};
 }

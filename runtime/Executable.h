@@ -79,6 +79,12 @@ struct Signature {
 /// on any processor. The plan is verified.
 WEFT_RUNTIME_API Expected<Signature> read_signature(const Package &package, std::string_view function);
 
+/// A source line of the program; `file` outlives it.
+struct SourceLine {
+  const char *file = nullptr; ///< null for none
+  uint32_t line = 0, column = 0;
+};
+
 /// Who makes a call, for its errors.
 struct CallOrigin {
   uint64_t number = 0;        ///< 0: nobody counts
@@ -86,7 +92,9 @@ struct CallOrigin {
   uint32_t line = 0;
   /// Where the parts of this call that may fail come from, by the numbers that the program has for them;
   /// null: from where they came when it was compiled.
-  std::shared_ptr<const std::vector<std::string>> lines = nullptr;
+  std::shared_ptr<const std::vector<SourceLine>> lines = nullptr;
+  /// A number that the caller knows itself by: FailureInfo::caller of what fails.
+  uint64_t caller = 0;
 };
 
 struct RunOptions {

@@ -37,6 +37,14 @@ struct Operand {
   uint64_t offset;
 };
 
+/// Where in the program something comes from.
+struct Origin {
+  std::string text; // "train.cpp:12:3", several lines with ", " between
+  std::string file; // of the first line; empty where it is not known
+  uint32_t line = 0, column = 0;
+  int32_t recorded = -1; // number among CallOrigin::lines
+};
+
 enum class LaunchKind : uint8_t { kernel, contraction, copy, print, require };
 
 struct Launch {
@@ -57,15 +65,17 @@ struct Launch {
   std::vector<int64_t> shape;
   size_t value_bytes = 0;
   std::string text;
-  // For the profiler
-  std::string name, location;
-  int32_t recorded = -1; // number among CallOrigin::lines
+  // For the profiler, and for errors
+  std::string name;
+  Origin origin;
   uint64_t bytes = 0, flops = 0;
 };
 
-struct CheckText {
-  std::string message, location;
-  int32_t recorded = -1;
+struct Check {
+  FailedCheck kind = FailedCheck::other;
+  int64_t dimension = -1, size = 0;
+  std::string subject;
+  Origin origin;
 };
 
 struct Executable::Impl {
@@ -74,7 +84,7 @@ struct Executable::Impl {
   Signature signature;
   std::vector<Launch> launches;
   std::vector<Operand> operands;
-  std::vector<CheckText> checks;
+  std::vector<Check> checks;
   std::vector<uint32_t> result_labels;
   const std::byte *constants = nullptr;
   uint64_t arena_bytes = 0, arena_lower_bound = 0;
@@ -94,7 +104,7 @@ struct Executable::Impl {
 
   Status build(const fb::Plan &plan);
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
-                 Queue &queue, bool serial, uint64_t call, const CallOrigin *origin) const;
+                 Queue &queue, bool serial, const CallOrigin *origin) const;
   Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
                          std::span<const std::shared_ptr<Buffer>> outputs, bool host_sees) const;
   Status check_outputs(std::span<const std::shared_ptr<Buffer>> outputs) const;
@@ -103,11 +113,9 @@ struct Executable::Impl {
   Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                       bool serial) const;
   size_t temporary_bytes(int width) const;
-  Status failed_check(const CheckRecord &record, const Launch &launch, uint64_t call,
-                      const CallOrigin *origin) const;
-  std::string call_name(uint64_t call) const {
-    return call == 0 ? "" : "call " + std::to_string(call) + " of '" + signature.function + "' failed: ";
-  }
+  Status failed_check(const CheckRecord &record, const Launch &launch, const CallOrigin *origin) const;
+  /// A failure with what is known of the call that it is one of.
+  Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;
   size_t contraction_scratch(int width) const {
     size_t bytes = 0;
     for (const Launch &launch : launches)

@@ -27,11 +27,6 @@ struct alignas(64) CheckSlot {
   CheckRecord record;
 };
 
-void replace_all(std::string &message, std::string_view from, const std::string &to) {
-  for (size_t at = message.find(from); at != std::string::npos; at = message.find(from, at + to.size()))
-    message.replace(at, from.size(), to);
-}
-
 /// Calls take their places in queues, and note themselves in the buffers that they use, under this lock: so
 /// there is one order of all calls, and a call waits for earlier ones only.
 std::mutex &order_mutex() {
@@ -46,37 +41,48 @@ size_t Executable::Impl::temporary_bytes(int width) const {
          static_cast<size_t>(width) * (kernel_scratch + (any_fallible ? sizeof(CheckSlot) : 0));
 }
 
-/// The end of a message: the source line that the call gives, or else the program.
-static std::string at_line(const CallOrigin *origin, int32_t recorded, const std::string &location) {
-  const bool given =
-      origin && origin->lines && recorded >= 0 && static_cast<size_t>(recorded) < origin->lines->size();
-  const std::string &line = given ? (*origin->lines)[static_cast<size_t>(recorded)] : location;
-  return line.empty() ? "" : " (at " + line + ")";
+/// Where it comes from: the source line that the call gives, or else the program.
+static void set_location(FailureInfo &info, const Origin &from, const CallOrigin *call) {
+  info.operation = from.recorded;
+  if (call && call->lines && from.recorded >= 0 && static_cast<size_t>(from.recorded) < call->lines->size()) {
+    const SourceLine &line = (*call->lines)[static_cast<size_t>(from.recorded)];
+    info.file = line.file ? line.file : "";
+    info.line = line.line;
+    info.column = line.column;
+    info.location = info.file + ":" + std::to_string(line.line) + ":" + std::to_string(line.column);
+    return;
+  }
+  info.location = from.text;
+  info.file = from.file;
+  info.line = from.line;
+  info.column = from.column;
 }
 
-Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &launch, uint64_t call,
+Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &launch,
                                       const CallOrigin *origin) const {
-  std::string message =
-      "check " + std::to_string(record.check) + " failed at position {position} with value {value}";
-  std::string location = launch.location;
-  int32_t recorded = launch.recorded;
+  FailureInfo info;
+  info.check = FailedCheck::other;
+  info.position = record.position;
+  info.value = record.value;
+  const Origin *from = &launch.origin;
   if (record.check >= 1 && static_cast<uint64_t>(record.check) <= checks.size()) {
-    const CheckText &check = checks[static_cast<size_t>(record.check - 1)];
-    if (!check.message.empty())
-      message = check.message;
-    if (!check.location.empty()) {
-      location = check.location;
-      recorded = check.recorded;
-    }
+    const Check &check = checks[static_cast<size_t>(record.check - 1)];
+    info.check = check.kind;
+    info.dimension = check.dimension;
+    info.size = check.size;
+    info.subject = check.subject;
+    if (!check.origin.text.empty())
+      from = &check.origin;
   }
-  replace_all(message, "{value}", std::to_string(record.value));
-  replace_all(message, "{position}", std::to_string(record.position));
-  return Status::error(call_name(call) + message + at_line(origin, recorded, location));
+  if (info.check == FailedCheck::other)
+    info.what = "check " + std::to_string(record.check) + " failed";
+  set_location(info, *from, origin);
+  return Status::error(std::move(info));
 }
 
 Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
                                  const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
-                                 uint64_t call, const CallOrigin *origin) const {
+                                 const CallOrigin *origin) const {
   Executor &team = executor();
   const int width = serial ? 1 : team.width();
   const size_t shared_scratch = contraction_scratch(width);
@@ -85,7 +91,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   if (total) {
     Expected<std::byte *> memory = queue.arena(total);
     if (!memory)
-      return memory.status().context(call_name(call));
+      return memory.status();
     arena = *memory;
   }
   std::byte *const library_scratch = arena + arena_bytes;
@@ -146,8 +152,10 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
                                                   launch.residual ? at[launch.bias ? 4 : 3] : nullptr,
                                                   library_scratch, serial);
           !status)
-        return status.context(call_name(call) + launch.name + " (at " + launch.location +
-                              "), donated arguments are no longer valid: ");
+        return status.with([&](FailureInfo &info) {
+          info.what = launch.name + ", donated arguments are no longer valid: " + info.what;
+          set_location(info, launch.origin, origin);
+        });
       break;
     case LaunchKind::copy: {
       const auto body = [&](int64_t begin, int64_t end, int) {
@@ -171,15 +179,18 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
       break;
     }
     case LaunchKind::require:
-      if (const void *wrong = launch.value_bytes ? std::memchr(at[0], 0, launch.value_bytes) : nullptr)
-        return Status::error(
-            call_name(call) + launch.text + " (the condition is false at position " +
-            std::to_string(static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0])) +
-            ")" + at_line(origin, launch.recorded, launch.location));
+      if (const void *wrong = launch.value_bytes ? std::memchr(at[0], 0, launch.value_bytes) : nullptr) {
+        FailureInfo info;
+        info.check = FailedCheck::condition;
+        info.what = launch.text;
+        info.position = static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0]);
+        set_location(info, launch.origin, origin);
+        return Status::error(std::move(info));
+      }
       break;
     }
     if (profiled)
-      Profiler::get().record(launch.name, launch.location, begin_ns, Profiler::now(), launch.bytes,
+      Profiler::get().record(launch.name, launch.origin.text, begin_ns, Profiler::now(), launch.bytes,
                              launch.flops);
     if (!checked)
       continue;
@@ -191,18 +202,22 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
         first = record;
     }
     if (first.check)
-      return failed_check(first, launch, call, origin);
+      return failed_check(first, launch, origin);
   }
   return {};
 }
 
-/// An error with the source line of its call.
-static Status called_at(Status status, const std::optional<CallOrigin> &origin) {
-  if (status.ok() || !origin || !origin->file)
-    return status;
-  return Status::error(status.message() + "\n  in the call at " + origin->file + ":" +
-                           std::to_string(origin->line),
-                       status.code());
+Status Executable::Impl::in_call(const Status &status, uint64_t call,
+                                 const std::optional<CallOrigin> &origin) const {
+  return status.with([&](FailureInfo &info) {
+    info.function = signature.function;
+    info.call = call;
+    if (!origin)
+      return;
+    info.caller = origin->caller;
+    info.call_file = origin->file ? origin->file : "";
+    info.call_line = origin->line;
+  });
 }
 
 Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
@@ -229,7 +244,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   Queue &queue = options.queue ? *options.queue : Queue::current();
   const bool cheap = impl.cost_ns < inlineCostNs;
   if (Status status = impl.check_memory(queue, options.outputs, cheap); !status)
-    return called_at(status.context(impl.call_name(call)), options.origin);
+    return impl.in_call(status, call, options.origin);
 
   // Results are made beside the caller's span, which may be where the arguments are.
   constexpr size_t few = 8;
@@ -255,7 +270,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     Expected<std::shared_ptr<Buffer>> buffer =
         Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i]);
     if (!buffer)
-      return called_at(buffer.status().context(impl.call_name(call)), options.origin);
+      return impl.in_call(buffer.status(), call, options.origin);
     made[i] = *std::move(buffer);
   }
 
@@ -269,9 +284,9 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       if (arguments[i]->tracked())
         status = arguments[i]->settle(options.host_sees);
     if (status.ok())
-      status = called_at(impl.execute(arguments.data(), made, queue, cheap, call,
-                                      options.origin ? &*options.origin : nullptr),
-                         options.origin);
+      status = impl.in_call(
+          impl.execute(arguments.data(), made, queue, cheap, options.origin ? &*options.origin : nullptr),
+          call, options.origin);
     queue.leave();
     if (status.ok())
       std::move(made, made + results.size(), results.begin());
@@ -306,10 +321,10 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       for (size_t i = 0; i < arguments.size() && !failure; ++i)
         failure = arguments[i]->blocking(sequence);
       if (!failure) {
-        const Status status =
-            called_at(executable->impl_->execute(arguments.data(), results.data(), *queue, serial, number,
-                                                 origin ? &*origin : nullptr),
-                      origin);
+        const Impl &impl = *executable->impl_;
+        const Status status = impl.in_call(
+            impl.execute(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr),
+            number, origin);
         if (status.ok())
           return;
         failure = std::make_shared<Failure>(status);

@@ -54,12 +54,15 @@ HostAllocator::HostAllocator(AllocatorConfig config, bool caching)
     : impl_(std::make_unique<HostAllocatorImpl>(std::move(config), caching)) {}
 HostAllocator::~HostAllocator() = default;
 
-uint32_t HostAllocator::intern_label(const std::string &label) {
+uint32_t HostAllocator::intern_label(const MemoryLabel &label) {
+  std::string text(label.what);
+  if (!label.location.empty())
+    text.append(" (").append(label.location).append(")");
   const std::lock_guard lock(impl_->mutex);
   const auto [found, added] =
-      impl_->label_numbers.try_emplace(label, static_cast<uint32_t>(impl_->labels.size()));
+      impl_->label_numbers.try_emplace(std::move(text), static_cast<uint32_t>(impl_->labels.size()));
   if (added)
-    impl_->labels.push_back(label);
+    impl_->labels.push_back({std::string(label.what), found->first, std::string(label.file), label.line});
   return found->second;
 }
 
@@ -74,7 +77,7 @@ Expected<HostBlock> HostAllocator::allocate(size_t bytes, uint32_t label) {
   Block *block = bytes <= maxRequest ? impl_->take(bytes, label) : nullptr;
   if (!block) {
     ++impl_->ooms;
-    return Status::error(impl_->out_of_memory_message(bytes, impl_->labels[label]), "WEFT-M001");
+    return Status::error(impl_->out_of_memory_message(bytes, impl_->labels[label].text), "WEFT-M001");
   }
   return HostBlock{block->data, bytes, block};
 }
@@ -231,24 +234,12 @@ std::string HostAllocator::summary() const {
 
 namespace {
 
-// The source line at the end of a label, "... (train.cpp:12:3)", as a frame of PyTorch's snapshots.
-std::string frames_json(const std::string &label) {
-  const size_t open = label.rfind(" (");
-  if (open == std::string::npos || label.back() != ')')
+// The source line of a label as a frame of PyTorch's snapshots.
+std::string frames_json(const Label &label) {
+  if (label.line == 0)
     return "[]";
-  // Of several lines the first.
-  std::string place = label.substr(open + 2, label.size() - open - 3);
-  place = place.substr(0, place.find(','));
-  const size_t column = place.rfind(':');
-  const size_t line =
-      column == std::string::npos || column == 0 ? std::string::npos : place.rfind(':', column - 1);
-  if (line == std::string::npos)
-    return "[]";
-  const std::string number = place.substr(line + 1, column - line - 1);
-  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos)
-    return "[]";
-  return "[{\"filename\": " + json_string(place.substr(0, line)) + ", \"line\": " + number +
-         ", \"name\": " + json_string(label.substr(0, open)) + "}]";
+  return "[{\"filename\": " + json_string(label.file) + ", \"line\": " + std::to_string(label.line) +
+         ", \"name\": " + json_string(label.what) + "}]";
 }
 
 } // namespace
@@ -267,12 +258,12 @@ std::string HostAllocator::snapshot_json() const {
       bytes += block->bytes;
       allocated += block->live ? block->bytes : 0;
       requested += block->live ? block->requested : 0;
-      const std::string label = block->live ? impl_->labels[block->label] : std::string();
+      const Label label = block->live ? impl_->labels[block->label] : Label();
       blocks += (block == first ? "" : ", ") + std::string("{\"address\": ") +
                 std::to_string(reinterpret_cast<uintptr_t>(block->data)) + field("size", block->bytes) +
                 field("requested_size", block->live ? block->requested : 0) +
                 ", \"state\": " + (block->live ? "\"active_allocated\"" : "\"inactive\"") +
-                ", \"label\": " + json_string(label) + ", \"frames\": " + frames_json(label) + "}";
+                ", \"label\": " + json_string(label.text) + ", \"frames\": " + frames_json(label) + "}";
     }
     text += (first_segment ? "" : ", ") + std::string("{\"address\": ") +
             std::to_string(reinterpret_cast<uintptr_t>(data)) + ", \"device\": \"cpu\"" +

@@ -55,6 +55,14 @@ struct RawAllocator {
   void (*free)(void *user, void *data, size_t bytes) = nullptr;
 };
 
+/// What a block of memory is for, in reports.
+struct MemoryLabel {
+  std::string_view what;          ///< "result 'loss' of 'step'"
+  std::string_view location = {}; ///< the source line, "train.cpp:12:3", or several with ", " between
+  std::string_view file = {};     ///< of the first line
+  uint32_t line = 0;              ///< 0: not known
+};
+
 /// A piece of memory handed out by a HostAllocator. Plain data: whoever holds it frees it once.
 struct HostBlock {
   void *data = nullptr;
@@ -74,9 +82,9 @@ public:
   HostAllocator(const HostAllocator &) = delete;
   HostAllocator &operator=(const HostAllocator &) = delete;
 
-  /// A number for `label` ("result 'loss' of 'step' (train.cpp:12:3)"), by which an out-of-memory report
-  /// names the block. The same text gives the same number.
-  uint32_t intern_label(const std::string &label);
+  /// A number for `label`, by which an out-of-memory report names the block: "result 'loss' of 'step'
+  /// (train.cpp:12:3)". The same label gives the same number.
+  uint32_t intern_label(const MemoryLabel &label);
   /// `bytes` of uninitialised memory. 0 bytes give a valid pointer to nothing. Error WEFT-M001 when the
   /// limit or the machine does not allow it even after the cache was emptied.
   Expected<HostBlock> allocate(size_t bytes, uint32_t label = 0);

@@ -364,7 +364,7 @@ std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, const s
                     });
   for (size_t i = 0; i < shown; ++i)
     text += (i ? ", " : " Largest live buffers: ") + readable(live[i]->bytes) + " " +
-            (live[i]->label ? labels[live[i]->label] : std::string("(unnamed)"));
+            (live[i]->label ? labels[live[i]->label].text : std::string("(unnamed)"));
   text += shown ? ". " : " ";
   return text +
          "Use a smaller batch, drop buffers that are no longer needed, or raise the limit "

@@ -81,6 +81,12 @@ struct Block {
   bool split() const { return before || after; }
 };
 
+/// A MemoryLabel that is kept.
+struct Label {
+  std::string what, text, file;
+  uint32_t line = 0;
+};
+
 struct BySize {
   bool operator()(const Block *a, const Block *b) const {
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->data < b->data;
@@ -94,6 +100,7 @@ class HostAllocatorImpl {
 public:
   using Block = host_memory::Block;
   using Stat = host_memory::Stat;
+  using Label = host_memory::Label;
   using StatId = host_memory::StatId;
   using Pool = host_memory::Pool;
 
@@ -131,7 +138,7 @@ public:
   Stat oversize_allocations, oversize_segments, arena_bytes;
   int64_t alloc_retries = 0, ooms = 0, device_allocs = 0, device_frees = 0;
   uint64_t clock = 0;
-  std::vector<std::string> labels;
+  std::vector<Label> labels;
   std::unordered_map<std::string, uint32_t> label_numbers;
 
 private:

@@ -379,7 +379,7 @@ Expected<std::byte *> Queue::arena(size_t bytes) {
   QueueState &state = *state_;
   if (bytes > state.arena.bytes) {
     HostAllocator &allocator = HostAllocator::get();
-    static const uint32_t label = allocator.intern_label("arena of temporaries");
+    static const uint32_t label = allocator.intern_label({"arena of temporaries"});
     if (state.arena.handle)
       state.release_arena();
     Expected<HostBlock> block = allocator.allocate(bytes, label);

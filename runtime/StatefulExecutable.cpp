@@ -85,7 +85,7 @@ Status check_device_map(std::string_view map) {
   const auto check = [](std::string_view text, bool target) -> Status {
     const Expected<DeviceName> device = parse_device_name(text);
     if (!device)
-      return Status::error("device map: " + device.status().message(), "WEFT-E004");
+      return device.status().context("device map: ");
     if (target && device->cuda)
       return Status::error("device map: this build of Weft has no CUDA backend, so nothing can run on '" +
                                std::string(text) + "': map the package's devices to \"cpu\"",
@@ -303,7 +303,7 @@ Status StatefulExecutable::set_state(std::string_view name, std::span<const std:
         "the state '" + std::string(name) + "' is " + shape_text(argument.type.dtype, argument.type.shape) +
         " with " + std::to_string(argument.type.bytes) + " bytes, found " + std::to_string(bytes.size()));
   const uint32_t label =
-      HostAllocator::get().intern_label("state '" + argument.name + "' of '" + signature().function + "'");
+      HostAllocator::get().intern_label({"state '" + argument.name + "' of '" + signature().function + "'"});
   Expected<std::shared_ptr<Buffer>> buffer = Buffer::allocate(bytes.size(), label);
   if (!buffer)
     return buffer.status();

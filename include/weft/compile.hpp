@@ -58,8 +58,6 @@ struct CompileOptions {
   std::optional<uint64_t> memory_limit = {};
   /// What each tensor among the arguments is, in order; empty: what the calls bring.
   std::vector<ArgumentSpec> specs = {};
-  /// Whether all parameters are tensors, so that specs say all there is to say; `compile` sets it.
-  bool onlyTensors = false;
 };
 
 struct SaveOptions {
@@ -112,7 +110,8 @@ public:
   void save(const std::string &path, const SaveOptions &options = {}, Loc loc = Loc::current()) const;
 
 protected:
-  CompiledBase(frontend::TracedFn fn, CompileOptions options, Loc loc);
+  /// `only_tensors`: all parameters are tensors, so that the specs say all there is to say of them.
+  CompiledBase(frontend::TracedFn fn, CompileOptions options, bool only_tensors, Loc loc);
   frontend::Flat call(frontend::Flat arguments, Loc loc) const;
   std::shared_ptr<frontend::CompiledImpl> impl_;
 };
@@ -133,6 +132,14 @@ template <typename R, typename... As> struct Callable<R (*)(As...)> {
 template <typename T>
 concept HasSignature = std::is_pointer_v<T> || requires { &T::operator(); };
 
+/// Whether the number of tensors in a type is known, and nothing else is in it.
+template <typename T> inline constexpr bool holdsOnlyTensors = std::is_same_v<T, Tensor>;
+template <typename... Ts>
+inline constexpr bool holdsOnlyTensors<std::tuple<Ts...>> = (holdsOnlyTensors<Ts> && ...);
+template <typename A, typename B>
+inline constexpr bool holdsOnlyTensors<std::pair<A, B>> = holdsOnlyTensors<A> && holdsOnlyTensors<B>;
+template <typename T, size_t N>
+inline constexpr bool holdsOnlyTensors<std::array<T, N>> = holdsOnlyTensors<T>;
 } // namespace frontend
 
 template <typename R, typename Arguments> class CompiledFunction;
@@ -140,7 +147,8 @@ template <typename R, typename... Ts> class CompiledFunction<R, std::tuple<Ts...
 public:
   template <typename Fn>
   CompiledFunction(Fn fn, CompileOptions options, Loc loc)
-      : CompiledBase(erase(std::move(fn)), std::move(options), loc) {}
+      : CompiledBase(erase(std::move(fn)), std::move(options), frontend::holdsOnlyTensors<std::tuple<Ts...>>,
+                     loc) {}
 
   R operator()(Ts... arguments, Loc loc = Loc::current()) const {
     frontend::Flat flat;
@@ -168,17 +176,6 @@ private:
   }
 };
 
-namespace frontend {
-/// Whether the number of tensors in a type is known, and nothing else is in it.
-template <typename T> inline constexpr bool holdsOnlyTensors = std::is_same_v<T, Tensor>;
-template <typename... Ts>
-inline constexpr bool holdsOnlyTensors<std::tuple<Ts...>> = (holdsOnlyTensors<Ts> && ...);
-template <typename A, typename B>
-inline constexpr bool holdsOnlyTensors<std::pair<A, B>> = holdsOnlyTensors<A> && holdsOnlyTensors<B>;
-template <typename T, size_t N>
-inline constexpr bool holdsOnlyTensors<std::array<T, N>> = holdsOnlyTensors<T>;
-} // namespace frontend
-
 /// Compiles `fn`, a lambda or function whose parameters and result are Tensor, Scalar, static values, or
 /// tuples, pairs, arrays, vectors, optionals and registered structs (WEFT_STRUCT) of these. The result may be
 /// void.
@@ -196,7 +193,6 @@ template <typename Fn> auto compile(Fn fn, CompileOptions options = {}, Loc loc 
     static_assert(std::is_void_v<Result> || frontend::isTree<Result>,
                   "a compiled function returns void, a Tensor, or a tuple, array, vector, optional or "
                   "WEFT_STRUCT of them");
-    options.onlyTensors = frontend::holdsOnlyTensors<typename Signature::Arguments>;
     return CompiledFunction<Result, typename Signature::Arguments>(std::move(fn), std::move(options), loc);
   }
 }

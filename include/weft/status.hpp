@@ -8,12 +8,18 @@
 // Inside Weft an error is a value: `Status`, or `Expected<T>` where there is a result. The C++ interface
 // throws `weft::Error` at its boundary; the C interface returns a code. Nothing aborts.
 //
+// What is known of a failure travels as data, in a `FailureInfo`, from where it happened to that boundary.
+// `FailureInfo::str()` makes the text, and nothing reads that text again: who wants the line or the number of
+// an operation asks the record.
+//
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_STATUS_HPP
 #define WEFT_STATUS_HPP
 
 #include "weft/export.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -21,44 +27,147 @@
 
 namespace weft {
 
-/// What the C++ interface throws. `what()` says what failed, where, and what to do about it.
-class WEFT_API Error : public std::runtime_error {
-public:
-  explicit Error(const std::string &message, std::string code = {})
-      : std::runtime_error(message), code_(std::move(code)) {}
-  /// The stable code, such as "WEFT-P001"; empty where the error has none.
-  const std::string &code() const { return code_; }
-
-private:
-  std::string code_;
+/// What a check of values found when a program ran.
+enum class FailedCheck : uint8_t {
+  none,      ///< the failure is none of a check
+  index,     ///< `value` is no index of a dimension
+  condition, ///< an assertion is false at `position`
+  other,     ///< a check of which no more is known than what `what` says
 };
 
-/// Success, or a message with an optional stable code.
+/// A failure as data. A field that does not apply has its default; those below `check` are set where a check
+/// of values failed.
+struct FailureInfo {
+  /// The stable code, such as "WEFT-P001"; empty for none.
+  std::string code;
+  /// What failed, in words; of a condition what it demands. Empty for an index.
+  std::string what;
+  /// What was under way, in words, outermost first; it stands before everything else in the text.
+  std::string context;
+
+  FailedCheck check = FailedCheck::none;
+  /// Of the element that failed first: its number in row-major order, and the value found there.
+  int64_t position = -1, value = 0;
+  /// Of an index: the dimension that it is for and the size of that, so that [0, size) is allowed, and what
+  /// the user calls the index where that is not "index", as "Target" of a loss.
+  int64_t dimension = -1, size = 0;
+  std::string subject;
+
+  /// The source line in the program, "train.cpp:12:3"; several, with ", " between, where one kernel stands
+  /// for them. The other three are those of the first; the line is 0 where it is not known.
+  std::string location, file;
+  uint32_t line = 0, column = 0;
+  /// The number of the operation among those of its program that can fail; -1 where nobody counts.
+  int64_t operation = -1;
+
+  /// The compiled function that failed, and which call of it; 0 where nobody counts.
+  std::string function;
+  uint64_t call = 0;
+  /// The source line of that call; empty and 0 for none.
+  std::string call_file;
+  uint32_t call_line = 0;
+  /// Further lines of the text, after everything else.
+  std::string notes;
+  /// Who made the call, as it named itself (runtime::CallOrigin); 0 for nobody.
+  uint64_t caller = 0;
+
+  /// The text for people.
+  std::string str() const {
+    std::string text = context;
+    if (call)
+      text += "call " + std::to_string(call) + " of '" + function + "' failed: ";
+    const std::string at = " (at position " + std::to_string(position) + ")";
+    switch (check) {
+    case FailedCheck::none:
+      text += what;
+      break;
+    case FailedCheck::index:
+      text += subject.empty()
+                  ? "index " + std::to_string(value) + " is out of bounds for dimension " +
+                        std::to_string(dimension) + " with size " + std::to_string(size) + at
+                  : subject + " " + std::to_string(value) + " is out of bounds: expected a number in [0, " +
+                        std::to_string(size) + ")" + at;
+      break;
+    case FailedCheck::condition:
+      text += what + " (the condition is false at position " + std::to_string(position) + ")";
+      break;
+    case FailedCheck::other:
+      text += what + " at position " + std::to_string(position) + " with value " + std::to_string(value);
+      break;
+    }
+    if (!location.empty())
+      text += " (at " + location + ")";
+    if (!call_file.empty())
+      text += "\n  in the call at " + call_file + ":" + std::to_string(call_line);
+    return notes.empty() ? text : text + "\n" + notes;
+  }
+};
+
+/// Success, or what is known of a failure. Success allocates nothing, and a copy of a failure shares it.
 class [[nodiscard]] Status {
 public:
   Status() = default;
   static Status error(std::string message, std::string code = {}) {
+    FailureInfo info;
+    info.what = std::move(message);
+    info.code = std::move(code);
+    return error(std::move(info));
+  }
+  static Status error(FailureInfo info) {
     Status status;
-    status.failed_ = true;
-    status.message_ = std::move(message);
-    status.code_ = std::move(code);
+    status.info_ = std::make_shared<const FailureInfo>(std::move(info));
     return status;
   }
-  bool ok() const { return !failed_; }
+  bool ok() const { return !info_; }
   explicit operator bool() const { return ok(); }
-  const std::string &message() const { return message_; }
-  const std::string &code() const { return code_; }
-  /// The same error with `prefix` put before its message.
-  Status context(const std::string &prefix) const { return error(prefix + message_, code_); }
-  void throw_if_failed() const {
-    if (failed_)
-      throw Error(message_, code_);
+  /// The text for people; empty for success. Made anew by each call.
+  std::string message() const { return info_ ? info_->str() : std::string(); }
+  const std::string &code() const {
+    static const std::string none;
+    return info_ ? info_->code : none;
   }
+  /// Null for success.
+  const std::shared_ptr<const FailureInfo> &info() const { return info_; }
+  /// The same failure after `edit` has changed a copy of its record. Of success nothing else.
+  template <typename Edit> Status with(Edit edit) const {
+    if (!info_)
+      return {};
+    FailureInfo info = *info_;
+    edit(info);
+    return error(std::move(info));
+  }
+  /// The same failure with `prefix` put before what it says.
+  Status context(const std::string &prefix) const {
+    return with([&](FailureInfo &info) { info.context.insert(0, prefix); });
+  }
+  void throw_if_failed() const;
 
 private:
-  bool failed_ = false;
-  std::string message_, code_;
+  std::shared_ptr<const FailureInfo> info_;
 };
+
+/// What the C++ interface throws. `what()` says what failed, where, and what to do about it.
+class WEFT_API Error : public std::runtime_error {
+public:
+  explicit Error(const std::string &message, const std::string &code = {})
+      : Error(Status::error(message, code)) {}
+  explicit Error(const Status &status) : Error(status.message(), status) {}
+  /// With another text than that of the failure: source lines are added to it.
+  Error(const std::string &text, const Status &status)
+      : std::runtime_error(text), info_(status.ok() ? Status::error(text).info() : status.info()) {}
+  /// The stable code, such as "WEFT-P001"; empty where the error has none.
+  const std::string &code() const { return info_->code; }
+  /// What is known of the failure as data: the position and value of a failed check, its line, the call.
+  const FailureInfo &info() const { return *info_; }
+
+private:
+  std::shared_ptr<const FailureInfo> info_;
+};
+
+inline void Status::throw_if_failed() const {
+  if (!ok())
+    throw Error(*this);
+}
 
 /// A value, or the Status that says why there is none.
 template <typename T> class [[nodiscard]] Expected {

@@ -86,7 +86,7 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
   const Expected<runtime::DeviceName> device =
       runtime::parse_device_name(buffer.device ? buffer.device : "cpu");
   if (!device)
-    return Status::error(place.str() + ": " + device.status().message(), "WEFT-E004");
+    return device.status().context(place.str() + ": ");
   if (device->cuda)
     return Status::error(place.str() + " is on '" + buffer.device + "' and the executable runs on 'cpu'",
                          "WEFT-E001");
@@ -216,7 +216,7 @@ Expected<std::shared_ptr<runtime::Executable>> instance_for(const runtime::State
   }
   Expected<std::shared_ptr<runtime::Executable>> instance = executable.at(shapes);
   if (!instance && instance.status().code().empty())
-    return argument_error(instance.status().message());
+    return instance.status().with([](FailureInfo &info) { info.code = argumentCode; });
   return instance;
 }
 

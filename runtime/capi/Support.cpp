@@ -118,7 +118,7 @@ weft_status weft_device_parse(const char *text, weft_device *device) {
       return status;
     const Expected<runtime::DeviceName> name = runtime::parse_device_name(text);
     if (!name)
-      return Status::error(name.status().message(), "WEFT-E004");
+      return name.status();
     weft_device value = {};
     value.type = name->cuda ? WEFT_CUDA : WEFT_CPU;
     value.index = name->index.value_or(-1);

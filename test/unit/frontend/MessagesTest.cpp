@@ -23,6 +23,62 @@ namespace {
     EXPECT_NE(message.find("MessagesTest.cpp:"), std::string::npos) << message;                              \
   } while (false)
 
+/// What is known of the error as data.
+template <typename Function> FailureInfo infoOf(Function function) {
+  try {
+    function();
+  } catch (const Error &error) {
+    return error.info();
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return {};
+}
+
+TEST(ErrorInfo, OfAnIndexHasPositionValueAndLine) {
+  Tensor table = arange(8).view({4, 2}), index = Tensor::from(std::vector<int64_t>{0, 3, 9}, {3});
+  unsigned line = 0;
+  for (bool again : {false, true}) { // the second time from a program that is kept
+    line = __LINE__ + 1;
+    FailureInfo info = infoOf([&] { (table.index_select(0, index) + 1).to_vector<float>(); });
+    EXPECT_EQ(info.check, FailedCheck::index) << again;
+    EXPECT_EQ(info.position, 2);
+    EXPECT_EQ(info.value, 9);
+    EXPECT_EQ(info.dimension, 0);
+    EXPECT_EQ(info.size, 4);
+    EXPECT_NE(info.file.find("MessagesTest.cpp"), std::string::npos) << info.file;
+    EXPECT_EQ(info.line, line);
+    EXPECT_EQ(info.call, 0u);
+  }
+}
+
+TEST(ErrorInfo, OfACompiledCallHasFunctionAndNumber) {
+  Tensor table = arange(8).view({4, 2});
+  unsigned line = __LINE__ + 1;
+  auto look = compile([&](Tensor index) { return table.index_select(0, index); }, {.name = "look"});
+  look(Tensor::from(std::vector<int64_t>{0, 3}, {2}));
+  FailureInfo info =
+      infoOf([&] { look(Tensor::from(std::vector<int64_t>{0, -7}, {2})).to_vector<int64_t>(); });
+  EXPECT_EQ(info.function, "look");
+  EXPECT_EQ(info.call, 2u);
+  EXPECT_EQ(info.check, FailedCheck::index);
+  EXPECT_EQ(info.value, -7);
+  EXPECT_EQ(info.size, 4);
+  EXPECT_EQ(info.line, line) << "of the operation, and not of the call";
+}
+
+// A dynamic size is the number that the call gave it.
+TEST(ErrorInfo, OfADynamicSizeHasTheNumber) {
+  Dim n("n", 1, 64);
+  auto look = compile([](Tensor table, Tensor index) { return table.index_select(0, index); },
+                      {spec({n, 2}), spec({2}, i64)});
+  Tensor bad = Tensor::from(std::vector<int64_t>{0, 5}, {2});
+  FailureInfo info = infoOf([&] { look(ones({5, 2}), bad).to_vector<float>(); });
+  EXPECT_EQ(info.check, FailedCheck::index);
+  EXPECT_EQ(info.size, 5);
+  EXPECT_NE(info.str().find("5 is out of bounds"), std::string::npos) << info.str();
+  EXPECT_EQ(look(ones({6, 2}), bad).to_vector<float>().size(), 4u);
+}
+
 TEST(Messages, JoiningTensorsOfOtherSizes) {
   Tensor a = ones({2, 3}), b = ones({4, 5}), none = zeros({0});
   EXPECT_WORDS(cat({a, none, b}),

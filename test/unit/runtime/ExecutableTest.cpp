@@ -74,7 +74,7 @@ std::shared_ptr<Executable> doubler(int64_t elements) {
 }
 
 // Checks the indices, then adds them to the state in place; also returns a fresh copy of the indices.
-std::shared_ptr<Executable> stepper() {
+std::shared_ptr<Executable> stepper(int32_t recorded = -1) {
   PlanBuilder b("step");
   b.argument("indices", DType::i64, {count});
   b.argument("state", DType::i64, {count}, true);
@@ -95,7 +95,7 @@ std::shared_ptr<Executable> stepper() {
   move.destination = copy;
   b.launch("copy").op.Set(move);
   b.kernel("add_to_state", {t, state, out}, 2, count, 4);
-  b.check("index {value} is out of range [0, 100) at position {position}", "train.cpp:12:3");
+  b.check(100, "train.cpp", 12, 3).recorded = recorded;
   return load(b);
 }
 
@@ -156,11 +156,21 @@ TEST_P(Modes, AFailedCallLeavesTheStateAndIsReportedOnce) {
   std::shared_ptr<Buffer> results[2], failed[2], after[2];
   ASSERT_TRUE(executable->run(good_arguments, results, options).ok());
   Status status = executable->run(bad_arguments, failed, options);
-  const char *const message = "call 2 of 'step' failed: index -5 is out of range [0, 100) at position 17 (at "
-                              "train.cpp:12:3)";
+  const char *const message = "call 2 of 'step' failed: index -5 is out of bounds for dimension 0 with size "
+                              "100 (at position 17) (at train.cpp:12:3)";
   if (status.ok())
     status = state->wait(); // queued: the host sees it here
   EXPECT_FAILS(status, message);
+  const FailureInfo &info = *status.info();
+  EXPECT_EQ(info.check, FailedCheck::index);
+  EXPECT_EQ(info.position, 17);
+  EXPECT_EQ(info.value, -5);
+  EXPECT_EQ(info.dimension, 0);
+  EXPECT_EQ(info.size, 100);
+  EXPECT_EQ(info.function, "step");
+  EXPECT_EQ(info.call, 2u);
+  EXPECT_EQ(info.file + ":" + std::to_string(info.line), "train.cpp:12");
+  EXPECT_EQ(info.operation, -1);
   EXPECT_TRUE(state->wait().ok());
   EXPECT_EQ(values_of<int64_t>(*state), filled(4));
   if (failed[1])
@@ -169,6 +179,29 @@ TEST_P(Modes, AFailedCallLeavesTheStateAndIsReportedOnce) {
   ASSERT_TRUE(executable->run(good_arguments, after, options).ok());
   ASSERT_TRUE(state->wait().ok());
   EXPECT_EQ(values_of<int64_t>(*state), filled(7));
+}
+
+// Programs of one structure share an executable: whose line it was, and which operation, the caller says.
+TEST(Executable, AFailureNamesTheLineThatItsCallerGives) {
+  const auto executable = stepper(/*recorded=*/1);
+  const std::shared_ptr<Buffer> arguments[] = {buffer_of(filled(500)), buffer_of(filled(1))};
+  std::shared_ptr<Buffer> results[2];
+  RunOptions options;
+  options.mode = QueueMode::inlined;
+  CallOrigin origin;
+  origin.caller = 77;
+  origin.lines = std::make_shared<std::vector<SourceLine>>(
+      std::vector<SourceLine>{{"other.cpp", 3, 1}, {"mine.cpp", 8, 5}});
+  options.origin = origin;
+  const Status status = executable->run(arguments, results, options);
+  EXPECT_FAILS(status, "(at mine.cpp:8:5)");
+  EXPECT_EQ(status.message().find("train.cpp"), std::string::npos) << status.message();
+  EXPECT_EQ(status.info()->caller, 77u);
+  EXPECT_EQ(status.info()->operation, 1);
+  EXPECT_EQ(status.info()->call, 0u) << "nobody counts";
+  EXPECT_EQ(status.info()->file, "mine.cpp");
+  EXPECT_EQ(status.info()->line, 8u);
+  EXPECT_EQ(status.info()->column, 5u);
 }
 
 // Calls that were queued before the host saw the failure do nothing.

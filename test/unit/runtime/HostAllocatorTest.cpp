@@ -91,8 +91,9 @@ TEST(HostAllocator, ZeroBytes) {
 TEST(HostAllocator, OutOfMemoryNamesSizesAndLabels) {
   HostAllocator allocator;
   allocator.set_limit(30 * MiB);
-  const uint32_t label = allocator.intern_label("result 'loss' of 'step' (train.cpp:12:3)");
-  EXPECT_EQ(allocator.intern_label("result 'loss' of 'step' (train.cpp:12:3)"), label);
+  const uint32_t label =
+      allocator.intern_label({"result 'loss' of 'step'", "train.cpp:12:3", "train.cpp", 12});
+  EXPECT_EQ(allocator.intern_label({"result 'loss' of 'step'", "train.cpp:12:3", "train.cpp", 12}), label);
   const HostBlock held = allocator.allocate(16 * MiB, label).value_or_throw();
   const Expected<HostBlock> refused = allocator.allocate(20 * MiB);
   ASSERT_FALSE(refused.ok());
@@ -109,6 +110,26 @@ TEST(HostAllocator, OutOfMemoryNamesSizesAndLabels) {
   EXPECT_EQ(allocator.memory_reserved(), 20 * MiB);
   allocator.free(now);
   EXPECT_TRUE(allocator.check().ok());
+}
+
+// The frame of a block is the line of its label, whatever the text of the label looks like.
+TEST(HostAllocator, ASnapshotHasTheLineOfALabel) {
+  HostAllocator allocator;
+  const HostBlock known =
+      allocator.allocate(100, allocator.intern_label({"x (of y)", "a:b.cpp:12:3, c.cpp:9:1", "a:b.cpp", 12}))
+          .value_or_throw();
+  EXPECT_NE(
+      allocator.snapshot_json().find("\"label\": \"x (of y) (a:b.cpp:12:3, c.cpp:9:1)\", \"frames\": "
+                                     "[{\"filename\": \"a:b.cpp\", \"line\": 12, \"name\": \"x (of y)\"}]"),
+      std::string::npos)
+      << allocator.snapshot_json();
+  allocator.free(known);
+  const HostBlock unknown =
+      allocator.allocate(100, allocator.intern_label({"state 'w (fc.cpp:1:2)'"})).value_or_throw();
+  EXPECT_NE(allocator.snapshot_json().find("\"label\": \"state 'w (fc.cpp:1:2)'\", \"frames\": []"),
+            std::string::npos)
+      << allocator.snapshot_json();
+  allocator.free(unknown);
 }
 
 // 100,000 random operations; every block is filled and read back, so that an overlap shows.

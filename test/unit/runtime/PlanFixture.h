@@ -79,11 +79,19 @@ struct PlanBuilder {
     result.op.Set(std::move(kernel));
     return result;
   }
-  void check(std::string message, std::string location) {
+  /// A check of an index of dimension 0, which has `size` elements.
+  fb::CheckT &check(int64_t size, std::string file, uint32_t line, uint32_t column) {
     auto check = std::make_unique<fb::CheckT>();
-    check->message = std::move(message);
-    check->location = std::move(location);
+    check->kind = fb::CheckKind::index;
+    check->dimension = 0;
+    check->size = size;
+    check->location = file + ":" + std::to_string(line) + ":" + std::to_string(column);
+    check->place = std::make_unique<fb::PlaceT>();
+    check->place->file = std::move(file);
+    check->place->line = line;
+    check->place->column = column;
     plan.checks.push_back(std::move(check));
+    return *plan.checks.back();
   }
   std::vector<std::byte> bytes() const {
     flatbuffers::FlatBufferBuilder builder;
