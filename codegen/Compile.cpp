@@ -78,8 +78,19 @@ Expected<Kernels> collectKernels(ModuleOp module) {
   return kernels;
 }
 
-CpuTarget::Level hostLevel() {
-  return runtime::cpu_level() == runtime::CpuLevel::v4 ? CpuTarget::v4 : CpuTarget::v3;
+/// The processors to make kernels for, by their names; that of this process where there are none.
+Expected<std::vector<CpuTarget>> targetsOf(const CompilerOptions &options) {
+  std::vector<CpuTarget> targets;
+  for (const std::string &name : options.levels) {
+    for (CpuTarget known : {CpuTarget{CpuTarget::v3}, CpuTarget{CpuTarget::v4}})
+      if (name == known.cpu())
+        targets.push_back(known);
+    if (targets.empty() || name != targets.back().cpu())
+      return Status::error("kernels are made for x86-64-v3 and x86-64-v4, found '" + name + "'");
+  }
+  if (targets.empty())
+    targets.push_back({runtime::cpu_level() == runtime::CpuLevel::v4 ? CpuTarget::v4 : CpuTarget::v3});
+  return targets;
 }
 
 std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std::as_bytes(std::span(chars)); }
@@ -127,7 +138,7 @@ static Status writeText(const std::string &path, ModuleOp module) {
 
 /// Gives every function the mode that is asked for. Text that earlier phases made, in another mode, is what
 /// they made of it in that mode: no later phase can undo that, or do what they left.
-static Status setNumerics(ModuleOp module, const PipelineRequest &request) {
+static Status setNumerics(ModuleOp module, const CompilerOptions &request) {
   if (request.numerics.empty())
     return {};
   if (request.numerics != "eager" && request.numerics != "fast")
@@ -154,9 +165,9 @@ static Status setNumerics(ModuleOp module, const PipelineRequest &request) {
   return {};
 }
 
-Status runPipeline(ModuleOp module, const PipelineRequest &request) {
-  passes::PipelineOptions options{request.target, /*report=*/true,  request.from,        request.to,
-                                  request.strict, request.disabled, request.memoryLimit, request.library};
+Status runPipeline(ModuleOp module, const CompilerOptions &request) {
+  CompilerOptions options = request;
+  options.report = true;
   if (std::string problem = passes::checkPipelineOptions(options); !problem.empty())
     return Status::error(problem);
   if (Status status = setNumerics(module, request); !status)
@@ -226,11 +237,15 @@ Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels
   return std::move(kernels->modules);
 }
 
-Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &options) {
+Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &given) {
   CompiledModule result;
-  if (!options.pipeline.to.empty() && options.pipeline.to != passes::phases().back().name)
-    return Status::error("a package needs all phases, and --to stops after '" + options.pipeline.to + "'");
-  const TargetDescription *target = findTarget(options.pipeline.target);
+  CompilerOptions options = given;
+  if (!options.to.empty() && options.to != passes::phases().back().name)
+    return Status::error("a package needs all phases, and --to stops after '" + options.to + "'");
+  auto levels = targetsOf(options);
+  if (!levels)
+    return levels.status();
+  const TargetDescription *target = findTarget(options.target);
   if (target && !target->isCpu())
     return Status::error(
         "Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
@@ -239,10 +254,9 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
             "` shows the launch list, and --target=cpu runs the program on the host",
         "WEFT-E001");
   auto start = std::chrono::steady_clock::now();
-  PipelineRequest request = options.pipeline;
-  if (!request.library)
-    request.library = &hostLibrary(target ? *target : cpuTarget());
-  if (Status status = runPipeline(module, request); !status)
+  if (!options.library)
+    options.library = &hostLibrary(target ? *target : cpuTarget());
+  if (Status status = runPipeline(module, options); !status)
     return status;
   CompileReport &report = result.report;
   report = reportPlan(module);
@@ -252,15 +266,14 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompileOptions &op
   auto kernels = collectKernels(module);
   if (!kernels)
     return kernels.status();
-  auto levels = options.levels.empty() ? std::vector{hostLevel()} : options.levels;
   auto threads = options.threads ? options.threads : static_cast<unsigned>(runtime::default_width());
   auto before = KernelCache::global().counters();
   runtime::PackageWriter writer;
-  for (CpuTarget::Level level : levels) {
-    auto image = makeImage(*kernels, {level}, threads);
+  for (CpuTarget level : *levels) {
+    auto image = makeImage(*kernels, level, threads);
     if (!image)
       return image.status();
-    writer.add(level == CpuTarget::v4 ? "image.cpu.x86-64-v4" : "image.cpu.x86-64-v3", *image);
+    writer.add(std::string("image.cpu.") + level.cpu(), *image);
   }
   auto after = KernelCache::global().counters();
   report.kernelsCompiled = after.compiled - before.compiled;

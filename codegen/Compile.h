@@ -7,8 +7,7 @@
 #ifndef WEFT_CODEGEN_COMPILE_H
 #define WEFT_CODEGEN_COMPILE_H
 
-#include "codegen/cpu/LowerKernel.h"
-#include "ir/ContractionLibrary.h"
+#include "ir/CompilerOptions.h"
 #include "weft/status.hpp"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,37 +17,6 @@
 #include <vector>
 
 namespace weft::codegen {
-
-/// How the passes are run.
-struct PipelineRequest {
-  /// Whose costs and sizes decide, a name of ir/devices. Kernels are made for CPUs only: compiling for
-  /// another target is WEFT-E001, its launch list can be made and explained.
-  std::string target = "cpu";
-  /// The first and the last phase (passes/Pipeline.h); empty for all from the start, and to the end.
-  std::string from, to;
-  /// Families of refusals that are errors: "fusion,donate,capture".
-  std::string strict;
-  /// "eager" or "fast" for every function of the module; empty for what each says of itself. An error for
-  /// text of which phases before `from` have applied the other.
-  std::string numerics;
-  /// Passes to leave out, as "weft-simplify".
-  std::vector<std::string> disabled;
-  /// Where the text after each phase goes, as "03-differentiation.mlir"; empty for nowhere.
-  std::string dumpFolder;
-  /// Bytes of temporaries from which launches are put into another order that needs less; -1 for never.
-  int64_t memoryLimit = -1;
-  /// Who answers what is taken of a contraction. Null: for a package the library of this process, else the
-  /// table of the target.
-  const ir::ContractionLibrary *library = nullptr;
-};
-
-struct CompileOptions {
-  /// The levels to make kernels for; empty means that of this processor.
-  std::vector<CpuTarget::Level> levels;
-  /// Threads that compile kernels; 0 means one per core that the process may use.
-  unsigned threads = 0;
-  PipelineRequest pipeline;
-};
 
 /// One kernel of the result. Launches whose kernels are equal share one.
 struct KernelReport {
@@ -82,10 +50,10 @@ struct CompiledModule {
 
 /// Runs the pipeline on `module`, which then holds the launch lists, compiles its kernels and writes a
 /// package with every public function. Errors name the op and its location.
-Expected<CompiledModule> compileModule(mlir::ModuleOp module, const CompileOptions &options = {});
+Expected<CompiledModule> compileModule(mlir::ModuleOp module, const ir::CompilerOptions &options = {});
 
 /// Runs the pipeline only. Diagnostics go to the context's handler and into the error.
-Status runPipeline(mlir::ModuleOp module, const PipelineRequest &request = {});
+Status runPipeline(mlir::ModuleOp module, const ir::CompilerOptions &options = {});
 
 /// What is known of the functions of a module that `runPipeline` has been through: everything but kernels.
 CompileReport reportPlan(mlir::ModuleOp module);

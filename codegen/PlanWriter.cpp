@@ -21,7 +21,6 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSwitch.h"
 
 #include <map>
 
@@ -139,6 +138,20 @@ private:
   // Signature
   //===--------------------------------------------------------------------===//
 
+  static rt::Role planRole(ArgumentRole role) {
+    switch (role) {
+    case ArgumentRole::argument:
+      return rt::Role::argument;
+    case ArgumentRole::state:
+      return rt::Role::state;
+    case ArgumentRole::scalar:
+      return rt::Role::scalar;
+    case ArgumentRole::random:
+      return rt::Role::random;
+    }
+    llvm_unreachable("every role is above");
+  }
+
   std::unique_ptr<rt::TensorTypeT> typeOf(Type type) {
     auto tensor = cast<RankedTensorType>(type);
     auto made = std::make_unique<rt::TensorTypeT>();
@@ -154,12 +167,7 @@ private:
       if (auto name = function.getArgAttrOfType<StringAttr>(i, attr::name))
         argument->name = name.str();
       argument->type = typeOf(function.getArgumentTypes()[i]);
-      if (auto role = function.getArgAttrOfType<StringAttr>(i, attr::role))
-        argument->role = llvm::StringSwitch<rt::Role>(role.getValue())
-                             .Case("state", rt::Role::state)
-                             .Case("scalar", rt::Role::scalar)
-                             .Case("random", rt::Role::random)
-                             .Default(rt::Role::argument);
+      argument->role = planRole(roleOf(function, i).value_or(ArgumentRole::argument));
       argument->donated = function.isDonated(i);
       Value value = function.getArgument(i);
       int64_t bytes = bytesOf(value.getType());

@@ -17,16 +17,20 @@
 
 namespace weft::frontend {
 
-/// As the passes spell it: "fusion,donate".
-static std::string text(Strict strict) {
-  std::string list;
+/// What the user's options are to the compiler. The rest of them is the frontend's own.
+static ir::CompilerOptions compilerOptions(const CompileOptions &options) {
+  ir::CompilerOptions made;
   for (auto [one, name] : {std::pair(Strict::fusion, "fusion"),
                            {Strict::donate, "donate"},
                            {Strict::capture, "capture"},
                            {Strict::recompile, "recompile"}})
-    if (has(strict, one))
-      list += (list.empty() ? "" : ",") + std::string(name);
-  return list;
+    if (has(options.strict, one))
+      made.strict += (made.strict.empty() ? "" : ",") + std::string(name);
+  if (options.numerics == Numerics::fast)
+    made.numerics = "fast";
+  if (options.memory_limit)
+    made.memoryLimit = static_cast<int64_t>(std::min<uint64_t>(*options.memory_limit, INT64_MAX));
+  return made;
 }
 
 Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &changes,
@@ -34,10 +38,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
                           bool tookGradients) {
   Region region;
   region.name = options_.name;
-  region.strict = text(options_.strict);
-  region.fast = options_.numerics == Numerics::fast;
-  if (options_.memory_limit)
-    region.memoryLimit = static_cast<int64_t>(std::min<uint64_t>(*options_.memory_limit, INT64_MAX));
+  region.options = compilerOptions(options_);
   region.symbols = variant.symbols;
   // Everything that the call must compute: results, written slots, gradients that are made.
   std::vector<Ref> roots = results;
@@ -87,10 +88,10 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     bool isSized = isArgument && ir::anySymbolic(binding.spec.shape);
     if (touched.input && (used.contains(touched.input.node.get()) || tied || isSized)) {
       binding.argument = static_cast<int>(region.arguments.size());
-      const char *role = written                      ? "state"
-                         : isArgument                 ? "argument"
-                         : binding.spec.shape.empty() ? "scalar"
-                                                      : "state";
+      const ir::ArgumentRole role = written                      ? ir::ArgumentRole::state
+                                    : isArgument                 ? ir::ArgumentRole::argument
+                                    : binding.spec.shape.empty() ? ir::ArgumentRole::scalar
+                                                                 : ir::ArgumentRole::state;
       region.arguments.push_back({touched.input, name, role, tied});
       used.erase(touched.input.node.get());
     }

@@ -154,7 +154,9 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   std::vector<Ref> leaves;
   collect(wanted, /*numbersAreConstants=*/false, region.nodes, leaves);
   for (const Ref &ref : leaves)
-    region.arguments.push_back({ref, "", ref.node->kind == NodeKind::number ? "scalar" : "argument", false});
+    region.arguments.push_back(
+        {ref, "",
+         ref.node->kind == NodeKind::number ? ir::ArgumentRole::scalar : ir::ArgumentRole::argument});
   // What a slot holds is kept, so that reading it later computes nothing twice.
   std::unordered_map<const Node *, std::shared_ptr<Node>> owners;
   for (const Ref &ref : wanted)

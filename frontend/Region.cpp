@@ -221,10 +221,10 @@ std::string structuralKey(const Region &region) {
     auto next = static_cast<uint32_t>(numbering.size());
     numbering.try_emplace({node, result}, next);
   };
-  writer.put(region.fast);
+  writer.put(region.options.numerics == "fast");
   for (const RegionArgument &argument : region.arguments) {
     writer.putSpec(argument.value.spec());
-    key += argument.role[0];
+    writer.put(argument.role);
     writer.put(argument.donated);
     writer.putList(argument.strides);
     define(argument.value.node.get(), argument.value.result);

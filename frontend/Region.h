@@ -8,6 +8,8 @@
 #define WEFT_FRONTEND_REGION_H
 
 #include "frontend/Graph.h"
+#include "ir/ArgumentRole.h"
+#include "ir/CompilerOptions.h"
 #include "weft/dim.hpp"
 
 #include <string>
@@ -27,7 +29,7 @@ using RefSet = std::unordered_set<Ref, RefHash>;
 struct RegionArgument {
   Ref value; ///< a leaf, number or input
   std::string name;
-  const char *role = "argument"; ///< argument, state, scalar, random
+  ir::ArgumentRole role = ir::ArgumentRole::argument;
   bool donated = false;
   std::vector<int64_t> strides = {}; ///< of the memory that calls give; empty: row-major
 };
@@ -42,9 +44,7 @@ struct RegionResult {
 struct Region {
   std::string name = "main";
   std::vector<Dim> symbols; ///< of the arguments' dynamic sizes
-  bool fast = false;        ///< numerics: what docs/numerics.md lists under `fast` is allowed
-  std::string strict;       ///< families of refusals that are errors, as CompileOptions has them
-  int64_t memoryLimit = -1; ///< bytes of temporaries from which launches are reordered; -1: never
+  ir::CompilerOptions options;
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;
   std::vector<Node *> nodes;

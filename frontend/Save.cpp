@@ -16,7 +16,7 @@ void nameState(Region &region) {
   std::unordered_set<std::string> names;
   size_t number = 0;
   for (RegionArgument &argument : region.arguments) {
-    if (std::string_view(argument.role) == "argument")
+    if (argument.role == ir::ArgumentRole::argument)
       continue;
     const std::string name = argument.name.empty() ? "state" + std::to_string(number) : argument.name;
     ++number;

@@ -236,7 +236,7 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
     NamedAttrList list;
     if (!argument.name.empty())
       list.set(ir::attr::name, attrs.getStringAttr(argument.name));
-    list.set(ir::attr::role, attrs.getStringAttr(argument.role));
+    list.set(ir::attr::role, attrs.getStringAttr(ir::name(argument.role)));
     if (argument.donated)
       list.set(ir::attr::donated, attrs.getUnitAttr());
     if (!argument.strides.empty())
@@ -255,8 +255,8 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
   function.setAllResultAttrs(resultAttrs);
 
   declareSymbols(function, region.symbols);
-  if (region.fast)
-    function->setAttr(ir::attr::numerics, attrs.getStringAttr("fast"));
+  if (!region.options.numerics.empty())
+    function->setAttr(ir::attr::numerics, attrs.getStringAttr(region.options.numerics));
   builder.setInsertionPointToStart(&block);
   const std::unordered_set<const Node *> stops = gradientStops(region);
   int64_t fallible = 0;
@@ -306,9 +306,9 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
   for (auto function : module->getOps<ir::FuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       function.removeArgAttr(i, ir::attr::strides);
-  codegen::CompileOptions options;
-  options.levels = {codegen::CpuTarget::v3, codegen::CpuTarget::v4};
-  options.pipeline.memoryLimit = program.memoryLimit;
+  ir::CompilerOptions options = program.options;
+  options.levels = {"x86-64-v3", "x86-64-v4"};
+  options.strict.clear(); // an error then was one when the program was compiled
   auto compiled = codegen::compileModule(*module, options);
   if (!compiled)
     return compiled.status();
@@ -332,10 +332,8 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   if (failed(verify(*module)))
     return Status::error(messages);
   program->trace = std::make_shared<TraceModule>(module->clone());
-  codegen::CompileOptions options;
-  options.pipeline.strict = region.strict;
-  options.pipeline.memoryLimit = program->memoryLimit = region.memoryLimit;
-  auto compiled = codegen::compileModule(*module, options);
+  program->options = region.options;
+  auto compiled = codegen::compileModule(*module, region.options);
   if (!compiled)
     return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");
   program->planText = print(*module);

@@ -30,7 +30,7 @@ struct Program {
   std::string explanation; ///< for people
   double compileMs = 0;
   bool mayFail = false;               ///< running it can fail on values: an index out of bounds
-  int64_t memoryLimit = -1;           ///< of its region
+  ir::CompilerOptions options;        ///< of its region
   std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors
 };
 

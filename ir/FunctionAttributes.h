@@ -7,6 +7,7 @@
 #ifndef WEFT_IR_FUNCTIONATTRIBUTES_H
 #define WEFT_IR_FUNCTIONATTRIBUTES_H
 
+#include "ir/ArgumentRole.h"
 #include "ir/Dialect.h"
 
 namespace weft::ir {
@@ -20,6 +21,15 @@ inline constexpr llvm::StringLiteral numerics = "weft.numerics";
 /// Of a fusion under fast numerics: its kernel may round a * b + c once.
 inline constexpr llvm::StringLiteral contract = "contract";
 } // namespace attr
+
+/// What the argument is; nothing where the attribute is none of the roles, which the verifier refuses.
+inline std::optional<ArgumentRole> roleOf(FuncOp func, unsigned argument) {
+  mlir::Attribute role = func.getArgAttr(argument, attr::role);
+  if (!role)
+    return ArgumentRole::argument;
+  auto word = llvm::dyn_cast<mlir::StringAttr>(role);
+  return word ? parseArgumentRole(word.getValue()) : std::nullopt;
+}
 
 /// Whether the function that `op` is or stands in has fast numerics.
 inline bool hasFastNumerics(mlir::Operation *op) {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/FunctionAttributes.h"
 #include "passes/Passes.h"
 
 #include <map>
@@ -67,7 +68,8 @@ private:
         if (load.getKey().getType() != type)
           return load.emitOpError() << "has its key on " << ir::deviceOf(load.getKey().getType()).str()
                                     << " and its counter on " << ir::deviceOf(type).str()
-                                    << "; the state of a generator lies on one device (WEFT-P001)";
+                                    << "; the state of a generator lies on one device (" << "WEFT-P001"
+                                    << ")";
       } else if (auto put = dyn_cast<ir::RngStateStoreOp>(op)) {
         name = put.getGenerator();
         type = put.getCounter().getType();
@@ -78,8 +80,8 @@ private:
       Generator &generator = generators[name.str()];
       if (generator.first && generator.type != type) {
         auto diag = op.emitOpError() << "uses the generator '" << name << "' on " << ir::deviceOf(type).str()
-                                     << ", but its state is on " << ir::deviceOf(generator.type).str()
-                                     << " (WEFT-P001)";
+                                     << ", but its state is on " << ir::deviceOf(generator.type).str() << " ("
+                                     << "WEFT-P001" << ")";
         diag.attachNote(generator.first->getLoc()) << "it was first used here";
         return failure();
       }
@@ -104,7 +106,7 @@ private:
                                         << "'; rename the argument";
       SmallVector<NamedAttribute> attributes{
           builder.getNamedAttr(ir::attr::name, builder.getStringAttr(argument)),
-          builder.getNamedAttr(ir::attr::role, builder.getStringAttr("random"))};
+          builder.getNamedAttr(ir::attr::role, builder.getStringAttr(ir::name(ir::ArgumentRole::random)))};
       if (counter && generator.stored)
         attributes.push_back(builder.getNamedAttr(ir::attr::donated, builder.getUnitAttr()));
       function.insertArgument(function.getNumArguments(), generator.type,

@@ -36,7 +36,7 @@ namespace {
 /// Adds passes, but for those that are disabled.
 class Adder {
 public:
-  Adder(OpPassManager &passes, const PipelineOptions &options, llvm::StringSet<> *seen)
+  Adder(OpPassManager &passes, const ir::CompilerOptions &options, llvm::StringSet<> *seen)
       : passes(passes), options(options), seen(seen) {}
   void module(std::unique_ptr<Pass> pass) {
     if (isWanted(*pass))
@@ -59,12 +59,12 @@ private:
     return !llvm::is_contained(options.disabled, pass.getArgument().str());
   }
   OpPassManager &passes;
-  const PipelineOptions &options;
+  const ir::CompilerOptions &options;
   llvm::StringSet<> *seen;
 };
 } // namespace
 
-static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOptions &options,
+static void buildPhase(OpPassManager &passes, StringRef phase, const ir::CompilerOptions &options,
                        llvm::StringSet<> *seen) {
   Adder add(passes, options, seen);
   bool report = options.report || !options.strict.empty();
@@ -124,11 +124,11 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOpt
   }
 }
 
-void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOptions &options) {
+void buildPhase(OpPassManager &passes, StringRef phase, const ir::CompilerOptions &options) {
   buildPhase(passes, phase, options, nullptr);
 }
 
-void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
+void buildPipeline(OpPassManager &passes, const ir::CompilerOptions &options) {
   bool running = options.from.empty();
   for (const Phase &phase : phases()) {
     running |= phase.name == options.from;
@@ -139,7 +139,7 @@ void buildPipeline(OpPassManager &passes, const PipelineOptions &options) {
   }
 }
 
-std::string checkPipelineOptions(const PipelineOptions &options) {
+std::string checkPipelineOptions(const ir::CompilerOptions &options) {
   std::string names;
   for (const Phase &phase : phases())
     names += (names.empty() ? "" : ", ") + phase.name.str();
@@ -159,7 +159,7 @@ std::string checkPipelineOptions(const PipelineOptions &options) {
   llvm::StringSet<> known;
   OpPassManager all(ModuleOp::getOperationName());
   for (const Phase &phase : phases())
-    buildPhase(all, phase.name, PipelineOptions(), &known);
+    buildPhase(all, phase.name, ir::CompilerOptions(), &known);
   for (const std::string &pass : options.disabled)
     if (!known.contains(pass))
       return "there is no pass '" + pass + "' to disable; those of the pipeline are " + [&] {
@@ -175,14 +175,15 @@ std::string checkPipelineOptions(const PipelineOptions &options) {
 }
 
 namespace {
+/// The command line of `--weft-pipeline`, as MLIR reads it.
 struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
   Option<std::string> target{*this, "target", llvm::cl::desc("what the program is compiled for"),
-                             llvm::cl::init(PipelineOptions().target)};
+                             llvm::cl::init(ir::CompilerOptions().target)};
   Option<bool> report{*this, "report", llvm::cl::desc("record every decision in the text"),
                       llvm::cl::init(false)};
   Option<int64_t> memoryLimit{*this, "memory-limit",
                               llvm::cl::desc("bytes of temporaries from which launches are reordered"),
-                              llvm::cl::init(PipelineOptions().memoryLimit)};
+                              llvm::cl::init(ir::CompilerOptions().memoryLimit)};
   Option<std::string> from{*this, "from", llvm::cl::desc("first phase"), llvm::cl::init("")};
   Option<std::string> to{*this, "to", llvm::cl::desc("last phase"), llvm::cl::init("")};
   Option<std::string> strict{*this, "strict",
@@ -198,14 +199,14 @@ void registerPipeline() {
   PassPipelineRegistration<PipelineCliOptions>(
       "weft-pipeline", "every pass from a traced module to its launch list",
       [](OpPassManager &passes, const PipelineCliOptions &options) {
-        buildPipeline(passes, {options.target,
-                               options.report,
-                               options.from,
-                               options.stopBeforeDecomposition ? "simplification" : options.to.getValue(),
-                               options.strict,
-                               {},
-                               options.memoryLimit,
-                               nullptr});
+        ir::CompilerOptions made;
+        made.target = options.target;
+        made.report = options.report;
+        made.from = options.from;
+        made.to = options.stopBeforeDecomposition ? "simplification" : options.to.getValue();
+        made.strict = options.strict;
+        made.memoryLimit = options.memoryLimit;
+        buildPipeline(passes, made);
       });
 }
 

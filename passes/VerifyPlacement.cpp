@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
+#include "ir/FunctionAttributes.h"
 #include "ir/Placement.h"
 #include "passes/Passes.h"
 
@@ -111,9 +112,9 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
   LogicalResult checkRoles(ir::FuncOp function) {
     bool failed = false;
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
-      auto role = function.getArgAttrOfType<StringAttr>(i, ir::attr::role);
       auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!role || role.getValue() != "scalar" || !tensor || tensor.getRank() == 0)
+      if (ir::roleOf(function, static_cast<unsigned>(i)) != ir::ArgumentRole::scalar || !tensor ||
+          tensor.getRank() == 0)
         continue;
       function.emitOpError() << "has argument #" << i << " of role 'scalar' and type " << type
                              << "; a host scalar is 0-dimensional (WEFT-P003)";

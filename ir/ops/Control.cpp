@@ -115,9 +115,9 @@ static LogicalResult verifyStrides(FuncOp func, unsigned i) {
   if (func.isDonated(i))
     return func.emitOpError() << "gives argument " << i
                               << " strides, and it is donated: memory that is written is row-major";
-  if (auto role = func.getArgAttrOfType<StringAttr>(i, attr::role); role && role.getValue() != "argument")
-    return func.emitOpError() << "gives argument " << i << " strides, and it is " << role
-                              << ": only what a call brings has strides";
+  if (roleOf(func, i) != ArgumentRole::argument)
+    return func.emitOpError() << "gives argument " << i << " strides, and it is "
+                              << func.getArgAttr(i, attr::role) << ": only what a call brings has strides";
   if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }))
     return func.emitOpError() << "gives argument " << i << " a negative size in " << attr::callerShape;
   if (isRowMajor(sizes, list.asArrayRef()) && !shape)
@@ -179,16 +179,14 @@ LogicalResult FuncOp::verify() {
                            << argument;
   }
   for (unsigned i = 0; i < getNumArguments(); ++i)
-    if (auto role = getArgAttrOfType<StringAttr>(i, attr::role);
-        role && !llvm::is_contained({"argument", "state", "scalar", "random"}, role.getValue()))
-      return emitOpError() << "gives argument " << i << " the role '" << role.getValue()
-                           << "', expected argument, state, scalar or random";
+    if (!roleOf(*this, i))
+      return emitOpError() << "gives argument " << i << " the role " << getArgAttr(i, attr::role)
+                           << ", expected \"argument\", \"state\", \"scalar\" or \"random\"";
   // Files and packages keep what is no argument by its name.
   llvm::StringMap<unsigned> kept;
   for (unsigned i = 0; i < getNumArguments(); ++i) {
-    auto role = getArgAttrOfType<StringAttr>(i, attr::role);
     auto name = getArgAttrOfType<StringAttr>(i, attr::name);
-    if (!role || role.getValue() == "argument" || !name || name.empty())
+    if (roleOf(*this, i) == ArgumentRole::argument || !name || name.empty())
       continue;
     auto [it, inserted] = kept.try_emplace(name.getValue(), i);
     if (!inserted)

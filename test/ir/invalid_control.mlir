@@ -76,8 +76,16 @@ weft.func @tied_twice(%x: tensor<4xf32, #cpu> {weft.donated})
 // -----
 
 #cpu = #weft.device<cpu>
-// expected-error@+1 {{'weft.func' op gives argument 0 the role 'weight', expected argument, state, scalar or random}}
+// expected-error@+1 {{'weft.func' op gives argument 0 the role "weight", expected "argument", "state", "scalar" or "random"}}
 weft.func @role(%x: tensor<4xf32, #cpu> {weft.role = "weight"}) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{'weft.func' op gives argument 0 the role 1 : i64, expected "argument", "state", "scalar" or "random"}}
+weft.func @role_is_a_number(%x: tensor<4xf32, #cpu> {weft.role = 1}) {
   weft.return
 }
 

@@ -132,15 +132,15 @@ std::string Program::check(const std::string &text, uint64_t seed) {
 
   // Text may be taken up at any phase, whether or not it is what the phase before leaves.
   shared.stage = lowering;
-  codegen::CompileOptions options;
+  ir::CompilerOptions options;
   options.threads = 1;
   if (seed % 4 == 1)
-    options.pipeline.from = passes::phases()[seed / 4 % passes::phases().size()].name.str();
+    options.from = passes::phases()[seed / 4 % passes::phases().size()].name.str();
   if (seed % 16 == 2)
-    options.pipeline.target = "sm_90";
+    options.target = "sm_90";
   {
     OwningOpRef<ModuleOp> lowered((*module)->clone());
-    if (Status status = codegen::runPipeline(*lowered, options.pipeline); !status)
+    if (Status status = codegen::runPipeline(*lowered, options); !status)
       return refuse(status);
     (void)codegen::reportPlan(*lowered).str();
   }

@@ -38,12 +38,12 @@ static ir::Literal fromMemory(const runtime::TensorInfo &type, const void *memor
 
 Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Literal> inputs, uint64_t seed) {
   size_t resultCount = module.lookupSymbol<ir::FuncOp>(kEntry).getNumResults();
-  codegen::CompileOptions options;
+  ir::CompilerOptions options;
   options.threads = 1;
   // Every processor that has the wide vectors has the others too: one program in four is compiled for those.
   if (seed % 4 == 3)
-    options.levels = {codegen::CpuTarget::v3};
-  options.pipeline.memoryLimit = seed % 2 ? 0 : -1;
+    options.levels = {"x86-64-v3"};
+  options.memoryLimit = seed % 2 ? 0 : -1;
   auto compiled = codegen::compileModule(module, options);
   if (!compiled)
     return compiled.status().context("compilation: ");

@@ -146,7 +146,7 @@ std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expecta
   std::optional<Failure> failure;
   PassManager passes(module.getContext());
   // Half of the programs are reordered for the least memory.
-  passes::PipelineOptions options;
+  ir::CompilerOptions options;
   options.memoryLimit = seed % 2 ? 0 : -1;
   passes::buildPipeline(passes, options);
   passes.addInstrumentation(std::make_unique<CheckAfterPass>(*copy, seed, expected, failure, stages));

@@ -132,8 +132,7 @@ SmallVector<ir::Literal> makeInputs(ir::FuncOp function, uint64_t seed) {
       type = ir::withShape(type, shape);
     auto nameAttr = function.getArgAttrOfType<StringAttr>(i, ir::attr::name);
     std::string name = nameAttr ? nameAttr.str() : "plain:" + std::to_string(i);
-    if (auto role = function.getArgAttrOfType<StringAttr>(i, ir::attr::role);
-        role && role.getValue() == "random") {
+    if (ir::roleOf(function, i) == ir::ArgumentRole::random) {
       ir::Literal literal(type);
       literal.whole[0] = StringRef(name).ends_with(".key") ? state.key : state.counter;
       inputs.push_back(std::move(literal));

@@ -8,6 +8,7 @@
 
 #include "codegen/Compile.h"
 #include "codegen/HostLibrary.h"
+#include "codegen/cpu/LowerKernel.h"
 #include "frontend/io/AtomicFile.h"
 #include "ir/Decisions.h"
 #include "ir/Dialect.h"
@@ -23,13 +24,13 @@ using namespace mlir;
 
 namespace weft::tool {
 
-static const std::map<std::string, codegen::CpuTarget::Level> levels = {
-    {"x86-64-v3", codegen::CpuTarget::v3}, {"x86-64-v4", codegen::CpuTarget::v4}};
+static const std::map<std::string, codegen::CpuTarget> levels = {{"x86-64-v3", {codegen::CpuTarget::v3}},
+                                                                 {"x86-64-v4", {codegen::CpuTarget::v4}}};
 
 /// What a package is made for: `plan` is whose costs decide, `levels` whose kernels it has.
 struct Targets {
   std::string plan = "cpu";
-  std::vector<codegen::CpuTarget::Level> levels;
+  std::vector<std::string> levels;
 };
 
 /// "cpu" is both levels; a level's own name is that one; several are joined with commas, or given one by one.
@@ -41,7 +42,7 @@ static Expected<Targets> parseTargets(const std::vector<std::string> &given) {
         names.push_back(name.str());
   if (names.empty())
     names.push_back("cpu");
-  std::set<codegen::CpuTarget::Level> wanted;
+  std::set<std::string> wanted;
   for (const std::string &name : names) {
     if (!ir::findTarget(name))
       return Status::error("unknown target '" + name + "'; there are " + ir::targetNames());
@@ -49,10 +50,10 @@ static Expected<Targets> parseTargets(const std::vector<std::string> &given) {
       return Status::error("a package has one plan, and '" + name +
                            "' shares none with the other targets: " + "give it alone");
     if (auto it = levels.find(name); it != levels.end())
-      wanted.insert(it->second);
+      wanted.insert(it->first);
     else // the plan is what other targets share with the CPU; kernels they have none yet, which compiling
          // says
-      wanted.insert({codegen::CpuTarget::v4, codegen::CpuTarget::v3});
+      wanted.insert({"x86-64-v3", "x86-64-v4"});
   }
   // All levels share the plan, which is that of any CPU then.
   return Targets{names.size() == 1 ? names[0] : "cpu", {wanted.begin(), wanted.end()}};
@@ -63,17 +64,17 @@ static const std::map<std::string, bool> pipelineOptions = {
     {"target", true},       {"from", true},        {"to", true},           {"strict", true},
     {"disable-pass", true}, {"dump-phases", true}, {"memory-limit", true}, {"numerics", true}};
 
-static Expected<codegen::PipelineRequest> pipelineRequest(const Arguments &arguments) {
-  codegen::PipelineRequest request{"cpu",
-                                   arguments.get("from"),
-                                   arguments.get("to"),
-                                   arguments.get("strict"),
-                                   arguments.get("numerics"),
-                                   arguments.all("disable-pass"),
-                                   arguments.get("dump-phases")};
-  if (Status status = readMemoryLimit(arguments, request.memoryLimit); !status)
+static Expected<ir::CompilerOptions> compilerOptions(const Arguments &arguments) {
+  ir::CompilerOptions options;
+  options.from = arguments.get("from");
+  options.to = arguments.get("to");
+  options.strict = arguments.get("strict");
+  options.numerics = arguments.get("numerics");
+  options.disabled = arguments.all("disable-pass");
+  options.dumpFolder = arguments.get("dump-phases");
+  if (Status status = readMemoryLimit(arguments, options.memoryLimit); !status)
     return status;
-  return request;
+  return options;
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,25 +111,25 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   known["output"] = true;
   if (auto code = beginCommand("compile", help, argc, argv, known, arguments))
     return *code;
-  auto parsed = pipelineRequest(arguments);
+  auto parsed = compilerOptions(arguments);
   if (!parsed)
     return complain("compile", parsed.status());
-  codegen::PipelineRequest request = std::move(*parsed);
+  ir::CompilerOptions options = std::move(*parsed);
   std::string output = arguments.get("output");
   if (output.empty())
     return complain("compile", Status::error("say where the package goes: -o FILE.weft"));
   auto targets = parseTargets(arguments.all("target"));
   if (!targets)
     return complain("compile", targets.status());
-  request.target = targets->plan;
+  options.target = targets->plan;
   Program program;
   if (Status status = program.read(arguments.positional[0]); !status)
     return complain("compile", status);
-  if (!request.to.empty()) {
+  if (!options.to.empty()) {
     // Who multiplies is asked as for a package, so that what is taken up again gives the same one.
-    if (const ir::TargetDescription *known = ir::findTarget(request.target); known && known->isCpu())
-      request.library = &codegen::hostLibrary(*known);
-    if (Status status = codegen::runPipeline(*program.module, request); !status)
+    if (const ir::TargetDescription *known = ir::findTarget(options.target); known && known->isCpu())
+      options.library = &codegen::hostLibrary(*known);
+    if (Status status = codegen::runPipeline(*program.module, options); !status)
       return complain("compile", status);
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -136,11 +137,11 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
     os << '\n';
     if (Status status = io::write_file(output, text); !status)
       return complain("compile", status);
-    std::printf("%s: after %s\n", output.c_str(), request.to.c_str());
+    std::printf("%s: after %s\n", output.c_str(), options.to.c_str());
     return 0;
   }
-  auto compiled =
-      codegen::compileModule(*program.module, {.levels = targets->levels, .threads = 0, .pipeline = request});
+  options.levels = targets->levels;
+  auto compiled = codegen::compileModule(*program.module, options);
   if (!compiled)
     return complain("compile", compiled.status());
   std::string_view bytes(reinterpret_cast<const char *>(compiled->package.data()), compiled->package.size());
@@ -190,8 +191,8 @@ example: weft kernels scaled.mlir --emit=asm --target=x86-64-v3
       llvm::raw_string_ostream os(text);
       kernel->print(os);
     } else {
-      auto made = form == "llvm" ? codegen::compileKernelToLLVM(*kernel, {it->second})
-                                 : codegen::compileKernelToAssembly(*kernel, {it->second});
+      auto made = form == "llvm" ? codegen::compileKernelToLLVM(*kernel, it->second)
+                                 : codegen::compileKernelToAssembly(*kernel, it->second);
       if (!made)
         return complain("kernels", made.status());
       text = *made;

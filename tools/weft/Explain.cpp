@@ -145,32 +145,31 @@ int explainCommand(int argc, char **argv) {
     Status status = explainPackage(what, arguments.has("json"));
     return status ? 0 : complain("explain", status);
   }
-  codegen::PipelineRequest request;
-  request.target = arguments.get("target", "cpu");
-  request.strict = arguments.get("strict");
-  request.numerics = arguments.get("numerics");
-  if (Status status = readMemoryLimit(arguments, request.memoryLimit); !status)
+  ir::CompilerOptions options;
+  options.target = arguments.get("target", "cpu");
+  options.strict = arguments.get("strict");
+  options.numerics = arguments.get("numerics");
+  if (Status status = readMemoryLimit(arguments, options.memoryLimit); !status)
     return complain("explain", status);
   Program program;
   if (Status status = program.read(what); !status)
     return complain("explain", status);
   codegen::CompileReport report;
-  const ir::TargetDescription *target = ir::findTarget(request.target);
+  const ir::TargetDescription *target = ir::findTarget(options.target);
   if (target && !target->isCpu()) {
     // There are no kernels for it yet; the launch list is all the same.
-    if (Status status = codegen::runPipeline(*program.module, request); !status)
+    if (Status status = codegen::runPipeline(*program.module, options); !status)
       return complain("explain", status);
     report = codegen::reportPlan(*program.module);
   } else {
-    auto compiled =
-        codegen::compileModule(*program.module, {.levels = {}, .threads = 0, .pipeline = request});
+    auto compiled = codegen::compileModule(*program.module, options);
     if (!compiled)
       return complain("explain", compiled.status());
     report = std::move(compiled->report);
   }
   if (arguments.has("html")) {
     std::string file = arguments.get("html");
-    if (Status status = writeHtml(file, what, request.target, report, *program.module); !status)
+    if (Status status = writeHtml(file, what, options.target, report, *program.module); !status)
       return complain("explain", status);
     std::printf("%s: %s, %s\n", file.c_str(), ir::amountText(report.functions.size(), "function").c_str(),
                 ir::amountText(report.kernels.size(), "kernel").c_str());

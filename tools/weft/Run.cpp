@@ -247,9 +247,9 @@ static Status run(const Arguments &arguments, bool &agrees) {
     runnable.program.module->walk(
         [&](Operation *op) { derived |= isa<ir::GradientOp, ir::RngStateLoadOp, ir::RngStateStoreOp>(op); });
     if (derived) {
-      codegen::PipelineRequest request;
-      request.to = "differentiation";
-      if (Status status = codegen::runPipeline(*runnable.program.module, request); !status)
+      ir::CompilerOptions options;
+      options.to = "differentiation";
+      if (Status status = codegen::runPipeline(*runnable.program.module, options); !status)
         return status;
       symbol = runnable.program.module->lookupSymbol<ir::FuncOp>(runnable.function);
     }

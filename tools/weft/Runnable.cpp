@@ -65,8 +65,8 @@ static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &prog
   if (Status status = program.read(path); !status)
     return status;
   OwningOpRef<ModuleOp> compiledModule = program.module->clone();
-  codegen::CompileOptions options;
-  options.pipeline.target = target.empty() ? "cpu" : target;
+  ir::CompilerOptions options;
+  options.target = target.empty() ? "cpu" : target;
   auto compiled = codegen::compileModule(*compiledModule, options);
   if (!compiled)
     return compiled.status();

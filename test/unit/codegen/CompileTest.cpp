@@ -156,6 +156,19 @@ TEST(Compile, AnIndexOutOfRangeIsAnErrorOfTheCall) {
   EXPECT_NE(found.status().message().find("position 3"), std::string::npos) << found.status().message();
 }
 
+TEST(Compile, AnUnknownProcessorIsAnError) {
+  MLIRContext context;
+  DialectRegistry registry;
+  ir::registerDialect(registry);
+  context.appendDialectRegistry(registry);
+  auto module = parseSourceString<ModuleOp>("weft.func @main() { weft.return }", &context);
+  ir::CompilerOptions options;
+  options.levels = {"x86-64-v3", "x86-64-v5"};
+  auto compiled = codegen::compileModule(*module, options);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.status().message(), "kernels are made for x86-64-v3 and x86-64-v4, found 'x86-64-v5'");
+}
+
 TEST(Compile, CrossEntropyAndItsGradient) {
   CompiledProgram program(R"(weft.func @main(%x: tensor<33x10xf32, #cpu>, %t: tensor<33xi64, #cpu>)
       -> (tensor<f32, #cpu>, tensor<33x10xf32, #cpu>) {

@@ -64,8 +64,8 @@ Compiled compile(const ir::ContractionLibrary *library) {
   ir::registerDialect(registry);
   context.appendDialectRegistry(registry);
   auto module = parseSourceString<ModuleOp>(residualBlock, &context);
-  codegen::CompileOptions options;
-  options.pipeline.library = library;
+  ir::CompilerOptions options;
+  options.library = library;
   auto compiled = codegen::compileModule(*module, options);
   if (!compiled) {
     ADD_FAILURE() << compiled.status().message();
@@ -183,8 +183,8 @@ TEST(Library, APackageForALibraryThatIsNotHereIsRefused) {
       context.appendDialectRegistry(registry);
       auto module = parseSourceString<ModuleOp>(program, &context);
       FakeLibrary fake({library, "", {}, 1000, 4096});
-      codegen::CompileOptions options;
-      options.pipeline.library = &fake;
+      ir::CompilerOptions options;
+      options.library = &fake;
       auto compiled = codegen::compileModule(*module, options);
       ASSERT_TRUE(compiled.ok()) << compiled.status().message();
       auto package = runtime::Package::from_memory(std::move(compiled->package)).value_or_throw();

@@ -65,7 +65,7 @@ protected:
   /// Milliseconds of every pass, the verifier after each included, as a compilation runs them.
   double runPipeline() {
     PassManager manager(&context);
-    passes::PipelineOptions options;
+    ir::CompilerOptions options;
     options.report = true;
     options.memoryLimit = 0;
     passes::buildPipeline(manager, options);

@@ -1,0 +1,56 @@
+//===- CompilerOptions.h - How a program is compiled ------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One type for every stage: the frontend makes it of the user's `CompileOptions`, the tools of a command
+// line, `codegen/Compile.h` takes it, and the passes read it. Fields are filled by name. Plain C++.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_COMPILEROPTIONS_H
+#define WEFT_IR_COMPILEROPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::ir {
+
+class ContractionLibrary;
+
+struct CompilerOptions {
+  /// Whose costs and sizes decide, a name of ir/devices; a CPU maps every logical device to the host. Kernels
+  /// are made for CPUs only: compiling for another target is WEFT-E001, its launch list can be made and
+  /// explained.
+  std::string target = "cpu";
+  /// The processors to make kernels for, "x86-64-v3" and "x86-64-v4"; empty: the one that compiles.
+  std::vector<std::string> levels = {};
+  /// "eager" or "fast" for every function of the module; empty for what each says of itself. An error for
+  /// text of which phases before `from` have applied the other.
+  std::string numerics = {};
+  /// Families of refusals that are errors, as "fusion,donate,capture" (ir/Reasons.h). Implies `report`.
+  std::string strict = {};
+  /// Bytes of temporaries from which launches are put into another order that needs less; -1 for never.
+  int64_t memoryLimit = -1;
+  /// Who answers what is taken of a contraction; outlives the passes. Null: for a package the library of this
+  /// process, else the table of the target.
+  const ContractionLibrary *library = nullptr;
+
+  /// The first and the last phase to run (passes/Pipeline.h); empty for all from the start, and to the end.
+  std::string from = {}, to = {};
+  /// Passes to leave out, by argument ("weft-simplify"). Those that later stages need give an error there.
+  std::vector<std::string> disabled = {};
+  /// Record what was fused and what was refused, with codes and lines, in `weft.decisions` of each function.
+  /// compileModule and runPipeline always do.
+  bool report = false;
+  /// Where the text after each phase goes, as "03-differentiation.mlir"; empty for nowhere.
+  std::string dumpFolder = {};
+  /// Threads that compile kernels; 0 means one per core that the process may use.
+  unsigned threads = 0;
+};
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_COMPILEROPTIONS_H
