@@ -12,6 +12,7 @@
 #include "codegen/cpu/LinkImage.h"
 #include "codegen/emit/EmitKernel.h"
 #include "ir/Decisions.h"
+#include "ir/Diagnostics.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/TargetDescription.h"
 #include "passes/Pipeline.h"
@@ -172,20 +173,12 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request) {
     return Status::error(problem);
   if (Status status = setNumerics(module, request); !status)
     return status;
-  std::string messages;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
-    messages +=
-        (messages.empty() ? "" : "\n") + ir::locationText(diagnostic.getLocation()) + ": " + diagnostic.str();
-    for (Diagnostic &note : diagnostic.getNotes())
-      messages += "\n  " + ir::locationText(note.getLocation()) + ": note: " + note.str();
-    return success();
-  });
+  DiagnosticCollector said(module.getContext());
   auto run = [&](PassManager &passes) {
     passes.enableVerifier(true);
     return succeeded(passes.run(module))
                ? Status()
-               : Status::error(messages.empty() ? "a pass failed without a message; this is an error of Weft"
-                                                : messages);
+               : said.status("a pass failed without a message; this is an error of Weft");
   };
   if (request.dumpFolder.empty()) {
     PassManager passes(module.getContext(), module->getName().getStringRef());

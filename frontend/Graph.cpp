@@ -12,6 +12,7 @@
 #include "frontend/Trace.h"
 #include "frontend/View.h"
 #include "ir/DimExpr.h"
+#include "ir/SourceExcerpt.h"
 
 #include <algorithm>
 #include <atomic>
@@ -294,7 +295,7 @@ std::string str(const Loc &loc) {
   return std::string(loc.file_name()) + ":" + std::to_string(loc.line()) + ":" + std::to_string(loc.column());
 }
 
-/// The text of a source line with a caret below, where the file can be read.
+/// An excerpt of a source line with a caret below, where the file can be read.
 static std::string sourceLine(const Loc &loc) {
   std::ifstream file(loc.file_name());
   std::string line;
@@ -302,8 +303,9 @@ static std::string sourceLine(const Loc &loc) {
     if (!std::getline(file, line))
       return "";
   std::string number = std::to_string(loc.line());
-  std::string caret(loc.column() > 0 ? loc.column() - 1 : 0, ' ');
-  return "    " + number + " | " + line + "\n    " + std::string(number.size(), ' ') + " | " + caret + "^\n";
+  const ir::SourceExcerpt excerpt = ir::sourceExcerpt(line, loc.column());
+  return "    " + number + " | " + excerpt.text + "\n    " + std::string(number.size(), ' ') + " | " +
+         std::string(excerpt.caret, ' ') + "^\n";
 }
 
 void fail(const Status &status, Loc loc, const std::vector<Ref> &operands) {

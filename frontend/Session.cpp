@@ -9,6 +9,7 @@
 #include "frontend/Trace.h"
 
 #include "codegen/Compile.h"
+#include "ir/Diagnostics.h"
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/RecordedLocation.h"
@@ -160,12 +161,7 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
 
 Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
                                          const std::vector<Attr> &attrs) {
-  std::string message;
-  ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &diagnostic) {
-    if (message.empty())
-      message = diagnostic.str();
-    return success();
-  });
+  ir::DiagnosticCollector said(&context());
   // A block with one argument per operand holds the op while its verifier looks at it.
   OpBuilder builder(&context());
   Location loc = UnknownLoc::get(&context());
@@ -183,11 +179,8 @@ Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec 
     values.push_back(block.addArgument(toType(*spec), loc));
   builder.setInsertionPointToStart(&block);
   auto op = buildOp(builder, loc, name, values, attrs, {}, false);
-  if (failed(op) || failed(verify(*op))) {
-    if (message.empty())
-      message = std::string("'weft.") + name + "' cannot take these operands";
-    return Status::error(message);
-  }
+  if (failed(op) || failed(verify(*op)))
+    return said.first(std::string("'weft.") + name + "' cannot take these operands");
   std::vector<Spec> specs;
   for (Type type : (*op)->getResultTypes())
     specs.push_back(toSpec(type));
@@ -317,25 +310,18 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
 
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   auto start = std::chrono::steady_clock::now();
-  std::string messages;
-  ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &diagnostic) {
-    std::string at;
-    llvm::raw_string_ostream os(at);
-    diagnostic.getLocation().print(os);
-    messages += (messages.empty() ? "" : "\n") + diagnostic.str() + " " + at;
-    return success();
-  });
+  ir::DiagnosticCollector said(&context());
   OwningOpRef<ModuleOp> module = emit(region);
   auto program = std::make_shared<Program>();
   program->traceText = print(*module);
   program->mayFail = !fallibleNodes(region).empty();
   if (failed(verify(*module)))
-    return Status::error(messages);
+    return said.status("the trace does not verify; this is an error of Weft");
   program->trace = std::make_shared<TraceModule>(module->clone());
   program->options = region.options;
   auto compiled = codegen::compileModule(*module, region.options);
   if (!compiled)
-    return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");
+    return said.empty() ? compiled.status() : compiled.status().context(said.text() + "\n");
   program->planText = print(*module);
   program->explanation = compiled->report.str();
   program->package = std::move(compiled->package);

@@ -364,7 +364,7 @@ LogicalResult impl::verifySameDevice(Operation *op) {
     }
     auto diag =
         op->emitOpError() << "Expected all tensors to be on the same device, but found at least two devices, "
-                          << first.str() << " and " << device.str() << "! (WEFT-P001)";
+                          << first.str() << " and " << device.str() << "! (" << "WEFT-P001" << ")";
     auto note = [&](unsigned which, DeviceAttr where) {
       diag.attachNote(op->getOperand(which).getLoc())
           << "operand #" << which << " is on " << where.str() << ", and was made here";

@@ -52,6 +52,8 @@ llvm::StringRef familyName(char family) {
     return "placement";
   case 'R':
     return "compiled again";
+  case 'S':
+    return "dynamic sizes";
   default:
     return "";
   }

@@ -104,8 +104,8 @@ private:
 
     auto rule = dyn_cast<ir::DifferentiableOp>(op);
     if (!rule) {
-      auto diag =
-          op->emitOpError() << "has no derivative, but a gradient is asked for through it (WEFT-G001)";
+      auto diag = op->emitOpError() << "has no derivative, but a gradient is asked for through it ("
+                                    << "WEFT-G001" << ")";
       for (auto [i, needed] : llvm::enumerate(needs))
         if (needed)
           diag.attachNote(op->getOperand(i).getLoc()) << "operand #" << i << " depends on a value of `wrt`";

@@ -191,7 +191,8 @@ LogicalResult verifyQueueOrder(FuncOp func) {
     } else if (isLaunch(&op)) {
       if (!forked[q])
         return op.emitOpError() << "is on queue " << q
-                                << ", which is not forked from the first queue before it (WEFT-C010)";
+                                << ", which is not forked from the first queue before it (" << "WEFT-C010"
+                                << ")";
       clock[q][q] = issued[q];
       SmallVector<StorageAccesses::Access> before;
       StorageAccesses::Access access{q, ++issued[q], &op};
@@ -209,7 +210,7 @@ LogicalResult verifyQueueOrder(FuncOp func) {
   for (unsigned q = 1; q < queues; ++q)
     if (last[q] && clock[0][q] < issued[q])
       return last[q]->emitOpError() << "is the last launch of queue " << q
-                                    << ", which the first queue does not join (WEFT-C010)";
+                                    << ", which the first queue does not join (" << "WEFT-C010" << ")";
   return success();
 }
 

@@ -93,7 +93,7 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
       Operation *reader = use.getOwner();
       if (reader == write || reader->isBeforeInBlock(write))
         continue;
-      auto diag = write.emitOpError() << "overwrites a value that is read afterwards (WEFT-D006)";
+      auto diag = write.emitOpError() << "overwrites a value that is read afterwards (" << "WEFT-D006" << ")";
       diag.attachNote(reader->getLoc()) << "it is read here";
       diag.attachNote(write.getLoc()) << "to fix, read the result of the write, or write to a copy";
       return diag;
@@ -103,8 +103,8 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
       return success(); // nobody outside sees storage of our own
     unsigned number = argument.getArgNumber();
     if (!func.isDonated(number))
-      return write.emitOpError() << "writes argument " << number
-                                 << ", which is not donated (WEFT-D007); mark it {weft.donated}";
+      return write.emitOpError() << "writes argument " << number << ", which is not donated (" << "WEFT-D007"
+                                 << "); mark it {weft.donated}";
     // The last write of a chain is what is returned.
     Value value = write.getResult();
     for (Operation *user : value.getUsers())
@@ -119,8 +119,9 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
       func.setResultAttr(result, attr::tied, Builder(&getContext()).getI64IntegerAttr(number));
       return success();
     }
-    return write.emitOpError() << "writes argument " << number
-                               << ", but what it wrote is not returned (WEFT-D008); return it, so that the "
+    return write.emitOpError() << "writes argument " << number << ", but what it wrote is not returned ("
+                               << "WEFT-D008"
+                               << "); return it, so that the "
                                   "result is tied to the argument";
   }
 

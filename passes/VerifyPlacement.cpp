@@ -38,8 +38,8 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     auto check = [&](Type type, const Twine &what) -> LogicalResult {
       if (!isa<TensorType>(type) || ir::isWeftTensor(type))
         return success();
-      auto diag = op->emitOpError() << "has " << what << " of type " << type
-                                    << ", which has no device (WEFT-P002)";
+      auto diag = op->emitOpError() << "has " << what << " of type " << type << ", which has no device ("
+                                    << "WEFT-P002" << ")";
       diag.attachNote() << "to fix, write the device into the type, as in `tensor<4xf32, #weft.device<cpu>>`";
       return failure();
     };
@@ -71,7 +71,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       if (!device || device == expected)
         continue;
       auto diag = op->emitOpError() << "has its operands on " << expected.str() << " but result #" << i
-                                    << " on " << device.str() << " (WEFT-P001)";
+                                    << " on " << device.str() << " (" << "WEFT-P001" << ")";
       for (OpOperand &operand : op->getOpOperands())
         if (ir::deviceOf(operand.get().getType()) == expected) {
           diag.attachNote(operand.get().getLoc()) << "this operand is on " << expected.str();
@@ -97,8 +97,9 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
         ir::DeviceAttr here = ir::deviceOf(std::get<0>(types)), there = ir::deviceOf(std::get<1>(types));
         if (here == there || !here || !there)
           continue;
-        auto diag = call.emitOpError() << "has " << what << " #" << i << " on " << here.str() << ", but '"
-                                       << call.getCallee() << "' has it on " << there.str() << " (WEFT-P001)";
+        auto diag = call.emitOpError()
+                    << "has " << what << " #" << i << " on " << here.str() << ", but '" << call.getCallee()
+                    << "' has it on " << there.str() << " (" << "WEFT-P001" << ")";
         diag.attachNote(callee.getLoc()) << "the function is here";
         return failure();
       }
@@ -117,7 +118,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
           tensor.getRank() == 0)
         continue;
       function.emitOpError() << "has argument #" << i << " of role 'scalar' and type " << type
-                             << "; a host scalar is 0-dimensional (WEFT-P003)";
+                             << "; a host scalar is 0-dimensional (" << "WEFT-P003" << ")";
       failed = true;
     }
     return success(!failed);

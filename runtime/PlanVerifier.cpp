@@ -324,7 +324,10 @@ private:
       return fail(what + " names no kernel");
     if (image_)
       if (Expected<KernelFn> found = image_->find(kernel.symbol()->string_view()); !found)
-        return fail(what + ": " + found.status().message());
+        return found.status().with([&](FailureInfo &info) {
+          info.context.insert(0, prefix() + what + ": ");
+          info.code = "WEFT-L008";
+        });
     if (!aligned(kernel.sizes()))
       return fail(what + " has misaligned sizes");
     if (kernel.tasks() < 0 || kernel.grain() < 1)

@@ -198,11 +198,13 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
 /// share s / C each.
 LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   if (getWeight() && vjp.needs(2))
-    return emitOpError() << "has no derivative with respect to its class weights (WEFT-G001); detach them";
+    return emitOpError() << "has no derivative with respect to its class weights (" << "WEFT-G001"
+                         << "); detach them";
   if (!vjp.needs(0))
     return success();
   if (vjp.hasCotangent(1))
-    return emitOpError() << "has no derivative through its second result, the log-sum-exp (WEFT-G001)";
+    return emitOpError() << "has no derivative through its second result, the log-sum-exp (" << "WEFT-G001"
+                         << ")";
   CrossEntropyParts parts(vjp, *this);
   Sym a = parts.logits, lse = vjp.result(1);
   ArrayRef<int64_t> shape = sizesOf(a.type());

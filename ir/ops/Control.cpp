@@ -226,8 +226,8 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (found && (found->min < range.min || found->max > range.max))
       return emitOpError() << "calls '" << getCallee() << "', where '" << name << "' goes from " << range.min
                            << " to " << range.max << ", with values from " << found->min << " to "
-                           << found->max
-                           << " (WEFT-S001); give the symbol of the caller a range inside of it";
+                           << found->max << " (" << "WEFT-S001"
+                           << "); give the symbol of the caller a range inside of it";
   }
   return success();
 }

@@ -162,8 +162,8 @@ LogicalResult ScatterOp::verify() {
 
 LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
   if (getKind() != ScatterKind::add && getKind() != ScatterKind::set && (vjp.needs(0) || vjp.needs(2)))
-    return emitOpError() << "of kind " << stringifyScatterKind(getKind())
-                         << " has no derivative (WEFT-G002); detach its operands";
+    return emitOpError() << "of kind " << stringifyScatterKind(getKind()) << " has no derivative ("
+                         << "WEFT-G002" << "); detach its operands";
   bool set = getKind() == ScatterKind::set;
   Sym g = vjp.cotangent(0), index = vjp.operand(1);
   ArrayRef<int64_t> written = sizesOf(index.type());

@@ -8,6 +8,7 @@
 
 #include "codegen/Compile.h"
 #include "frontend/io/Npy.h"
+#include "ir/Diagnostics.h"
 #include "ir/Dialect.h"
 #include "ir/Specialize.h"
 #include "ir/interp/Interpreter.h"
@@ -147,7 +148,10 @@ static Status checkOutputs(const std::vector<std::string> &outputs, const Runnab
     if (endsIn(path, ".safetensors"))
       continue;
     if (auto header = io::npy_header(type.dtype, type.shape); !header)
-      return Status::error(path + ": " + header.status().message() + " (--output FILE.safetensors)");
+      return header.status().with([&](FailureInfo &info) {
+        info.context.insert(0, path + ": ");
+        info.what += " (--output FILE.safetensors)";
+      });
   }
   return {};
 }
@@ -234,13 +238,9 @@ static Status run(const Arguments &arguments, bool &agrees) {
     return status;
   if (!against.empty()) {
     auto symbol = runnable.program.module->lookupSymbol<ir::FuncOp>(runnable.function);
-    std::string message;
-    ScopedDiagnosticHandler handler(&runnable.program.context, [&](Diagnostic &diagnostic) {
-      message += diagnostic.str();
-      return success();
-    });
+    ir::DiagnosticCollector said(&runnable.program.context);
     if (failed(ir::specialize(*runnable.program.module, runnable.sizes)))
-      return Status::error(message);
+      return said.status("the program cannot be made one of these sizes");
     // The interpreter knows ops, not requests for derivatives or generators: those are made explicit first,
     // by the passes that the compiled program went through too.
     bool derived = false;
@@ -255,7 +255,7 @@ static Status run(const Arguments &arguments, bool &agrees) {
     }
     auto expected = ir::interpretFunction(symbol, runnable.literals);
     if (failed(expected))
-      return Status::error("the interpreter refuses the program: " + message);
+      return said.status("without a message").context("the interpreter refuses the program: ");
     agrees = compare({expected->begin(), expected->end()}, found);
   }
   return {};

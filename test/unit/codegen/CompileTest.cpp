@@ -169,6 +169,19 @@ TEST(Compile, AnUnknownProcessorIsAnError) {
   EXPECT_EQ(compiled.status().message(), "kernels are made for x86-64-v3 and x86-64-v4, found 'x86-64-v5'");
 }
 
+TEST(Compile, AnErrorOfAPassHasItsCode) {
+  MLIRContext context;
+  DialectRegistry registry;
+  ir::registerDialect(registry);
+  context.appendDialectRegistry(registry);
+  auto module = parseSourceString<ModuleOp>(
+      R"(weft.func @main(%x: tensor<1xf64, #weft.device<cpu>> {weft.role = "scalar"}) { weft.return })",
+      &context);
+  const Status status = codegen::runPipeline(*module);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), "WEFT-P003") << status.message();
+}
+
 TEST(Compile, CrossEntropyAndItsGradient) {
   CompiledProgram program(R"(weft.func @main(%x: tensor<33x10xf32, #cpu>, %t: tensor<33xi64, #cpu>)
       -> (tensor<f32, #cpu>, tensor<33x10xf32, #cpu>) {

@@ -79,6 +79,17 @@ TEST(ErrorInfo, OfADynamicSizeHasTheNumber) {
   EXPECT_EQ(look(ones({6, 2}), bad).to_vector<float>().size(), 4u);
 }
 
+TEST(ErrorInfo, OfARefusalHasItsCode) {
+  auto strided = compile(
+      [](Tensor x) {
+        Tensor y = softmax(x, 1);
+        return std::make_pair(y, y);
+      },
+      {.strict = Strict::donate});
+  FailureInfo info = infoOf([&] { strided(ones({4, 4})); });
+  EXPECT_EQ(info.code, "WEFT-D005") << info.str();
+}
+
 TEST(Messages, JoiningTensorsOfOtherSizes) {
   Tensor a = ones({2, 3}), b = ones({4, 5}), none = zeros({0});
   EXPECT_WORDS(cat({a, none, b}),
