@@ -11,6 +11,7 @@
 #include "runtime/ExecutableImpl.h"
 #include "runtime/Layout.h"
 #include "runtime/PlanVerifier.h"
+#include "runtime/TensorText.h"
 #include "runtime/plan_generated.h"
 
 #include <algorithm>
@@ -258,8 +259,8 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     return allocator.out_of_memory(arena_bytes, "the temporaries of '" + signature.function + "'");
 
   // An out-of-memory report names a result by the line that computes it.
-  std::vector<std::string> made_at(signature.results.size());
-  const auto written = [&](uint32_t index, const std::string &location) {
+  std::vector<const flatbuffers::String *> made_at(signature.results.size());
+  const auto written = [&](uint32_t index, const flatbuffers::String *location) {
     const fb::Buffer *buffer = plan.buffers()->Get(index);
     if (buffer->storage() == fb::Storage::result)
       made_at[buffer->index()] = location;
@@ -310,7 +311,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       for (uint32_t j = 0; j < length(kernel->buffers()); ++j)
         touched += add_operand(kernel->buffers()->Get(j));
       for (uint32_t j = kernel->first_result(); j < length(kernel->buffers()); ++j)
-        written(kernel->buffers()->Get(j), launch.location);
+        written(kernel->buffers()->Get(j), source->location());
     } else if (const fb::ContractionLaunch *product = source->op_as_ContractionLaunch()) {
       launch.kind = LaunchKind::contraction;
       ContractionShape shape;
@@ -336,7 +337,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
         launch.name = "contraction";
       for (uint32_t buffer : {product->a(), product->b(), product->c()})
         touched += add_operand(buffer);
-      written(product->c(), launch.location);
+      written(product->c(), source->location());
       if (launch.bias)
         touched += add_operand(static_cast<uint32_t>(product->bias()));
       if (launch.residual)
@@ -361,7 +362,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       launch.copy_bytes = static_cast<int64_t>(add_operand(copy->source()));
       touched = 2 * static_cast<uint64_t>(launch.copy_bytes);
       add_operand(copy->destination());
-      written(copy->destination(), launch.location);
+      written(copy->destination(), source->location());
     }
     launch.bytes = source->bytes_read() + source->bytes_written();
     if (launch.bytes == 0)
@@ -371,11 +372,14 @@ Status Executable::Impl::build(const fb::Plan &plan) {
                static_cast<double>(launch.flops) / 16;
     launches.push_back(std::move(launch));
   }
+  // Each label holds the function's name again, so that long ones are cut.
+  const std::string of = " of '" + shortened(signature.function) + "'";
   for (size_t i = 0; i < signature.results.size(); ++i) {
-    const std::string &name = signature.results[i].name;
+    const std::string at = shortened(made_at[i] ? made_at[i]->string_view() : std::string_view());
     result_labels.push_back(allocator.intern_label(
-        (name.empty() ? "result " + std::to_string(i) : "result '" + name + "'") + " of '" +
-        signature.function + "'" + (made_at[i].empty() ? "" : " (" + made_at[i] + ")")));
+        (signature.results[i].name.empty() ? "result " + std::to_string(i)
+                                           : "result '" + shortened(signature.results[i].name) + "'") +
+        of + (at.empty() ? "" : " (" + at + ")")));
   }
   return {};
 }
