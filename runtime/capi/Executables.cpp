@@ -95,9 +95,10 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
   if (buffer.strides) {
     const std::span<const int64_t> strides(buffer.strides, shape->size());
     if (!runtime::is_row_major(*shape, strides) &&
-        !runtime::is_addressable(*shape, strides, itemsize(type.dtype)))
+        !runtime::is_addressable(*shape, strides, itemsize(type.dtype), buffer.data))
       return argument_error(place.str() + " has the strides " + list_of(strides) +
-                            ", which lead beyond all addresses: strides count elements");
+                            ", which lead to addresses where the process has no memory: strides count "
+                            "elements");
   }
   return {};
 }
