@@ -56,11 +56,18 @@ HostAllocator::~HostAllocator() = default;
 
 uint32_t HostAllocator::intern_label(const std::string &label) {
   const std::lock_guard lock(impl_->mutex);
-  const auto [found, added] =
-      impl_->label_numbers.try_emplace(label, static_cast<uint32_t>(impl_->labels.size()));
-  if (added)
-    impl_->labels.push_back(label);
-  return found->second;
+  const auto found = impl_->label_numbers.find(label);
+  if (found != impl_->label_numbers.end())
+    return found->second;
+  const auto number = static_cast<uint32_t>(impl_->labels.size());
+  impl_->labels.push_back(label);
+  try {
+    impl_->label_numbers.emplace(label, number);
+  } catch (...) {
+    impl_->labels.pop_back();
+    throw;
+  }
+  return number;
 }
 
 Expected<HostBlock> HostAllocator::allocate(size_t bytes, uint32_t label) {

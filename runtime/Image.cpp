@@ -163,7 +163,8 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
 
   void *mapping = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    return bad_image("cannot map " + number(end) + " bytes: " + std::strerror(errno));
+    return Status::error("kernel image: cannot map " + number(end) + " bytes: " + std::strerror(errno),
+                         errno == ENOMEM ? "WEFT-M001" : "WEFT-L009");
   image->mapping_ = mapping;
   image->mapping_bytes_ = end;
   std::byte *base = static_cast<std::byte *>(mapping);

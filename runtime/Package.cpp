@@ -37,6 +37,11 @@ std::string system_error(const std::string &what, const std::string &path) {
   return what + " '" + path + "': " + std::strerror(errno);
 }
 
+Status cannot_map(const std::string &path) {
+  const char *const code = errno == ENOMEM ? "WEFT-M001" : "WEFT-L001";
+  return Status::error(system_error("cannot map package", path), code);
+}
+
 struct OpenFile {
   int descriptor;
   ~OpenFile() {
@@ -168,7 +173,7 @@ Expected<std::shared_ptr<const Package>> Package::open(const std::string &path) 
     void *mapping =
         ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file.descriptor, 0);
     if (mapping == MAP_FAILED)
-      return Status::error(system_error("cannot map package", path), "WEFT-L001");
+      return cannot_map(path);
     package->mapping_ = mapping;
     package->bytes_ = {static_cast<const std::byte *>(mapping), static_cast<size_t>(info.st_size)};
   }
@@ -184,7 +189,7 @@ Expected<std::shared_ptr<const Package>> Package::from_memory(std::vector<std::b
   if (!bytes.empty()) {
     void *mapping = ::mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED)
-      return Status::error(system_error("cannot map package", package->source_), "WEFT-L001");
+      return cannot_map(package->source_);
     package->mapping_ = mapping;
     package->bytes_ = {static_cast<const std::byte *>(mapping), bytes.size()};
     std::memcpy(mapping, bytes.data(), bytes.size());
