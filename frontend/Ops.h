@@ -26,7 +26,9 @@ inline TensorOptions onHost(std::optional<DType> dtype = {}) { return {.dtype = 
 inline int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
 /// "[2, 3]".
 std::string shapeText(const Shape &shape);
-/// The number of elements; throws Error on negative sizes and overflow.
+/// Throws Error for more dimensions than a tensor may have.
+void checkRank(const Shape &shape, Loc loc);
+/// The number of elements; throws Error on too many dimensions, negative sizes and overflow.
 int64_t checkedCount(const Shape &shape, Loc loc);
 /// `dim` counted from the front; throws Error outside of [-rank, rank).
 int64_t wrapDim(int64_t dim, int64_t rank, Loc loc);

@@ -9,6 +9,7 @@
 #include "frontend/Symbols.h"
 #include "frontend/View.h"
 #include "ir/DimExpr.h"
+#include "weft/limits.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -26,7 +27,15 @@ std::string shapeText(const Shape &shape) {
   return text + "]";
 }
 
+void checkRank(const Shape &shape, Loc loc) {
+  if (shape.size() > maxRank)
+    fail("a tensor of " + std::to_string(shape.size()) + " dimensions was asked for; at most " +
+             std::to_string(maxRank) + " are possible",
+         loc);
+}
+
 int64_t checkedCount(const Shape &shape, Loc loc) {
+  checkRank(shape, loc);
   int64_t count = 1;
   bool empty = false;
   // Sizes of zero do not excuse the others: strides would overflow.
@@ -107,10 +116,12 @@ Ref transferTo(Ref value, Device device, Loc loc) {
 }
 
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc) {
+  checkRank(shape, loc);
   return value.spec().shape == shape ? value : record1("reshape", {value}, {{"shape", shape}}, loc);
 }
 
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc) {
+  checkRank(shape, loc);
   const Shape &from = value.spec().shape;
   if (from == shape)
     return value;
@@ -161,6 +172,7 @@ Tensor Tensor::to(DType dtype, Loc loc) const {
 
 /// The shape asked for, with -1 replaced.
 static Shape resolveShape(const Ref &value, Shape shape, Loc loc) {
+  checkRank(shape, loc);
   int64_t known = 1, count = value.spec().count();
   int64_t *unknown = nullptr;
   std::string asked = shapeText(shape);

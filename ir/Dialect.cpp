@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
 #include "ir/Placement.h"
+#include "weft/limits.hpp"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -136,7 +137,8 @@ DenseElementsAttr splatOf(RankedTensorType type, Attribute element) {
 
 bool isWeftTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !deviceOf(tensor) || !toDType(tensor.getElementType()))
+  if (!tensor || !deviceOf(tensor) || !toDType(tensor.getElementType()) ||
+      tensor.getRank() > static_cast<int64_t>(maxRank))
     return false;
   auto dynamic = cast<DeviceAttr>(tensor.getEncoding()).getSizes();
   if (static_cast<int64_t>(dynamic.size()) != tensor.getNumDynamicDims() ||

@@ -164,7 +164,7 @@ def Weft_TokenType : Weft_TypeDef<"Token", "token", "a point in the order of eff
 def Weft_EventType : Weft_TypeDef<"Event", "event", "a point that other queues, or the host, can wait for">;
 
 def Weft_Tensor : Type<CPred<"::weft::ir::isWeftTensor($_self)">,
-    "tensor of a supported element type with a device, and a size for each dynamic dimension, as its encoding", "::mlir::RankedTensorType">;
+    "tensor of at most 64 dimensions and a supported element type, with a device, and a size for each dynamic dimension, as its encoding", "::mlir::RankedTensorType">;
 class Weft_TensorWhere<string predicate, string what> :
     Type<And<[Weft_Tensor.predicate, CPred<predicate>]>, what, "::mlir::RankedTensorType">;
 def Weft_FloatTensor : Weft_TensorWhere<

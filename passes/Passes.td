@@ -79,6 +79,16 @@ def CanonicalizeContractions : Weft_FuncPass<"weft-canonicalize-contractions"> {
   }];
 }
 
+def CheckCalls : Weft_ModulePass<"weft-check-calls"> {
+  let summary = "checks that inlining ends, and how much it makes";
+  let description = [{
+    Inlining copies a function into each call of it. The operations that every function then has follow from the calls,
+    from those that call nothing upward; more than `max-ops` in all, and a function that calls itself, are errors. Run
+    --symbol-dce first: what nobody calls is then not counted.
+  }];
+  let options = [Option<"maxOps", "max-ops", "uint64_t", "1048576", "operations of all functions after inlining">];
+}
+
 def CleanTransfers : Weft_FuncPass<"weft-clean-transfers"> {
   let summary = "fewer and smaller copies between devices";
   let description = [{

@@ -70,7 +70,10 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
   bool report = options.report || !options.strict.empty();
   if (phase == "inline") {
     // A compiled function called under a trace contributes its ops; what is private and no longer called
-    // goes. Nothing else changes yet: the inliner's own canonicalisation is left out.
+    // goes. Nothing else changes yet: the inliner's own canonicalisation is left out. What would have no end,
+    // or grow beyond bounds, is refused before.
+    add.module(createSymbolDCEPass());
+    add.module(createCheckCalls());
     add.module(createInlinerPass({}, [](OpPassManager &) {}));
     add.module(createSymbolDCEPass());
   } else if (phase == "placement") {

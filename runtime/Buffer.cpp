@@ -13,7 +13,12 @@ Expected<std::shared_ptr<Buffer>> Buffer::allocate(size_t bytes, uint32_t label)
   Expected<HostBlock> block = HostAllocator::get().allocate(bytes, label);
   if (!block)
     return block.status();
-  return std::make_shared<Buffer>(block->data, bytes, block->handle, nullptr);
+  try {
+    return std::make_shared<Buffer>(block->data, bytes, block->handle, nullptr);
+  } catch (...) {
+    HostAllocator::get().free(*block);
+    throw;
+  }
 }
 
 std::shared_ptr<Buffer> Buffer::wrap(void *data, size_t bytes, std::function<void(void *)> deleter) {
@@ -125,6 +130,13 @@ void Buffer::note_use(const Ticket &ticket) {
   std::erase_if(uses_, [&](const Ticket &use) { return use.same_queue(ticket); });
   uses_.push_back(ticket);
   tracked_.store(true, std::memory_order_release);
+}
+
+void Buffer::prepare_use() {
+  if (whole_)
+    return whole_->prepare_use();
+  const std::lock_guard lock(mutex_);
+  uses_.reserve(uses_.size() + 1);
 }
 
 void Buffer::note_failure(std::shared_ptr<Failure> failure, bool permanent) {

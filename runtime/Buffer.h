@@ -58,7 +58,10 @@ public:
   Status settle(bool seen = true);
   /// `may_fail`: whether the call can fail, or be stopped by the failure of another.
   void note_write(const Ticket &ticket, bool may_fail = true);
+  /// Throws where there is no memory for the note, and has then made none.
   void note_use(const Ticket &ticket);
+  /// Makes room for the next note_use().
+  void prepare_use();
   /// `permanent`: the buffer has no value at all, as it should have been written by the failed call.
   void note_failure(std::shared_ptr<Failure> failure, bool permanent);
   /// The failure that forbids the call with this sequence number to touch the buffer, or null.

@@ -67,6 +67,7 @@ public:
 
   size_t scratch_bytes(int width) const override { return scratch_.get_size(); }
   size_t workspace_bytes() const override { return scratch_.get_size(); }
+  bool needs_team() const override { return threads_ > 1; }
   std::string implementation() const override {
     return "onednn:" + std::string(description_.impl_info_str()) + ":" + std::to_string(threads_);
   }

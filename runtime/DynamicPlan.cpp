@@ -8,6 +8,7 @@
 
 #include "runtime/TensorText.h"
 #include "runtime/plan_generated.h"
+#include "weft/limits.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -31,38 +32,46 @@ bool aligned(const flatbuffers::Vector<int64_t> *vector) {
   return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
 }
 
-/// The value of a size. `failed` is set where a number overflows or there is no such expression.
+/// The value of a size. `failed` is set where a number overflows or there is no such expression. Each
+/// expression is evaluated once: a plan may have as many sizes as it has terms.
 class Evaluator {
 public:
-  Evaluator(const fb::Plan &plan, std::span<const int64_t> values) : plan_(plan), values_(values) {}
+  Evaluator(const fb::Plan &plan, std::span<const int64_t> values)
+      : plan_(plan), values_(values), known_(length(plan.sizes())) {}
 
   int64_t operator()(int64_t size) {
     if (!is_expression(size))
       return size;
     const auto index = static_cast<uint64_t>(size - firstExpression);
-    if (index >= length(plan_.sizes())) {
+    if (index >= known_.size()) {
       failed = true;
       return 0;
     }
-    const fb::SizeExpression *expression = plan_.sizes()->Get(static_cast<uint32_t>(index));
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < length(expression->terms()); ++i) {
-      const fb::SizeTerm *term = expression->terms()->Get(i);
-      int64_t product = term->coefficient();
-      for (uint32_t j = 0; j < length(term->symbols()); ++j)
-        failed |= __builtin_mul_overflow(product, values_[term->symbols()->Get(j)], &product);
-      failed |= __builtin_add_overflow(sum, product, &sum);
-    }
-    failed |= sum < 0;
-    return sum / expression->divisor() + (sum % expression->divisor() > 0);
+    if (!known_[index])
+      known_[index] = evaluate(*plan_.sizes()->Get(static_cast<uint32_t>(index)));
+    return *known_[index];
   }
   uint64_t operator()(uint64_t size) { return static_cast<uint64_t>((*this)(static_cast<int64_t>(size))); }
 
   bool failed = false;
 
 private:
+  int64_t evaluate(const fb::SizeExpression &expression) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < length(expression.terms()); ++i) {
+      const fb::SizeTerm *term = expression.terms()->Get(i);
+      int64_t product = term->coefficient();
+      for (uint32_t j = 0; j < length(term->symbols()); ++j)
+        failed |= __builtin_mul_overflow(product, values_[term->symbols()->Get(j)], &product);
+      failed |= __builtin_add_overflow(sum, product, &sum);
+    }
+    failed |= sum < 0;
+    return sum / expression.divisor() + (sum % expression.divisor() > 0);
+  }
+
   const fb::Plan &plan_;
   std::span<const int64_t> values_;
+  std::vector<std::optional<int64_t>> known_; ///< by number of the expression
 };
 
 /// A dimension of size 1 is never stepped along. Its stride is what the compiler gives one whose size is a
@@ -79,6 +88,10 @@ void complete_strides(int64_t rows, int64_t columns, int64_t &row_stride, int64_
 Status verify_symbols(const fb::Plan &plan) {
   const auto fail = [&](const std::string &message) {
     return Status::error(prefix(plan) + message, "WEFT-L008");
+  };
+  const auto too_many = [&](const char *what, uint32_t i, uint32_t rank) {
+    return fail(std::string(what) + " " + std::to_string(i) + " has " + std::to_string(rank) +
+                " dimensions, and at most " + std::to_string(maxRank) + " are possible");
   };
   const uint32_t symbols = length(plan.symbols());
   for (uint32_t i = 0; i < symbols; ++i) {
@@ -104,6 +117,8 @@ Status verify_symbols(const fb::Plan &plan) {
     const fb::TensorType *type = plan.arguments()->Get(i)->type();
     if (!type || !aligned(type->shape()))
       return fail("argument " + std::to_string(i) + " has no type, or a misaligned shape");
+    if (length(type->shape()) > maxRank)
+      return too_many("argument", i, length(type->shape()));
     if (!aligned(plan.arguments()->Get(i)->strides()))
       return fail("argument " + std::to_string(i) + " has misaligned strides");
     for (uint32_t d = 0; d < length(type->shape()); ++d)
@@ -114,6 +129,8 @@ Status verify_symbols(const fb::Plan &plan) {
   for (uint32_t i = 0; i < length(plan.results()); ++i)
     if (const fb::TensorType *type = plan.results()->Get(i)->type(); !type || !aligned(type->shape()))
       return fail("result " + std::to_string(i) + " has no type, or a misaligned shape");
+    else if (length(type->shape()) > maxRank)
+      return too_many("result", i, length(type->shape()));
   return {};
 }
 
@@ -148,6 +165,7 @@ Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,
                              " " + problem,
                          code);
   };
+  std::optional<Evaluator> evaluate;
   // First the dimensions that are a symbol, which give it its value; then all others, which must agree.
   for (const bool binding : {true, false})
     for (uint32_t i = 0; i < shapes.size(); ++i) {
@@ -178,9 +196,10 @@ Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,
           bound[number] = values[number] = found;
           continue;
         }
-        Evaluator evaluate(plan, values);
-        const int64_t expected = evaluate(size);
-        if (evaluate.failed || expected != found)
+        if (!evaluate)
+          evaluate.emplace(plan, values);
+        const int64_t expected = (*evaluate)(size);
+        if (evaluate->failed || expected != found)
           return complain(i, where + ", expected " + expression_text(plan, size) +
                                  (is_expression(size) ? " = " + std::to_string(expected) : ""));
       }

@@ -11,6 +11,7 @@
 #include "runtime/ExecutableImpl.h"
 #include "runtime/Layout.h"
 #include "runtime/PlanVerifier.h"
+#include "runtime/TensorText.h"
 #include "runtime/plan_generated.h"
 
 #include <algorithm>
@@ -273,11 +274,11 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     return allocator.out_of_memory(arena_bytes, "the temporaries of '" + signature.function + "'");
 
   // An out-of-memory report names a result by the line that computes it.
-  std::vector<Origin> made_at(signature.results.size());
-  const auto written = [&](uint32_t index, const Origin &origin) {
+  std::vector<const fb::Launch *> made_by(signature.results.size());
+  const auto written = [&](uint32_t index, const fb::Launch *launch) {
     const fb::Buffer *buffer = plan.buffers()->Get(index);
     if (buffer->storage() == fb::Storage::result)
-      made_at[buffer->index()] = origin;
+      made_by[buffer->index()] = launch;
   };
   const auto argument_count = static_cast<uint32_t>(signature.arguments.size());
   const auto result_count = static_cast<uint32_t>(signature.results.size());
@@ -324,7 +325,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       for (uint32_t j = 0; j < length(kernel->buffers()); ++j)
         touched += add_operand(kernel->buffers()->Get(j));
       for (uint32_t j = kernel->first_result(); j < length(kernel->buffers()); ++j)
-        written(kernel->buffers()->Get(j), launch.origin);
+        written(kernel->buffers()->Get(j), source);
     } else if (const fb::ContractionLaunch *product = source->op_as_ContractionLaunch()) {
       launch.kind = LaunchKind::contraction;
       ContractionShape shape;
@@ -350,7 +351,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
         launch.name = "contraction";
       for (uint32_t buffer : {product->a(), product->b(), product->c()})
         touched += add_operand(buffer);
-      written(product->c(), launch.origin);
+      written(product->c(), source);
       if (launch.bias)
         touched += add_operand(static_cast<uint32_t>(product->bias()));
       if (launch.residual)
@@ -375,7 +376,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       launch.copy_bytes = static_cast<int64_t>(add_operand(copy->source()));
       touched = 2 * static_cast<uint64_t>(launch.copy_bytes);
       add_operand(copy->destination());
-      written(copy->destination(), launch.origin);
+      written(copy->destination(), source);
     }
     launch.bytes = source->bytes_read() + source->bytes_written();
     if (launch.bytes == 0)
@@ -385,12 +386,14 @@ Status Executable::Impl::build(const fb::Plan &plan) {
                static_cast<double>(launch.flops) / 16;
     launches.push_back(std::move(launch));
   }
+  // Each label holds the function's name again, so that long ones are cut.
+  const std::string of = " of '" + shortened(signature.function) + "'";
   for (size_t i = 0; i < signature.results.size(); ++i) {
     const std::string &name = signature.results[i].name;
-    const std::string what = (name.empty() ? "result " + std::to_string(i) : "result '" + name + "'") +
-                             " of '" + signature.function + "'";
-    result_labels.push_back(
-        allocator.intern_label({what, made_at[i].text, made_at[i].file, made_at[i].line}));
+    const Origin at = made_by[i] ? origin_of(*made_by[i]) : Origin();
+    const std::string what =
+        (name.empty() ? "result " + std::to_string(i) : "result '" + shortened(name) + "'") + of;
+    result_labels.push_back(allocator.intern_label({what, shortened(at.text), shortened(at.file), at.line}));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/ExecutableImpl.h"
 #include "runtime/Executor.h"
+#include "runtime/PerThread.h"
 #include "runtime/Profiler.h"
 #include "runtime/TensorText.h"
 
@@ -25,6 +26,10 @@ constexpr int64_t copyChunkBytes = 256 << 10;
 // One check record to a cache line, so that threads do not share them.
 struct alignas(64) CheckSlot {
   CheckRecord record;
+};
+
+struct PointersOfCall {
+  std::vector<void *> pointers;
 };
 
 /// Calls take their places in queues, and note themselves in the buffers that they use, under this lock: so
@@ -84,6 +89,14 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
                                  const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
                                  const CallOrigin *origin) const {
   Executor &team = executor();
+  // Without memory for a team everything runs here, but for a library that cannot.
+  if (!serial && !team.prepare()) {
+    if (std::ranges::any_of(launches, [](const Launch &launch) {
+          return launch.contraction && launch.contraction->needs_team();
+        }))
+      return Status::error("CPU out of memory. There is none for a team of threads", "WEFT-M001");
+    serial = true;
+  }
   const int width = serial ? 1 : team.width();
   const size_t shared_scratch = contraction_scratch(width);
   const size_t total = temporary_bytes(width);
@@ -103,7 +116,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
           : nullptr;
 
   // One array of pointers for all launches; it outlives the call so that a steady loop allocates nothing.
-  static thread_local std::vector<void *> storage;
+  std::vector<void *> &storage = PerThread<PointersOfCall>::get().pointers;
   const size_t argument_count = signature.arguments.size(), result_count = signature.results.size();
   const size_t base_count = argument_count + result_count + 2;
   if (storage.size() < base_count + operands.size())
@@ -172,9 +185,14 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     }
     case LaunchKind::print: {
       // One write, so that lines of several queues do not mix.
-      const std::string line = (launch.text.empty() ? "" : launch.text + ": ") +
-                               tensor_text(launch.dtype, launch.shape, at[0]) + "\n";
-      std::fwrite(line.data(), 1, line.size(), stdout);
+      try {
+        const std::string line = (launch.text.empty() ? "" : launch.text + ": ") +
+                                 tensor_text(launch.dtype, launch.shape, at[0]) + "\n";
+        std::fwrite(line.data(), 1, line.size(), stdout);
+      } catch (const std::bad_alloc &) {
+        // State may have been written already, so that the call must not fail here.
+        std::fputs("(no memory for the text of a tensor)\n", stdout);
+      }
       std::fflush(stdout);
       break;
     }
@@ -276,6 +294,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
 
   // On the caller's thread, once the queue is the caller's.
   const auto run_here = [&](std::span<const Ticket> foreign) -> Status {
+    const LeaveScope leave(queue);
     for (const Ticket &ticket : foreign)
       ticket.wait();
     // A call that this one waited for may have failed since the arguments were checked.
@@ -287,7 +306,6 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       status = impl.in_call(
           impl.execute(arguments.data(), made, queue, cheap, options.origin ? &*options.origin : nullptr),
           call, options.origin);
-    queue.leave();
     if (status.ok())
       std::move(made, made + results.size(), results.begin());
     return status;
@@ -313,21 +331,26 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     uint64_t number, sequence;
     std::optional<CallOrigin> origin;
     bool serial;
+    std::shared_ptr<Failure> no_memory; // made beforehand: then there may be none for it
 
-    void operator()() const {
+    void operator()() const noexcept {
       for (const Ticket &ticket : foreign)
         ticket.wait();
       std::shared_ptr<Failure> failure;
       for (size_t i = 0; i < arguments.size() && !failure; ++i)
         failure = arguments[i]->blocking(sequence);
       if (!failure) {
-        const Impl &impl = *executable->impl_;
-        const Status status = impl.in_call(
-            impl.execute(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr),
-            number, origin);
-        if (status.ok())
-          return;
-        failure = std::make_shared<Failure>(status);
+        try {
+          const Impl &impl = *executable->impl_;
+          const Status status = impl.in_call(
+              impl.execute(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr),
+              number, origin);
+          if (status.ok())
+            return;
+          failure = std::make_shared<Failure>(status);
+        } catch (...) {
+          failure = no_memory;
+        }
         queue->report(failure);
       }
       const Signature &signature = executable->impl_->signature;
@@ -368,7 +391,15 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   else if (mode == QueueMode::automatic && cheap && foreign.empty())
     place = queue.try_enter();
   if (place) {
-    note(place, arguments);
+    try {
+      note(place, arguments);
+    } catch (...) {
+      // What waits behind this place goes on.
+      order.unlock();
+      Queue::await_turn(place);
+      queue.leave();
+      throw;
+    }
     for (const std::shared_ptr<Buffer> &output : outputs)
       if (output)
         output->note_write(place);
@@ -377,17 +408,29 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     return run_here(foreign);
   }
   const std::vector<std::shared_ptr<Buffer>> held(arguments.begin(), arguments.end());
-  const Ticket ticket = queue.submit(Call{shared_from_this(),
-                                          held,
-                                          {made, made + results.size()},
-                                          std::move(foreign),
-                                          &queue,
-                                          call,
-                                          next_sequence(),
-                                          options.origin,
-                                          cheap},
-                                     bytes);
-  note(ticket, held);
+  if (queue.is_external())
+    for (const std::shared_ptr<Buffer> &argument : held)
+      argument->prepare_use();
+  const Ticket ticket =
+      queue.submit(Call{shared_from_this(),
+                        held,
+                        {made, made + results.size()},
+                        std::move(foreign),
+                        &queue,
+                        call,
+                        next_sequence(),
+                        options.origin,
+                        cheap,
+                        // Short texts need no memory of their own.
+                        std::make_shared<Failure>(Status::error("out of memory", "WEFT-M001"))},
+                   bytes);
+  try {
+    note(ticket, held);
+  } catch (...) {
+    // Without a note nobody would wait for the call. For an external queue, which may be waiting for this
+    // thread, notes have their memory.
+    ticket.wait();
+  }
   for (size_t i = 0; i < results.size(); ++i)
     if (!signature.results[i].is_alias())
       made[i]->note_write(ticket, may_fail);

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <sched.h>
 #include <string_view>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
@@ -92,16 +93,36 @@ bool ran_here(int64_t tasks, int64_t &grain, int width, Executor::Body body) {
   return true;
 }
 
+/// Whether libgomp has made this thread a team, whose memory it keeps.
+thread_local bool teamIsMade = false;
+
+/// libgomp ends the process where it gets no memory or no threads for a team. It is asked for one only where
+/// as much could be had a moment ago.
+bool can_make_team(int width) {
+  constexpr size_t stack = size_t(8) << 20, records = size_t(1) << 20;
+  const size_t bytes = static_cast<size_t>(width) * stack;
+  void *const stacks =
+      ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (stacks == MAP_FAILED)
+    return false;
+  ::munmap(stacks, bytes);
+  void *volatile probe = std::malloc(records);
+  std::free(probe);
+  return probe != nullptr;
+}
+
 class OpenMPExecutor final : public Executor {
 public:
   explicit OpenMPExecutor(int width) : width_(std::clamp(width, 1, maxWidth)) {}
   int width() const override { return width_; }
   bool is_openmp() const override { return true; }
+  bool prepare() override { return width_ == 1 || currentWorker >= 0 || teamIsMade || can_make_team(width_); }
   void parallel_for(int64_t tasks, int64_t grain, Body body) override {
-    if (ran_here(tasks, grain, width_, body))
+    if (ran_here(tasks, grain, prepare() ? width_ : 1, body))
       return;
     Split split(tasks, grain, width_, body);
     const std::lock_guard lock(team_mutex());
+    teamIsMade = true;
     // Always the full width: libgomp ends the threads that a smaller region does not need. If it gives
     // fewer, those it gives take the other runs.
     GOMP_parallel([](void *data) { static_cast<Split *>(data)->work(omp_get_thread_num()); }, &split,
@@ -114,9 +135,15 @@ private:
 
 class ThreadExecutor final : public Executor {
 public:
-  explicit ThreadExecutor(int width) : width_(std::clamp(width, 1, maxWidth)) {
-    for (int worker = 1; worker < width_; ++worker)
-      threads_.emplace_back([this, worker] { loop(worker); });
+  explicit ThreadExecutor(int width) {
+    width = std::clamp(width, 1, maxWidth);
+    threads_.reserve(static_cast<size_t>(width));
+    try {
+      for (; width_ < width; ++width_)
+        threads_.emplace_back([this, worker = width_] { loop(worker); });
+    } catch (
+        const std::exception &) { // NOLINT(bugprone-empty-catch): those that the system gives do the work
+    }
   }
   ~ThreadExecutor() override {
     {
@@ -163,7 +190,7 @@ private:
     }
   }
 
-  const int width_;
+  int width_ = 1;
   std::mutex team_; // one parallel_for at a time
   std::mutex mutex_;
   std::condition_variable start_, done_;

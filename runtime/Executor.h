@@ -51,6 +51,9 @@ public:
   /// range runs on the calling thread; so does everything when called from inside a body.
   virtual void parallel_for(int64_t tasks, int64_t grain, Body body) = 0;
   virtual int width() const = 0;
+  /// Whether the calling thread can have a team, or has one. parallel_for() runs everything on the calling
+  /// thread where it cannot.
+  virtual bool prepare() { return true; }
   /// Whether the threads are libgomp's, which oneDNN runs on too.
   virtual bool is_openmp() const { return false; }
 };

@@ -59,11 +59,18 @@ uint32_t HostAllocator::intern_label(const MemoryLabel &label) {
   if (!label.location.empty())
     text.append(" (").append(label.location).append(")");
   const std::lock_guard lock(impl_->mutex);
-  const auto [found, added] =
-      impl_->label_numbers.try_emplace(std::move(text), static_cast<uint32_t>(impl_->labels.size()));
-  if (added)
-    impl_->labels.push_back({std::string(label.what), found->first, std::string(label.file), label.line});
-  return found->second;
+  const auto found = impl_->label_numbers.find(text);
+  if (found != impl_->label_numbers.end())
+    return found->second;
+  const auto number = static_cast<uint32_t>(impl_->labels.size());
+  impl_->labels.push_back({std::string(label.what), text, std::string(label.file), label.line});
+  try {
+    impl_->label_numbers.emplace(std::move(text), number);
+  } catch (...) {
+    impl_->labels.pop_back();
+    throw;
+  }
+  return number;
 }
 
 Expected<HostBlock> HostAllocator::allocate(size_t bytes, uint32_t label) {

@@ -104,8 +104,10 @@ HostAllocatorImpl::~HostAllocatorImpl() {
     ASAN_UNPOISON_MEMORY_REGION(data, bytes);
     unmap_segment(data, bytes);
   }
-  for (Block *block : spare)
+  while (Block *block = spare) {
+    spare = block->bin_after;
     delete block;
+  }
 }
 
 uint64_t HostAllocatorImpl::rounded(uint64_t bytes) const {
@@ -122,9 +124,28 @@ uint64_t HostAllocatorImpl::rounded(uint64_t bytes) const {
   return result;
 }
 
+Block *HostAllocatorImpl::new_record(Pool pool) {
+  BlocksBySize::node_type node = spare ? std::move(spare->node) : BlocksBySize::node_type();
+  if (pool == largePool && node.empty()) {
+    Block any;
+    BlocksBySize made = {&any};
+    node = made.extract(made.begin());
+  }
+  Block *block = spare;
+  if (block)
+    spare = block->bin_after;
+  else
+    block = new Block;
+  *block = Block();
+  block->pool = pool;
+  block->node = std::move(node);
+  return block;
+}
+
 void HostAllocatorImpl::insert_free(Block *block) {
   if (block->pool == largePool) {
-    large_free.insert(block);
+    block->node.value() = block;
+    large_free.insert(std::move(block->node));
   } else {
     const size_t bin = block->bytes / granule;
     block->bin_before = nullptr;
@@ -142,7 +163,7 @@ void HostAllocatorImpl::insert_free(Block *block) {
 
 void HostAllocatorImpl::remove_free(Block *block) {
   if (block->pool == largePool) {
-    large_free.erase(block);
+    block->node = large_free.extract(block);
   } else {
     const size_t bin = block->bytes / granule;
     if (block->bin_before)
@@ -194,15 +215,22 @@ Block *HostAllocatorImpl::new_segment(uint64_t bytes, Pool pool) {
   const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);
   if (segment_bytes > limit || reserved > limit - segment_bytes)
     return nullptr;
+  Block *block = new_record(pool);
   void *data = map_segment(segment_bytes);
-  if (!data)
+  if (!data) {
+    keep_record(block);
     return nullptr;
-  ++device_allocs;
-  Block *block = new_record();
+  }
   block->data = static_cast<std::byte *>(data);
   block->bytes = segment_bytes;
-  block->pool = pool;
-  segments.emplace(block->data, block);
+  try {
+    segments.emplace(block->data, block);
+  } catch (...) {
+    unmap_segment(data, segment_bytes);
+    keep_record(block);
+    throw;
+  }
+  ++device_allocs;
   count(segmentCount, pool, 1);
   count(reservedBytes, pool, static_cast<int64_t>(segment_bytes));
   if (segment_bytes >= config.max_split_bytes)
@@ -223,23 +251,36 @@ void HostAllocatorImpl::release_segment(Block *block) {
   discount(reservedBytes, block->pool, static_cast<int64_t>(block->bytes));
   if (block->bytes >= config.max_split_bytes)
     oversize_segments.remove(1);
-  spare.push_back(block);
+  keep_record(block);
 }
 
 // Gives free segments of at least `at_least_bytes` back until `enough` bytes are.
 uint64_t HostAllocatorImpl::release_cached(uint64_t at_least_bytes, uint64_t enough) {
-  std::vector<Block *> candidates;
-  for (auto &[data, first] : segments)
-    if (!first->live && !first->after && first->bytes >= at_least_bytes)
-      candidates.push_back(first);
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Block *a, const Block *b) { return a->freed_at < b->freed_at; });
+  const auto can_go = [&](const Block *first) {
+    return !first->live && !first->after && first->bytes >= at_least_bytes;
+  };
   uint64_t released = 0;
-  for (Block *block : candidates) {
-    if (released >= enough)
+  // Where all go, in any order.
+  if (enough == UINT64_MAX) {
+    for (auto segment = segments.begin(); segment != segments.end();) {
+      Block *const first = (segment++)->second;
+      if (can_go(first)) {
+        released += first->bytes;
+        release_segment(first);
+      }
+    }
+    return released;
+  }
+  // Else those that were given back first; without a list of them, which would take memory.
+  while (released < enough) {
+    Block *oldest = nullptr;
+    for (const auto &[data, first] : segments)
+      if (can_go(first) && (!oldest || first->freed_at < oldest->freed_at))
+        oldest = first;
+    if (!oldest)
       break;
-    released += block->bytes;
-    release_segment(block);
+    released += oldest->bytes;
+    release_segment(oldest);
   }
   return released;
 }
@@ -270,15 +311,14 @@ Block *HostAllocatorImpl::take(uint64_t requested, uint32_t label) {
     if (!block)
       return nullptr;
   }
-  remove_free(block);
   const uint64_t rest = block->bytes - bytes;
   const bool splits =
       caching && (pool == smallPool ? rest >= granule : bytes < config.max_split_bytes && rest > smallLimit);
-  if (splits) {
-    Block *remaining = new_record();
+  Block *const remaining = splits ? new_record(pool) : nullptr;
+  remove_free(block);
+  if (remaining) {
     remaining->data = block->data + bytes;
     remaining->bytes = rest;
-    remaining->pool = pool;
     remaining->freed_at = block->freed_at;
     remaining->before = block;
     remaining->after = block->after;
@@ -323,7 +363,7 @@ void HostAllocatorImpl::give_back(Block *block) {
     block->after = next->after;
     if (next->after)
       next->after->before = block;
-    spare.push_back(next);
+    keep_record(next);
   }
   if (Block *previous = block->before; previous && !previous->live) {
     remove_free(previous);
@@ -332,7 +372,7 @@ void HostAllocatorImpl::give_back(Block *block) {
     if (block->after)
       block->after->before = previous;
     previous->freed_at = block->freed_at;
-    spare.push_back(block);
+    keep_record(block);
     block = previous;
   }
   insert_free(block);

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to the allocator. A segment is a list of blocks that tile it. Free blocks of small segments sit in
-// bins by exact size, found through a bitmap; those of large ones in a tree by size.
+// bins by exact size, found through a bitmap; those of large ones in a tree by size. Taking memory may throw
+// std::bad_alloc, and has then changed nothing; giving it back never does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_HOSTALLOCATORIMPL_H
@@ -67,12 +68,19 @@ struct Stat {
   }
 };
 
+struct Block;
+struct BySize {
+  bool operator()(const Block *a, const Block *b) const;
+};
+using BlocksBySize = std::set<Block *, BySize>;
+
 struct Block {
   std::byte *data = nullptr;
   uint64_t bytes = 0;
   uint64_t requested = 0;
   Block *before = nullptr, *after = nullptr;         // neighbours in the segment
   Block *bin_before = nullptr, *bin_after = nullptr; // neighbours in the bin, while free and small
+  BlocksBySize::node_type node;                      // its place among large free blocks, while it has none
   uint64_t freed_at = 0;
   uint32_t label = 0;
   Pool pool = smallPool;
@@ -87,11 +95,9 @@ struct Label {
   uint32_t line = 0;
 };
 
-struct BySize {
-  bool operator()(const Block *a, const Block *b) const {
-    return a->bytes != b->bytes ? a->bytes < b->bytes : a->data < b->data;
-  }
-};
+inline bool BySize::operator()(const Block *a, const Block *b) const {
+  return a->bytes != b->bytes ? a->bytes < b->bytes : a->data < b->data;
+}
 
 } // namespace host_memory
 
@@ -132,8 +138,8 @@ public:
   std::map<std::byte *, Block *> segments;          // first block of each, by address
   std::array<Block *, host_memory::smallBins> bins; // free small blocks by size in granules
   std::array<uint64_t, (host_memory::smallBins + 63) / 64> bin_bits;
-  std::set<Block *, host_memory::BySize> large_free;
-  std::vector<Block *> spare; // block records to use again
+  host_memory::BlocksBySize large_free;
+  Block *spare = nullptr; // block records to use again, linked by bin_after
   std::array<std::array<Stat, host_memory::poolCount>, host_memory::statCount> stats = {};
   Stat oversize_allocations, oversize_segments, arena_bytes;
   int64_t alloc_retries = 0, ooms = 0, device_allocs = 0, device_frees = 0;
@@ -150,13 +156,11 @@ private:
   void remove_free(Block *block);
   void release_segment(Block *block);
   void collect_garbage(uint64_t more);
-  Block *new_record() {
-    if (spare.empty())
-      return new Block;
-    Block *block = spare.back();
-    spare.pop_back();
-    *block = Block();
-    return block;
+  /// Everything that giving back takes memory for is taken here: what is freed never needs any.
+  Block *new_record(Pool pool);
+  void keep_record(Block *block) {
+    block->bin_after = spare;
+    spare = block;
   }
 };
 

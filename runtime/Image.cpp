@@ -142,12 +142,18 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
   const std::byte *rows = source + header.text_bytes + header.rodata_bytes + header.data_bytes;
   const char *names = reinterpret_cast<const char *>(rows + header.symbol_count * sizeof(ImageSymbolRow));
   std::vector<std::pair<std::string, uint64_t>> symbols;
+  uint64_t named = 0;
   for (uint64_t i = 0; i < header.symbol_count; ++i) {
     ImageSymbolRow row;
     std::memcpy(&row, rows + i * sizeof row, sizeof row);
     if (row.name_bytes == 0 || row.name_offset > header.name_bytes ||
         row.name_bytes > header.name_bytes - row.name_offset)
       return bad_image("name of symbol number " + number(i) + " lies outside the names");
+    // Names that share bytes would take more memory than the section has.
+    named += row.name_bytes;
+    if (named > header.name_bytes)
+      return bad_image("name of symbol number " + number(i) + " shares bytes with another: the names take " +
+                       number(header.name_bytes) + " bytes in all");
     std::string symbol(names + row.name_offset, row.name_bytes);
     if (row.address >= header.text_bytes)
       return bad_image("symbol '" + symbol + "' at " + number(row.address) + " lies outside text of " +
@@ -157,7 +163,8 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
 
   void *mapping = ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    return bad_image("cannot map " + number(end) + " bytes: " + std::strerror(errno));
+    return Status::error("kernel image: cannot map " + number(end) + " bytes: " + std::strerror(errno),
+                         errno == ENOMEM ? "WEFT-M001" : "WEFT-L009");
   image->mapping_ = mapping;
   image->mapping_bytes_ = end;
   std::byte *base = static_cast<std::byte *>(mapping);

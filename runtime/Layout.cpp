@@ -7,10 +7,15 @@
 
 #include "runtime/Layout.h"
 
+#include "weft/limits.hpp"
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace weft::runtime {
 namespace {
@@ -25,11 +30,9 @@ void for_each(std::span<const int64_t> shape, std::span<const int64_t> given, Co
   if (is_empty(shape))
     return;
   // The stride of an extent of 1 means nothing, whatever it is.
-  std::vector<int64_t> strides(given.begin(), given.end());
+  std::array<int64_t, maxRank> strides = {}, index = {};
   for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] == 1)
-      strides[d] = 0;
-  std::vector<int64_t> index(shape.size());
+    strides[d] = shape[d] == 1 ? 0 : given[d];
   int64_t offset = 0;
   for (;;) {
     copy(offset);
@@ -46,6 +49,13 @@ void for_each(std::span<const int64_t> shape, std::span<const int64_t> given, Co
     if (d == 0)
       return;
   }
+}
+
+/// Whether the process has memory at an address.
+bool is_mapped(int64_t address) {
+  const auto page = static_cast<int64_t>(::sysconf(_SC_PAGESIZE));
+  unsigned char resident = 0;
+  return ::mincore(reinterpret_cast<void *>(address / page * page), 1, &resident) == 0 || errno != ENOMEM;
 }
 
 } // namespace
@@ -84,35 +94,43 @@ std::optional<uint64_t> strided_elements(std::span<const int64_t> shape, std::sp
   return is_empty(shape) ? 0 : last + 1;
 }
 
-bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize) {
+bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize,
+                    const void *data) {
   if (is_empty(shape))
     return true;
-  int64_t reach = static_cast<int64_t>(itemsize);
+  constexpr int64_t most = int64_t(1) << 47; // the address space of a process
+  const auto first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
+  if (first < 0 || first >= most)
+    return false;
+  // Positions of the lowest and of the highest byte.
+  int64_t low = first, high = first + static_cast<int64_t>(itemsize) - 1;
   for (size_t d = 0; d < shape.size(); ++d) {
-    int64_t bytes = 0;
     if (shape[d] == 1)
       continue;
-    // By the whole extent, which is one step more than is taken: what walks over it adds up to that.
-    if (strides[d] == INT64_MIN || __builtin_mul_overflow(std::llabs(strides[d]), shape[d], &bytes) ||
+    int64_t bytes = 0;
+    if (__builtin_mul_overflow(strides[d], shape[d] - 1, &bytes) ||
         __builtin_mul_overflow(bytes, static_cast<int64_t>(itemsize), &bytes) ||
-        __builtin_add_overflow(reach, bytes, &reach))
+        __builtin_add_overflow(bytes < 0 ? low : high, bytes, bytes < 0 ? &low : &high) || low < 0 ||
+        high >= most)
       return false;
   }
-  return true;
+  return is_mapped(low) && is_mapped(high);
 }
 
 bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   if (is_empty(shape))
     return false;
   // Dimensions by stride: each must step over all that the smaller ones reach.
-  std::vector<size_t> order;
+  std::array<size_t, maxRank> order = {};
+  size_t count = 0;
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] > 1)
-      order.push_back(d);
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return std::llabs(strides[a]) < std::llabs(strides[b]); });
+      order[count++] = d;
+  const std::span<size_t> moving(order.data(), count);
+  std::ranges::sort(moving,
+                    [&](size_t a, size_t b) { return std::llabs(strides[a]) < std::llabs(strides[b]); });
   int64_t reach = 1;
-  for (size_t d : order) {
+  for (size_t d : moving) {
     const int64_t step = std::llabs(strides[d]);
     if (step < reach)
       return true;

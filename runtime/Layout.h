@@ -16,6 +16,8 @@
 
 namespace weft::runtime {
 
+/// Here shapes have at most `maxRank` dimensions.
+///
 /// Whether strides, in elements, are those of row-major memory. Extents of 1 may have any stride, and memory
 /// without elements may have any strides.
 WEFT_RUNTIME_API bool is_row_major(std::span<const int64_t> shape, std::span<const int64_t> strides);
@@ -33,8 +35,10 @@ WEFT_RUNTIME_API std::optional<uint64_t> strided_elements(std::span<const int64_
 /// interleaved layouts that happen not to meet count as overlapping.
 bool overlaps_itself(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
-/// Whether the distance between any two elements, in bytes, is a number of 63 bits.
-bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t itemsize);
+/// Whether the elements that strides reach from `data` lie in the address space, and the lowest and the
+/// highest of them in memory that the process has. What lies between is not looked at.
+WEFT_RUNTIME_API bool is_addressable(std::span<const int64_t> shape, std::span<const int64_t> strides,
+                                     size_t itemsize, const void *data);
 
 /// Copies strided elements to row-major memory, or back.
 WEFT_RUNTIME_API void gather(std::span<const int64_t> shape, std::span<const int64_t> strides,

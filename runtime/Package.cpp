@@ -8,6 +8,7 @@
 #include "runtime/Package.h"
 
 #include "runtime/Kernel.h"
+#include "runtime/TemporaryFile.h"
 
 #include <algorithm>
 #include <bit>
@@ -35,6 +36,19 @@ uint64_t align_up(uint64_t value) { return (value + packageAlignment - 1) & ~(pa
 std::string system_error(const std::string &what, const std::string &path) {
   return what + " '" + path + "': " + std::strerror(errno);
 }
+
+Status cannot_map(const std::string &path) {
+  const char *const code = errno == ENOMEM ? "WEFT-M001" : "WEFT-L001";
+  return Status::error(system_error("cannot map package", path), code);
+}
+
+struct OpenFile {
+  int descriptor;
+  ~OpenFile() {
+    if (descriptor >= 0)
+      ::close(descriptor);
+  }
+};
 
 } // namespace
 
@@ -118,6 +132,7 @@ Status PackageWriter::write_file(const std::string &path) const {
   Expected<std::vector<std::byte>> bytes = finish();
   if (!bytes)
     return bytes.status();
+  remove_abandoned_beside(path);
   static std::atomic<unsigned> counter{0};
   const std::string temporary =
       path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(counter.fetch_add(1));
@@ -145,27 +160,23 @@ Status PackageWriter::write_file(const std::string &path) const {
 }
 
 Expected<std::shared_ptr<const Package>> Package::open(const std::string &path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
+  // Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever.
+  const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.descriptor < 0)
     return Status::error(system_error("cannot open package", path), "WEFT-L001");
   struct stat info;
-  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(file);
+  if (::fstat(file.descriptor, &info) != 0 || !S_ISREG(info.st_mode))
     return Status::error("cannot open package '" + path + "': it is not a regular file", "WEFT-L001");
-  }
   std::shared_ptr<Package> package(new Package);
   package->source_ = path;
   if (info.st_size > 0) {
-    void *mapping = ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-    if (mapping == MAP_FAILED) {
-      const Status status = Status::error(system_error("cannot map package", path), "WEFT-L001");
-      ::close(file);
-      return status;
-    }
+    void *mapping =
+        ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file.descriptor, 0);
+    if (mapping == MAP_FAILED)
+      return cannot_map(path);
     package->mapping_ = mapping;
     package->bytes_ = {static_cast<const std::byte *>(mapping), static_cast<size_t>(info.st_size)};
   }
-  ::close(file);
   if (Status status = package->parse(); !status)
     return status;
   return std::shared_ptr<const Package>(std::move(package));
@@ -178,7 +189,7 @@ Expected<std::shared_ptr<const Package>> Package::from_memory(std::vector<std::b
   if (!bytes.empty()) {
     void *mapping = ::mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED)
-      return Status::error(system_error("cannot map package", package->source_), "WEFT-L001");
+      return cannot_map(package->source_);
     package->mapping_ = mapping;
     package->bytes_ = {static_cast<const std::byte *>(mapping), bytes.size()};
     std::memcpy(mapping, bytes.data(), bytes.size());
@@ -240,12 +251,19 @@ Status Package::parse() {
   entry_count_ = header.section_count;
   std::vector<std::pair<uint64_t, size_t>> order;
   std::unordered_set<std::string_view> names;
+  uint64_t named = 0;
   for (size_t i = 0; i < entry_count_; ++i) {
     PackageSection row;
     std::memcpy(&row, table.data() + i * sizeof row, sizeof row);
     if (row.name_bytes == 0 || row.name_offset < rows_bytes || row.name_offset > table.size() ||
         row.name_bytes > table.size() - row.name_offset)
       return fail("WEFT-L006", "name of section number " + number(i) + " lies outside the section table");
+    // Names that share bytes would take more time and memory than the table has bytes.
+    named += row.name_bytes;
+    if (named > table.size() - rows_bytes)
+      return fail("WEFT-L006", "name of section number " + number(i) +
+                                   " shares bytes with another: the names take " +
+                                   number(table.size() - rows_bytes) + " bytes in all");
     Entry &entry = entries_[i];
     entry.name = {reinterpret_cast<const char *>(table.data()) + row.name_offset, row.name_bytes};
     const std::string quoted = "section '" + std::string(entry.name) + "'";

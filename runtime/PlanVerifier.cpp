@@ -9,11 +9,13 @@
 #include "runtime/Layout.h"
 
 #include "runtime/Contraction.h"
+#include "runtime/DecodedBytes.h"
 #include "runtime/Image.h"
 #include "runtime/Kernel.h"
 #include "runtime/TensorText.h"
 #include "runtime/plan_generated.h"
 #include "weft/dtype.hpp"
+#include "weft/limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -86,6 +88,11 @@ private:
     }
     if (!aligned(type->shape())) {
       problem = "has a misaligned shape";
+      return std::nullopt;
+    }
+    if (length(type->shape()) > maxRank) {
+      problem = "has " + number(length(type->shape())) + " dimensions, and at most " + number(maxRank) +
+                " are possible";
       return std::nullopt;
     }
     uint64_t bytes = itemsize(static_cast<DType>(type->dtype()));
@@ -457,6 +464,9 @@ private:
       return fail(what + " has unknown element type " + number(host.dtype()));
     if (!aligned(host.shape()))
       return fail(what + " has a misaligned shape");
+    if (length(host.shape()) > maxRank)
+      return fail(what + " has " + number(length(host.shape())) + " dimensions, and at most " +
+                  number(maxRank) + " are possible");
     uint64_t bytes = itemsize(static_cast<DType>(host.dtype()));
     for (uint32_t i = 0; i < length(host.shape()); ++i)
       if (host.shape()->Get(i) < 0 ||
@@ -503,7 +513,13 @@ Expected<const fb::Plan *> read_plan(std::span<const std::byte> bytes) {
   flatbuffers::Verifier verifier(data, bytes.size(), /*max_depth=*/16, /*max_tables=*/50'000'000);
   if (!fb::VerifyPlanBuffer(verifier))
     return Status::error("the plan's bytes are no valid plan: damaged, or of another format", "WEFT-L008");
-  return fb::GetPlan(data);
+  const fb::Plan *plan = fb::GetPlan(data);
+  if (!DecodedBytes(bytes.size()).fits(*plan))
+    return Status::error("the plan's bytes are no valid plan: its " + number(bytes.size()) +
+                             " bytes stand for more than as many, so that parts of it are shared, and a plan "
+                             "shares none",
+                         "WEFT-L008");
+  return plan;
 }
 
 Status verify_plan(const fb::Plan &plan, uint64_t constant_bytes, const Image *image) {

@@ -76,23 +76,26 @@ int64_t Profiler::now() {
 }
 
 void Profiler::record(std::string_view name, std::string_view location, int64_t begin_ns, int64_t end_ns,
-                      uint64_t bytes, uint64_t flops) {
+                      uint64_t bytes, uint64_t flops) noexcept {
   static thread_local const long thread = ::syscall(SYS_gettid);
   const std::lock_guard lock(impl_->mutex);
-  Row &row = impl_->rows[{std::string(name), std::string(location)}];
-  const double ms = static_cast<double>(end_ns - begin_ns) * 1e-6;
-  if (row.count == 0) {
-    row.name = name;
-    row.location = location;
-    row.min_ms = ms;
+  try {
+    Row &row = impl_->rows[{std::string(name), std::string(location)}];
+    const double ms = static_cast<double>(end_ns - begin_ns) * 1e-6;
+    if (row.count == 0) {
+      row.name = name;
+      row.location = location;
+      row.min_ms = ms;
+    }
+    ++row.count;
+    row.total_ms += ms;
+    row.min_ms = std::min(row.min_ms, ms);
+    row.bytes += bytes;
+    row.flops += flops;
+    if (impl_->events.size() < maxEvents)
+      impl_->events.push_back({&row, begin_ns, end_ns, bytes, flops, thread});
+  } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch): the launch counts, its record does not
   }
-  ++row.count;
-  row.total_ms += ms;
-  row.min_ms = std::min(row.min_ms, ms);
-  row.bytes += bytes;
-  row.flops += flops;
-  if (impl_->events.size() < maxEvents)
-    impl_->events.push_back({&row, begin_ns, end_ns, bytes, flops, thread});
 }
 
 std::vector<Profiler::Row> Profiler::rows() const {

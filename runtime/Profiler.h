@@ -40,7 +40,7 @@ public:
   /// Nanoseconds of a monotonic clock.
   static int64_t now();
   void record(std::string_view name, std::string_view location, int64_t begin_ns, int64_t end_ns,
-              uint64_t bytes, uint64_t flops);
+              uint64_t bytes, uint64_t flops) noexcept;
 
   /// By total time, largest first; ties by name.
   std::vector<Row> rows() const;

@@ -14,7 +14,9 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -57,8 +59,10 @@ struct QueueState {
   Queue::Post post; // of an external queue
   Ticket before;    // what must be done before anything runs here
   std::thread thread;
-  std::vector<std::shared_ptr<Failure>> failures;
-  HostBlock arena; // touched only by whoever runs the queue's work
+  uint64_t unposted = 0; // on an external queue: work whose post failed, and that runs with what comes next
+  std::shared_ptr<Failure> failures; // that were reported, oldest first: a list that needs no memory
+  std::exception_ptr thrown;         // by work that lets exceptions out
+  HostBlock arena;                   // touched only by whoever runs the queue's work
   std::atomic<size_t> arena_bytes{0};
 
   bool has_room(uint64_t more) const {
@@ -81,7 +85,19 @@ struct QueueState {
   }
   void run();
   void run_posted();
+  bool run_next(std::unique_lock<std::mutex> &lock);
+  void run_work(Work &next, std::unique_lock<std::mutex> &lock);
   Status synchronize();
+  /// Behind those that nobody has been told of; the others go.
+  void report_locked(std::shared_ptr<Failure> failure) {
+    std::shared_ptr<Failure> *end = &failures;
+    while (*end)
+      if ((*end)->seen())
+        *end = std::exchange((*end)->reported_next_, nullptr);
+      else
+        end = &(*end)->reported_next_;
+    *end = std::move(failure);
+  }
   void release_arena() {
     HostAllocator::get().free(arena);
     HostAllocator::get().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
@@ -89,6 +105,8 @@ struct QueueState {
     arena_bytes.store(0, std::memory_order_relaxed);
   }
   ~QueueState() {
+    while (failures) // one by one: each holds the next
+      failures = std::exchange(failures->reported_next_, nullptr);
     if (arena.handle)
       release_arena();
   }
@@ -137,38 +155,52 @@ void QueueState::run() {
       return;
     Work next = std::move(work.front());
     work.pop_front();
-    lock.unlock();
-    next.run();
-    // Buffers that only this call kept alive return to the allocator before the call counts as done.
-    next.run = nullptr;
-    lock.lock();
-    bytes -= next.bytes;
-    complete_locked();
+    run_work(next, lock);
   }
+}
+
+// With the lock held, as before and after it.
+void QueueState::run_work(Work &next, std::unique_lock<std::mutex> &lock) {
+  lock.unlock();
+  std::exception_ptr stray;
+  try {
+    next.run();
+  } catch (...) {
+    stray = std::current_exception();
+  }
+  // Buffers that only this call kept alive return to the allocator before the call counts as done.
+  next.run = nullptr;
+  lock.lock();
+  if (stray && !thrown)
+    thrown = std::move(stray);
+  bytes -= next.bytes;
+  complete_locked();
 }
 
 // One posted piece: the oldest work, whichever submission posted it.
 void QueueState::run_posted() {
   before.wait();
   std::unique_lock lock(mutex);
+  const uint64_t more = std::exchange(unposted, 0);
+  for (uint64_t i = 0; i <= more && run_next(lock); ++i) {
+  }
+}
+
+bool QueueState::run_next(std::unique_lock<std::mutex> &lock) {
   // An executor that runs pieces side by side still gets them in order.
   changed.wait(lock, [&] { return work.empty() || turn(work.front().number); });
   if (work.empty())
-    return;
+    return false;
   Work next = std::move(work.front());
   work.pop_front();
-  if (!next.run) {
-    granted = next.number;
-    changed.notify_all();
-    changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= next.number; });
-    return;
+  if (next.run) {
+    run_work(next, lock);
+    return true;
   }
-  lock.unlock();
-  next.run();
-  next.run = nullptr;
-  lock.lock();
-  bytes -= next.bytes;
-  complete_locked();
+  granted = next.number;
+  changed.notify_all();
+  changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= next.number; });
+  return true;
 }
 
 bool Ticket::done() const { return !state_ || state_->completed.load(std::memory_order_acquire) >= number_; }
@@ -256,18 +288,40 @@ Queue::~Queue() {
 Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<void()> work, uint64_t bytes) {
   Ticket ticket;
   ticket.state_ = state;
+  std::function<void()> piece;
+  if (state->post)
+    // Whoever runs a piece twice gets nothing the second time: other work must not come early.
+    piece = [state, once = std::make_shared<std::atomic<bool>>(false)] {
+      if (!once->exchange(true))
+        state->run_posted();
+    };
   {
     const std::lock_guard lock(state->mutex);
-    ticket.number_ = ++state->submitted;
-    state->work.push_back({ticket.number_, std::move(work), bytes});
-    state->bytes += bytes;
+    // A thread that is there before its work finds none and waits.
     if (!state->post && !state->thread.joinable() && !state->stopping)
       state->thread = std::thread([state] { state->run(); });
+    ticket.number_ = state->submitted + 1;
+    state->work.push_back({ticket.number_, std::move(work), bytes});
+    ++state->submitted;
+    state->bytes += bytes;
   }
-  if (state->post)
-    state->post([state] { state->run_posted(); });
-  else
+  if (!state->post) {
     state->changed.notify_all();
+    return ticket;
+  }
+  try {
+    state->post(std::move(piece));
+  } catch (...) {
+    const std::lock_guard lock(state->mutex);
+    if (state->submitted == ticket.number_ && !state->work.empty() &&
+        state->work.back().number == ticket.number_) {
+      state->work.pop_back();
+      --state->submitted;
+      state->bytes -= bytes;
+      throw;
+    }
+    ++state->unposted; // others wait behind it
+  }
   return ticket;
 }
 
@@ -286,15 +340,29 @@ Status QueueState::synchronize() {
   std::unique_lock lock(mutex);
   const uint64_t last = submitted;
   changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= last; });
-  const std::vector<std::shared_ptr<Failure>> seen = std::exchange(failures, {});
+  const std::exception_ptr stray = std::exchange(thrown, nullptr);
+  std::shared_ptr<Failure> seen = std::exchange(failures, nullptr);
   lock.unlock();
-  Status first;
-  for (const std::shared_ptr<Failure> &failure : seen) {
-    if (first.ok() && !failure->seen())
-      first = failure->status();
-    failure->mark_seen();
+  std::shared_ptr<Failure> first;
+  while (seen) {
+    if (!first && !seen->seen())
+      first = seen;
+    seen->mark_seen();
+    seen = std::exchange(seen->reported_next_, nullptr);
   }
-  return first;
+  if (first)
+    return first->status();
+  if (!stray)
+    return {};
+  try {
+    std::rethrow_exception(stray);
+  } catch (const std::bad_alloc &) {
+    return Status::error("out of memory", "WEFT-M001");
+  } catch (const std::exception &error) {
+    return Status::error(error.what());
+  } catch (...) {
+    return Status::error("unknown error");
+  }
 }
 
 Status Queue::synchronize() { return state_->synchronize(); }
@@ -371,8 +439,7 @@ void Queue::leave() {
 
 void Queue::report(std::shared_ptr<Failure> failure) {
   const std::lock_guard lock(state_->mutex);
-  std::erase_if(state_->failures, [](const std::shared_ptr<Failure> &known) { return known->seen(); });
-  state_->failures.push_back(std::move(failure));
+  state_->report_locked(std::move(failure));
 }
 
 Expected<std::byte *> Queue::arena(size_t bytes) {
@@ -463,7 +530,13 @@ void Event::record(Queue &queue) {
     queue.leave();
     return;
   }
-  queue.submit([state = state_, number] { state->pass(number); });
+  try {
+    queue.submit([state = state_, number] { state->pass(number); });
+  } catch (...) {
+    // Nobody waits for a point that no queue will reach.
+    state_->pass(number);
+    throw;
+  }
 }
 
 void Event::wait(Queue &queue) const {

@@ -50,8 +50,10 @@ public:
   }
 
 private:
+  friend struct QueueState;
   const Status status_;
   std::atomic<uint64_t> seen_at_{0};
+  std::shared_ptr<Failure> reported_next_; ///< in its queue's list
 };
 
 /// When a plan runs on the thread of its caller.
@@ -86,6 +88,7 @@ private:
 class WEFT_RUNTIME_API Queue {
 public:
   /// Takes a piece of work and runs it later, once, on any thread; pieces run in the order they were posted.
+  /// A piece that is run again does nothing.
   using Post = std::function<void(std::function<void()>)>;
 
   /// The process's queue; it is never destroyed.
@@ -112,6 +115,8 @@ public:
   Queue &operator=(const Queue &) = delete;
 
   /// Runs `work` when its turn comes; until then it keeps `bytes` alive, as far as await_room() is concerned.
+  /// What `work` throws is a failure that synchronize() returns. Throws where there is no memory, or no
+  /// thread, for it, and has then changed nothing.
   Ticket submit(std::function<void()> work, uint64_t bytes = 0);
   /// Waits while the queue has `maxWaiting` pieces of work that have not run, or more than `manyWaiting` that
   /// keep more than `maxWaitingBytes` alive together with `bytes` more: a caller that never looks at results
@@ -138,7 +143,7 @@ public:
   void enter();
   void leave();
 
-  /// Keeps a failure for synchronize().
+  /// Keeps a failure for synchronize(). Each is reported once.
   void report(std::shared_ptr<Failure> failure);
 
   /// The memory for temporaries of plans, at least `bytes` large and 64-byte aligned. Only from the queue's
@@ -163,6 +168,18 @@ private:
   static Ticket reserve(const std::shared_ptr<QueueState> &state);
   static void trim(const std::shared_ptr<QueueState> &state);
   std::shared_ptr<QueueState> state_;
+};
+
+/// Gives a queue that was entered back when the scope is left, whichever way.
+class LeaveScope {
+public:
+  explicit LeaveScope(Queue &queue) : queue_(queue) {}
+  ~LeaveScope() { queue_.leave(); }
+  LeaveScope(const LeaveScope &) = delete;
+  LeaveScope &operator=(const LeaveScope &) = delete;
+
+private:
+  Queue &queue_;
 };
 
 /// Makes a queue current on this thread for a scope.

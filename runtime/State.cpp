@@ -7,7 +7,9 @@
 
 #include "runtime/State.h"
 
+#include "runtime/DecodedBytes.h"
 #include "runtime/plan_generated.h"
+#include "weft/limits.hpp"
 
 #include <cstring>
 #include <optional>
@@ -81,6 +83,9 @@ Expected<std::vector<StateValue>> read_state(const Package &package, std::string
   if (!verifier.VerifyBuffer<fb::StateIndex>(stateIdentifier))
     return wrong("it is no valid index of state");
   const auto *index = flatbuffers::GetRoot<fb::StateIndex>(section->data());
+  if (!DecodedBytes(section->size()).fits(*index))
+    return wrong("its " + std::to_string(section->size()) +
+                 " bytes stand for more than as many: parts of it are shared");
   std::unordered_set<std::string> names;
   for (uint32_t i = 0; index->entries() && i < index->entries()->size(); ++i) {
     const fb::StateEntry *entry = index->entries()->Get(i);
@@ -98,7 +103,10 @@ Expected<std::vector<StateValue>> read_state(const Package &package, std::string
     if (entry->type()->dtype() > static_cast<uint8_t>(DType::f64))
       return bad("dtype " + std::to_string(entry->type()->dtype()) + " of '" + value.name + "' is unknown");
     value.dtype = static_cast<DType>(entry->type()->dtype());
-    if (const auto *shape = entry->type()->shape())
+    if (const auto *shape = entry->type()->shape(); shape && shape->size() > maxRank)
+      return bad("'" + value.name + "' has " + std::to_string(shape->size()) + " dimensions, and at most " +
+                 std::to_string(maxRank) + " are possible");
+    else if (shape)
       value.shape.assign(shape->begin(), shape->end());
     const std::optional<uint64_t> expected = bytes_of(value.dtype, value.shape);
     if (!expected || *expected != entry->bytes())

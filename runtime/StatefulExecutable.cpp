@@ -11,6 +11,7 @@
 
 #include "runtime/DeviceName.h"
 #include "runtime/State.h"
+#include "runtime/TensorText.h"
 
 #include <algorithm>
 #include <array>
@@ -302,8 +303,8 @@ Status StatefulExecutable::set_state(std::string_view name, std::span<const std:
     return argument_error(
         "the state '" + std::string(name) + "' is " + shape_text(argument.type.dtype, argument.type.shape) +
         " with " + std::to_string(argument.type.bytes) + " bytes, found " + std::to_string(bytes.size()));
-  const uint32_t label =
-      HostAllocator::get().intern_label({"state '" + argument.name + "' of '" + signature().function + "'"});
+  const uint32_t label = HostAllocator::get().intern_label(
+      {"state '" + shortened(argument.name) + "' of '" + shortened(signature().function) + "'"});
   Expected<std::shared_ptr<Buffer>> buffer = Buffer::allocate(bytes.size(), label);
   if (!buffer)
     return buffer.status();

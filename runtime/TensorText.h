@@ -31,6 +31,12 @@ inline std::string value_name(std::string_view what, size_t number, std::string_
   return name.empty() ? text : text.append(" '").append(name).append("'");
 }
 
+/// The beginning of a text that is too long to be shown, or kept, many times.
+inline std::string shortened(std::string_view text) {
+  constexpr size_t most = 200;
+  return text.size() <= most ? std::string(text) : std::string(text.substr(0, most - 3)).append("...");
+}
+
 } // namespace weft::runtime
 
 #endif // WEFT_RUNTIME_TENSORTEXT_H

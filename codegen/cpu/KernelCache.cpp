@@ -7,6 +7,7 @@
 #include "codegen/cpu/KernelCache.h"
 
 #include "runtime/Kernel.h"
+#include "runtime/TemporaryFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -82,11 +83,18 @@ int makeDirectories(const std::string &path) {
   }
 }
 
-/// All of the file, or an errno.
+/// More than any kernel's object has: a larger entry is not one.
+constexpr off_t maxEntryBytes = off_t(1) << 30;
+
+/// All of a regular file that is not too large for an entry, or an errno.
 int readAll(int fd, std::vector<char> &bytes) {
   struct stat info;
   if (::fstat(fd, &info) != 0)
     return errno;
+  if (!S_ISREG(info.st_mode))
+    return EINVAL;
+  if (info.st_size > maxEntryBytes)
+    return EFBIG;
   bytes.resize(info.st_size);
   size_t have = 0;
   while (have < bytes.size()) {
@@ -102,6 +110,50 @@ int readAll(int fd, std::vector<char> &bytes) {
   bytes.resize(have);
   return 0;
 }
+
+/// Text and code are short enough to need no memory beside the strings.
+Status outOfMemory() { return Status::error("out of memory", "WEFT-M001"); }
+
+/// What was thrown, as a status; in a handler. Threads of a team may let nothing out.
+Status statusOfException() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return outOfMemory();
+  } catch (const std::exception &error) {
+    try {
+      return Status::error(std::string("the kernel compiler failed: ") + error.what());
+    } catch (...) {
+      return outOfMemory();
+    }
+  } catch (...) {
+    return Status::error("unknown error"); // short, as above
+  }
+}
+
+/// Threads that are joined however the scope is left.
+class Team {
+public:
+  Team() = default;
+  Team(const Team &) = delete;
+  ~Team() {
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  /// False where the system has no thread or no memory for one more: the others do its work.
+  template <typename Work> bool add(Work &work) noexcept {
+    try {
+      threads.reserve(threads.size() + 1);
+      threads.emplace_back([&work] { work(); });
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+
+private:
+  std::vector<std::thread> threads;
+};
 
 int writeAll(int fd, const void *data, size_t size) {
   const char *at = static_cast<const char *>(data);
@@ -230,20 +282,37 @@ Expected<KernelObject> KernelCache::serve(const Request &request, CpuTarget targ
     }
     slot = entry = std::make_shared<Slot>();
   }
-  Expected<KernelObject> made = make(request, target, stats);
+  // Whatever happens here, those who wait for the slot are told.
+  Expected<KernelObject> made = makeOrFail(request, target, stats);
   std::lock_guard<std::mutex> lock(mutex);
-  slot->done = true;
   slot->used = ++clock;
   if (made) {
     slot->object = *made;
-    evictMemory();
   } else {
     // Those who wait get the error; those who come later try again.
-    slot->status = made.status();
+    try {
+      slot->status = made.status();
+    } catch (...) {
+      slot->status = outOfMemory();
+    }
     slots.erase(request.key);
   }
+  slot->done = true;
   slot->ready.notify_all();
+  try {
+    evictMemory();
+  } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch): the next kernel tries again
+  }
   return made;
+}
+
+Expected<KernelObject> KernelCache::makeOrFail(const Request &request, CpuTarget target,
+                                               CompileStats *stats) {
+  try {
+    return make(request, target, stats);
+  } catch (...) {
+    return statusOfException();
+  }
 }
 
 Expected<KernelObject> KernelCache::make(const Request &request, CpuTarget target, CompileStats *stats) {
@@ -267,14 +336,16 @@ KernelObject KernelCache::readEntry(const Request &request) {
   if (options.directory.empty())
     return nullptr;
   std::string path = pathOf(request);
-  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever.
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.fd < 0)
     return nullptr;
   std::vector<char> bytes;
-  if (readAll(file.fd, bytes) != 0)
-    return nullptr; // an I/O error says nothing about the entry
+  int error = readAll(file.fd, bytes);
+  if (error && error != EFBIG)
+    return nullptr; // this says nothing about the entry, and what is no file is replaced
   EntryHeader header;
-  bool good = bytes.size() >= sizeof header;
+  bool good = !error && bytes.size() >= sizeof header;
   if (good) {
     std::memcpy(&header, bytes.data(), sizeof header);
     good = std::memcmp(header.magic, entryMagic, sizeof entryMagic) == 0 && header.format == entryFormat &&
@@ -356,24 +427,16 @@ void KernelCache::evictDisk() {
   };
   std::vector<Found> found;
   uint64_t total = 0;
+  runtime::remove_abandoned(options.directory, temporaryPrefix, '-');
   DIR *directory = ::opendir(options.directory.c_str());
   if (!directory)
     return;
-  time_t now = std::time(nullptr);
   while (struct dirent *entry = ::readdir(directory)) {
     llvm::StringRef name = entry->d_name;
     std::string path = options.directory + "/" + name.str();
     struct stat info;
-    bool temporary = name.starts_with(temporaryPrefix);
-    if ((!temporary && !name.ends_with(suffix)) || ::lstat(path.c_str(), &info) != 0 ||
-        !S_ISREG(info.st_mode))
+    if (!name.ends_with(suffix) || ::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
       continue;
-    if (temporary) {
-      // Left by a process that died while it wrote.
-      if (now - info.st_mtime > 60 * 60)
-        ::unlink(path.c_str());
-      continue;
-    }
     total += info.st_size;
     found.push_back({std::move(path), static_cast<uint64_t>(info.st_size), info.st_mtim});
   }
@@ -474,22 +537,26 @@ Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<m
   std::vector<Status> statuses(requests.size());
   std::atomic<size_t> next{0};
   std::atomic<bool> failed{false};
-  auto work = [&] {
-    for (size_t i = next++; i < requests.size() && !failed; i = next++) {
-      Expected<KernelObject> object = serve(requests[i], target, nullptr);
-      if (object)
-        objects[i] = std::move(*object);
-      else
-        failed = true, statuses[i] = object.status();
-    }
+  auto work = [&]() noexcept {
+    for (size_t i = next++; i < requests.size() && !failed; i = next++)
+      try {
+        Expected<KernelObject> object = serve(requests[i], target, nullptr);
+        if (object)
+          objects[i] = std::move(*object);
+        else
+          failed = true, statuses[i] = object.status();
+      } catch (...) {
+        failed = true, statuses[i] = statusOfException();
+      }
   };
-  std::vector<std::thread> team;
-  size_t helpers = std::min<size_t>(std::max(threads, 1u), requests.size());
-  for (size_t i = 1; i < helpers; ++i)
-    team.emplace_back(work);
-  work();
-  for (std::thread &thread : team)
-    thread.join();
+  {
+    Team team;
+    size_t helpers = std::min<size_t>(std::max(threads, 1u), requests.size());
+    for (size_t i = 1; i < helpers; ++i)
+      if (!team.add(work))
+        break;
+    work();
+  }
   for (const Status &status : statuses)
     if (!status)
       return status;

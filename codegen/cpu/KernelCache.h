@@ -85,6 +85,8 @@ private:
   static Hash hashOf(llvm::StringRef canonicalText, CpuTarget target);
   static Expected<Request> request(mlir::ModuleOp kernel, CpuTarget target);
   Expected<KernelObject> serve(const Request &request, CpuTarget target, CompileStats *stats);
+  /// As make(), and a status for what it throws.
+  Expected<KernelObject> makeOrFail(const Request &request, CpuTarget target, CompileStats *stats);
   Expected<KernelObject> make(const Request &request, CpuTarget target, CompileStats *stats);
   KernelObject readEntry(const Request &request);
   void writeEntry(const Request &request, const std::vector<char> &object);

@@ -7,6 +7,7 @@
 #include "frontend/io/AtomicFile.h"
 
 #include "frontend/io/Message.h"
+#include "runtime/TemporaryFile.h"
 
 #include <algorithm>
 #include <atomic>
@@ -28,6 +29,7 @@ Status write_failure(const std::string &path, const char *what, int error) {
 } // namespace
 
 Expected<AtomicFile> AtomicFile::create(const std::string &path) {
+  runtime::remove_abandoned_beside(path);
   static std::atomic<uint64_t> serial{0};
   // Another process with our number may have left one behind: O_EXCL finds a name that is free.
   for (int attempt = 0; attempt < 100; ++attempt) {

@@ -8,6 +8,7 @@
 #define WEFT_FRONTEND_IO_HOSTARRAY_H
 
 #include "weft/dtype.hpp"
+#include "weft/limits.hpp"
 #include "weft/status.hpp"
 
 #include <cstddef>
@@ -19,9 +20,6 @@
 #include <vector>
 
 namespace weft::io {
-
-/// The highest rank that a file may hold: NumPy's limit.
-inline constexpr size_t maxRank = 64;
 
 /// Gives memory aligned for any vector load and leaves it unset: readers overwrite all of it.
 template <typename T> struct AlignedAllocator {

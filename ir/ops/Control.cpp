@@ -8,6 +8,7 @@
 #include "ir/FunctionAttributes.h"
 #include "ir/StridedLayout.h"
 #include "ir/ops/Common.h"
+#include "weft/limits.hpp"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 
@@ -144,6 +145,9 @@ static std::string whyRefused(Type type) {
     return "";
   if (!toDType(tensor.getElementType()))
     return ", whose element type is none of i1, i8, i16, i32, i64, ui8, f16, bf16, f32, f64";
+  if (tensor.getRank() > static_cast<int64_t>(maxRank))
+    return ", which has " + std::to_string(tensor.getRank()) + " dimensions, and at most " +
+           std::to_string(maxRank) + " are possible";
   if (static_cast<int64_t>(cast<DeviceAttr>(tensor.getEncoding()).getSizes().size()) !=
       tensor.getNumDynamicDims())
     return ", whose device does not name a size for each dynamic dimension";

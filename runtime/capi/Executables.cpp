@@ -7,6 +7,7 @@
 
 #include "runtime/DeviceName.h"
 #include "runtime/Layout.h"
+#include "runtime/PerThread.h"
 #include "runtime/StatefulExecutable.h"
 #include "runtime/TensorText.h"
 #include "runtime/capi/Packages.h"
@@ -24,10 +25,9 @@ struct weft_executable {
 
 namespace {
 
-std::string &last_note() {
-  static thread_local std::string note;
-  return note;
-}
+struct LastNote {
+  std::string text;
+};
 
 std::string list_of(std::span<const int64_t> numbers) {
   std::string text = "[";
@@ -95,16 +95,21 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
   if (buffer.strides) {
     const std::span<const int64_t> strides(buffer.strides, shape->size());
     if (!runtime::is_row_major(*shape, strides) &&
-        !runtime::is_addressable(*shape, strides, itemsize(type.dtype)))
+        !runtime::is_addressable(*shape, strides, itemsize(type.dtype), buffer.data))
       return argument_error(place.str() + " has the strides " + list_of(strides) +
-                            ", which lead beyond all addresses: strides count elements");
+                            ", which lead to addresses where the process has no memory: strides count "
+                            "elements");
   }
   return {};
 }
 
-void note_copy(const Place &place, size_t bytes, const std::string &reason) {
-  last_note() +=
-      "WEFT-D013: " + place.str() + " " + reason + ": " + std::to_string(bytes) + " bytes were copied\n";
+/// Where there is no memory for a note there is none: the call may have run already.
+template <typename Reason> void note_copy(const Place &place, size_t bytes, Reason reason) noexcept {
+  try {
+    runtime::PerThread<LastNote>::get().text +=
+        "WEFT-D013: " + place.str() + " " + reason() + ": " + std::to_string(bytes) + " bytes were copied\n";
+  } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch)
+  }
 }
 
 std::shared_ptr<Buffer> owner_of(const weft_buffer &buffer) {
@@ -146,6 +151,9 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
   if (owner)
     if (Status status = owner->wait(); !status)
       return status;
+  std::vector<std::byte> packed;
+  if (!wanted && !type.strides.empty() && !row_major)
+    packed.resize(row_major_bytes(type));
   // After what the stream has been given: that may write the memory.
   queue.enter();
   const auto *from = static_cast<const std::byte *>(buffer.data);
@@ -155,23 +163,43 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
   else if (type.strides.empty())
     gather(type.shape, strides, alignment, from, to);
   else {
-    std::vector<std::byte> packed;
     if (!row_major) {
-      packed.resize(row_major_bytes(type));
       gather(type.shape, strides, alignment, from, packed.data());
       from = packed.data();
     }
     scatter(type.shape, type.strides, alignment, from, to);
   }
   queue.leave();
-  const std::string found = row_major ? "is row-major" : "has the strides " + list_of(strides);
-  note_copy(place, type.bytes,
-            wanted ? "begins at an address that is no multiple of its element size"
-            : type.strides.empty()
-                ? found + " and is not row-major"
-                : found + ", and the function was compiled for the strides " + list_of(type.strides));
+  note_copy(place, type.bytes, [&]() -> std::string {
+    if (wanted)
+      return "begins at an address that is no multiple of its element size";
+    const std::string found = row_major ? "is row-major" : "has the strides " + list_of(strides);
+    return type.strides.empty()
+               ? found + " and is not row-major"
+               : found + ", and the function was compiled for the strides " + list_of(type.strides);
+  });
   return copy;
 }
+
+/// Copies a result to where the caller wants it, on the queue.
+struct Scattering {
+  std::shared_ptr<Buffer> from;
+  std::byte *to;
+  const runtime::TensorInfo *type;
+  std::vector<int64_t> strides;                    ///< none: side by side
+  std::shared_ptr<runtime::Executable> executable; ///< whose type it is
+  uint64_t sequence;
+
+  void operator()() const {
+    if (from->blocking(sequence))
+      return; // the call failed: there is nothing to copy
+    const auto *values = static_cast<const std::byte *>(from->data());
+    if (strides.empty())
+      std::memcpy(to, values, type->bytes);
+    else
+      scatter(type->shape, strides, itemsize(type->dtype), values, to);
+  }
+};
 
 /// The element `i` of the caller's array, whose elements have the size that the caller knows.
 template <typename Buffers> Buffers *at(Buffers *buffers, size_t i) {
@@ -225,7 +253,7 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
   runtime::StatefulExecutable &executable = *handle.executable;
   const runtime::Signature &declared = executable.signature();
   runtime::Queue &queue = queue_of(stream);
-  last_note().clear();
+  runtime::PerThread<LastNote>::get().text.clear();
   if (Status status = check_array(inputs, input_count, executable.inputs().size(), "inputs", declared);
       !status)
     return status;
@@ -268,6 +296,16 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
     const bool own = owner && owner->data() == given[i].data && owner->bytes() == result.type.bytes;
     memory[i] = own ? owner : Buffer::wrap(given[i].data, result.type.bytes);
   }
+  // What handing outputs over takes memory for is made before anything runs: a call that fails has changed
+  // nothing.
+  std::vector<std::unique_ptr<Owned>> owned(output_count);
+  std::vector<std::vector<int64_t>> strides_of(output_count);
+  for (size_t i = 0; i < output_count; ++i)
+    if (!given[i].data)
+      owned[i] =
+          std::make_unique<Owned>(Owned{nullptr, signature.results[executable.outputs()[i]].type.shape});
+    else if (scattered[i] && given[i].strides)
+      strides_of[i].assign(given[i].strides, given[i].strides + given[i].rank);
   runtime::RunOptions options;
   options.queue = &queue;
   if (Status status = executable.run(**instance, arguments, memory, results, options); !status)
@@ -276,23 +314,24 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
   for (size_t i = 0; i < output_count; ++i) {
     const runtime::ResultInfo &result = signature.results[executable.outputs()[i]];
     if (scattered[i]) {
-      std::vector<int64_t> strides;
-      if (given[i].strides)
-        strides.assign(given[i].strides, given[i].strides + given[i].rank);
-      note_copy({signature, "output", i, result.name}, result.type.bytes,
-                given[i].strides ? "has the strides " + list_of(strides) + " and is not row-major"
-                                 : "begins at an address that is no multiple of its element size");
-      queue.submit([from = results[i], to = static_cast<std::byte *>(given[i].data), type = result.type,
-                    strides = std::move(strides), sequence = runtime::next_sequence()] {
-        if (from->blocking(sequence))
-          return; // the call failed: there is nothing to copy
-        const auto *values = static_cast<const std::byte *>(from->data());
-        if (strides.empty())
-          std::memcpy(to, values, type.bytes);
-        else
-          scatter(type.shape, strides, itemsize(type.dtype), values, to);
+      note_copy({signature, "output", i, result.name}, result.type.bytes, [&]() -> std::string {
+        return given[i].strides ? "has the strides " + list_of(strides_of[i]) + " and is not row-major"
+                                : "begins at an address that is no multiple of its element size";
       });
-      later = true;
+      Scattering work{results[i],   static_cast<std::byte *>(given[i].data),
+                      &result.type, std::move(strides_of[i]),
+                      *instance,    runtime::next_sequence()};
+      try {
+        queue.submit(work);
+        later = true;
+      } catch (...) {
+        // It has run, so that its output must come. An external queue may be waiting for this thread.
+        if (queue.is_external())
+          throw;
+        queue.enter();
+        const runtime::LeaveScope leave(queue);
+        work();
+      }
     } else if (!given[i].data) {
       weft_buffer filled = given[i];
       filled.data = results[i]->data();
@@ -300,12 +339,12 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
       filled.dtype = static_cast<weft_dtype>(result.type.dtype);
       filled.rank = static_cast<int32_t>(result.type.shape.size());
       filled.strides = nullptr;
-      auto owned = std::make_unique<Owned>(Owned{results[i], result.type.shape});
-      filled.shape = owned->shape.data();
-      filled.owner = owned.get();
+      filled.shape = owned[i]->shape.data();
+      filled.owner = owned[i].get();
+      owned[i]->buffer = results[i];
       if (Status status = write_struct(at(outputs, i), filled, "outputs"); !status)
         return status;
-      owned.release(); // NOLINT(bugprone-unused-return-value): the caller owns it now
+      owned[i].release(); // NOLINT(bugprone-unused-return-value): the caller owns it now
     }
   }
   // What was asked to run on the caller is done when this returns.
@@ -422,7 +461,13 @@ weft_status weft_executable_run(weft_executable *executable, weft_stream *stream
   });
 }
 
-const char *weft_executable_note(void) { return last_note().c_str(); }
+const char *weft_executable_note(void) {
+  try {
+    return runtime::PerThread<LastNote>::get().text.c_str();
+  } catch (const std::bad_alloc &) {
+    return ""; // this thread has no note
+  }
+}
 
 weft_status weft_executable_state_get(weft_executable *executable, const char *name, void *data,
                                       size_t bytes) {

@@ -10,6 +10,9 @@
 #include "runtime/Queue.h"
 #include "runtime/StatefulExecutable.h"
 
+#include <mutex>
+#include <unordered_map>
+
 using namespace weft;
 using namespace weft::capi;
 
@@ -17,6 +20,42 @@ struct weft_stream {
   runtime::Queue *queue = nullptr;
   std::unique_ptr<runtime::Queue> owned; ///< of an external stream
 };
+
+namespace {
+
+/// The work that embedders' executors were given. They know it by numbers, so that one which they run twice
+/// is not there any more, and no memory that was freed.
+class PostedWork {
+public:
+  static PostedWork &get() {
+    static auto *const instance = new PostedWork;
+    return *instance;
+  }
+  void *add(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    work_.emplace(next_, std::move(work));
+    return reinterpret_cast<void *>(next_++);
+  }
+  void run(void *number) {
+    std::function<void()> work;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = work_.find(reinterpret_cast<uintptr_t>(number));
+      if (found == work_.end())
+        return;
+      work = std::move(found->second);
+      work_.erase(found);
+    }
+    work();
+  }
+
+private:
+  std::mutex mutex_;
+  uintptr_t next_ = 1;
+  std::unordered_map<uintptr_t, std::function<void()>> work_;
+};
+
+} // namespace
 
 struct weft_event {
   runtime::Event event;
@@ -49,11 +88,7 @@ weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(voi
       return argument_error("the argument 'post' is NULL");
     auto made = std::make_unique<weft_stream>();
     made->owned = runtime::Queue::external([post, user](std::function<void()> work) {
-      const auto run = [](void *held) {
-        const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()> *>(held));
-        (*owned)();
-      };
-      post(user, run, new std::function<void()>(std::move(work)));
+      post(user, [](void *number) { PostedWork::get().run(number); }, PostedWork::get().add(std::move(work)));
     });
     made->queue = made->owned.get();
     *stream = made.release();

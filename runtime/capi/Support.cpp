@@ -8,8 +8,11 @@
 #include "runtime/capi/Support.h"
 
 #include "runtime/DeviceName.h"
+#include "runtime/PerThread.h"
 
 #include <cstdlib>
+#include <new>
+#include <system_error>
 
 namespace weft::capi {
 namespace {
@@ -17,9 +20,25 @@ namespace {
 struct LastError {
   std::string message, code;
 };
-LastError &last_error() {
-  static thread_local LastError error;
-  return error;
+
+/// What weft_last_error() and weft_last_error_code() give: of this thread's LastError, or a fixed text where
+/// there was no memory for one.
+struct Shown {
+  const char *message, *code;
+};
+thread_local Shown shown = {"", ""};
+
+weft_status show_out_of_memory() noexcept {
+  shown = {"out of memory for the runtime's own data: free memory, and call again", "WEFT-M001"};
+  return WEFT_ERROR_MEMORY;
+}
+
+weft_status record_text(const char *text) noexcept {
+  try {
+    return record(Status::error(text));
+  } catch (...) {
+    return show_out_of_memory();
+  }
 }
 
 weft_status kind_of(const std::string &code) {
@@ -44,16 +63,41 @@ weft_status kind_of(const std::string &code) {
 } // namespace
 
 weft_status record(const Status &status) noexcept {
-  LastError &error = last_error();
+  const weft_status kind = kind_of(status.code());
   try {
+    LastError &error = runtime::PerThread<LastError>::get();
     error.message = status.message();
     error.code = status.code() == argumentCode ? "" : status.code();
+    shown = {error.message.c_str(), error.code.c_str()};
   } catch (...) {
-    // No memory even for the text: the kind is still told.
-    error.message.clear();
-    error.code.clear();
+    // The kind is still told.
+    if (kind == WEFT_ERROR_MEMORY)
+      return show_out_of_memory();
+    shown = {"the call failed, and there is no memory for the text that says why", ""};
   }
-  return kind_of(status.code());
+  return kind;
+}
+
+weft_status record_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return show_out_of_memory();
+  } catch (const std::system_error &error) {
+    // Of a thread: there is no memory for its stack, or there are too many.
+    if (error.code() == std::errc::resource_unavailable_try_again ||
+        error.code() == std::errc::not_enough_memory) {
+      shown = {"the system has no memory for another thread, or gives no more: free memory, and call again",
+               "WEFT-M001"};
+      return WEFT_ERROR_MEMORY;
+    }
+    return record_text(error.what());
+  } catch (const std::exception &error) {
+    return record_text(error.what());
+  } catch (...) {
+    shown = {"the call failed for an unknown reason", ""};
+    return WEFT_ERROR;
+  }
 }
 
 weft_tensor_info info_of(const std::string &name, const runtime::TensorInfo &type) {
@@ -104,8 +148,8 @@ Status out_of_range(const char *what, size_t index, size_t count) {
 using namespace weft;
 using namespace weft::capi;
 
-const char *weft_last_error(void) { return last_error().message.c_str(); }
-const char *weft_last_error_code(void) { return last_error().code.c_str(); }
+const char *weft_last_error(void) { return shown.message; }
+const char *weft_last_error_code(void) { return shown.code; }
 const char *weft_version(void) { return WEFT_VERSION_TEXT; }
 int32_t weft_version_number(void) {
   return WEFT_VERSION_MAJOR * 1000000 + WEFT_VERSION_MINOR * 1000 + WEFT_VERSION_PATCH;

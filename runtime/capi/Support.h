@@ -22,18 +22,18 @@ namespace weft::capi {
 using runtime::argument_error;
 using runtime::argumentCode;
 
-/// Keeps a failure for weft_last_error().
+/// Keeps a failure for weft_last_error(). Without memory for its text the kind and the code are still told.
 weft_status record(const Status &status) noexcept;
+/// What is being handled, as a failure. It needs no memory.
+weft_status record_exception() noexcept;
 
 /// Runs `body`, which returns a Status. Nothing leaves it but a status.
 template <typename Body> weft_status guarded(Body body) noexcept {
   try {
     const Status status = body();
     return status.ok() ? WEFT_OK : record(status);
-  } catch (const std::bad_alloc &) {
-    return record(Status::error("out of memory for the runtime's own data", "WEFT-M001"));
-  } catch (const std::exception &error) {
-    return record(Status::error(error.what()));
+  } catch (...) {
+    return record_exception();
   }
 }
 

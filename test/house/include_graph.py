@@ -20,16 +20,16 @@ RUNTIME_LIBRARIES = r"flatbuffers/.+|dnnl\.hp*|sanitizer/\w+_interface\.h"
 # Folder -> patterns of what may be included from it, besides the standard and system headers.
 RULES = {
     "include/weft": [PUBLIC],
-    "runtime": [r"runtime/.+", r"weft/(status|dtype|export|philox)\.hpp", r"weft/weft\.h", RUNTIME_LIBRARIES],
-    "ir": [r"ir/.+", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
+    "runtime": [r"runtime/.+", r"weft/(status|dtype|export|limits|philox)\.hpp", r"weft/weft\.h", RUNTIME_LIBRARIES],
+    "ir": [r"ir/.+", r"weft/(status|dtype|limits|philox)\.hpp", COMPILER_LIBRARIES],
     "passes": [r"passes/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     "codegen": [r"codegen/.+", r"ir/.+", PACKAGE, r"weft/(status|dtype)\.hpp", r"flatbuffers/.+",
                 COMPILER_LIBRARIES],
     # Image compilation knows upstream dialects only, so that other front ends can use it.
-    "codegen/cpu": [r"codegen/cpu/.+", r"runtime/Kernel\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
+    "codegen/cpu": [r"codegen/cpu/.+", r"runtime/(Kernel|TemporaryFile)\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
     # Sizes as expressions, strides, roles and options are plain C++: their headers include nothing of MLIR.
     "frontend": [r"frontend/.+", r"runtime/.+", r"ir/(ArgumentRole|CompilerOptions|DimExpr|SourceExcerpt|StridedLayout)\.h", PUBLIC],
-    "frontend/io": [r"frontend/io/.+", r"weft/(status|dtype|philox|export)\.hpp", r"zlib\.h"],
+    "frontend/io": [r"frontend/io/.+", r"runtime/TemporaryFile\.h", r"weft/(status|dtype|limits|philox|export)\.hpp", r"zlib\.h"],
     "tools": [r"tools/.+", r"(ir|passes|codegen|frontend|runtime)/.+", PUBLIC, COMPILER_LIBRARIES],
     "examples": [PUBLIC],
     # The peers of a benchmark are whatever is installed; of Weft it sees what its users see.

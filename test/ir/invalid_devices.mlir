@@ -137,3 +137,20 @@ weft.func @dynamic(%a: tensor<?xf32, #cpu>) {
 weft.func @huge(%a: tensor<0x9223372036854775807x4xf64, #cpu>) {
   weft.return
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+// expected-error@+1 {{takes and returns tensors with a device, found 'tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32, #weft.device<cpu>>', which has 65 dimensions, and at most 64 are possible}}
+weft.func @rank(%a: tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32, #cpu>) {
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @rank_of_a_result(%a: tensor<1xf32, #cpu>) {
+  // expected-error@+1 {{result #0 must be tensor of at most 64 dimensions}}
+  %0 = weft.reshape %a : tensor<1xf32, #cpu> -> tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32, #cpu>
+  weft.return
+}

@@ -8,15 +8,56 @@
 
 #include "codegen/cpu/KernelCache.h"
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <new>
+#include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+
+/// Faults of this program's own making: in front of the C++ library's operator new and the C library's
+/// pthread_create, which every library of the process then calls.
+namespace failing {
+static std::atomic<int> allocations{-1}; // that helper threads still get; -1: all
+static std::atomic<int> threads{-1};
+static thread_local bool isHelper = true;
+static const bool mainIsNone = isHelper = false;
+static void allocationsFrom(int first) { allocations = first; }
+static void threadsAfter(int count) { threads = count; }
+/// Whether one of a limited number is left; the last stays taken.
+static bool take(std::atomic<int> &left) {
+  int now = left.load();
+  while (now > 0 && !left.compare_exchange_weak(now, now - 1)) {
+  }
+  return now != 0;
+}
+} // namespace failing
+
+void *operator new(size_t bytes) {
+  void *memory =
+      !failing::isHelper || failing::take(failing::allocations) ? std::malloc(bytes ? bytes : 1) : nullptr;
+  if (!memory)
+    throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+extern "C" __attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+  static const auto next = reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+  return failing::take(failing::threads) ? next(thread, attributes, body, argument) : EAGAIN;
+}
 
 namespace weft::testing {
 namespace {
@@ -126,6 +167,102 @@ TEST_F(Cache, AnEntryThatCannotBeReadStays) {
   ASSERT_TRUE(cache.get(*one, v4));
   EXPECT_EQ(cache.counters().damaged, 0u);
   EXPECT_TRUE(fs::is_directory(path));
+}
+
+TEST_F(Cache, APipeInPlaceOfAnEntryIsNotWaitedFor) {
+  auto one = kernel(1);
+  {
+    ASSERT_TRUE(KernelCache(options).get(*one, v4));
+  }
+  fs::path path = entries()[0];
+  fs::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  KernelCache cache(options);
+  ASSERT_TRUE(cache.get(*one, v4));
+  EXPECT_TRUE(fs::is_regular_file(path)) << "the entry is there again";
+}
+
+// No memory is asked for as large as a file says that it is.
+TEST_F(Cache, AnEntryOfATerabyteIsDamaged) {
+  auto one = kernel(1);
+  {
+    ASSERT_TRUE(KernelCache(options).get(*one, v4));
+  }
+  fs::resize_file(entries()[0], uint64_t(1) << 40);
+  KernelCache cache(options);
+  ASSERT_TRUE(cache.get(*one, v4));
+  EXPECT_EQ(cache.counters().damaged, 1u);
+}
+
+TEST_F(Cache, WhatKilledWritersLeftGoes) {
+  const pid_t gone = ::fork();
+  if (gone == 0)
+    ::_exit(0);
+  ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
+  fs::create_directories(options.directory);
+  auto left = [&](pid_t pid, std::chrono::seconds age) {
+    fs::path path = options.directory + "/.tmp-" + std::to_string(pid) + "-" + std::to_string(age.count());
+    std::ofstream(path) << "x";
+    fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+    return path;
+  };
+  using namespace std::chrono_literals;
+  fs::path dead = left(gone, 300s), fresh = left(gone, 0s), alive = left(::getpid(), 300s),
+           old = left(::getpid(), 48h);
+  auto one = kernel(1);
+  ASSERT_TRUE(KernelCache(options).get(*one, v4));
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(fresh));
+  EXPECT_TRUE(fs::exists(alive));
+  EXPECT_FALSE(fs::exists(old));
+}
+
+// Every allocation of a helper thread fails in its turn: entries are read from the disk there, so that all of
+// them are ours and none is LLVM's.
+TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owned;
+  std::vector<mlir::ModuleOp> kernels;
+  for (int i = 0; i < 8; ++i) {
+    owned.push_back(kernel(i, "k" + std::to_string(i)));
+    kernels.push_back(*owned.back());
+  }
+  {
+    ASSERT_TRUE(KernelCache(options).compileKernels(kernels, v4, 1));
+  }
+  int refused = 0;
+  for (int first = 0; first < 60; ++first) {
+    KernelCache cache(options);
+    failing::allocationsFrom(first);
+    auto objects = cache.compileKernels(kernels, v4, 4);
+    failing::allocationsFrom(-1);
+    if (!objects) {
+      ++refused;
+      EXPECT_EQ(objects.status().code(), "WEFT-M001") << objects.status().message();
+    }
+    // Memory is back, and no thread waits for a kernel that nobody makes.
+    objects = cache.compileKernels(kernels, v4, 4);
+    ASSERT_TRUE(objects) << objects.status().message();
+    ASSERT_EQ(objects->size(), 8u);
+  }
+  EXPECT_GT(refused, 5);
+}
+
+TEST_F(Cache, WithoutThreadsTheCallerCompilesAll) {
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owned;
+  std::vector<mlir::ModuleOp> kernels;
+  for (int i = 0; i < 3; ++i) {
+    owned.push_back(kernel(i, "k" + std::to_string(i)));
+    kernels.push_back(*owned.back());
+  }
+  for (int after : {0, 1}) {
+    options.directory.clear();
+    KernelCache cache(options);
+    failing::threadsAfter(after);
+    auto objects = cache.compileKernels(kernels, v4, 3);
+    failing::threadsAfter(-1);
+    ASSERT_TRUE(objects) << objects.status().message();
+    EXPECT_EQ(cache.counters().compiled, 3u);
+  }
 }
 
 TEST_F(Cache, AnUnwritableDirectoryLeavesMemory) {

@@ -8,9 +8,11 @@
 #include "CApiFixture.h"
 
 #include "runtime/Executor.h"
+#include "test/unit/TestLevel.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <unistd.h>
 
 using namespace weft;
@@ -142,16 +144,29 @@ TEST(CApiMisc, DevicesVersionExecutorAndProfiler) {
   EXPECT_STATUS(weft_profiler_table(nullptr), WEFT_ERROR_ARGUMENT, "is NULL");
 }
 
-// The same header and library from C11.
-TEST(CApiMisc, AProgramInC) {
+/// The package of a step in a file, and a program in C that is given its path. What the program says goes to
+/// the output of the test.
+int run_program(const std::string &before, const std::string &program, const std::string &after = "") {
   const std::string path = "/tmp/weft-capi-" + std::to_string(::getpid()) + ".weft";
   const std::vector<std::byte> bytes = step_package();
-  FILE *file = std::fopen(path.c_str(), "wb");
-  ASSERT_NE(file, nullptr);
-  ASSERT_EQ(std::fwrite(bytes.data(), 1, bytes.size(), file), bytes.size());
-  std::fclose(file);
-  EXPECT_EQ(std::system((std::string(WEFT_C_PROGRAM) + " " + path).c_str()), 0);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const int result = std::system((before + " " + program + " " + path + " " + after).c_str());
   std::remove(path.c_str());
+  return result;
+}
+
+// The same header and library from C11.
+TEST(CApiMisc, AProgramInC) { EXPECT_EQ(run_program("", WEFT_C_PROGRAM), 0); }
+
+// From every request on in its turn, there is no memory any more.
+TEST(CApiMemory, EveryRequestMayBeTheLast) {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "a sanitizer has an allocator of its own";
+#endif
+  const std::string step = weft::testing::testLevel() == "quick" ? "7" : "1";
+  for (const char *mode : {"WEFT_CPU_QUEUE=auto", "WEFT_CPU_QUEUE=async", "WEFT_CPU_QUEUE=inline"})
+    EXPECT_EQ(run_program(mode, WEFT_EXHAUSTED_PROGRAM, step), 0) << mode;
 }
 
 } // namespace

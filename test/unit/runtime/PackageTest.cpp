@@ -7,7 +7,12 @@
 
 #include "PlanFixture.h"
 
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace weft;
@@ -87,6 +92,48 @@ TEST(Package, RoundTripInMemoryAndOnDisk) {
   ::unlink(path.c_str());
 }
 
+TEST(Package, ANamedPipeIsNotWaitedFor) {
+  const std::string path = "/tmp/weft-pipe-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FAILS(Package::open(path).status(), "it is not a regular file");
+  ::unlink(path.c_str());
+}
+
+TEST(Package, WritingRemovesWhatKilledWritersLeft) {
+  std::string folder = "/tmp/weft-left-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/p.weft";
+  const pid_t gone = ::fork();
+  if (gone == 0)
+    ::_exit(0);
+  ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
+  const std::string mine = std::to_string(::getpid()), dead = std::to_string(gone);
+  constexpr time_t minutes = 60, days = 24 * 60 * minutes;
+  // Each name, how long ago it was written, and whether it stays.
+  const struct {
+    std::string name;
+    time_t age;
+    bool stays;
+  } files[] = {{"p.weft.tmp." + dead + ".0", 5 * minutes, false},
+               {"p.weft.tmp." + dead + ".1", 0, true}, // of another container, it may be
+               {"p.weft.tmp." + mine + ".7", 5 * minutes, true},
+               {"p.weft.tmp." + mine + ".8", 2 * days, false},
+               {"p.weft.tmp.notes", 2 * days, true},
+               {"q.weft.tmp." + dead + ".0", 2 * days, true},
+               {"p.weft", 2 * days, true}};
+  for (const auto &file : files) {
+    std::ofstream(folder + "/" + file.name) << "x";
+    const timespec times[2] = {{std::time(nullptr) - file.age, 0}, {std::time(nullptr) - file.age, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (folder + "/" + file.name).c_str(), times, 0), 0);
+  }
+  PackageWriter writer;
+  writer.add("first", pattern(10, 1));
+  ASSERT_TRUE(writer.write_file(path).ok());
+  for (const auto &file : files)
+    EXPECT_EQ(::access((folder + "/" + file.name).c_str(), F_OK) == 0, file.stays) << file.name;
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Package, WriterRefusesBadNamesAndPaths) {
   PackageWriter twice;
   twice.add("a", {});
@@ -120,6 +167,12 @@ TEST(Package, NamesEveryDamagedField) {
   EXPECT_FAILS(damaged_row(1, [](PackageSection &r) { r.name_offset = 0; }), "name of section number 1");
   EXPECT_FAILS(damaged_row(1, [](PackageSection &r) { r.name_bytes = 1u << 31; }),
                "name of section number 1");
+  EXPECT_FAILS(damaged_row(1,
+                           [](PackageSection &r) {
+                             r.name_offset = 3 * sizeof(PackageSection);
+                             r.name_bytes = 16;
+                           }),
+               "name of section number 1 shares bytes with another: the names take 16 bytes in all");
 
   std::vector<std::byte> file = sample();
   file[9] ^= std::byte{0}; // unchanged: still opens
@@ -260,6 +313,12 @@ TEST(Image, NamesEveryDamagedField) {
   ImageParts outside;
   outside.layout.symbols = {{"f", 1 << 20}};
   wrong(Image::load(build_image(outside.layout)).status(), "symbol 'f'");
+  ImageParts sharing;
+  sharing.layout.symbols = {{"first", 0}, {"second", 0}};
+  std::vector<std::byte> shared = build_image(sharing.layout);
+  const ImageSymbolRow row = {0, 0, 11};
+  std::memcpy(shared.data() + shared.size() - 11 - sizeof row, &row, sizeof row);
+  wrong(Image::load(shared).status(), "name of symbol number 1 shares bytes with another");
 
   const ImageParts parts;
   const std::vector<std::byte> good = build_image(parts.layout);

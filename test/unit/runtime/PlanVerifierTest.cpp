@@ -172,6 +172,76 @@ TEST(PlanVerifier, ProductsOfNothingShareNothing) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
+// A print walks over dimensions by recursion, and so may others.
+TEST(PlanVerifier, BoundsTheRank) {
+  const auto of_rank = [](size_t rank) {
+    PlanBuilder b;
+    b.argument("x", DType::f32, std::vector<int64_t>(rank, 1));
+    fb::HostLaunchT print;
+    print.buffer = b.buffer(fb::Storage::argument, 0, 0, 4);
+    print.dtype = static_cast<uint8_t>(DType::f32);
+    print.shape.assign(rank, 1);
+    b.launch("print").op.Set(std::move(print));
+    return b;
+  };
+  EXPECT_TRUE(verify(of_rank(64)).ok()) << verify(of_rank(64)).message();
+  EXPECT_FAILS(verify(of_rank(65)), "argument 0 'x' has 65 dimensions, and at most 64 are possible");
+  EXPECT_FAILS(verify(of_rank(200'000)), "argument 0 'x' has 200000 dimensions");
+  PlanBuilder b = of_rank(1);
+  b.plan.launches[0]->op.AsHostLaunch()->shape.assign(200'000, 1);
+  EXPECT_FAILS(verify(b), "(step.cpp:7:3) has 200000 dimensions, and at most 64 are possible");
+  b = of_rank(1);
+  b.result("y", DType::f32, std::vector<int64_t>(65, 1));
+  EXPECT_FAILS(verify(b), "result 0 'y' has 65 dimensions");
+}
+
+// Offsets to one part again and again would make terabytes of a few megabytes.
+TEST(PlanVerifier, RefusesPartsThatAreShared) {
+  const auto status_of = [](flatbuffers::FlatBufferBuilder &builder) {
+    const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+    const std::vector<std::byte> bytes(data, data + builder.GetSize());
+    return read_plan(bytes).status();
+  };
+  constexpr size_t many = 20'000;
+  { // one launch, 20,000 times
+    flatbuffers::FlatBufferBuilder builder;
+    const auto name = builder.CreateString(std::string(1000, 'n'));
+    fb::LaunchBuilder launch(builder);
+    launch.add_name(name);
+    const std::vector<flatbuffers::Offset<fb::Launch>> launches(many, launch.Finish());
+    const auto list = builder.CreateVector(launches);
+    fb::PlanBuilder plan(builder);
+    plan.add_launches(list);
+    fb::FinishPlanBuffer(builder, plan.Finish());
+    EXPECT_FAILS(status_of(builder), "stand for more than as many");
+  }
+  { // one text of many checks
+    flatbuffers::FlatBufferBuilder builder;
+    const auto message = builder.CreateString(std::string(1'000'000, 'm'));
+    std::vector<flatbuffers::Offset<fb::Check>> checks;
+    for (size_t i = 0; i < many; ++i)
+      checks.push_back(fb::CreateCheck(builder, message));
+    const auto list = builder.CreateVector(checks);
+    fb::PlanBuilder plan(builder);
+    plan.add_checks(list);
+    fb::FinishPlanBuffer(builder, plan.Finish());
+    EXPECT_FAILS(status_of(builder), "stand for more than as many");
+  }
+  { // one list of terms of many sizes: as many terms as their product
+    flatbuffers::FlatBufferBuilder builder;
+    constexpr size_t many = 3000; // more are too many tables for FlatBuffers
+    const std::vector<flatbuffers::Offset<fb::SizeTerm>> terms(many, fb::CreateSizeTerm(builder, 1));
+    const auto term_list = builder.CreateVector(terms);
+    const std::vector<flatbuffers::Offset<fb::SizeExpression>> sizes(
+        many, fb::CreateSizeExpression(builder, term_list));
+    const auto list = builder.CreateVector(sizes);
+    fb::PlanBuilder plan(builder);
+    plan.add_sizes(list);
+    fb::FinishPlanBuffer(builder, plan.Finish());
+    EXPECT_FAILS(status_of(builder), "stand for more than as many");
+  }
+}
+
 TEST(PlanVerifier, FlippedBytesNeverCrash) {
   const auto image = Image::from_functions({{"guard", nothing}, {"update", nothing}});
   const std::vector<std::byte> bytes = good().bytes();

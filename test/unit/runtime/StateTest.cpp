@@ -88,6 +88,29 @@ TEST(State, NamesEveryFieldThatDoesNotFit) {
 }
 
 // Bytes are turned one by one: an error or other values, never a crash.
+TEST(State, RefusesPartsThatAreSharedAndTooManyDimensions) {
+  const auto read = [](flatbuffers::FlatBufferBuilder &builder,
+                       const std::vector<flatbuffers::Offset<fb::StateEntry>> &entries) {
+    builder.Finish(fb::CreateStateIndex(builder, builder.CreateVector(entries)), "WSTA");
+    PackageWriter writer;
+    writer.add("state.f", std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())));
+    writer.add("values.f", {});
+    return read_state(*package_of(writer), "f").status();
+  };
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString(std::string(100'000, 'n'));
+  std::vector<flatbuffers::Offset<fb::StateEntry>> entries;
+  for (int i = 0; i < 1000; ++i)
+    entries.push_back(fb::CreateStateEntry(builder, name));
+  EXPECT_FAILS(read(builder, entries), "stand for more than as many");
+  builder.Clear();
+  const std::vector<int64_t> shape(65, 0);
+  const auto type =
+      fb::CreateTensorType(builder, static_cast<uint8_t>(DType::f32), builder.CreateVector(shape));
+  entries = {fb::CreateStateEntry(builder, builder.CreateString("w"), type)};
+  EXPECT_FAILS(read(builder, entries), "'w' has 65 dimensions, and at most 64 are possible");
+}
+
 TEST(State, FlippedBytesNeverCrash) {
   PackageWriter good;
   ASSERT_TRUE(add_state(good, "f", std::vector{value("a"), value("b")}).ok());

@@ -1,0 +1,20 @@
+//===- limits.hpp - What is the same limit everywhere ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_LIMITS_HPP
+#define WEFT_LIMITS_HPP
+
+#include <cstddef>
+
+namespace weft {
+
+/// The most dimensions that a tensor may have: in programs, text, packages, data files and the C interface.
+/// It is the limit of PyTorch and of NumPy.
+inline constexpr size_t maxRank = 64;
+
+} // namespace weft
+
+#endif // WEFT_LIMITS_HPP
