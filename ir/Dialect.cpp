@@ -246,58 +246,6 @@ LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
-/// Parses `name = size`.
-static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &value) {
-  return failure(parser.parseComma() || parser.parseKeyword(name) || parser.parseEqual() ||
-                 parseSizeText(parser, value));
-}
-
-Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
-  auto loc = parser.getCurrentLocation();
-  StringRef kind;
-  int64_t vector = 1, tasks = 1, grain = 1, scratch = 0;
-  bool streaming = false;
-  if (parser.parseLess() || parser.parseKeyword(&kind))
-    return {};
-  auto symbol = symbolizeScheduleKind(kind);
-  if (!symbol) {
-    parser.emitError(loc) << "unknown schedule '" << kind
-                          << "', expected loop, row, column, multi_tensor or update";
-    return {};
-  }
-  if (parseField(parser, "vector", vector) || parseField(parser, "tasks", tasks) ||
-      parseField(parser, "grain", grain) || parseField(parser, "scratch", scratch))
-    return {};
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("streaming"))
-      return {};
-    streaming = true;
-  }
-  if (parser.parseGreater())
-    return {};
-  return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *symbol, vector, tasks, grain, streaming,
-                                         scratch);
-}
-
-void ScheduleAttr::print(AsmPrinter &printer) const {
-  printer << "<" << stringifyScheduleKind(getKind()) << ", vector = " << getVector()
-          << ", tasks = " << sizeText(getTasks()) << ", grain = " << getGrain()
-          << ", scratch = " << getScratch();
-  if (getStreaming())
-    printer << ", streaming";
-  printer << ">";
-}
-
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleKind, int64_t vector,
-                                   int64_t tasks, int64_t grain, bool, int64_t scratch) {
-  if (vector < 1 || !llvm::isPowerOf2_64(static_cast<uint64_t>(vector)) || vector > 64)
-    return emitError() << "vector width " << vector << " is not a power of two in [1, 64]";
-  if (!isKnownSize(tasks) || grain < 1 || scratch < 0)
-    return emitError() << "a schedule needs tasks >= 0, grain >= 1 and scratch >= 0, found "
-                       << sizeText(tasks) << ", " << grain << " and " << scratch;
-  return success();
-}
-
 Attribute SizeAttr::parse(AsmParser &parser, Type) {
   int64_t size = 0;
   if (parser.parseLess() || parseSizeText(parser, size) || parser.parseGreater())

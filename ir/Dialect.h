@@ -9,6 +9,7 @@
 
 #include "ir/DimExpr.h"
 #include "ir/ScalarEmitter.h"
+#include "ir/ScheduleFields.h"
 #include "ir/Vjp.h"
 #include "ir/interp/Literal.h"
 #include "weft/dtype.hpp"

@@ -77,8 +77,9 @@ static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(va
 
 static int64_t elementBytes(Value value) { return static_cast<int64_t>(itemsize(dtypeOf(value.getType()))); }
 
+/// Vectors of 16 elements are one register of 512 bits of f32; of eight bytes, 8 are. 64 random numbers are
+/// made from 16 blocks of bits, whose words are then whole vectors.
 static int64_t vectorWidth(FusionOp fusion) {
-  // 64 elements need 16 blocks of random bits, whose words are then whole vectors.
   SmallVector<int64_t> domain = fusion.getDomain();
   if (fusion.getKind() == FusionKind::loop && !domain.empty() && domain.back() >= 64)
     for (Operation &op : fusion.getBody().front())
@@ -111,47 +112,45 @@ static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
 // loop
 //===----------------------------------------------------------------------===//
 
-int64_t loopChunk(FusionOp fusion) {
+std::optional<unsigned> innermostDim(ArrayRef<int64_t> domain) {
+  for (size_t dim = domain.size(); dim-- > 0;)
+    if (domain[dim] != 1)
+      return static_cast<unsigned>(dim);
+  return std::nullopt;
+}
+
+/// 16 KiB of the widest result: of two operands and two results half of each stays in 32 KiB of first-level
+/// cache, and a thread's run over memory is long enough for the prefetcher. 64 elements are the widest
+/// vector.
+static int64_t loopChunk(FusionOp fusion) {
+  constexpr int64_t chunkBytes = 16 << 10, widestVector = 64;
   int64_t widest = 1;
   for (Value result : fusion.getResults())
     widest = std::max(widest, elementBytes(result));
-  return std::max<int64_t>((16 << 10) / widest, 64);
+  return std::max(chunkBytes / widest, widestVector);
 }
 
-std::optional<TransposeTile> transposeTile(FusionOp fusion) {
-  if (fusion.getKind() != FusionKind::loop)
-    return std::nullopt;
+/// The dimension that an operand of a loop is contiguous along, where it is another one than the domain's
+/// innermost and both are long enough for a square: then the loop goes over tiles.
+static std::optional<unsigned> transposedDim(FusionOp fusion) {
+  // A cache line of f32 on each side: what is shorter uses parts of lines in any order.
+  constexpr int64_t side = 16;
   SmallVector<int64_t> domain = fusion.getDomain();
   if (anySymbolic(domain))
     return std::nullopt; // tiles are laid out when the kernel is made
-  auto rank = static_cast<int64_t>(domain.size());
-  int64_t inner = rank - 1;
-  while (inner >= 0 && domain[inner] == 1)
-    --inner;
-  if (inner < 1)
-    return std::nullopt;
+  std::optional<unsigned> inner = innermostDim(domain);
   // A concat is computed part by part.
-  if (!fusion.getBody().front().getOps<ConcatOp>().empty())
+  if (!inner || *inner < 1 || !fusion.getBody().front().getOps<ConcatOp>().empty())
     return std::nullopt;
-  for (Operation &op : fusion.getBody().front()) {
-    auto transpose = dyn_cast<TransposeOp>(op);
-    if (!transpose || sizesOf(transpose.getType()) != ArrayRef(domain))
+  for (auto transpose : fusion.getBody().front().getOps<TransposeOp>()) {
+    if (sizesOf(transpose.getType()) != ArrayRef(domain))
       continue;
     // The operand's innermost dimension that is not 1, seen from the result.
-    ArrayRef<int64_t> from = sizesOf(transpose.getA().getType()), perm = transpose.getPerm();
-    int64_t last = rank - 1;
-    while (last >= 0 && from[last] == 1)
-      --last;
-    auto dim = static_cast<int64_t>(llvm::find(perm, last) - perm.begin());
-    if (dim == inner || domain[dim] < TransposeTile::side || domain[inner] < TransposeTile::side)
-      continue;
-    TransposeTile tile;
-    tile.dim = static_cast<unsigned>(dim);
-    tile.inner = static_cast<unsigned>(inner);
-    tile.tasks = llvm::divideCeil(domain[dim], TransposeTile::rows) *
-                 llvm::divideCeil(domain[inner], TransposeTile::columns) *
-                 (countOf(domain) / (domain[dim] * domain[inner]));
-    return tile;
+    std::optional<unsigned> last = innermostDim(sizesOf(transpose.getA().getType()));
+    ArrayRef<int64_t> perm = transpose.getPerm();
+    auto dim = static_cast<unsigned>(llvm::find(perm, static_cast<int64_t>(last.value_or(0))) - perm.begin());
+    if (dim != *inner && domain[dim] >= side && domain[*inner] >= side)
+      return dim;
   }
   return std::nullopt;
 }
@@ -159,6 +158,11 @@ std::optional<TransposeTile> transposeTile(FusionOp fusion) {
 //===----------------------------------------------------------------------===//
 // row
 //===----------------------------------------------------------------------===//
+
+int64_t rowLength(FusionOp fusion) {
+  SmallVector<int64_t> domain = fusion.getDomain();
+  return countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
+}
 
 llvm::DenseMap<Value, unsigned> rowPasses(FusionOp fusion) {
   llvm::DenseMap<Value, unsigned> passes;
@@ -197,37 +201,29 @@ static int64_t costOf(Operation *op) {
   return isa<ElementwiseOp>(op) ? 1 : 0;
 }
 
-SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t scratchBytes) {
+int64_t keptBytes(FusionOp fusion, Value value) {
+  return static_cast<int64_t>(
+      llvm::alignTo(static_cast<uint64_t>(mulSizes(rowLength(fusion), elementBytes(value))), 64));
+}
+
+/// Goes from the results back to what they need and asks `keep` for each value of the domain's shape that
+/// more than one pass needs, unless values that are kept already bring what those passes need. Gives the
+/// values for which the answer is yes, with the first of the passes, in op order.
+static SmallVector<std::pair<Value, unsigned>> chooseKept(FusionOp fusion,
+                                                          llvm::function_ref<bool(Operation *, Value)> keep) {
   SmallVector<std::pair<Value, unsigned>> kept;
   Block &body = fusion.getBody().front();
   SmallVector<int64_t> domain = fusion.getDomain();
-  int64_t row = countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
-  if (isSymbolic(row))
-    return kept; // scratch has a size of its own
+  // Scratch has a size of its own; the passes that need a value are the bits of a number.
+  unsigned last = lastRowPass(fusion);
+  if (isSymbolic(rowLength(fusion)) || last >= 64)
+    return kept;
   llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
   auto ofDomain = [&](Value value) { return sizesOf(tensorOf(value)) == ArrayRef(domain); };
-
-  // What it costs to compute a value from memory.
-  llvm::DenseMap<Value, int64_t> cost;
-  constexpr int64_t dear = 12, most = 1 << 20;
-  for (Operation &op : body.without_terminator()) {
-    int64_t sum = costOf(&op);
-    if (!isReductionOp(&op))
-      for (Value operand : op.getOperands())
-        sum += cost.lookup(operand);
-    for (Value result : op.getResults())
-      cost[result] = isReductionOp(&op) ? 0 : std::min(sum, most);
-  }
-
-  // The passes that need a value, from its users on, as bits. Beyond 64 passes nothing is kept.
-  unsigned last = lastRowPass(fusion);
-  if (last >= 64)
-    return kept;
   llvm::DenseMap<Value, uint64_t> needs;
   for (Value value : body.getTerminator()->getOperands())
     if (ofDomain(value))
       needs[value] |= uint64_t(1) << last;
-  int64_t used = 0;
   for (Operation &op : llvm::reverse(body.without_terminator())) {
     if (isReductionOp(&op)) {
       Value operand = op.getOperand(0);
@@ -240,15 +236,10 @@ SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t s
     if (!need)
       continue;
     bool several = need & (need - 1);
-    if (several && isa<ElementwiseOp>(op) && ofDomain(op.getResult(0)) &&
-        cost.lookup(op.getResult(0)) >= dear) {
-      int64_t bytes = llvm::alignTo(row * elementBytes(op.getResult(0)), 64);
-      if (used + bytes <= scratchBytes) {
-        used += bytes;
-        auto first = static_cast<unsigned>(llvm::countr_zero(need));
-        kept.push_back({op.getResult(0), first});
-        need = uint64_t(1) << first;
-      }
+    if (several && isa<ElementwiseOp>(op) && ofDomain(op.getResult(0)) && keep(&op, op.getResult(0))) {
+      auto first = static_cast<unsigned>(llvm::countr_zero(need));
+      kept.push_back({op.getResult(0), first});
+      need = uint64_t(1) << first;
     }
     for (Value operand : op.getOperands())
       needs[operand] |= need;
@@ -257,28 +248,83 @@ SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t s
   return kept;
 }
 
+static llvm::DenseMap<Operation *, int64_t> opNumbers(FusionOp fusion) {
+  llvm::DenseMap<Operation *, int64_t> numbers;
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    numbers.try_emplace(&op, static_cast<int64_t>(numbers.size()));
+  return numbers;
+}
+
+SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, ArrayRef<int64_t> keep) {
+  if (keep.empty())
+    return {};
+  llvm::DenseMap<Operation *, int64_t> numbers = opNumbers(fusion);
+  return chooseKept(fusion,
+                    [&](Operation *op, Value) { return llvm::is_contained(keep, numbers.lookup(op)); });
+}
+
+/// The values that are dearer to compute again than to store and to load, as far as they fit in scratch.
+static SmallVector<int64_t> worthKeeping(FusionOp fusion, int64_t scratchBytes) {
+  // A store and a load of a line of the first-level cache take about as long as a dozen additions of vectors,
+  // so one elementary function is worth it and a few products are not. `most` keeps sums of costs from
+  // overflow.
+  constexpr int64_t dear = 12, most = 1 << 20;
+  llvm::DenseMap<Value, int64_t> cost; // of computing a value from memory
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    int64_t sum = costOf(&op);
+    if (!isReductionOp(&op))
+      for (Value operand : op.getOperands())
+        sum += cost.lookup(operand);
+    for (Value result : op.getResults())
+      cost[result] = isReductionOp(&op) ? 0 : std::min(sum, most);
+  }
+  int64_t used = 0;
+  auto kept = chooseKept(fusion, [&](Operation *, Value value) {
+    if (cost.lookup(value) < dear || used + keptBytes(fusion, value) > scratchBytes)
+      return false;
+    used += keptBytes(fusion, value);
+    return true;
+  });
+  llvm::DenseMap<Operation *, int64_t> numbers = opNumbers(fusion);
+  SmallVector<int64_t> keep;
+  for (auto [value, pass] : kept)
+    keep.push_back(numbers.lookup(value.getDefiningOp()));
+  return keep;
+}
+
 //===----------------------------------------------------------------------===//
 // column
 //===----------------------------------------------------------------------===//
 
-int64_t columnBlock(FusionOp fusion) {
+static int64_t columnCount(FusionOp fusion) {
   SmallVector<int64_t> domain = fusion.getDomain();
-  int64_t columns = countOf(ArrayRef(domain).drop_front(fusion.getNumReducedDims()));
+  return countOf(ArrayRef(domain).drop_front(fusion.getNumReducedDims()));
+}
+
+/// Enough tasks for 16 threads, as long as each reads at least 256 columns of a row, 1 KiB of f32, which the
+/// prefetcher takes for a stream; and at most 1,024, whose partial sums leave room for rows in a first-level
+/// cache.
+static int64_t columnBlock(FusionOp fusion) {
+  constexpr int64_t least = 256, most = 1024, parts = 16, step = 64;
+  int64_t columns = columnCount(fusion);
   if (isSymbolic(columns))
-    return 256;
-  int64_t block = llvm::alignTo(llvm::divideCeil(columns, 16), 64);
-  return std::clamp<int64_t>(block, 256, 1024);
+    return least;
+  auto block = static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(columns, parts), step));
+  return std::clamp(block, least, most);
 }
 
 //===----------------------------------------------------------------------===//
 // scan
 //===----------------------------------------------------------------------===//
 
-int64_t ScanShape::tasks() const {
-  if (!isSymbolic(outer) && !isSymbolic(inner))
-    return inner == 1 ? outer : outer * blocks();
+/// At least as many tasks as there are: a number of blocks that depends on symbols is no factor of a size.
+static int64_t scanTasks(const ScanShape &shape, int64_t columns) {
+  if (shape.extent == 0)
+    return 0;
+  if (!isSymbolic(shape.outer) && !isSymbolic(shape.inner))
+    return shape.inner == 1 ? shape.outer : mulSizes(shape.outer, shape.blocks(columns));
   // outer * ceil(inner / columns) <= outer * (inner + columns - 1) / columns
-  return ceilDivSizes(mulSizes(outer, addSizes(inner, columns - 1)), columns);
+  return ceilDivSizes(mulSizes(shape.outer, addSizes(shape.inner, columns - 1)), columns);
 }
 
 ScanShape scanShape(FusionOp fusion) {
@@ -298,8 +344,7 @@ ScanShape scanShape(FusionOp fusion) {
 // update
 //===----------------------------------------------------------------------===//
 
-UpdateTiles updateTiles(Operation *update) {
-  constexpr int64_t enoughTasks = 16, smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
+UpdateTiles updateTiles(Operation *update, int64_t block, int64_t range) {
   int64_t dim = indexedDim(update);
   IndexedShape base(sizesOf(tensorOf(update->getOperand(0))), dim);
   UpdateTiles tiles;
@@ -315,110 +360,213 @@ UpdateTiles updateTiles(Operation *update) {
     tiles.inner = base.inner;
   }
   tiles.block = tiles.inner;
+  if (block != noNumber) {
+    tiles.block = block;
+    tiles.blocks = ceilDivSizes(tiles.inner, block);
+  }
+  if (range != noNumber) {
+    tiles.range = range;
+    tiles.ranges = ceilDivSizes(tiles.size, range);
+  }
+  return tiles;
+}
+
+/// Cuts writes by index into about 16 tasks, so that every thread of a common machine has one or two. Below
+/// 2^15 writes the whole update takes less time than to hand it out. A block has at least 64 elements, four
+/// vectors, and at most 1,024, since each task reads all indices again.
+static void cutUpdate(Operation *update, Schedule &schedule) {
+  constexpr int64_t enoughTasks = 16, smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
+  UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
   SymbolRanges symbols = rangesOf(update);
   int64_t outer = symbols.largest(tiles.outer);
   if (symbols.largest(mulSizes(mulSizes(tiles.outer, tiles.count), tiles.inner)) < smallWork)
-    return tiles;
+    return;
   if (tiles.inner >= 2 * leastBlock && outer < enoughTasks) { // not of a size that depends on symbols
-    tiles.block = std::clamp<int64_t>(llvm::alignTo(tiles.inner / enoughTasks, 16), leastBlock, mostBlock);
-    tiles.blocks = llvm::divideCeil(tiles.inner, tiles.block);
+    auto block = static_cast<int64_t>(llvm::alignTo(tiles.inner / enoughTasks, 16));
+    schedule[ScheduleField::block] = std::clamp(block, leastBlock, mostBlock);
+    tiles.blocks = ceilDivSizes(tiles.inner, schedule[ScheduleField::block]);
   }
-  int64_t parts = std::max<int64_t>(outer, 1) * tiles.blocks;
-  if (parts < enoughTasks && base.size > 1) {
-    auto wanted = std::min(static_cast<int64_t>(llvm::divideCeil(enoughTasks, parts)), base.size);
-    tiles.range = static_cast<int64_t>(llvm::divideCeil(base.size, wanted));
-    tiles.ranges = llvm::divideCeil(base.size, tiles.range);
+  int64_t parts = mulSizes(std::max<int64_t>(outer, 1), tiles.blocks);
+  if (parts < enoughTasks && tiles.size > 1) {
+    int64_t wanted = std::min(ceilDivSizes(enoughTasks, parts), tiles.size);
+    schedule[ScheduleField::range] = ceilDivSizes(tiles.size, wanted);
   }
-  return tiles;
+}
+
+//===----------------------------------------------------------------------===//
+// What follows from the numbers
+//===----------------------------------------------------------------------===//
+
+static int64_t tileTasks(FusionOp fusion, const Schedule &schedule) {
+  SmallVector<int64_t> domain = fusion.getDomain();
+  std::optional<unsigned> inner = innermostDim(domain);
+  int64_t tasks = 1;
+  for (auto [dim, size] : llvm::enumerate(domain)) {
+    if (static_cast<int64_t>(dim) == schedule[ScheduleField::tileDim])
+      tasks = mulSizes(tasks, ceilDivSizes(size, schedule[ScheduleField::tileRows]));
+    else if (dim == inner)
+      tasks = mulSizes(tasks, ceilDivSizes(size, schedule[ScheduleField::tileColumns]));
+    else
+      tasks = mulSizes(tasks, size);
+  }
+  return tasks;
+}
+
+static int64_t tensorTasks(FusionOp fusion, int64_t chunk) {
+  int64_t whole = 0, dynamic = 0;
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    int64_t count = elementsOf(tensorOf(op.getOperand(0)));
+    if (isSymbolic(count)) // the sum of the quotients, rounded up, is at most
+      dynamic = addSizes(dynamic, addSizes(count, chunk - 1));
+    else
+      whole = addSizes(whole, ceilDivSizes(count, chunk));
+  }
+  return dynamic == 0 ? whole : ceilDivSizes(addSizes(dynamic, mulSizes(whole, chunk)), chunk);
+}
+
+int64_t tasksOf(FusionOp fusion, const Schedule &schedule) {
+  SmallVector<int64_t> domain = fusion.getDomain();
+  int64_t chunk = schedule[ScheduleField::chunk], block = schedule[ScheduleField::block];
+  switch (fusion.getKind()) {
+  case FusionKind::loop:
+    return schedule.has(ScheduleField::chunk) ? ceilDivSizes(countOf(domain), chunk)
+                                              : tileTasks(fusion, schedule);
+  case FusionKind::row:
+    return countOf(ArrayRef(domain).drop_back(fusion.getNumReducedDims()));
+  case FusionKind::column:
+    return ceilDivSizes(columnCount(fusion), block);
+  case FusionKind::scan:
+    return scanTasks(scanShape(fusion), block == noNumber ? 1 : block);
+  case FusionKind::update: {
+    if (schedule.has(ScheduleField::chunk))
+      return ceilDivSizes(countOf(domain), chunk);
+    UpdateTiles tiles = updateTiles(updateIn(fusion), block, schedule[ScheduleField::range]);
+    return mulSizes(tiles.count, tiles.block) == 0 ? 0 : tiles.tasks();
+  }
+  case FusionKind::multi_tensor:
+    return tensorTasks(fusion, chunk);
+  }
+  return 0;
+}
+
+int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
+  int64_t bytes = 0, vector = schedule[ScheduleField::vector];
+  switch (fusion.getKind()) {
+  case FusionKind::loop:
+    // Elements of a square have at most 8 bytes; of single elements nothing is transposed.
+    return schedule.has(ScheduleField::squares) && vector > 1
+               ? schedule[ScheduleField::squares] * vector * vector * 8
+               : 0;
+  case FusionKind::row:
+    for (auto [value, pass] : keptRowValues(fusion, schedule.keep))
+      bytes = addSizes(bytes, keptBytes(fusion, value));
+    return bytes;
+  case FusionKind::column:
+    for (Operation &op : fusion.getBody().front())
+      if (isReductionOp(&op))
+        bytes += schedule[ScheduleField::block] * accumulatorBytes(&op);
+    return bytes;
+  case FusionKind::scan:
+  case FusionKind::update:
+  case FusionKind::multi_tensor:
+    return 0;
+  }
+  return 0;
 }
 
 //===----------------------------------------------------------------------===//
 // The choice
 //===----------------------------------------------------------------------===//
 
-/// Tasks that are handed out at once: as many as make 4,096 elements, and not all of them to one thread.
+/// Tasks that are handed out at once: as many as make 4,096 elements, some microseconds of work, against a
+/// fraction of one to hand them out; and not more than a sixteenth of all, so that every thread gets some.
 static int64_t grainOf(int64_t elements, int64_t tasks) {
   return std::clamp<int64_t>((4 << 10) / std::max<int64_t>(elements, 1), 1, std::max<int64_t>(tasks / 16, 1));
 }
 
-int64_t tensorTasks(FusionOp fusion) {
-  int64_t whole = 0, dynamic = 0;
-  for (Operation &op : fusion.getBody().front().without_terminator()) {
-    int64_t count = elementsOf(tensorOf(op.getOperand(0)));
-    if (isSymbolic(count)) // the sum of the quotients, rounded up, is at most
-      dynamic = addSizes(dynamic, addSizes(count, tensorChunk - 1));
-    else
-      whole += llvm::divideCeil(count, tensorChunk);
-  }
-  return dynamic == 0 ? whole : ceilDivSizes(addSizes(dynamic, whole * tensorChunk), tensorChunk);
-}
+/// The same where a task is a chunk or a tile, which is that long already: several only where there are
+/// hundreds.
+static int64_t grainOfChunks(int64_t tasks) { return std::clamp<int64_t>(tasks / 256, 1, 16); }
 
 ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
-  MLIRContext *context = fusion.getContext();
-  int64_t vector = vectorWidth(fusion), tasks = 0, grain = 1, scratch = 0;
-  bool streaming = isStreaming(fusion, target);
-  SmallVector<int64_t> domain = fusion.getDomain();
+  Schedule schedule(fusion.getKind());
   SymbolRanges ranges = rangesOf(fusion);
-  int64_t count = countOf(domain);
-  unsigned reduced = fusion.getNumReducedDims();
+  int64_t vector = vectorWidth(fusion), elements = 0; // of one task; 0: it is a chunk
   switch (fusion.getKind()) {
-  case FusionKind::loop: {
-    if (auto tile = transposeTile(fusion)) {
-      tasks = tile->tasks;
-      grain = std::clamp<int64_t>(tasks / 256, 1, 16);
-      scratch = TransposeTile::maxOperands * TransposeTile::side * TransposeTile::side * 8;
-      break;
+  case FusionKind::loop:
+    if (std::optional<unsigned> dim = transposedDim(fusion)) {
+      // A square is one cache line a side. Four of them make a tile as wide as what the prefetcher follows,
+      // and 16 as high: down its rows the operand's lines are read whole. Beyond eight operands a square each
+      // would leave the first-level cache, and the others are read element by element.
+      vector = std::min(vector, reductionLanes);
+      schedule[ScheduleField::tileRows] = 256;
+      schedule[ScheduleField::tileColumns] = 64;
+      schedule[ScheduleField::tileDim] = *dim;
+      schedule[ScheduleField::squares] = 8;
+    } else {
+      schedule[ScheduleField::chunk] = loopChunk(fusion);
     }
-    tasks = ceilDivSizes(count, loopChunk(fusion));
-    grain = std::clamp<int64_t>(ranges.largest(tasks) / 256, 1, 16);
     break;
-  }
-  case FusionKind::row: {
-    int64_t row = countOf(ArrayRef(domain).take_back(reduced));
-    tasks = countOf(ArrayRef(domain).drop_back(reduced));
-    grain = grainOf(ranges.largest(row), ranges.largest(tasks));
-    for (auto [value, pass] : keptRowValues(fusion, target.scratchBytes))
-      scratch += llvm::alignTo(row * elementBytes(value), 64);
+  case FusionKind::row:
+    schedule[ScheduleField::lanes] = reductionLanes;
+    schedule[ScheduleField::partials] = rowPartials;
+    // A page, where the processor's own prefetching ends.
+    schedule[ScheduleField::prefetch] = 4096;
+    schedule.keep = worthKeeping(fusion, target.scratchBytes);
+    elements = std::max<int64_t>(ranges.largest(rowLength(fusion)), 1);
     break;
-  }
-  case FusionKind::column: {
-    int64_t block = columnBlock(fusion);
-    tasks = ceilDivSizes(countOf(ArrayRef(domain).drop_front(reduced)), block);
-    for (Operation &op : fusion.getBody().front())
-      if (isReductionOp(&op))
-        scratch += block * accumulatorBytes(&op);
+  case FusionKind::column:
+    schedule[ScheduleField::rows] = columnRows;
+    schedule[ScheduleField::block] = columnBlock(fusion);
     break;
-  }
   case FusionKind::scan: {
     ScanShape shape = scanShape(fusion);
-    tasks = shape.extent == 0 ? 0 : shape.tasks();
-    int64_t work = ranges.largest(mulSizes(shape.extent, shape.inner == 1 ? 1 : ScanShape::columns));
-    grain = grainOf(work, ranges.largest(tasks));
-    streaming = false;
+    schedule[ScheduleField::lanes] = reductionLanes;
+    elements = shape.extent;
+    if (shape.inner == 1) {
+      vector = reductionLanes;
+    } else {
+      // Four registers of f32 hold the state of the columns while the lines go by.
+      schedule[ScheduleField::block] = 64;
+      elements = mulSizes(elements, schedule[ScheduleField::block]);
+    }
+    elements = std::max<int64_t>(ranges.largest(elements), 1);
     break;
   }
   case FusionKind::update: {
-    streaming = false;
     Operation *update = updateIn(fusion);
     if (isa<DynamicUpdateSliceOp>(update)) {
-      tasks = ceilDivSizes(count, loopChunk(fusion));
-      grain = std::clamp<int64_t>(ranges.largest(tasks) / 256, 1, 16);
+      schedule[ScheduleField::chunk] = loopChunk(fusion);
       break;
     }
-    UpdateTiles tiles = updateTiles(update);
-    int64_t writes = mulSizes(tiles.count, tiles.block);
-    tasks = writes == 0 ? 0 : tiles.tasks();
-    grain = grainOf(ranges.largest(writes), ranges.largest(tasks));
+    if (isa<ScatterOp>(update))
+      vector = 1; // every element has an index of its own
+    cutUpdate(update, schedule);
+    UpdateTiles tiles = updateTiles(update, schedule[ScheduleField::block], schedule[ScheduleField::range]);
+    elements = std::max<int64_t>(ranges.largest(mulSizes(tiles.count, tiles.block)), 1);
     break;
   }
   case FusionKind::multi_tensor:
-    tasks = tensorTasks(fusion);
-    // State is read before it is written: its lines are in the cache already.
-    streaming = false;
+    // 32 KiB of f32, a few microseconds for the four or five tensors of a step.
+    schedule[ScheduleField::chunk] = 8192;
+    vector = 16;
     break;
   }
-  auto kind = *symbolizeScheduleKind(stringifyFusionKind(fusion.getKind()));
-  return ScheduleAttr::get(context, kind, vector, tasks, grain, streaming, scratch);
+  schedule[ScheduleField::vector] = vector;
+  schedule[ScheduleField::tasks] = tasksOf(fusion, schedule);
+  schedule[ScheduleField::scratch] = scratchOf(fusion, schedule);
+  int64_t tasks = ranges.largest(schedule[ScheduleField::tasks]);
+  if (elements > 0)
+    schedule[ScheduleField::grain] = grainOf(elements, tasks);
+  else if (fusion.getKind() == FusionKind::column || fusion.getKind() == FusionKind::multi_tensor)
+    schedule[ScheduleField::grain] = 1;
+  else
+    schedule[ScheduleField::grain] = grainOfChunks(tasks);
+  // What an update or an optimiser step writes it has read before: those lines are in the cache already.
+  // Scans and columns write little, or between reads.
+  if (mayHave(fusion.getKind(), ScheduleField::streaming) && isStreaming(fusion, target))
+    schedule[ScheduleField::streaming] = 1;
+  return ScheduleAttr::get(fusion.getContext(), schedule);
 }
 
 } // namespace weft::ir

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Specialize.h"
 
+#include "ir/Schedule.h"
+
 #include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
@@ -50,6 +52,11 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
     else
       func->setAttr(attr::symbols, ArrayAttr::get(module.getContext(), left));
   }
+  // A schedule is right for the sizes that it was chosen for: --weft-schedule chooses another.
+  module.walk([&](FusionOp fusion) {
+    if (!symbolsOf(fusion).empty())
+      fusion.removeScheduleAttr();
+  });
   auto all = [&](ArrayRef<int64_t> sizes) {
     SmallVector<int64_t> result;
     for (int64_t size : sizes)

@@ -38,9 +38,7 @@ class Weft_Enum<string enumName, string summary, list<string> names> :
 }
 def Weft_DeviceKind : Weft_Enum<"DeviceKind", "kind of device", ["cpu", "cuda"]>;
 def Weft_StorageKind : Weft_Enum<"StorageKind", "what holds a value", ["argument", "result", "arena", "constant"]>;
-def Weft_ScheduleKind : Weft_Enum<"ScheduleKind", "shape of a kernel",
-    ["loop", "row", "column", "multi_tensor", "scan", "update"]>;
-def Weft_FusionKind : Weft_Enum<"FusionKind", "what a fusion may hold",
+def Weft_FusionKind : Weft_Enum<"FusionKind", "what a fusion may hold, and the shape of its kernel",
     ["loop", "row", "column", "multi_tensor", "scan", "update"]>;
 def Weft_GatherKind : Weft_Enum<"GatherKind", "how the index tensor lies in the result", ["along", "points"]>;
 def Weft_IndexMode : Weft_Enum<"IndexMode", "what becomes of an index outside of its range", ["check", "clip", "assume"]>;
@@ -120,16 +118,49 @@ def Weft_LibraryAttr : Weft_Attr<"Library", "library"> {
 def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
   let summary = "how a fusion becomes a kernel";
   let description = [{
-    Chosen by a pure function of shapes, dtypes and target. `kind` is one of `loop`, `row`, `column`,
-    `multi_tensor`, `scan` and `update`; `vector` is the number of elements that one step of the innermost loop
-    handles; `tasks` is the number of independent pieces of work, handed to threads in runs of `grain`, a size
-    where it depends on dynamic dimensions;
-    `streaming` asks for stores that bypass the cache; `scratch` is the number of bytes that a thread needs.
+    Every number that the shape of a kernel depends on. `--weft-schedule` chooses them by a pure function of shapes,
+    dtypes and target, and keeps a schedule that is there; the verifier of `weft.fusion` proves that a schedule is
+    right for its fusion, and whoever makes a kernel chooses nothing. `#weft.schedule<row, vector = 16, lanes = 16,
+    partials = 64, prefetch = 4096, tasks = 64, grain = 4, scratch = 0>` begins with the kind of its fusion. The
+    fields, each `name = number` but for the last two:
+
+    - `vector`: elements that one step of the innermost loop handles.
+    - `chunk` (`loop`, `multi_tensor`, and `update` of a window): elements of one task.
+    - `tile_rows`, `tile_columns`, `tile_dim`, `squares` (`loop`, in place of `chunk`): a task is a tile of the domain,
+      `tile_rows` along the dimension `tile_dim` by `tile_columns` along the innermost one, in which up to `squares`
+      operands are transposed by way of scratch.
+    - `lanes` (`row`, `scan`), `partials` (`row`), `rows` (`column`): the order of a reduction. Each has one value that
+      is right, whatever the target.
+    - `block` (`column`, `scan`, `update`): columns of one task.
+    - `range` (`update`): places to write to of one task.
+    - `prefetch` (`row`): bytes that are asked for ahead of those that are read.
+    - `tasks`: the number of independent pieces of work, handed to threads in runs of `grain`; a size where it depends
+      on dynamic dimensions.
+    - `scratch`: bytes that a thread needs beside operands and results.
+    - `keep = [2, 5]` (`row`): ops of the body, by their number in it, whose results one pass over a row stores in
+      scratch for later passes.
+    - `streaming` (`loop`, `row`): stores bypass the cache.
   }];
-  let parameters = (ins "::weft::ir::ScheduleKind":$kind, "int64_t":$vector, "int64_t":$tasks, "int64_t":$grain,
-                        "bool":$streaming, "int64_t":$scratch);
+  let parameters = (ins "::weft::ir::FusionKind":$kind, ArrayRefParameter<"int64_t">:$numbers,
+                        ArrayRefParameter<"int64_t">:$keep);
+  let builders = [AttrBuilder<(ins "const ::weft::ir::Schedule &":$schedule), [{
+    return $_get($_ctxt, schedule.kind, ::llvm::ArrayRef<int64_t>(schedule.numbers),
+                 ::llvm::ArrayRef<int64_t>(schedule.keep));
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool has(ScheduleField field) const { return number(field) != noNumber; }
+    /// The value of a field; `noNumber` where it is absent.
+    int64_t number(ScheduleField field) const { return getNumbers()[static_cast<size_t>(field)]; }
+    int64_t getVector() const { return number(ScheduleField::vector); }
+    int64_t getTasks() const { return number(ScheduleField::tasks); }
+    int64_t getGrain() const { return number(ScheduleField::grain); }
+    int64_t getScratch() const { return number(ScheduleField::scratch); }
+    bool getStreaming() const { return has(ScheduleField::streaming); }
+    /// The same numbers, to be changed.
+    Schedule toSchedule() const;
+  }];
 }
 
 def Weft_SizeAttr : Weft_Attr<"Size", "size"> {

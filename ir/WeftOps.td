@@ -37,7 +37,9 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
       operand 0 of the fusion and whose result is the only one. Both have one storage: the kernel writes what
       changes and leaves the rest. The domain is that of the elements which are written.
 
-    A `schedule` is attached by scheduling, `slices` (one per result) by the memory plan.
+    A `schedule` is attached by scheduling, `slices` (one per result) by the memory plan. The verifier proves that a
+    schedule is right for the fusion: every element lies in exactly one task, vectors and scratch are those that the
+    body allows, and numbers that the order of a reduction depends on are the ones that belong to its shape.
   }];
   let arguments = (ins Variadic<Weft_Tensor>:$inputs, Weft_FusionKindAttr:$kind,
                        OptionalAttr<Weft_ScheduleAttr>:$schedule, OptionalAttr<ArrayAttr>:$slices);
@@ -45,6 +47,7 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The shape that the kernel iterates over; empty for `multi_tensor`.
     ::llvm::SmallVector<int64_t> getDomain();

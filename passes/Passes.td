@@ -54,7 +54,8 @@ def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
 def AttachSchedules : Weft_FuncPass<"weft-schedule"> {
   let summary = "chooses the schedule of every fusion";
   let description = [{
-    A pure function of shapes, dtypes and target (ir/Schedule.h). A fusion that has a schedule keeps it.
+    A pure function of shapes, dtypes and target (ir/Schedule.h). A fusion that has a schedule keeps it: the verifier has
+    proven that it is right.
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose sizes decide: a name of ir/devices">];
 }

@@ -366,8 +366,13 @@ def mutated(level):
     if not os.path.exists(program):
         return failure(f"no weft-mutate in {RELEASE}/bin: it was not built")
     count = {"quick": 100, "default": 300, "ci": 1000, "full": 20000}[level]
-    return closing_line("mutated", [program, "--corpus=" + os.path.join(ROOT, "test"), f"--count={count}", "--seed=1",
-                                    "--save-failures=" + os.path.join(BUILD, "mutate-failures")])
+    command = [program, "--corpus=" + os.path.join(ROOT, "test"), "--seed=1",
+               "--save-failures=" + os.path.join(BUILD, "mutate-failures")]
+    counts = closing_line("mutated", [*command, f"--count={count}"])
+    # One field of a plan's schedule at a time: refused, or the same bits as before.
+    edits = {"quick": 50, "default": 150, "ci": 500, "full": 10000}[level]
+    counts += closing_line("mutated-schedules", [*command, "--schedules", f"--count={edits}"])
+    return counts
 
 
 def fresh(program, save):

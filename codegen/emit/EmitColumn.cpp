@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A task is a block of columns. Rows are read in order, 8 at a time:
+// A task is a block of columns. Rows are read in order, 8 at a time (the schedule's `rows`):
 //
 //   partial = partial + ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))   with the eight added first
 //
@@ -24,8 +24,6 @@ using namespace mlir;
 namespace weft::codegen {
 
 namespace {
-
-constexpr int64_t rowsAtOnce = 8;
 
 /// The body over [rows][columns], for vectors or for scalars.
 struct ColumnBody {
@@ -82,7 +80,10 @@ struct ColumnBody {
 class ColumnEmitter {
 public:
   ColumnEmitter(KernelBuilder &kernel, int64_t lanes)
-      : kernel(kernel), fusion(kernel.fusion), lanes(lanes), vectors(fusion, lanes), scalars(fusion, 1) {}
+      : kernel(kernel), fusion(kernel.fusion), lanes(lanes),
+        rowsAtOnce(fusion.getSchedule()->number(ir::ScheduleField::rows)),
+        block(fusion.getSchedule()->number(ir::ScheduleField::block)), vectors(fusion, lanes),
+        scalars(fusion, 1) {}
   Status emit();
 
 private:
@@ -98,7 +99,7 @@ private:
 
   KernelBuilder &kernel;
   ir::FusionOp fusion;
-  int64_t lanes, rows = 0, width = 0, block = 0;
+  int64_t lanes, rowsAtOnce, block, rows = 0, width = 0;
   ColumnBody vectors, scalars;
   SmallVector<Reducer> reducers;
   SmallVector<SmallVector<Value, 2>> partials; ///< in scratch, per reducer
@@ -235,17 +236,13 @@ Status ColumnEmitter::emit() {
   unsigned reduced = fusion.getNumReducedDims();
   rows = ir::countOf(ArrayRef(domain).take_front(reduced));
   width = ir::countOf(ArrayRef(domain).drop_front(reduced));
-  block = ir::columnBlock(fusion);
   auto passes = ir::rowPasses(fusion);
   Block &body = fusion.getBody().front();
   int64_t offset = 0;
   // Values of eight bytes first, so that each lies at a multiple of its size.
   for (Operation &op : body.without_terminator())
-    if (ir::isReductionOp(&op)) {
+    if (ir::isReductionOp(&op))
       reducers.emplace_back(kernel, &op);
-      if (passes.lookup(op.getOperand(0)) > 0)
-        return Status::error("a reduction of a column fusion depends on another one");
-    }
   for (Reducer &reducer : reducers) {
     SmallVector<Value, 2> buffers;
     for (Type type : reducer.types()) {

@@ -34,24 +34,25 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   kernel.firstCheck = firstCheck;
   Status status;
   switch (schedule->getKind()) {
-  case ir::ScheduleKind::loop:
+  case ir::FusionKind::loop:
     if (ir::countOf(fusion.getDomain()) == 0)
       break; // nothing to compute
-    status = ir::transposeTile(fusion) ? detail::emitTransposed(kernel) : detail::emitLoop(kernel);
+    status = schedule->has(ir::ScheduleField::tileRows) ? detail::emitTransposed(kernel)
+                                                        : detail::emitLoop(kernel);
     break;
-  case ir::ScheduleKind::row:
+  case ir::FusionKind::row:
     status = detail::emitRow(kernel);
     break;
-  case ir::ScheduleKind::column:
+  case ir::FusionKind::column:
     status = detail::emitColumn(kernel);
     break;
-  case ir::ScheduleKind::scan:
+  case ir::FusionKind::scan:
     status = detail::emitScan(kernel);
     break;
-  case ir::ScheduleKind::multi_tensor:
+  case ir::FusionKind::multi_tensor:
     status = detail::emitMultiTensor(kernel);
     break;
-  case ir::ScheduleKind::update:
+  case ir::FusionKind::update:
     if (ir::countOf(fusion.getDomain()) == 0 ||
         ir::elementsOf(cast<RankedTensorType>(fusion.getResult(0).getType())) == 0)
       break; // nothing to write

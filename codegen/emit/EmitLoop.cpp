@@ -114,7 +114,7 @@ class LoopEmitter {
 public:
   explicit LoopEmitter(KernelBuilder &kernel)
       : kernel(kernel), fusion(kernel.fusion), domain(fusion.getDomain()), count(ir::countOf(domain)),
-        chunk(ir::loopChunk(fusion)), isUpdate(ir::updateIn(fusion)) {}
+        chunk(fusion.getSchedule()->number(ir::ScheduleField::chunk)), isUpdate(ir::updateIn(fusion)) {}
   Status emit();
 
 private:

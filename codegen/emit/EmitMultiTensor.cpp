@@ -30,7 +30,9 @@ struct StepCall {
 
 class MultiTensorEmitter {
 public:
-  explicit MultiTensorEmitter(KernelBuilder &kernel) : kernel(kernel) {}
+  explicit MultiTensorEmitter(KernelBuilder &kernel)
+      : kernel(kernel), width(kernel.fusion.getSchedule()->getVector()),
+        chunk(kernel.fusion.getSchedule()->number(ir::ScheduleField::chunk)) {}
   Status emit();
 
 private:
@@ -48,6 +50,7 @@ private:
   SmallVector<Value> sgd(ir::SgdStepOp op, ValueRange in, ValueRange numbers);
 
   KernelBuilder &kernel;
+  int64_t width, chunk;
   std::map<std::string, func::FuncOp> functions;
   std::map<std::vector<const void *>, SmallVector<Value>> numbersOf;
   llvm::DenseMap<Value, Value> scalars;
@@ -160,7 +163,8 @@ void MultiTensorEmitter::emitStep(const StepCall &call, func::FuncOp function) {
              numbers = arguments.drop_front(reads + writes + 2);
   Value low = arguments[reads + writes], high = arguments[reads + writes + 1];
   Type element = getElementTypeOrSelf(call.op->getOperand(0).getType()), wide = ir::accumulatorType(element);
-  int64_t lanes = wide.isF64() ? 8 : 16;
+  // The schedule counts elements of four bytes: steps in f64 take registers of the same size.
+  int64_t lanes = wide.isF64() ? std::max<int64_t>(width / 2, 1) : width;
   strip(kernel, low, high, lanes, /*exact=*/false, [&](Value at, bool vector) {
     Type type = vector ? Type(VectorType::get({lanes}, element)) : element;
     Type wideType = ir::withElement(type, wide);
@@ -230,13 +234,10 @@ func::FuncOp MultiTensorEmitter::functionOf(const StepCall &call) {
 Status MultiTensorEmitter::emit() {
   ir::FusionOp fusion = kernel.fusion;
   Operation *yield = fusion.getBody().front().getTerminator();
-  // Where each result of a step goes; one that is not yielded is computed into nothing and refused.
+  // Where each result of a step goes.
   llvm::DenseMap<Value, unsigned> targets;
   for (auto [i, value] : llvm::enumerate(yield->getOperands()))
-    if (!targets.try_emplace(value, static_cast<unsigned>(i)).second)
-      return Status::error("result " + std::to_string(i) +
-                           " of a multi_tensor fusion is a step's value that is "
-                           "another result already");
+    targets[value] = static_cast<unsigned>(i);
   int64_t firstTask = 0;
   Value tasksBefore; // and firstTask more, where tensors before have dynamic sizes
   for (Operation &op : fusion.getBody().front().without_terminator()) {
@@ -246,12 +247,8 @@ Status MultiTensorEmitter::emit() {
     unsigned tensors = adam ? (adam.getVmax() ? 5 : 4) : (cast<ir::SgdStepOp>(op).getBuf() ? 3 : 2);
     for (unsigned i = 0; i < tensors; ++i)
       call.reads.push_back(kernel.operand(argumentOf(op.getOperand(i))));
-    for (Value result : op.getResults()) {
-      auto target = targets.find(result);
-      if (target == targets.end())
-        return Status::error("a multi_tensor fusion does not yield every result of its steps");
-      call.writes.push_back(kernel.result(target->second));
-    }
+    for (Value result : op.getResults())
+      call.writes.push_back(kernel.result(targets.lookup(result)));
     auto type = cast<RankedTensorType>(op.getOperand(0).getType());
     Type wide = ir::accumulatorType(type.getElementType());
     std::vector<const void *> key{wide.getAsOpaquePointer(), op.getName().getAsOpaquePointer(),
@@ -268,7 +265,7 @@ Status MultiTensorEmitter::emit() {
     }
     call.numbers = numbers->second;
 
-    int64_t count = ir::elementsOf(type), tasks = ir::ceilDivSizes(count, ir::tensorChunk);
+    int64_t count = ir::elementsOf(type), tasks = ir::ceilDivSizes(count, chunk);
     if (tasks == 0)
       continue;
     Value first = kernel.index(firstTask), last;
@@ -285,9 +282,9 @@ Status MultiTensorEmitter::emit() {
     Value some = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, from, to);
     func::FuncOp function = functionOf(call);
     kernel.ifThen(some, [&] {
-      Value low = kernel.mul(kernel.create<arith::SubIOp>(from, first), ir::tensorChunk);
-      Value high = kernel.minimum(kernel.mul(kernel.create<arith::SubIOp>(to, first), ir::tensorChunk),
-                                  kernel.index(count));
+      Value low = kernel.mul(kernel.create<arith::SubIOp>(from, first), chunk);
+      Value high =
+          kernel.minimum(kernel.mul(kernel.create<arith::SubIOp>(to, first), chunk), kernel.index(count));
       SmallVector<Value> arguments(call.reads);
       llvm::append_range(arguments, call.writes);
       arguments.append({low, high});

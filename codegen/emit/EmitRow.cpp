@@ -11,9 +11,10 @@
 //   rest            = the last n mod 16 elements, in order
 //   result          = tree(partials) + rest
 //
-// where the tree adds the four groups of 16 pairwise, then the 16 sums by halves. Vectors of 8 and of 16
-// elements give the same sums. Each level of dependent reductions is one pass over the row; the first brings
-// it into the first-level cache. Results of the domain's shape are stored in the last pass.
+// where 64 and 16 are the schedule's `partials` and `lanes`, and the tree adds the four groups of 16
+// pairwise, then the 16 sums by halves. Vectors of 8 and of 16 elements give the same sums. Each level of
+// dependent reductions is one pass over the row; the first brings it into the first-level cache. Results of
+// the domain's shape are stored in the last pass.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -27,9 +28,6 @@ using namespace mlir;
 namespace weft::codegen {
 
 namespace {
-
-constexpr int64_t granule = 16, groups = 4, blockSize = granule * groups;
-constexpr int64_t pageBytes = 4096;
 
 /// The body over [rows][n], for vectors or for scalars.
 struct RowBody {
@@ -81,14 +79,18 @@ struct RowBody {
 class RowEmitter {
 public:
   RowEmitter(KernelBuilder &kernel, int64_t lanes)
-      : kernel(kernel), fusion(kernel.fusion), lanes(lanes), vectors(fusion, lanes), scalars(fusion, 1) {}
+      : kernel(kernel), fusion(kernel.fusion), schedule(*fusion.getSchedule()), lanes(lanes),
+        granule(schedule.number(ir::ScheduleField::lanes)),
+        blockSize(schedule.number(ir::ScheduleField::partials)), groups(blockSize / granule),
+        vectors(fusion, lanes), scalars(fusion, 1) {}
 
   Status prepare();
   void emitRow(Value row, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar);
 
   KernelBuilder &kernel;
   ir::FusionOp fusion;
-  int64_t lanes;
+  ir::ScheduleAttr schedule;
+  int64_t lanes, granule, blockSize, groups; ///< of a vector; of partial results: side by side, and in all
   RowBody vectors, scalars;
   SmallVector<int64_t> domain;
   int64_t length = 0;
@@ -122,7 +124,7 @@ private:
 
 Status RowEmitter::prepare() {
   domain = fusion.getDomain();
-  length = ir::countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
+  length = ir::rowLength(fusion);
   auto passes = ir::rowPasses(fusion);
   lastPass = ir::lastRowPass(fusion);
   Block &body = fusion.getBody().front();
@@ -135,7 +137,7 @@ Status RowEmitter::prepare() {
   for (Value value : body.getTerminator()->getOperands())
     ofDomain.push_back(ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain));
   int64_t offset = 0;
-  for (auto [value, pass] : ir::keptRowValues(fusion, fusion.getSchedule()->getScratch())) {
+  for (auto [value, pass] : ir::keptRowValues(fusion, schedule.getKeep())) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
     Type memory = KernelBuilder::memoryType(element);
     kept.push_back({pass, vectors.graph.request(value, vectors.whole),
@@ -158,8 +160,9 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
       emitter.setNode(vector ? value.vectorNode : value.scalarNode,
                       emitter.load(value.buffer, body.inRow, value.element));
   // The second pass, if there is one, leaves memory idle: what the first pass of a later row will read is
-  // asked for, a page ahead, where the processor's own prefetching ends.
-  if (vector && pass == std::min(lastPass, 1u)) {
+  // asked for ahead.
+  int64_t ahead = schedule.number(ir::ScheduleField::prefetch);
+  if (vector && ahead > 0 && pass == std::min(lastPass, 1u)) {
     SmallVector<int> roots;
     for (auto [i, first] : llvm::enumerate(passOf))
       if (first == 0)
@@ -167,7 +170,7 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
     emitter.prefetch(roots, [&](const BodyNode &node) -> int64_t {
       bool isStream = coefficientOf(node.expr, body.column) == 1 &&
                       (body.space.var(body.row).maximum == 0 || coefficientOf(node.expr, body.row) == length);
-      return isStream ? pageBytes / static_cast<int64_t>(itemsize(ir::dtypeOf(node.value.getType()))) : 0;
+      return isStream ? ahead / static_cast<int64_t>(itemsize(ir::dtypeOf(node.value.getType()))) : 0;
     });
   }
   for (auto [state, i] : llvm::zip(states, active)) {
@@ -429,14 +432,14 @@ void RowEmitter::emitRow(Value row, ArrayRef<Value> streams, BodyEmitter &vector
 
 Status detail::emitRow(KernelBuilder &kernel) {
   ir::FusionOp fusion = kernel.fusion;
-  SmallVector<int64_t> domain = fusion.getDomain();
-  int64_t length = ir::countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
-  int64_t lanes = !ir::isSymbolic(length) && length < granule ? 1 : fusion.getSchedule()->getVector();
+  ir::ScheduleAttr schedule = *fusion.getSchedule();
+  int64_t length = ir::rowLength(fusion), granule = schedule.number(ir::ScheduleField::lanes);
+  int64_t lanes = !ir::isSymbolic(length) && length < granule ? 1 : schedule.getVector();
   RowEmitter rows(kernel, lanes);
   Status status = rows.prepare();
   if (!status.ok())
     return status;
-  bool streaming = fusion.getSchedule()->getStreaming() && ir::isMultipleOf(length, granule);
+  bool streaming = schedule.getStreaming() && ir::isMultipleOf(length, granule);
   emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) {
     BodyEmitter vector(kernel, rows.vectors.graph), scalar(kernel, rows.scalars.graph);
     // Only results of the domain's shape are written in vectors.

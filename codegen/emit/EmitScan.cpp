@@ -27,8 +27,6 @@ namespace weft::codegen {
 
 namespace {
 
-constexpr int64_t lineLanes = 16;
-
 /// The body over [outer][n][inner]: lanes lie along n where a task is a line, else along inner.
 struct ScanBody {
   ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, bool alongLine, int64_t lanes)
@@ -75,6 +73,8 @@ class ScanEmitter {
 public:
   ScanEmitter(KernelBuilder &kernel, const ir::ScanShape &shape, bool alongLine, int64_t lanes)
       : kernel(kernel), shape(shape), alongLine(alongLine), lanes(lanes),
+        lineLanes(kernel.fusion.getSchedule()->number(ir::ScheduleField::lanes)),
+        blockColumns(kernel.fusion.getSchedule()->number(ir::ScheduleField::block)),
         vectors(kernel.fusion, shape, alongLine, lanes), scalars(kernel.fusion, shape, alongLine, 1),
         element(ir::toScalarType(getElementTypeOrSelf(vectors.scan->getOperand(0).getType()))),
         accumulator(ir::accumulatorType(getElementTypeOrSelf(vectors.scan->getOperand(0).getType()))),
@@ -96,7 +96,7 @@ private:
   KernelBuilder &kernel;
   ir::ScanShape shape;
   bool alongLine;
-  int64_t lanes;
+  int64_t lanes, lineLanes, blockColumns;
   ScanBody vectors, scalars;
   Type element, accumulator;
   bool reverse, exclusive;
@@ -223,7 +223,7 @@ void ScanEmitter::columns(ScanBody &body, BodyEmitter &emitter, Value first, int
 
 /// Block `number` of the columns.
 void ScanEmitter::block(BodyEmitter &vector, BodyEmitter &scalar, Value number) {
-  constexpr int64_t width = ir::ScanShape::columns;
+  const int64_t width = blockColumns;
   Value first = kernel.mul(number, width);
   auto some = [&](int64_t count) {
     int64_t full = lanes > 1 ? count / lanes : 0;
@@ -245,7 +245,7 @@ void ScanEmitter::block(BodyEmitter &vector, BodyEmitter &scalar, Value number) 
         });
     return;
   }
-  int64_t blocks = shape.blocks(), last = shape.inner - (blocks - 1) * width;
+  int64_t blocks = shape.blocks(blockColumns), last = shape.inner - (blocks - 1) * width;
   if (last == width || blocks == 1)
     return some(last);
   Value inside = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, number, kernel.index(blocks - 1));
@@ -262,14 +262,14 @@ Status ScanEmitter::emit() {
   if (ir::isSymbolic(shape.outer) || ir::isSymbolic(shape.inner)) {
     Value most = kernel.index(shape.outer);
     if (!alongLine)
-      most = kernel.create<arith::MulIOp>(most, kernel.index(shape.blocks()));
+      most = kernel.create<arith::MulIOp>(most, kernel.index(shape.blocks(blockColumns)));
     end = kernel.minimum(end, most);
   }
   kernel.forLoop(kernel.begin, end, 1, [&](Value task) {
     Value outer = task, number;
     if (!alongLine) {
-      outer = kernel.create<arith::DivUIOp>(task, kernel.index(shape.blocks()));
-      number = kernel.create<arith::RemUIOp>(task, kernel.index(shape.blocks()));
+      outer = kernel.create<arith::DivUIOp>(task, kernel.index(shape.blocks(blockColumns)));
+      number = kernel.create<arith::RemUIOp>(task, kernel.index(shape.blocks(blockColumns)));
     }
     vector.setVar(vectors.outer, outer);
     scalar.setVar(scalars.outer, outer);
@@ -288,7 +288,8 @@ Status detail::emitScan(KernelBuilder &kernel) {
   if (shape.outer == 0 || shape.extent == 0 || shape.inner == 0)
     return {};
   auto emit = [&](bool alongLine) {
-    int64_t lanes = alongLine ? lineLanes : kernel.fusion.getSchedule()->getVector();
+    ir::ScheduleAttr schedule = *kernel.fusion.getSchedule();
+    int64_t lanes = alongLine ? schedule.number(ir::ScheduleField::lanes) : schedule.getVector();
     int64_t along = alongLine ? shape.extent : shape.inner;
     bool isShort = !ir::isSymbolic(along) && along < lanes;
     return ScanEmitter(kernel, shape, alongLine, isShort ? 1 : lanes).emit();

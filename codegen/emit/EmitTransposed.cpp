@@ -14,7 +14,6 @@
 #include "codegen/emit/Loops.h"
 
 #include "ir/Schedule.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 namespace weft::codegen {
@@ -23,21 +22,21 @@ namespace {
 
 /// The body over the domain with one variable for the tile's rows, one for its columns, one for all else.
 struct TileBody {
-  TileBody(ir::FusionOp fusion, const ir::TransposeTile &tile, int64_t lanes)
+  TileBody(ir::FusionOp fusion, unsigned rowDim, unsigned columnDim, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
     SmallVector<int64_t> domain = fusion.getDomain();
     space.lanes = lanes;
-    int64_t others = ir::countOf(domain) / (domain[tile.dim] * domain[tile.inner]);
+    int64_t others = ir::countOf(domain) / (domain[rowDim] * domain[columnDim]);
     outer = space.addLoop(others - 1);
-    row = space.addLoop(domain[tile.dim] - 1);
-    column = space.addLoop(domain[tile.inner] - 1);
+    row = space.addLoop(domain[rowDim] - 1);
+    column = space.addLoop(domain[columnDim] - 1);
     TensorIndex index;
     int64_t inside = others;
     for (auto [d, size] : llvm::enumerate(domain)) {
       IndexExpr at;
-      if (d == tile.dim) {
+      if (d == rowDim) {
         at = space.expr(row);
-      } else if (d == tile.inner) {
+      } else if (d == columnDim) {
         at = space.expr(column);
         at.lane = lanes > 1;
       } else if (size > 1) {
@@ -107,10 +106,14 @@ void transpose(KernelBuilder &kernel, SmallVectorImpl<Value> &rows) {
 
 Status detail::emitTransposed(KernelBuilder &kernel) {
   ir::FusionOp fusion = kernel.fusion;
-  ir::TransposeTile tile = *ir::transposeTile(fusion);
+  ir::ScheduleAttr schedule = *fusion.getSchedule();
   SmallVector<int64_t> domain = fusion.getDomain();
-  int64_t lanes = fusion.getSchedule()->getVector(), height = domain[tile.dim], width = domain[tile.inner];
-  TileBody vectors(fusion, tile, lanes), scalars(fusion, tile, 1);
+  auto rowDim = static_cast<unsigned>(schedule.number(ir::ScheduleField::tileDim));
+  unsigned columnDim = *ir::innermostDim(domain);
+  int64_t lanes = schedule.getVector(), height = domain[rowDim], width = domain[columnDim];
+  int64_t tileRows = schedule.number(ir::ScheduleField::tileRows),
+          tileColumns = schedule.number(ir::ScheduleField::tileColumns);
+  TileBody vectors(fusion, rowDim, columnDim, lanes), scalars(fusion, rowDim, columnDim, 1);
   for (Status *status : {&vectors.status, &scalars.status})
     if (!status->ok())
       return *status;
@@ -118,7 +121,7 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
   // Operands to be transposed: one step of the row is one element, one of the column is a stride.
   SmallVector<int> transposed;
   for (int id : vectors.graph.ordered(vectors.roots)) {
-    if (static_cast<int64_t>(transposed.size()) < ir::TransposeTile::maxOperands &&
+    if (static_cast<int64_t>(transposed.size()) < schedule.number(ir::ScheduleField::squares) &&
         vectors.isTransposed(vectors.graph.node(id)))
       transposed.push_back(id);
   }
@@ -131,7 +134,7 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
   }
 
   bool exactRows = height % lanes == 0, exactColumns = width % lanes == 0;
-  bool streaming = fusion.getSchedule()->getStreaming() && exactColumns;
+  bool streaming = schedule.getStreaming() && exactColumns;
   auto emit = [&](ArrayRef<Value> streams) {
     BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
     auto store = [&](TileBody &body, BodyEmitter &emitter) {
@@ -191,8 +194,8 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
       Value rest = kernel.create<arith::RemUIOp>(kernel.create<arith::SubIOp>(to, from), kernel.index(lanes));
       return kernel.create<arith::SubIOp>(to, rest);
     };
-    int64_t rowBlocks = llvm::divideCeil(height, ir::TransposeTile::rows),
-            columnBlocks = llvm::divideCeil(width, ir::TransposeTile::columns);
+    int64_t rowBlocks = ir::ceilDivSizes(height, tileRows),
+            columnBlocks = ir::ceilDivSizes(width, tileColumns);
     kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
       Value columnBlock = kernel.create<arith::RemUIOp>(task, kernel.index(columnBlocks));
       Value rest = kernel.create<arith::DivUIOp>(task, kernel.index(columnBlocks));
@@ -200,11 +203,10 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
       Value outer = kernel.create<arith::DivUIOp>(rest, kernel.index(rowBlocks));
       vector.setVar(vectors.outer, outer);
       scalar.setVar(scalars.outer, outer);
-      Value rowFrom = kernel.mul(rowBlock, ir::TransposeTile::rows);
-      Value rowTo = kernel.minimum(kernel.addIndex(rowFrom, ir::TransposeTile::rows), kernel.index(height));
-      Value columnFrom = kernel.mul(columnBlock, ir::TransposeTile::columns);
-      Value columnTo =
-          kernel.minimum(kernel.addIndex(columnFrom, ir::TransposeTile::columns), kernel.index(width));
+      Value rowFrom = kernel.mul(rowBlock, tileRows);
+      Value rowTo = kernel.minimum(kernel.addIndex(rowFrom, tileRows), kernel.index(height));
+      Value columnFrom = kernel.mul(columnBlock, tileColumns);
+      Value columnTo = kernel.minimum(kernel.addIndex(columnFrom, tileColumns), kernel.index(width));
       Value rowMiddle = wholeTiles(rowFrom, rowTo, exactRows);
       Value columnMiddle = wholeTiles(columnFrom, columnTo, exactColumns);
       // Down the rows inside, which is along the transposed operand: its lines come as streams.

@@ -113,10 +113,12 @@ Value combine(KernelBuilder &kernel, ir::ScatterKind kind, Value before, Value v
 Status detail::emitUpdate(KernelBuilder &kernel) {
   ir::FusionOp fusion = kernel.fusion;
   Operation *update = ir::updateIn(fusion);
-  ir::UpdateTiles tiles = ir::updateTiles(update);
+  ir::ScheduleAttr schedule = *fusion.getSchedule();
+  ir::UpdateTiles tiles = ir::updateTiles(update, schedule.number(ir::ScheduleField::block),
+                                          schedule.number(ir::ScheduleField::range));
   bool isScatter = isa<ir::ScatterOp>(update);
-  int64_t lanes = fusion.getSchedule()->getVector();
-  if (isScatter || (!ir::isSymbolic(tiles.block) && tiles.block < lanes))
+  int64_t lanes = schedule.getVector();
+  if (!ir::isSymbolic(tiles.block) && tiles.block < lanes)
     lanes = 1;
   UpdateBody vectors(fusion, tiles, lanes), scalars(fusion, tiles, 1);
   for (const UpdateBody *body : {&vectors, &scalars})

@@ -9,6 +9,8 @@
 #include "ir/Updates.h"
 #include "ir/ops/Common.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 using namespace mlir;
 namespace weft::ir {
 
@@ -20,8 +22,7 @@ ParseResult FusionOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   auto symbol = symbolizeFusionKind(kind);
   if (!symbol)
-    return parser.emitError(loc) << "unknown kind of fusion '" << kind
-                                 << "', expected loop, row, column, multi_tensor, scan or update";
+    return parser.emitError(loc) << "unknown kind of fusion '" << kind << "', expected " << fusionKindNames();
   state.addAttribute("kind", FusionKindAttr::get(parser.getContext(), *symbol));
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   FunctionType type;
@@ -85,6 +86,26 @@ static LogicalResult verifyScan(FusionOp fusion) {
   return success();
 }
 
+/// Steps of which none reads another, and whose every result is one of the fusion's.
+static LogicalResult verifySteps(FusionOp fusion) {
+  Block &block = fusion.getBody().front();
+  llvm::SmallPtrSet<Value, 8> yielded;
+  for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
+    if (!yielded.insert(value).second || isa<BlockArgument>(value))
+      return fusion.emitOpError()
+             << "has result " << i
+             << ", which is not a result of one of its steps, or is another result already";
+  for (Operation &step : block.without_terminator()) {
+    for (Value operand : step.getOperands())
+      if (!isa<BlockArgument>(operand))
+        return step.emitOpError() << "reads a result of another step of its fusion";
+    for (Value result : step.getResults())
+      if (!yielded.contains(result))
+        return step.emitOpError() << "has a result that its fusion does not yield";
+  }
+  return success();
+}
+
 LogicalResult FusionOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes())
@@ -117,7 +138,7 @@ LogicalResult FusionOp::verify() {
                               << ", which has no scans";
   }
   if (kind == FusionKind::multi_tensor)
-    return success();
+    return verifySteps(*this);
   if (kind == FusionKind::scan)
     return verifyScan(*this);
   if (kind == FusionKind::update) {
@@ -158,6 +179,18 @@ LogicalResult FusionOp::verify() {
                            << (kind == FusionKind::loop ? "" : " or what its reductions leave");
   }
   return success();
+}
+
+LogicalResult FusionOp::verifyRegions() {
+  if (getKind() == FusionKind::column) {
+    llvm::DenseMap<Value, unsigned> passes = rowPasses(*this);
+    for (Operation &op : getBody().front().without_terminator())
+      if (isReductionOp(&op) && passes.lookup(op.getOperand(0)) > 0)
+        return op.emitOpError()
+               << "depends on another reduction of its fusion, which one of kind column cannot hold";
+  }
+  ScheduleAttr schedule = getScheduleAttr();
+  return schedule ? verifySchedule(*this, schedule) : success();
 }
 
 } // namespace weft::ir

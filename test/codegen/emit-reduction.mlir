@@ -6,7 +6,7 @@
 // Three passes over each row. The maxima and the sums have four vectors of partial results; the exponentials of the
 // second pass wait in scratch for the third, which computes none again. Of the maximum only exponentials are made, so the
 // sign of a zero does not matter to it.
-// SCHEDULE: #weft.schedule<row, vector = 16, tasks = 8, grain = 1, scratch = 4096>
+// SCHEDULE: #weft.schedule<row, vector = 16, lanes = 16, partials = 64, prefetch = 4096, tasks = 8, grain = 1, scratch = 4096, keep = [3]>
 // CHECK-LABEL: func.func @softmax.0(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>
 // CHECK:         %[[E:.*]] = memref.view %[[SCRATCH]]
@@ -57,7 +57,7 @@ weft.func @halves(%x: tensor<8x37xbf16, #cpu>) -> tensor<8xbf16, #cpu> {
 }
 
 // Eight rows at a time over a block of columns, whose partial sums lie in scratch.
-// SCHEDULE: #weft.schedule<column, vector = 16, tasks = 2, grain = 1, scratch = 1024>
+// SCHEDULE: #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 2, grain = 1, scratch = 1024>
 // CHECK-LABEL: func.func @column.2(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>
 // CHECK:         %[[P:.*]] = memref.view %[[SCRATCH]]

@@ -6,10 +6,10 @@
 
 // CHECK-LABEL: weft.func @loop
 weft.func @loop(%x: tensor<4x8xf32, #cpu>, %b: tensor<8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
-  // CHECK: weft.fusion loop (%{{.*}}, %{{.*}}) {schedule = #weft.schedule<loop, vector = 16, tasks = 2, grain = 1, scratch = 0, streaming>, slices = [#weft.slice<result, 0, 128>]} : (tensor<4x8xf32, #cpu{{.*}}>, tensor<8xf32, #cpu{{.*}}>) -> tensor<4x8xf32, #cpu
+  // CHECK: weft.fusion loop (%{{.*}}, %{{.*}}) {schedule = #weft.schedule<loop, vector = 16, chunk = 4096, tasks = 1, grain = 1, scratch = 0, streaming>, slices = [#weft.slice<result, 0, 128>]} : (tensor<4x8xf32, #cpu{{.*}}>, tensor<8xf32, #cpu{{.*}}>) -> tensor<4x8xf32, #cpu
   // CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<4x8xf32, #cpu{{.*}}>, %[[B:.*]]: tensor<8xf32, #cpu{{.*}}>):
   %r = weft.fusion loop (%x, %b)
-      {schedule = #weft.schedule<loop, vector = 16, tasks = 2, grain = 1, scratch = 0, streaming>,
+      {schedule = #weft.schedule<loop, vector = 16, chunk = 4096, tasks = 1, grain = 1, scratch = 0, streaming>,
        slices = [#weft.slice<result, 0, 128>]}
       : (tensor<4x8xf32, #cpu>, tensor<8xf32, #cpu>) -> tensor<4x8xf32, #cpu> {
   ^bb0(%fx: tensor<4x8xf32, #cpu>, %fb: tensor<8xf32, #cpu>):

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Mutator.h"
+#include "ScheduleEdits.h"
 
 #include "codegen/Compile.h"
 #include "ir/Dialect.h"
@@ -47,6 +48,8 @@ Changes the programs below DIR at random and sends them through the parser, ever
 runtime. What ends the process, takes too long, throws, or is refused without a message or with one that calls it an
 error of Weft has failed.
 
+  --schedules           change schedules of launch lists, and compare what the programs compute with what they computed
+                        before
   --count=N             programs to try (1000)
   --seed=N              seed of the first; the next ones count up (1)
   --seconds=N           time of the processor that one program may take (20)
@@ -61,6 +64,7 @@ struct Arguments {
   std::string corpus, failures = "mutate-failures", reproduce, pretend;
   uint64_t count = 1000, seed = 1, seconds = 20;
   std::optional<uint64_t> print;
+  bool schedules = false;
 };
 
 /// How far a program came; what the parent reads when the child is gone.
@@ -204,6 +208,9 @@ std::string Program::run(std::shared_ptr<const runtime::Package> package, const 
   return {};
 }
 
+/// Where a process keeps the launch list that it is at.
+std::string current(const Arguments &arguments) { return arguments.failures + "/current.mlir"; }
+
 /// One after the other in a process that may die; the parent sees from `shared` where.
 [[noreturn]] void work(const mutate::Mutator &mutator, const Arguments &arguments, Shared &shared,
                        uint64_t from, const std::string &log) {
@@ -232,9 +239,18 @@ std::string Program::run(std::shared_ptr<const runtime::Package> package, const 
     try {
       if (fails && arguments.pretend == "throws")
         throw std::runtime_error("as was asked");
-      const std::string text = mutator.make(seed);
-      problem = fails && arguments.pretend == "internal" ? faultOf("this is an error of Weft")
-                                                         : Program(shared).check(text, seed);
+      if (arguments.schedules) {
+        shared.stage = running;
+        const mutate::EditOutcome outcome = mutate::checkScheduleEdit(
+            mutator, seed, [&](const std::string &text) { std::ofstream(current(arguments)) << text; });
+        shared.refused[running] += outcome.refused;
+        shared.ran += !outcome.refused;
+        problem = outcome.problem;
+      } else {
+        const std::string text = mutator.make(seed);
+        problem = fails && arguments.pretend == "internal" ? faultOf("this is an error of Weft")
+                                                           : Program(shared).check(text, seed);
+      }
     } catch (const std::exception &error) {
       problem = std::string("threw: ") + error.what();
     }
@@ -283,6 +299,19 @@ int runAll(const mutate::Mutator &mutator, const Arguments &arguments) {
                 ? (WTERMSIG(status) == SIGPROF ? "took too long"
                                                : std::string("died of ") + ::strsignal(WTERMSIG(status)))
                 : "ended with exit code " + std::to_string(WEXITSTATUS(status));
+    if (arguments.schedules) {
+      const std::string path = arguments.failures + "/schedule-" + std::to_string(shared->seed) + ".mlir";
+      std::error_code ignored;
+      std::filesystem::rename(current(arguments), path, ignored);
+      std::cout << "seed " << shared->seed << ": " << why << "\n"
+                << tail(log) << "\nthe launch list: " << path
+                << "\nagain: weft-mutate --schedules --corpus=" << arguments.corpus
+                << " --count=1 --seed=" << shared->seed << "\n\n"
+                << std::flush;
+      from = shared->seed + 1;
+      shared->wrong = 0;
+      continue;
+    }
     const std::string path = arguments.failures + "/seed-" + std::to_string(shared->seed) + ".mlir";
     std::ofstream(path) << "// " << stageNames[shared->stage] << ": seed " << shared->seed
                         << "\n"
@@ -295,6 +324,7 @@ int runAll(const mutate::Mutator &mutator, const Arguments &arguments) {
     shared->wrong = 0;
   }
   std::filesystem::remove(log);
+  std::filesystem::remove(current(arguments));
   std::cout << "refused while";
   for (uint64_t stage = parsing; stage < stages; ++stage)
     std::cout << (stage > parsing ? ", " : " ") << stageNames[stage] << ": " << shared->refused[stage];
@@ -318,6 +348,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.pretend = value.str();
     else if (name == "--count" && isNumber)
       arguments.count = number;
+    else if (name == "--schedules" && value.empty())
+      arguments.schedules = true;
     else if (name == "--seed" && isNumber)
       arguments.seed = number;
     else if (name == "--seconds" && isNumber)

@@ -38,6 +38,11 @@ public:
   explicit Mutator(const std::string &folder);
 
   size_t programs() const { return programs_.size(); }
+  /// One of the programs that are meant to be good.
+  const std::string &good(uint64_t number) const {
+    const auto &programs = good_.empty() ? programs_ : good_;
+    return programs[number % programs.size()];
+  }
   /// A changed program: the same for the same seed and corpus.
   std::string make(uint64_t seed) const;
 

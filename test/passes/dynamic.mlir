@@ -9,7 +9,7 @@
 // CHECK:         weft.dot_general %{{.*}} bias %{{.*}}, relu, contract = [1] x [1] {library = #weft.library<"onednn", {{.*}} slices = [#weft.slice<arena, 0, 512 * batch>], weft.capture = 0 : i64}
 // CHECK:         weft.dot_general %{{.*}} bias %{{.*}}, contract = [1] x [1] {library = #weft.library<"onednn", {{.*}} slices = [#weft.slice<arena, 512 * batch, 80 * batch>], weft.capture = 0 : i64}
 // CHECK:         weft.fusion row
-// CHECK-SAME:      #weft.schedule<row, vector = 16, tasks = batch, grain =
+// CHECK-SAME:      #weft.schedule<row, vector = 16, lanes = 16, partials = 64, prefetch = 4096, tasks = batch, grain =
 // CHECK-SAME:      #weft.slice<result, 0, 80 * batch>
 // CHECK-NOT:     weft.fusion
 // CHECK:         weft.return

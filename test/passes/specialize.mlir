@@ -25,3 +25,24 @@ weft.func @f(%a: tensor<?x?xf32, #nm>) -> (tensor<?x?xf32, #weft.device<cpu, [n 
   %3 = weft.slice %1, start = [1, 0], limit = [n, m], step = [1, 1] : tensor<?x?xf32, #nm>
   weft.return %3, %2 : tensor<?x?xf32, #weft.device<cpu, [n + -1, m]>>, tensor<i64, #cpu>
 }
+
+// The tasks of a schedule are those of its sizes: it goes, and is chosen anew.
+// ALL-LABEL:   weft.func @scheduled(
+// ALL:           weft.fusion loop (%arg0) : (tensor<3xf32, #cpu>) -> tensor<3xf32, #cpu>
+// ALL:           weft.fusion loop (%arg1) {schedule = #weft.schedule<loop, vector = 8, chunk = 64, tasks = 1, grain = 1, scratch = 0>}
+weft.func @scheduled(%x: tensor<?xf32, #n>, %y: tensor<4xf32, #cpu>) -> (tensor<?xf32, #n>, tensor<4xf32, #cpu>)
+    attributes {weft.symbols = [#weft.symbol<"n", 2, 64>]} {
+  %0 = weft.fusion loop (%x) {schedule = #weft.schedule<loop, vector = 8, chunk = 64, tasks = ceildiv(n, 64), grain = 1, scratch = 0>}
+      : (tensor<?xf32, #n>) -> tensor<?xf32, #n> {
+  ^bb0(%a: tensor<?xf32, #n>):
+    %1 = weft.neg %a : tensor<?xf32, #n>
+    weft.yield %1 : tensor<?xf32, #n>
+  }
+  %2 = weft.fusion loop (%y) {schedule = #weft.schedule<loop, vector = 8, chunk = 64, tasks = 1, grain = 1, scratch = 0>}
+      : (tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+  ^bb0(%a: tensor<4xf32, #cpu>):
+    %1 = weft.neg %a : tensor<4xf32, #cpu>
+    weft.yield %1 : tensor<4xf32, #cpu>
+  }
+  weft.return %0, %2 : tensor<?xf32, #n>, tensor<4xf32, #cpu>
+}

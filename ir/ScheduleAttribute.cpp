@@ -1,0 +1,190 @@
+//===- ScheduleAttribute.cpp - The fields of a schedule, and their text ---===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Dialect.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+//===----------------------------------------------------------------------===//
+// The fields
+//===----------------------------------------------------------------------===//
+
+ArrayRef<ScheduleFieldInfo> scheduleFields() {
+  using enum FusionKind;
+  static constexpr FusionKind all[] = {loop, row, column, multi_tensor, scan, update};
+  static constexpr FusionKind chunks[] = {loop, multi_tensor, update}, loops[] = {loop},
+                              lines[] = {row, scan}, rows[] = {row}, columns[] = {column},
+                              blocks[] = {column, scan, update}, updates[] = {update},
+                              streams[] = {loop, row};
+  // Bounds keep arithmetic on them far from overflow, and kernels and scratch from growing without a limit: a
+  // kernel has code for each square, and code and registers for each lane.
+  static constexpr int64_t elements = int64_t(1) << 30, tile = 1 << 20, any = INT64_MAX;
+  static constexpr ScheduleFieldInfo table[] = {
+      {ScheduleField::vector, "vector", all, 1, 64, true},
+      {ScheduleField::chunk, "chunk", chunks, 1, elements},
+      {ScheduleField::tileRows, "tile_rows", loops, 1, tile},
+      {ScheduleField::tileColumns, "tile_columns", loops, 1, tile},
+      {ScheduleField::tileDim, "tile_dim", loops, 0, 63},
+      {ScheduleField::squares, "squares", loops, 0, 64},
+      {ScheduleField::lanes, "lanes", lines, 1, 64, true},
+      {ScheduleField::partials, "partials", rows, 1, 1024, true},
+      {ScheduleField::rows, "rows", columns, 1, 64, true},
+      {ScheduleField::block, "block", blocks, 1, elements},
+      {ScheduleField::range, "range", updates, 1, any},
+      {ScheduleField::prefetch, "prefetch", rows, 0, 1 << 20, true},
+      {ScheduleField::tasks, "tasks", all, 0, any, true},
+      {ScheduleField::grain, "grain", all, 1, any, true},
+      {ScheduleField::scratch, "scratch", all, 0, int64_t(1) << 32, true},
+      {ScheduleField::streaming, "streaming", streams, 1, 1},
+  };
+  static_assert(std::size(table) == numScheduleFields);
+  return table;
+}
+
+bool mayHave(FusionKind kind, ScheduleField field) { return llvm::is_contained(infoOf(field).kinds, kind); }
+
+Schedule ScheduleAttr::toSchedule() const {
+  Schedule schedule(getKind());
+  llvm::copy(getNumbers(), schedule.numbers.begin());
+  schedule.keep.assign(getKeep().begin(), getKeep().end());
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// "vector, chunk, tasks, grain, scratch and streaming": what a schedule of the kind may have.
+static std::string fieldNames(FusionKind kind) {
+  SmallVector<StringRef> names;
+  for (const ScheduleFieldInfo &info : scheduleFields())
+    if (mayHave(kind, info.field))
+      names.push_back(info.name);
+  if (kind == FusionKind::row)
+    names.push_back("keep");
+  StringRef last = names.pop_back_val();
+  return llvm::join(names, ", ") + " and " + last.str();
+}
+
+std::string fusionKindNames() {
+  SmallVector<StringRef> names;
+  for (uint32_t kind = 0; kind <= getMaxEnumValForFusionKind(); ++kind)
+    names.push_back(stringifyFusionKind(static_cast<FusionKind>(kind)));
+  StringRef last = names.pop_back_val();
+  return llvm::join(names, ", ") + " or " + last.str();
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  auto loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseLess() || parser.parseKeyword(&word))
+    return {};
+  auto kind = symbolizeFusionKind(word);
+  if (!kind) {
+    parser.emitError(loc) << "unknown schedule '" << word << "', expected " << fusionKindNames();
+    return {};
+  }
+  Schedule schedule(*kind);
+  bool hasKeep = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    auto at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word))
+      return {};
+    bool isKeep = word == "keep";
+    const auto *info = llvm::find_if(scheduleFields(), [&](const auto &each) { return each.name == word; });
+    if (isKeep ? *kind != FusionKind::row : info == scheduleFields().end() || !mayHave(*kind, info->field)) {
+      parser.emitError(at) << "a schedule of kind " << stringifyFusionKind(*kind) << " has no '" << word
+                           << "', only " << fieldNames(*kind);
+      return {};
+    }
+    if (isKeep ? hasKeep : schedule.has(info->field)) {
+      parser.emitError(at) << "'" << word << "' stands twice in a schedule";
+      return {};
+    }
+    if (isKeep) {
+      hasKeep = true;
+      if (parser.parseEqual() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+            return parser.parseInteger(schedule.keep.emplace_back());
+          }))
+        return {};
+      continue;
+    }
+    int64_t &number = schedule[info->field];
+    if (info->field == ScheduleField::streaming) {
+      number = 1;
+      continue;
+    }
+    // The number of tasks may be an expression; all else is known when a kernel is made.
+    if (parser.parseEqual() ||
+        (info->field == ScheduleField::tasks ? parseSizeText(parser, number) : parser.parseInteger(number)))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, ArrayRef(schedule.numbers),
+                                         ArrayRef(schedule.keep));
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyFusionKind(getKind());
+  for (const ScheduleFieldInfo &info : scheduleFields()) {
+    if (!has(info.field) || info.field == ScheduleField::streaming)
+      continue;
+    printer << ", " << info.name << " = " << sizeText(number(info.field));
+  }
+  if (!getKeep().empty())
+    printer << ", keep = [" << getKeep() << "]";
+  if (getStreaming())
+    printer << ", streaming";
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// What can be said of a schedule without its fusion
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, FusionKind kind,
+                                   ArrayRef<int64_t> numbers, ArrayRef<int64_t> keep) {
+  if (numbers.size() != numScheduleFields)
+    return emitError() << "a schedule has " << numScheduleFields << " fields, found " << numbers.size();
+  for (const ScheduleFieldInfo &info : scheduleFields()) {
+    int64_t number = numbers[static_cast<size_t>(info.field)];
+    if (number == noNumber) {
+      if (info.isRequired && mayHave(kind, info.field))
+        return emitError() << "a schedule of kind " << stringifyFusionKind(kind) << " needs '" << info.name
+                           << "'";
+      continue;
+    }
+    if (!mayHave(kind, info.field))
+      return emitError() << "a schedule of kind " << stringifyFusionKind(kind) << " has no '" << info.name
+                         << "'";
+    if (info.field == ScheduleField::vector &&
+        (number < 1 || number > info.most || !llvm::isPowerOf2_64(static_cast<uint64_t>(number))))
+      return emitError() << "vector width " << number << " is not a power of two in [1, 64]";
+    if (info.field == ScheduleField::tasks) {
+      if (!isKnownSize(number))
+        return emitError() << "a schedule needs tasks >= 0, found " << sizeText(number);
+      continue;
+    }
+    if (number < info.least || number > info.most)
+      return emitError() << "a schedule needs " << info.name << " in [" << info.least << ", " << info.most
+                         << "], found " << number;
+  }
+  if (kind != FusionKind::row && !keep.empty())
+    return emitError() << "a schedule of kind " << stringifyFusionKind(kind)
+                       << " keeps nothing, found keep = [" << keep << "]";
+  for (auto [i, op] : llvm::enumerate(keep))
+    if (op < 0 || (i > 0 && op <= keep[i - 1]))
+      return emitError() << "a schedule keeps ops in the order of their numbers, found keep = [" << keep
+                         << "]";
+  return success();
+}
+
+} // namespace weft::ir

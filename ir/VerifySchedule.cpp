@@ -1,0 +1,268 @@
+//===- VerifySchedule.cpp - Whether a schedule is right for its fusion ----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A schedule may come from text. What an emitter would otherwise have to trust is shown here: that the tasks
+// cover the domain and no two share an element, that vectors and squares are of a size that the emitter can
+// make, that scratch holds what is put there, and that the order of reductions is the one that belongs to
+// their shape. A field's own bounds, and the fields that a kind has, are checked where the attribute is made.
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Schedule.h"
+
+#include "ir/Updates.h"
+
+using namespace mlir;
+namespace weft::ir {
+
+namespace {
+
+class Verifier {
+public:
+  Verifier(FusionOp fusion, const Schedule &schedule)
+      : fusion(fusion), schedule(schedule), domain(fusion.getDomain()) {}
+  LogicalResult verify();
+
+private:
+  using Field = ScheduleField;
+  int64_t operator[](Field field) const { return schedule[field]; }
+  bool has(Field field) const { return schedule.has(field); }
+
+  LogicalResult wrong(Field field, const Twine &expected, const Twine &why) {
+    return fusion.emitOpError() << "has " << infoOf(field).name << " = " << sizeText((*this)[field])
+                                << " in its schedule, expected " << expected << ": " << why;
+  }
+  /// The fields that this fusion has to have, and those of its kind that it cannot have.
+  LogicalResult needs(ArrayRef<Field> fields, const Twine &why) {
+    for (Field field : fields)
+      if (!has(field))
+        return fusion.emitOpError() << "needs " << infoOf(field).name << " in its schedule: " << why;
+    return success();
+  }
+  LogicalResult hasNo(ArrayRef<Field> fields, const Twine &why) {
+    for (Field field : fields)
+      if (has(field))
+        return fusion.emitOpError() << "has " << infoOf(field).name << " = " << (*this)[field]
+                                    << " in its schedule, which it cannot have: " << why;
+    return success();
+  }
+  LogicalResult isExactly(Field field, int64_t expected, const Twine &why) {
+    return (*this)[field] == expected ? success() : wrong(field, Twine(expected), why);
+  }
+  LogicalResult isMultiple(Field field, int64_t of, const Twine &why) {
+    return (*this)[field] % of == 0 ? success() : wrong(field, "a multiple of " + Twine(of), why);
+  }
+
+  LogicalResult verifyChunk();
+  LogicalResult verifyTile();
+  LogicalResult verifyRow();
+  LogicalResult verifyColumn();
+  LogicalResult verifyScan();
+  LogicalResult verifyUpdate();
+  LogicalResult verifyFields();
+  std::string cutText();
+
+  FusionOp fusion;
+  const Schedule &schedule;
+  SmallVector<int64_t> domain;
+};
+
+} // namespace
+
+/// No vector may straddle two tasks, and the widest has 64 elements.
+LogicalResult Verifier::verifyChunk() {
+  return isMultiple(Field::chunk, 64, "no vector may lie in two tasks, and the widest has 64 elements");
+}
+
+LogicalResult Verifier::verifyTile() {
+  if (failed(needs({Field::tileRows, Field::tileColumns, Field::tileDim, Field::squares},
+                   "a loop is cut in chunks, or in tiles")) ||
+      failed(hasNo({Field::chunk}, "its tasks are tiles")))
+    return failure();
+  if (anySymbolic(domain))
+    return hasNo({Field::tileRows}, "tiles are laid out when the kernel is made, and its domain is [" +
+                                        Twine(sizesText(domain)) + "]");
+  if (!fusion.getBody().front().getOps<ConcatOp>().empty())
+    return hasNo({Field::tileRows}, "a weft.concat is computed part by part");
+  std::optional<unsigned> inner = innermostDim(domain);
+  if (!inner || *inner == 0)
+    return hasNo({Field::tileRows},
+                 "a tile needs two dimensions, and its domain is [" + Twine(sizesText(domain)) + "]");
+  if ((*this)[Field::tileDim] >= static_cast<int64_t>(*inner))
+    return wrong(Field::tileDim, "a dimension before " + Twine(*inner),
+                 "the columns of a tile lie along the innermost dimension that is not 1");
+  if ((*this)[Field::vector] > reductionLanes)
+    return wrong(Field::vector, "at most " + Twine(reductionLanes), "a square is transposed in registers");
+  for (Field field : {Field::tileRows, Field::tileColumns})
+    if (failed(isMultiple(field, (*this)[Field::vector], "a tile holds whole squares of one vector a side")))
+      return failure();
+  return success();
+}
+
+LogicalResult Verifier::verifyRow() {
+  int64_t length = rowLength(fusion);
+  const char *order = "the order of a reduction follows from the length of its rows alone";
+  if (failed(isExactly(Field::lanes, reductionLanes, order)) ||
+      failed(isExactly(Field::partials, rowPartials, order)))
+    return failure();
+  bool isShort = !isSymbolic(length) && length < reductionLanes;
+  if ((*this)[Field::vector] > reductionLanes || ((*this)[Field::vector] < 2 && !isShort))
+    return wrong(Field::vector, "from 2 to " + Twine(reductionLanes),
+                 "a row is reduced in " + Twine(reductionLanes) + " lanes");
+  if (failed(isMultiple(Field::prefetch, 64, "what is asked for are cache lines")))
+    return failure();
+  if (schedule.keep.empty())
+    return success();
+  if (isSymbolic(length))
+    return fusion.emitOpError()
+           << "has keep = [" << schedule.keep
+           << "] in its schedule, which it cannot have: scratch has a size of its own, and "
+              "rows have "
+           << sizeText(length) << " elements";
+  SmallVector<Operation *> ops;
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    ops.push_back(&op);
+  auto kept = keptRowValues(fusion, schedule.keep);
+  for (int64_t number : schedule.keep) {
+    if (number >= static_cast<int64_t>(ops.size()))
+      return fusion.emitOpError() << "has keep = [" << schedule.keep
+                                  << "] in its schedule, but ops in its body from 0 to " << ops.size() - 1;
+    if (llvm::none_of(kept, [&](auto &value) { return value.first.getDefiningOp() == ops[number]; }))
+      return fusion.emitOpError() << "has keep = [" << schedule.keep << "] in its schedule, but op " << number
+                                  << ", " << ops[number]->getName()
+                                  << ", is no elementwise op of the domain that two passes over a row need";
+  }
+  return success();
+}
+
+LogicalResult Verifier::verifyColumn() {
+  return failure(
+      failed(needs({Field::block}, "its tasks are blocks of columns")) ||
+      failed(isExactly(Field::rows, columnRows,
+                       "the order of a reduction follows from the number of rows alone")) ||
+      failed(isMultiple(Field::block, 64, "no vector may lie in two tasks, and the widest has 64 elements")));
+}
+
+LogicalResult Verifier::verifyScan() {
+  int64_t vector = (*this)[Field::vector], block = (*this)[Field::block];
+  if (failed(isExactly(Field::lanes, reductionLanes,
+                       "the order of a scan follows from the length of its lines alone")))
+    return failure();
+  if (scanShape(fusion).inner == 1)
+    return failure(
+        failed(hasNo({Field::block}, "its tasks are lines")) ||
+        failed(isExactly(Field::vector, reductionLanes, "a line is scanned in vectors of its lanes")));
+  if (failed(needs({Field::block}, "its tasks are blocks of columns")) ||
+      failed(isMultiple(Field::block, vector, "a block is whole vectors of columns")))
+    return failure();
+  // Each vector of the block is code and registers of its own.
+  constexpr int64_t mostVectors = 64;
+  return block <= mostVectors * vector
+             ? success()
+             : wrong(Field::block, "at most " + Twine(mostVectors * vector),
+                     "the state of " + Twine(mostVectors) + " vectors is kept at a time");
+}
+
+LogicalResult Verifier::verifyUpdate() {
+  Operation *update = updateIn(fusion);
+  if (isa<DynamicUpdateSliceOp>(update))
+    return failure(
+        failed(needs({Field::chunk}, "it writes a window, which is cut in chunks")) ||
+        failed(hasNo({Field::block, Field::range}, "it writes a window, which is cut in chunks")) ||
+        failed(verifyChunk()));
+  if (failed(hasNo({Field::chunk}, "it writes by index")))
+    return failure();
+  if (isa<ScatterOp>(update) && (*this)[Field::vector] != 1)
+    return wrong(Field::vector, "1", "each element of a weft.scatter has an index of its own");
+  UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
+  struct Cut {
+    Field field;
+    int64_t size;
+    const char *what;
+  };
+  for (const Cut &cut : {Cut{Field::block, tiles.inner, "elements that share an index"},
+                         Cut{Field::range, tiles.size, "places to write to"}}) {
+    if (!has(cut.field))
+      continue;
+    if (isSymbolic(cut.size))
+      return hasNo({cut.field},
+                   "it has " + Twine(sizeText(cut.size)) + " " + cut.what + ", which is no number");
+    if ((*this)[cut.field] > std::max<int64_t>(cut.size, 1))
+      return wrong(cut.field, "at most " + Twine(cut.size), "it has " + Twine(cut.size) + " " + cut.what);
+  }
+  return success();
+}
+
+LogicalResult Verifier::verifyFields() {
+  switch (fusion.getKind()) {
+  case FusionKind::loop:
+    if (has(Field::chunk))
+      return failure(failed(hasNo({Field::tileRows, Field::tileColumns, Field::tileDim, Field::squares},
+                                  "its tasks are chunks")) ||
+                     failed(verifyChunk()));
+    return verifyTile();
+  case FusionKind::row:
+    return verifyRow();
+  case FusionKind::column:
+    return verifyColumn();
+  case FusionKind::scan:
+    return verifyScan();
+  case FusionKind::update:
+    return verifyUpdate();
+  case FusionKind::multi_tensor:
+    return failure(failed(needs({Field::chunk}, "its tasks are chunks of tensors")) || failed(verifyChunk()));
+  }
+  return success();
+}
+
+/// What the number of tasks follows from.
+std::string Verifier::cutText() {
+  auto in = [&](Field field) { return sizeText((*this)[field]); };
+  std::string shape = "[" + sizesText(domain) + "]";
+  if (fusion.getKind() == FusionKind::multi_tensor)
+    return "its tensors are cut in chunks of " + in(Field::chunk);
+  if (has(Field::chunk))
+    return "the domain " + shape + " is cut in chunks of " + in(Field::chunk);
+  if (has(Field::tileRows))
+    return "the domain " + shape + " is cut in tiles of " + in(Field::tileRows) + " x " +
+           in(Field::tileColumns);
+  switch (fusion.getKind()) {
+  case FusionKind::row:
+    return "a task is a row of the domain " + shape;
+  case FusionKind::scan:
+    return has(Field::block)
+               ? "the columns of the domain " + shape + " are cut in blocks of " + in(Field::block)
+               : "a task is a line of the domain " + shape;
+  case FusionKind::update:
+    return "the writes are cut by outer index, block and range";
+  default:
+    return "the columns of the domain " + shape + " are cut in blocks of " + in(Field::block);
+  }
+}
+
+LogicalResult Verifier::verify() {
+  if (schedule.kind != fusion.getKind())
+    return fusion.emitOpError() << "of kind " << stringifyFusionKind(fusion.getKind())
+                                << " has a schedule of kind " << stringifyFusionKind(schedule.kind);
+  if (failed(verifyFields()))
+    return failure();
+  int64_t tasks = tasksOf(fusion, schedule);
+  if ((*this)[Field::tasks] != tasks)
+    return wrong(Field::tasks, sizeText(tasks), cutText());
+  int64_t most = std::max<int64_t>(rangesOf(fusion).largest(tasks), 1);
+  if ((*this)[Field::grain] > most)
+    return wrong(Field::grain, "at most " + Twine(most), "it has " + Twine(sizeText(tasks)) + " tasks");
+  int64_t scratch = scratchOf(fusion, schedule);
+  if ((*this)[Field::scratch] < scratch)
+    return wrong(Field::scratch, "at least " + Twine(scratch), "that is what its kernel keeps there");
+  return success();
+}
+
+LogicalResult verifySchedule(FusionOp fusion, ScheduleAttr schedule) {
+  return Verifier(fusion, schedule.toSchedule()).verify();
+}
+
+} // namespace weft::ir

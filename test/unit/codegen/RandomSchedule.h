@@ -1,0 +1,22 @@
+//===- RandomSchedule.h - Right schedules that nobody would choose ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_UNIT_CODEGEN_RANDOMSCHEDULE_H
+#define WEFT_TEST_UNIT_CODEGEN_RANDOMSCHEDULE_H
+
+#include "ir/Schedule.h"
+
+#include <random>
+
+namespace weft::testing {
+
+/// A schedule that the verifier takes for a fusion with one: other chunks, tiles, blocks and ranges, other
+/// vectors, grain, kept values, prefetching and stores. What the order of a reduction depends on stays.
+ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random);
+
+} // namespace weft::testing
+
+#endif // WEFT_TEST_UNIT_CODEGEN_RANDOMSCHEDULE_H
