@@ -23,7 +23,7 @@ using Backend = std::function<Expected<llvm::SmallVector<ir::Literal>>(
     mlir::ModuleOp module, llvm::ArrayRef<ir::Literal> inputs, uint64_t seed)>;
 
 struct CheckOptions {
-  /// Interpret the program again after every pass.
+  /// Interpret the program again after every pass, for the host and for a device beside it.
   bool passes = false;
   /// What is compared with the interpreter, or none.
   Backend backend;
@@ -39,7 +39,7 @@ struct Failure {
 
 /// How much of what was compared could be.
 struct Statistics {
-  int64_t elements = 0, unknown = 0, stages = 0, failing = 0, lifted = 0;
+  int64_t elements = 0, unknown = 0, stages = 0, failing = 0, lifted = 0, moved = 0;
 };
 
 /// Nothing if all agree. Every diagnostic on the way is part of a failure's message; none is printed.

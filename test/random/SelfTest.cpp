@@ -11,11 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Check.h"
+#include "Devices.h"
 #include "Generator.h"
 #include "Inputs.h"
 #include "Shrink.h"
 
+#include "ir/LaunchAttributes.h"
 #include "passes/Passes.h"
+#include "passes/Pipeline.h"
 
 #include "ir/Parse.h"
 #include "mlir/IR/Builders.h"
@@ -244,6 +247,51 @@ TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
   Statistics statistics;
   EXPECT_FALSE(checkProgram(*module, 1, options, &statistics));
   EXPECT_GT(statistics.stages, 5);
+}
+
+// The passes of queues and events have something to do in programs on a device.
+TEST_F(RandomPrograms, OnADeviceTheyHaveQueuesAndEvents) {
+  size_t queues = 0, waits = 0;
+  constexpr uint64_t count = 20;
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    OwningOpRef<ModuleOp> moved = moveToDevice(*generateProgram(*context, catalog, seed), kEntry);
+    PassManager passes(context.get());
+    passes::PipelineOptions options;
+    options.target = "sm_90";
+    passes::buildPipeline(passes, options);
+    ASSERT_TRUE(succeeded(passes.run(*moved))) << seed;
+    queues += moved->lookupSymbol<ir::FuncOp>(kEntry)->hasAttr(ir::attr::queues);
+    moved->walk([&](ir::EventWaitOp) { ++waits; });
+  }
+  EXPECT_GT(queues, count / 2);
+  EXPECT_GT(waits, count);
+}
+
+TEST_F(RandomPrograms, NoPassIsLeftOutWhereThereIsAGradient) {
+  auto module = parse(R"(
+    weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
+      %0 = weft.mul %a, %a : tensor<5xf32, #cpu>
+      %1 = weft.sum %0, dims = [0] : tensor<5xf32, #cpu>
+      %2 = weft.gradient %1 wrt %a : tensor<f32, #cpu>, tensor<5xf32, #cpu>
+      weft.return %2 : tensor<5xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  CheckOptions options;
+  options.passes = true;
+  Statistics statistics;
+  EXPECT_FALSE(checkProgram(*module, 1, options, &statistics));
+  const int64_t all = statistics.stages;
+  EXPECT_EQ(statistics.moved, 1);
+  // Without a gradient as many stages are checked: none is left out until it is gone.
+  auto plain = parse(R"(
+    weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
+      %0 = weft.mul %a, %a : tensor<5xf32, #cpu>
+      weft.return %0 : tensor<5xf32, #cpu>
+    })");
+  ASSERT_TRUE(plain);
+  Statistics of_plain;
+  EXPECT_FALSE(checkProgram(*plain, 1, options, &of_plain));
+  EXPECT_EQ(all, of_plain.stages);
 }
 
 TEST_F(RandomPrograms, WhatIsUnstableIsNotClaimed) {
