@@ -152,7 +152,8 @@ private:
 };
 
 std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expectation &expected,
-                                   int64_t &stages, const std::string &target = "cpu") {
+                                   int64_t &stages, const CheckOptions &check,
+                                   const std::string &target = "cpu") {
   const std::string where = target == "cpu" ? "" : ", for " + target;
   OwningOpRef<ModuleOp> copy(module.clone());
   std::optional<Failure> failure;
@@ -161,6 +162,8 @@ std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expecta
   passes::PipelineOptions options;
   options.memoryLimit = seed % 2 ? 0 : -1;
   options.target = target;
+  if (check.before)
+    check.before(passes);
   passes::buildPipeline(passes, options);
   passes.addInstrumentation(std::make_unique<CheckAfterPass>(*copy, seed, expected, failure, stages, where));
   Diagnostics diagnostics(module.getContext());
@@ -243,12 +246,12 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
   }
 
   if (options.passes) {
-    if (auto failure = checkPasses(module, seed, expected, count.stages))
+    if (auto failure = checkPasses(module, seed, expected, count.stages, options))
       return failure;
     // On a device of its own, so that there are copies, queues and events.
     OwningOpRef<ModuleOp> moved = moveToDevice(module, kEntry);
     ++count.moved;
-    if (auto failure = checkPasses(*moved, seed, expected, count.stages, "sm_90"))
+    if (auto failure = checkPasses(*moved, seed, expected, count.stages, options, "sm_90"))
       return failure;
   }
 

@@ -11,6 +11,7 @@
 #include "weft/status.hpp"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct CheckOptions {
   /// Compile the program once more with a dynamic dimension, where its ops allow that, and compare with what
   /// it gives where that is a number: the same bits.
   bool dynamic = false;
+  /// Adds passes that run before those of the pipeline; none but in the self-test.
+  std::function<void(mlir::OpPassManager &)> before;
 };
 
 struct Failure {

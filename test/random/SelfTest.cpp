@@ -220,33 +220,66 @@ TEST_F(RandomPrograms, BoundsOfFunctionsAreTheDocumentedOnes) {
   }
 }
 
-TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
-  // sum over a dimension of a broadcast, as a rewrite without regard to rounding would have it.
-  auto module = parse(R"(
+/// A sum over what was broadcast, as a rewrite without regard to how many elements there are would have it.
+void doubleSums(Operation *root) {
+  SmallVector<ir::SumOp> sums;
+  root->walk([&](ir::SumOp sum) {
+    if (sum.getA().getDefiningOp<ir::BroadcastInDimOp>())
+      sums.push_back(sum);
+  });
+  for (ir::SumOp sum : sums) {
+    OpBuilder builder(sum);
+    auto type = sum.getType();
+    Value factor = builder.create<ir::ConstantOp>(
+        sum.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getF32FloatAttr(2.0f))));
+    Value a = sum.getA().getDefiningOp<ir::BroadcastInDimOp>().getA();
+    sum.replaceAllUsesWith(builder.create<ir::MulOp>(sum.getLoc(), a, factor).getResult());
+    sum.erase();
+  }
+}
+
+struct WrongRewrite : PassWrapper<WrongRewrite, OperationPass<ir::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WrongRewrite)
+  StringRef getArgument() const override { return "wrong-rewrite"; }
+  void runOnOperation() override { doubleSums(getOperation()); }
+};
+
+constexpr const char *kSumOfBroadcast = R"(
     weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
       %0 = weft.broadcast_in_dim %a, dims = [0] : tensor<5xf32, #cpu> -> tensor<5x3xf32, #cpu>
       %1 = weft.sum %0, dims = [1] : tensor<5x3xf32, #cpu>
       weft.return %1 : tensor<5xf32, #cpu>
-    })");
-  ASSERT_TRUE(module);
-  CheckOptions options;
-  options.backend = interpreterWith([](ModuleOp copy) {
-    copy.walk([](ir::SumOp sum) {
-      OpBuilder builder(sum);
-      auto type = sum.getType();
-      Value factor = builder.create<ir::ConstantOp>(
-          sum.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getF32FloatAttr(2.0f))));
-      Value a = sum.getA().getDefiningOp<ir::BroadcastInDimOp>().getA();
-      sum.replaceAllUsesWith(builder.create<ir::MulOp>(sum.getLoc(), a, factor).getResult());
-      sum.erase();
-    });
-  });
-  EXPECT_TRUE(checkProgram(*module, 1, options).has_value());
-  options.backend = nullptr;
-  options.passes = true;
-  Statistics statistics;
-  EXPECT_FALSE(checkProgram(*module, 1, options, &statistics));
-  EXPECT_GT(statistics.stages, 5);
+    })";
+constexpr const char *kGradientOfSum = R"(
+    weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
+      %0 = weft.broadcast_in_dim %a, dims = [0] : tensor<5xf32, #cpu> -> tensor<5x3xf32, #cpu>
+      %1 = weft.sum %0, dims = [1] : tensor<5x3xf32, #cpu>
+      %2 = weft.mul %1, %1 : tensor<5xf32, #cpu>
+      %3 = weft.sum %2, dims = [0] : tensor<5xf32, #cpu>
+      %4 = weft.gradient %3 wrt %a : tensor<f32, #cpu>, tensor<5xf32, #cpu>
+      weft.return %4 : tensor<5xf32, #cpu>
+    })";
+
+// Of a program with a gradient too, which no pass has written out yet.
+TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
+  for (const char *text : {kSumOfBroadcast, kGradientOfSum}) {
+    auto module = parse(text);
+    ASSERT_TRUE(module);
+    CheckOptions options;
+    options.backend = interpreterWith([](ModuleOp copy) { doubleSums(copy); });
+    EXPECT_TRUE(checkProgram(*module, 1, options).has_value());
+    options.backend = nullptr;
+    options.passes = true;
+    Statistics statistics;
+    EXPECT_FALSE(checkProgram(*module, 1, options, &statistics));
+    EXPECT_GT(statistics.stages, 5);
+    options.before = [](OpPassManager &passes) {
+      passes.nest<ir::FuncOp>().addPass(std::make_unique<WrongRewrite>());
+    };
+    auto failure = checkProgram(*module, 1, options);
+    ASSERT_TRUE(failure.has_value());
+    EXPECT_EQ(failure->stage, "after wrong-rewrite") << failure->message;
+  }
 }
 
 // The passes of queues and events have something to do in programs on a device.
