@@ -49,7 +49,7 @@ template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest,
     if (ref.node->serial < oldest || !seen.insert(ref).second)
       continue;
     visit(ref);
-    if (ref.node->leafSlot(ref.result))
+    if (ref.node->accumulator(ref.result))
       continue;
     for (const Ref &operand : ref.node->operands)
       if (operand.requiresGrad())
@@ -85,7 +85,7 @@ Ref withoutHistory(Ref value, Loc loc) {
 /// the value is the new one, and what flows back to the difference goes to the old one.
 Ref keepHistory(const Ref &before, Ref value, Loc loc) {
   value = withoutHistory(std::move(value), loc);
-  if (!before.requiresGrad() || before.node->leafSlot(before.result))
+  if (!before.requiresGrad() || before.node->accumulator(before.result))
     return value;
   Ref finite;
   {
@@ -113,29 +113,30 @@ void Tensor::backward(Loc loc) const {
   // The leaves that the value depends on, in the order in which they were made.
   std::vector<Ref> leaves;
   walkBack(root, 0, [&](const Ref &ref) {
-    if (ref.node->leafSlot(ref.result))
+    if (ref.node->accumulator(ref.result))
       leaves.push_back(ref);
     else if (ref.node->kind == NodeKind::input)
       failFlowsOut(ref, loc);
   });
   if (leaves.empty())
-    fail("this tensor was computed from none that collects a gradient now: what required one is gone, or "
-         "requires_grad_() was called inside a compiled function, on a tensor of its trace; call it before, "
-         "on a tensor that you keep",
+    fail("this tensor was computed from none that collects a gradient: requires_grad_() was called inside a "
+         "compiled function, on a tensor of its trace; call it before, on a tensor that you keep",
          loc, {root});
+  std::erase_if(leaves, [](const Ref &ref) { return !ref.node->accumulator(ref.result)->isSeen(); });
+  if (leaves.empty()) // nobody could see it: the leaves are gone, or require no gradient any more
+    return;
   std::sort(leaves.begin(), leaves.end(), isOlder);
   std::shared_ptr<Node> gradient = gradientOf(root, leaves, loc);
   NoGradGuard guard;
   for (uint32_t i = 0; i < leaves.size(); ++i) {
-    auto slot = leaves[i].node->leafSlot(leaves[i].result);
+    const auto &accumulator = leaves[i].node->accumulators[leaves[i].result];
     Ref value{gradient, i};
-    if (slot->grad) {
-      Tensor sum = Access::make(slot->grad);
-      assign(slot->grad, record1("add", {use(sum, loc), value}, {}, loc));
-    } else {
+    if (const auto sum = accumulator->gradient()) {
+      assign(sum, record1("add", {useSlot(sum, loc), value}, {}, loc));
+    } else if (const auto slot = accumulator->slot.lock()) {
       Tensor made = wrap(value, slot->loc);
       slot->grad = Access::slot(made);
-      slot->grad->gradOf = slot;
+      slot->grad->gradOf = accumulator;
       slot->grad->name = slot->name + ".grad";
     }
   }
@@ -165,17 +166,17 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
                " of grad(); call requires_grad_() on it before it is used",
            loc, {value});
     // What a trace has from outside is as old as its first use.
-    bool isAnyAge = value.node->leafSlot(value.result) || value.node->kind == NodeKind::input;
+    bool isAnyAge = value.node->accumulator(value.result) || value.node->kind == NodeKind::input;
     oldest = isAnyAge ? 0 : std::min(oldest, value.node->serial);
     values.push_back(std::move(value));
   }
   // A leaf is what its slot held at any time: computing or writing it gives it another node.
-  std::unordered_map<const Slot *, std::vector<Ref>> leaves;
+  std::unordered_map<const GradAccumulator *, std::vector<Ref>> leaves;
   RefSet computed;
   Ref outside; // the first value, if any, that a trace has from where it cannot follow a gradient
   walkBack(root, oldest, [&](const Ref &ref) {
-    if (auto slot = ref.node->leafSlot(ref.result)) {
-      leaves[slot.get()].push_back(ref);
+    if (const auto *accumulator = ref.node->accumulator(ref.result)) {
+      leaves[accumulator].push_back(ref);
       return;
     }
     computed.insert(ref);
@@ -186,8 +187,8 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
   std::vector<size_t> ends; // of each input's part of them
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Ref &value = values[i];
-    if (auto slot = value.node->leafSlot(value.result)) {
-      auto &held = leaves[slot.get()];
+    if (const auto *accumulator = value.node->accumulator(value.result)) {
+      auto &held = leaves[accumulator];
       std::sort(held.begin(), held.end(), isOlder);
       wanted.insert(wanted.end(), held.begin(), held.end());
     } else if (computed.contains(value)) {

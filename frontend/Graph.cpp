@@ -7,6 +7,7 @@
 #include "frontend/Graph.h"
 #include "frontend/KeyWriter.h"
 #include "frontend/Lazy.h"
+#include "frontend/Pending.h"
 #include "frontend/Region.h"
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
@@ -77,7 +78,17 @@ const Spec &Ref::spec() const { return node->results[result].spec; }
 std::shared_ptr<runtime::Buffer> &Ref::buffer() const { return node->results[result].buffer; }
 
 bool Ref::requiresGrad() const {
-  return (node->requiresGrad || node->leafSlot(result)) && is_floating_point(spec().dtype);
+  return (node->requiresGrad || node->accumulator(result)) && is_floating_point(spec().dtype);
+}
+
+std::shared_ptr<Slot> GradAccumulator::gradient() const {
+  const auto owner = slot.lock();
+  return owner ? owner->grad : grad.lock();
+}
+
+bool GradAccumulator::isSeen() const {
+  const auto owner = slot.lock();
+  return owner ? owner->requiresGrad : !grad.expired();
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,6 +114,14 @@ static void dropOperands(std::vector<Ref> operands) {
 }
 
 Node::~Node() { dropOperands(std::move(operands)); }
+
+void Node::becomeLeaf() {
+  kind = NodeKind::leaf;
+  name = "leaf";
+  fallible = false;
+  attrs.clear();
+  dropOperands(std::exchange(operands, {}));
+}
 
 //===----------------------------------------------------------------------===//
 // Slot
@@ -136,8 +155,12 @@ void Slot::setValue(Ref value) {
       spec_ = value_.spec();
   }
   if (value_ && requiresGrad) {
-    value_.node->leafSlots.resize(value_.node->results.size());
-    value_.node->leafSlots[value_.result] = weak_from_this();
+    if (!accumulator_) {
+      accumulator_ = std::make_shared<GradAccumulator>();
+      accumulator_->slot = weak_from_this();
+    }
+    value_.node->accumulators.resize(value_.node->results.size());
+    value_.node->accumulators[value_.result] = accumulator_;
   }
 }
 
@@ -213,6 +236,8 @@ Slot::~Slot() {
   else if (value_)
     --value_.node->results[value_.result].liveSlots;
   value_ = {};
+  if (accumulator_)
+    accumulator_->grad = grad;
   grad.reset();
 }
 
@@ -272,6 +297,14 @@ void settleSlots() {
   forgetCertain();
   for (const auto &slot : slotsInOrder(pending(), computed)) {
     if (slot->value().node->requiresGrad) {
+      slot->settle({});
+      pending().erase(slot.get());
+      continue;
+    }
+    // What was computed from a leaf of gradients before must not differ from what is computed from it later:
+    // its node stays.
+    if (const Ref &own = slot->value(); own.node->accumulator(own.result) && own.node->results.size() == 1) {
+      own.node->becomeLeaf();
       slot->settle({});
       pending().erase(slot.get());
       continue;
@@ -341,7 +374,9 @@ static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, size_t res
   node->serial = nextSerial();
   node->results.resize(results);
   node->trace = Trace::current();
+  node->thread = threadNumber();
   node->loc = loc;
+  ++recordedNodes();
   return node;
 }
 
@@ -390,7 +425,7 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
       fail(results.status(), loc, operands);
     }
     // Bounded: a program with ever new shapes must not grow without end.
-    if (known->size() > 100000)
+    if (known->size() >= 16384)
       known->clear();
     it = known->emplace(std::move(key), std::move(*results)).first;
   }
@@ -410,6 +445,8 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   node->fallible = mayFail(*node);
   for (const Ref &ref : operands)
     node->fallible |= mayBeLost(ref);
+  for (const Ref &ref : node->fallible ? operands : std::vector<Ref>())
+    node->followsCall |= ref.buffer() ? ref.buffer()->uncertain() : ref.node->followsCall;
   node->requiresGrad = wanted && real && gradEnabled();
   node->operands = std::move(operands);
   node->attrs = std::move(attrs);
@@ -542,7 +579,7 @@ Tensor wrap(Ref value, Loc loc) {
   slot->trace = Trace::current();
   slot->setValue(std::move(value));
   // Every operation comes by here: a program that never reads a value must not grow for ever.
-  flushIfLarge();
+  flushIfLarge(loc);
   return Access::make(std::move(slot));
 }
 
@@ -557,8 +594,8 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   if (Trace *trace = Trace::current(); trace && slot->trace != trace)
     trace->touch(slot);
   // Gradients are collected by node: a leaf's node belongs to one slot.
-  auto owner = value.node->leafSlot(value.result);
-  if ((owner && owner != slot) ||
+  const GradAccumulator *owner = value.node->accumulator(value.result);
+  if ((owner && owner->slot.lock() != slot) ||
       (slot->requiresGrad && value.node->results[value.result].liveSlots > 0 && slot->value() != value))
     value = sameValue(value, value.node->loc);
   slot->write(std::move(value));

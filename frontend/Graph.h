@@ -86,6 +86,18 @@ enum class NodeKind : uint8_t {
   input,    ///< in a trace: an argument, or the value that a slot had before
 };
 
+/// Where the gradients of a slot are collected. The nodes of its values keep it: that a gradient flows to one
+/// is settled when it is used, and stays so when the slot is gone or requires a gradient no more.
+struct GradAccumulator {
+  std::weak_ptr<Slot> slot;
+  std::weak_ptr<Slot> grad; ///< of a slot that is gone: the gradient that it had
+
+  /// The gradient that is there, or null.
+  std::shared_ptr<Slot> gradient() const;
+  /// Whether anybody could see what is added.
+  bool isSeen() const;
+};
+
 /// What a node gives.
 struct NodeResult {
   Spec spec;
@@ -108,17 +120,29 @@ struct Node {
   bool failed =
       false; ///< it failed, or what it is computed from did; since that does not change, it will again
   mutable bool failureSeen = false; ///< the program was told that computing it fails
+  bool followsCall = false;         ///< it follows from what a call on a queue had yet to give
+  bool isComputedAlone =
+      false;           ///< a flush with others failed, and not on data: only who needs it computes it
+  uint32_t thread = 0; ///< that recorded it
   TraceMark trace;
-  std::weak_ptr<Node> source;                 ///< of a leaf that took the place of a computed node: that one
-  std::vector<std::weak_ptr<Slot>> leafSlots; ///< per result, or empty: the slot whose gradient it collects
+  std::weak_ptr<Node> source; ///< of a leaf that took the place of a computed node: that one
+  /// Per result, or empty: where the gradient that flows to it is collected; null for most.
+  std::vector<std::shared_ptr<GradAccumulator>> accumulators;
   Loc loc;
 
   ~Node();
   bool computed(uint32_t result) const { return results[result].buffer != nullptr; }
-  /// The slot whose gradient collects what flows to this result; null for most.
-  std::shared_ptr<Slot> leafSlot(uint32_t result) const {
-    return leafSlots.empty() ? nullptr : leafSlots[result].lock();
+  /// Of a value that a leaf of gradients held, or holds; null for every other.
+  GradAccumulator *accumulator(uint32_t result) const {
+    return accumulators.empty() ? nullptr : accumulators[result].get();
   }
+  /// The slot whose gradient collects what flows to this result; null for most, and where it is gone.
+  std::shared_ptr<Slot> leafSlot(uint32_t result) const {
+    const GradAccumulator *found = accumulator(result);
+    return found ? found->slot.lock() : nullptr;
+  }
+  /// Forgets how the value, which is there, was computed.
+  void becomeLeaf();
 };
 
 /// What a Tensor refers to: a value of its own, or an index map into another slot, its base (`View.h`).
@@ -163,7 +187,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
 
   bool requiresGrad = false; ///< a leaf of gradients, by the user's wish
   std::shared_ptr<Slot> grad;
-  std::weak_ptr<Slot> gradOf; ///< `backward` made it as the gradient of this slot, which had none
+  std::weak_ptr<GradAccumulator> gradOf; ///< `backward` made it as the gradient of a slot that had none
   std::string name;
   /// Made in a trace, or state whose owner outlives it.
   TraceMark trace;
@@ -173,6 +197,7 @@ private:
   Ref value_; ///< null in a view whose base was written
   Spec spec_;
   std::vector<Ref> before_; ///< what writes replaced that may be undone, the oldest first
+  std::shared_ptr<GradAccumulator> accumulator_; ///< made when it first requires a gradient
   std::shared_ptr<const View> view_;
   std::vector<Slot *> views_; ///< of this slot, which they keep alive
   size_t viewIndex_ = 0;      ///< where a view stands in its base's list

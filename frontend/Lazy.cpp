@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Lazy.h"
+#include "frontend/Pending.h"
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
 
@@ -51,23 +52,6 @@ static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node) {
 /// The storage of a value that is there.
 static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
   return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.buffer();
-}
-
-/// The serial number of the last node when something was last flushed. Guarded by the graph's lock.
-static uint64_t &serialAtFlush() {
-  static uint64_t serial = 0;
-  return serial;
-}
-
-/// Host data that became tensors since then.
-static uint64_t &hostBytesSinceFlush() {
-  static uint64_t bytes = 0;
-  return bytes;
-}
-
-void noteHostBytes(size_t bytes) {
-  GraphLock lock(graphMutex());
-  hostBytesSinceFlush() += bytes;
 }
 
 void failWithoutCuda(const Ref &value, Loc loc) {
@@ -134,8 +118,6 @@ static void markFailed(const Node *failed, const std::vector<Node *> &nodesInOrd
 /// stays as it is, for who reads a value.
 static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = nullptr) {
   GraphLock lock(graphMutex());
-  serialAtFlush() = nextSerial();
-  hostBytesSinceFlush() = 0;
   std::vector<Ref> wanted;
   std::set<std::pair<const Node *, uint32_t>> asked;
   for (const Ref &ref : values) {
@@ -225,17 +207,8 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   settleSlots();
 }
 
-void flush(const std::vector<Ref> &values) {
-  GraphLock lock(graphMutex());
-  // What was found when nobody was told is told now, without all that was recorded since.
-  if (auto known = std::find_if(values.begin(), values.end(), isKnownToFail); known != values.end())
-    compute({originOf(*known)}, /*undoes=*/true);
-  compute(values, /*undoes=*/true);
-}
-
-bool tryFlush(const std::vector<Ref> &values) {
-  if (GraphLock lock(graphMutex()); std::any_of(values.begin(), values.end(), isKnownToFail))
-    return false;
+/// Whether computing these and nothing else succeeded.
+static bool computeExactly(const std::vector<Ref> &values) {
   try {
     compute(values, /*undoes=*/false);
   } catch (const Error &) { // it is thrown again where a value is read
@@ -244,38 +217,74 @@ bool tryFlush(const std::vector<Ref> &values) {
   return true;
 }
 
-/// What slots hold and is not computed. `failing`, where given, takes what is known to fail.
-static std::vector<Ref> pendingValues(std::vector<Ref> *failing = nullptr) {
-  std::vector<Ref> values;
-  // What needs a device that is not there is an error when it is read, and not when something else is.
-  for (const auto &slot : pendingSlots())
-    if (const Ref &value = slot->value(); isKnownToFail(value)) {
-      if (failing)
-        failing->push_back(value);
-    } else if (!value.node->needsCuda) {
-      values.push_back(value);
-    }
-  return values;
+namespace {
+enum class Computed { all, someFailOnData, none };
+} // namespace
+
+/// Computes these values in one program. Where data makes some fail, they are taken from `values`, and the
+/// others are computed without them.
+static Computed computeWithoutFailing(std::vector<Ref> &values) {
+  constexpr int mostTries = 4; // each shows one operation that fails, and costs a program
+  for (int i = 0; i < mostTries; ++i) {
+    const bool isKnown = std::erase_if(values, isKnownToFail) > 0;
+    if (i > 0 && !isKnown)
+      return Computed::none; // for want of memory, or as no program can be made
+    if (computeExactly(values))
+      return Computed::all;
+  }
+  return Computed::someFailOnData;
+}
+
+/// Computes these values with all that is pending beside them, where that succeeds.
+static void computeTogether(const std::vector<Ref> &values) {
+  const std::vector<Ref> beside = pendingBeside(values);
+  if (beside.empty())
+    return;
+  std::vector<Ref> all = values;
+  all.insert(all.end(), beside.begin(), beside.end());
+  if (computeWithoutFailing(all) == Computed::none)
+    for (const Ref &ref : beside)
+      ref.node->isComputedAlone = true;
+}
+
+void flush(const std::vector<Ref> &values) {
+  GraphLock lock(graphMutex());
+  const bool computes = std::any_of(values.begin(), values.end(), isPending);
+  if (computes && std::none_of(values.begin(), values.end(),
+                               [](const Ref &ref) { return ref.node->needsCuda || isKnownToFail(ref); }))
+    computeTogether(values);
+  // What was found when nobody was told is told now, without all that was recorded since.
+  if (auto known = std::find_if(values.begin(), values.end(), isKnownToFail); known != values.end())
+    compute({originOf(*known)}, /*undoes=*/true);
+  compute(values, /*undoes=*/true);
+  if (computes)
+    noteFlushed();
+}
+
+bool tryFlush(const std::vector<Ref> &values) {
+  GraphLock lock(graphMutex());
+  if (std::any_of(values.begin(), values.end(), isKnownToFail))
+    return false;
+  computeTogether(values);
+  return std::none_of(values.begin(), values.end(), isKnownToFail) && computeExactly(values);
+}
+
+bool tryCompute(std::vector<Ref> values) {
+  GraphLock lock(graphMutex());
+  const size_t count = values.size();
+  if (computeWithoutFailing(values) == Computed::all)
+    return values.size() == count;
+  for (const Ref &value : values)
+    if (!isKnownToFail(value))
+      computeExactly({value});
+  return false;
 }
 
 void flushAll() {
   GraphLock lock(graphMutex());
-  const std::vector<Ref> values = pendingValues();
-  // One value that cannot be computed must not hold up the others.
-  if (!values.empty() && !tryFlush(values))
-    for (const Ref &value : values)
-      tryFlush({value});
-}
-
-void flushIfLarge() {
-  GraphLock lock(graphMutex());
-  constexpr uint64_t maxPendingOps = 4096, maxHostBytes = uint64_t(1) << 28;
-  if (Trace::current() ||
-      (nextSerial() - serialAtFlush() < maxPendingOps && hostBytesSinceFlush() < maxHostBytes))
-    return;
-  flushAll();
-  serialAtFlush() = nextSerial();
-  hostBytesSinceFlush() = 0;
+  if (std::vector<Ref> values = pendingValues(); !values.empty())
+    tryCompute(std::move(values));
+  noteFlushed();
 }
 
 void synchronizeAfter(const std::function<Status()> &wait) {
@@ -296,7 +305,7 @@ void synchronizeAfter(const std::function<Status()> &wait) {
     // After the error that is thrown, what else fails stays for the next call.
     const auto tell = [&](const Ref &value) {
       if (!isKnownToFail(value))
-        first ? tryFlush({value}) : computes({value});
+        first ? computeExactly({value}) : computes({value});
       else if (const Ref origin = originOf(value); !first && !origin.node->failureSeen)
         computes({origin});
     };

@@ -19,11 +19,15 @@ bool isPending(const Ref &value);
 bool mayBeLost(const Ref &value);
 /// Whether it could not be computed when it was tried, or follows from what could not.
 bool isKnownToFail(const Ref &value);
-/// Computes these values, and every value that a slot holds on the way to them. Throws Error: where data made
-/// an operation fail, every slot that was written with what follows from it holds what it held before.
+/// Computes these values, and what else is pending (Pending.h). Throws Error where one of these fails: where
+/// data made an operation fail, every slot that was written with what follows from it holds what it held
+/// before.
 void flush(const std::vector<Ref> &values);
 /// Whether the same succeeded. What fails stays pending, with what was written, until somebody reads it.
 bool tryFlush(const std::vector<Ref> &values);
+/// Computes as many of these values as do not fail, and every value that a slot holds on the way to them.
+/// Whether that was all of them.
+bool tryCompute(std::vector<Ref> values);
 /// Waits until the elements are in a buffer. Throws the Error of the call that was to write them, after what
 /// follows from it is undone like that of a flush.
 void await(runtime::Buffer &buffer, Loc loc);
@@ -36,13 +40,6 @@ void requireBackend(const Device &device, Loc loc);
 void synchronizeAfter(const std::function<Status()> &wait);
 /// Computes everything that any slot waits for.
 void flushAll();
-/// Counts host data that became a tensor: what is pending may keep it.
-void noteHostBytes(size_t bytes);
-/// Runs what is pending once that is more than 4,096 operations, or may keep more than 256 MiB of host data,
-/// so that a loop which never reads a value needs no unbounded memory. Every operation that makes or writes a
-/// tensor comes by here.
-void flushIfLarge();
-
 } // namespace weft::frontend
 
 #endif // WEFT_FRONTEND_LAZY_H

@@ -94,12 +94,6 @@ Tensor Tensor::add(const Arg &other, double alpha) const {
 Tensor Tensor::sub(const Arg &other, double alpha) const {
   return weft::sub(Arg(*this, other.loc), other, alpha);
 }
-Tensor &Tensor::add_(const Arg &other, double alpha) {
-  return updateInPlace(*this, add(other, alpha), other.loc);
-}
-Tensor &Tensor::sub_(const Arg &other, double alpha) {
-  return updateInPlace(*this, sub(other, alpha), other.loc);
-}
 Tensor Tensor::div(const Arg &other, const std::string &rounding_mode) const {
   return weft::div(Arg(*this, other.loc), other, rounding_mode);
 }
@@ -115,9 +109,15 @@ Tensor Tensor::nan_to_num(double nan, std::optional<double> posinf, std::optiona
 //===----------------------------------------------------------------------===//
 // In place
 //===----------------------------------------------------------------------===//
+//
+// The graph is locked from where the old value is read to where the new one is written, so that an update of
+// another thread comes before or after it and is not lost.
 
 #define WEFT_MEMBER(name)                                                                                    \
-  Tensor &Tensor::name##_(Loc loc) { return updateInPlace(*this, name(loc), loc); }
+  Tensor &Tensor::name##_(Loc loc) {                                                                         \
+    GraphLock lock(graphMutex());                                                                            \
+    return updateInPlace(*this, name(loc), loc);                                                             \
+  }
 WEFT_MEMBER(abs)
 WEFT_MEMBER(ceil)
 WEFT_MEMBER(floor)
@@ -141,7 +141,10 @@ WEFT_MEMBER(neg)
 #undef WEFT_MEMBER
 
 #define WEFT_MEMBER(name)                                                                                    \
-  Tensor &Tensor::name##_(const Arg &other) { return updateInPlace(*this, name(other), other.loc); }
+  Tensor &Tensor::name##_(const Arg &other) {                                                                \
+    GraphLock lock(graphMutex());                                                                            \
+    return updateInPlace(*this, name(other), other.loc);                                                     \
+  }
 WEFT_MEMBER(add)
 WEFT_MEMBER(sub)
 WEFT_MEMBER(mul)
@@ -167,17 +170,50 @@ Tensor &Tensor::fill_(const Arg &value) {
   Ref number = frontend::number(spec.dtype, spec.device, value, value.loc);
   return copy_(wrap(number, value.loc), value.loc);
 }
+Tensor &Tensor::add_(const Arg &other, double alpha) {
+  GraphLock lock(graphMutex());
+  return updateInPlace(*this, add(other, alpha), other.loc);
+}
+Tensor &Tensor::sub_(const Arg &other, double alpha) {
+  GraphLock lock(graphMutex());
+  return updateInPlace(*this, sub(other, alpha), other.loc);
+}
 Tensor &Tensor::clamp_(const Arg &min, const Arg &max) {
+  GraphLock lock(graphMutex());
   return updateInPlace(*this, clamp(min, max), max.loc);
 }
 Tensor &Tensor::lerp_(const Tensor &end, const Arg &weight) {
+  GraphLock lock(graphMutex());
   return updateInPlace(*this, lerp(end, weight), weight.loc);
 }
 Tensor &Tensor::addcmul_(const Tensor &a, const Tensor &b, double value, Loc loc) {
+  GraphLock lock(graphMutex());
   return updateInPlace(*this, addcmul(*this, a, b, value, loc), loc);
 }
 Tensor &Tensor::addcdiv_(const Tensor &a, const Tensor &b, double value, Loc loc) {
+  GraphLock lock(graphMutex());
   return updateInPlace(*this, addcdiv(*this, a, b, value, loc), loc);
+}
+
+Tensor &Tensor::scatter_(int64_t dim, const Tensor &index, const Arg &source, Loc loc) {
+  GraphLock lock(graphMutex());
+  return copy_(scatter(dim, index, source, loc), loc);
+}
+Tensor &Tensor::scatter_add_(int64_t dim, const Tensor &index, const Tensor &source, Loc loc) {
+  GraphLock lock(graphMutex());
+  return copy_(scatter_add(dim, index, source, loc), loc);
+}
+Tensor &Tensor::index_add_(int64_t dim, const Tensor &index, const Tensor &source, double alpha, Loc loc) {
+  GraphLock lock(graphMutex());
+  return copy_(index_add(dim, index, source, alpha, loc), loc);
+}
+Tensor &Tensor::index_copy_(int64_t dim, const Tensor &index, const Tensor &source, Loc loc) {
+  GraphLock lock(graphMutex());
+  return copy_(index_copy(dim, index, source, loc), loc);
+}
+Tensor &Tensor::masked_fill_(const Tensor &mask, const Arg &value, Loc loc) {
+  GraphLock lock(graphMutex());
+  return copy_(masked_fill(mask, value, loc), loc);
 }
 
 } // namespace weft

@@ -107,6 +107,21 @@ static void forceForward(const Node &gradient, std::unordered_set<const Node *> 
     }
 }
 
+/// Puts leaves in the order in which the nodes use them, those that none uses last. When they were made is no
+/// part of a structure: a value that is there from the start is to an iteration what a computed one is to the
+/// next.
+static void sortByUse(const std::vector<Node *> &nodes, RefSet &unsorted, std::vector<Ref> &leaves) {
+  std::vector<Ref> sorted;
+  for (const Node *node : nodes)
+    for (const Ref &operand : node->operands)
+      if (unsorted.erase(operand) > 0)
+        sorted.push_back(operand);
+  for (Ref &leaf : leaves)
+    if (unsorted.contains(leaf))
+      sorted.push_back(std::move(leaf));
+  leaves = std::move(sorted);
+}
+
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
              std::vector<Ref> &leaves) {
   std::unordered_set<const Node *> forced, seen;
@@ -160,6 +175,8 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
   std::sort(leaves.begin(), leaves.end(), [](const Ref &a, const Ref &b) {
     return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
   });
+  if (!numbersAreConstants)
+    sortByUse(nodes, seenLeaves, leaves);
 }
 
 bool mayFail(const Node &node) {

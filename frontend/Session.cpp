@@ -27,18 +27,37 @@ using namespace mlir;
 
 namespace weft::frontend {
 
-static MLIRContext &context() {
-  // Never destroyed: tensors in global variables may outlive every static object.
-  static MLIRContext *context = [] {
-    DialectRegistry registry;
-    ir::registerDialect(registry);
-    auto *made = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
-    made->loadDialect<ir::WeftDialect>();
-    made->printOpOnDiagnostic(false);
-    return made;
-  }();
-  return *context;
+static std::shared_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  ir::registerDialect(registry);
+  auto made = std::make_shared<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  made->loadDialect<ir::WeftDialect>();
+  made->printOpOnDiagnostic(false);
+  return made;
 }
+
+/// What is built now is built in this one. Guarded by the graph's lock.
+static std::shared_ptr<MLIRContext> &currentContext() {
+  // Never destroyed: tensors in global variables may outlive every static object.
+  static auto *current = new std::shared_ptr<MLIRContext>(makeContext());
+  return *current;
+}
+
+static MLIRContext &context() { return *currentContext(); }
+
+/// A context keeps every type, attribute and location that it has seen: a program with ever new shapes gets a
+/// new one now and then. Called before something is built; a module that is kept keeps its own.
+static void noteUseOfContext(uint64_t weight) {
+  constexpr uint64_t most = 1 << 14; // some MiB
+  static uint64_t used = 0;
+  if (used >= most) {
+    currentContext() = makeContext();
+    used = 0;
+  }
+  used += weight;
+}
+/// An inference makes a few types, a compilation all that its passes make.
+static constexpr uint64_t weightOfInference = 1, weightOfCompilation = 16;
 
 static std::atomic<uint64_t> compiles{0};
 uint64_t compileCount() { return compiles; }
@@ -161,6 +180,7 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
 
 Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
                                          const std::vector<Attr> &attrs) {
+  noteUseOfContext(weightOfInference);
   ir::DiagnosticCollector said(&context());
   // A block with one argument per operand holds the op while its verifier looks at it.
   OpBuilder builder(&context());
@@ -289,6 +309,7 @@ static std::string print(ModuleOp module) {
 std::string emitText(const Region &region) { return print(*emit(region)); }
 
 struct TraceModule {
+  std::shared_ptr<MLIRContext> context; ///< of the module, and destroyed after it
   OwningOpRef<ModuleOp> module;
 };
 
@@ -310,6 +331,7 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
 
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   auto start = std::chrono::steady_clock::now();
+  noteUseOfContext(weightOfCompilation);
   ir::DiagnosticCollector said(&context());
   OwningOpRef<ModuleOp> module = emit(region);
   auto program = std::make_shared<Program>();
@@ -317,7 +339,8 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   program->mayFail = !fallibleNodes(region).empty();
   if (failed(verify(*module)))
     return said.status("the trace does not verify; this is an error of Weft");
-  program->trace = std::make_shared<TraceModule>(module->clone());
+  if (!region.isLazy) // nobody ships a flush, and a module that is kept keeps its context
+    program->trace = std::make_shared<TraceModule>(currentContext(), module->clone());
   program->options = region.options;
   auto compiled = codegen::compileModule(*module, region.options);
   if (!compiled)

@@ -31,7 +31,7 @@ struct Program {
   double compileMs = 0;
   bool mayFail = false;               ///< running it can fail on values: an index out of bounds
   ir::CompilerOptions options;        ///< of its region
-  std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors
+  std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors; null in the lazy graph
 };
 
 /// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier.

@@ -9,6 +9,7 @@
 #include "frontend/HostConvert.h"
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
+#include "frontend/Pending.h"
 #include "frontend/Symbols.h"
 #include "frontend/Trace.h"
 #include "frontend/View.h"
@@ -132,11 +133,13 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
   // Gradients are collected by node. What another tensor holds as well, or what something was computed from
   // before, to which no gradient flows, is given a node of its own.
   constexpr long slotAndHere = 2;
-  if (value && current.node.use_count() > slotAndHere)
+  if (current.node.use_count() > slotAndHere || current.node->results.size() > 1) {
+    NoGradGuard guard;
     current = current.node->kind == NodeKind::leaf ? leaf(current.spec(), current.buffer(), slot_->loc)
                                                    : sameValue(current, slot_->loc);
-  if (!value && !current.node->leafSlots.empty())
-    current.node->leafSlots[current.result].reset();
+  } else if (!value) {
+    current.node->accumulators.clear();
+  }
   slot_->setValue(current);
   return *this;
 }
@@ -250,7 +253,7 @@ static void write(const Tensor &target, Ref value, Loc loc) {
   if (!gradEnabled())
     value = slot->view() ? withoutHistory(value, loc) : keepHistory(use(target, loc), value, loc);
   assign(slot, std::move(value));
-  flushIfLarge();
+  flushIfLarge(loc);
 }
 
 Tensor &Tensor::copy_(const Tensor &source, Loc loc) {

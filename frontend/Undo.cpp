@@ -122,7 +122,11 @@ static void undo(const Node *failed) {
   for (const auto &slot : slots) {
     if (!isLost(slot->value()) || slot->undoWrites(isLost))
       continue;
-    if (auto owner = slot->gradOf.lock(); owner && owner->grad == slot)
+    const auto accumulator = slot->gradOf.lock();
+    if (!accumulator || accumulator->gradient() != slot)
+      continue;
+    accumulator->grad.reset();
+    if (auto owner = accumulator->slot.lock())
       owner->grad.reset();
   }
 }

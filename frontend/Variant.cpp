@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Variant.h"
 #include "frontend/Lazy.h"
+#include "frontend/Pending.h"
 #include "frontend/Strides.h"
 
 #include <algorithm>
@@ -216,9 +217,13 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy->requiresGrad = node->requiresGrad;
     copy->needsCuda = node->needsCuda;
     copy->loc = node->loc;
+    copy->thread = threadNumber();
     for (const Ref &operand : node->operands)
       copy->operands.push_back(mapped(operand));
     copy->fallible = node->fallible || std::any_of(copy->operands.begin(), copy->operands.end(), mayBeLost);
+    copy->followsCall = std::any_of(copy->operands.begin(), copy->operands.end(), [](const Ref &ref) {
+      return ref.buffer() ? ref.buffer()->uncertain() : ref.node->followsCall;
+    });
     copies.emplace(node, std::move(copy));
   }
   Replay result;

@@ -485,7 +485,7 @@ void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
   const bool keepsHistory = !flows && updated.requiresGrad() && !view.stopsGrad();
   assign(view.base, std::move(updated));
   // Reading the view again needs no detour by the base, unless the value's gradients are not the view's.
-  bool leaf = slot->requiresGrad || value.node->leafSlot(value.result) ||
+  bool leaf = slot->requiresGrad || value.node->accumulator(value.result) ||
               (!view.stopsGrad() && view.source->requiresGrad);
   if (!leaf && !keepsHistory && (!needsGrad || gradEnabled()))
     slot->setValue(std::move(value));

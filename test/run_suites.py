@@ -357,6 +357,20 @@ def random(level):
         # Every pass by itself: slower, and what fails says which pass did it.
         counts += closing_line("random-passes", [program, "--count=200", "--seed=1000001", "--passes", save])
         fresh(program, save)
+    return counts + interface_programs(level)
+
+
+def interface_programs(level):
+    """Programs as a user writes them, lazy, computed at every step and compiled, whether calls run on their caller or on
+    a queue."""
+    program = os.path.join(RELEASE, "bin", "weft-interface-programs")
+    if not os.path.exists(program):
+        return failure(f"no weft-interface-programs in {RELEASE}/bin: it was not built")
+    count = {"quick": 20, "default": 100, "ci": 300, "full": 5000}[level]
+    counts = Counts()
+    for mode in ("auto", "async"):
+        counts += closing_line(f"interface-programs-{mode}", [program, f"--count={count}", "--seed=1"],
+                               environment={"WEFT_CPU_QUEUE": mode}, timeout=2 * HOUR)
     return counts
 
 

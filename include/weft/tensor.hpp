@@ -304,22 +304,12 @@ public:
   Tensor index_put(const std::vector<Tensor> &indices, const Tensor &values, bool accumulate = false,
                    Loc loc = Loc::current()) const;
   Tensor masked_fill(const Tensor &mask, const Arg &value, Loc loc = Loc::current()) const;
-  Tensor &scatter_(int64_t dim, const Tensor &index, const Arg &source, Loc loc = Loc::current()) {
-    return copy_(scatter(dim, index, source, loc), loc);
-  }
-  Tensor &scatter_add_(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current()) {
-    return copy_(scatter_add(dim, index, source, loc), loc);
-  }
+  Tensor &scatter_(int64_t dim, const Tensor &index, const Arg &source, Loc loc = Loc::current());
+  Tensor &scatter_add_(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current());
   Tensor &index_add_(int64_t dim, const Tensor &index, const Tensor &source, double alpha = 1,
-                     Loc loc = Loc::current()) {
-    return copy_(index_add(dim, index, source, alpha, loc), loc);
-  }
-  Tensor &index_copy_(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current()) {
-    return copy_(index_copy(dim, index, source, loc), loc);
-  }
-  Tensor &masked_fill_(const Tensor &mask, const Arg &value, Loc loc = Loc::current()) {
-    return copy_(masked_fill(mask, value, loc), loc);
-  }
+                     Loc loc = Loc::current());
+  Tensor &index_copy_(int64_t dim, const Tensor &index, const Tensor &source, Loc loc = Loc::current());
+  Tensor &masked_fill_(const Tensor &mask, const Arg &value, Loc loc = Loc::current());
   std::vector<Tensor> split(int64_t size, int64_t dim = 0, Loc loc = Loc::current()) const;
   std::vector<Tensor> split(const std::vector<int64_t> &sizes, int64_t dim = 0,
                             Loc loc = Loc::current()) const;

@@ -1,0 +1,81 @@
+//===- Main.cpp - Random programs of the C++ interface --------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// weft-interface-programs [--count=N] [--seed=N] [--print]: runs random programs as they are, with everything
+// computed after every step, and as one compiled function, and compares what they show, bit for bit. A steady
+// loop in them compiles nothing after its second iteration. One that fails is made small and shown.
+//
+//===----------------------------------------------------------------------===//
+#include "Machine.h"
+
+#include "weft/status.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+using namespace weft::programs;
+
+static int usage(std::string_view what) {
+  std::fprintf(
+      stderr,
+      "weft-interface-programs: '%.*s'\nusage: weft-interface-programs [--count=N] [--seed=N] [--print]\n",
+      static_cast<int>(what.size()), what.data());
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  uint64_t count = 300, seed = 1;
+  bool prints = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--count="))
+      count = std::strtoull(argv[i] + 8, nullptr, 10);
+    else if (argument.starts_with("--seed="))
+      seed = std::strtoull(argv[i] + 7, nullptr, 10);
+    else if (argument == "--print")
+      prints = true;
+    else
+      return usage(argument);
+  }
+  uint64_t passed = 0, failed = 0;
+  Statistics statistics;
+  for (uint64_t i = 0; i < count && failed < 10; ++i) {
+    const Program program = generate(seed + i);
+    if (prints)
+      std::printf("%s\n", program.str().c_str());
+    std::string complaint;
+    try {
+      complaint = check(program, statistics);
+    } catch (const weft::Error &error) {
+      complaint = "an error where none may be: " + std::string(error.what()) + "\n";
+    }
+    if (complaint.empty()) {
+      ++passed;
+      continue;
+    }
+    ++failed;
+    std::string text = program.str();
+    try {
+      text = shrink(program).str();
+    } catch (const weft::Error &) { // shown as it is
+    }
+    std::printf("%s%sagain: weft-interface-programs --count=1 --seed=%llu\n\n", complaint.c_str(),
+                text.c_str(), static_cast<unsigned long long>(seed + i));
+  }
+  std::printf("%llu values and errors shown; %llu programs compiled too; %llu steady loops\n",
+              static_cast<unsigned long long>(statistics.shown),
+              static_cast<unsigned long long>(statistics.compiled),
+              static_cast<unsigned long long>(statistics.steady));
+  const bool covers =
+      count < 100 || failed > 0 || (statistics.compiled > count / 20 && statistics.steady > count / 20);
+  if (!covers)
+    std::printf("too few programs were compiled, or had a steady loop\n");
+  std::printf("%llu passed, %llu failed\n", static_cast<unsigned long long>(passed),
+              static_cast<unsigned long long>(failed + (covers ? 0 : 1)));
+  return failed || !covers ? 1 : 0;
+}

@@ -1,0 +1,55 @@
+//===- ShapesTest.cpp - Programs with ever new shapes -----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+#include "test/unit/TestLevel.h"
+
+#include <fstream>
+
+using namespace weft;
+
+static int64_t residentBytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+/// The number of a shape as a shape.
+static Shape shapeOf(int64_t i) { return {i % 331 + 1, i / 331 + 1}; }
+
+#if !__has_feature(address_sanitizer) // keeps what is freed for a while
+
+// What is known of a shape takes half a KiB (its types in the compiler's context, what was inferred of it):
+// 180,000 shapes would be 90 MiB. Kept are some thousand shapes, which the first 20,000 have filled.
+TEST(EverNewShapes, RecordingThemTakesBoundedMemory) {
+  const auto record = [](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i)
+      (zeros(shapeOf(i)).t() + 1).sum({0});
+  };
+  record(0, 20000);
+  const int64_t before = residentBytes();
+  record(20000, 200000);
+  EXPECT_LT((residentBytes() - before) >> 20, 24) << "MiB";
+}
+
+// Every compilation leaves what it made of its context: types, locations, attributes, some KiB. A flush is
+// kept among 1,024, a kernel among 4,096, so that 5,000 shapes have filled what is bounded.
+TEST(EverNewShapes, ComputingThemTakesBoundedMemory) {
+  if (weft::testing::testLevel() != "full")
+    GTEST_SKIP() << "100,000 compilations take most of an hour: WEFT_TEST_LEVEL=full";
+  const auto compute = [](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i)
+      EXPECT_EQ((full(shapeOf(i), 2) * 0.5).sum().item<float>(),
+                static_cast<float>((i % 331 + 1) * (i / 331 + 1)));
+  };
+  compute(0, 5000);
+  const int64_t before = residentBytes();
+  compute(5000, 100000);
+  EXPECT_LT((residentBytes() - before) >> 20, 64) << "MiB";
+}
+
+#endif
