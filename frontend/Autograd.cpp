@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/autograd.hpp"
 
+#include "frontend/Notes.h"
 #include "frontend/Ops.h"
 #include "frontend/Region.h"
 #include "frontend/Trace.h"
@@ -129,6 +130,9 @@ void Tensor::backward(Loc loc) const {
   for (uint32_t i = 0; i < leaves.size(); ++i) {
     auto slot = leaves[i].node->leafSlot(leaves[i].result);
     Ref value{gradient, i};
+    if (Trace *trace = Trace::current())
+      trace->seeGrad(slot);
+    noteGradient(slot);
     if (slot->grad) {
       Tensor sum = Access::make(slot->grad);
       assign(slot->grad, record1("add", {use(sum, loc), value}, {}, loc));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Lazy.h"
+#include "frontend/Notes.h"
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
 
@@ -192,6 +193,7 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
       fail(compiled.status().message(), wanted[0].node->loc, {}, compiled.status().code());
     program = *compiled;
     cache->insert(std::move(key), program);
+    noteLazyCompile(region, wanted[0].node->loc);
   }
 
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());

@@ -303,9 +303,15 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
   // The passes change the module that they run on.
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
   // A package is for callers that are not known: they give row-major memory.
-  for (auto function : module->getOps<ir::FuncOp>())
+  for (auto function : module->getOps<ir::FuncOp>()) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       function.removeArgAttr(i, ir::attr::strides);
+    llvm::BitVector dropped(function.getNumResults());
+    for (unsigned i = 0; i < dropped.size(); ++i)
+      dropped[i] = !program.shipped[i];
+    function.getBody().front().getTerminator()->eraseOperands(dropped);
+    function.eraseResults(dropped);
+  }
   codegen::CompileOptions options;
   options.levels = {codegen::CpuTarget::v3, codegen::CpuTarget::v4};
   options.pipeline.memoryLimit = program.memoryLimit;
@@ -335,6 +341,8 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   codegen::CompileOptions options;
   options.pipeline.strict = region.strict;
   options.pipeline.memoryLimit = program->memoryLimit = region.memoryLimit;
+  for (const RegionResult &result : region.results)
+    program->shipped.push_back(result.shipped);
   auto compiled = codegen::compileModule(*module, options);
   if (!compiled)
     return messages.empty() ? compiled.status() : compiled.status().context(messages + "\n");
