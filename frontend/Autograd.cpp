@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/autograd.hpp"
 
+#include "frontend/Notes.h"
 #include "frontend/Ops.h"
 #include "frontend/Region.h"
 #include "frontend/Trace.h"
@@ -131,6 +132,11 @@ void Tensor::backward(Loc loc) const {
   for (uint32_t i = 0; i < leaves.size(); ++i) {
     const auto &accumulator = leaves[i].node->accumulators[leaves[i].result];
     Ref value{gradient, i};
+    if (const auto owner = accumulator->slot.lock()) {
+      if (Trace *trace = Trace::current())
+        trace->seeGrad(owner);
+      noteGradient(owner);
+    }
     if (const auto sum = accumulator->gradient()) {
       assign(sum, record1("add", {useSlot(sum, loc), value}, {}, loc));
     } else if (const auto slot = accumulator->slot.lock()) {

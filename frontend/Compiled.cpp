@@ -29,28 +29,122 @@ void CompiledImpl::report(const Variant &variant, Loc loc) {
                str(loc_).c_str(), variant.code.c_str(), str(loc).c_str(), variant.reason.c_str());
 }
 
+std::string CompiledImpl::whyNoDim(int argument, int dim, const std::set<int64_t> &sizes,
+                                   const Flat &arguments, const Slots &slots, Loc loc) {
+  const auto sizeOf = [](const Shape &shape, size_t d) { return d < shape.size() ? shape[d] : -1; };
+  const auto wanted = static_cast<size_t>(dim);
+  // Dimensions that were as large in every variant are the same dimension: a batch and its labels.
+  const auto variesAlong = [&](size_t i, size_t d) {
+    if (slots[i]->spec().shape[d] != slots[static_cast<size_t>(argument)]->spec().shape[wanted])
+      return false;
+    for (const auto &variant : variants_) {
+      int64_t own = -1, other = -1;
+      for (const Binding &binding : variant->bindings)
+        if (!binding.isGradient) {
+          if (binding.callArgument == argument)
+            own = sizeOf(binding.spec.shape, wanted);
+          if (binding.callArgument == static_cast<int>(i))
+            other = sizeOf(binding.spec.shape, d);
+        }
+      if (own != other)
+        return false;
+    }
+    return true;
+  };
+  Trace trace;
+  const std::string name = "dim" + std::to_string(argument) + "_" + std::to_string(dim);
+  const Dim symbol(name, *sizes.begin(), *sizes.rbegin(), loc);
+  trace.symbols = {symbol};
+  trace.function = options_.name;
+  trace.numerics = options_.numerics;
+  Flat inputs;
+  inputs.structure = arguments.structure;
+  try {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      Spec spec = slots[i]->spec();
+      for (size_t d = 0; d < spec.shape.size(); ++d)
+        if ((static_cast<int>(i) == argument && d == wanted) || variesAlong(i, d))
+          spec.shape[d] = Size(symbol).entry();
+      inputs.tensors.push_back(trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc, &spec));
+    }
+    fn_(inputs);
+  } catch (const Error &error) {
+    // The message and its line, without the excerpt.
+    std::string text = error.what();
+    if (size_t at = text.find("\n  at "); at != std::string::npos) {
+      text.erase(std::min(text.find('\n', at + 1), text.size()));
+      text.replace(at, 3, " ");
+    }
+    return text;
+  }
+  for (const auto &slot : slots)
+    if (trace.touched(*slot) && slot->trace != TraceMark(&trace))
+      return "an argument is captured as well";
+  return "";
+}
+
+std::string CompiledImpl::adviseOnDim(const Mismatch &mismatch, const Flat &arguments, const Slots &slots,
+                                      Loc loc) {
+  const auto d = static_cast<size_t>(mismatch.dim);
+  std::set<int64_t> sizes{slots[static_cast<size_t>(mismatch.argument)]->spec().shape[d]};
+  for (const auto &variant : variants_)
+    for (const Binding &binding : variant->bindings)
+      if (binding.callArgument == mismatch.argument && !binding.isGradient && binding.spec.shape.size() > d)
+        sizes.insert(binding.spec.shape[d]);
+  if (sizes.size() < 3)
+    return "";
+  const auto place = std::pair(mismatch.argument, mismatch.dim);
+  auto known = noDim_.find(place);
+  if (known == noDim_.end())
+    known =
+        noDim_.emplace(place, whyNoDim(mismatch.argument, mismatch.dim, sizes, arguments, slots, loc)).first;
+  advice_ = "Dim";
+  const std::string found = "; this is size number " + std::to_string(sizes.size()) + " of dimension " +
+                            std::to_string(mismatch.dim) + " of argument " +
+                            std::to_string(mismatch.argument);
+  if (known->second.empty())
+    return found + ": give it a Dim, as in compile(fn, {spec({Dim(\"n\", " + std::to_string(*sizes.begin()) +
+           ", " + std::to_string(*sizes.rbegin()) + "), ...})}), and one variant serves all sizes";
+  return found + ", and the function cannot be recorded with a Dim there: " + known->second +
+         ". Where the number only makes shapes, make them of sym_size(); where it counts the rounds of a "
+         "loop, "
+         "pad the argument to one of a few sizes";
+}
+
+std::string CompiledImpl::adviseOnStatic(const Mismatch &mismatch, const Flat &arguments) {
+  const auto entry = static_cast<size_t>(mismatch.entry);
+  if (arguments.structure[entry].kind == StructureEntry::real) {
+    advice_ = "Scalar";
+    return "; make the parameter a weft::Scalar, whose value is no part of the signature";
+  }
+  if (arguments.structure[entry].kind != StructureEntry::integer)
+    return "";
+  std::set<int64_t> values{arguments.structure[entry].bits};
+  for (const auto &variant : variants_)
+    if (entry < variant->structure.size())
+      values.insert(variant->structure[entry].bits);
+  if (values.size() < 3)
+    return "";
+  advice_ = "integer " + std::to_string(entry);
+  return "; this is value number " + std::to_string(values.size()) +
+         " of it, and each is compiled by itself: where it is a number in arithmetic, make the parameter a "
+         "weft::Scalar; where it is an index or a position, a 0-dimensional tensor; where it is a size, let "
+         "an "
+         "argument have that size, as a Dim";
+}
+
 /// The reason for another variant, with advice where there is some.
-std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, Loc loc) {
+std::string CompiledImpl::missed(const Mismatch &mismatch, const Flat &arguments, const Slots &slots,
+                                 Loc loc) {
   advice_.clear();
   std::string reason = mismatch.text;
-  if (mismatch.argument >= 0) {
-    auto d = static_cast<size_t>(mismatch.dim);
-    std::set<int64_t> sizes{slots[static_cast<size_t>(mismatch.argument)]->spec().shape[d]};
-    for (const auto &variant : variants_)
-      for (const Binding &binding : variant->bindings)
-        if (binding.callArgument == mismatch.argument && !binding.isGradient && binding.spec.shape.size() > d)
-          sizes.insert(binding.spec.shape[d]);
-    if (sizes.size() >= 3) {
-      advice_ = "Dim";
-      reason += "; this is size number " + std::to_string(sizes.size()) + " of dimension " +
-                std::to_string(mismatch.dim) + " of argument " + std::to_string(mismatch.argument) +
-                ": give it a Dim, as in compile(fn, {spec({Dim(\"n\", " + std::to_string(*sizes.begin()) +
-                ", " + std::to_string(*sizes.rbegin()) + "), ...})}), and one variant serves all sizes";
-    }
-  }
-  if (mismatch.staticReal) {
-    advice_ = "Scalar";
-    reason += "; make the parameter a weft::Scalar, whose value is no part of the signature";
+  if (mismatch.argument >= 0)
+    reason += adviseOnDim(mismatch, arguments, slots, loc);
+  if (mismatch.entry >= 0)
+    reason += adviseOnStatic(mismatch, arguments);
+  if (advice_.empty() && std::string_view(mismatch.code) == "WEFT-R001" && variants_.size() == 2) {
+    advice_ = "shapes";
+    reason += "; this is the third variant, and each shape is compiled by itself";
   }
   if (has(options_.strict, Strict::recompile))
     fail("'" + options_.name + "' would be compiled again: " + reason +
@@ -117,7 +211,7 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
       reason = std::move(why);
   }
   if (!found) {
-    std::string text = reason ? missed(*reason, slots, loc) : "";
+    std::string text = reason ? missed(*reason, arguments, slots, loc) : "";
     found = build(arguments, slots, loc);
     if (reason) {
       found->code = reason->code;
@@ -135,8 +229,9 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
       std::fprintf(stderr, "%s\n%s", found->program->explanation.c_str(), found->notes.c_str());
     // State that the trace made counts as older than the call, and may be pending still.
     flushAll();
+  } else if (checksCaptures_) {
+    checkCaptures(*found, arguments, slots, loc);
   }
-  last_ = found;
   return run(*found, slots, sizes, loc);
 }
 
@@ -159,26 +254,60 @@ void CompiledImpl::prepare(Loc loc) {
     slots.push_back(Access::slot(placeholder));
     arguments.tensors.push_back(std::move(placeholder));
   }
-  last_ = build(arguments, slots, loc);
-  variants_.push_back(last_);
+  variants_.push_back(build(arguments, slots, loc));
   flushAll();
+}
+
+const Variant &CompiledImpl::chosen(std::optional<size_t> number, Loc loc) {
+  if (variants_.empty() && declared_)
+    prepare(loc_);
+  if (variants_.empty())
+    fail("this compiled function has not run yet, so there is nothing to show or save: call it once first, "
+         "or give compile() the specs of its arguments",
+         loc_);
+  const Variant *best = nullptr;
+  for (const auto &variant : variants_) // the one that ran last comes first
+    if (number ? variant->number == *number : !best || variant->calls > best->calls)
+      best = variant.get();
+  if (!best)
+    fail("'" + options_.name + "' has no variant " + std::to_string(*number) +
+             ": variants() has the numbers of those that are there",
+         loc);
+  return *best;
+}
+
+std::string CompiledImpl::nameOf(const Variant &variant) const {
+  return "variant " + std::to_string(variant.number) + ", one of " + std::to_string(variants_.size());
+}
+
+std::string CompiledImpl::mlir(const std::string &stage, const MlirOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (stage != "trace" && stage != "plan")
+    fail("unknown stage '" + stage + "', expected 'trace' or 'plan'", loc);
+  const Variant &variant = chosen(options.variant, loc);
+  const std::string &text = stage == "plan" ? variant.program->planText : variant.program->traceText;
+  return variants_.size() > 1 ? "// " + nameOf(variant) + ": " + variant.signature + "\n" + text : text;
 }
 
 void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) {
   GraphLock lock(graphMutex());
-  const Program &program = *last().program;
+  const Variant &variant = chosen(options.variant, loc);
+  const Program &program = *variant.program;
   if (pendingCount() > 0)
     flushAll();
   std::vector<runtime::StateValue> state;
   std::vector<std::shared_ptr<runtime::Buffer>> buffers; // what the values point into
-  for (const Binding &binding : last_->bindings) {
+  for (const Binding &binding : variant.bindings) {
     if (binding.argument < 0 || binding.callArgument >= 0)
       continue;
     const auto slot = binding.resolve({});
     const auto &argument = program.executable->signature().arguments[static_cast<size_t>(binding.argument)];
     if (!slot || slot->spec() != binding.spec)
-      fail("'" + argument.name + "' was " + binding.spec.str() + " in the last call and is " +
-               (slot ? slot->spec().str() : "none") + ": call the function once more before it is saved",
+      fail("'" + argument.name + "' was " + binding.spec.str() + " when " + nameOf(variant) +
+               ", was compiled, "
+               "and is " +
+               (slot ? slot->spec().str() : "none") +
+               ": call the function once more before it is saved, or save another variant",
            loc);
     const Ref &value = slot->value();
     buffers.push_back(value.buffer());
@@ -189,23 +318,19 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
                      {static_cast<const std::byte *>(buffers.back()->data()), buffers.back()->bytes()}});
   }
   savePackage(path, program, state, options, loc);
+  if (variants_.size() > 1 && !options.variant)
+    std::fprintf(stderr,
+                 "weft: '%s' was saved as %s, the one that ran most: %s; another is saved with "
+                 "{.variant = n}, by its number in variants()\n",
+                 options_.name.c_str(), nameOf(variant).c_str(), variant.signature.c_str());
 }
 
 std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
   GraphLock lock(graphMutex());
-  last(); // something is there to be explained
-  const Variant *chosen = nullptr;
-  for (const auto &variant : variants_)
-    if (options.variant ? variant->number == *options.variant : !chosen || variant->calls > chosen->calls)
-      chosen = variant.get();
-  if (!chosen)
-    fail("'" + options_.name + "' has no variant " + std::to_string(*options.variant) +
-             ": variants() has the numbers of those that are there",
-         loc);
+  const Variant &shown = chosen(options.variant, loc);
   std::string text;
   if (variants_.size() > 1) {
-    text =
-        "variant " + std::to_string(chosen->number) + ", one of " + std::to_string(variants_.size()) + ":\n";
+    text = nameOf(shown) + ":\n";
     std::vector<const Variant *> sorted;
     for (const auto &variant : variants_)
       sorted.push_back(variant.get());
@@ -216,14 +341,14 @@ std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
               (variant->code.empty() ? "" : " (" + variant->code + ": " + variant->reason + ")") + "\n";
     text += "\n";
   }
-  text += chosen->program->explanation + chosen->notes;
-  if (chosen->copies > 0)
-    text += "WEFT-D011: storage to be written was copied " + std::to_string(chosen->copies) +
-            " times, since something else held it; last " + chosen->lastCopy + "\n";
-  if (chosen->stridedCopies > 0)
+  text += shown.program->explanation + shown.notes;
+  if (shown.copies > 0)
+    text += "WEFT-D011: storage to be written was copied " + std::to_string(shown.copies) +
+            " times, since something else held it; last " + shown.lastCopy + "\n";
+  if (shown.stridedCopies > 0)
     text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
-            std::to_string(chosen->stridedCopies) +
-            " times, since the call writes them or a spec declares them; last " + chosen->lastStridedCopy +
+            std::to_string(shown.stridedCopies) +
+            " times, since the call writes them or a spec declares them; last " + shown.lastStridedCopy +
             "\n";
   return text;
 }
@@ -254,12 +379,8 @@ std::string CompiledBase::explain(const ExplainOptions &options, Loc loc) const 
   return impl_->explain(options, loc);
 }
 
-std::string CompiledBase::mlir(const std::string &stage, Loc loc) const {
-  if (stage == "trace")
-    return impl_->last().program->traceText;
-  if (stage == "plan")
-    return impl_->last().program->planText;
-  frontend::fail("unknown stage '" + stage + "', expected 'trace' or 'plan'", loc);
+std::string CompiledBase::mlir(const std::string &stage, const MlirOptions &options, Loc loc) const {
+  return impl_->mlir(stage, options, loc);
 }
 
 void CompiledBase::compile(Loc loc) const { impl_->prepare(loc); }

@@ -7,9 +7,11 @@
 #ifndef WEFT_FRONTEND_COMPILED_H
 #define WEFT_FRONTEND_COMPILED_H
 
+#include "frontend/Captures.h"
 #include "frontend/Variant.h"
 #include "weft/compile.hpp"
 
+#include <map>
 #include <set>
 
 namespace weft::frontend {
@@ -28,6 +30,7 @@ public:
     if (options_.name.empty())
       fail("the name of a compiled function must not be empty: leave it out, or give {.name = \"step\"}",
            loc);
+    checksCaptures_ = asksForCaptureChecks();
     if (!options_.specs.empty())
       declared_ = Declared(options_.specs, loc);
   }
@@ -35,26 +38,33 @@ public:
   Flat call(const Flat &arguments, Loc loc);
   std::vector<VariantInfo> variants() const;
   void save(const std::string &path, const SaveOptions &options, Loc loc);
+  std::string mlir(const std::string &stage, const MlirOptions &options, Loc loc);
   /// Compiles for the declared arguments, if nothing is compiled yet.
   void prepare(Loc loc);
   std::string explain(const ExplainOptions &options, Loc loc);
-  const Variant &last() {
-    GraphLock lock(graphMutex());
-    if (!last_ && declared_)
-      prepare(loc_);
-    if (!last_)
-      fail("this compiled function has not run yet, so there is nothing to show or save: call it once first, "
-           "or give compile() the specs of its arguments",
-           loc_);
-    return *last_;
-  }
 
 private:
+  /// The variant of this number; without one that which ran most, of equals the one that ran last.
+  const Variant &chosen(std::optional<size_t> number, Loc loc);
+  /// "variant 1, one of 2".
+  std::string nameOf(const Variant &variant) const;
   std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, Loc loc);
   /// From what a trace left, the function to compile and how calls bind to it.
   Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
               const std::vector<Ref> &effects, bool tookGradients);
-  std::string missed(const Mismatch &mismatch, const Slots &slots, Loc loc);
+  std::string missed(const Mismatch &mismatch, const Flat &arguments, const Slots &slots, Loc loc);
+  /// What the author can do about a dimension that had these sizes; empty as long as there is no need.
+  std::string adviseOnDim(const Mismatch &mismatch, const Flat &arguments, const Slots &slots, Loc loc);
+  /// Why no Dim can stand for a dimension of an argument: what the function says when it is recorded with
+  /// one. Empty where it can.
+  std::string whyNoDim(int argument, int dim, const std::set<int64_t> &sizes, const Flat &arguments,
+                       const Slots &slots, Loc loc);
+  std::string adviseOnStatic(const Mismatch &mismatch, const Flat &arguments);
+  /// The arguments as a trace sees them.
+  Flat traceArguments(Trace &trace, const Variant &variant, const Flat &arguments, const Slots &slots) const;
+  /// Records the function again and throws Error where what it captured has changed since the variant was
+  /// compiled.
+  void checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc);
   /// Says why the function is compiled again, where that was asked for or something can be done about it.
   void report(const Variant &variant, Loc loc);
   Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
@@ -66,15 +76,16 @@ private:
   TracedFn fn_;
   CompileOptions options_;
   bool onlyTensors_;                 ///< all parameters are tensors
+  bool checksCaptures_ = false;      ///< as the environment had it when the function was made
   std::optional<Declared> declared_; ///< what the user says of the arguments
   Loc loc_;
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
-  std::shared_ptr<Variant> last_;
-  const uint64_t id_ = nextSerial(); ///< what calls name themselves by in failures
+  const uint64_t id_ = nextSerial();               ///< what calls name themselves by in failures
   uint64_t calls_ = 0;
-  size_t compiled_ = 0;           ///< variants, those that were dropped among them
-  std::string advice_;            ///< on the compilation under way, empty for none
-  std::set<std::string> advised_; ///< what was said already without being asked
+  size_t compiled_ = 0;                              ///< variants, those that were dropped among them
+  std::string advice_;                               ///< on the compilation under way, empty for none
+  std::set<std::string> advised_;                    ///< what was said already without being asked
+  std::map<std::pair<int, int>, std::string> noDim_; ///< of arguments and dimensions: what `whyNoDim` found
 };
 
 } // namespace weft::frontend

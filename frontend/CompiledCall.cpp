@@ -69,7 +69,8 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
       const Ref &value = storageValue(binding, *bound.back());
       if (binding.argument >= 0 && !value.node->computed(value.result))
         missing.push_back(value);
-      waits |= variant.program->mayFail && binding.writes() && bound.back()->view();
+      waits |= variant.program->mayFail &&
+               ((binding.writes() && bound.back()->view()) || (binding.clearsGrad && bound.back()->grad));
     }
     if (!missing.empty())
       flush(missing);

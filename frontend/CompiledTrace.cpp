@@ -65,9 +65,19 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   for (const Trace::Change &change : changes)
     if (change.touched.argument >= 0 && !change.touched.gradientOf)
       argumentSlots[change.touched.slot.get()] = change.touched.argument;
+  // Values that operations of the function read, beside what it gives.
+  RefSet read;
+  for (const Node *node : region.nodes)
+    read.insert(node->operands.begin(), node->operands.end());
+  std::unordered_map<const Slot *, bool> seesGrad;
+  for (const Trace::Change &change : changes)
+    seesGrad[change.touched.slot.get()] = change.touched.gradSeen;
   for (const Trace::Change &change : changes) {
     const TouchedSlot &touched = change.touched;
     const Slot &slot = *touched.slot;
+    // A gradient that the function does not look at may be there or not.
+    if (touched.gradientOf && !seesGrad[touched.gradientOf.get()])
+      continue;
     Binding binding;
     binding.callArgument = touched.argument;
     binding.isGradient = touched.gradientOf != nullptr;
@@ -78,6 +88,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     binding.needsGrad = slot.requiresGrad || (touched.input && touched.input.requiresGrad());
     if (slot.view())
       binding.needsGrad = touched.slot->needsGrad();
+    binding.guardsGrad = touched.gradSeen;
     binding.hadGrad = touched.gradBefore != nullptr;
     binding.input = touched.input;
     bool isArgument = touched.argument >= 0 && !touched.gradientOf;
@@ -102,7 +113,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
       binding.written = change.after;
       variant.writesState = true;
     }
-    if (change.gradAfter != touched.gradBefore) {
+    if (change.gradAfter != touched.gradBefore || touched.gradDropped) {
       auto argument = argumentSlots.find(change.gradAfter.get());
       if (!change.gradAfter) {
         binding.clearsGrad = true;
@@ -112,9 +123,13 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
         binding.gradArgument = argument->second;
       } else {
         binding.gradResult = static_cast<int>(region.results.size());
-        region.results.push_back({change.gradValue, name + ".grad"});
+        // A step that drops the gradient first and uses it itself leaves it for who reads it after a call.
+        // Nobody is there to do so where a package runs.
+        const bool used = touched.gradDropped && read.contains(change.gradValue);
+        region.results.push_back({change.gradValue, name + ".grad", -1, !used});
         variant.notes += "a gradient of " + binding.str() +
-                         " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes\n";
+                         " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes" +
+                         (used ? "; zero_grad() after its use, and not before, keeps none\n" : "\n");
       }
     }
     variant.bindings.push_back(std::move(binding));
@@ -138,6 +153,22 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   return region;
 }
 
+Flat CompiledImpl::traceArguments(Trace &trace, const Variant &variant, const Flat &arguments,
+                                  const Slots &slots) const {
+  trace.symbols = variant.symbols;
+  trace.function = options_.name;
+  trace.numerics = options_.numerics;
+  Flat inputs;
+  inputs.structure = arguments.structure;
+  for (size_t i = 0; i < slots.size(); ++i)
+    inputs.tensors.push_back(variant.sameAs[i] >= 0 ? inputs.tensors[static_cast<size_t>(variant.sameAs[i])]
+                             : variant.pins[i]
+                                 ? arguments.tensors[i]
+                                 : trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc,
+                                                     declared_ ? &declared_->arguments[i] : nullptr));
+  return inputs;
+}
+
 std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots, Loc loc) {
   auto variant = std::make_shared<Variant>();
   variant->structure = arguments.structure;
@@ -158,18 +189,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     variant->symbols = declared_->symbols;
   for (bool again = true; again;) {
     Trace trace;
-    trace.symbols = variant->symbols;
-    trace.function = options_.name;
-    trace.numerics = options_.numerics;
-    Flat inputs;
-    inputs.structure = arguments.structure;
-    for (size_t i = 0; i < slots.size(); ++i)
-      inputs.tensors.push_back(
-          variant->sameAs[i] >= 0 ? inputs.tensors[static_cast<size_t>(variant->sameAs[i])]
-          : variant->pins[i]      ? arguments.tensors[i]
-                                  : trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc,
-                                                 declared_ ? &declared_->arguments[i] : nullptr));
-    Flat outputs = fn_(inputs);
+    Flat outputs = fn_(traceArguments(trace, *variant, arguments, slots));
     // An argument that the function captures too is one leaf under two names: it is traced once more, as what
     // was captured.
     again = false;
@@ -205,6 +225,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     std::vector<Ref> effects = trace.effects();
     std::vector<Trace::Change> changes = trace.finish();
     region = bind(*variant, changes, results, effects, tookGradients);
+    if (checksCaptures_)
+      variant->recorded = describeOperations(region, *variant);
     // The references keep the nodes of the region until it is compiled.
     if (auto conflict = aliasConflict(*variant, slots))
       fail(*conflict + ": pass one tensor and take its parts inside, or pass a clone()", loc);
@@ -220,8 +242,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     variant->program = *program;
   }
   for (const Binding &binding : variant->bindings)
-    variant->waits |= binding.gradResult >= 0 || binding.gradSlot || binding.gradArgument >= 0 ||
-                      binding.clearsGrad || binding.freshResult >= 0;
+    variant->waits |=
+        binding.gradResult >= 0 || binding.gradSlot || binding.gradArgument >= 0 || binding.freshResult >= 0;
   for (const ModeChange &mode : variant->modes)
     variant->waits |= mode.after.has_value();
   variant->waits &= variant->program->mayFail;

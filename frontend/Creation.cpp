@@ -9,6 +9,7 @@
 #include "frontend/HostConvert.h"
 #include "frontend/Ops.h"
 #include "frontend/Promotion.h"
+#include "frontend/Symbols.h"
 
 #include <cmath>
 #include <utility>
@@ -124,6 +125,27 @@ Tensor arange(int64_t n, TensorOptions options, Loc loc) {
   Device device = resolve(options.device);
   Ref value = recordTyped("iota", {{"dim", int64_t(0)}}, Spec{DType::i64, {n}, device}, loc);
   Tensor made = wrap(convertTo(value, options.dtype.value_or(DType::i64), loc), loc);
+  return options.requires_grad ? made.requires_grad_(true, loc) : made;
+}
+
+Tensor arange(const Size &n, TensorOptions options, Loc loc) {
+  if (!isAtLeast(n.entry(), 0))
+    fail("arange(): the size " + n.str() + " may be negative", loc);
+  return arange(n.entry(), options, loc);
+}
+
+Tensor frontend::sizeRange(const Size &start, const Size &end, const TensorOptions &options, Loc loc) {
+  const Size count = end - start;
+  if (!isAtLeast(count.entry(), 0))
+    fail("arange(): from " + start.str() + " to " + end.str() + " there may be fewer than no elements", loc);
+  GraphLock lock(graphMutex());
+  Tensor made = arange(count.entry(), {.device = options.device}, loc);
+  const Spec spec{DType::i64, {}, resolve(options.device)};
+  if (!start.is_number())
+    made = add({made, loc}, {wrap(recordTyped("dim", {{"size", start.entry()}}, spec, loc), loc), loc});
+  else if (start.number() != 0)
+    made = add({made, loc}, {start.number(), loc});
+  made = made.to(options.dtype.value_or(DType::i64), loc);
   return options.requires_grad ? made.requires_grad_(true, loc) : made;
 }
 

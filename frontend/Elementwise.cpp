@@ -85,6 +85,10 @@ Tensor remainder(const Arg &a, const Arg &b) { return binary("mod", a, b); }
 Tensor fmod(const Arg &a, const Arg &b) { return binary("rem", a, b); }
 Tensor atan2(const Arg &a, const Arg &b) { return binary("atan2", a, b, /*toReal=*/true); }
 Tensor copysign(const Arg &a, const Arg &b) { return binary("copysign", a, b, /*toReal=*/true); }
+Tensor operator!(const Tensor &a) {
+  const auto &slot = Access::slot(a);
+  return logical_not({a, slot ? slot->loc : Loc()});
+}
 Tensor logical_not(const Arg &a) { return unary("bnot", toBool(a), a.loc, false); }
 
 /// A number that selects the formula is part of the program. The special cases are PyTorch's: the square root

@@ -341,12 +341,26 @@ static std::string sourceLine(const Loc &loc) {
          std::string(excerpt.caret, ' ') + "^\n";
 }
 
+/// ", 'decoder.2.weight'," of what is a parameter, or a view of one; else nothing.
+static std::string nameIn(Ref value) {
+  for (int i = 0; i < 8; ++i) {
+    if (const auto leaf = value.node->leafSlot(value.result))
+      return leaf->name.empty() ? "" : ", '" + leaf->name + "',";
+    const std::string_view name = value.node->name;
+    if (value.node->operands.size() != 1 || (name != "transpose" && name != "reshape" && name != "broadcast"))
+      break;
+    value = Ref(value.node->operands[0]);
+  }
+  return "";
+}
+
 void fail(const Status &status, Loc loc, const std::vector<Ref> &operands) {
-  std::string text = status.message() + "\n  at " + str(loc) + "\n" + sourceLine(loc);
+  std::string text =
+      status.message() + (loc.line() > 0 ? "\n  at " + str(loc) + "\n" + sourceLine(loc) : "\n");
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i] && operands[i].node->kind != NodeKind::number)
-      text += "  operand " + std::to_string(i) + " is " + operands[i].spec().str() + ", made at " +
-              str(operands[i].node->loc) + "\n" + sourceLine(operands[i].node->loc);
+      text += "  operand " + std::to_string(i) + nameIn(operands[i]) + " is " + operands[i].spec().str() +
+              ", made at " + str(operands[i].node->loc) + "\n" + sourceLine(operands[i].node->loc);
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
   throw Error(text, status.with([&](FailureInfo &info) {
@@ -402,12 +416,20 @@ static void failOnDevices(const char *name, const std::vector<Ref> &operands, Lo
   if (std::string_view(name) == "transfer")
     return;
   for (size_t i = 1; i < operands.size(); ++i)
-    if (operands[i].spec().device != operands[0].spec().device)
+    if (operands[i].spec().device != operands[0].spec().device) {
+      // What is on the host was forgotten there. Of two that were moved, a parameter stays where its module
+      // is.
+      const Ref &first = operands[0], &second = operands[i];
+      const bool movesFirst = second.spec().device.is_cpu()  ? false
+                              : first.spec().device.is_cpu() ? true
+                                                             : second.requiresGrad() && !first.requiresGrad();
       fail("Expected all tensors to be on the same device, but found at least two devices, " +
                operands[0].spec().device.str() + " and " + operands[i].spec().device.str() +
-               "! (WEFT-P001)\n  in " + name + "; to fix, move operand " + std::to_string(i) + ": .to(\"" +
-               operands[0].spec().device.str() + "\")",
+               "! (WEFT-P001)\n  in " + name + "; to fix, move operand " +
+               std::to_string(movesFirst ? 0 : i) + ": .to(\"" +
+               (movesFirst ? second : first).spec().device.str() + "\")",
            loc, operands, "WEFT-P001");
+    }
 }
 
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc) {
@@ -564,7 +586,26 @@ Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc) {
   return slot->value();
 }
 
-void failUndefined(Loc loc) { fail("this tensor is undefined: nothing was assigned to it", loc); }
+/// The last gradient that this thread asked for in vain.
+static std::pair<std::weak_ptr<Slot>, Loc> &missingGrad() {
+  thread_local std::pair<std::weak_ptr<Slot>, Loc> last;
+  return last;
+}
+
+void noteMissingGrad(const std::shared_ptr<Slot> &slot, Loc loc) { missingGrad() = {slot, loc}; }
+
+void failUndefined(Loc loc) {
+  std::string text = "this tensor is undefined: nothing was assigned to it";
+  const auto &[weak, asked] = missingGrad();
+  if (const auto slot = weak.lock(); slot && !slot->grad)
+    text += ", or it is a gradient that is none, as that of " +
+            (slot->name.empty() ? "the tensor made at " + str(slot->loc) : "'" + slot->name + "'") +
+            ", which grad() was asked for at " + str(asked) + ": " +
+            (slot->requiresGrad ? "no backward() has reached it since it was made or zero_grad() dropped its "
+                                  "gradient"
+                                : "it does not require one, or is no leaf; see requires_grad_()");
+  fail(text, loc);
+}
 
 Ref use(const Tensor &tensor, Loc loc) {
   const auto &slot = Access::slot(tensor);

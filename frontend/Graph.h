@@ -186,6 +186,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
   bool needsGrad() { return requiresGrad || value().requiresGrad(); }
 
   bool requiresGrad = false; ///< a leaf of gradients, by the user's wish
+  bool optimized = false;    ///< an optimiser has it
+  uint32_t unseenGrads = 0; ///< how often `backward` reached it since the program last looked at its gradient
   std::shared_ptr<Slot> grad;
   std::weak_ptr<GradAccumulator> gradOf; ///< `backward` made it as the gradient of a slot that had none
   std::string name;
@@ -280,6 +282,9 @@ struct Access {
 /// Throws Error on an undefined tensor, and on one that was made in a trace that is over.
 Ref use(const Tensor &tensor, Loc loc);
 [[noreturn]] void failUndefined(Loc loc);
+/// The program asked this slot for its gradient, and there is none: what it got is undefined, and an error
+/// that follows from that can say so.
+void noteMissingGrad(const std::shared_ptr<Slot> &slot, Loc loc);
 /// The same of a slot.
 Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc);
 /// A tensor with a slot of its own.

@@ -7,9 +7,12 @@
 #include "weft/io.hpp"
 
 #include "frontend/Ops.h"
+#include "frontend/io/Message.h"
 #include "frontend/io/Npy.h"
 #include "frontend/io/Npz.h"
 #include "frontend/io/Safetensors.h"
+
+#include <algorithm>
 
 namespace weft {
 
@@ -55,6 +58,21 @@ StateDict load_safetensors(const std::string &path, Loc loc) {
   auto file = io::read_safetensors(path);
   throwAt(file.status(), loc);
   return toState(file->tensors);
+}
+
+const std::string &Metadata::at(const std::string &name, Loc loc) const {
+  std::string known;
+  for (const auto &[key, value] : *this) {
+    if (key == name)
+      return value;
+    known += (known.empty() ? "" : ", ") + io::quoted(key);
+  }
+  frontend::fail("the metadata has no " + io::quoted(name) + "; it has: " + (known.empty() ? "none" : known),
+                 loc);
+}
+
+bool Metadata::contains(const std::string &name) const {
+  return std::any_of(begin(), end(), [&](const auto &entry) { return entry.first == name; });
 }
 
 Metadata safetensors_metadata(const std::string &path, Loc loc) {

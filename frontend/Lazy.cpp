@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Lazy.h"
+#include "frontend/Notes.h"
 #include "frontend/Pending.h"
 #include "frontend/Session.h"
 #include "frontend/Trace.h"
@@ -169,6 +170,7 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
       fail(compiled.status(), wanted[0].node->loc);
     program = *compiled;
     cache->insert(std::move(key), program);
+    noteLazyCompile(region, wanted[0].node->loc);
   }
 
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());

@@ -7,6 +7,7 @@
 #include "weft/optim.hpp"
 
 #include "frontend/Lazy.h"
+#include "frontend/Notes.h"
 #include "frontend/Ops.h"
 #include "frontend/OptimState.h"
 #include "frontend/State.h"
@@ -50,6 +51,7 @@ void Optimizer::step(Loc loc) {
   GraphLock lock(graphMutex());
   NoGradGuard guard;
   std::vector<OptimizerState::Written> written = state_->record(loc);
+  noteUntakenGradients();
   if (Trace::current() || written.empty())
     return;
   // A step happens or it does not: where it fails, every slot gets its value back.

@@ -37,8 +37,8 @@ static void recordEffect(const char *name, Ref operand, std::vector<Attr> attrs,
 
 void print(const Tensor &tensor, Loc loc) { print("", tensor, loc); }
 
-std::ostream &operator<<(std::ostream &out, const Tensor &tensor) {
-  return out << (tensor.defined() ? to_string(tensor) : "undefined");
+std::ostream &operator<<(std::ostream &out, const Printed &printed) {
+  return out << (printed.tensor.defined() ? to_string(printed.tensor, printed.loc) : "undefined");
 }
 std::ostream &operator<<(std::ostream &out, DType dtype) { return out << name(dtype); }
 std::ostream &operator<<(std::ostream &out, const Device &device) { return out << device.str(); }

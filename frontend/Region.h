@@ -37,7 +37,8 @@ struct RegionArgument {
 struct RegionResult {
   Ref value;
   std::string name;
-  int tiedTo = -1; ///< argument number
+  int tiedTo = -1;     ///< argument number
+  bool shipped = true; ///< it is a result of the function's package too
 };
 
 /// A part of the graph, ready to be made into a function: `nodes` in order, each after its operands.

@@ -317,9 +317,15 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
   // The passes change the module that they run on.
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
   // A package is for callers that are not known: they give row-major memory.
-  for (auto function : module->getOps<ir::FuncOp>())
+  for (auto function : module->getOps<ir::FuncOp>()) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       function.removeArgAttr(i, ir::attr::strides);
+    llvm::BitVector dropped(function.getNumResults());
+    for (unsigned i = 0; i < dropped.size(); ++i)
+      dropped[i] = !program.shipped[i];
+    function.getBody().front().getTerminator()->eraseOperands(dropped);
+    function.eraseResults(dropped);
+  }
   ir::CompilerOptions options = program.options;
   options.levels = {"x86-64-v3", "x86-64-v4"};
   options.strict.clear(); // an error then was one when the program was compiled
@@ -342,6 +348,8 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   if (!region.isLazy) // nobody ships a flush, and a module that is kept keeps its context
     program->trace = std::make_shared<TraceModule>(currentContext(), module->clone());
   program->options = region.options;
+  for (const RegionResult &result : region.results)
+    program->shipped.push_back(result.shipped);
   auto compiled = codegen::compileModule(*module, region.options);
   if (!compiled)
     return said.empty() ? compiled.status() : compiled.status().context(said.text() + "\n");

@@ -31,6 +31,7 @@ struct Program {
   double compileMs = 0;
   bool mayFail = false;               ///< running it can fail on values: an index out of bounds
   ir::CompilerOptions options;        ///< of its region
+  std::vector<bool> shipped;          ///< per result: whether a package has it
   std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors; null in the lazy graph
 };
 

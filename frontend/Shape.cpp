@@ -517,6 +517,52 @@ Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Loc loc) const
   return slice(dim, start, start + length, 1, loc);
 }
 
+Tensor Tensor::slice(int64_t dim, const Size &start, const Size &end, int64_t step, Loc loc) const {
+  GraphLock lock(graphMutex());
+  if (this->dim(loc) == 0)
+    fail("slice() cannot be applied to a 0-dim tensor.", loc);
+  const auto d = static_cast<size_t>(wrapDim(dim, this->dim(loc), loc));
+  const Shape &shape = sizes(loc);
+  const Size size = Size::of_entry(shape[d]);
+  if (start.is_number() && end.is_number() && size.is_number())
+    return slice(dim, start.number(), end.number(), step, loc);
+  const auto bound = [&](const Size &i) {
+    return !i.is_number() ? i : i.number() == INT64_MAX ? size : i.number() < 0 ? size + i : i;
+  };
+  const Size from = bound(start), to = bound(end);
+  if (step != 1)
+    fail("slice step must be 1 along a dynamic dimension, found " + std::to_string(step), loc);
+  if (!isAtLeast(from.entry(), 0) || !isAtLeast((to - from).entry(), 0) || !isAtLeast((size - to).entry(), 0))
+    fail("the elements from " + from.str() + " to " + to.str() + " of a dimension of size " + size.str() +
+             " do not lie in it for every value that the Dims may have: give the Dims ranges for which they "
+             "do",
+         loc);
+  ViewStep map{.kind = ViewStep::slice, .from = shape, .to = shape};
+  map.start.resize(shape.size());
+  map.limit = shape;
+  map.steps.resize(shape.size(), 1);
+  map.start[d] = from.entry();
+  map.limit[d] = to.entry();
+  map.to[d] = (to - from).entry();
+  return makeView(*this, std::move(map), strides(loc), loc);
+}
+
+Tensor Tensor::slice(int64_t dim, const Size &start, Loc loc) const {
+  return slice(dim, start, Size(INT64_MAX), 1, loc);
+}
+
+Tensor Tensor::narrow(int64_t dim, const Size &start, const Size &length, Loc loc) const {
+  if (this->dim(loc) == 0)
+    fail("narrow() cannot be applied to a 0-dim tensor.", loc);
+  const Size size = sym_size(dim, loc);
+  if (start.is_number() && length.is_number() && size.is_number())
+    return narrow(dim, start.number(), length.number(), loc);
+  if (!isAtLeast(length.entry(), 0))
+    fail("narrow(): the length " + length.str() + " may be negative.", loc);
+  const Size from = start.is_number() && start.number() < 0 ? size + start : start;
+  return slice(dim, from, from + length, 1, loc);
+}
+
 Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
   if (this->dim(loc) == 0)
     fail("select() cannot be applied to a 0-dim tensor.", loc);

@@ -147,10 +147,14 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
 Tensor Tensor::grad(Loc loc) const {
   GraphLock lock(graphMutex());
   specOf(*this, loc);
-  // In a trace, whether there is a gradient is part of the signature.
-  if (Trace *trace = Trace::current(); trace && !slot_->trace)
-    trace->touch(slot_);
-  return slot_->grad ? Access::make(slot_->grad) : Tensor();
+  if (Trace *trace = Trace::current())
+    trace->seeGrad(slot_);
+  slot_->unseenGrads = 0;
+  if (!slot_->grad) {
+    noteMissingGrad(slot_, loc);
+    return {};
+  }
+  return Access::make(slot_->grad);
 }
 
 void Tensor::set_grad(const Tensor &gradient, Loc loc) {
@@ -171,8 +175,9 @@ void Tensor::set_grad(const Tensor &gradient, Loc loc) {
                given.device.str(),
            loc);
   }
-  if (Trace *trace = Trace::current(); trace && !slot_->trace)
-    trace->touch(slot_);
+  if (Trace *trace = Trace::current())
+    trace->dropGrad(slot_);
+  slot_->unseenGrads = 0;
   slot_->grad = Access::slot(gradient);
 }
 

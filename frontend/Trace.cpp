@@ -74,8 +74,13 @@ Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc l
 }
 
 TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
-  if (auto it = index_.find(slot.get()); it != index_.end())
-    return touched_[it->second];
+  if (auto it = index_.find(slot.get()); it != index_.end()) {
+    TouchedSlot &known = touched_[it->second];
+    // A gradient that is read or written is one that has to be there.
+    if (known.gradientOf)
+      touched_[index_.at(known.gradientOf.get())].gradSeen = true;
+    return known;
+  }
   if (const View *view = slot->view()) {
     // The leaf that it is a view of, if that is not the base, has a gradient, which is state as well.
     for (const auto &seen : {view->base, view->source})
@@ -100,6 +105,23 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
   if (slot->grad && !index_.contains(slot->grad.get()))
     touch(slot->grad).gradientOf = slot;
   return touched_[index];
+}
+
+TouchedSlot *Trace::known(const std::shared_ptr<Slot> &slot) {
+  if (!slot->trace)
+    return &touch(slot);
+  auto it = index_.find(slot.get());
+  return it == index_.end() ? nullptr : &touched_[it->second];
+}
+
+void Trace::seeGrad(const std::shared_ptr<Slot> &slot) {
+  if (TouchedSlot *touched = known(slot); touched && !touched->gradDropped)
+    touched->gradSeen = true;
+}
+
+void Trace::dropGrad(const std::shared_ptr<Slot> &slot) {
+  if (TouchedSlot *touched = known(slot); touched && !touched->gradSeen)
+    touched->gradDropped = true;
 }
 
 ModeChange &Trace::mode(const std::shared_ptr<bool> &flag) {

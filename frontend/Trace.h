@@ -25,6 +25,8 @@ struct TouchedSlot {
   std::shared_ptr<Slot> gradBefore; ///< its gradient outside, null for none
   int argument = -1;                ///< stands for this argument of the call, or its gradient
   std::shared_ptr<Slot> gradientOf; ///< it is the gradient of this slot
+  bool gradSeen = false;            ///< the function depends on whether there was a gradient, or on its value
+  bool gradDropped = false;         ///< its gradient was set before the function depended on it
 };
 
 /// Train or eval of a module.
@@ -58,6 +60,11 @@ public:
   Numerics numerics = Numerics::eager;
   /// Makes a slot from outside part of the trace.
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
+  /// The function is about to depend on the gradient of this slot, if any: a part of the signature, unless
+  /// the function has set the gradient before.
+  void seeGrad(const std::shared_ptr<Slot> &slot);
+  /// The function sets the gradient of this slot, whatever it was.
+  void dropGrad(const std::shared_ptr<Slot> &slot);
   void readMode(const std::shared_ptr<bool> &flag);
   void writeMode(const std::shared_ptr<bool> &flag, bool value);
   /// Something that the function does beside its results, as printing: calls do it in the order of the trace.
@@ -84,6 +91,8 @@ public:
 private:
   friend class TraceMark;
   void restore();
+  /// What was touched before, or is touched now; null for what the trace made.
+  TouchedSlot *known(const std::shared_ptr<Slot> &slot);
   ModeChange &mode(const std::shared_ptr<bool> &flag);
   const uint64_t number_; ///< of all traces of the process, from 1 on
   Trace *previous_;

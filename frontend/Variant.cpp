@@ -8,6 +8,7 @@
 #include "frontend/Lazy.h"
 #include "frontend/Pending.h"
 #include "frontend/Strides.h"
+#include "frontend/View.h"
 
 #include <algorithm>
 #include <charconv>
@@ -78,10 +79,9 @@ static std::optional<Mismatch> structureMismatch(const Structure &was, const Str
                           " and is " + (is[i].bits ? "set" : "empty"),
                       "WEFT-R001"};
     if (was[i] != is[i]) {
-      bool real = was[i].kind == StructureEntry::real;
       return Mismatch{"static argument " + std::to_string(numbered) + " was " + valueText(was[i]) +
                           " and is " + valueText(is[i]),
-                      "WEFT-R002", -1, -1, real};
+                      "WEFT-R002", -1, -1, static_cast<int>(i)};
     }
     numbered += isStatic(was[i]);
   }
@@ -122,8 +122,12 @@ std::optional<std::string> aliasConflict(const Variant &variant,
     auto storage = arguments[i]->storage();
     std::string name = "argument " + std::to_string(i);
     for (size_t j = 0; j < i; ++j)
-      if (variant.sameAs[j] < 0 && arguments[j]->storage() == storage && (written(i) || written(j)))
-        return name + " shares memory with argument " + std::to_string(j) + ", which the function writes";
+      if (variant.sameAs[j] < 0 && arguments[j]->storage() == storage && (written(i) || written(j)) &&
+          !areDisjoint(*arguments[i], *arguments[j]))
+        return name + " shares memory with argument " + std::to_string(j) + ", and the function writes " +
+               (!written(i)  ? "that one"
+                : written(j) ? "both"
+                             : "it");
     for (const Binding &binding : variant.bindings)
       if (binding.slot && !binding.isGradient && binding.slot->storage() == storage &&
           (written(i) || binding.writes()))
@@ -179,7 +183,7 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
       return Mismatch{binding.str() + (binding.needsGrad ? " required a gradient and does not"
                                                          : " required no gradient and does"),
                       "WEFT-R004"};
-    if ((slot->grad != nullptr) != binding.hadGrad)
+    if (binding.guardsGrad && (slot->grad != nullptr) != binding.hadGrad)
       return Mismatch{binding.str() +
                           (binding.hadGrad ? " had a gradient and has none" : " had no gradient and has one"),
                       "WEFT-R004"};

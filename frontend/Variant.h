@@ -26,7 +26,8 @@ struct Binding {
   Spec spec;
   bool requiresGrad = false; ///< gradients are collected in it
   bool needsGrad = false;    ///< operations on it record a gradient
-  bool hadGrad = false;      ///< it had a gradient before the call
+  bool guardsGrad = false;   ///< whether it has a gradient before the call is part of the signature:
+  bool hadGrad = false;      ///< it had one
 
   int argument = -1;    ///< number in the executable, or -1 if only its presence matters
   int tiedResult = -1;  ///< the result that is written to its storage
@@ -47,10 +48,19 @@ struct Binding {
   std::shared_ptr<Slot> resolve(const std::vector<std::shared_ptr<Slot>> &arguments) const;
 };
 
+/// One operation of a function as it was recorded, to compare with a later recording.
+struct RecordedOperation {
+  std::string name;
+  std::string numbers;               ///< its attributes and its number, as they would be printed
+  std::vector<std::string> operands; ///< what they are: "operation 3", "argument 1", or a captured tensor
+  Loc loc;
+};
+
 struct Variant {
-  std::vector<Dim> symbols;  ///< of declared arguments
-  Structure structure;       ///< static arguments and the shape of the argument list
-  Structure resultStructure; ///< of the function's C++ result
+  std::vector<RecordedOperation> recorded; ///< under WEFT_CHECK_CAPTURES
+  std::vector<Dim> symbols;                ///< of declared arguments
+  Structure structure;                     ///< static arguments and the shape of the argument list
+  Structure resultStructure;               ///< of the function's C++ result
   std::vector<ModeChange> modes;
   bool gradMode = true;
   std::vector<Binding> bindings;  ///< arguments first, in order, each once
@@ -88,7 +98,7 @@ struct Mismatch {
   std::string text;
   const char *code;
   int argument = -1, dim = -1; ///< where only the size of one dimension differs
-  bool staticReal = false;     ///< a float argument
+  int entry = -1;              ///< where only a static argument differs: its place in the structure
 };
 /// Which arguments share memory that the variant writes, though they were not the same tensor at the trace.
 std::optional<std::string> aliasConflict(const Variant &variant,

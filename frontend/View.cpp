@@ -7,6 +7,7 @@
 #include "frontend/View.h"
 
 #include "frontend/Ops.h"
+#include "frontend/Overlap.h"
 #include "frontend/Trace.h"
 #include "ir/DimExpr.h"
 #include "ir/StridedLayout.h"
@@ -83,6 +84,19 @@ std::optional<StridedPlace> placeOf(const View &view) {
   if (std::find(shape.begin(), shape.end(), 0) == shape.end())
     place.offset = static_cast<size_t>(offsetOf(view));
   return place;
+}
+
+bool areDisjoint(const Slot &a, const Slot &b) {
+  for (const Slot *slot : {&a, &b})
+    if (ir::anySymbolic(slot->spec().shape) || ir::anySymbolic(stridesOf(*slot)))
+      return false;
+  // What has no elements begins nowhere.
+  if (a.spec().count() == 0 || b.spec().count() == 0)
+    return true;
+  const auto offset = [](const Slot &slot) { return slot.view() ? offsetOf(*slot.view()) : 0; };
+  const std::vector<int64_t> stridesOfA = stridesOf(a), stridesOfB = stridesOf(b);
+  return areDisjoint(StridedBox{offset(a), a.spec().shape, stridesOfA},
+                     StridedBox{offset(b), b.spec().shape, stridesOfB});
 }
 
 /// Whether dimensions of `size` elements can go on to be `whole` elements.

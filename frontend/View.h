@@ -65,6 +65,9 @@ struct StridedPlace {
 };
 /// Nothing where the view steps through no row-major memory (ir/StridedLayout.h).
 std::optional<StridedPlace> placeOf(const View &view);
+/// Whether it is certain that two tensors share no element. Each is a tensor that has storage of its own, or
+/// a view.
+bool areDisjoint(const Slot &a, const Slot &b);
 /// The strides with which `to` shows the elements of (`from`, `strides`) in the same order, if there are any.
 std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
                                                 const Shape &to);

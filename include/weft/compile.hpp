@@ -63,6 +63,13 @@ struct CompileOptions {
 struct SaveOptions {
   /// What the package can run on. This version has "cpu": code for x86-64-v3 and v4.
   std::vector<std::string> targets = {"cpu"};
+  /// Which variant, by `VariantInfo::number`; none: the one that ran most, of equals the one that ran last.
+  std::optional<size_t> variant = {};
+};
+
+struct MlirOptions {
+  /// Which variant, as in SaveOptions.
+  std::optional<size_t> variant = {};
 };
 
 struct ExplainOptions {
@@ -96,17 +103,22 @@ public:
   /// are several, first which it is, and a line for each. Throws Error where there is no variant of that
   /// number.
   std::string explain(const ExplainOptions &options = {}, Loc loc = Loc::current()) const;
-  /// The last variant that ran as text: "trace" as recorded, "plan" with fusions, schedules and memory.
-  std::string mlir(const std::string &stage = "trace", Loc loc = Loc::current()) const;
+  /// A variant as text: "trace" as recorded, "plan" with fusions, schedules and memory. Where there are
+  /// several, a comment in the first line says which it is. Throws Error for another stage, and where there
+  /// is no variant of that number.
+  std::string mlir(const std::string &stage = "trace", const MlirOptions &options = {},
+                   Loc loc = Loc::current()) const;
   /// Most recently used first; at most 64 are kept.
   std::vector<VariantInfo> variants() const;
   /// Compiles now, for the specs of the arguments; without this the first call, `mlir` or `save` does.
   void compile(Loc loc = Loc::current()) const;
-  /// Writes the last variant that ran as a package that needs no compiler to run, with the values that its
-  /// state has now: parameters, optimiser state, random state and run-time scalars, each under the name that
-  /// it has in messages and state dicts. `include/weft/weft.h` loads it. Throws Error: WEFT-L013 for an
-  /// unknown target, WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be
-  /// written.
+  /// Writes a variant as a package that needs no compiler to run, with the values that its state has now:
+  /// parameters, optimiser state, random state and run-time scalars, each under the name that it has in
+  /// messages and state dicts. `include/weft/weft.h` loads it. Where there are several variants, a line on
+  /// standard error says which one it is. A gradient that the function drops at its start and uses itself,
+  /// as a training step does, is no result of the package. Throws Error: WEFT-L013 for an unknown target,
+  /// WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be written; and
+  /// where there is no variant of that number, or its state has another type now.
   void save(const std::string &path, const SaveOptions &options = {}, Loc loc = Loc::current()) const;
 
 protected:
@@ -118,16 +130,23 @@ protected:
 
 namespace frontend {
 
+/// Whether a parameter is a reference through which the function would rebind its caller's handle.
+template <typename A>
+inline constexpr bool isRebindable =
+    std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>;
+
 template <typename F> struct Callable : Callable<decltype(&F::operator())> {};
 template <typename C, typename R, typename... As> struct Callable<R (C::*)(As...) const> {
   using Result = std::decay_t<R>;
   using Arguments = std::tuple<std::decay_t<As>...>;
+  static constexpr bool takesReferences = (isRebindable<As> || ...);
 };
 template <typename C, typename R, typename... As>
 struct Callable<R (C::*)(As...)> : Callable<R (C::*)(As...) const> {};
 template <typename R, typename... As> struct Callable<R (*)(As...)> {
   using Result = std::decay_t<R>;
   using Arguments = std::tuple<std::decay_t<As>...>;
+  static constexpr bool takesReferences = (isRebindable<As> || ...);
 };
 template <typename T>
 concept HasSignature = std::is_pointer_v<T> || requires { &T::operator(); };
@@ -193,7 +212,12 @@ template <typename Fn> auto compile(Fn fn, CompileOptions options = {}, Loc loc 
     static_assert(std::is_void_v<Result> || frontend::isTree<Result>,
                   "a compiled function returns void, a Tensor, or a tuple, array, vector, optional or "
                   "WEFT_STRUCT of them");
-    return CompiledFunction<Result, typename Signature::Arguments>(std::move(fn), std::move(options), loc);
+    static_assert(!Signature::takesReferences,
+                  "a parameter of a compiled function is no reference that can be rebound: write (Tensor x) "
+                  "or (const Tensor &x) instead of (Tensor &x). Writing it, as x += 1 does, writes the "
+                  "caller's tensor anyway");
+    if constexpr (!Signature::takesReferences)
+      return CompiledFunction<Result, typename Signature::Arguments>(std::move(fn), std::move(options), loc);
   }
 }
 

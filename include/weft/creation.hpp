@@ -71,6 +71,8 @@ WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
 WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
 /// 0, 1, .. n-1 as i64 unless another dtype is asked for.
 WEFT_API Tensor arange(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
+/// The same where each call of a compiled function chooses how many (weft/dim.hpp).
+WEFT_API Tensor arange(const Size &n, TensorOptions options = {}, Loc loc = Loc::current());
 /// A 0-dimensional tensor.
 WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::current());
 /// start, start + step, .. below `end` (above it, for a negative step): i64, or f32 from real bounds, unless
@@ -102,6 +104,9 @@ WEFT_SINGLE_OPTION(ones, IntList)
 WEFT_SINGLE_OPTION(arange, int64_t)
 WEFT_SINGLE_OPTION(tensor, TensorData)
 WEFT_SINGLE_OPTION(scalar, double)
+template <SingleOption T> Tensor arange(const Size &n, T option, Loc loc = Loc::current()) {
+  return arange(n, optionsOf(option), loc);
+}
 template <SingleOption T> Tensor full(IntList shape, const Arg &value, T option, Loc loc = Loc::current()) {
   return full(std::move(shape), value, optionsOf(option), loc);
 }

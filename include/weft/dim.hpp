@@ -73,6 +73,17 @@ WEFT_API Size operator*(const Size &a, const Size &b);
 /// A shape for the functions that take one: `x.reshape(weft::shape({x.sym_size(0), -1}))`.
 WEFT_API Shape shape(std::initializer_list<Size> sizes);
 
+namespace frontend {
+WEFT_API Tensor sizeRange(const Size &start, const Size &end, const TensorOptions &options, Loc loc);
+}
+/// start, start + 1, .. end-1, where one of the bounds is a Size or a Dim: i64, unless another dtype is asked
+/// for. Throws Error unless start <= end for every value of the dimensions.
+template <typename A, typename B>
+  requires(std::same_as<A, Size> || std::same_as<A, Dim> || std::same_as<B, Size> || std::same_as<B, Dim>)
+Tensor arange(const A &start, const B &end, TensorOptions options = {}, Loc loc = Loc::current()) {
+  return frontend::sizeRange(Size(start), Size(end), options, loc);
+}
+
 /// What an argument of a compiled function is.
 struct ArgumentSpec {
   Shape shape; ///< entries of sizes

@@ -34,6 +34,8 @@ public:
   CloneScope &operator=(const CloneScope &) = delete;
   /// Throws Error where the copy holds a tensor of the original.
   void check(Loc loc) const;
+  /// What is made of this state; null where none is, or it is not among what is cloned.
+  static std::shared_ptr<ModuleState> twinOf(const ModuleState *state);
 
 private:
   struct Impl;
@@ -44,15 +46,38 @@ private:
 } // namespace detail
 
 /// A tensor that is a member of a module: `nn::Parameter scale = register_parameter("scale", ones({3}));`. A
-/// Tensor in every way; but `clone` gives the copy of the module a tensor of its own.
+/// Tensor in every way; but `clone` gives the copy of the module a tensor of its own, and assigning the
+/// member changes what the module has registered:
+///   wte.weight = head.weight;               // ties them: one tensor under two names
+///   head.weight = nn::Parameter(zeros(..)); // another tensor under the same name
+/// Both come before what else holds the tensor is made: an optimiser, a compiled function, a list of
+/// parameters, a copy of the module. A variable that is to be any tensor is declared `Tensor w =
+/// head.weight`.
 class WEFT_API Parameter : public Tensor {
 public:
   Parameter() = default;
   Parameter(const Tensor &tensor) : Tensor(tensor) {}
-  Parameter(const Parameter &other) : Tensor(detail::cloned(other)) {}
+  Parameter(const Parameter &other);
   Parameter(Parameter &&) noexcept = default;
-  Parameter &operator=(const Parameter &) = default;
-  Parameter &operator=(Parameter &&) noexcept = default;
+  /// Throws Error where this is a module's own member and something else holds its tensor, where the other
+  /// is undefined, and in a compiled function.
+  Parameter &operator=(const Parameter &other);
+  Parameter &operator=(Parameter &&other);
+  /// Throws Error where this is a module's own member: a tensor is no parameter.
+  template <std::same_as<Tensor> T> Parameter &operator=(const T &tensor) {
+    assign(tensor);
+    return *this;
+  }
+
+private:
+  friend class Module;
+  void assign(const Tensor &tensor);
+  /// Makes this handle, and what the module has registered, another tensor; false where it is no registered
+  /// member.
+  bool rebind(const Parameter &other);
+  std::weak_ptr<detail::ModuleState> module_; ///< where it is registered
+  size_t entry_ = 0;                          ///< its number there
+  bool own_ = false;                          ///< the module's member, and no copy of that
 };
 
 /// What `load_state_dict` without `strict` passed over.
@@ -155,6 +180,7 @@ private:
   friend WEFT_API std::string to_string(const Module &module);
   explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
   void add_child(const std::string &name, const Module &child, Loc loc);
+  Parameter add_tensor(const std::string &name, const Tensor &value, bool parameter);
   std::shared_ptr<detail::ModuleState> state_;
 };
 

@@ -29,8 +29,6 @@ WEFT_BINARY(sub, -)
 WEFT_BINARY(mul, *)
 /// True division: integers give the default float dtype.
 WEFT_BINARY(div, /)
-WEFT_BINARY(eq, ==)
-WEFT_BINARY(ne, !=)
 WEFT_BINARY(lt, <)
 WEFT_BINARY(le, <=)
 WEFT_BINARY(gt, >)
@@ -42,6 +40,15 @@ WEFT_BINARY(bitwise_xor, ^)
 /// What is left of the division a / b rounded down: it has the sign of b, as `%` of Python.
 WEFT_BINARY(remainder, %)
 #undef WEFT_BINARY
+
+// C++20 also tries `==` and `!=` with their operands exchanged. Both operands are of one type, so that the
+// exchanged form is never the better match, and compilers agree on what `a == 1` and `0 == a` mean.
+#define WEFT_EQUALITY(name, symbol)                                                                          \
+  WEFT_API Tensor name(const Arg &a, const Arg &b);                                                          \
+  inline Tensor operator symbol(const Arg &a, const Arg &b) { return name(a, b); }
+WEFT_EQUALITY(eq, ==)
+WEFT_EQUALITY(ne, !=)
+#undef WEFT_EQUALITY
 WEFT_API Tensor logical_and(const Arg &a, const Arg &b);
 WEFT_API Tensor logical_or(const Arg &a, const Arg &b);
 /// A number as exponent is part of the program: 2, 3, 0.5, -0.5 and -1 are products, roots and quotients, as
@@ -53,6 +60,9 @@ WEFT_API Tensor neg(const Arg &a);
 inline Tensor operator-(const Arg &a) { return neg(a); }
 WEFT_API Tensor logical_not(const Arg &a);
 inline Tensor operator!(const Arg &a) { return logical_not(a); }
+/// Of a tensor it is a function of its own, so that the compiler does not take it for a condition. It is
+/// recorded with the line where the operand was made, and logical_not(a) with its own.
+WEFT_API Tensor operator!(const Tensor &a);
 /// Every bit inverted; logical not on bools. Floats are an error.
 WEFT_API Tensor bitwise_not(const Arg &a);
 inline Tensor operator~(const Arg &a) { return bitwise_not(a); }

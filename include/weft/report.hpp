@@ -7,6 +7,7 @@
 #ifndef WEFT_REPORT_HPP
 #define WEFT_REPORT_HPP
 
+#include "weft/device.hpp"
 #include "weft/export.hpp"
 
 #include <cstdint>

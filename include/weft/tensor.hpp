@@ -85,6 +85,14 @@ public:
   /// \name Facts
   /// @{
   bool defined() const { return slot_ != nullptr; }
+  /// A tensor is no condition: this is an error of the compiler that says what to write.
+  template <std::same_as<bool> Bool> explicit operator Bool() const {
+    static_assert(sizeof(Bool) == 0,
+                  "a Tensor is no condition. Of its values: write where(condition, a, b), which compiled "
+                  "functions take too, or if (t.item<bool>()), which waits for the value; && is "
+                  "logical_and(a, b). Whether there is a tensor: t.defined()");
+    return false;
+  }
   const Shape &sizes(Loc loc = Loc::current()) const;
   /// The size of dimension `dim`; negative numbers count from the end.
   int64_t size(int64_t dim, Loc loc = Loc::current()) const;
@@ -124,6 +132,13 @@ public:
     read(&value, sizeof(T), dtype_of<T>::value_, true, loc);
     return value;
   }
+  /// Without a type: an error of the compiler that says so.
+  template <typename... None>
+    requires(sizeof...(None) == 0)
+  auto item(None...) const {
+    static_assert(sizeof...(None) != 0, "the type of the number is missing: write t.item<float>()");
+    return 0.0;
+  }
   /// All elements in row-major order, converted to T.
   template <typename T> std::vector<T> to_vector(Loc loc = Loc::current()) const {
     // Computed first: a value that does not fit in memory is an error of its own.
@@ -141,6 +156,12 @@ public:
       return {values.begin(), values.end()};
     else
       return values;
+  }
+  template <typename... None>
+    requires(sizeof...(None) == 0)
+  auto to_vector(None...) const {
+    static_assert(sizeof...(None) != 0, "the type of the elements is missing: write t.to_vector<float>()");
+    return std::vector<double>();
   }
   /// The bytes as they lie in memory.
   std::vector<std::byte> to_bytes(Loc loc = Loc::current()) const;
@@ -209,6 +230,14 @@ public:
                Loc loc = Loc::current()) const;
   /// `length` elements from `start` on.
   Tensor narrow(int64_t dim, int64_t start, int64_t length, Loc loc = Loc::current()) const;
+  /// \name The same with bounds that each call of a compiled function chooses (weft/dim.hpp). Along a dynamic
+  /// dimension the step is 1; an error where a bound is not certain to lie in the dimension
+  /// @{
+  Tensor slice(int64_t dim, const Size &start, const Size &end, int64_t step = 1,
+               Loc loc = Loc::current()) const;
+  Tensor slice(int64_t dim, const Size &start, Loc loc = Loc::current()) const;
+  Tensor narrow(int64_t dim, const Size &start, const Size &length, Loc loc = Loc::current()) const;
+  /// @}
   Tensor select(int64_t dim, int64_t index, Loc loc = Loc::current()) const;
   /// select(0, index).
   Tensor operator[](const Position &index) const;
@@ -491,8 +520,14 @@ WEFT_API void print(const std::string &label, const Tensor &tensor, Loc loc = Lo
 /// call that fails changes nothing.
 WEFT_API void assert_true(const Tensor &condition, const std::string &message, Loc loc = Loc::current());
 WEFT_API std::string to_string(const Tensor &tensor, Loc loc = Loc::current());
+/// A tensor that `<<` prints. It remembers the source line, since an operator cannot have a default argument.
+struct Printed {
+  Printed(const Tensor &tensor, Loc loc = Loc::current()) : tensor(tensor), loc(loc) {}
+  const Tensor &tensor;
+  Loc loc;
+};
 /// The text of `to_string`; "undefined" of an undefined tensor.
-WEFT_API std::ostream &operator<<(std::ostream &out, const Tensor &tensor);
+WEFT_API std::ostream &operator<<(std::ostream &out, const Printed &printed);
 WEFT_API std::ostream &operator<<(std::ostream &out, DType dtype);
 WEFT_API std::ostream &operator<<(std::ostream &out, const Device &device);
 

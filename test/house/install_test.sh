@@ -72,10 +72,33 @@ for target in "${targets[@]}"; do
 done
 # GCC is what Debian's users have.
 if [[ " ${targets[*]} " == *" weft "* ]]; then
-  check "the public headers compile with g++" g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror \
-    -I "$work/prefix/include" "$work/program/weft.cpp"
+  here=$(cd "$(dirname "$0")" && pwd)
+  cp "$here/consumer.cpp" "$work/program/"
+  # The programs of the pages that a newcomer reads first.
+  awk -v folder="$work/program" '
+    /^```cpp (check|run)/ { file = folder "/page" ++count ".cpp"; next }
+    /^```/ { file = "" }
+    file { print > file }' "$here/../../README.md" "$here/../../docs/getting-started.md"
+  for header in "$work"/prefix/include/weft/*.hpp; do
+    name=$(basename "$header")
+    echo "#include <weft/$name>" >"$work/program/header_${name%.hpp}.cpp"
+  done
+  for compiler in g++ clang++-19; do
+    syntax=("$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I "$work/prefix/include")
+    check "every public header by itself, and every program of the pages, compile with $compiler" \
+      bash -c 'printf "%s\0" "$0"/{header_,page}*.cpp | xargs -0 -n 1 -P "$(nproc)" "$@"' "$work/program" "${syntax[@]}"
+    check "what overload resolution decides is the same for $compiler" \
+      "$compiler" -std=c++20 -Wall -Wextra -Werror -I "$work/prefix/include" "$work/program/consumer.cpp" \
+      -o "$work/program/consumer" -L "$work/prefix/lib" -lweft -Wl,-rpath,"$work/prefix/lib"
+    check "and runs" "$work/program/consumer"
+    while IFS=: read -r number message; do
+      check "$compiler refuses line $number of consumer.cpp with \"$message\"" bash -c \
+        '! "${@:2}" >"$0" 2>&1 && grep -qF "$1" "$0"' "$work/refused" "$message" \
+        "${syntax[@]}" "-DREFUSED_$number" "$work/program/consumer.cpp"
+    done < <(awk '/defined\(REFUSED_/ { match($0, /[0-9]+/); number = substr($0, RSTART, RLENGTH) }
+                  /\/\/ "/ && number { split($0, part, "\""); print number ":" part[2]; number = "" }' "$here/consumer.cpp")
+  done
   compile=(clang++-19 -std=c++20 -fsyntax-only -I "$work/prefix/include" "$work/program/weft.cpp")
-  check "the public headers compile with clang" "${compile[@]}"
   # The processor's time, and not the clock's: what else the machine does is no property of the headers.
   spent=$(TIMEFORMAT='%U %S'; { time "${compile[@]}" >/dev/null 2>&1; } 2>&1)
   milliseconds=$(awk '{ print int(($1 + $2) * 1000) }' <<<"$spent")

@@ -229,6 +229,64 @@ TEST(DimOps, GradientsOfWritesByIndex) {
   });
 }
 
+// Bounds and lengths that each call chooses, of dimensions that it chooses and of those that are a number.
+TEST(DimOps, SizesAsBoundsAndLengths) {
+  Dim n("n", 1, 128);
+  auto dynamic = [](Tensor x, Tensor table) {
+    const Size size = x.sym_size(0);
+    return Tensors{arange(size) * 2,
+                   arange(size, f32),
+                   arange(size, size + 3),
+                   arange(2, size + 2, {.dtype = f32}),
+                   table.slice(0, 0, size) + x,
+                   table.narrow(0, 1, size) * x,
+                   table.slice(0, size),
+                   table.slice(0, size, size + 2),
+                   x.slice(0, size - 1, size),
+                   x.narrow(0, 0, size).slice(0, 0, -1)};
+  };
+  auto fixed = compile([](Tensor x, Tensor table) {
+    const int64_t size = x.size(0);
+    return Tensors{arange(size) * 2,
+                   arange(size, f32),
+                   arange(size, size + 3),
+                   arange(2, size + 2, 1, {.dtype = f32}),
+                   table.slice(0, 0, size) + x,
+                   table.narrow(0, 1, size) * x,
+                   table.slice(0, size),
+                   table.slice(0, size, size + 2),
+                   x.slice(0, size - 1, size),
+                   x.narrow(0, 0, size).slice(0, 0, -1)};
+  });
+  auto compiled = compile(dynamic, {spec({n, 3}), spec({140, 3})});
+  for (int64_t size : {1, 2, 3, 17, 128}) {
+    const Tensors found = compiled(numbers({size, 3}), numbers({140, 3}, 2)),
+                  expected = fixed(numbers({size, 3}), numbers({140, 3}, 2)),
+                  lazy = dynamic(numbers({size, 3}), numbers({140, 3}, 2));
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].sizes(), expected[i].sizes()) << "result " << i << ", n = " << size;
+      EXPECT_EQ(found[i].to_bytes(), expected[i].to_bytes()) << "result " << i << ", n = " << size;
+      EXPECT_EQ(lazy[i].to_bytes(), expected[i].to_bytes()) << "result " << i << ", n = " << size;
+    }
+  }
+  EXPECT_EQ(compiled.variants().size(), 1u);
+  // What some call would have outside of the dimension is refused when the function is recorded.
+  auto refused = [&](auto body) {
+    return errorOf([&] { compile(body, {spec({n, 3}), spec({100, 3})}).compile(); });
+  };
+  EXPECT_NE(refused([](Tensor x, Tensor table) {
+              return table.slice(0, 0, x.sym_size(0));
+            }).find("the elements from 0 to n of a dimension of size 100 do not lie in it for every value"),
+            std::string::npos);
+  EXPECT_NE(refused([](Tensor x, Tensor table) {
+              return table.narrow(0, 0, x.sym_size(0) - 2);
+            }).find("may be negative"),
+            std::string::npos);
+  EXPECT_NE(refused([](Tensor x, Tensor) { return arange(x.sym_size(0), 1); }).find("fewer than no elements"),
+            std::string::npos);
+}
+
 // A window of a dynamic tensor is written in place; its size may depend on the same symbols.
 TEST(DimOps, WindowsAreWritten) {
   Dim n("n", 2, 4096);

@@ -11,7 +11,8 @@
 // clang-format off
 // name                       | how it shows      | remark
 // ---------------------------+-------------------+---------------------------------------------------------
-// captured number            | silent            | read once, at the trace; capture a tensor, or take a Scalar
+// captured number            | silent            | read once, at the trace; capture a tensor, or take a Scalar;
+//                            |                   | WEFT_CHECK_CAPTURES=1 finds it, and the next two
 // captured flag, loop bound  | silent            | the branch of the trace stays; take a static parameter
 // C++ side effects           | silent            | happen once a variant, not once a call
 // host random numbers        | silent            | std::mt19937 is C++ too; rand() draws anew at every call
@@ -33,7 +34,7 @@
 // write to an expansion      | raises            | clone() first
 // leaf written in place      | raises            | NoGradGuard
 // learning rate set inside   | raises            | set it between the calls
-// part of written state      | raises            | as an argument of the function that writes it
+// part of written state      | raises            | as an argument of the function that captured and writes it
 // clang-format on
 //
 // No surprises here, though elsewhere they are: results are never overwritten by later calls, one tensor may

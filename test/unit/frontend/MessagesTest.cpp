@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
+#include <sstream>
+
 using namespace weft;
 
 namespace {
@@ -157,6 +159,50 @@ TEST(Messages, NothingWasCompiledYet) {
   auto f = compile([](Tensor x) { return x; });
   EXPECT_WORDS(f.save("never.weft"), "this compiled function has not run yet");
   EXPECT_ERROR(f.mlir(), "or give compile() the specs of its arguments");
+}
+
+TEST(Messages, OfDevicesMoveWhatWasForgotten) {
+  Tensor weight = ones({3, 2}, {.device = "cuda:0"}).requires_grad_(), input = ones({2, 3});
+  EXPECT_ERROR(matmul(input, weight), "to fix, move operand 0: .to(\"cuda:0\")");
+  EXPECT_ERROR(matmul(weight, input), "to fix, move operand 1: .to(\"cuda:0\")");
+  // Of two that were moved, the one that is no parameter.
+  Tensor other = ones({2, 3}, {.device = "cuda:1"});
+  EXPECT_ERROR(matmul(other, weight), "to fix, move operand 0: .to(\"cuda:0\")");
+  EXPECT_ERROR(matmul(weight, other), "to fix, move operand 1: .to(\"cuda:0\")");
+}
+
+TEST(Messages, OfAGradientThatIsNone) {
+  nn::Linear layer(2, 2);
+  EXPECT_WORDS(
+      layer.weight.grad().sum(),
+      "this tensor is undefined: nothing was assigned to it, or it is a gradient that is none, as that "
+      "of 'weight', which grad() was asked for at ");
+  EXPECT_ERROR(layer.weight.grad().sum(), "no backward() has reached it");
+  Tensor x = ones({2});
+  EXPECT_ERROR(x.grad().item<float>(), "it does not require one, or is no leaf");
+  layer(ones({1, 2})).sum().backward();
+  layer.weight.grad().sum().item<float>();
+}
+
+TEST(Messages, APrintedValueInAFunctionIsTheUsersLine) {
+  std::ostringstream out;
+  auto f = compile([&](Tensor x) {
+    out << x; // this line
+    return x;
+  });
+  const std::string line = "MessagesTest.cpp:" + std::to_string(__LINE__ - 3);
+  EXPECT_ERROR(f(ones({2})), line);
+  EXPECT_ERROR(f(ones({2})), "WEFT-C001");
+  out << ones({1});
+  EXPECT_EQ(out.str(), to_string(ones({1})));
+}
+
+TEST(Messages, OfMetadataListTheNames) {
+  const Metadata metadata = {{"step", "12"}, {"made by", "a test"}};
+  EXPECT_EQ(metadata.at("step"), "12");
+  EXPECT_TRUE(metadata.contains("made by"));
+  EXPECT_WORDS(metadata.at("epoch"), "the metadata has no 'epoch'; it has: 'step', 'made by'");
+  EXPECT_ERROR(Metadata().at("epoch"), "it has: none");
 }
 
 // One option needs no braces, as in libtorch.

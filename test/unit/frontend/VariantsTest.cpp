@@ -1,0 +1,495 @@
+//===- VariantsTest.cpp - Which variant, why another, and what it captured --===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Helpers.h"
+
+#include "weft/weft.h"
+
+#include <random>
+
+using namespace weft;
+using Floats = std::vector<float>;
+
+namespace {
+
+Floats floats(const Tensor &t) { return t.to_vector<float>(); }
+bool mentions(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// What `body` writes to standard error.
+template <typename Body> std::string errorsOf(Body body) {
+  ::testing::internal::CaptureStderr();
+  body();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+size_t count(const std::string &text, const std::string &part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+/// Signature of a saved function: how many results it gives beside its state.
+struct Shipped {
+  size_t arguments = 0, results = 0;
+};
+Shipped shippedBy(const CompiledBase &f, const std::string &name) {
+  const std::string path = "/tmp/weft-variants-" + std::to_string(::getpid()) + ".weft";
+  f.save(path);
+  weft_package *package = nullptr;
+  weft_executable *loaded = nullptr;
+  EXPECT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(weft_executable_load(package, name.c_str(), "cpu", &loaded), WEFT_OK) << weft_last_error();
+  Shipped shipped;
+  EXPECT_EQ(weft_executable_input_count(loaded, &shipped.arguments), WEFT_OK);
+  EXPECT_EQ(weft_executable_output_count(loaded, &shipped.results), WEFT_OK);
+  weft_executable_destroy(loaded);
+  weft_package_close(package);
+  std::remove(path.c_str());
+  return shipped;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Parts of one tensor as arguments
+//===----------------------------------------------------------------------===//
+
+TEST(Parts, ThatDoNotOverlapMayBeWritten) {
+  auto f = compile([](Tensor a, Tensor b) {
+    a += b * 10;
+    return a - b;
+  });
+  Tensor rows = arange(8, f32).reshape({4, 2});
+  EXPECT_EQ(floats(f(rows.slice(0, 0, 2), rows.slice(0, 2, 4))), Floats({36, 46, 56, 66}));
+  EXPECT_EQ(floats(rows), Floats({40, 51, 62, 73, 4, 5, 6, 7}));
+  // Columns, whose ranges of memory interleave, and every other element.
+  Tensor columns = arange(8, f32).reshape({4, 2});
+  f(columns.select(1, 0), columns.select(1, 1));
+  EXPECT_EQ(floats(columns), Floats({10, 1, 32, 3, 54, 5, 76, 7}));
+  Tensor line = arange(8, f32);
+  f(line.slice(0, 1, 8, 2), line.slice(0, 0, 8, 2));
+  EXPECT_EQ(floats(line), Floats({0, 1, 2, 23, 4, 45, 6, 67}));
+}
+
+TEST(Parts, ThatDoNotOverlapMayBothBeWritten) {
+  auto swap = compile([](Tensor a, Tensor b) {
+    Tensor kept = a + 0;
+    a.copy_(b);
+    b.copy_(kept);
+  });
+  Tensor square = arange(9, f32).reshape({3, 3});
+  swap(square.select(0, 0), square.select(0, 2));
+  EXPECT_EQ(floats(square), Floats({6, 7, 8, 3, 4, 5, 0, 1, 2}));
+  swap(square.t().select(0, 0), square.t().select(0, 2));
+  EXPECT_EQ(floats(square), Floats({8, 7, 6, 5, 4, 3, 2, 1, 0}));
+  EXPECT_LE(swap.variants().size(), 2u);
+}
+
+TEST(Parts, ThatOverlapAreAnErrorAlsoWhereAVariantFitsOtherwise) {
+  auto f = compile([](Tensor a, Tensor b) { a += b; });
+  Tensor x = arange(6, f32);
+  f(x.slice(0, 0, 2), x.slice(0, 2, 4)); // a variant for these shapes is there
+  EXPECT_ERROR(f(x.slice(0, 0, 2), x.slice(0, 1, 3)),
+               "argument 1 shares memory with argument 0, and the function writes that one");
+  EXPECT_ERROR(f(x.slice(0, 0, 1), x.slice(0, 0, 1)), "shares memory");
+  EXPECT_EQ(floats(x), Floats({2, 4, 2, 3, 4, 5}));
+  f(x.slice(0, 2, 4), x.slice(0, 4, 6));
+  EXPECT_EQ(floats(x), Floats({2, 4, 6, 8, 4, 5}));
+}
+
+// Every two parts of a tensor: refused where an element is in both, and else what lazy execution gives.
+TEST(Parts, OfRandomMapsAreRefusedExactlyWhereTheyMeet) {
+  std::mt19937 engine(12);
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(engine() % static_cast<uint64_t>(n)); };
+  size_t refused = 0, ran = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Shape shape = round % 3 == 0 ? Shape{24} : round % 3 == 1 ? Shape{4, 6} : Shape{2, 3, 4};
+    // The same map for a tensor of marks, the compiled call and the lazy one.
+    struct Cut {
+      int64_t dim, start, end, step;
+    };
+    const auto draw = [&] {
+      std::vector<Cut> cuts;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        const int64_t step = 1 + below(3), length = 1 + below(2), room = shape[d] - (length - 1) * step;
+        if (room < 1) {
+          cuts.push_back({static_cast<int64_t>(d), below(shape[d]), 0, 1});
+          cuts.back().end = cuts.back().start + 1;
+        } else {
+          const int64_t start = below(room);
+          cuts.push_back({static_cast<int64_t>(d), start, start + (length - 1) * step + 1, step});
+        }
+      }
+      return cuts;
+    };
+    const bool turned = below(2) == 0;
+    const auto cut = [&](Tensor x, const std::vector<Cut> &cuts, bool turn) {
+      for (const Cut &c : cuts)
+        x = x.slice(c.dim, c.start, c.end, c.step);
+      return turn ? x.transpose(0, -1) : x;
+    };
+    const auto first = draw(), second = draw();
+    Tensor marks = zeros(shape);
+    cut(marks, first, false) += 1;
+    cut(marks, second, turned) += 1;
+    const bool meet = marks.max().item<float>() > 1;
+    auto add = [](Tensor a, Tensor b) { a += b.sum() + 1; };
+    auto f = compile(add);
+    Tensor x = arange(24, f32).reshape(shape), y = x.clone();
+    if (meet) {
+      ++refused;
+      const std::string message = errorOf([&] { f(cut(x, first, false), cut(x, second, turned)); });
+      EXPECT_TRUE(mentions(message, "shares memory")) << "round " << round << ": " << message;
+    } else {
+      ++ran;
+      f(cut(x, first, false), cut(x, second, turned));
+      add(cut(y, first, false), cut(y, second, turned));
+    }
+    EXPECT_EQ(floats(x), floats(y)) << "round " << round;
+  }
+  EXPECT_GT(refused, 5u);
+  EXPECT_GT(ran, 5u);
+}
+
+//===----------------------------------------------------------------------===//
+// Which variant
+//===----------------------------------------------------------------------===//
+
+TEST(Variants, SaveMlirAndExplainSpeakOfTheSameOneAndSayWhich) {
+  auto f = compile([](Tensor x) { return x + 1; }, {.name = "f"});
+  f(ones({2}));
+  EXPECT_FALSE(f.mlir().starts_with("//")) << f.mlir(); // nothing to choose from
+  f(ones({5}));
+  f(ones({5}));
+  f(ones({2}));
+  f(ones({5}));
+  f(ones({7})); // the last batch is short
+  EXPECT_TRUE(f.explain().starts_with("variant 1, one of 3:")) << f.explain();
+  for (const std::string stage : {"trace", "plan"}) {
+    EXPECT_TRUE(f.mlir(stage).starts_with("// variant 1, one of 3: (tensor<5xf32, cpu>)\n")) << f.mlir(stage);
+    EXPECT_TRUE(mentions(f.mlir(stage), "tensor<5xf32")) << f.mlir(stage);
+    EXPECT_TRUE(mentions(f.mlir(stage, {.variant = 2}), "tensor<7xf32")) << f.mlir(stage);
+  }
+  const std::string path = "/tmp/weft-variants-" + std::to_string(::getpid()) + ".weft";
+  const auto sizeIn = [&](const SaveOptions &options) {
+    f.save(path, options);
+    weft_package *package = nullptr;
+    weft_executable *loaded = nullptr;
+    EXPECT_EQ(weft_package_open(path.c_str(), nullptr, &package), WEFT_OK) << weft_last_error();
+    EXPECT_EQ(weft_executable_load(package, "f", "cpu", &loaded), WEFT_OK) << weft_last_error();
+    weft_tensor_info info = {};
+    info.struct_size = sizeof info;
+    EXPECT_EQ(weft_executable_input(loaded, 0, &info), WEFT_OK) << weft_last_error();
+    const int64_t size = info.shape[0];
+    weft_executable_destroy(loaded);
+    weft_package_close(package);
+    return size;
+  };
+  int64_t size = 0;
+  const std::string told = errorsOf([&] { size = sizeIn({}); });
+  EXPECT_EQ(size, 5);
+  EXPECT_TRUE(mentions(told, "'f' was saved as variant 1, one of 3, the one that ran most")) << told;
+  EXPECT_EQ(errorsOf([&] { size = sizeIn({.variant = 0}); }), "");
+  EXPECT_EQ(size, 2);
+  EXPECT_ERROR(f.save(path, {.variant = 3}), "'f' has no variant 3");
+  EXPECT_ERROR(f.mlir("trace", {.variant = 3}), "'f' has no variant 3");
+  std::remove(path.c_str());
+}
+
+TEST(Variants, OfTwoThatRanAsOftenTheLatestCounts) {
+  auto f = compile([](Tensor x) { return x + 1; });
+  f(ones({2}));
+  f(ones({3}));
+  EXPECT_TRUE(f.mlir().starts_with("// variant 1,")) << f.mlir();
+  f(ones({3}));
+  f(ones({2}));
+  EXPECT_TRUE(f.mlir().starts_with("// variant 0,")) << f.mlir();
+  EXPECT_TRUE(f.explain().starts_with("variant 0,")) << f.explain();
+}
+
+//===----------------------------------------------------------------------===//
+// Why another
+//===----------------------------------------------------------------------===//
+
+TEST(Recompilation, TheThirdIntegerSaysOnceWhatToDo) {
+  auto f = compile([](Tensor x, int64_t n, bool) { return x + n; }, {.name = "shift"});
+  EXPECT_EQ(errorsOf([&] {
+              f(ones({1}), 1, true);
+              f(ones({1}), 2, true);
+              f(ones({1}), 2, false); // a flag has two values
+            }),
+            "");
+  const std::string third = errorsOf([&] { f(ones({1}), 3, true); });
+  EXPECT_TRUE(mentions(third, "'shift'")) << third;
+  EXPECT_TRUE(mentions(third, "WEFT-R002")) << third;
+  EXPECT_TRUE(mentions(third, "this is value number 3 of it")) << third;
+  EXPECT_TRUE(mentions(third, "weft::Scalar")) << third;
+  EXPECT_EQ(count(third, "\n"), 1u) << third;
+  EXPECT_EQ(errorsOf([&] {
+              for (int64_t n = 4; n < 9; ++n)
+                f(ones({1}), n, true);
+            }),
+            "");
+}
+
+TEST(Recompilation, ADimIsProposedOnlyWhereTheFunctionCanBeRecordedWithOne) {
+  auto follows = compile(
+      [](Tensor x, Tensor labels) { return (x.reshape(shape({x.sym_size(0), -1})).sum(1) * labels).sum(); });
+  unsigned line = 0;
+  auto loops = compile([&](Tensor x, Tensor labels) {
+    Tensor sum = zeros({});
+    line = __LINE__ + 1;
+    for (int64_t i = 0; i < x.size(0); ++i)
+      sum = sum + x[i].sum() * labels[i];
+    return sum;
+  });
+  const auto told = [](auto &f) {
+    return errorsOf([&] {
+      for (int64_t n = 2; n < 6; ++n)
+        f(ones({n, 2, 2}), ones({n}));
+    });
+  };
+  const std::string first = told(follows);
+  EXPECT_TRUE(mentions(first, "size number 3 of dimension 0 of argument 0: give it a Dim")) << first;
+  EXPECT_EQ(count(first, "size number"), 1u) << first;
+  const std::string second = told(loops);
+  EXPECT_FALSE(mentions(second, "give it a Dim")) << second;
+  EXPECT_TRUE(mentions(second, "the function cannot be recorded with a Dim there")) << second;
+  EXPECT_TRUE(mentions(second, "VariantsTest.cpp:" + std::to_string(line))) << second;
+  EXPECT_TRUE(mentions(second, "pad the argument to one of a few sizes")) << second;
+}
+
+TEST(Recompilation, AHintTakesNothingBack) {
+  Tensor calls = zeros({});
+  auto f = compile([&](Tensor x) {
+    calls += 1;
+    return x * 2;
+  });
+  for (int64_t n = 2; n < 7; ++n)
+    EXPECT_EQ(floats(f(ones({n}))), Floats(static_cast<size_t>(n), 2));
+  EXPECT_EQ(calls.item<float>(), 5);
+}
+
+TEST(Recompilation, OfVectorsOfOtherLengthsIsSaidAtTheThird) {
+  auto f = compile([](std::vector<Tensor> list) {
+    Tensor sum = zeros({1});
+    for (const Tensor &one : list)
+      sum = sum + one;
+    return sum;
+  });
+  const std::string text = errorsOf([&] {
+    for (size_t n = 1; n < 6; ++n)
+      f(std::vector<Tensor>(n, ones({1})));
+  });
+  EXPECT_EQ(count(text, "this is the third variant"), 1u) << text;
+}
+
+TEST(Recompilation, TheThirdLazyProgramOfOneLineSaysOnceWhatChanged) {
+  unsigned line = 0;
+  const auto sizes = [&] {
+    for (int64_t n = 1; n < 8; ++n) {
+      line = __LINE__ + 1;
+      (full({n}, 2.5) * 3 + 1).sum().item<float>();
+    }
+  };
+  const std::string text = errorsOf(sizes);
+  EXPECT_EQ(count(text, "the third lazy program"), 1u) << text;
+  EXPECT_EQ(count(text, "\n"), 1u) << text;
+  EXPECT_TRUE(mentions(text, "VariantsTest.cpp:" + std::to_string(line))) << text;
+  EXPECT_TRUE(mentions(text, "tensor<2xf32, cpu> is now tensor<3xf32, cpu>")) << text;
+}
+
+TEST(Recompilation, ALazyLoopThatIsSteadySaysNothing) {
+  Tensor x = ones({4});
+  const auto loop = [&] {
+    for (int i = 0; i < 20; ++i) {
+      x = x * (x.sum() / x.sum().item<float>()) + 0.25;
+      x.select(0, i % 4).fill_(i);
+    }
+  };
+  EXPECT_EQ(errorsOf(loop), "");
+}
+
+//===----------------------------------------------------------------------===//
+// zero_grad() first
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Training {
+  nn::Linear net{3, 2};
+  optim::Adam adam{net.parameters(), {.lr = 0.1}};
+  Tensor x = arange(12, f32).reshape({4, 3}) / 10;
+  auto step(bool first) {
+    return compile(
+        [this, first](Tensor in) {
+          if (first)
+            adam.zero_grad();
+          Tensor loss = net(in).square().mean();
+          loss.backward();
+          adam.step();
+          if (!first)
+            adam.zero_grad();
+          return loss;
+        },
+        {.name = "step"});
+  }
+};
+} // namespace
+
+TEST(ZeroGrad, FirstOrLastIsOneVariantAndThePackageHasNoGradients) {
+  manual_seed(5);
+  Training first;
+  manual_seed(5);
+  Training last;
+  auto a = first.step(true), b = last.step(false);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(a(first.x).to_bytes(), b(last.x).to_bytes()) << i;
+  EXPECT_EQ(bitsOf(first.net.parameters()), bitsOf(last.net.parameters()));
+  EXPECT_EQ(a.variants().size(), 1u) << a.explain();
+  EXPECT_EQ(b.variants().size(), 1u);
+  // The gradient is there to be read, and none where it was dropped last.
+  EXPECT_TRUE(first.net.weight.grad().defined());
+  EXPECT_FALSE(last.net.weight.grad().defined());
+  EXPECT_TRUE(mentions(a.explain(), "zero_grad() after its use")) << a.explain();
+  EXPECT_EQ(shippedBy(a, "step").results, shippedBy(b, "step").results);
+  EXPECT_EQ(shippedBy(a, "step").arguments, shippedBy(b, "step").arguments);
+}
+
+TEST(ZeroGrad, TheGradientThatIsLeftIsThatOfTheLastCall) {
+  Tensor w = full({2}, 3.0).requires_grad_();
+  optim::SGD sgd({w}, {.lr = 0});
+  auto f = compile([&](Tensor x) {
+    sgd.zero_grad();
+    (w * x).sum().backward();
+    sgd.step();
+  });
+  for (float value : {1.F, 2.F, 5.F}) {
+    f(full({2}, value));
+    EXPECT_EQ(floats(w.grad()), Floats({value, value}));
+  }
+  w.set_grad({}); // whether there is one before the call makes no difference
+  f(full({2}, 7.F));
+  EXPECT_EQ(floats(w.grad()), Floats({7, 7}));
+  EXPECT_EQ(f.variants().size(), 1u);
+}
+
+TEST(ZeroGrad, AFunctionThatOnlyDropsAGradientDropsOneThatComesLater) {
+  Tensor w = ones({2}).requires_grad_();
+  auto f = compile([&](Tensor x) {
+    w.set_grad({});
+    return w.detach() * x;
+  });
+  f(ones({2}));
+  (w * 2).sum().backward();
+  EXPECT_TRUE(w.grad().defined());
+  f(ones({2}));
+  EXPECT_FALSE(w.grad().defined());
+  EXPECT_EQ(f.variants().size(), 1u);
+}
+
+TEST(ZeroGrad, AFunctionThatLooksAtNoGradientServesBoth) {
+  nn::Linear net(2, 2);
+  auto f = compile([&](Tensor x) { return net(x); });
+  f(ones({1, 2}));
+  net(ones({1, 2})).sum().backward();
+  f(ones({1, 2}));
+  EXPECT_EQ(f.variants().size(), 1u);
+}
+
+TEST(ZeroGrad, GradientsThatAreTheResultOfAFunctionAreInItsPackage) {
+  Tensor w = ones({2}).requires_grad_();
+  auto f = compile(
+      [&](Tensor x) {
+        w.set_grad({});
+        Tensor loss = (w * x).sum();
+        loss.backward();
+        return loss;
+      },
+      {.name = "gradients"});
+  f(ones({2}));
+  EXPECT_EQ(shippedBy(f, "gradients").results, 2u);
+}
+
+TEST(ZeroGrad, AGradientThatIsReadFirstIsAGuard) {
+  Tensor w = ones({1}).requires_grad_();
+  auto f = compile([&](Tensor x) {
+    Tensor before = w.grad();
+    w.set_grad({});
+    return before.defined() ? x + before : x;
+  });
+  EXPECT_EQ(floats(f(ones({1}))), Floats({1}));
+  w.set_grad(full({1}, 4.0));
+  EXPECT_EQ(floats(f(ones({1}))), Floats({5}));
+  EXPECT_EQ(f.variants().size(), 2u);
+  EXPECT_EQ(f.variants()[0].code, "WEFT-R004");
+}
+
+//===----------------------------------------------------------------------===//
+// What a function captured
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CheckedCaptures : ::testing::Test {
+  CheckedCaptures() { ::setenv("WEFT_CHECK_CAPTURES", "1", 1); }
+  ~CheckedCaptures() override { ::unsetenv("WEFT_CHECK_CAPTURES"); }
+};
+} // namespace
+
+TEST_F(CheckedCaptures, ANumberThatChangedIsNamedWithItsLine) {
+  double factor = 2;
+  int64_t start = 0;
+  auto f = compile([&](Tensor x) {
+    return x.slice(0, start, start + 1) * factor; // here
+  });
+  const unsigned line = __LINE__ - 2;
+  f(ones({3}));
+  f(ones({3}));
+  factor = 3;
+  std::string message = errorOf([&] { f(ones({3})); });
+  EXPECT_TRUE(mentions(message, "captured something that has changed")) << message;
+  EXPECT_TRUE(mentions(message, "was 2") && mentions(message, "is 3")) << message;
+  EXPECT_TRUE(mentions(message, "VariantsTest.cpp:" + std::to_string(line))) << message;
+  factor = 2;
+  EXPECT_EQ(floats(f(ones({3}))), Floats({2}));
+  start = 1;
+  message = errorOf([&] { f(ones({3})); });
+  EXPECT_TRUE(mentions(message, "'slice'")) << message;
+}
+
+TEST_F(CheckedCaptures, AFlagThatChangedIsTheOperationThatDiffers) {
+  bool negate = false;
+  auto f = compile([&](Tensor x) { return negate ? -x : x * 2; });
+  f(ones({1}));
+  negate = true;
+  EXPECT_ERROR(f(ones({1})), "took another way");
+}
+
+TEST_F(CheckedCaptures, AHandleThatWasReboundIsNamed) {
+  Tensor w = full({1}, 2.0), v = full({1}, 5.0);
+  auto f = compile([&](Tensor x) { return x * w; });
+  f(ones({1}));
+  w.copy_(v); // writing is no rebinding
+  EXPECT_EQ(floats(f(ones({1}))), Floats({5}));
+  w = v;
+  EXPECT_ERROR(f(ones({1})), "what 'mul' takes was the tensor made at");
+}
+
+TEST_F(CheckedCaptures, AStepThatCapturesNothingElseRunsAsEver) {
+  manual_seed(1);
+  Training checked;
+  auto a = checked.step(false);
+  ::unsetenv("WEFT_CHECK_CAPTURES");
+  manual_seed(1);
+  Training plain;
+  auto b = plain.step(false);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(a(checked.x).to_bytes(), b(plain.x).to_bytes());
+  EXPECT_EQ(a.variants().size(), 1u);
+  EXPECT_EQ(bitsOf(checked.net.parameters()), bitsOf(plain.net.parameters()));
+}
