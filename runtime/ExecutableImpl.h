@@ -113,6 +113,9 @@ struct Executable::Impl {
   Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                       bool serial) const;
   size_t temporary_bytes(int width) const;
+  PlannedMemory planned_memory(bool serial) const;
+  /// Whether a call is so short that its launches stay on one thread.
+  bool is_cheap() const { return cost_ns < inlineCostNs; }
   Status failed_check(const CheckRecord &record, const Launch &launch, const CallOrigin *origin) const;
   /// A failure with what is known of the call that it is one of.
   Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;

@@ -16,6 +16,7 @@ namespace {
 
 struct LastError {
   std::string message, code;
+  std::shared_ptr<const FailureInfo> info;
 };
 LastError &last_error() {
   static thread_local LastError error;
@@ -45,6 +46,7 @@ weft_status kind_of(const std::string &code) {
 
 weft_status record(const Status &status) noexcept {
   LastError &error = last_error();
+  error.info = status.info();
   try {
     error.message = status.message();
     error.code = status.code() == argumentCode ? "" : status.code();
@@ -106,6 +108,25 @@ using namespace weft::capi;
 
 const char *weft_last_error(void) { return last_error().message.c_str(); }
 const char *weft_last_error_code(void) { return last_error().code.c_str(); }
+weft_status weft_last_failure(weft_failure *failure) {
+  return guarded([&]() -> Status {
+    static const FailureInfo nothing;
+    const std::shared_ptr<const FailureInfo> kept = last_error().info;
+    const FailureInfo &info = kept ? *kept : nothing;
+    weft_failure value = {};
+    value.check = static_cast<weft_failed_check>(info.check);
+    value.dimension = static_cast<int32_t>(info.dimension);
+    value.position = info.position;
+    value.value = info.value;
+    value.size = info.size;
+    value.file = info.file.c_str();
+    value.line = info.line;
+    value.column = info.column;
+    value.function = info.function.c_str();
+    value.call = info.call;
+    return write_struct(failure, value, "failure");
+  });
+}
 const char *weft_version(void) { return WEFT_VERSION_TEXT; }
 int32_t weft_version_number(void) {
   return WEFT_VERSION_MAJOR * 1000000 + WEFT_VERSION_MINOR * 1000 + WEFT_VERSION_PATCH;

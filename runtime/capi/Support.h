@@ -32,6 +32,8 @@ template <typename Body> weft_status guarded(Body body) noexcept {
     return status.ok() ? WEFT_OK : record(status);
   } catch (const std::bad_alloc &) {
     return record(Status::error("out of memory for the runtime's own data", "WEFT-M001"));
+  } catch (const Error &error) {
+    return record(Status::error(error.info()));
   } catch (const std::exception &error) {
     return record(Status::error(error.what()));
   }
