@@ -19,6 +19,7 @@ namespace {
 
 struct LastError {
   std::string message, code;
+  std::shared_ptr<const FailureInfo> info;
 };
 
 /// What weft_last_error() and weft_last_error_code() give: of this thread's LastError, or a fixed text where
@@ -36,6 +37,14 @@ weft_status show_out_of_memory() noexcept {
 weft_status record_text(const char *text) noexcept {
   try {
     return record(Status::error(text));
+  } catch (...) {
+    return show_out_of_memory();
+  }
+}
+
+weft_status record_error(const Error &error) noexcept {
+  try {
+    return record(Status::error(error.info()));
   } catch (...) {
     return show_out_of_memory();
   }
@@ -66,6 +75,7 @@ weft_status record(const Status &status) noexcept {
   const weft_status kind = kind_of(status.code());
   try {
     LastError &error = runtime::PerThread<LastError>::get();
+    error.info = status.info();
     error.message = status.message();
     error.code = status.code() == argumentCode ? "" : status.code();
     shown = {error.message.c_str(), error.code.c_str()};
@@ -92,6 +102,8 @@ weft_status record_exception() noexcept {
       return WEFT_ERROR_MEMORY;
     }
     return record_text(error.what());
+  } catch (const Error &error) {
+    return record_error(error);
   } catch (const std::exception &error) {
     return record_text(error.what());
   } catch (...) {
@@ -150,6 +162,25 @@ using namespace weft::capi;
 
 const char *weft_last_error(void) { return shown.message; }
 const char *weft_last_error_code(void) { return shown.code; }
+weft_status weft_last_failure(weft_failure *failure) {
+  return guarded([&]() -> Status {
+    static const FailureInfo nothing;
+    const std::shared_ptr<const FailureInfo> kept = runtime::PerThread<LastError>::get().info;
+    const FailureInfo &info = kept ? *kept : nothing;
+    weft_failure value = {};
+    value.check = static_cast<weft_failed_check>(info.check);
+    value.dimension = static_cast<int32_t>(info.dimension);
+    value.position = info.position;
+    value.value = info.value;
+    value.size = info.size;
+    value.file = info.file.c_str();
+    value.line = info.line;
+    value.column = info.column;
+    value.function = info.function.c_str();
+    value.call = info.call;
+    return write_struct(failure, value, "failure");
+  });
+}
 const char *weft_version(void) { return WEFT_VERSION_TEXT; }
 int32_t weft_version_number(void) {
   return WEFT_VERSION_MAJOR * 1000000 + WEFT_VERSION_MINOR * 1000 + WEFT_VERSION_PATCH;

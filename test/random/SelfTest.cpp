@@ -289,7 +289,7 @@ TEST_F(RandomPrograms, OnADeviceTheyHaveQueuesAndEvents) {
   for (uint64_t seed = 1; seed <= count; ++seed) {
     OwningOpRef<ModuleOp> moved = moveToDevice(*generateProgram(*context, catalog, seed), kEntry);
     PassManager passes(context.get());
-    passes::PipelineOptions options;
+    ir::CompilerOptions options;
     options.target = "sm_90";
     passes::buildPipeline(passes, options);
     ASSERT_TRUE(succeeded(passes.run(*moved))) << seed;

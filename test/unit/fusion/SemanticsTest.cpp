@@ -232,7 +232,7 @@ TEST_P(Random, QueuesAndEventsOrderEveryUseOfAByte) {
   module = randomtest::moveToDevice(*module, "f");
   ASSERT_TRUE(succeeded(verify(*module)));
   PassManager manager(&context());
-  passes::PipelineOptions options;
+  ir::CompilerOptions options;
   options.target = "sm_90";
   passes::buildPipeline(manager, options);
   ASSERT_TRUE(succeeded(manager.run(*module))) << textOf(*module);
@@ -259,7 +259,7 @@ TEST(Queues, WithoutEventsSomeOrderIsWrong) {
     ASSERT_TRUE(succeeded(expected));
     module = randomtest::moveToDevice(*module, "f");
     PassManager manager(&context());
-    passes::PipelineOptions options;
+    ir::CompilerOptions options;
     options.target = "sm_90";
     passes::buildPipeline(manager, options);
     ASSERT_TRUE(succeeded(manager.run(*module)));

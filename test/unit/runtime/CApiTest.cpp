@@ -8,6 +8,7 @@
 #include "CApiFixture.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -196,6 +197,64 @@ TEST_F(CApi, WhatDoesNotFitIsNamed) {
                 "there-is-no.weft");
   EXPECT_STREQ(weft_last_error_code(), "WEFT-L001");
   EXPECT_EQ(missing, nullptr);
+}
+
+TEST_F(CApi, AFailureIsThereAsData) {
+  PlanBuilder b("guard");
+  b.argument("fine", DType::i1, {4});
+  fb::HostLaunchT require;
+  require.action = fb::HostAction::require;
+  require.buffer = b.buffer(fb::Storage::argument, 0, 0, 4);
+  require.dtype = static_cast<uint8_t>(DType::i1);
+  require.shape = {4};
+  require.text = "all is well";
+  fb::LaunchT &launch = b.launch("assert");
+  launch.may_fail = true;
+  launch.op.Set(std::move(require));
+  launch.place = std::make_unique<fb::PlaceT>();
+  launch.place->file = "step.cpp";
+  launch.place->line = 7;
+  launch.place->column = 3;
+  PackageWriter writer;
+  writer.add("plan.guard.cpu", b.bytes());
+  const std::vector<std::byte> bytes = writer.finish().value_or_throw();
+  weft_package *opened = nullptr;
+  weft_executable *guard = nullptr;
+  ASSERT_EQ(weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &opened), WEFT_OK);
+  ASSERT_EQ(weft_executable_load(opened, "guard", nullptr, &guard), WEFT_OK) << weft_last_error();
+  weft_package_close(opened);
+  std::array<uint8_t, 4> fine = {1, 1, 0, 0};
+  const int64_t shape[] = {4};
+  weft_buffer in[] = {nothing()};
+  in[0].data = fine.data();
+  in[0].dtype = WEFT_BOOL;
+  in[0].rank = 1;
+  in[0].shape = shape;
+  EXPECT_EQ(weft_executable_run(guard, nullptr, in, 1, nullptr, 0), WEFT_OK) << weft_last_error();
+  EXPECT_STATUS(
+      weft_stream_synchronize(nullptr), WEFT_ERROR,
+      "call 1 of 'guard' failed: all is well (the condition is false at position 2) (at step.cpp:7:3)");
+  weft_failure failure = {};
+  failure.struct_size = sizeof failure;
+  ASSERT_EQ(weft_last_failure(&failure), WEFT_OK);
+  EXPECT_EQ(failure.check, WEFT_CHECK_CONDITION);
+  EXPECT_EQ(failure.position, 2);
+  EXPECT_EQ(failure.dimension, -1);
+  EXPECT_STREQ(failure.file, "step.cpp");
+  EXPECT_EQ(failure.line, 7u);
+  EXPECT_EQ(failure.column, 3u);
+  EXPECT_STREQ(failure.function, "guard");
+  EXPECT_EQ(failure.call, 1u);
+  weft_executable_destroy(guard);
+  // What is no check, and what a caller gets wrong here.
+  EXPECT_EQ(weft_device_parse("gpu", nullptr), WEFT_ERROR_DEVICE);
+  ASSERT_EQ(weft_last_failure(&failure), WEFT_OK);
+  EXPECT_EQ(failure.check, WEFT_CHECK_NONE);
+  EXPECT_EQ(failure.position, -1);
+  EXPECT_STREQ(failure.function, "");
+  EXPECT_STATUS(weft_last_failure(nullptr), WEFT_ERROR_ARGUMENT, "'failure' is NULL");
+  failure.struct_size = 3;
+  EXPECT_STATUS(weft_last_failure(&failure), WEFT_ERROR_ARGUMENT, "struct_size of 'failure' is 3");
 }
 
 TEST_F(CApi, StateWithoutAValueMustBeSet) {
