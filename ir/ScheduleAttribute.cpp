@@ -152,8 +152,6 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, FusionKind kind,
                                    ArrayRef<int64_t> numbers, ArrayRef<int64_t> keep) {
-  if (numbers.size() != numScheduleFields)
-    return emitError() << "a schedule has " << numScheduleFields << " fields, found " << numbers.size();
   for (const ScheduleFieldInfo &info : scheduleFields()) {
     int64_t number = numbers[static_cast<size_t>(info.field)];
     if (number == noNumber) {
@@ -178,8 +176,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << "], found " << number;
   }
   if (kind != FusionKind::row && !keep.empty())
-    return emitError() << "a schedule of kind " << stringifyFusionKind(kind)
-                       << " keeps nothing, found keep = [" << keep << "]";
+    return emitError() << "a schedule of kind " << stringifyFusionKind(kind) << " has no 'keep'";
   for (auto [i, op] : llvm::enumerate(keep))
     if (op < 0 || (i > 0 && op <= keep[i - 1]))
       return emitError() << "a schedule keeps ops in the order of their numbers, found keep = [" << keep

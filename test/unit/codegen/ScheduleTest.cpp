@@ -11,11 +11,13 @@
 //===----------------------------------------------------------------------===//
 #include "ExecuteHarness.h"
 #include "RandomSchedule.h"
-#include "TestLevel.h"
+#include "test/unit/TestLevel.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
+
+#include <ostream>
 
 using namespace mlir;
 namespace weft::testing {
@@ -27,6 +29,8 @@ struct Case {
   const char *text;
   std::vector<int> inPlace = {};
 };
+
+void PrintTo(const Case &each, std::ostream *os) { *os << each.name; }
 
 const Case cases[] = {
     {"chain", ir::FusionKind::loop,
@@ -96,7 +100,7 @@ const Case cases[] = {
     {"statistics", ir::FusionKind::row,
      R"(weft.func @main(%x: tensor<5x7x128xf64, #cpu>) -> (tensor<5xf64, #cpu>, tensor<5xf64, #cpu>, tensor<5xf64, #cpu>) {
       %0 = weft.exp %x : tensor<5x7x128xf64, #cpu>
-      %mean, %m2 = weft.welford %0, dims = [1, 2] : tensor<5x7x128xf64, #cpu>
+      %mean, %m2, %n = weft.welford %0, dims = [1, 2] : tensor<5x7x128xf64, #cpu>
       %1 = weft.prod %x, dims = [1, 2] : tensor<5x7x128xf64, #cpu>
       weft.return %mean, %m2, %1 : tensor<5xf64, #cpu>, tensor<5xf64, #cpu>, tensor<5xf64, #cpu>
     })"},
@@ -124,7 +128,7 @@ const Case cases[] = {
     })"},
     {"column_moments", ir::FusionKind::column,
      R"(weft.func @main(%x: tensor<19x200xf64, #cpu>) -> (tensor<200xf64, #cpu>, tensor<200xf64, #cpu>) {
-      %0, %1 = weft.welford %x, dims = [0] : tensor<19x200xf64, #cpu>
+      %0, %1, %n = weft.welford %x, dims = [0] : tensor<19x200xf64, #cpu>
       weft.return %0, %1 : tensor<200xf64, #cpu>, tensor<200xf64, #cpu>
     })"},
     {"column_second_pass", ir::FusionKind::column,
