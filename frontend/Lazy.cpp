@@ -223,14 +223,20 @@ namespace {
 enum class Computed { all, someFailOnData, none };
 } // namespace
 
-/// Computes these values in one program. Where data makes some fail, they are taken from `values`, and the
-/// others are computed without them.
-static Computed computeWithoutFailing(std::vector<Ref> &values) {
+/// Computes `wanted` and `others` in one program. Where data makes one of `others` fail, it is taken from the
+/// list, and the rest is computed without it; where it makes one of `wanted` fail, none of `wanted` is
+/// computed: a step happens or it does not.
+static Computed computeWithoutFailing(const std::vector<Ref> &wanted, std::vector<Ref> &others) {
   constexpr int mostTries = 4; // each shows one operation that fails, and costs a program
+  size_t triedLast = 0;
   for (int i = 0; i < mostTries; ++i) {
-    const bool isKnown = std::erase_if(values, isKnownToFail) > 0;
-    if (i > 0 && !isKnown)
+    std::erase_if(others, isKnownToFail);
+    std::vector<Ref> values = others;
+    if (std::none_of(wanted.begin(), wanted.end(), isKnownToFail))
+      values.insert(values.end(), wanted.begin(), wanted.end());
+    if (i > 0 && values.size() == triedLast)
       return Computed::none; // for want of memory, or as no program can be made
+    triedLast = values.size();
     if (computeExactly(values))
       return Computed::all;
   }
@@ -239,12 +245,10 @@ static Computed computeWithoutFailing(std::vector<Ref> &values) {
 
 /// Computes these values with all that is pending beside them, where that succeeds.
 static void computeTogether(const std::vector<Ref> &values) {
-  const std::vector<Ref> beside = pendingBeside(values);
+  std::vector<Ref> beside = pendingBeside(values);
   if (beside.empty())
     return;
-  std::vector<Ref> all = values;
-  all.insert(all.end(), beside.begin(), beside.end());
-  if (computeWithoutFailing(all) == Computed::none)
+  if (computeWithoutFailing(values, beside) == Computed::none)
     for (const Ref &ref : beside)
       ref.node->isComputedAlone = true;
 }
@@ -274,7 +278,7 @@ bool tryFlush(const std::vector<Ref> &values) {
 bool tryCompute(std::vector<Ref> values) {
   GraphLock lock(graphMutex());
   const size_t count = values.size();
-  if (computeWithoutFailing(values) == Computed::all)
+  if (computeWithoutFailing({}, values) == Computed::all)
     return values.size() == count;
   for (const Ref &value : values)
     if (!isKnownToFail(value))

@@ -164,10 +164,12 @@ static bool isSameLine(const Loc &a, const Loc &b) {
 
 void flushIfLarge(Loc loc) {
   constexpr uint64_t mostOps = 4096, mostHostBytes = uint64_t(1) << 28;
+  // A program of some hundred operations costs no more for each than a long one, and is compiled much sooner.
+  constexpr uint64_t enough = 8; // this part of the limits, where it was flushed before
   constexpr size_t mostPoints = 64;
   Backlog &own = backlog();
   const uint64_t ops = recordedNodes() - own.firstNode;
-  if ((ops < mostOps / 2 && own.hostBytes < mostHostBytes / 2) || Trace::current())
+  if ((ops < mostOps / enough && own.hostBytes < mostHostBytes / enough) || Trace::current())
     return;
   const bool isFull = ops >= mostOps || own.hostBytes >= mostHostBytes;
   const auto isHere = [&](const Loc &point) { return isSameLine(point, loc); };

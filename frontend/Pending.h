@@ -37,8 +37,8 @@ void noteHostBytes(size_t bytes);
 void noteFlushed();
 /// Runs what is pending before that is more than 4,096 operations of a thread, or keeps more than 256 MiB of
 /// host data, so that a loop which never reads a value needs no unbounded memory. Every operation that makes
-/// or writes a tensor comes by here, with its line. A later flush happens where an earlier one did, once half
-/// as much is pending: a loop comes by there again, and its flushes are one program.
+/// or writes a tensor comes by here, with its line. A later flush happens where an earlier one did, once an
+/// eighth of that is pending: a loop comes by there again, and its flushes are one program.
 void flushIfLarge(Loc loc);
 
 } // namespace weft::frontend

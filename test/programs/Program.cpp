@@ -155,6 +155,28 @@ public:
     return in;
   }
 
+  /// A leaf that is used and differentiated, and of which little may be left when its gradient is read: rare
+  /// where every instruction is drawn by itself.
+  void appendLeaf(std::vector<Instruction> &list) {
+    const int leaf = variable(), value = (leaf + 1 + static_cast<int>(below(3))) % variables,
+              gradient = (leaf + 4 + static_cast<int>(below(3))) % variables;
+    Instruction make{chance(50) ? Op::make : Op::fill};
+    make.d = leaf;
+    make.i = below(size);
+    make.number = number();
+    list.push_back(make);
+    list.push_back({.op = Op::leaf, .a = leaf, .i = 1});
+    list.push_back({.op = chance(50) ? Op::mul : Op::add, .d = value, .a = leaf, .b = variable()});
+    list.push_back({.op = Op::backward, .a = value});
+    list.push_back({.op = Op::gradient, .d = gradient, .a = leaf});
+    if (chance(70))
+      list.push_back({.op = Op::drop, .a = leaf});
+    if (chance(70))
+      list.push_back({.op = Op::read, .a = value});
+    if (chance(50))
+      list.push_back({.op = Op::read, .a = gradient});
+  }
+
 private:
   Op weighted(std::initializer_list<std::pair<Op, int>> choices) {
     int64_t total = 0;
@@ -196,6 +218,8 @@ Program generate(uint64_t seed) {
   const auto append = [&](std::vector<Instruction> &list, int64_t count) {
     for (int64_t i = 0; i < count; ++i)
       list.push_back(sampler.any());
+    if (sampler.chance(15))
+      sampler.appendLeaf(list);
   };
   append(program.before, 2 + sampler.below(12));
   append(program.body, 3 + sampler.below(10));

@@ -34,6 +34,7 @@ static Tensor given(Shape shape) {
 
 /// How many times something is compiled in `body(0)` to `body(99)`, of which the first does not count.
 template <typename Body> static uint64_t compilations(Body body) {
+  synchronize(); // what is pending before is computed with what is read first
   body(0);
   uint64_t before = compile_count();
   for (int64_t i = 1; i < 100; ++i)

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
+#include <cmath>
 #include <thread>
 
 using namespace weft;
@@ -165,17 +166,17 @@ TEST(ContractLoops, NoReadAtAll) {
     Tensor s = full({ops}, 0.5), kept = zeros({ops});
     synchronize();
     uint64_t compiles = 0;
-    const int64_t count = 40000 / ops;
+    const int64_t count = 24000 / ops;
     for (int64_t i = 0; i < count; ++i) {
       for (int k = 0; k + 2 < ops; ++k)
-        s = k % 2 ? cos(s) : sin(s);
-      kept = kept + s;
-      s = cos(kept);
+        s = k % 2 ? s.neg() : s.abs();
+      kept = kept * 0.5 + s;
+      s = kept * 0.25;
       if (i == count / 2)
         compiles = compile_count();
     }
     EXPECT_EQ(compile_count(), compiles) << ops << " operations";
-    EXPECT_GT(floats(kept)[0], 0);
+    EXPECT_TRUE(std::isfinite(floats(kept)[0]));
   }
 }
 
@@ -184,13 +185,13 @@ TEST(ContractLoops, OneThatReadsWhatIsThereIsBounded) {
   synchronize();
   uint64_t before = compile_count();
   for (int i = 0; i < 6000; ++i) {
-    s = cos(s);
+    s = s * 0.5 + 1;
     EXPECT_EQ(there[0].item<float>(), 1); // computes nothing
   }
   EXPECT_GT(compile_count(), before);
   before = compile_count();
   Floats last = floats(s); // a chain of less than 4,096
-  EXPECT_NEAR(last[0], 0.739085f, 1e-5);
+  EXPECT_EQ(last[0], 2);
 }
 
 TEST(ContractLoops, ThreadsDoNotDisturbEachOther) {
@@ -224,7 +225,7 @@ TEST(ContractLoops, AReadComputesWhatIsPendingButNotWhatFails) {
 }
 
 TEST(ContractThreads, UpdatesInPlaceByManyThreadsAreNotLost) {
-  constexpr int threads = 8, updates = 200;
+  constexpr int threads = 8, updates = 50;
   Tensor sum = zeros({4}), parts = zeros({threads, 2}), counted = zeros({3});
   Tensor weight = ones({2}).requires_grad_();
   const Tensor index = Tensor::from(std::vector<int64_t>{1}, {1});
@@ -236,7 +237,7 @@ TEST(ContractThreads, UpdatesInPlaceByManyThreadsAreNotLost) {
         parts[t] += 1;
         counted.index_add_(0, index, ones({1}));
         (weight * 2).sum().backward();
-        if (i % 50 == t)
+        if (i % 25 == t)
           sum.to_vector<float>();
       }
     });
