@@ -20,6 +20,7 @@
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
+#include "llvm/ADT/SetVector.h"
 #include <queue>
 
 using namespace mlir;
@@ -71,9 +72,10 @@ void normalizeReduction(Operation *op) {
     auto wide = cast<RankedTensorType>(mean.getType());
     auto zero = splatOf(wide, builder.getFloatAttr(wide.getElementType(), 0.0));
     mean = builder.create<AddOp>(op->getLoc(), mean, builder.create<ConstantOp>(op->getLoc(), wide, zero));
-    welford.getMean().replaceAllUsesWith(mean);
-    // NaN where the mean is no number.
-    welford.getM2().replaceAllUsesWith(builder.create<SubOp>(op->getLoc(), mean, mean));
+    // Both are NaN where the element is not finite.
+    Value m2 = builder.create<SubOp>(op->getLoc(), mean, mean);
+    welford.getMean().replaceAllUsesWith(builder.create<AddOp>(op->getLoc(), mean, m2));
+    welford.getM2().replaceAllUsesWith(m2);
     op->erase();
     return;
   }
@@ -146,6 +148,21 @@ void ownBase(Operation *update) {
     update->setOperand(0, OpBuilder(update).clone(*base)->getResult(0));
 }
 
+/// A float that was made wider holds nothing that the narrower one does not: every reader widens it for
+/// itself, so that what is stored between kernels is the narrower one.
+void widenInReaders(ConvertOp op) {
+  auto from = dyn_cast<FloatType>(op.getA().getType().getElementType());
+  auto to = dyn_cast<FloatType>(op.getType().getElementType());
+  if (!from || !to || from.getWidth() >= to.getWidth())
+    return;
+  llvm::SmallSetVector<Operation *, 4> users(op->user_begin(), op->user_end());
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  for (Operation *user : llvm::drop_begin(users))
+    if (!isa<ReturnOp>(user))
+      user->replaceUsesOfWith(op, builder.clone(*op)->getResult(0));
+}
+
 /// A kernel has a bounded number of operands: many parts are joined a few at a time, or one at a time where
 /// they are large, and written to their place in a tensor that begins as nothing.
 void splitConcat(ConcatOp op) {
@@ -209,6 +226,8 @@ void Fuse::prepare(FuncOp func) {
       ownBase(&op);
     else if (auto concat = dyn_cast<ConcatOp>(op))
       splitConcat(concat);
+    else if (auto convert = dyn_cast<ConvertOp>(op))
+      widenInReaders(convert);
   }
 }
 

@@ -246,7 +246,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   const uint64_t call =
       options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
   Queue &queue = options.queue ? *options.queue : Queue::current();
-  const bool cheap = impl.cost_ns < inlineCostNs;
+  const bool cheap = impl.is_cheap();
   if (Status status = impl.check_memory(queue, options.outputs, cheap); !status)
     return called_at(status.context(impl.call_name(call)), options.origin);
 

@@ -306,7 +306,7 @@ def house(level):
 
     # Further checks are tests of CMake with this label.
     scripts = ("formatting", "runner", "include_graph", "text_rules", "symbols", "generated", "reasons", "environment",
-               "semantics")
+               "semantics", "contract")
     return side_by_side([functools.partial(check, script) for script in scripts] +
                         [functools.partial(ctest, "house", selection=["-L", "^house$"])])
 
@@ -366,8 +366,15 @@ def mutated(level):
     if not os.path.exists(program):
         return failure(f"no weft-mutate in {RELEASE}/bin: it was not built")
     count = {"quick": 100, "default": 300, "ci": 1000, "full": 20000}[level]
-    return closing_line("mutated", [program, "--corpus=" + os.path.join(ROOT, "test"), f"--count={count}", "--seed=1",
+    counts = closing_line("mutated", [program, "--corpus=" + os.path.join(ROOT, "test"), f"--count={count}", "--seed=1",
                                     "--save-failures=" + os.path.join(BUILD, "mutate-failures")])
+    # One field of the plan of a package at a time.
+    plans = os.path.join(RELEASE, "bin", "weft-mutate-plans")
+    if not os.path.exists(plans):
+        return failure(f"no weft-mutate-plans in {RELEASE}/bin: it was not built")
+    counts += closing_line("mutated-plans", [plans, "--corpus=" + os.path.join(ROOT, "test", "tools", "Inputs"),
+                                             f"--count={count}", "--seed=1"])
+    return counts
 
 
 def fresh(program, save):
