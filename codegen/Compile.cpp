@@ -19,6 +19,7 @@
 #include "passes/PlanReport.h"
 #include "runtime/Executor.h"
 #include "runtime/Image.h"
+#include "runtime/KernelSignature.h"
 #include "runtime/Package.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -44,6 +45,7 @@ struct Kernels {
   std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>> modules;
   std::vector<unsigned> launches;
   DenseMap<Operation *, std::string> symbols; ///< of each fusion
+  std::string text;                           ///< of all of them
 };
 
 Expected<Kernels> collectKernels(ModuleOp module) {
@@ -69,6 +71,7 @@ Expected<Kernels> collectKernels(ModuleOp module) {
         return text.status();
       auto [it, inserted] = byText.try_emplace(*text, kernels.modules.size());
       if (inserted) {
+        kernels.text += symbol + "\n" + *text + "\n";
         kernels.modules.emplace_back(symbol, std::move(*kernel));
         kernels.launches.push_back(0);
       }
@@ -97,7 +100,8 @@ Expected<std::vector<CpuTarget>> targetsOf(const CompilerOptions &options) {
 std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std::as_bytes(std::span(chars)); }
 
 /// All kernels for one level as an image section.
-Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, CpuTarget target, unsigned threads) {
+Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, std::span<const std::byte> signatures,
+                                           uint64_t binding, CpuTarget target, unsigned threads) {
   SmallVector<ModuleOp> modules;
   for (const auto &[symbol, kernel] : kernels.modules)
     modules.push_back(*kernel);
@@ -119,6 +123,8 @@ Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, CpuTarget tar
   layout.data = bytesOf(linked->data);
   for (const auto &[name, address] : linked->symbols)
     layout.symbols.push_back({name, address - linked->textOffset});
+  layout.signatures = signatures;
+  layout.binding = binding;
   return runtime::build_image(layout);
 }
 
@@ -262,8 +268,25 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &g
   auto threads = options.threads ? options.threads : static_cast<unsigned>(runtime::default_width());
   auto before = KernelCache::global().counters();
   runtime::PackageWriter writer;
+  // Plans come first: the images say how their kernels are launched.
+  runtime::KernelSigner signer;
+  std::vector<std::pair<std::string, PlanBytes>> plans;
+  for (auto function : module.getOps<FuncOp>()) {
+    auto bytes = writePlan(function, kernels->symbols, signer);
+    if (!bytes)
+      return bytes.status();
+    plans.emplace_back("." + function.getName().str() + ".cpu", std::move(*bytes));
+  }
+  const std::vector<std::byte> signatures = signer.bytes();
+  // What binds plans and images is the same whatever the level of the processor.
+  uint64_t binding = 0;
+  if (!signatures.empty()) {
+    const uint64_t parts[] = {runtime::checksum64(signatures),
+                              runtime::checksum64(std::as_bytes(std::span(kernels->text)))};
+    binding = runtime::checksum64(std::as_bytes(std::span(parts)));
+  }
   for (CpuTarget level : *levels) {
-    auto image = makeImage(*kernels, level, threads);
+    auto image = makeImage(*kernels, signatures, binding, level, threads);
     if (!image)
       return image.status();
     writer.add(std::string("image.cpu.") + level.cpu(), *image);
@@ -273,14 +296,12 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &g
   report.kernelsFromCache = after.memoryHits + after.diskHits - before.memoryHits - before.diskHits;
   report.kernelMs = millisecondsSince(start);
 
-  for (auto function : module.getOps<FuncOp>()) {
-    auto bytes = writePlan(function, kernels->symbols);
-    if (!bytes)
-      return bytes.status();
-    std::string suffix = "." + function.getName().str() + ".cpu";
-    writer.add("plan" + suffix, bytes->plan);
-    if (!bytes->constants.empty())
-      writer.add("constants" + suffix, bytes->constants);
+  for (const auto &[suffix, bytes] : plans) {
+    const uint64_t seal = runtime::plan_seal(bytes.plan, binding);
+    writer.add("plan" + suffix, bytes.plan);
+    writer.add("seal" + suffix, std::as_bytes(std::span(&seal, 1)));
+    if (!bytes.constants.empty())
+      writer.add("constants" + suffix, bytes.constants);
   }
   for (size_t i = 0; i < kernels->modules.size(); ++i) {
     KernelReport &kernel = report.kernels.emplace_back();

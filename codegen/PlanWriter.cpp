@@ -16,6 +16,7 @@
 #include "ir/Updates.h"
 #include "runtime/DynamicPlan.h"
 #include "runtime/Kernel.h"
+#include "runtime/KernelSignature.h"
 #include "runtime/plan_generated.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -48,7 +49,7 @@ public:
   Writer(FuncOp function, const DenseMap<Operation *, std::string> &symbols)
       : function(function), symbols(symbols) {}
 
-  Expected<PlanBytes> run() {
+  Expected<PlanBytes> run(runtime::KernelSigner &signer) {
     plan.function = function.getName().str();
     plan.target = "cpu";
     plan.kernel_abi = runtime::kernelAbi;
@@ -78,6 +79,7 @@ public:
       if (!status)
         return status;
     }
+    signer.sign(plan);
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(rt::Plan::Pack(builder, &plan), rt::PlanIdentifier());
     const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
@@ -511,8 +513,9 @@ private:
 
 } // namespace
 
-Expected<PlanBytes> writePlan(FuncOp function, const DenseMap<Operation *, std::string> &symbols) {
-  return Writer(function, symbols).run();
+Expected<PlanBytes> writePlan(FuncOp function, const DenseMap<Operation *, std::string> &symbols,
+                              runtime::KernelSigner &signer) {
+  return Writer(function, symbols).run(signer);
 }
 
 } // namespace weft::codegen

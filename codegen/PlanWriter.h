@@ -16,6 +16,10 @@
 #include <string>
 #include <vector>
 
+namespace weft::runtime {
+class KernelSigner;
+} // namespace weft::runtime
+
 namespace weft::codegen {
 
 /// The index checks of a fusion's kernel, in the order in which the kernel numbers them.
@@ -26,9 +30,11 @@ struct PlanBytes {
   std::vector<std::byte> constants; ///< the constant section of this function
 };
 
-/// `symbols` names the kernel of each fusion. Every value must have its slice from the memory plan.
+/// `symbols` names the kernel of each fusion, and `signer` collects how each is launched. Every value must
+/// have its slice from the memory plan.
 Expected<PlanBytes> writePlan(ir::FuncOp function,
-                              const llvm::DenseMap<mlir::Operation *, std::string> &symbols);
+                              const llvm::DenseMap<mlir::Operation *, std::string> &symbols,
+                              runtime::KernelSigner &signer);
 
 } // namespace weft::codegen
 

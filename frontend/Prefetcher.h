@@ -39,7 +39,9 @@ public:
   /// The result of the next number.
   T take() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ready_.contains(taken_); });
+    changed_.wait(lock, [&] { return lost_ || ready_.contains(taken_); });
+    if (!ready_.contains(taken_))
+      std::rethrow_exception(lost_);
     Result result = std::move(ready_.extract(taken_).mapped());
     ++taken_;
     changed_.notify_all();
@@ -70,7 +72,13 @@ private:
         result.error = std::current_exception();
       }
       lock.lock();
-      ready_.emplace(number, std::move(result));
+      try {
+        ready_.emplace(number, std::move(result));
+      } catch (...) {
+        // There is no memory even to keep the result: nobody may wait for it.
+        lost_ = std::current_exception();
+        stopped_ = true;
+      }
       changed_.notify_all();
     }
   }
@@ -90,6 +98,7 @@ private:
   int64_t next_, taken_; ///< numbers: the next to be made, and the next to be given
   const int64_t end_, window_;
   bool stopped_ = false;
+  std::exception_ptr lost_; ///< why a result is missing
   std::map<int64_t, Result> ready_;
   std::function<T(int64_t)> make_;
   std::vector<std::thread> threads_;

@@ -11,6 +11,8 @@
 #include "runtime/Queue.h"
 #include "weft/tensor.hpp"
 
+#include <cstdio>
+#include <exception>
 #include <utility>
 
 namespace weft {
@@ -98,7 +100,14 @@ StreamGuard::StreamGuard(Stream stream) : stream_(std::move(stream)) {
 StreamGuard::~StreamGuard() {
   try {
     frontend::flushAll();
-  } catch (...) { // NOLINT(bugprone-empty-catch): a value that cannot be computed throws where it is read
+  } catch (const std::exception &error) {
+    // A value that cannot be computed throws where it is read, and is none of these. A destructor must not
+    // throw, and silence would hide that work has moved.
+    std::fprintf(
+        stderr,
+        "weft: what was recorded for a stream could not be run when its guard ended, and runs where it is "
+        "read: %s\n",
+        error.what());
   }
   Queue::set_current(static_cast<Queue *>(before_));
   currentState() = std::move(before_state_);

@@ -39,9 +39,16 @@ public:
                   return string(check.location()) && place(check.place()) && string(check.subject());
                 }) &&
            each(plan.symbols(), [&](const fb::Symbol &symbol) { return string(symbol.name()); }) &&
-           each(plan.sizes(), [&](const fb::SizeExpression &size) {
-             return each(size.terms(), [&](const fb::SizeTerm &term) { return list(term.symbols()); });
-           });
+           each(plan.sizes(), [&](const fb::SizeExpression &value) { return size(value); });
+  }
+
+  bool fits(const fb::ImageSignatures &signatures) {
+    return table() &&
+           each(signatures.kernels(),
+                [&](const fb::KernelSignature &kernel) {
+                  return string(kernel.symbol()) && list(kernel.bytes());
+                }) &&
+           each(signatures.sizes(), [&](const fb::SizeExpression &value) { return size(value); });
   }
 
   bool fits(const fb::StateIndex &index) {
@@ -73,6 +80,9 @@ private:
       if (!table() || !visit(*values->Get(i)))
         return false;
     return true;
+  }
+  bool size(const fb::SizeExpression &size) {
+    return each(size.terms(), [&](const fb::SizeTerm &term) { return list(term.symbols()); });
   }
   bool type(const fb::TensorType *type) {
     return !type || (table() && list(type->shape()) && string(type->device()));

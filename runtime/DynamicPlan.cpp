@@ -36,8 +36,9 @@ bool aligned(const flatbuffers::Vector<int64_t> *vector) {
 /// expression is evaluated once: a plan may have as many sizes as it has terms.
 class Evaluator {
 public:
-  Evaluator(const fb::Plan &plan, std::span<const int64_t> values)
-      : plan_(plan), values_(values), known_(length(plan.sizes())) {}
+  using Expressions = flatbuffers::Vector<flatbuffers::Offset<fb::SizeExpression>>;
+  Evaluator(const Expressions *sizes, std::span<const int64_t> values)
+      : sizes_(sizes), values_(values), known_(length(sizes)) {}
 
   int64_t operator()(int64_t size) {
     if (!is_expression(size))
@@ -48,7 +49,7 @@ public:
       return 0;
     }
     if (!known_[index])
-      known_[index] = evaluate(*plan_.sizes()->Get(static_cast<uint32_t>(index)));
+      known_[index] = evaluate(*sizes_->Get(static_cast<uint32_t>(index)));
     return *known_[index];
   }
   uint64_t operator()(uint64_t size) { return static_cast<uint64_t>((*this)(static_cast<int64_t>(size))); }
@@ -57,19 +58,10 @@ public:
 
 private:
   int64_t evaluate(const fb::SizeExpression &expression) {
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < length(expression.terms()); ++i) {
-      const fb::SizeTerm *term = expression.terms()->Get(i);
-      int64_t product = term->coefficient();
-      for (uint32_t j = 0; j < length(term->symbols()); ++j)
-        failed |= __builtin_mul_overflow(product, values_[term->symbols()->Get(j)], &product);
-      failed |= __builtin_add_overflow(sum, product, &sum);
-    }
-    failed |= sum < 0;
-    return sum / expression.divisor() + (sum % expression.divisor() > 0);
+    return value_of_expression(expression, values_, failed);
   }
 
-  const fb::Plan &plan_;
+  const Expressions *sizes_;
   std::span<const int64_t> values_;
   std::vector<std::optional<int64_t>> known_; ///< by number of the expression
 };
@@ -84,6 +76,20 @@ void complete_strides(int64_t rows, int64_t columns, int64_t &row_stride, int64_
 }
 
 } // namespace
+
+int64_t value_of_expression(const fb::SizeExpression &expression, std::span<const int64_t> values,
+                            bool &failed) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < length(expression.terms()); ++i) {
+    const fb::SizeTerm *term = expression.terms()->Get(i);
+    int64_t product = term->coefficient();
+    for (uint32_t j = 0; j < length(term->symbols()); ++j)
+      failed |= __builtin_mul_overflow(product, values[term->symbols()->Get(j)], &product);
+    failed |= __builtin_add_overflow(sum, product, &sum);
+  }
+  failed |= sum < 0;
+  return sum / expression.divisor() + (sum % expression.divisor() > 0);
+}
 
 Status verify_symbols(const fb::Plan &plan) {
   const auto fail = [&](const std::string &message) {
@@ -197,7 +203,7 @@ Expected<std::vector<int64_t>> bind_symbols(const fb::Plan &plan,
           continue;
         }
         if (!evaluate)
-          evaluate.emplace(plan, values);
+          evaluate.emplace(plan.sizes(), values);
         const int64_t expected = (*evaluate)(size);
         if (evaluate->failed || expected != found)
           return complain(i, where + ", expected " + expression_text(plan, size) +
@@ -223,7 +229,7 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
                                std::to_string(symbol->max()),
                            "WEFT-S001");
   }
-  Evaluator evaluate(plan, values);
+  Evaluator evaluate(plan.sizes(), values);
   fb::PlanT made;
   plan.UnPackTo(&made);
   const auto all = [&](std::vector<int64_t> &sizes) {

@@ -22,6 +22,7 @@
 
 namespace weft::fb {
 struct Plan;
+struct SizeExpression;
 } // namespace weft::fb
 
 namespace weft::runtime {
@@ -46,6 +47,11 @@ bind_symbols(const fb::Plan &plan, std::span<const std::vector<int64_t>> argumen
 /// its range (WEFT-S001) or a size overflows (WEFT-L008).
 WEFT_RUNTIME_API Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan,
                                                                  std::span<const int64_t> values);
+
+/// The value of an expression, whose symbols are positions in `values`; `failed` is set where it overflows or
+/// is negative.
+int64_t value_of_expression(const fb::SizeExpression &expression, std::span<const int64_t> values,
+                            bool &failed);
 
 } // namespace weft::runtime
 

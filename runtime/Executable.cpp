@@ -15,6 +15,7 @@
 #include "runtime/plan_generated.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace weft::runtime {
 namespace {
@@ -66,6 +67,7 @@ Signature signature_of(const fb::Plan &plan) {
 /// What a package has of one function for the CPU.
 struct PlanSections {
   const fb::Plan *plan = nullptr;
+  std::span<const std::byte> plan_bytes;
   std::span<const std::byte> constants;
 };
 
@@ -79,6 +81,7 @@ Expected<PlanSections> read_sections(const Package &package, std::string_view fu
     return plan.status().context("package '" + package.source() + "', section 'plan." + suffix + "': ");
   PlanSections sections;
   sections.plan = *plan;
+  sections.plan_bytes = *section;
   for (const std::string &name : {"constants." + suffix, std::string("constants")}) {
     if (!package.contains(name))
       continue;
@@ -89,6 +92,25 @@ Expected<PlanSections> read_sections(const Package &package, std::string_view fu
     break;
   }
   return sections;
+}
+
+/// Whether the plan was made for these kernels, and nobody changed it since.
+Status check_seal(const Package &package, std::string_view function, const PlanSections &sections,
+                  const Image *image) {
+  const std::string name = "seal." + std::string(function) + ".cpu";
+  const Expected<std::span<const std::byte>> section = package.section(name);
+  if (!section)
+    return section.status();
+  uint64_t seal = 0;
+  if (section->size() == sizeof seal)
+    std::memcpy(&seal, section->data(), sizeof seal);
+  if (section->size() == sizeof seal && seal == plan_seal(sections.plan_bytes, image ? image->binding() : 0))
+    return {};
+  return Status::error(
+      "package '" + package.source() + "': the plan of '" + std::string(function) +
+          "' and its kernels were not made together, or one of them was changed: compile the "
+          "program again",
+      "WEFT-L016");
 }
 
 Status check_plan(const Package &package, std::string_view function, const PlanSections &sections,
@@ -140,6 +162,8 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
       return loaded.status();
     image = *loaded;
   }
+  if (Status status = check_seal(*package, function, *sections, image.get()); !status)
+    return status;
   if (Status status = check_plan(*package, function, *sections, image.get()); !status)
     return status;
   auto impl = std::make_unique<Impl>();

@@ -7,7 +7,10 @@
 
 #include "runtime/Image.h"
 
+#include "runtime/DecodedBytes.h"
+#include "runtime/KernelSignature.h"
 #include "runtime/Package.h"
+#include "runtime/plan_generated.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +22,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr char imageMagic[8] = {'W', 'E', 'F', 'T', 'I', 'M', 'G', '\0'};
-constexpr uint32_t imageVersion = 1;
+constexpr uint32_t imageVersion = 2;
 // Far above any real image; keeps the sums below from overflowing.
 constexpr uint64_t maxImageBytes = uint64_t(1) << 40;
 
@@ -78,6 +81,8 @@ std::vector<std::byte> build_image(const ImageLayout &layout) {
     names += symbol.name;
   }
   header.name_bytes = names.size();
+  header.signature_bytes = layout.signatures.size();
+  header.binding = layout.binding;
   std::vector<std::byte> bytes;
   append(bytes, std::span<const ImageHeader>(&header, 1));
   append(bytes, layout.text);
@@ -85,6 +90,7 @@ std::vector<std::byte> build_image(const ImageLayout &layout) {
   append(bytes, layout.data);
   append(bytes, std::span<const ImageSymbolRow>(rows));
   append(bytes, std::span<const char>(names));
+  append(bytes, layout.signatures);
   return bytes;
 }
 
@@ -108,12 +114,14 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
                              std::string(name(static_cast<CpuLevel>(header.level))) + ", this processor is " +
                              std::string(name(cpu_level())),
                          "WEFT-L010");
-  for (uint64_t field : {header.text_bytes, header.rodata_address, header.rodata_bytes, header.data_address,
-                         header.data_bytes, header.data_memory_bytes, header.symbol_count, header.name_bytes})
+  for (uint64_t field :
+       {header.text_bytes, header.rodata_address, header.rodata_bytes, header.data_address, header.data_bytes,
+        header.data_memory_bytes, header.symbol_count, header.name_bytes, header.signature_bytes})
     if (field > maxImageBytes)
       return bad_image("a size or address of " + number(field) + " is out of range");
   const uint64_t expected = sizeof header + header.text_bytes + header.rodata_bytes + header.data_bytes +
-                            header.symbol_count * sizeof(ImageSymbolRow) + header.name_bytes;
+                            header.symbol_count * sizeof(ImageSymbolRow) + header.name_bytes +
+                            header.signature_bytes;
   if (expected != section.size())
     return bad_image("truncated: segments and symbols take " + number(expected) + " bytes, found " +
                      number(section.size()));
@@ -138,6 +146,9 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
 
   std::shared_ptr<Image> image(new Image);
   image->level_ = static_cast<CpuLevel>(header.level);
+  image->binding_ = header.binding;
+  if (Status status = image->read_signatures(section.last(header.signature_bytes)); !status)
+    return status;
   const std::byte *source = section.data() + sizeof header;
   const std::byte *rows = source + header.text_bytes + header.rodata_bytes + header.data_bytes;
   const char *names = reinterpret_cast<const char *>(rows + header.symbol_count * sizeof(ImageSymbolRow));
@@ -185,6 +196,27 @@ Expected<std::shared_ptr<Image>> Image::load(std::span<const std::byte> section)
     image->functions_.emplace_back(std::move(symbol), reinterpret_cast<KernelFn>(base + address));
   std::sort(image->functions_.begin(), image->functions_.end());
   return image;
+}
+
+Status Image::read_signatures(std::span<const std::byte> bytes) {
+  if (bytes.empty())
+    return {};
+  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return bad_image("signatures of " + std::to_string(bytes.size()) + " bytes");
+  signature_bytes_.resize((bytes.size() + 7) / 8);
+  std::memcpy(signature_bytes_.data(), bytes.data(), bytes.size());
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(signature_bytes_.data()), bytes.size(),
+                                 /*max_depth=*/16, /*max_tables=*/50'000'000);
+  if (!verifier.VerifyBuffer<fb::ImageSignatures>(nullptr))
+    return bad_image("the signatures of its kernels are damaged");
+  const auto *read = flatbuffers::GetRoot<fb::ImageSignatures>(signature_bytes_.data());
+  if (!DecodedBytes(bytes.size()).fits(*read))
+    return bad_image("the " + std::to_string(bytes.size()) +
+                     " bytes of signatures stand for more than as many: parts of them are shared");
+  if (Status status = verify_signatures(*read); !status)
+    return bad_image(status.message());
+  signatures_ = read;
+  return {};
 }
 
 Expected<std::shared_ptr<Image>> Image::load(const Package &package, std::string_view prefix,

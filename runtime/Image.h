@@ -25,6 +25,10 @@
 #include <utility>
 #include <vector>
 
+namespace weft::fb {
+struct ImageSignatures;
+} // namespace weft::fb
+
 namespace weft::runtime {
 
 class Package;
@@ -41,7 +45,7 @@ inline constexpr uint64_t imagePageBytes = 4096;
 
 /// The first bytes of an image section. Segment addresses count from the first byte of text. In the
 /// section, text, read-only data and data follow this header, in that order and without gaps, then the
-/// symbol rows, then their names.
+/// symbol rows, then their names, then the signatures of the kernels.
 struct ImageHeader {
   char magic[8];              ///<  0: "WEFTIMG" and a zero
   uint32_t version;           ///<  8
@@ -54,8 +58,10 @@ struct ImageHeader {
   uint64_t data_memory_bytes; ///< 56: bytes in memory; the rest is zero
   uint64_t symbol_count;      ///< 64
   uint64_t name_bytes;        ///< 72
+  uint64_t signature_bytes;   ///< 80: a FlatBuffer, ImageSignatures of plan.fbs
+  uint64_t binding;           ///< 88: the same in all images of the same kernels; part of each plan's seal
 };
-static_assert(sizeof(ImageHeader) == 80);
+static_assert(sizeof(ImageHeader) == 96);
 
 struct ImageSymbolRow {
   uint64_t address;
@@ -78,6 +84,8 @@ struct ImageLayout {
   std::span<const std::byte> data;
   uint64_t data_memory_bytes = 0; ///< at least data.size(); 0 means exactly that
   std::vector<Symbol> symbols;
+  std::span<const std::byte> signatures; ///< none: launches are not compared with any
+  uint64_t binding = 0;
 };
 
 /// The bytes of an image section. What is wrong in the layout shows when the image is loaded.
@@ -101,15 +109,23 @@ public:
   Expected<KernelFn> find(std::string_view symbol) const;
   std::vector<std::string> symbols() const;
   CpuLevel level() const { return level_; }
+  /// What the kernels were compiled for, or null where nobody said (from_functions()).
+  const fb::ImageSignatures *signatures() const { return signatures_; }
+  /// A number for the kernels that a plan's seal is made with; 0 for from_functions().
+  uint64_t binding() const { return binding_; }
   /// Where the image lies in memory; empty for from_functions().
   std::span<const std::byte> mapping() const;
 
 private:
   Image() = default;
+  Status read_signatures(std::span<const std::byte> bytes);
   std::vector<std::pair<std::string, KernelFn>> functions_; ///< sorted by name
   void *mapping_ = nullptr;
   size_t mapping_bytes_ = 0;
   CpuLevel level_ = CpuLevel::baseline;
+  std::vector<uint64_t> signature_bytes_; ///< aligned, as a FlatBuffer must be
+  const fb::ImageSignatures *signatures_ = nullptr;
+  uint64_t binding_ = 0;
 };
 
 /// The functions that kernels reach through KernelFrame::imports, by ImportId.

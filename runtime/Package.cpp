@@ -74,6 +74,11 @@ uint64_t checksum64(std::span<const std::byte> data) {
   return hash ^ (hash >> 32);
 }
 
+uint64_t plan_seal(std::span<const std::byte> plan, uint64_t binding) {
+  const uint64_t parts[] = {checksum64(plan), binding};
+  return checksum64(std::as_bytes(std::span(parts)));
+}
+
 void PackageWriter::add(std::string name, std::span<const std::byte> bytes) {
   sections_.push_back({std::move(name), {bytes.begin(), bytes.end()}});
 }

@@ -10,6 +10,7 @@
 //
 // Sections and their names:
 //   plan.<function>.<target>        the FlatBuffers of plan.fbs
+//   seal.<function>.<target>        what binds the plan to its kernels: plan_seal() of both, 8 bytes
 //   constants.<function>.<target>   the constants of one plan; where missing, `constants` serves all plans
 //   <plan.image>.x86-64-v4 (or v3)  kernels, see Image.h
 //   state.<function>, values.<function>  the values of its state when it was saved, see State.h
@@ -23,6 +24,7 @@
 //   WEFT-L011 other kernel ABI               WEFT-L012 state does not fit
 //   WEFT-L014 state without a value
 //   WEFT-L015 a library of contractions that is not here
+//   WEFT-L016 a plan and kernels that were not made together
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PACKAGE_H
@@ -42,7 +44,7 @@
 
 namespace weft::runtime {
 
-inline constexpr uint32_t packageFormatMajor = 1;
+inline constexpr uint32_t packageFormatMajor = 2;
 inline constexpr uint32_t packageFormatMinor = 0;
 inline constexpr uint64_t packageAlignment = 4096;
 
@@ -73,6 +75,11 @@ static_assert(sizeof(PackageSection) == 32);
 
 /// The 64-bit checksum of packages; about the speed of memory.
 WEFT_RUNTIME_API uint64_t checksum64(std::span<const std::byte> data);
+
+/// What the section seal.<function>.<target> holds for a plan whose kernels have this binding
+/// (Image::binding; 0 without kernels). It finds plans and images that were exchanged or changed, not who did
+/// it.
+WEFT_RUNTIME_API uint64_t plan_seal(std::span<const std::byte> plan, uint64_t binding);
 
 /// Puts a package together. Same sections in the same order give the same bytes.
 class WEFT_RUNTIME_API PackageWriter {

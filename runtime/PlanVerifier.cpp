@@ -12,6 +12,7 @@
 #include "runtime/DecodedBytes.h"
 #include "runtime/Image.h"
 #include "runtime/Kernel.h"
+#include "runtime/KernelSignature.h"
 #include "runtime/TensorText.h"
 #include "runtime/plan_generated.h"
 #include "weft/dtype.hpp"
@@ -311,7 +312,7 @@ private:
       if (!launch->op())
         status = fail(what + " has no operation");
       else if (const auto *kernel = launch->op_as_KernelLaunch())
-        status = check_kernel(what, *kernel, i);
+        status = check_kernel(what, *kernel, launch->may_fail(), i);
       else if (const auto *contraction = launch->op_as_ContractionLaunch())
         status = check_contraction(what, *contraction, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
@@ -326,7 +327,9 @@ private:
     return {};
   }
 
-  Status check_kernel(const std::string &what, const fb::KernelLaunch &kernel, uint32_t launch) const {
+  Status check_kernel(const std::string &what, const fb::KernelLaunch &kernel, bool may_fail,
+                      uint32_t launch) const {
+    std::vector<uint64_t> operand_bytes;
     if (!kernel.symbol())
       return fail(what + " names no kernel");
     if (image_)
@@ -353,11 +356,16 @@ private:
       if (!operand)
         return fail(what + ": operand " + number(i) + " is buffer " + number(kernel.buffers()->Get(i)) +
                     " of " + number(length(plan_.buffers())));
+      operand_bytes.push_back(operand->bytes());
       if (i < kernel.first_result())
         continue;
       if (Status status = check_write(what, *operand, launch); !status)
         return status;
     }
+    if (image_ && image_->signatures())
+      if (Status status = check_launch_signature(*image_->signatures(), kernel, may_fail, operand_bytes);
+          !status)
+        return fail(what + " " + status.message());
     return {};
   }
 

@@ -142,6 +142,10 @@ struct Registry {
 std::atomic<bool> severalQueues{false};
 thread_local Queue *currentQueue = nullptr;
 thread_local bool runsQueue = false;
+/// The caller's place that this thread is about to take on an external queue, whose executor may run what is
+/// posted at once, on this thread.
+thread_local const QueueState *takesPlaceOn = nullptr;
+thread_local uint64_t takesPlace = 0;
 
 } // namespace
 
@@ -199,6 +203,8 @@ bool QueueState::run_next(std::unique_lock<std::mutex> &lock) {
   }
   granted = next.number;
   changed.notify_all();
+  if (takesPlaceOn == this && takesPlace == next.number)
+    return true; // this thread goes on with it when the executor returns
   changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= next.number; });
   return true;
 }
@@ -224,12 +230,16 @@ Queue &Queue::current() { return currentQueue ? *currentQueue : get_default(); }
 Queue *Queue::set_current(Queue *queue) { return std::exchange(currentQueue, queue); }
 
 Queue &Queue::pooled() {
-  static std::atomic<size_t> next{0};
-  static std::array<std::once_flag, poolSize> once;
+  // No std::call_once: where there is no memory, an exception cannot pass through the C library's.
+  static std::mutex *const mutex = new std::mutex;
+  static size_t next = 0;
   static std::array<Queue *, poolSize> pool = {};
-  const size_t place = next.fetch_add(1, std::memory_order_relaxed) % poolSize;
-  std::call_once(once[place], [&] { pool[place] = new Queue; });
-  return *pool[place];
+  const std::lock_guard lock(*mutex);
+  Queue *&queue = pool[next % poolSize];
+  if (!queue)
+    queue = new Queue;
+  ++next;
+  return *queue;
 }
 
 std::unique_ptr<Queue> Queue::external(Post post) {
@@ -288,6 +298,7 @@ Queue::~Queue() {
 Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<void()> work, uint64_t bytes) {
   Ticket ticket;
   ticket.state_ = state;
+  const bool has_work = static_cast<bool>(work);
   std::function<void()> piece;
   if (state->post)
     // Whoever runs a piece twice gets nothing the second time: other work must not come early.
@@ -309,9 +320,15 @@ Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<voi
     state->changed.notify_all();
     return ticket;
   }
+  if (!has_work) {
+    takesPlaceOn = state.get();
+    takesPlace = ticket.number_;
+  }
   try {
     state->post(std::move(piece));
+    takesPlaceOn = nullptr;
   } catch (...) {
+    takesPlaceOn = nullptr;
     const std::lock_guard lock(state->mutex);
     if (state->submitted == ticket.number_ && !state->work.empty() &&
         state->work.back().number == ticket.number_) {

@@ -383,9 +383,15 @@ def mutated(level):
     command = [program, "--corpus=" + os.path.join(ROOT, "test"), "--seed=1",
                "--save-failures=" + os.path.join(BUILD, "mutate-failures")]
     counts = closing_line("mutated", [*command, f"--count={count}"])
-    # One field of a plan's schedule at a time: refused, or the same bits as before.
+    # One field of a program's schedule at a time: refused, or the same bits as before.
     edits = {"quick": 50, "default": 150, "ci": 500, "full": 10000}[level]
     counts += closing_line("mutated-schedules", [*command, "--schedules", f"--count={edits}"])
+    # One field of the plan of a package at a time.
+    plans = os.path.join(RELEASE, "bin", "weft-mutate-plans")
+    if not os.path.exists(plans):
+        return failure(f"no weft-mutate-plans in {RELEASE}/bin: it was not built")
+    counts += closing_line("mutated-plans", [plans, "--corpus=" + os.path.join(ROOT, "test", "tools", "Inputs"),
+                                             f"--count={edits}", "--seed=1"])
     return counts
 
 

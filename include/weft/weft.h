@@ -267,8 +267,9 @@ WEFT_C_API weft_status weft_stream_create(const char *device, weft_stream **stre
 
 /** A stream on the embedder's own executor. For every piece of work that the runtime puts on the stream,
    `post` is called once; it must arrange that `run(work)` is called exactly once, later or now, on any
-   thread, in the order of the posts. What the embedder runs there between two posts is then ordered with the
-   runtime's work, without anybody waiting. `post` must not call into this interface. */
+   thread, in the order of the posts; called again for the same work it does nothing. What the embedder runs
+   there between two posts is then ordered with the runtime's work, without anybody waiting. `post` must not
+   call into this interface. */
 WEFT_C_API weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(void *work),
                                                                 void *work),
                                                    void *user, weft_stream **stream);

@@ -5,16 +5,48 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Checksums are made right after each mutation, or the fuzzer would never come past them. The first byte of
-// the input says whether: half of all inputs keep theirs.
+// Checksums and seals are made right after each mutation, or the fuzzer would never come past them. The first
+// byte of the input says whether: half of all inputs keep theirs.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/Image.h"
 #include "runtime/Package.h"
 #include "runtime/StatefulExecutable.h"
 
 #include <cstring>
 
 using namespace weft::runtime;
+
+/// The bytes of a section by its name; empty where there is none.
+static std::span<std::byte> sectionOf(std::span<std::byte> all, std::span<std::byte> table, uint32_t count,
+                                      std::string_view name) {
+  for (uint64_t i = 0; i < count && (i + 1) * sizeof(PackageSection) <= table.size(); ++i) {
+    PackageSection row;
+    std::memcpy(&row, table.data() + i * sizeof row, sizeof row);
+    if (row.name_offset > table.size() || row.name_bytes > table.size() - row.name_offset ||
+        row.offset > all.size() || row.bytes > all.size() - row.offset)
+      continue;
+    if (std::string_view(reinterpret_cast<const char *>(table.data()) + row.name_offset, row.name_bytes) ==
+        name)
+      return all.subspan(row.offset, row.bytes);
+  }
+  return {};
+}
+
+/// Seals a plan again, with the kernels that are there.
+static void repairSeal(std::span<std::byte> all, std::span<std::byte> table, uint32_t count) {
+  for (const std::string function : {"f", "step"}) {
+    const auto plan = sectionOf(all, table, count, "plan." + function + ".cpu");
+    const auto seal = sectionOf(all, table, count, "seal." + function + ".cpu");
+    uint64_t binding = 0;
+    for (const char *image : {"image.cpu.x86-64-v4", "image.cpu.x86-64-v3"})
+      if (const auto bytes = sectionOf(all, table, count, image); bytes.size() >= sizeof(ImageHeader))
+        std::memcpy(&binding, bytes.data() + offsetof(ImageHeader, binding), sizeof binding);
+    const uint64_t sealed = plan_seal(plan, binding);
+    if (seal.size() == sizeof sealed)
+      std::memcpy(seal.data(), &sealed, sizeof sealed);
+  }
+}
 
 static void repairChecksums(std::vector<std::byte> &bytes) {
   PackageHeader header;
@@ -26,6 +58,7 @@ static void repairChecksums(std::vector<std::byte> &bytes) {
   header.file_bytes = size;
   if (header.table_offset <= size && header.table_bytes <= size - header.table_offset) {
     const std::span<std::byte> table = all.subspan(header.table_offset, header.table_bytes);
+    repairSeal(all, table, header.section_count);
     for (uint64_t i = 0; i < header.section_count && (i + 1) * sizeof(PackageSection) <= table.size(); ++i) {
       PackageSection row;
       std::memcpy(&row, table.data() + i * sizeof row, sizeof row);

@@ -13,7 +13,7 @@ from common import Checks, cxx_files, read
 PUBLIC = r"weft/\w+\.(hpp|h)"
 COMPILER_LIBRARIES = r"(mlir|llvm|mlir-c|llvm-c)/.+"
 # What runtime/ shows to the compiler: the format of packages, plans and images, and what a kernel is called with.
-PACKAGE = r"runtime/(Package|Image|Kernel|PlanVerifier|DynamicPlan|plan_generated)\.h"
+PACKAGE = r"runtime/(Package|Image|Kernel|KernelSignature|PlanVerifier|DynamicPlan|plan_generated)\.h"
 GTEST = r"gtest/.+|gmock/.+"
 RUNTIME_LIBRARIES = r"flatbuffers/.+|dnnl\.hp*|sanitizer/\w+_interface\.h"
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
+#include "frontend/Prefetcher.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -31,6 +33,19 @@ Labels passOf(data::DataLoader &loader, size_t most = SIZE_MAX) {
   }
   return batches;
 }
+/// What cannot be moved to where results are kept.
+struct Immovable {
+  Immovable() = default;
+  Immovable(Immovable &&) { throw std::bad_alloc(); }
+  Immovable &operator=(Immovable &&) { return *this; }
+};
+
+// Outside of `make` too, an exception in a thread of a loader reaches who takes.
+TEST(Prefetcher, AResultThatCannotBeKeptIsThrown) {
+  weft::data::detail::Prefetcher<Immovable> ahead(2, 0, 10, 4, [](int64_t) { return Immovable(); });
+  EXPECT_THROW(ahead.take(), std::bad_alloc);
+}
+
 } // namespace
 
 // The same batches for 0, 1 and 4 workers.

@@ -15,12 +15,42 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 
 using namespace weft;
 
+/// This program's operator new is in front of that of the C++ library.
+static thread_local bool refuses = false;
+void *operator new(size_t bytes) {
+  void *memory = refuses ? nullptr : std::malloc(bytes ? bytes : 1);
+  if (!memory)
+    throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
 namespace {
+
+TEST(Streams, AGuardWithoutMemorySaysSoAndLosesNothing) {
+  const Stream before = Stream::current();
+  Tensor x = ones({4}), y;
+  ::testing::internal::CaptureStderr();
+  {
+    StreamGuard guard{Stream()};
+    y = x * 3;
+    refuses = true;
+  }
+  refuses = false;
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("weft: what was recorded for a stream could not be run when its guard ended"),
+            std::string::npos)
+      << said;
+  EXPECT_TRUE(Stream::current() == before);
+  EXPECT_EQ(y.to_vector<float>(), std::vector<float>(4, 3));
+}
 
 /// A thread that runs what is posted, in order; it can be held up.
 class Loop {

@@ -43,7 +43,7 @@ inline std::vector<std::byte> step_package(bool with_state = true, const char *x
   copy.destination = w;
   b.launch("copy").op.Set(std::move(copy));
   PackageWriter writer;
-  writer.add("plan.step.cpu", b.bytes());
+  b.add_to(writer, "step");
   if (with_state) {
     Values weight(16);
     for (size_t i = 0; i < 16; i += 5)

@@ -36,7 +36,7 @@ std::vector<std::byte> copy_package() {
     b.launch("copy").op.Set(std::move(copy));
   }
   PackageWriter writer;
-  writer.add("plan.copy.cpu", b.bytes());
+  b.add_to(writer, "copy");
   return writer.finish().value_or_throw();
 }
 

@@ -60,7 +60,7 @@ std::vector<std::byte> strided_package(std::vector<int64_t> strides, std::vector
   copy.destination = b.buffer(fb::Storage::result, 0, 0, bytes);
   b.launch("copy").op.Set(std::move(copy));
   PackageWriter writer;
-  writer.add("plan.copy.cpu", b.bytes());
+  b.add_to(writer, "copy");
   return writer.finish().value_or_throw();
 }
 

@@ -417,7 +417,7 @@ TEST(Executable, LoadingNamesWhatIsMissing) {
   EXPECT_FAILS(Executable::load(package, "twice", Image::from_functions({})).status(),
                "no kernel 'double_values'");
   PackageWriter writer;
-  writer.add("plan.other.cpu", b.bytes());
+  b.add_to(writer, "other");
   writer.add("plan.damaged.cpu", std::vector<std::byte>(100));
   const auto renamed = Package::from_memory(writer.finish().value_or_throw()).value_or_throw();
   const auto image = Image::from_functions({{"double_values", double_values}});

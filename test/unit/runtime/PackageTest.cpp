@@ -302,7 +302,7 @@ TEST(Image, NamesEveryDamagedField) {
   };
   EXPECT_TRUE(damaged([](ImageHeader &) {}).ok());
   wrong(damaged([](ImageHeader &h) { h.magic[1] = 'x'; }), "bad magic");
-  wrong(damaged([](ImageHeader &h) { h.version = 2; }), "version is 2");
+  wrong(damaged([](ImageHeader &h) { h.version = 9; }), "version is 9");
   wrong(damaged([](ImageHeader &h) { h.level = 17; }), "unknown processor level 17");
   wrong(damaged([](ImageHeader &h) { h.text_bytes += 1; }), "truncated");
   wrong(damaged([](ImageHeader &h) { h.symbol_count = UINT64_MAX; }), "out of range");

@@ -99,9 +99,16 @@ struct PlanBuilder {
     const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
     return {data, data + builder.GetSize()};
   }
+  /// The plan and its seal, for a package without an image.
+  void add_to(PackageWriter &writer, const std::string &function) const {
+    const std::vector<std::byte> plan_bytes = bytes();
+    const uint64_t seal = plan_seal(plan_bytes, 0);
+    writer.add("plan." + function + ".cpu", plan_bytes);
+    writer.add("seal." + function + ".cpu", std::as_bytes(std::span(&seal, 1)));
+  }
   std::shared_ptr<const Package> package(std::span<const std::byte> constants = {}) const {
     PackageWriter writer;
-    writer.add("plan." + plan.function + ".cpu", bytes());
+    add_to(writer, plan.function);
     if (!constants.empty())
       writer.add("constants", constants);
     return Package::from_memory(writer.finish().value_or_throw()).value_or_throw();

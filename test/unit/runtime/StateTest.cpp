@@ -138,7 +138,7 @@ TEST(State, MustBeThatOfTheFunction) {
     copy.destination = b.buffer(fb::Storage::result, 0, 0, 12);
     b.launch("copy").op.Set(std::move(copy));
     PackageWriter writer;
-    writer.add("plan.f.cpu", b.bytes());
+    b.add_to(writer, "f");
     add_state(writer, "f", std::span(&kept, 1)).throw_if_failed();
     return StatefulExecutable::load(package_of(writer), "f").status();
   };

@@ -101,8 +101,9 @@ static int use(const char *path) {
       CHECK(((float *)out.data)[5] == 2 * x[5]);
     }
     weft_buffer_release(&out);
-    /* By way of copies, and of somebody else's executor. */
+    /* By way of copies, and of somebody else's executor, which runs everything at once. */
     all &= GOOD(weft_executable_run(step, external, &mixed, 1, &placed, 1));
+    all &= GOOD(weft_executable_run(step, stream, &mixed, 1, &placed, 1));
     all &= GOOD(weft_executable_run(step, NULL, &in, 1, &placed, 1));
     (void)weft_executable_note();
     all &= GOOD(weft_stream_synchronize(external));
