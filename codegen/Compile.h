@@ -7,6 +7,7 @@
 #ifndef WEFT_CODEGEN_COMPILE_H
 #define WEFT_CODEGEN_COMPILE_H
 
+#include "codegen/Report.h"
 #include "codegen/cpu/LowerKernel.h"
 #include "ir/ContractionLibrary.h"
 #include "weft/status.hpp"
@@ -14,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,8 @@ struct PipelineRequest {
   /// Who answers what is taken of a contraction. Null: for a package the library of this process, else the
   /// table of the target.
   const ir::ContractionLibrary *library = nullptr;
+  /// Called with the module after each phase; null for nobody.
+  std::function<void(llvm::StringRef phase, mlir::ModuleOp module)> afterPhase = nullptr;
 };
 
 struct CompileOptions {
@@ -48,31 +52,6 @@ struct CompileOptions {
   /// Threads that compile kernels; 0 means one per core that the process may use.
   unsigned threads = 0;
   PipelineRequest pipeline;
-};
-
-/// One kernel of the result. Launches whose kernels are equal share one.
-struct KernelReport {
-  std::string symbol;
-  std::string kernelIr; ///< upstream dialects, before machine code
-  unsigned launches = 0;
-};
-
-/// What was made of one function.
-struct FunctionReport {
-  std::string name;
-  std::string plan;      ///< the launch list as a table
-  std::string decisions; ///< fusions and refusals, ranked by cost, with codes and lines
-  std::string capture;   ///< what is captured and what not, in a few lines
-  uint64_t arenaBytes = 0, arenaLowerBound = 0; ///< at the largest sizes
-};
-
-struct CompileReport {
-  std::vector<FunctionReport> functions;
-  std::vector<KernelReport> kernels;
-  double passMs = 0, kernelMs = 0;
-  uint64_t kernelsCompiled = 0, kernelsFromCache = 0;
-  /// For people.
-  std::string str() const;
 };
 
 struct CompiledModule {
@@ -87,8 +66,9 @@ Expected<CompiledModule> compileModule(mlir::ModuleOp module, const CompileOptio
 /// Runs the pipeline only. Diagnostics go to the context's handler and into the error.
 Status runPipeline(mlir::ModuleOp module, const PipelineRequest &request = {});
 
-/// What is known of the functions of a module that `runPipeline` has been through: everything but kernels.
-CompileReport reportPlan(mlir::ModuleOp module);
+/// Runs the pipeline on `module` as compileModule would, and reports what it made, kernels included, but no
+/// machine code.
+Expected<CompileReport> explainModule(mlir::ModuleOp module, const PipelineRequest &request = {});
 
 /// The kernels of a module that `runPipeline` has been through, as kernel IR, by symbol.
 Expected<std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>>>

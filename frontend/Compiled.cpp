@@ -7,6 +7,7 @@
 #include "frontend/Compiled.h"
 #include "frontend/Explain.h"
 #include "frontend/Lazy.h"
+#include "frontend/Ops.h"
 #include "frontend/Save.h"
 
 #include <algorithm>
@@ -57,6 +58,14 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Slots &slots, L
              underStrict(mismatch.code, "recompile"),
          loc, {}, mismatch.code);
   return reason;
+}
+
+static std::string explanationOf(const Variant &variant, bool full, Loc loc) {
+  if (!full)
+    return variant.program->explanation;
+  auto text = explainInFull(*variant.program);
+  throwAt(text.status(), loc);
+  return *text;
 }
 
 Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
@@ -118,6 +127,7 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   }
   if (!found) {
     std::string text = reason ? missed(*reason, slots, loc) : "";
+    why_ = reason ? std::string(reason->code) + ": " + text : "";
     found = build(arguments, slots, loc);
     if (reason) {
       found->code = reason->code;
@@ -131,8 +141,9 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
     }
     variants_.insert(variants_.begin(), found);
     report(*found, loc);
-    if (explainMode() == ExplainMode::everything)
-      std::fprintf(stderr, "%s\n%s", found->program->explanation.c_str(), found->notes.c_str());
+    if (const ExplainMode mode = explainMode(); mode == ExplainMode::variants || mode == ExplainMode::full)
+      std::fprintf(stderr, "%s\n%s", explanationOf(*found, mode == ExplainMode::full, loc).c_str(),
+                   found->notes.c_str());
     // State that the trace made counts as older than the call, and may be pending still.
     flushAll();
   }
@@ -191,8 +202,7 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
   savePackage(path, program, state, options, loc);
 }
 
-std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
-  GraphLock lock(graphMutex());
+const Variant &CompiledImpl::explained(const ExplainOptions &options, Loc loc) {
   last(); // something is there to be explained
   const Variant *chosen = nullptr;
   for (const auto &variant : variants_)
@@ -202,30 +212,51 @@ std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
     fail("'" + options_.name + "' has no variant " + std::to_string(*options.variant) +
              ": variants() has the numbers of those that are there",
          loc);
-  std::string text;
-  if (variants_.size() > 1) {
-    text =
-        "variant " + std::to_string(chosen->number) + ", one of " + std::to_string(variants_.size()) + ":\n";
-    std::vector<const Variant *> sorted;
-    for (const auto &variant : variants_)
-      sorted.push_back(variant.get());
-    std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->number < b->number; });
-    for (const Variant *variant : sorted)
-      text += "  " + std::to_string(variant->number) + "  " + variant->signature +
-              "  calls: " + std::to_string(variant->calls) + ", compiled at " + str(variant->loc) +
-              (variant->code.empty() ? "" : " (" + variant->code + ": " + variant->reason + ")") + "\n";
-    text += "\n";
-  }
-  text += chosen->program->explanation + chosen->notes;
-  if (chosen->copies > 0)
-    text += "WEFT-D011: storage to be written was copied " + std::to_string(chosen->copies) +
-            " times, since something else held it; last " + chosen->lastCopy + "\n";
-  if (chosen->stridedCopies > 0)
+  return *chosen;
+}
+
+std::string CompiledImpl::variantsText(const Variant &chosen) const {
+  if (variants_.size() <= 1)
+    return {};
+  std::string text =
+      "variant " + std::to_string(chosen.number) + ", one of " + std::to_string(variants_.size()) + ":\n";
+  std::vector<const Variant *> sorted;
+  for (const auto &variant : variants_)
+    sorted.push_back(variant.get());
+  std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->number < b->number; });
+  for (const Variant *variant : sorted)
+    text += "  " + std::to_string(variant->number) + "  " + variant->signature +
+            "  calls: " + std::to_string(variant->calls) + ", compiled at " + str(variant->loc) +
+            (variant->code.empty() ? "" : " (" + variant->code + ": " + variant->reason + ")") + "\n";
+  return text + "\n";
+}
+
+/// What the frontend has to say of a variant: at its compilation, and since.
+static std::string notesOf(const Variant &variant) {
+  std::string text = variant.notes;
+  if (variant.copies > 0)
+    text += "WEFT-D011: storage to be written was copied " + std::to_string(variant.copies) +
+            " times, since something else held it; last " + variant.lastCopy + "\n";
+  if (variant.stridedCopies > 0)
     text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
-            std::to_string(chosen->stridedCopies) +
-            " times, since the call writes them or a spec declares them; last " + chosen->lastStridedCopy +
+            std::to_string(variant.stridedCopies) +
+            " times, since the call writes them or a spec declares them; last " + variant.lastStridedCopy +
             "\n";
   return text;
+}
+
+std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Variant &chosen = explained(options, loc);
+  return variantsText(chosen) + explanationOf(chosen, options.full, loc) + notesOf(chosen);
+}
+
+std::string CompiledImpl::explainHtml(const ExplainOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Variant &chosen = explained(options, loc);
+  auto page = explainAsPage(*chosen.program, options_.name, variantsText(chosen) + notesOf(chosen));
+  throwAt(page.status(), loc);
+  return *page;
 }
 
 std::vector<VariantInfo> CompiledImpl::variants() const {
@@ -252,6 +283,10 @@ frontend::Flat CompiledBase::call(frontend::Flat arguments, Loc loc) const {
 
 std::string CompiledBase::explain(const ExplainOptions &options, Loc loc) const {
   return impl_->explain(options, loc);
+}
+
+std::string CompiledBase::explain_html(const ExplainOptions &options, Loc loc) const {
+  return impl_->explainHtml(options, loc);
 }
 
 std::string CompiledBase::mlir(const std::string &stage, Loc loc) const {

@@ -38,6 +38,7 @@ public:
   /// Compiles for the declared arguments, if nothing is compiled yet.
   void prepare(Loc loc);
   std::string explain(const ExplainOptions &options, Loc loc);
+  std::string explainHtml(const ExplainOptions &options, Loc loc);
   const Variant &last() {
     GraphLock lock(graphMutex());
     if (!last_ && declared_)
@@ -57,6 +58,10 @@ private:
   std::string missed(const Mismatch &mismatch, const Slots &slots, Loc loc);
   /// Says why the function is compiled again, where that was asked for or something can be done about it.
   void report(const Variant &variant, Loc loc);
+  /// The variant of that number, or else the one that ran most.
+  const Variant &explained(const ExplainOptions &options, Loc loc);
+  /// Which variant is explained, where there are several, with a line for each.
+  std::string variantsText(const Variant &chosen) const;
   Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
   [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
 
@@ -72,6 +77,7 @@ private:
   uint64_t calls_ = 0;
   size_t compiled_ = 0;           ///< variants, those that were dropped among them
   std::string advice_;            ///< on the compilation under way, empty for none
+  std::string why_;               ///< of it: which guard missed, with its code; empty for the first variant
   std::set<std::string> advised_; ///< what was said already without being asked
 };
 

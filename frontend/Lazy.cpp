@@ -187,6 +187,11 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   std::string key = structuralKey(region);
   std::shared_ptr<Program> program = cache->find(key);
   if (!program) {
+    region.loc = wanted[0].node->loc;
+    region.reason =
+        "a lazy program that is not compiled yet (operations: " + std::to_string(region.nodes.size()) +
+        ", inputs: " + std::to_string(region.arguments.size()) +
+        ", results: " + std::to_string(region.results.size()) + ")";
     auto compiled = compileRegion(region);
     if (!compiled)
       fail(compiled.status().message(), wanted[0].node->loc, {}, compiled.status().code());

@@ -207,40 +207,43 @@ ValuesIndices Tensor::min(int64_t dim, bool keepdim, Loc loc) const {
 // Moments and norms
 //===----------------------------------------------------------------------===//
 
-std::pair<Tensor, Tensor> var_mean(const Tensor &a, IntList dims, double correction, bool keepdim, Loc loc) {
+/// Variance and mean in f64. Every element type accumulates there, as in PyTorch: the variance of numbers
+/// that are far from zero, and of many numbers, is then as exact as its type.
+static std::pair<Tensor, Tensor> moments(const Tensor &a, const IntList &dims, double correction,
+                                         bool keepdim, Loc loc) {
   GraphLock lock(graphMutex());
-  Ref value = use(a, loc);
-  checkFloat(value, "var_mean()", loc);
+  Ref value = use(a.to(DType::f64, loc), loc);
   std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
   Shape kept = keptShape(value.spec().shape, wrapped);
   if (wrapped.empty()) // a 0-dimensional tensor, as one of one element
-    return var_mean(a.reshape({1}, loc), {0}, correction, false, loc);
+    return moments(a.reshape({1}, loc), {0}, correction, false, loc);
   auto node = record("welford", {value}, {{"dims", wrapped}}, loc);
   auto result = [&](uint32_t i) {
     Ref part{node, i};
     return wrap(keepdim ? reshapeTo(part, kept, loc) : part, loc);
   };
-  int64_t count = countOver(a, dims, loc);
-  Tensor variance;
-  if (ir::isSymbolic(count)) {
-    Tensor freedom = weft::sub({numberOf(count, DType::f64, a.device(loc), loc), loc}, {correction, loc});
-    freedom = weft::maximum({freedom, loc}, {0, loc});
-    variance = weft::div({result(1), loc}, {freedom.to(result(1).dtype(loc), loc), loc});
-  } else {
-    variance = weft::div({result(1), loc}, {std::max(0.0, static_cast<double>(count) - correction), loc});
-  }
-  return {variance.to(a.dtype(loc), loc), result(0).to(a.dtype(loc), loc)};
+  const int64_t count = countOver(a, dims, loc);
+  if (!ir::isSymbolic(count))
+    return {weft::div({result(1), loc}, {std::max(0.0, static_cast<double>(count) - correction), loc}),
+            result(0)};
+  Tensor freedom = weft::sub({numberOf(count, DType::f64, a.device(loc), loc), loc}, {correction, loc});
+  return {weft::div({result(1), loc}, {weft::maximum({freedom, loc}, {0, loc}), loc}), result(0)};
+}
+
+std::pair<Tensor, Tensor> var_mean(const Tensor &a, IntList dims, double correction, bool keepdim, Loc loc) {
+  checkFloat(use(a, loc), "var_mean()", loc);
+  auto [variance, mean] = moments(a, dims, correction, keepdim, loc);
+  return {variance.to(a.dtype(loc), loc), mean.to(a.dtype(loc), loc)};
 }
 
 Tensor Tensor::var(IntList dims, double correction, bool keepdim, Loc loc) const {
   checkFloat(use(*this, loc), "var()", loc);
-  return var_mean(*this, std::move(dims), correction, keepdim, loc).first;
+  return moments(*this, dims, correction, keepdim, loc).first.to(dtype(loc), loc);
 }
 
 Tensor Tensor::std(IntList dims, double correction, bool keepdim, Loc loc) const {
   checkFloat(use(*this, loc), "std()", loc);
-  Tensor variance = var_mean(widened(*this, loc), std::move(dims), correction, keepdim, loc).first;
-  return rootWithFlatZero(variance, loc).to(dtype(loc), loc);
+  return rootWithFlatZero(moments(*this, dims, correction, keepdim, loc).first, loc).to(dtype(loc), loc);
 }
 
 Tensor Tensor::norm(double p, IntList dims, bool keepdim, Loc loc) const {

@@ -20,6 +20,7 @@
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
+#include "llvm/ADT/SetVector.h"
 #include <queue>
 
 using namespace mlir;
@@ -54,6 +55,8 @@ private:
   void note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
             const std::string &message);
   std::vector<Decision> decisions;
+  /// Why groups stay two, where that was said; of each pair the smaller number first.
+  DenseMap<std::pair<unsigned, unsigned>, StringRef> told;
 };
 
 /// Brings a reduction into a form that a kernel has: trailing or leading dimensions, at least one.
@@ -71,9 +74,10 @@ void normalizeReduction(Operation *op) {
     auto wide = cast<RankedTensorType>(mean.getType());
     auto zero = splatOf(wide, builder.getFloatAttr(wide.getElementType(), 0.0));
     mean = builder.create<AddOp>(op->getLoc(), mean, builder.create<ConstantOp>(op->getLoc(), wide, zero));
-    welford.getMean().replaceAllUsesWith(mean);
-    // NaN where the mean is no number.
-    welford.getM2().replaceAllUsesWith(builder.create<SubOp>(op->getLoc(), mean, mean));
+    // Both are NaN where the element is not finite.
+    Value m2 = builder.create<SubOp>(op->getLoc(), mean, mean);
+    welford.getMean().replaceAllUsesWith(builder.create<AddOp>(op->getLoc(), mean, m2));
+    welford.getM2().replaceAllUsesWith(m2);
     op->erase();
     return;
   }
@@ -146,6 +150,21 @@ void ownBase(Operation *update) {
     update->setOperand(0, OpBuilder(update).clone(*base)->getResult(0));
 }
 
+/// A float that was made wider holds nothing that the narrower one does not: every reader widens it for
+/// itself, so that what is stored between kernels is the narrower one.
+void widenInReaders(ConvertOp op) {
+  auto from = dyn_cast<FloatType>(op.getA().getType().getElementType());
+  auto to = dyn_cast<FloatType>(op.getType().getElementType());
+  if (!from || !to || from.getWidth() >= to.getWidth())
+    return;
+  llvm::SmallSetVector<Operation *, 4> users(op->user_begin(), op->user_end());
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  for (Operation *user : llvm::drop_begin(users))
+    if (!isa<ReturnOp>(user))
+      user->replaceUsesOfWith(op, builder.clone(*op)->getResult(0));
+}
+
 /// A kernel has a bounded number of operands: many parts are joined a few at a time, or one at a time where
 /// they are large, and written to their place in a tensor that begins as nothing.
 void splitConcat(ConcatOp op) {
@@ -209,6 +228,8 @@ void Fuse::prepare(FuncOp func) {
       ownBase(&op);
     else if (auto concat = dyn_cast<ConcatOp>(op))
       splitConcat(concat);
+    else if (auto convert = dyn_cast<ConvertOp>(op))
+      widenInReaders(convert);
   }
 }
 
@@ -295,11 +316,21 @@ void Fuse::mergeGroups(FusionGraph &graph) {
   llvm::sort(waiting, [](const Candidate &x, const Candidate &y) {
     return std::tuple(x.from, x.to, x.siblings) < std::tuple(y.from, y.to, y.siblings);
   });
+  // One decision for two kernels, however many values they share. Where one reads the other, that is said.
+  auto pairOf = [&](const Candidate &c) -> std::pair<unsigned, unsigned> {
+    return std::minmax(groupOf(c.from), groupOf(c.to));
+  };
+  DenseSet<std::pair<unsigned, unsigned>> connected;
+  for (const Candidate &c : waiting)
+    if (!c.siblings)
+      connected.insert(pairOf(c));
   for (const Candidate &c : waiting) {
     FusionRefusal refusal;
     unsigned a = groupOf(c.from), b = groupOf(c.to);
-    if (a == b || graph.evaluate(a, b, refusal))
+    if (a == b || (c.siblings && connected.contains(pairOf(c))) || told.contains(pairOf(c)) ||
+        graph.evaluate(a, b, refusal))
       continue;
+    told[pairOf(c)] = refusal.code;
     FusionPrice price = graph.priceOf(a, b);
     note(graph, refusal.code, c.from, c.to, price.saved(), refusal.message + "; " + price.text());
   }
@@ -315,6 +346,8 @@ void Fuse::inlineGroups(FusionGraph &graph) {
     std::optional<int64_t> saved = graph.evaluateInlining(id, refusal);
     unsigned reader = graph.edges[group.out.back()].to;
     if (!saved) {
+      if (told.lookup(std::minmax(id, graph.nodes[reader].group)) == refusal.code)
+        continue;
       if (refusal.code != "WEFT-F001") // a value that has to be in memory anyway is no decision
         note(graph, refusal.code, group.lastNode, reader, 0,
              refusal.message + "; " + priceAlone(graph, group));
@@ -335,6 +368,7 @@ void Fuse::runOnOperation() {
     return signalPassFailure();
   }
   decisions.clear();
+  told.clear();
   prepare(func);
   FusionGraph graph(func, *costs);
   mergeGroups(graph);

@@ -101,6 +101,14 @@ struct RunOptions {
   bool host_sees = true;
 };
 
+/// What a call of an executable needs, in bytes.
+struct PlannedMemory {
+  uint64_t arguments = 0;   ///< arguments and state
+  uint64_t results = 0;     ///< those that are no argument's buffer
+  uint64_t temporaries = 0; ///< the arena of its queue, which later calls use again
+  uint64_t peak() const { return arguments + results + temporaries; }
+};
+
 class WEFT_RUNTIME_API Executable : public std::enable_shared_from_this<Executable> {
 public:
   /// The function's plan for the CPU, with the best kernels that the processor can run.
@@ -138,6 +146,10 @@ public:
 
   uint64_t arena_bytes() const;
   uint64_t arena_lower_bound_bytes() const;
+  /// Known before the first call: a call allocates exactly the results that it is given no memory for, and
+  /// the temporaries where its queue's arena is smaller. Sizes as requested; the allocator rounds each up.
+  /// Not of a function with symbols.
+  PlannedMemory planned_memory() const;
   /// Below this estimate, in nanoseconds, a call runs on its caller in QueueMode::automatic.
   static constexpr double inlineCostNs = 20000;
   double estimated_ns() const;

@@ -122,6 +122,15 @@ Status Executable::Impl::check_overlaps(std::span<const std::shared_ptr<Buffer>>
   return {};
 }
 
+PlannedMemory Executable::Impl::planned_memory(bool serial) const {
+  PlannedMemory planned;
+  for (const ArgumentInfo &argument : signature.arguments)
+    planned.arguments += argument.type.bytes;
+  planned.results = fresh_bytes;
+  planned.temporaries = temporary_bytes(serial ? 1 : executor().width());
+  return planned;
+}
+
 // What the call will allocate is known from the plan, so that running out is found before anything runs.
 Status Executable::Impl::check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                                       bool serial) const {
@@ -133,14 +142,12 @@ Status Executable::Impl::check_memory(const Queue &queue, std::span<const std::s
   HostAllocator &allocator = HostAllocator::get();
   if (allocator.fits(needed))
     return {};
-  uint64_t held = 0;
-  for (const ArgumentInfo &argument : signature.arguments)
-    held += argument.type.bytes;
+  const PlannedMemory planned = planned_memory(serial);
   return allocator.out_of_memory(
       needed, "the results and temporaries of '" + signature.function + "' (planned peak " +
-                  std::to_string(held + fresh_bytes + temporaries) + " bytes: arguments and state " +
-                  std::to_string(held) + ", results " + std::to_string(fresh_bytes) + ", temporaries " +
-                  std::to_string(temporaries) + ")");
+                  std::to_string(planned.peak()) + " bytes: arguments and state " +
+                  std::to_string(planned.arguments) + ", results " + std::to_string(planned.results) +
+                  ", temporaries " + std::to_string(planned.temporaries) + ")");
 }
 
 } // namespace weft::runtime

@@ -103,6 +103,9 @@ struct Executable::Impl {
   Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                       bool serial) const;
   size_t temporary_bytes(int width) const;
+  PlannedMemory planned_memory(bool serial) const;
+  /// Whether a call is so short that its launches stay on one thread.
+  bool is_cheap() const { return cost_ns < inlineCostNs; }
   Status failed_check(const CheckRecord &record, const Launch &launch, uint64_t call,
                       const CallOrigin *origin) const;
   std::string call_name(uint64_t call) const {

@@ -39,6 +39,23 @@ std::mutex &order_mutex() {
   return *mutex;
 }
 
+/// Records the time of a call's launches where the profiler is on.
+struct ProfiledCall {
+  const std::string &function;
+  const uint64_t number;
+  const CallOrigin *const origin;
+  const int64_t begin_ns = Profiler::enabled() ? Profiler::now() : 0;
+
+  ~ProfiledCall() {
+    if (!begin_ns)
+      return;
+    std::string detail = number ? "call " + std::to_string(number) : "";
+    if (origin && origin->file)
+      detail += std::string(" at ") + origin->file + ":" + std::to_string(origin->line);
+    Profiler::get().record(Profiler::Span::call, function, detail, begin_ns, Profiler::now());
+  }
+};
+
 } // namespace
 
 size_t Executable::Impl::temporary_bytes(int width) const {
@@ -77,6 +94,7 @@ Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &l
 Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
                                  const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
                                  uint64_t call, const CallOrigin *origin) const {
+  const ProfiledCall profile{signature.function, call, origin};
   Executor &team = executor();
   const int width = serial ? 1 : team.width();
   const size_t shared_scratch = contraction_scratch(width);
@@ -113,7 +131,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   for (size_t i = 0; i < operands.size(); ++i)
     pointers[i] = static_cast<std::byte *>(bases[operands[i].base]) + operands[i].offset;
 
-  const bool profiled = Profiler::enabled();
+  const bool profiled = profile.begin_ns != 0;
   for (const Launch &launch : launches) {
     void **const at = pointers + launch.first_operand;
     const int64_t begin_ns = profiled ? Profiler::now() : 0;
@@ -227,7 +245,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   const uint64_t call =
       options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
   Queue &queue = options.queue ? *options.queue : Queue::current();
-  const bool cheap = impl.cost_ns < inlineCostNs;
+  const bool cheap = impl.is_cheap();
   if (Status status = impl.check_memory(queue, options.outputs, cheap); !status)
     return called_at(status.context(impl.call_name(call)), options.origin);
 

@@ -4,6 +4,9 @@
 WEFT_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 WEFT_VENV=$WEFT_ROOT/.venv
 build_targets=()
+# ccache learns from the compiler which headers a file includes, instead of running the preprocessor for it first: a
+# sixth of the time of a build that it has nothing of.
+export CCACHE_DEPEND=1
 
 if [[ -t 1 ]]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
 

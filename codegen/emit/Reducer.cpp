@@ -229,19 +229,23 @@ SmallVector<Value, 2> Reducer::finish(const State &state) {
   if (isArg)
     return {state[1]};
   if (isWelford) {
-    Value mean = state[0];
+    // An infinity among the elements leaves a mean that is not finite. The squares may be infinite then,
+    // where the infinity met numbers in a merge only; a difference of infinities makes both NaN, wherever it
+    // stands.
+    ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
+    Value invalid = k.make<arith::SubFOp>(state[0], state[0]);
+    Value mean = k.make<arith::AddFOp>(state[0], invalid), m2 = k.make<arith::AddFOp>(state[1], invalid);
     if (isEmpty || mayBeEmpty) {
       auto real = cast<FloatType>(accumulator);
       auto attr = FloatAttr::get(real, APFloat::getNaN(real.getFloatSemantics()));
       Value nan = spread(kernel, kernel.create<arith::ConstantOp>(attr), mean.getType());
       if (mayBeEmpty) {
-        ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
         Value none = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, state[2], k.zeroLike(state[2]));
         nan = kernel.create<arith::SelectOp>(none, nan, mean);
       }
       mean = nan;
     }
-    return {mean, state[1]};
+    return {mean, m2};
   }
   Type type = ir::toScalarType(element);
   if (type == accumulator)

@@ -108,9 +108,12 @@ LogicalResult WelfordOp::interpret(ArrayRef<const Literal *> operands, MutableAr
   auto count = static_cast<double>(layout.reduced.size());
   for (auto [i, base] : llvm::enumerate(layout.kept)) {
     double sum = 0, m2 = 0;
-    for (int64_t offset : layout.reduced)
+    bool finite = true;
+    for (int64_t offset : layout.reduced) {
       sum += in.real[base + offset];
-    double mean = sum / count;
+      finite &= std::isfinite(in.real[base + offset]);
+    }
+    double mean = finite ? sum / count : std::numeric_limits<double>::quiet_NaN();
     for (int64_t offset : layout.reduced)
       m2 += (in.real[base + offset] - mean) * (in.real[base + offset] - mean);
     results[0].setReal(i, mean);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs one example in an empty folder and checks that it does what it says.
 
-Usage: run.py PROGRAM [SECOND], or run.py FILE.mlir WEFT for text that the tool compiles and runs. The second program
-goes on with what the first one left in the folder. MNIST is taken from WEFT_DATA_DIR or from shared/data beside the project; where it is not,
+Usage: run.py [--memory-check=LIBRARY] PROGRAM [SECOND], or run.py FILE.mlir WEFT for text that the tool compiles and runs.
+The second program goes on with what the first one left in the folder. With the library of memory_check.cpp, the memory that
+calls take must be what their plans say. MNIST is taken from WEFT_DATA_DIR or from shared/data beside the project; where it is not,
 a small set of images that are easy to tell apart stands in for it.
 """
 
@@ -81,7 +82,31 @@ def check_text(folder, text, tool):
         fail("the kernel must agree with the interpreter")
 
 
+def check_memory(path):
+    """The plan of every program that ran was compared with what its first calls took, and agrees."""
+    text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
+    counts = [[int(number) for number in line] for line in
+              re.findall(r"^compared (\d+), disturbed (\d+), wrong (\d+)$", text, re.MULTILINE)]
+    compared, disturbed, wrong = (sum(column) for column in zip(*counts)) if counts else (0, 0, 0)
+    if wrong or not compared:
+        fail(f"planned memory: {compared} calls compared, {disturbed} disturbed, {wrong} wrong", text)
+    print(f"planned memory: {compared} calls agree, {disturbed} could not be compared")
+
+
 def main():
+    library = None
+    if sys.argv[1].startswith("--memory-check="):
+        library = sys.argv.pop(1).partition("=")[2]
+    with tempfile.TemporaryDirectory(prefix="weft-memory-") as folder:
+        report = os.path.join(folder, "report")
+        if library:
+            os.environ.update(LD_PRELOAD=library, WEFT_MEMORY_CHECK=report)
+        run_example()
+        if library:
+            check_memory(report)
+
+
+def run_example():
     program = os.path.abspath(sys.argv[1])
     name = os.path.basename(program)
     with tempfile.TemporaryDirectory(prefix="weft-example-") as folder:

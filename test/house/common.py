@@ -1,6 +1,7 @@
 """What the house checks share: the tracked files, and counting in the manner of the test runner."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -27,6 +28,18 @@ def read(name):
         return None if b"\0" in data else data.decode()
     except UnicodeDecodeError:
         return None
+
+
+DEFINED_TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
+
+
+def defined_tests():
+    """The GoogleTests of test/unit, as "Suite.Name"."""
+    found = set()
+    for name in tracked_files():
+        if name.startswith("test/unit/") and name.endswith(".cpp"):
+            found |= {f"{suite}.{test}" for suite, test in DEFINED_TEST.findall(read(name) or "")}
+    return found
 
 
 class Checks:

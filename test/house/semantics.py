@@ -4,10 +4,9 @@
 import os
 import re
 
-from common import ROOT, Checks, read, tracked_files
+from common import DEFINED_TEST, ROOT, Checks, defined_tests, read
 
 PAGE = "docs/torch-semantics.md"
-DEFINED = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 NAMED = re.compile(r"`([^`]+)`")
 
 
@@ -24,17 +23,14 @@ def features(page):
 def self_test(checks):
     page = "| feature | tests |\n|---|---|\n| a `x` | `A.B`, `test/c.mlir` |\n| b | none |\n"
     checks.check(features(page) == [("a `x`", ["A.B", "test/c.mlir"]), ("b", [])], "self-test: rows of a table")
-    checks.check(DEFINED.findall("TEST(A, B) {\nTEST_F(C,\n       D) {\n// TEST(E, F)") == [("A", "B"), ("C", "D")],
+    checks.check(DEFINED_TEST.findall("TEST(A, B) {\nTEST_F(C,\n       D) {\n// TEST(E, F)") == [("A", "B"), ("C", "D")],
                  "self-test: tests of a source")
 
 
 def main():
     checks = Checks()
     self_test(checks)
-    defined = set()
-    for name in tracked_files():
-        if name.startswith("test/unit/") and name.endswith(".cpp"):
-            defined |= {f"{suite}.{test}" for suite, test in DEFINED.findall(read(name) or "")}
+    defined = defined_tests()
     rows = features(read(PAGE))
     checks.check(len(rows) > 30, f"{PAGE}: found {len(rows)} rows only")
     for feature, names in rows:

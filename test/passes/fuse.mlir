@@ -223,3 +223,21 @@ weft.func @draw(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>) -> (tensor<10xi32,
   %b, %n = weft.rng_bits_philox %k, %c, shape = [10] : tensor<i64, #cpu>
   weft.return %b, %n : tensor<10xi32, #cpu>, tensor<i64, #cpu>
 }
+
+// -----
+#cpu = #weft.device<cpu>
+
+// Each reader widens for itself: the moments and what is computed from them afterwards both read f32.
+// CHECK-LABEL: weft.func @widened
+// CHECK:         %[[M:.*]] = weft.fusion column (%arg0) : (tensor<64x512xf32, #cpu>) -> tensor<512xf64, #cpu>
+// CHECK:           weft.convert {{.*}} to f64
+// CHECK:         weft.fusion loop (%arg0, %[[M]]) : (tensor<64x512xf32, #cpu>, tensor<512xf64, #cpu>) -> tensor<64x512xf32, #cpu>
+// CHECK:           weft.convert {{.*}} to f64
+weft.func @widened(%x: tensor<64x512xf32, #cpu>) -> tensor<64x512xf32, #cpu> {
+  %0 = weft.convert %x to f64 : tensor<64x512xf32, #cpu>
+  %mean, %m2, %count = weft.welford %0, dims = [0] : tensor<64x512xf64, #cpu>
+  %1 = weft.broadcast_in_dim %mean, dims = [1] : tensor<512xf64, #cpu> -> tensor<64x512xf64, #cpu>
+  %2 = weft.sub %0, %1 : tensor<64x512xf64, #cpu>
+  %3 = weft.convert %2 to f32 : tensor<64x512xf64, #cpu>
+  weft.return %3 : tensor<64x512xf32, #cpu>
+}

@@ -10,8 +10,10 @@
 
 #include "codegen/Compile.h"
 #include "runtime/Executable.h"
+#include "runtime/HostAllocator.h"
 #include "runtime/Layout.h"
 #include "runtime/Package.h"
+#include "runtime/Queue.h"
 
 #include <cstring>
 
@@ -35,6 +37,37 @@ static ir::Literal fromMemory(const runtime::TensorInfo &type, const void *memor
                   packed.data());
   return ir::Literal::fromBytes(type.dtype, type.shape, packed.data());
 }
+
+namespace {
+
+/// Compares what a call takes at its peak with its plan. Nothing else may allocate meanwhile.
+class PeakMemory {
+public:
+  PeakMemory() {
+    runtime::Queue::trim_all(); // a call finds no arena
+    runtime::HostAllocator::get().reset_peak_stats();
+    before = requested("current");
+  }
+  /// Once the call has ended, and before anything else is allocated.
+  Status compare(const runtime::Executable &executable) const {
+    const runtime::PlannedMemory planned = executable.planned_memory();
+    const int64_t peak = requested("peak") - before,
+                  expected = static_cast<int64_t>(planned.results + planned.temporaries);
+    if (peak == expected)
+      return {};
+    return Status::error("the call took " + std::to_string(peak) +
+                         " bytes beside its arguments, planned are " + std::to_string(planned.results) +
+                         " of results and " + std::to_string(planned.temporaries) + " of temporaries");
+  }
+
+private:
+  static int64_t requested(const std::string &metric) {
+    return runtime::HostAllocator::get().stats().at("requested_bytes.all." + metric);
+  }
+  int64_t before = 0;
+};
+
+} // namespace
 
 Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Literal> inputs, uint64_t seed) {
   size_t resultCount = module.lookupSymbol<ir::FuncOp>(kEntry).getNumResults();
@@ -91,15 +124,17 @@ Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Lit
     }
     return status.context(where);
   };
+  const PeakMemory peak;
   if (Status status = (*executable)->run(arguments, results); !status)
     return failed(status, "call: ");
 
   SmallVector<ir::Literal> literals;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (Status status = results[i]->wait(); !status)
+  for (const std::shared_ptr<runtime::Buffer> &result : results)
+    if (Status status = result->wait(); !status)
       return failed(status, "result: ");
-    if (i >= resultCount)
-      break;
+  if (Status status = peak.compare(**executable); !status)
+    return status.context("memory: ");
+  for (size_t i = 0; i < std::min(results.size(), resultCount); ++i) {
     const runtime::TensorInfo &type = signature.results[i].type;
     literals.push_back(ir::Literal::fromBytes(type.dtype, type.shape, results[i]->data()));
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Check.h"
+#include "Devices.h"
 #include "Generator.h"
 #include "Inputs.h"
 #include "Lift.h"
@@ -72,27 +73,45 @@ bool mayRound(StringRef pass) {
       pass);
 }
 
-/// Interprets the entry function after every pass that leaves it interpretable.
+/// The program without calls and gradients, which the analysis reads.
+LogicalResult flatten(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  passes.addPass(createSymbolDCEPass());
+  passes.addNestedPass<ir::FuncOp>(passes::createDifferentiate());
+  return passes.run(module);
+}
+
+/// Interprets the entry function after every pass. While it still holds gradients, what is interpreted is a
+/// copy in which they are written out, so that the passes before differentiation are checked too.
 class CheckAfterPass : public PassInstrumentation {
 public:
   CheckAfterPass(ModuleOp module, uint64_t seed, const Expectation &expected, std::optional<Failure> &failure,
-                 int64_t &stages)
-      : module(module), seed(seed), expected(expected), failure(failure), stages(stages) {}
+                 int64_t &stages, std::string where)
+      : module(module), seed(seed), expected(expected), failure(failure), stages(stages),
+        where(std::move(where)) {}
 
   void runAfterPass(Pass *pass, Operation *op) override {
     auto function = dyn_cast<ir::FuncOp>(op);
     if (failure || pass->getArgument().empty() || (function && function.getName() != kEntry))
       return;
     function = entryOf(module);
-    if (!function || hasGradient(function))
+    if (!function)
       return;
     ++stages;
     auto report = [&](std::string message) {
-      failure = Failure{"after " + pass->getArgument().str(), std::move(message)};
+      failure = Failure{"after " + pass->getArgument().str() + where, std::move(message)};
     };
     Diagnostics diagnostics(module.getContext());
     if (failed(verify(module)))
       return report("does not verify: " + diagnostics.text);
+    OwningOpRef<ModuleOp> written;
+    if (hasGradient(function)) {
+      written = module.clone();
+      if (failed(flatten(*written)))
+        return report("cannot be differentiated: " + diagnostics.text);
+      function = entryOf(*written);
+    }
     ir::InterpreterOptions options = makeGenerators(seed);
     auto results = ir::interpretFunction(function, makeInputs(function, seed), options);
     if (!expected.error.empty()) {
@@ -128,31 +147,28 @@ private:
   const Expectation &expected;
   std::optional<Failure> &failure;
   int64_t &stages;
+  std::string where; ///< ", for sm_90", or nothing
   SmallVector<ir::Literal> previous;
 };
 
-/// The program without calls and gradients, which the analysis reads.
-LogicalResult flatten(ModuleOp module) {
-  PassManager passes(module.getContext());
-  passes.addPass(createInlinerPass({}, [](OpPassManager &) {}));
-  passes.addPass(createSymbolDCEPass());
-  passes.addNestedPass<ir::FuncOp>(passes::createDifferentiate());
-  return passes.run(module);
-}
-
 std::optional<Failure> checkPasses(ModuleOp module, uint64_t seed, const Expectation &expected,
-                                   int64_t &stages) {
+                                   int64_t &stages, const CheckOptions &check,
+                                   const std::string &target = "cpu") {
+  const std::string where = target == "cpu" ? "" : ", for " + target;
   OwningOpRef<ModuleOp> copy(module.clone());
   std::optional<Failure> failure;
   PassManager passes(module.getContext());
   // Half of the programs are reordered for the least memory.
   passes::PipelineOptions options;
   options.memoryLimit = seed % 2 ? 0 : -1;
+  options.target = target;
+  if (check.before)
+    check.before(passes);
   passes::buildPipeline(passes, options);
-  passes.addInstrumentation(std::make_unique<CheckAfterPass>(*copy, seed, expected, failure, stages));
+  passes.addInstrumentation(std::make_unique<CheckAfterPass>(*copy, seed, expected, failure, stages, where));
   Diagnostics diagnostics(module.getContext());
   if (failed(passes.run(*copy)) && !failure)
-    failure = Failure{"pipeline", diagnostics.text};
+    failure = Failure{"pipeline" + where, diagnostics.text};
   return failure;
 }
 
@@ -229,9 +245,15 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
         return Failure{"interpreter", "result " + std::to_string(i) + ", without calls: " + *difference};
   }
 
-  if (options.passes)
-    if (auto failure = checkPasses(module, seed, expected, count.stages))
+  if (options.passes) {
+    if (auto failure = checkPasses(module, seed, expected, count.stages, options))
       return failure;
+    // On a device of its own, so that there are copies, queues and events.
+    OwningOpRef<ModuleOp> moved = moveToDevice(module, kEntry);
+    ++count.moved;
+    if (auto failure = checkPasses(*moved, seed, expected, count.stages, options, "sm_90"))
+      return failure;
+  }
 
   if (options.backend) {
     Diagnostics diagnostics(module.getContext());

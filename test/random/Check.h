@@ -11,6 +11,7 @@
 #include "weft/status.hpp"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,13 +24,15 @@ using Backend = std::function<Expected<llvm::SmallVector<ir::Literal>>(
     mlir::ModuleOp module, llvm::ArrayRef<ir::Literal> inputs, uint64_t seed)>;
 
 struct CheckOptions {
-  /// Interpret the program again after every pass.
+  /// Interpret the program again after every pass, for the host and for a device beside it.
   bool passes = false;
   /// What is compared with the interpreter, or none.
   Backend backend;
   /// Compile the program once more with a dynamic dimension, where its ops allow that, and compare with what
   /// it gives where that is a number: the same bits.
   bool dynamic = false;
+  /// Adds passes that run before those of the pipeline; none but in the self-test.
+  std::function<void(mlir::OpPassManager &)> before;
 };
 
 struct Failure {
@@ -39,7 +42,7 @@ struct Failure {
 
 /// How much of what was compared could be.
 struct Statistics {
-  int64_t elements = 0, unknown = 0, stages = 0, failing = 0, lifted = 0;
+  int64_t elements = 0, unknown = 0, stages = 0, failing = 0, lifted = 0, moved = 0;
 };
 
 /// Nothing if all agree. Every diagnostic on the way is part of a failure's message; none is printed.

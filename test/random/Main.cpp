@@ -246,7 +246,8 @@ bool Run::printCoverage(const OpCatalog &catalog) {
                                        : 0;
   llvm::outs() << statistics.elements << " result elements, " << llvm::format("%.1f", unknown)
                << " % of them without a claim; " << statistics.stages << " checks after passes; "
-               << statistics.lifted << " programs with a dynamic dimension too\n";
+               << statistics.lifted << " programs with a dynamic dimension too, " << statistics.moved
+               << " on another device\n";
   if (complete || arguments.count < 500)
     return true;
   llvm::outs() << "an op of the dialect never appeared: see the zeros above\n";

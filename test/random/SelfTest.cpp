@@ -11,11 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Check.h"
+#include "Devices.h"
 #include "Generator.h"
 #include "Inputs.h"
 #include "Shrink.h"
 
+#include "ir/LaunchAttributes.h"
 #include "passes/Passes.h"
+#include "passes/Pipeline.h"
 
 #include "ir/Parse.h"
 #include "mlir/IR/Builders.h"
@@ -217,33 +220,111 @@ TEST_F(RandomPrograms, BoundsOfFunctionsAreTheDocumentedOnes) {
   }
 }
 
-TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
-  // sum over a dimension of a broadcast, as a rewrite without regard to rounding would have it.
-  auto module = parse(R"(
+/// A sum over what was broadcast, as a rewrite without regard to how many elements there are would have it.
+void doubleSums(Operation *root) {
+  SmallVector<ir::SumOp> sums;
+  root->walk([&](ir::SumOp sum) {
+    if (sum.getA().getDefiningOp<ir::BroadcastInDimOp>())
+      sums.push_back(sum);
+  });
+  for (ir::SumOp sum : sums) {
+    OpBuilder builder(sum);
+    auto type = sum.getType();
+    Value factor = builder.create<ir::ConstantOp>(
+        sum.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getF32FloatAttr(2.0f))));
+    Value a = sum.getA().getDefiningOp<ir::BroadcastInDimOp>().getA();
+    sum.replaceAllUsesWith(builder.create<ir::MulOp>(sum.getLoc(), a, factor).getResult());
+    sum.erase();
+  }
+}
+
+struct WrongRewrite : PassWrapper<WrongRewrite, OperationPass<ir::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WrongRewrite)
+  StringRef getArgument() const override { return "wrong-rewrite"; }
+  void runOnOperation() override { doubleSums(getOperation()); }
+};
+
+constexpr const char *kSumOfBroadcast = R"(
     weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
       %0 = weft.broadcast_in_dim %a, dims = [0] : tensor<5xf32, #cpu> -> tensor<5x3xf32, #cpu>
       %1 = weft.sum %0, dims = [1] : tensor<5x3xf32, #cpu>
       weft.return %1 : tensor<5xf32, #cpu>
+    })";
+constexpr const char *kGradientOfSum = R"(
+    weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
+      %0 = weft.broadcast_in_dim %a, dims = [0] : tensor<5xf32, #cpu> -> tensor<5x3xf32, #cpu>
+      %1 = weft.sum %0, dims = [1] : tensor<5x3xf32, #cpu>
+      %2 = weft.mul %1, %1 : tensor<5xf32, #cpu>
+      %3 = weft.sum %2, dims = [0] : tensor<5xf32, #cpu>
+      %4 = weft.gradient %3 wrt %a : tensor<f32, #cpu>, tensor<5xf32, #cpu>
+      weft.return %4 : tensor<5xf32, #cpu>
+    })";
+
+// Of a program with a gradient too, which no pass has written out yet.
+TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
+  for (const char *text : {kSumOfBroadcast, kGradientOfSum}) {
+    auto module = parse(text);
+    ASSERT_TRUE(module);
+    CheckOptions options;
+    options.backend = interpreterWith([](ModuleOp copy) { doubleSums(copy); });
+    EXPECT_TRUE(checkProgram(*module, 1, options).has_value());
+    options.backend = nullptr;
+    options.passes = true;
+    Statistics statistics;
+    EXPECT_FALSE(checkProgram(*module, 1, options, &statistics));
+    EXPECT_GT(statistics.stages, 5);
+    options.before = [](OpPassManager &passes) {
+      passes.nest<ir::FuncOp>().addPass(std::make_unique<WrongRewrite>());
+    };
+    auto failure = checkProgram(*module, 1, options);
+    ASSERT_TRUE(failure.has_value());
+    EXPECT_EQ(failure->stage, "after wrong-rewrite") << failure->message;
+  }
+}
+
+// The passes of queues and events have something to do in programs on a device.
+TEST_F(RandomPrograms, OnADeviceTheyHaveQueuesAndEvents) {
+  size_t queues = 0, waits = 0;
+  constexpr uint64_t count = 20;
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    OwningOpRef<ModuleOp> moved = moveToDevice(*generateProgram(*context, catalog, seed), kEntry);
+    PassManager passes(context.get());
+    passes::PipelineOptions options;
+    options.target = "sm_90";
+    passes::buildPipeline(passes, options);
+    ASSERT_TRUE(succeeded(passes.run(*moved))) << seed;
+    queues += moved->lookupSymbol<ir::FuncOp>(kEntry)->hasAttr(ir::attr::queues);
+    moved->walk([&](ir::EventWaitOp) { ++waits; });
+  }
+  EXPECT_GT(queues, count / 2);
+  EXPECT_GT(waits, count);
+}
+
+TEST_F(RandomPrograms, NoPassIsLeftOutWhereThereIsAGradient) {
+  auto module = parse(R"(
+    weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
+      %0 = weft.mul %a, %a : tensor<5xf32, #cpu>
+      %1 = weft.sum %0, dims = [0] : tensor<5xf32, #cpu>
+      %2 = weft.gradient %1 wrt %a : tensor<f32, #cpu>, tensor<5xf32, #cpu>
+      weft.return %2 : tensor<5xf32, #cpu>
     })");
   ASSERT_TRUE(module);
   CheckOptions options;
-  options.backend = interpreterWith([](ModuleOp copy) {
-    copy.walk([](ir::SumOp sum) {
-      OpBuilder builder(sum);
-      auto type = sum.getType();
-      Value factor = builder.create<ir::ConstantOp>(
-          sum.getLoc(), type, DenseElementsAttr::get(type, Attribute(builder.getF32FloatAttr(2.0f))));
-      Value a = sum.getA().getDefiningOp<ir::BroadcastInDimOp>().getA();
-      sum.replaceAllUsesWith(builder.create<ir::MulOp>(sum.getLoc(), a, factor).getResult());
-      sum.erase();
-    });
-  });
-  EXPECT_TRUE(checkProgram(*module, 1, options).has_value());
-  options.backend = nullptr;
   options.passes = true;
   Statistics statistics;
   EXPECT_FALSE(checkProgram(*module, 1, options, &statistics));
-  EXPECT_GT(statistics.stages, 5);
+  const int64_t all = statistics.stages;
+  EXPECT_EQ(statistics.moved, 1);
+  // Without a gradient as many stages are checked: none is left out until it is gone.
+  auto plain = parse(R"(
+    weft.func @main(%a: tensor<5xf32, #cpu> {weft.name = "plain:0"}) -> tensor<5xf32, #cpu> {
+      %0 = weft.mul %a, %a : tensor<5xf32, #cpu>
+      weft.return %0 : tensor<5xf32, #cpu>
+    })");
+  ASSERT_TRUE(plain);
+  Statistics of_plain;
+  EXPECT_FALSE(checkProgram(*plain, 1, options, &of_plain));
+  EXPECT_EQ(all, of_plain.stages);
 }
 
 TEST_F(RandomPrograms, WhatIsUnstableIsNotClaimed) {

@@ -127,10 +127,33 @@ TEST(ContractGuards, WhichSlotsAreNoneAndWhichRequireGradients) {
   });
   f(ones({1}));
   f(ones({1}));
-  EXPECT_REASON(f, "had no gradient and has one");
+  EXPECT_REASON(f, "WEFT-R004: ");
+  EXPECT_REASON(f, " had no gradient and has one");
   w.requires_grad_(false);
   f(ones({1}));
-  EXPECT_REASON(f, "required a gradient and does not");
+  EXPECT_REASON(f, "WEFT-R004: ");
+  EXPECT_REASON(f, " required a gradient and does not");
+}
+
+TEST(ContractGuards, DtypesAndDevicesOfCapturedTensors) {
+  nn::Linear layer(2, 1, false);
+  nn::init::ones_(layer.weight);
+  auto f = compile([&](Tensor x) { return matmul(x, layer.weight.t().to(f64)); });
+  Tensor x = ones({1, 2}, {.dtype = f64});
+  EXPECT_EQ(f(x).to_vector<double>(), std::vector<double>({2}));
+  layer.to(f16);
+  EXPECT_EQ(f(x).to_vector<double>(), std::vector<double>({2}));
+  EXPECT_REASON(f, "WEFT-R004: weight was tensor<1x2xf32, cpu> and is tensor<1x2xf16, cpu>");
+  // A device that is not there is an error and no variant; back from it, the call is one of before.
+  const uint64_t before = compile_count();
+  layer.to(Device("cuda:0"));
+  EXPECT_ERROR(f(x), "WEFT-P001");
+  layer.to(Device("cpu"));
+  EXPECT_EQ(f(x).to_vector<double>(), std::vector<double>({2}));
+  layer.to(f32);
+  EXPECT_EQ(f(x).to_vector<double>(), std::vector<double>({2}));
+  EXPECT_EQ(f.variants().size(), 2u);
+  EXPECT_LE(compile_count(), before + 1) << "the conversions of the weight, and nothing of the function";
 }
 
 TEST(ContractGuards, StaticArgumentsAreAPart) {
@@ -262,6 +285,23 @@ TEST(ContractGuards, AFunctionKeeps64VariantsLeastRecentlyUsedOutFirst) {
   EXPECT_EQ(compile_count(), before);
   f(x, 1);
   EXPECT_EQ(compile_count(), before + 1);
+}
+
+TEST(ContractGuards, The65thVariantNamesTheOneThatItDrops) {
+  auto f = compile([](Tensor x, int64_t n) { return x + n; }, {.name = "many"});
+  Tensor x = ones({1});
+  for (int64_t n = 0; n < 64; ++n)
+    f(x, n);
+  ::testing::internal::CaptureStderr();
+  f(x, 64);
+  std::string text = ::testing::internal::GetCapturedStderr();
+  for (const char *part : {"weft: 'many' (", "compiled again", "the least recently used of 64 variants, ",
+                           "(tensor<1xf32, cpu>, 0), was dropped (WEFT-R006)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  ::testing::internal::CaptureStderr(); // once
+  f(x, 65);
+  text = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text.find("was dropped"), std::string::npos) << text;
 }
 
 TEST(ContractGuards, AfterTheThirdInOneDimensionTheMessageProposesADim) {

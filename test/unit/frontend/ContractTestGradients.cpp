@@ -133,6 +133,39 @@ TEST(ContractGradients, TheyFlowThroughTheCallOfACompiledFunction) {
   }
 }
 
+TEST(ContractGradients, BackwardCompilesForwardAndBackwardOfACallTogether) {
+  Tensor w = full({7}, 3.0).requires_grad_();
+  auto f = compile([&](Tensor x) { return w * w * x; });
+  for (int i = 0; i < 3; ++i) {
+    Tensor y = f(ones({7}));
+    const uint64_t before = compile_count();
+    y.sum().backward();
+    EXPECT_EQ(floats(w.grad()), Floats(7, 6));
+    // One program gives the gradient from the arguments of the call, and serves the later calls too.
+    EXPECT_EQ(compile_count(), before + (i == 0 ? 1 : 0));
+    w.set_grad({});
+  }
+}
+
+TEST(ContractGradients, ResultsOfAFunctionThatCallsBackwardNeedNone) {
+  Tensor w = full({2}, 3.0).requires_grad_(), state = zeros({2});
+  const auto body = [&](Tensor x) {
+    Tensor y = w * w * x;
+    y.sum().backward();
+    no_grad([&] { state.copy_(y); });
+    return y;
+  };
+  auto f = compile(body);
+  for (int i = 1; i <= 3; ++i) { // also of the variant for a gradient that is there
+    Tensor y = f(ones({2}));
+    EXPECT_FALSE(y.requires_grad());
+    EXPECT_FALSE(state.requires_grad());
+    EXPECT_EQ(floats(y), Floats({9, 9}));
+    EXPECT_EQ(floats(w.grad()), Floats(2, 6.f * static_cast<float>(i)));
+  }
+  EXPECT_TRUE(body(ones({2})).requires_grad()); // not compiled, it is what PyTorch has
+}
+
 TEST(ContractGradients, OnesThatWouldLeaveAFunctionThatTakesGradientsAreAnError) {
   Tensor w = ones({2});
   w.requires_grad_();

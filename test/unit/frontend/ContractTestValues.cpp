@@ -119,6 +119,52 @@ TEST(ContractValues, OneSlotAsArgumentAndCaptureIsOneLeaf) {
   EXPECT_EQ(floats(state), Floats({3}));
 }
 
+/// How often a function runs is how often it is traced: calls run kernels.
+TEST(ContractValues, AFunctionIsTracedOnceAndTwiceWhereAnArgumentIsACaptureToo) {
+  Tensor state = zeros({1});
+  int traces = 0;
+  auto plain = compile([&] {
+    ++traces;
+    return state + 1;
+  });
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(floats(plain()), Floats({1}));
+  EXPECT_EQ(traces, 1);
+  traces = 0;
+  auto both = compile([&](Tensor x) {
+    ++traces;
+    return x + state;
+  });
+  EXPECT_EQ(floats(both(ones({1}))), Floats({1}));
+  EXPECT_EQ(traces, 1);
+  EXPECT_EQ(floats(both(state)), Floats({0}));
+  EXPECT_EQ(traces, 1) << "nothing is written: what serves two tensors serves one";
+  traces = 0;
+  auto writes = compile([&](Tensor x) {
+    ++traces;
+    state += 1;
+    return x * 10;
+  });
+  for (int i = 1; i <= 3; ++i)
+    EXPECT_EQ(floats(writes(state)), Floats({10.f * static_cast<float>(i)}));
+  EXPECT_EQ(traces, 2);
+}
+
+TEST(ContractValues, OverlappingPartsOfOneTensorAsArgumentsOfWhichOneIsWrittenAreAnError) {
+  auto f = compile([](Tensor a, Tensor b) {
+    a += 1;
+    return b * 10;
+  });
+  auto reads = compile([](Tensor a, Tensor b) { return a + b; });
+  Tensor base = count(6);
+  for (auto [first, second] : {std::pair(0, 2), {2, 0}, {1, 2}})
+    EXPECT_ERROR(f(base.slice(0, first, first + 3), base.slice(0, second, second + 3)), "shares memory with");
+  EXPECT_EQ(floats(base), Floats({0, 1, 2, 3, 4, 5})); // no call has happened
+  EXPECT_EQ(floats(reads(base.slice(0, 0, 3), base.slice(0, 1, 4))), Floats({1, 3, 5}));
+  EXPECT_EQ(floats(f(base.slice(0, 0, 3), base.slice(0, 1, 4).clone())), Floats({10, 20, 30}));
+  EXPECT_EQ(floats(base), Floats({1, 2, 3, 3, 4, 5}));
+}
+
 TEST(ContractValues, PartsOfAWrittenTensorAsArgumentsAreAnError) {
   Tensor state = zeros({4});
   auto f = compile([&](Tensor x) {

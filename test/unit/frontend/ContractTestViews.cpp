@@ -487,4 +487,6 @@ TEST(ContractViews, EveryResultOfACompiledFunctionHasStorageOfItsOwn) {
   results[2] += 1;
   EXPECT_EQ(floats(results[1]), Floats({2, 2}));
   EXPECT_EQ(floats(captured), Floats({1, 1}));
+  EXPECT_NE(twice.explain().find("WEFT-D005"), std::string::npos) << twice.explain();
+  EXPECT_NE(twice.explain().find("WEFT-D004"), std::string::npos) << twice.explain();
 }

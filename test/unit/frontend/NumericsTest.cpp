@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
+#include "test/unit/TestLevel.h"
+
 #include <cmath>
 #include <limits>
 
@@ -31,6 +33,66 @@ TEST(Numerics, EagerIsTheDefaultAndKeepsTheBitsOfSingleOps) {
   EXPECT_EQ(f(a, b, c).to_bytes(), (a * b + c / 3).to_bytes());
   EXPECT_FALSE(mentions(f.mlir(), "weft.numerics"));
   EXPECT_FALSE(mentions(f.explain(), "WEFT-N00")) << f.explain();
+}
+
+/// Programs whose operations are handed to `each`, which may compute them one by one.
+template <typename Each> std::vector<Tensor> operations(Each each, Tensor x, Tensor y, const Tensor &w) {
+  std::vector<Tensor> results;
+  const auto keep = [&](const Tensor &t) { results.push_back(t); };
+  // Elementwise: products with sums, divisions, functions, comparisons.
+  Tensor p = each(x * y), q = each(y / 3), s = each(p + q);
+  Tensor t = each(tanh(s)), e = each(exp(t)), g = each(sigmoid(e)), r = each(relu(s));
+  Tensor m = each(x > y), c = each(where(m, g, r)), d = each(c - x);
+  keep(d);
+  keep(each(sqrt(each(d * d))));
+  // Reductions along rows, columns and all, beside what is fused with them.
+  Tensor rows = each(d.sum({1}, true)), columns = each(e.sum({0})), top = each(d.amax({1}, true));
+  Tensor shifted = each(d - top), weights = each(exp(shifted)), total = each(weights.sum({1}, true));
+  keep(each(weights / total));
+  keep(each(rows * columns));
+  keep(each(each(d * d).sum()));
+  keep(each(softmax(d, 1)));
+  keep(each(cumsum(d, 1)));
+  // Products, with what follows them.
+  Tensor product = each(matmul(d, w)), biased = each(product + columns.slice(0, 0, w.sizes()[1]));
+  keep(each(relu(biased)));
+  keep(each(each(matmul(d, d.t())) * 0.5));
+  // Moves and joins.
+  Tensor joined = each(cat({d, each(r * 2)}, 0)), turned = each(each(joined.t()) + 1);
+  keep(each(turned.sum({1})));
+  return results;
+}
+
+// Each operation is computed before the next one is recorded, so that none is fused with another.
+void expectTheBitsOfOperationsAlone(DType dtype, const Shape &shape) {
+  manual_seed(11);
+  Tensor x = randn(shape).to(dtype), y = randn(shape).to(dtype), w = randn({shape[1], 24}).to(dtype);
+  synchronize();
+  size_t computed = 0;
+  const auto alone = [&](Tensor t) {
+    t.to_bytes();
+    ++computed;
+    return t;
+  };
+  const auto together = [](Tensor t) { return t; };
+  auto f = compile([&](Tensor a, Tensor b, Tensor c) { return operations(together, a, b, c); });
+  const std::vector<Tensor> expected = operations(alone, x, y, w), compiled = f(x, y, w),
+                            lazy = operations(together, x, y, w);
+  EXPECT_GT(computed, 30u);
+  ASSERT_EQ(compiled.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(compiled[i].to_bytes() == expected[i].to_bytes())
+        << name(dtype) << ", compiled, result " << i;
+    EXPECT_TRUE(lazy[i].to_bytes() == expected[i].to_bytes()) << name(dtype) << ", lazy, result " << i;
+  }
+}
+
+TEST(Numerics, ResultsAreTheBitsOfOperationsThatRunAlone) {
+  expectTheBitsOfOperationsAlone(f32, {33, 70});
+  if (weft::testing::testLevel() == "quick")
+    return;
+  expectTheBitsOfOperationsAlone(f16, {128, 256});
+  expectTheBitsOfOperationsAlone(f64, {33, 70});
 }
 
 // docs/numerics.md: the sum of a product rounds once.

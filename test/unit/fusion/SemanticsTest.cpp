@@ -6,18 +6,23 @@
 //===----------------------------------------------------------------------===//
 #include "RandomProgram.h"
 #include "ir/interp/Interpreter.h"
+#include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/PlanReport.h"
+#include "test/random/Devices.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace mlir;
 using namespace weft;
@@ -78,39 +83,82 @@ public:
   explicit PlanExecutor(FuncOp func) : func(func) {
     arena.assign(func->getAttrOfType<IntegerAttr>(attr::arenaBytes).getInt(), std::byte(0xcd));
   }
+  /// In the order of the text.
   std::vector<Literal> run(const std::vector<Literal> &given) {
+    begin(given);
+    for (Operation &op : func.getBody().front().without_terminator())
+      execute(op);
+    return returned();
+  }
+  /// Each queue in its order, and else in any: what is next is drawn among the queues that wait for no event.
+  std::vector<Literal> run(const std::vector<Literal> &given, unsigned seed) {
+    begin(given);
+    std::mt19937 random(seed);
+    std::vector<std::deque<Operation *>> queues(passes::queueCount(func));
+    for (Operation &op : func.getBody().front().without_terminator())
+      if (passes::isLaunch(&op) || isa<EventRecordOp, EventWaitOp>(op))
+        queues[passes::queueOf(&op)].push_back(&op);
+      else
+        execute(op); // constants, which are there before a call
+    llvm::DenseSet<Value> passed;
+    const auto ready = [&](const std::deque<Operation *> &queue) {
+      auto wait = queue.empty() ? EventWaitOp() : dyn_cast<EventWaitOp>(queue.front());
+      return !queue.empty() && (!wait || passed.contains(wait.getEvent()));
+    };
+    for (;;) {
+      std::vector<size_t> choices;
+      for (size_t i = 0; i < queues.size(); ++i)
+        if (ready(queues[i]))
+          choices.push_back(i);
+      if (choices.empty())
+        break;
+      auto &queue = queues[choices[random() % choices.size()]];
+      Operation *op = queue.front();
+      queue.pop_front();
+      if (auto record = dyn_cast<EventRecordOp>(op))
+        passed.insert(record.getEvent());
+      else if (!isa<EventWaitOp>(op))
+        execute(*op);
+    }
+    EXPECT_TRUE(llvm::all_of(queues, [](const auto &queue) { return queue.empty(); }))
+        << "queues that wait for ever";
+    return returned();
+  }
+
+private:
+  void begin(const std::vector<Literal> &given) {
     for (const Literal &literal : given) {
       arguments.emplace_back(bytesOf(literal));
       literal.toBytes(arguments.back().data());
     }
     for (Type type : func.getResultTypes())
       results.emplace_back(ir::bytesOf(type), std::byte(0xab));
-    std::vector<Literal> returned;
-    for (Operation &op : func.getBody().front()) {
-      std::vector<Literal> operands;
-      for (Value operand : op.getOperands())
-        operands.push_back(load(operand));
-      if (isa<ReturnOp>(op))
-        return operands;
-      if (isa<ReshapeOp>(op))
-        continue;
-      SmallVector<const Literal *> in;
-      for (const Literal &literal : operands)
-        in.push_back(&literal);
-      SmallVector<Literal> out;
-      for (Type type : op.getResultTypes())
-        out.emplace_back(cast<RankedTensorType>(type));
-      if (failed(cast<InterpretableOp>(op).interpret(in, out))) {
-        ADD_FAILURE() << "a launch failed";
-        return {};
-      }
-      for (auto [value, literal] : llvm::zip(op.getResults(), out))
-        literal.toBytes(at(value));
-    }
-    return returned;
   }
-
-private:
+  void execute(Operation &op) {
+    if (isa<ReshapeOp>(op) || passes::isOrder(&op))
+      return;
+    std::vector<Literal> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(load(operand));
+    SmallVector<const Literal *> in;
+    for (const Literal &literal : operands)
+      in.push_back(&literal);
+    SmallVector<Literal> out;
+    for (Type type : op.getResultTypes())
+      out.emplace_back(cast<RankedTensorType>(type));
+    if (failed(cast<InterpretableOp>(op).interpret(in, out))) {
+      ADD_FAILURE() << "a launch failed";
+      return;
+    }
+    for (auto [value, literal] : llvm::zip(op.getResults(), out))
+      literal.toBytes(at(value));
+  }
+  std::vector<Literal> returned() {
+    std::vector<Literal> values;
+    for (Value value : func.getBody().front().getTerminator()->getOperands())
+      values.push_back(load(value));
+    return values;
+  }
   static size_t bytesOf(const Literal &literal) { return literal.count() * itemsize(literal.dtype); }
   std::byte *at(Value value) {
     SliceAttr slice = passes::sliceOf(value);
@@ -174,25 +222,83 @@ TEST_P(Random, ThePlanHoldsEveryValueWhileItIsNeeded) {
     expectSame((*expected)[i], found[i], textOf(*module) + "result " + std::to_string(i));
 }
 
+// On bytes, so that a use of a byte that no event orders shows: with other launches between, it is another
+// value.
+TEST_P(Random, QueuesAndEventsOrderEveryUseOfAByte) {
+  auto module = test::randomProgram(context(), GetParam() + 2000, 12 + GetParam() % 60);
+  std::vector<Literal> arguments = test::randomArguments(functionOf(*module), GetParam());
+  auto expected = interpretFunction(functionOf(*module), arguments);
+  ASSERT_TRUE(succeeded(expected));
+  module = randomtest::moveToDevice(*module, "f");
+  ASSERT_TRUE(succeeded(verify(*module)));
+  PassManager manager(&context());
+  passes::PipelineOptions options;
+  options.target = "sm_90";
+  passes::buildPipeline(manager, options);
+  ASSERT_TRUE(succeeded(manager.run(*module))) << textOf(*module);
+  FuncOp func = functionOf(*module);
+  if (passes::queueCount(func) == 1) // nothing is computed, or nothing copied
+    return;
+  for (unsigned order = 0; order < 3; ++order) {
+    std::vector<Literal> found = PlanExecutor(func).run(arguments, order);
+    ASSERT_EQ(found.size(), expected->size());
+    for (size_t i = 0; i < found.size(); ++i)
+      expectSame((*expected)[i], found[i], textOf(*module) + "result " + std::to_string(i));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, Random, testing::Range(0u, 300u));
+
+// The same without the events: some order then gives another value, or the test above could not fail.
+TEST(Queues, WithoutEventsSomeOrderIsWrong) {
+  unsigned wrong = 0;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    auto module = test::randomProgram(context(), seed + 2000, 40);
+    std::vector<Literal> arguments = test::randomArguments(functionOf(*module), seed);
+    auto expected = interpretFunction(functionOf(*module), arguments);
+    ASSERT_TRUE(succeeded(expected));
+    module = randomtest::moveToDevice(*module, "f");
+    PassManager manager(&context());
+    passes::PipelineOptions options;
+    options.target = "sm_90";
+    passes::buildPipeline(manager, options);
+    ASSERT_TRUE(succeeded(manager.run(*module)));
+    FuncOp func = functionOf(*module);
+    func.walk([](EventWaitOp wait) {
+      wait.getToken().replaceAllUsesWith(wait.getAfter());
+      wait.erase();
+    });
+    for (unsigned order = 0; order < 3; ++order) {
+      std::vector<Literal> found = PlanExecutor(func).run(arguments, order);
+      for (size_t i = 0; i < found.size(); ++i)
+        wrong += found[i].real != (*expected)[i].real;
+    }
+  }
+  EXPECT_GT(wrong, 0u);
+}
 
 // A whole training step: epilogues, losses, optimiser steps and state that is replaced in place.
 TEST(TrainingStep, MeansTheSameFusedAndPlanned) {
   auto module = parseSourceFile<ModuleOp>(WEFT_SOURCE_DIR "/test/passes/training-step.mlir", &context());
   ASSERT_TRUE(module);
+  std::vector<Literal> arguments = test::randomArguments(functionOf(*module), 7);
+  // Moments are not negative, hyper-parameters are those of a first step.
+  for (auto [literal, type] : llvm::zip(arguments, functionOf(*module).getArgumentTypes())) {
+    for (double &value : literal.real)
+      value = cast<RankedTensorType>(type).getRank() ? std::fabs(value) : 0.125;
+  }
+  // What the program means as it was written, but for its gradients, which the next test compares with
+  // differences.
+  OwningOpRef<ModuleOp> written(module->clone());
+  PassManager differentiation(&context());
+  differentiation.nest<FuncOp>().addPass(passes::createDifferentiate());
+  ASSERT_TRUE(succeeded(differentiation.run(*written)));
+  auto expected = interpretFunction(functionOf(*written), arguments);
+  ASSERT_TRUE(succeeded(expected));
   PassManager manager(&context());
   passes::buildPipeline(manager, {});
   ASSERT_TRUE(succeeded(manager.run(*module)));
   FuncOp func = functionOf(*module);
-  std::vector<Literal> arguments = test::randomArguments(func, 7);
-  // Moments are not negative, hyper-parameters are those of a first step.
-  for (auto [literal, type] : llvm::zip(arguments, func.getArgumentTypes())) {
-    for (double &value : literal.real)
-      value = cast<RankedTensorType>(type).getRank() ? std::fabs(value) : 0.125;
-  }
-  auto expected = interpretFunction(func, arguments);
-  ASSERT_TRUE(succeeded(expected));
-  ASSERT_TRUE(succeeded(runPasses(*module, true))) << textOf(*module);
   std::vector<Literal> found = PlanExecutor(func).run(arguments);
   ASSERT_EQ(found.size(), expected->size());
   for (size_t i = 0; i < found.size(); ++i)
@@ -205,6 +311,50 @@ TEST(TrainingStep, MeansTheSameFusedAndPlanned) {
   auto arena = func->getAttrOfType<IntegerAttr>(attr::arenaBytes).getInt();
   auto bound = func->getAttrOfType<IntegerAttr>(attr::arenaLowerBound).getInt();
   EXPECT_LE(arena * 100, bound * 102);
+}
+
+// Of the program as it was written: gradients of the loss with respect to each parameter, which the first
+// moments of Adam hold, against the loss at other values of it. In f64, so that the differences have digits.
+TEST(TrainingStep, GradientsAreThoseOfDifferences) {
+  auto file = llvm::MemoryBuffer::getFile(WEFT_SOURCE_DIR "/test/passes/training-step.mlir");
+  ASSERT_TRUE(!!file);
+  std::string text = (*file)->getBuffer().str();
+  for (size_t at = text.find("f32"); at != std::string::npos; at = text.find("f32", at))
+    text.replace(at, 3, "f64");
+  auto module = parseSourceString<ModuleOp>(text, &context());
+  ASSERT_TRUE(module);
+  PassManager manager(&context());
+  manager.nest<FuncOp>().addPass(passes::createDifferentiate());
+  ASSERT_TRUE(succeeded(manager.run(*module)));
+  FuncOp func = functionOf(*module);
+  constexpr size_t parameter = 2, parameters = 6, beta1 = 22, decay = 25;
+  std::vector<Literal> arguments = test::randomArguments(func, 7);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    for (double &value : arguments[i].real)
+      value = i > 20 ? 0.125 : std::fabs(value);
+  arguments[decay].real[0] = 0;
+  const auto results = [&] {
+    auto found = interpretFunction(func, arguments);
+    EXPECT_TRUE(succeeded(found));
+    return *found;
+  };
+  const auto first = results();
+  for (size_t k = 0; k < parameters; ++k) {
+    Literal &values = arguments[parameter + 3 * k];
+    const Literal &moments = arguments[parameter + 3 * k + 1];
+    for (int64_t element : {int64_t(0), values.count() / 2, values.count() - 1}) {
+      constexpr double step = 1e-5;
+      const double value = values.real[element], rate = arguments[beta1].real[0];
+      values.real[element] = value + step;
+      const double above = results()[0].real[0];
+      values.real[element] = value - step;
+      const double below = results()[0].real[0];
+      values.real[element] = value;
+      const double gradient = (first[2 + 3 * k].real[element] - rate * moments.real[element]) / (1 - rate);
+      EXPECT_NEAR(gradient, (above - below) / (2 * step), 1e-6)
+          << "parameter " << k << ", element " << element;
+    }
+  }
 }
 
 // The derivative of relu looks at its result alone, and is 0 at 0.

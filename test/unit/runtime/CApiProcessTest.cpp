@@ -45,6 +45,7 @@ TEST(CApiMemory, LimitsStatisticsAndCallbacks) {
     const auto buffer = Buffer::allocate(3 << 20).value_or_throw();
     EXPECT_EQ(counter.allocated, 20u << 20);
     EXPECT_STATUS(weft_set_allocator(nullptr), WEFT_ERROR_MEMORY, "cannot change while 3.00 MiB are in use");
+    EXPECT_STREQ(weft_last_error_code(), "WEFT-M003");
     char *text = nullptr;
     ASSERT_EQ(weft_memory_stats_json(&text), WEFT_OK);
     EXPECT_NE(std::string(text).find("\"allocated_bytes.all.current\": 3145728"), std::string::npos) << text;

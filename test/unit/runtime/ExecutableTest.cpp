@@ -350,6 +350,28 @@ TEST(Executable, MemoryIsSecuredBeforeTheFirstLaunch) {
   ASSERT_TRUE(executable->run(arguments, results, {&queue, QueueMode::inlined}).ok());
 }
 
+// There is nothing that could be called before every kernel of the plan is there.
+TEST(Executable, KernelsAreSecuredBeforeTheFirstLaunch) {
+  PlanBuilder b("step");
+  b.argument("state", DType::f32, {8}, true);
+  b.result("state", DType::f32, {8}, 0);
+  const uint32_t in = b.buffer(fb::Storage::argument, 0, 0, 32),
+                 out = b.buffer(fb::Storage::result, 0, 0, 32);
+  b.kernel("double_values", {in, out}, 1, 2);
+  b.kernel("half_values", {in, out}, 1, 2);
+  const auto package = b.package();
+  const auto part = Image::from_functions({{"double_values", double_values}});
+  EXPECT_FAILS(Executable::load(package, "step", part).status(), "no kernel 'half_values'");
+  const auto whole =
+      Image::from_functions({{"double_values", double_values}, {"half_values", double_values}});
+  const auto executable = Executable::load(package, "step", whole).value_or_throw();
+  const std::shared_ptr<Buffer> state[] = {buffer_of(std::vector<float>(8, 1))};
+  std::shared_ptr<Buffer> results[1];
+  ASSERT_TRUE(executable->run(state, results).ok());
+  ASSERT_TRUE(results[0]->wait().ok());
+  EXPECT_EQ(values_of<float>(*results[0]), std::vector<float>(8, 4));
+}
+
 TEST(Executable, LoadingNamesWhatIsMissing) {
   PlanBuilder b("twice");
   b.argument("x", DType::f32, {8});

@@ -234,6 +234,10 @@ TEST(Image, RunsCodeAndKeepsDistances) {
 }
 
 TEST(Image, NamesEveryDamagedField) {
+  const auto wrong = [](const Status &status, const char *message) {
+    EXPECT_FAILS(status, message);
+    EXPECT_EQ(status.code(), "WEFT-L009") << status.message();
+  };
   const auto damaged = [](auto change) {
     ImageParts parts;
     std::vector<std::byte> bytes = build_image(parts.layout);
@@ -244,18 +248,18 @@ TEST(Image, NamesEveryDamagedField) {
     return Image::load(bytes).status();
   };
   EXPECT_TRUE(damaged([](ImageHeader &) {}).ok());
-  EXPECT_FAILS(damaged([](ImageHeader &h) { h.magic[1] = 'x'; }), "bad magic");
-  EXPECT_FAILS(damaged([](ImageHeader &h) { h.version = 2; }), "version is 2");
-  EXPECT_FAILS(damaged([](ImageHeader &h) { h.level = 17; }), "unknown processor level 17");
-  EXPECT_FAILS(damaged([](ImageHeader &h) { h.text_bytes += 1; }), "truncated");
-  EXPECT_FAILS(damaged([](ImageHeader &h) { h.symbol_count = UINT64_MAX; }), "out of range");
-  EXPECT_FAILS(damaged([](ImageHeader &h) { h.rodata_address = 100; }), "read-only data at 100");
-  EXPECT_FAILS(damaged([](ImageHeader &h) { h.data_address = 4096; }), "data at 4096");
-  EXPECT_FAILS(damaged([](ImageHeader &h) { h.data_memory_bytes = 1; }), "data takes 1 bytes");
-  EXPECT_FAILS(Image::load(std::span<const std::byte>()).status(), "truncated");
+  wrong(damaged([](ImageHeader &h) { h.magic[1] = 'x'; }), "bad magic");
+  wrong(damaged([](ImageHeader &h) { h.version = 2; }), "version is 2");
+  wrong(damaged([](ImageHeader &h) { h.level = 17; }), "unknown processor level 17");
+  wrong(damaged([](ImageHeader &h) { h.text_bytes += 1; }), "truncated");
+  wrong(damaged([](ImageHeader &h) { h.symbol_count = UINT64_MAX; }), "out of range");
+  wrong(damaged([](ImageHeader &h) { h.rodata_address = 100; }), "read-only data at 100");
+  wrong(damaged([](ImageHeader &h) { h.data_address = 4096; }), "data at 4096");
+  wrong(damaged([](ImageHeader &h) { h.data_memory_bytes = 1; }), "data takes 1 bytes");
+  wrong(Image::load(std::span<const std::byte>()).status(), "truncated");
   ImageParts outside;
   outside.layout.symbols = {{"f", 1 << 20}};
-  EXPECT_FAILS(Image::load(build_image(outside.layout)).status(), "symbol 'f'");
+  wrong(Image::load(build_image(outside.layout)).status(), "symbol 'f'");
 
   const ImageParts parts;
   const std::vector<std::byte> good = build_image(parts.layout);
@@ -280,9 +284,12 @@ TEST(Image, PicksTheBestLevel) {
   };
   EXPECT_EQ(symbols(CpuLevel::v4), std::vector<std::string>{"v4"});
   EXPECT_EQ(symbols(CpuLevel::v3), std::vector<std::string>{"v3"});
-  EXPECT_FAILS(Image::load(*package, "image.cpu", CpuLevel::baseline).status(),
-               "has kernels for x86-64-v4, x86-64-v3, this processor is x86-64");
-  EXPECT_FAILS(Image::load(*package, "image.gpu").status(), "has no kernels");
+  const Status tooOld = Image::load(*package, "image.cpu", CpuLevel::baseline).status();
+  EXPECT_FAILS(tooOld, "has kernels for x86-64-v4, x86-64-v3, this processor is x86-64");
+  EXPECT_EQ(tooOld.code(), "WEFT-L010");
+  const Status missing = Image::load(*package, "image.gpu").status();
+  EXPECT_FAILS(missing, "has no kernels");
+  EXPECT_EQ(missing.code(), "WEFT-L007");
 }
 
 } // namespace

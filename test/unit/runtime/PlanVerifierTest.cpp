@@ -72,17 +72,18 @@ TEST(PlanVerifier, NamesEveryBrokenRule) {
   const struct {
     const char *message;
     std::function<void(PlanBuilder &)> damage;
+    const char *code = "WEFT-L008";
   } cases[] = {
       {"has no name", [](PlanBuilder &b) { b.plan.target.clear(); }},
-      {"kernel ABI is 9", [](PlanBuilder &b) { b.plan.kernel_abi = 9; }},
-      {"arena of", [](PlanBuilder &b) { b.plan.arena_bytes = 1ull << 60; }},
+      {"kernel ABI is 9", [](PlanBuilder &b) { b.plan.kernel_abi = 9; }, "WEFT-L011"},
+      {"arena of", [](PlanBuilder &b) { b.plan.arena_bytes = 1ull << 60; }, "WEFT-M001"},
       {"more bytes than a process can address for argument 0 'x'",
-       [](PlanBuilder &b) { b.plan.arguments[0]->type->shape = {int64_t{1} << 50}; }},
+       [](PlanBuilder &b) { b.plan.arguments[0]->type->shape = {int64_t{1} << 50}; }, "WEFT-M001"},
       {"argument 0 'x' has no type", [](PlanBuilder &b) { b.plan.arguments[0]->type = nullptr; }},
       {"unknown element type 77", [](PlanBuilder &b) { b.plan.arguments[0]->type->dtype = 77; }},
       {"negative extent -4", [](PlanBuilder &b) { b.plan.results[0]->type->shape[0] = -4; }},
       {"more bytes than",
-       [](PlanBuilder &b) { b.plan.arguments[0]->type->shape = {1ll << 40, 1ll << 40, 0}; }},
+       [](PlanBuilder &b) { b.plan.arguments[0]->type->shape = {1ll << 40, 1ll << 40, 0}; }, "WEFT-M001"},
       {"argument 0 'x' of rank 2 has 1 strides", [](PlanBuilder &b) { b.plan.arguments[0]->strides = {1}; }},
       {"negative stride -4 in dimension 1", [](PlanBuilder &b) { b.plan.arguments[0]->strides = {1, -4}; }},
       {"is donated and has strides", [](PlanBuilder &b) { b.plan.arguments[1]->strides = {1, 4}; }},
@@ -151,7 +152,9 @@ TEST(PlanVerifier, NamesEveryBrokenRule) {
   for (const auto &item : cases) {
     PlanBuilder builder = good();
     item.damage(builder);
-    EXPECT_FAILS(verify(builder), item.message);
+    const Status status = verify(builder);
+    EXPECT_FAILS(status, item.message);
+    EXPECT_EQ(status.code(), item.code) << status.message();
   }
   EXPECT_FAILS(verify(good(), 63), "lies outside the constants of 63 bytes");
 }
