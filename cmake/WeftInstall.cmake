@@ -28,7 +28,17 @@ foreach(header Buffer DeviceName Executable Executor HostAllocator Image Kernel 
         StatefulExecutable)
   install(FILES ${CMAKE_SOURCE_DIR}/runtime/${header}.h DESTINATION ${WEFT_RUNTIME_INCLUDE_DIR}/runtime)
 endforeach()
-install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The documents beside each other as in the tree, so that their links hold, and programs to copy.
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CONTRIBUTING.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+if(TARGET weft)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    FILES_MATCHING PATTERN "*.cpp" PATTERN "*.c" PATTERN "*.mlir")
+  install(FILES ${CMAKE_SOURCE_DIR}/cmake/InstalledExamples.cmake
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples RENAME CMakeLists.txt)
+endif()
 
 foreach(tool weft-opt weft-tool weft-cli)
   if(TARGET ${tool})

@@ -15,8 +15,8 @@
 #include "ir/Diagnostics.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/TargetDescription.h"
+#include "passes/LaunchList.h"
 #include "passes/Pipeline.h"
-#include "passes/PlanReport.h"
 #include "runtime/Executor.h"
 #include "runtime/Image.h"
 #include "runtime/KernelSignature.h"
@@ -172,7 +172,7 @@ static Status setNumerics(ModuleOp module, const CompilerOptions &request) {
   return {};
 }
 
-Status runPipeline(ModuleOp module, const CompilerOptions &request) {
+Status runPipeline(ModuleOp module, const CompilerOptions &request, const AfterPhase &afterPhase) {
   CompilerOptions options = request;
   options.report = true;
   if (std::string problem = passes::checkPipelineOptions(options); !problem.empty())
@@ -186,12 +186,13 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request) {
                ? Status()
                : said.status("a pass failed without a message; this is an error of Weft");
   };
-  if (request.dumpFolder.empty()) {
+  if (request.dumpFolder.empty() && !afterPhase) {
     PassManager passes(module.getContext(), module->getName().getStringRef());
     passes::buildPipeline(passes, options);
     return run(passes);
   }
-  if (std::error_code error = llvm::sys::fs::create_directories(request.dumpFolder))
+  if (std::error_code error;
+      !request.dumpFolder.empty() && (error = llvm::sys::fs::create_directories(request.dumpFolder)))
     return Status::error("cannot make the folder '" + request.dumpFolder + "': " + error.message());
   bool running = request.from.empty();
   for (auto [i, phase] : llvm::enumerate(passes::phases())) {
@@ -201,9 +202,11 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request) {
       passes::buildPhase(passes, phase.name, options);
       if (Status status = run(passes); !status)
         return status;
+      if (afterPhase)
+        afterPhase(phase.name, module);
       std::string path =
           (request.dumpFolder + "/" + (i < 9 ? "0" : "") + Twine(i + 1) + "-" + phase.name + ".mlir").str();
-      if (Status status = writeText(path, module); !status)
+      if (Status status = request.dumpFolder.empty() ? Status() : writeText(path, module); !status)
         return status;
     }
     if (phase.name == request.to)
@@ -212,20 +215,46 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request) {
   return {};
 }
 
-CompileReport reportPlan(ModuleOp module) {
-  CompileReport report;
+/// What the functions of a module became, and the kernels that they launch.
+static CompileReport reportModule(ModuleOp module, const Kernels &kernels) {
+  CompileReport report = reportPlan(module);
+  auto reported = report.functions.begin();
   for (auto function : module.getOps<FuncOp>()) {
-    FunctionReport &made = report.functions.emplace_back();
-    made.name = function.getName().str();
-    made.plan = passes::formatPlan(function);
-    made.decisions = passes::formatDecisions(function);
-    made.capture = passes::formatCapture(function);
-    SymbolRanges ranges = rangesOf(function);
-    if (auto size = sizeOfAttr(function->getAttr(attr::arenaBytes)))
-      made.arenaBytes = static_cast<uint64_t>(ranges.largest(*size));
-    if (auto size = sizeOfAttr(function->getAttr(attr::arenaLowerBound)))
-      made.arenaLowerBound = static_cast<uint64_t>(ranges.largest(*size));
+    if (function.isExternal())
+      continue;
+    auto launch = reported->launches.begin();
+    for (Operation &op : function.getBody().front())
+      if (passes::isLaunch(&op)) {
+        if (auto it = kernels.symbols.find(&op); it != kernels.symbols.end())
+          launch->kernel = it->second;
+        ++launch;
+      }
+    ++reported;
   }
+  for (size_t i = 0; i < kernels.modules.size(); ++i) {
+    KernelReport &kernel = report.kernels.emplace_back();
+    kernel.symbol = kernels.modules[i].first;
+    kernel.launches = kernels.launches[i];
+    llvm::raw_string_ostream os(kernel.kernelIr);
+    kernels.modules[i].second.get().print(os);
+  }
+  return report;
+}
+
+Expected<CompileReport> explainModule(ModuleOp module, const CompilerOptions &asked) {
+  CompilerOptions request = asked;
+  const TargetDescription *target = findTarget(request.target);
+  const bool host = !target || target->isCpu();
+  if (host && !request.library)
+    request.library = &hostLibrary(target ? *target : cpuTarget());
+  if (Status status = runPipeline(module, request); !status)
+    return status;
+  Kernels none;
+  Expected<Kernels> kernels = host ? collectKernels(module) : Expected<Kernels>(std::move(none));
+  if (!kernels)
+    return kernels.status();
+  CompileReport report = reportModule(module, *kernels);
+  report.target = request.target;
   return report;
 }
 
@@ -236,7 +265,8 @@ Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels
   return std::move(kernels->modules);
 }
 
-Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &given) {
+Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &given,
+                                       const AfterPhase &afterPhase) {
   CompiledModule result;
   CompilerOptions options = given;
   if (!options.to.empty() && options.to != passes::phases().back().name)
@@ -255,16 +285,18 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &g
   auto start = std::chrono::steady_clock::now();
   if (!options.library)
     options.library = &hostLibrary(target ? *target : cpuTarget());
-  if (Status status = runPipeline(module, options); !status)
+  if (Status status = runPipeline(module, options, afterPhase); !status)
     return status;
-  CompileReport &report = result.report;
-  report = reportPlan(module);
-  report.passMs = millisecondsSince(start);
+  const double passMs = millisecondsSince(start);
 
   start = std::chrono::steady_clock::now();
   auto kernels = collectKernels(module);
   if (!kernels)
     return kernels.status();
+  CompileReport &report = result.report;
+  report = reportModule(module, *kernels);
+  report.target = options.target;
+  report.passMs = passMs;
   auto threads = options.threads ? options.threads : static_cast<unsigned>(runtime::default_width());
   auto before = KernelCache::global().counters();
   runtime::PackageWriter writer;
@@ -303,35 +335,11 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &g
     if (!bytes.constants.empty())
       writer.add("constants" + suffix, bytes.constants);
   }
-  for (size_t i = 0; i < kernels->modules.size(); ++i) {
-    KernelReport &kernel = report.kernels.emplace_back();
-    kernel.symbol = kernels->modules[i].first;
-    kernel.launches = kernels->launches[i];
-    llvm::raw_string_ostream os(kernel.kernelIr);
-    kernels->modules[i].second->print(os);
-  }
   auto package = writer.finish();
   if (!package)
     return package.status();
   result.package = std::move(*package);
   return result;
-}
-
-std::string CompileReport::str() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (const FunctionReport &function : functions) {
-    os << "function '" << function.name << "': launches in order\n" << function.plan;
-    if (!function.decisions.empty())
-      os << "decisions, by what they cost\n" << function.decisions;
-    os << function.capture;
-  }
-  if (kernels.empty() && passMs == 0)
-    return text;
-  os << amountText(kernels.size(), "kernel") << "; passes " << llvm::format("%.1f", passMs)
-     << " ms, machine code " << llvm::format("%.1f", kernelMs) << " ms (" << kernelsCompiled << " compiled, "
-     << kernelsFromCache << " from the cache)\n";
-  return text;
 }
 
 } // namespace weft::codegen

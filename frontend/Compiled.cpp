@@ -7,6 +7,7 @@
 #include "frontend/Compiled.h"
 #include "frontend/Explain.h"
 #include "frontend/Lazy.h"
+#include "frontend/Ops.h"
 #include "frontend/Save.h"
 
 #include <algorithm>
@@ -153,6 +154,14 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Flat &arguments
   return reason;
 }
 
+static std::string explanationOf(const Variant &variant, bool full, Loc loc) {
+  if (!full)
+    return variant.program->explanation;
+  auto text = explainInFull(*variant.program);
+  throwAt(text.status(), loc);
+  return *text;
+}
+
 Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   GraphLock lock(graphMutex());
   // Called from a function that is being traced, it contributes its operations.
@@ -212,6 +221,7 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   }
   if (!found) {
     std::string text = reason ? missed(*reason, arguments, slots, loc) : "";
+    why_ = reason ? std::string(reason->code) + ": " + text : "";
     found = build(arguments, slots, loc);
     if (reason) {
       found->code = reason->code;
@@ -225,8 +235,9 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
     }
     variants_.insert(variants_.begin(), found);
     report(*found, loc);
-    if (explainMode() == ExplainMode::everything)
-      std::fprintf(stderr, "%s\n%s", found->program->explanation.c_str(), found->notes.c_str());
+    if (const ExplainMode mode = explainMode(); mode == ExplainMode::variants || mode == ExplainMode::full)
+      std::fprintf(stderr, "%s\n%s", explanationOf(*found, mode == ExplainMode::full, loc).c_str(),
+                   found->notes.c_str());
     // State that the trace made counts as older than the call, and may be pending still.
     flushAll();
   } else if (checksCaptures_) {
@@ -325,32 +336,47 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
                  options_.name.c_str(), nameOf(variant).c_str(), variant.signature.c_str());
 }
 
+std::string CompiledImpl::variantsText(const Variant &shown) const {
+  if (variants_.size() <= 1)
+    return {};
+  std::string text = nameOf(shown) + ":\n";
+  std::vector<const Variant *> sorted;
+  for (const auto &variant : variants_)
+    sorted.push_back(variant.get());
+  std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->number < b->number; });
+  for (const Variant *variant : sorted)
+    text += "  " + std::to_string(variant->number) + "  " + variant->signature +
+            "  calls: " + std::to_string(variant->calls) + ", compiled at " + str(variant->loc) +
+            (variant->code.empty() ? "" : " (" + variant->code + ": " + variant->reason + ")") + "\n";
+  return text + "\n";
+}
+
+/// What the frontend has to say of a variant: at its compilation, and since.
+static std::string notesOf(const Variant &variant) {
+  std::string text = variant.notes;
+  if (variant.copies > 0)
+    text += "WEFT-D011: storage to be written was copied " + std::to_string(variant.copies) +
+            " times, since something else held it; last " + variant.lastCopy + "\n";
+  if (variant.stridedCopies > 0)
+    text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
+            std::to_string(variant.stridedCopies) +
+            " times, since the call writes them or a spec declares them; last " + variant.lastStridedCopy +
+            "\n";
+  return text;
+}
+
 std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
   GraphLock lock(graphMutex());
   const Variant &shown = chosen(options.variant, loc);
-  std::string text;
-  if (variants_.size() > 1) {
-    text = nameOf(shown) + ":\n";
-    std::vector<const Variant *> sorted;
-    for (const auto &variant : variants_)
-      sorted.push_back(variant.get());
-    std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->number < b->number; });
-    for (const Variant *variant : sorted)
-      text += "  " + std::to_string(variant->number) + "  " + variant->signature +
-              "  calls: " + std::to_string(variant->calls) + ", compiled at " + str(variant->loc) +
-              (variant->code.empty() ? "" : " (" + variant->code + ": " + variant->reason + ")") + "\n";
-    text += "\n";
-  }
-  text += shown.program->explanation + shown.notes;
-  if (shown.copies > 0)
-    text += "WEFT-D011: storage to be written was copied " + std::to_string(shown.copies) +
-            " times, since something else held it; last " + shown.lastCopy + "\n";
-  if (shown.stridedCopies > 0)
-    text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
-            std::to_string(shown.stridedCopies) +
-            " times, since the call writes them or a spec declares them; last " + shown.lastStridedCopy +
-            "\n";
-  return text;
+  return variantsText(shown) + explanationOf(shown, options.full, loc) + notesOf(shown);
+}
+
+std::string CompiledImpl::explainHtml(const ExplainOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Variant &shown = chosen(options.variant, loc);
+  auto page = explainAsPage(*shown.program, options_.name, variantsText(shown) + notesOf(shown));
+  throwAt(page.status(), loc);
+  return *page;
 }
 
 std::vector<VariantInfo> CompiledImpl::variants() const {
@@ -377,6 +403,10 @@ frontend::Flat CompiledBase::call(frontend::Flat arguments, Loc loc) const {
 
 std::string CompiledBase::explain(const ExplainOptions &options, Loc loc) const {
   return impl_->explain(options, loc);
+}
+
+std::string CompiledBase::explain_html(const ExplainOptions &options, Loc loc) const {
+  return impl_->explainHtml(options, loc);
 }
 
 std::string CompiledBase::mlir(const std::string &stage, const MlirOptions &options, Loc loc) const {

@@ -42,6 +42,7 @@ public:
   /// Compiles for the declared arguments, if nothing is compiled yet.
   void prepare(Loc loc);
   std::string explain(const ExplainOptions &options, Loc loc);
+  std::string explainHtml(const ExplainOptions &options, Loc loc);
 
 private:
   /// The variant of this number; without one that which ran most, of equals the one that ran last.
@@ -67,6 +68,8 @@ private:
   void checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc);
   /// Says why the function is compiled again, where that was asked for or something can be done about it.
   void report(const Variant &variant, Loc loc);
+  /// Which variant is explained, where there are several, with a line for each.
+  std::string variantsText(const Variant &shown) const;
   Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
   [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
 
@@ -82,9 +85,10 @@ private:
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   const uint64_t id_ = nextSerial();               ///< what calls name themselves by in failures
   uint64_t calls_ = 0;
-  size_t compiled_ = 0;                              ///< variants, those that were dropped among them
-  std::string advice_;                               ///< on the compilation under way, empty for none
-  std::set<std::string> advised_;                    ///< what was said already without being asked
+  size_t compiled_ = 0;           ///< variants, those that were dropped among them
+  std::string advice_;            ///< on the compilation under way, empty for none
+  std::string why_;               ///< of it: which guard missed; empty for the first variant
+  std::set<std::string> advised_; ///< what was said already without being asked
   std::map<std::pair<int, int>, std::string> noDim_; ///< of arguments and dimensions: what `whyNoDim` found
 };
 

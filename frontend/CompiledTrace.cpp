@@ -236,6 +236,9 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     nameState(region);
     if (!declared_)
       takeStrides(*variant, region, slots);
+    region.loc = loc;
+    region.reason = why_.empty() ? "the first variant of '" + options_.name + "'" : why_;
+    region.signature = describe(slots, variant->structure, variant->modes);
     auto program = compileRegion(region);
     if (!program)
       fail(program.status(), loc);

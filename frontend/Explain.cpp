@@ -19,12 +19,15 @@ ExplainMode explainMode() {
   if (text.empty() || text == "0")
     return ExplainMode::off;
   if (text == "1")
-    return ExplainMode::everything;
+    return ExplainMode::variants;
+  if (text == "full")
+    return ExplainMode::full;
   if (text == "recompile")
     return ExplainMode::recompile;
   static std::atomic<bool> told{false};
   if (!told.exchange(true))
-    std::fprintf(stderr, "weft: WEFT_EXPLAIN is '%s', expected 1, recompile or 0; nothing is explained\n",
+    std::fprintf(stderr,
+                 "weft: WEFT_EXPLAIN is '%s', expected 1, full, recompile or 0; nothing is explained\n",
                  value);
   return ExplainMode::off;
 }

@@ -11,8 +11,9 @@ namespace weft::frontend {
 
 enum class ExplainMode {
   off,
-  everything, ///< what `explain()` says of each variant that is compiled
-  recompile,  ///< why a function was compiled again
+  variants,  ///< what `explain()` says of each variant that is compiled
+  full,      ///< what `explain({.full = true})` says of it
+  recompile, ///< why a function was compiled again
 };
 
 /// The environment variable now. A value that is none of these counts as off, after one line on standard

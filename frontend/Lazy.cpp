@@ -165,6 +165,11 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   std::string key = structuralKey(region);
   std::shared_ptr<Program> program = cache->find(key);
   if (!program) {
+    region.loc = wanted[0].node->loc;
+    region.reason =
+        "a lazy program that is not compiled yet (operations: " + std::to_string(region.nodes.size()) +
+        ", inputs: " + std::to_string(region.arguments.size()) +
+        ", results: " + std::to_string(region.results.size()) + ")";
     auto compiled = compileRegion(region);
     if (!compiled)
       fail(compiled.status(), wanted[0].node->loc);
@@ -177,7 +182,7 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   for (const Ref &ref : leaves)
     arguments.push_back(bufferOf(ref));
   runtime::CallOrigin origin;
-  origin.caller = serialAtFlush();
+  origin.caller = nextSerial();
   std::vector<const Node *> fallible;
   if (program->mayFail) {
     fallible = fallibleNodes(region);

@@ -49,7 +49,11 @@ struct Region {
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;
   std::vector<Node *> nodes;
-  bool isLazy = false; ///< a later region of the same structure runs the program, from other source lines
+  /// Why it is compiled, for who collects compilations: the guard that missed, or that it is the first.
+  std::string reason;
+  std::string signature; ///< of the call that asks for it; empty where none does
+  Loc loc;               ///< of that call, or of the value that is wanted
+  bool isLazy = false;   ///< a later region of the same structure runs the program, from other source lines
 };
 
 /// The nodes that `results` need, down to values that are there. Nodes between a gradient and what it is

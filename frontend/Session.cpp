@@ -7,12 +7,14 @@
 #include "frontend/Session.h"
 
 #include "frontend/Trace.h"
+#include "frontend/TraceFolder.h"
 
 #include "codegen/Compile.h"
 #include "ir/Diagnostics.h"
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/RecordedLocation.h"
+#include "runtime/Profiler.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -335,7 +337,39 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
   return std::move(compiled->package);
 }
 
-Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
+/// The report of a program that was compiled, and the module with its launch lists.
+static Expected<std::pair<codegen::CompileReport, OwningOpRef<ModuleOp>>>
+reportAgain(const Program &program) {
+  OwningOpRef<ModuleOp> module = program.trace->module->clone();
+  ir::CompilerOptions options = program.options;
+  options.strict.clear(); // an error then was one when the program was compiled
+  auto report = codegen::explainModule(*module, options);
+  if (!report)
+    return report.status();
+  report->passMs = program.passMs;
+  report->kernelMs = program.kernelMs;
+  report->kernelsCompiled = program.kernelsCompiled;
+  report->kernelsFromCache = program.kernelsFromCache;
+  return std::pair(std::move(*report), std::move(module));
+}
+
+Expected<std::string> explainInFull(const Program &program) {
+  auto made = reportAgain(program);
+  if (!made)
+    return made.status();
+  return codegen::fullText(made->first, *made->second);
+}
+
+Expected<std::string> explainAsPage(const Program &program, const std::string &title,
+                                    const std::string &notes) {
+  auto made = reportAgain(program);
+  if (!made)
+    return made.status();
+  return codegen::htmlPage(made->first, title, notes);
+}
+
+/// The region compiled; `record`, where given, gets its texts and numbers.
+static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, CompilationRecord *record) {
   auto start = std::chrono::steady_clock::now();
   noteUseOfContext(weightOfCompilation);
   ir::DiagnosticCollector said(&context());
@@ -350,11 +384,37 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   program->options = region.options;
   for (const RegionResult &result : region.results)
     program->shipped.push_back(result.shipped);
-  auto compiled = codegen::compileModule(*module, region.options);
+  codegen::AfterPhase afterPhase;
+  if (record) {
+    record->recorded = program->traceText;
+    afterPhase = [&](StringRef phase, ModuleOp after) {
+      record->phases.emplace_back(phase.str(), print(after));
+    };
+  }
+  auto compiled = codegen::compileModule(*module, region.options, afterPhase);
   if (!compiled)
     return said.empty() ? compiled.status() : compiled.status().context(said.text() + "\n");
+  const codegen::CompileReport &report = compiled->report;
   program->planText = print(*module);
-  program->explanation = compiled->report.str();
+  program->explanation = report.str() + "every launch and decision: explain({.full = true})\n";
+  program->passMs = report.passMs;
+  program->kernelMs = report.kernelMs;
+  program->kernelsCompiled = report.kernelsCompiled;
+  program->kernelsFromCache = report.kernelsFromCache;
+  if (record) {
+    record->plan = program->planText;
+    record->page = codegen::htmlPage(report, region.name, region.reason);
+    for (const codegen::KernelReport &kernel : report.kernels)
+      record->kernelIr += "// " + kernel.symbol + "\n" + kernel.kernelIr + "\n";
+    for (const codegen::FunctionReport &function : report.functions) {
+      record->launches += function.launches.size();
+      record->arenaBytes = std::max(record->arenaBytes, function.arenaBytes);
+    }
+    record->kernels = report.kernels.size();
+    record->kernelsCompiled = report.kernelsCompiled;
+    record->passMs = report.passMs;
+    record->kernelMs = report.kernelMs;
+  }
   program->package = std::move(compiled->package);
   auto package = runtime::Package::from_memory(program->package);
   if (!package)
@@ -366,6 +426,28 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
   program->compileMs =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   ++compiles;
+  return program;
+}
+
+Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
+  TraceFolder *folder = TraceFolder::current();
+  const int64_t begin = runtime::Profiler::now();
+  CompilationRecord record;
+  auto program = compileRecorded(region, folder ? &record : nullptr);
+  const int64_t end = runtime::Profiler::now();
+  const std::string name = region.isLazy ? "lazy" : region.name;
+  if (runtime::Profiler::enabled())
+    runtime::Profiler::get().record(runtime::Profiler::Span::compile, "compile '" + name + "'",
+                                    region.reason + ", at " + str(region.loc), begin, end);
+  if (folder) {
+    record.name = name;
+    record.reason = region.reason;
+    record.signature = region.signature;
+    record.place = str(region.loc);
+    record.error = program ? "" : program.status().message();
+    record.ms = static_cast<double>(end - begin) * 1e-6;
+    folder->add(record);
+  }
   return program;
 }
 

@@ -27,8 +27,10 @@ struct Program {
   std::vector<std::byte> package;
   std::string traceText;   ///< as recorded
   std::string planText;    ///< with fusions, schedules and memory
-  std::string explanation; ///< for people
-  double compileMs = 0;
+  std::string explanation; ///< for people, a few screens
+  double compileMs = 0;    ///< all of it; of that:
+  double passMs = 0, kernelMs = 0;
+  uint64_t kernelsCompiled = 0, kernelsFromCache = 0;
   bool mayFail = false;               ///< running it can fail on values: an index out of bounds
   ir::CompilerOptions options;        ///< of its region
   std::vector<bool> shipped;          ///< per result: whether a package has it
@@ -47,6 +49,12 @@ Expected<std::shared_ptr<Program>> compileRegion(const Region &region);
 
 /// The program as a package for every processor that Weft makes code for, not this one's level only.
 Expected<std::vector<std::byte>> compileForShipping(const Program &program);
+
+/// Everything that is known of a program, made when it is asked for: the passes run once more on what was
+/// recorded. As text, or as a page of HTML with this title, which has `notes` before the tables.
+Expected<std::string> explainInFull(const Program &program);
+Expected<std::string> explainAsPage(const Program &program, const std::string &title,
+                                    const std::string &notes);
 
 /// How many times this process compiled something.
 uint64_t compileCount();

@@ -55,6 +55,8 @@ private:
   void note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
             const std::string &message);
   std::vector<Decision> decisions;
+  /// Why groups stay two, where that was said; of each pair the smaller number first.
+  DenseMap<std::pair<unsigned, unsigned>, StringRef> told;
 };
 
 /// Brings a reduction into a form that a kernel has: trailing or leading dimensions, at least one.
@@ -314,11 +316,21 @@ void Fuse::mergeGroups(FusionGraph &graph) {
   llvm::sort(waiting, [](const Candidate &x, const Candidate &y) {
     return std::tuple(x.from, x.to, x.siblings) < std::tuple(y.from, y.to, y.siblings);
   });
+  // One decision for two kernels, however many values they share. Where one reads the other, that is said.
+  auto pairOf = [&](const Candidate &c) -> std::pair<unsigned, unsigned> {
+    return std::minmax(groupOf(c.from), groupOf(c.to));
+  };
+  DenseSet<std::pair<unsigned, unsigned>> connected;
+  for (const Candidate &c : waiting)
+    if (!c.siblings)
+      connected.insert(pairOf(c));
   for (const Candidate &c : waiting) {
     FusionRefusal refusal;
     unsigned a = groupOf(c.from), b = groupOf(c.to);
-    if (a == b || graph.evaluate(a, b, refusal))
+    if (a == b || (c.siblings && connected.contains(pairOf(c))) || told.contains(pairOf(c)) ||
+        graph.evaluate(a, b, refusal))
       continue;
+    told[pairOf(c)] = refusal.code;
     FusionPrice price = graph.priceOf(a, b);
     note(graph, refusal.code, c.from, c.to, price.saved(), refusal.message + "; " + price.text());
   }
@@ -334,6 +346,8 @@ void Fuse::inlineGroups(FusionGraph &graph) {
     std::optional<int64_t> saved = graph.evaluateInlining(id, refusal);
     unsigned reader = graph.edges[group.out.back()].to;
     if (!saved) {
+      if (told.lookup(std::minmax(id, graph.nodes[reader].group)) == refusal.code)
+        continue;
       if (refusal.code != "WEFT-F001") // a value that has to be in memory anyway is no decision
         note(graph, refusal.code, group.lastNode, reader, 0,
              refusal.message + "; " + priceAlone(graph, group));
@@ -354,6 +368,7 @@ void Fuse::runOnOperation() {
     return signalPassFailure();
   }
   decisions.clear();
+  told.clear();
   prepare(func);
   FusionGraph graph(func, *costs);
   mergeGroups(graph);

@@ -21,7 +21,7 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static std::string kindOf(Operation *op) {
+std::string launchKind(Operation *op) {
   if (auto fusion = dyn_cast<FusionOp>(op))
     return stringifyFusionKind(fusion.getKind()).str();
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
@@ -74,6 +74,24 @@ static std::string shortList(ArrayRef<std::string> items, StringRef separator) {
   return items.size() > shown ? text + " +" + std::to_string(items.size() - shown) : text;
 }
 
+std::string launchResults(Operation *launch) {
+  SmallVector<std::string> types;
+  for (Type type : launch->getResultTypes())
+    types.push_back(typeText(type));
+  return shortList(types, " ");
+}
+
+bool hasGraphs(FuncOp func) { return !isHostProgram(func); }
+
+std::vector<Decision> shownDecisions(FuncOp func) {
+  std::vector<Decision> decisions = readDecisions(func);
+  if (!hasGraphs(func))
+    llvm::erase_if(decisions, [](const Decision &decision) {
+      return StringRef(decision.code).starts_with("WEFT-C") || decision.code == "gathered";
+    });
+  return decisions;
+}
+
 std::string formatPlan(FuncOp func) {
   using Row = std::array<std::string, 7>;
   std::vector<Row> rows{{"#", "kind", "results", "read", "written", "slices", "location"}};
@@ -87,18 +105,17 @@ std::string formatPlan(FuncOp func) {
       operands.insert(storageRoot(operand));
     for (Value operand : operands)
       read = addSizes(read, bytesOf(operand.getType()));
-    SmallVector<std::string> types, slices;
+    SmallVector<std::string> slices;
     for (Value result : op.getResults()) {
       written = addSizes(written, bytesOf(result.getType()));
-      types.push_back(typeText(result.getType()));
       slices.push_back(sliceText(sliceOf(result)));
     }
     totalRead = addSizes(totalRead, read);
     totalWritten = addSizes(totalWritten, written);
-    std::string kind = kindOf(&op);
+    std::string kind = launchKind(&op);
     if (unsigned queue = queueOf(&op))
       kind += " @" + std::to_string(queue);
-    rows.push_back({std::to_string(number++), kind, shortList(types, " "), sizeText(read), sizeText(written),
+    rows.push_back({std::to_string(number++), kind, launchResults(&op), sizeText(read), sizeText(written),
                     shortList(slices, ", "), shortLocation(op.getLoc())});
   }
   std::array<size_t, 7> width{};
@@ -133,7 +150,7 @@ std::string formatPlan(FuncOp func) {
 }
 
 std::string formatDecisions(FuncOp func) {
-  std::vector<Decision> decisions = readDecisions(func);
+  std::vector<Decision> decisions = shownDecisions(func);
   // What cost something comes first: bytes or time that the refusal could not save; then refusals, notes, and
   // what was done, each in the order in which they were recorded.
   std::vector<std::tuple<int, int64_t, size_t>> order;
@@ -161,6 +178,8 @@ std::string formatDecisions(FuncOp func) {
 }
 
 std::string formatCapture(FuncOp func) {
+  if (!hasGraphs(func))
+    return {};
   int64_t captured = 0, total = 0, regions = 0;
   for (Operation &op : func.getBody().front()) {
     if (!isLaunch(&op))

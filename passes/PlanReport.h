@@ -7,10 +7,21 @@
 #ifndef WEFT_PASSES_PLANREPORT_H
 #define WEFT_PASSES_PLANREPORT_H
 
-#include "ir/Dialect.h"
+#include "ir/Decisions.h"
 #include <string>
 
 namespace weft::passes {
+
+/// "row", "contraction+bias+relu", "transfer".
+std::string launchKind(mlir::Operation *launch);
+/// The types of what a launch gives, "f32[64x256]"; the first few where there are many.
+std::string launchResults(mlir::Operation *launch);
+
+/// Whether the target of a function has graphs, into which launches are captured: every device but the host.
+bool hasGraphs(ir::FuncOp func);
+
+/// The decisions of a function that are true of its target: those about graphs only where it has graphs.
+std::vector<ir::Decision> shownDecisions(ir::FuncOp func);
 
 /// A table of the launches of a function: number, kind, results, bytes read and written, slices, source line.
 /// A function without a memory plan has no slices in it.
@@ -20,7 +31,8 @@ std::string formatPlan(ir::FuncOp func);
 /// the title of the code, cost and source line; then what was done.
 std::string formatDecisions(ir::FuncOp func);
 
-/// How many launches are captured, in how many regions, and a line for each cut.
+/// How many launches are captured, in how many graphs, and a line for each cut; nothing where the target has
+/// no graphs.
 std::string formatCapture(ir::FuncOp func);
 
 } // namespace weft::passes

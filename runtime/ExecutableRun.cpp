@@ -39,6 +39,26 @@ std::mutex &order_mutex() {
   return *mutex;
 }
 
+/// Records the time of a call's launches where the profiler is on.
+struct ProfiledCall {
+  const std::string &function;
+  const uint64_t number;
+  const CallOrigin *const origin;
+  const int64_t begin_ns = Profiler::enabled() ? Profiler::now() : 0;
+
+  ~ProfiledCall() {
+    if (!begin_ns)
+      return;
+    try {
+      std::string detail = number ? "call " + std::to_string(number) : "";
+      if (origin && origin->file)
+        detail += std::string(" at ") + origin->file + ":" + std::to_string(origin->line);
+      Profiler::get().record(Profiler::Span::call, function, detail, begin_ns, Profiler::now());
+    } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch): the call counts, its record does not
+    }
+  }
+};
+
 } // namespace
 
 size_t Executable::Impl::temporary_bytes(int width) const {
@@ -132,7 +152,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   for (size_t i = 0; i < operands.size(); ++i)
     pointers[i] = static_cast<std::byte *>(bases[operands[i].base]) + operands[i].offset;
 
-  const bool profiled = Profiler::enabled();
+  const bool profiled = profile.begin_ns != 0;
   for (const Launch &launch : launches) {
     void **const at = pointers + launch.first_operand;
     const int64_t begin_ns = profiled ? Profiler::now() : 0;
@@ -302,6 +322,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     for (size_t i = 0; i < arguments.size() && status.ok(); ++i)
       if (arguments[i]->tracked())
         status = arguments[i]->settle(options.host_sees);
+    const ProfiledCall profile{impl.signature.function, call, options.origin ? &*options.origin : nullptr};
     if (status.ok())
       status = impl.in_call(
           impl.execute(arguments.data(), made, queue, cheap, options.origin ? &*options.origin : nullptr),
@@ -342,6 +363,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       if (!failure) {
         try {
           const Impl &impl = *executable->impl_;
+          const ProfiledCall profile{impl.signature.function, number, origin ? &*origin : nullptr};
           const Status status = impl.in_call(
               impl.execute(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr),
               number, origin);

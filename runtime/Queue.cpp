@@ -8,6 +8,7 @@
 #include "runtime/Queue.h"
 
 #include "runtime/HostAllocator.h"
+#include "runtime/Profiler.h"
 
 #include <array>
 #include <chrono>
@@ -76,6 +77,7 @@ struct QueueState {
   void wait(uint64_t number) {
     if (completed.load(std::memory_order_acquire) >= number)
       return;
+    const ProfiledSpan span(Profiler::Span::wait, "wait for a call");
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= number; });
   }
@@ -349,11 +351,18 @@ Ticket Queue::submit(std::function<void()> work, uint64_t bytes) {
 void Queue::await_room(uint64_t bytes) {
   if (state_->post || runsQueue)
     return;
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->has_room(bytes))
+      return;
+  }
+  const ProfiledSpan span(Profiler::Span::wait, "wait for room in the queue");
   std::unique_lock lock(state_->mutex);
   state_->changed.wait(lock, [&] { return state_->has_room(bytes); });
 }
 
 Status QueueState::synchronize() {
+  const ProfiledSpan span(Profiler::Span::wait, "synchronize");
   std::unique_lock lock(mutex);
   const uint64_t last = submitted;
   changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= last; });
@@ -562,7 +571,10 @@ void Event::wait(Queue &queue) const {
   queue.submit([state = state_, number = state_->newest()] { state->wait(number); });
 }
 
-void Event::synchronize() const { state_->wait(state_->newest()); }
+void Event::synchronize() const {
+  const ProfiledSpan span(Profiler::Span::wait, "wait for an event");
+  state_->wait(state_->newest());
+}
 
 bool Event::query() const {
   const std::lock_guard lock(state_->mutex);

@@ -75,6 +75,9 @@ struct MlirOptions {
 struct ExplainOptions {
   /// Which variant, by `VariantInfo::number`; none: the one that ran most, of equals the one that ran last.
   std::optional<size_t> variant = {};
+  /// Every launch with its slices, and every decision, after what `explain()` prints. A page has these
+  /// always.
+  bool full = false;
 };
 
 /// One compiled signature of a function, as `variants()` lists them.
@@ -99,10 +102,14 @@ using TracedFn = std::function<Flat(const Flat &)>;
 /// What every CompiledFunction has, whatever its signature.
 class WEFT_API CompiledBase {
 public:
-  /// Fusions, refusals with their codes, kernels and memory plan of a variant, by source line; where there
-  /// are several, first which it is, and a line for each. Throws Error where there is no variant of that
-  /// number.
+  /// What a variant became, in a few screens: five lines first (launches, kernels, bytes moved, peak of the
+  /// arena, the costliest refusals), then launches by source line, and refusals with their codes, one row for
+  /// each pair of kernels that did not fuse. Where there are several variants, first which it is, and a line
+  /// for each. Throws Error where there is no variant of that number.
   std::string explain(const ExplainOptions &options = {}, Loc loc = Loc::current()) const;
+  /// The same and everything else as a page of HTML, which needs nothing but a browser: refusals, source
+  /// lines, launches and kernels with links between them, and a filter. Throws Error as `explain` does.
+  std::string explain_html(const ExplainOptions &options = {}, Loc loc = Loc::current()) const;
   /// A variant as text: "trace" as recorded, "plan" with fusions, schedules and memory. Where there are
   /// several, a comment in the first line says which it is. Throws Error for another stage, and where there
   /// is no variant of that number.

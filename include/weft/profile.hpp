@@ -18,9 +18,12 @@ namespace weft {
 /// What ran while a profile was taken.
 class WEFT_API Profile {
 public:
-  /// Launches by total time: share, calls, mean, achieved GB/s and GFLOP/s, name and source line.
+  /// Launches by total time: share, calls, mean, achieved GB/s and GFLOP/s, name and source line. Then the
+  /// wall clock: in how much of it launches ran, something was compiled, or neither, and how long threads
+  /// waited.
   std::string table() const { return table_; }
-  /// JSON for chrome://tracing and Perfetto: one event a launch, with its bytes, GB/s and source line.
+  /// JSON for chrome://tracing and Perfetto: an event for each launch, with its bytes, GB/s and source line,
+  /// and for each call, compilation and wait.
   std::string chrome_trace() const { return trace_; }
   /// Writes it to a file; throws Error where that cannot be written.
   void save_chrome_trace(const std::string &path, Loc loc = Loc::current()) const;

@@ -426,13 +426,13 @@ WEFT_C_API weft_status weft_set_executor(const weft_executor *executor);
 
 /*===-- Profiler ------------------------------------------------------------===*/
 
-/** Collects the launches of every executable between start and stop; clear forgets them. */
+/** Collects launches, calls and waits of every executable between start and stop; clear forgets them. */
 WEFT_C_API weft_status weft_profiler_start(void);
 WEFT_C_API weft_status weft_profiler_stop(void);
 WEFT_C_API weft_status weft_profiler_clear(void);
 
-/** Launches by total time, with calls, mean, GB/s, GFLOP/s and source line. Free the text with
- * weft_text_free(). */
+/** Launches by total time, with calls, mean, GB/s, GFLOP/s and source line, then the wall clock and its idle
+ * time. Free the text with weft_text_free(). */
 WEFT_C_API weft_status weft_profiler_table(char **text);
 
 /** The trace event format of chrome://tracing and Perfetto. Free the text with weft_text_free(). */

@@ -105,6 +105,27 @@ if [[ " ${targets[*]} " == *" weft "* ]]; then
   echo "a program with weft.hpp compiles in $milliseconds ms"
   check "a program with weft.hpp compiles in less than 5 s" test "$milliseconds" -lt 5000
   check "the installed weft-opt runs" "$work/prefix/bin/weft-opt" --version
+  docs=$work/prefix/share/doc/Weft
+  check "the documents are installed" test -f "$docs/README.md" -a -f "$docs/docs/getting-started.md"
+  # Where the tool points to a page, the page is.
+  explains() {
+    local page
+    page=$("$work/prefix/bin/weft" explain D003 | sed -n 's/^  page: //p')
+    echo "page: $page"
+    [[ $page == "$docs/docs/errors/WEFT-D003.md" ]] && grep -q '^# WEFT-D003' "$page"
+  }
+  check "the installed weft explain finds the page of a code" explains
+  check "a code that does not exist points to the installed list" bash -c \
+    "'$work/prefix/bin/weft' explain WEFT-Z999 2>&1 | grep -q '$docs/docs/errors/README.md lists all'"
+  # Programs to copy build against what they were installed with: one of each language.
+  cp -r "$docs/examples" "$work/examples"
+  check "configuring the installed examples" cmake -G Ninja -S "$work/examples" -B "$work/examples-build" \
+    -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_PREFIX_PATH="$work/prefix"
+  check "building installed examples" cmake --build "$work/examples-build" --target lazy_tensors run_step
+  check "running an installed example" "$work/examples-build/lazy_tensors"
+  check "every example of the tree is one of the installed" bash -c \
+    "for file in '$docs'/examples/*.c*; do name=\$(basename \"\$file\"); \
+     grep -qw \"\${name%.*}\" '$docs/examples/CMakeLists.txt' || { echo \"\$name is not built\"; exit 1; }; done"
 fi
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))

@@ -275,7 +275,7 @@ std::vector<Program> programsIn(const std::string &folder) {
     auto module = ir::parseModule(context, text, path);
     if (!module)
       continue;
-    codegen::CompileOptions options;
+    ir::CompilerOptions options;
     options.threads = 1;
     auto compiled = codegen::compileModule(**module, options);
     if (!compiled)

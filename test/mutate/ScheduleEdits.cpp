@@ -205,9 +205,9 @@ Outcome compileAndRun(const std::string &text, uint64_t seed, int poison) {
   Parsed parsed(text);
   if (!parsed.status)
     return refuse(parsed.status);
-  codegen::CompileOptions options;
+  ir::CompilerOptions options;
   options.threads = 1;
-  options.pipeline.from = "scheduling";
+  options.from = "scheduling";
   auto compiled = codegen::compileModule(*parsed.module, options);
   if (!compiled)
     return refuse(compiled.status());

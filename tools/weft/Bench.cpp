@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Runnable.h"
 
+#include "codegen/Report.h"
 #include "frontend/io/Json.h"
 #include "runtime/Executor.h"
 #include "runtime/Profiler.h"
@@ -14,13 +15,16 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <unistd.h>
 
 namespace weft::tool {
 
 static const char *help = R"(usage: weft bench FILE [options]
 
 Measures a function of a program (FILE.mlir) or of a package (FILE.weft): the time of a call, and for each kernel its
-time, the bytes that it moves, and how that compares with copying memory on this machine.
+time, the bytes that it moves, and how that compares with copying memory on this machine. Of a kernel whose data come
+from the cache, since they fit into it or move faster than memory can, it says so instead: a copy of memory is no
+measure of it.
 
   --function NAME      which function; the only one if left out
   --input VALUE        an argument, in order, as for weft run; random numbers if left out
@@ -59,6 +63,20 @@ static Expected<double> copyGigabytes() {
     best = std::max(best, 2.0 * bytes / microseconds(start) * 1e-3);
   }
   return best;
+}
+
+/// The size of the last cache before memory; 0 where the system does not say.
+static uint64_t lastLevelCacheBytes() {
+  long bytes = 0;
+  for (int level : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
+    bytes = std::max(bytes, ::sysconf(level));
+  return static_cast<uint64_t>(bytes);
+}
+
+/// What a launch's rate is compared with: the copy, unless its data do not come from memory.
+static bool comesFromCache(const runtime::Profiler::Row &row, double rate, double copy) {
+  // The fastest of a few copies and of a few launches differ by a few percent.
+  return rate > 1.1 * copy || row.bytes / std::max<uint64_t>(1, row.count) <= lastLevelCacheBytes();
 }
 
 static Status bench(const Arguments &arguments) {
@@ -113,24 +131,36 @@ static Status bench(const Arguments &arguments) {
                 "%10s %9s %7s  %s\n",
                 runnable.function.c_str(), fastest, iterations, median, *copy, "us", "GB/s", "% copy",
                 "launch");
-  bool first = true;
+  bool first = true, someCached = false;
   for (const runtime::Profiler::Row &row : profiler.rows()) {
     const double us = row.min_ms * 1e3;
     const double rate = us > 0 ? static_cast<double>(row.bytes) /
                                      static_cast<double>(std::max<uint64_t>(1, row.count)) / us * 1e-3
                                : 0;
+    const bool cached = comesFromCache(row, rate, *copy);
+    someCached |= cached;
+    const double percent = 100 * rate / *copy;
+    char share[32] = "cache";
+    if (!cached)
+      std::snprintf(share, sizeof share, "%.0f", percent);
     if (json)
       std::printf("%s{\"name\": %s, \"location\": %s, \"fastest_us\": %.3f, \"gb_per_s\": %.2f, "
-                  "\"percent_of_copy\": %.1f}",
+                  "\"from_cache\": %s, \"percent_of_copy\": %.1f}",
                   first ? "" : ", ", io::json_quoted(row.name).c_str(), io::json_quoted(row.location).c_str(),
-                  us, rate, 100 * rate / *copy);
+                  us, rate, cached ? "true" : "false", percent);
     else
-      std::printf("%10.1f %9.1f %7.0f  %s%s%s\n", us, rate, 100 * rate / *copy, row.name.c_str(),
+      std::printf("%10.1f %9.1f %7s  %s%s%s\n", us, rate, share, row.name.c_str(),
                   row.location.empty() ? "" : "  ", row.location.c_str());
     first = false;
   }
   if (json)
     std::printf("]}\n");
+  else if (someCached)
+    std::printf(
+        "cache: the data of the launch come from the cache%s, and a copy of memory is no measure of it\n",
+        lastLevelCacheBytes()
+            ? (" (" + codegen::bytesText(static_cast<int64_t>(lastLevelCacheBytes())) + ")").c_str()
+            : "");
   return {};
 }
 

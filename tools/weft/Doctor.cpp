@@ -36,7 +36,8 @@ static constexpr const char *knownVariables[] = {
     "WEFT_ALLOC_CONF",        "WEFT_CACHE",       "WEFT_CACHE_DIR",      "WEFT_CACHE_MAX_MB",
     "WEFT_CHECK_CAPTURES",    "WEFT_CPU_QUEUE",   "WEFT_DATA_DIR",       "WEFT_DEVICE",
     "WEFT_EXECUTOR",          "WEFT_EXPLAIN",     "WEFT_JOBS",           "WEFT_LLVM_PREFIX",
-    "WEFT_NO_MEMORY_CACHING", "WEFT_NUM_THREADS", "WEFT_PARITY_SAMPLES", "WEFT_TEST_LEVEL"};
+    "WEFT_NO_MEMORY_CACHING", "WEFT_NUM_THREADS", "WEFT_PARITY_SAMPLES", "WEFT_TEST_LEVEL",
+    "WEFT_TRACE_DIR"};
 
 static std::string mebibytes(uint64_t bytes) {
   char text[40];

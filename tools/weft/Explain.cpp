@@ -5,17 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ExplainPackage.h"
-#include "Html.h"
 #include "Tool.h"
 
 #include "codegen/Compile.h"
+#include "frontend/io/AtomicFile.h"
 #include "frontend/io/Json.h"
 #include "ir/Decisions.h"
 #include "ir/Dialect.h"
 #include "ir/Reasons.h"
 #include "ir/TargetDescription.h"
+#include "passes/PlanReport.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstdio>
 #include <tuple>
@@ -26,73 +29,97 @@ namespace weft::tool {
 
 static const char *help = R"(usage: weft explain FILE.mlir|FILE.weft|CODE [options]
 
-Prints what a program becomes: launches in order with bytes and memory, fusions, refusals with codes, cost and lines,
-and what is captured. Of a package it prints what the package has; of a reason code, as WEFT-D003, what it means.
+Prints what a program becomes: first how many launches and kernels, the bytes that they move, memory, and the costliest
+refusals; then launches by source line, refusals with codes, cost and lines, and what is captured. Of a package it prints what the package has; of a reason code, as WEFT-D003, what it means.
 
   --target TARGET      cpu (if left out), x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90 or cuda:sm_100: no such
                        device is needed
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
   --numerics MODE      eager or fast (docs/numerics.md); what the text says if left out
   --memory-limit BYTES as of weft compile: another order where temporaries take more than that
+  --full               every launch with its memory, and every decision, after that
   --json               an object: of a program functions, decisions and kernels; of a package sections, functions and
                        signatures; of a code what it means
-  --html FILE          of a program one page, which needs nothing else: launches and what they exchange, decisions with
-                       codes, memory over time, kernels, and what is captured
+  --html FILE          of a program one page, which needs nothing else: refusals, source lines, launches and kernels with
+                       links between them and a filter, what launches exchange, memory over time, and what is captured
 
 Of a package and of a code only --json can be asked.
 
-example: weft explain scaled.mlir
+example: weft explain scaled.mlir --full
 example: weft explain scaled.mlir --target=cuda:sm_90 --html=scaled.html
 example: weft explain scaled.weft --json
 example: weft explain WEFT-D003
 )";
 
-static std::string json(const codegen::CompileReport &report, ModuleOp module) {
-  std::string text = "{\"functions\": [";
-  for (size_t i = 0; i < report.functions.size(); ++i) {
-    const codegen::FunctionReport &f = report.functions[i];
-    text += (i ? ", " : "") + std::string("{\"name\": ") + io::json_quoted(f.name) +
-            ", \"plan\": " + io::json_quoted(f.plan) + ", \"decisions\": [";
-    auto function = module.lookupSymbol<ir::FuncOp>(f.name);
-    bool first = true;
-    for (const ir::Decision &d : ir::readDecisions(function)) {
+namespace json = llvm::json;
+
+static json::Value text(llvm::StringRef string) { return json::fixUTF8(string); }
+
+static json::Object launchObject(const codegen::LaunchReport &launch) {
+  json::Array lines, reads;
+  for (const std::string &line : launch.lines)
+    lines.push_back(text(line));
+  for (unsigned number : launch.reads)
+    reads.push_back(number);
+  return json::Object{{"kind", launch.kind},
+                      {"kernel", launch.kernel.empty() ? json::Value(nullptr) : text(launch.kernel)},
+                      {"results", launch.results},
+                      {"read_bytes", launch.readBytes},
+                      {"written_bytes", launch.writtenBytes},
+                      {"queue", launch.queue},
+                      {"reads", std::move(reads)},
+                      {"lines", std::move(lines)}};
+}
+
+static std::string jsonText(const codegen::CompileReport &report, ModuleOp module) {
+  json::Array functions, kernels;
+  for (const codegen::FunctionReport &f : report.functions) {
+    json::Array launches, decisions;
+    for (const codegen::LaunchReport &launch : f.launches)
+      launches.push_back(launchObject(launch));
+    for (const ir::Decision &d : f.decisions) {
       const ir::Reason *reason = ir::findReason(d.code);
-      text += (first ? "{" : ", {") + std::string("\"code\": ") + io::json_quoted(d.code) +
-              ", \"title\": " + io::json_quoted(reason ? reason->title.str() : d.code) +
-              ", \"producer\": " + io::json_quoted(d.producer) +
-              ", \"consumer\": " + io::json_quoted(d.consumer) +
-              ", \"message\": " + io::json_quoted(d.message) +
-              ", \"picoseconds\": " + std::to_string(d.savedPs) +
-              ", \"location\": " + io::json_quoted(d.location) + "}";
-      first = false;
+      decisions.push_back(json::Object{{"code", text(d.code)},
+                                       {"title", reason ? text(reason->title) : text(d.code)},
+                                       {"producer", text(d.producer)},
+                                       {"consumer", text(d.consumer)},
+                                       {"message", text(d.message)},
+                                       {"picoseconds", d.savedPs},
+                                       {"location", text(d.location)}});
     }
-    text += "], \"capture\": " + io::json_quoted(f.capture) +
-            ", \"arena_bytes\": " + std::to_string(f.arenaBytes) +
-            ", \"arena_lower_bound_bytes\": " + std::to_string(f.arenaLowerBound) + "}";
+    functions.push_back(
+        json::Object{{"name", text(f.name)},
+                     {"plan", text(passes::formatPlan(module.lookupSymbol<ir::FuncOp>(f.name)))},
+                     {"launches", std::move(launches)},
+                     {"decisions", std::move(decisions)},
+                     {"capture", f.hasGraphs ? text(f.capture) : json::Value(nullptr)},
+                     {"arena_bytes", f.arenaBytes},
+                     {"arena_lower_bound_bytes", f.arenaLowerBound}});
   }
-  text += "], \"kernels\": [";
-  for (size_t i = 0; i < report.kernels.size(); ++i)
-    text += (i ? ", " : "") + std::string("{\"symbol\": ") + io::json_quoted(report.kernels[i].symbol) +
-            ", \"launches\": " + std::to_string(report.kernels[i].launches) + "}";
-  return text + "]}\n";
+  for (const codegen::KernelReport &kernel : report.kernels)
+    kernels.push_back(json::Object{{"symbol", text(kernel.symbol)}, {"launches", kernel.launches}});
+  std::string made;
+  llvm::raw_string_ostream(made) << json::Value(json::Object{
+      {"target", report.target}, {"functions", std::move(functions)}, {"kernels", std::move(kernels)}});
+  return made + "\n";
 }
 
 static int explainCode(const ir::Reason &reason, bool asJson) {
   llvm::StringRef mode = reason.refusal ? ir::strictModeOf(reason.family()) : "";
+  const std::string page = documentPath("docs/errors/" + reason.code.str() + ".md");
   if (asJson) {
     std::printf(
         "{\"code\": %s, \"title\": %s, \"family\": %s, \"to_fix\": %s, \"strict\": %s, \"page\": %s}\n",
         io::json_quoted(reason.code).c_str(), io::json_quoted(reason.title).c_str(),
         io::json_quoted(ir::familyName(reason.family())).c_str(), io::json_quoted(reason.remedy).c_str(),
-        mode.empty() ? "null" : io::json_quoted(mode).c_str(),
-        io::json_quoted("docs/errors/" + reason.code.str() + ".md").c_str());
+        mode.empty() ? "null" : io::json_quoted(mode).c_str(), io::json_quoted(page).c_str());
     return 0;
   }
   std::printf("%s: %s\n  family: %s\n  to fix: %s\n", reason.code.data(), reason.title.data(),
               ir::familyName(reason.family()).str().c_str(), reason.remedy.data());
   if (!mode.empty())
     std::printf("  an error under: --strict=%s\n", mode.str().c_str());
-  std::printf("  page: docs/errors/%s.md\n", reason.code.data());
+  std::printf("  page: %s\n", page.c_str());
   return 0;
 }
 
@@ -115,13 +142,14 @@ static Status unknownCode(const std::string &code) {
   std::string text = "there is no reason code '" + code + "'; near are";
   for (size_t i = 0; i < 3; ++i)
     text += (i ? ", " : " ") + near[i].second->code.str() + " (" + near[i].second->title.str() + ")";
-  return Status::error(text + "; docs/errors/README.md lists all");
+  return Status::error(text + "; " + documentPath("docs/errors/README.md") + " lists all");
 }
 
 int explainCommand(int argc, char **argv) {
   Arguments arguments;
   if (auto code = beginCommand("explain", help, argc, argv,
-                               {{"json", false},
+                               {{"full", false},
+                                {"json", false},
                                 {"html", true},
                                 {"target", true},
                                 {"strict", true},
@@ -133,7 +161,7 @@ int explainCommand(int argc, char **argv) {
   const bool package = isPackage(what);
   // What is compiled already, or never was a program, does not change with how a program is compiled.
   if (package || !codeOf(what).empty())
-    for (const char *option : {"html", "target", "strict", "numerics", "memory-limit"})
+    for (const char *option : {"full", "html", "target", "strict", "numerics", "memory-limit"})
       if (arguments.has(option))
         return complain("explain", Status::error(std::string("--") + option + " is for programs, and '" +
                                                  what + "' is " + (package ? "a package" : "a reason code")));
@@ -158,9 +186,10 @@ int explainCommand(int argc, char **argv) {
   const ir::TargetDescription *target = ir::findTarget(options.target);
   if (target && !target->isCpu()) {
     // There are no kernels for it yet; the launch list is all the same.
-    if (Status status = codegen::runPipeline(*program.module, options); !status)
-      return complain("explain", status);
-    report = codegen::reportPlan(*program.module);
+    auto explained = codegen::explainModule(*program.module, options);
+    if (!explained)
+      return complain("explain", explained.status());
+    report = std::move(*explained);
   } else {
     auto compiled = codegen::compileModule(*program.module, options);
     if (!compiled)
@@ -169,13 +198,18 @@ int explainCommand(int argc, char **argv) {
   }
   if (arguments.has("html")) {
     std::string file = arguments.get("html");
-    if (Status status = writeHtml(file, what, options.target, report, *program.module); !status)
+    if (Status status = io::write_file(file, codegen::htmlPage(report, what)); !status)
       return complain("explain", status);
     std::printf("%s: %s, %s\n", file.c_str(), ir::amountText(report.functions.size(), "function").c_str(),
                 ir::amountText(report.kernels.size(), "kernel").c_str());
     return 0;
   }
-  std::fputs((arguments.has("json") ? json(report, *program.module) : report.str()).c_str(), stdout);
+  if (arguments.has("json"))
+    std::fputs(jsonText(report, *program.module).c_str(), stdout);
+  else if (arguments.has("full"))
+    std::fputs(codegen::fullText(report, *program.module).c_str(), stdout);
+  else
+    std::printf("%severy launch and decision: --full\n", report.str().c_str());
   return 0;
 }
 

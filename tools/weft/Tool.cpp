@@ -211,6 +211,16 @@ int complain(const char *command, const Status &status) {
   return 1;
 }
 
+std::string documentPath(const std::string &document) {
+  std::error_code error;
+  const std::filesystem::path tool = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error)
+    return document;
+  const std::filesystem::path installed =
+      (tool.parent_path() / WEFT_DOCS_FROM_BIN / document).lexically_normal();
+  return std::filesystem::is_regular_file(installed, error) ? installed.string() : document;
+}
+
 Status readMemoryLimit(const Arguments &arguments, int64_t &bytes) {
   if (std::string limit = arguments.get("memory-limit"); arguments.has("memory-limit"))
     if (llvm::StringRef(limit).getAsInteger(10, bytes) || bytes < 0)

@@ -60,6 +60,10 @@ struct Program {
 std::optional<int> beginCommand(const char *command, const char *help, int argc, char **argv,
                                 std::map<std::string, bool> known, Arguments &arguments, size_t files = 1);
 
+/// The path of a document, as "docs/errors/WEFT-D003.md": beside the tool where Weft is installed, else as it
+/// is in the tree.
+std::string documentPath(const std::string &document);
+
 /// The bytes of --memory-limit, which are left as they are where it is not given.
 Status readMemoryLimit(const Arguments &arguments, int64_t &bytes);
 

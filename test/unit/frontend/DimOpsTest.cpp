@@ -366,7 +366,7 @@ TEST(DimOps, SizesAreExpressionsInWhatIsExplained) {
   Dim n("n", 1, 64);
   auto f = compile([](Tensor x) { return (x * 2).sum(-1); }, {spec({n, 2})});
   f(ones({2, 2}));
-  std::string text = f.explain();
+  std::string text = f.explain({.full = true});
   EXPECT_NE(text.find("launch reads 8 * n and writes 4 * n bytes"), std::string::npos) << text;
 }
 

@@ -228,7 +228,7 @@ TEST(UserPrograms, AWrongWishForExplanationsIsToldOnce) {
   g(ones(2));
   std::string text = ::testing::internal::GetCapturedStderr();
   ::unsetenv("WEFT_EXPLAIN");
-  EXPECT_EQ(text, "weft: WEFT_EXPLAIN is 'zzz', expected 1, recompile or 0; nothing is explained\n");
+  EXPECT_EQ(text, "weft: WEFT_EXPLAIN is 'zzz', expected 1, full, recompile or 0; nothing is explained\n");
 }
 
 // Just computing, without any function.

@@ -44,4 +44,53 @@ TEST(Profiler, SumsByNameAndLocation) {
   EXPECT_TRUE(profiler.rows().empty());
 }
 
+// Times are those of the profiler's clock, so that they lie between start and stop.
+TEST(Profiler, SaysWhereTheWallClockWent) {
+  Profiler &profiler = Profiler::get();
+  profiler.clear();
+  profiler.start();
+  const int64_t begin = Profiler::now();
+  const auto at = [&](int64_t us) { return begin + us * 1000; };
+  // Two launches that overlap on two threads count once; a wait beside them is no idle time of its own.
+  profiler.record("add", "a.cpp:1:2", at(100), at(300), 0, 0);
+  profiler.record("mul", "a.cpp:2:2", at(200), at(400), 0, 0);
+  profiler.record(Profiler::Span::compile, "compile 'step'", "the first \"call\"", at(500), at(600));
+  profiler.record(Profiler::Span::call, "step", "call 1", at(90), at(410));
+  profiler.record(Profiler::Span::wait, "wait for a call", "", at(90), at(420));
+  while (Profiler::now() < at(1000))
+    ;
+  profiler.stop();
+  const Profiler::Totals totals = profiler.totals();
+  EXPECT_GE(totals.wall_ms, 1.0);
+  EXPECT_NEAR(totals.launch_ms, 0.3, 1e-9);
+  EXPECT_NEAR(totals.compile_ms, 0.1, 1e-9);
+  EXPECT_NEAR(totals.idle_ms, totals.wall_ms - 0.4, 1e-6);
+  EXPECT_NEAR(totals.wait_ms, 0.33, 1e-9);
+  EXPECT_EQ(totals.calls, 1u);
+  EXPECT_EQ(totals.compilations, 1u);
+  EXPECT_EQ(totals.waits, 1u);
+  EXPECT_EQ(profiler.rows().size(), 2u) << "rows are launches";
+  const std::string table = profiler.table();
+  EXPECT_NE(table.find("launches run in 0.300 ms of it, compilations in 0.100 ms, idle "), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("calls: 1, compilations: 1, waits: 1, together 0.330 ms"), std::string::npos) << table;
+  const std::string trace = profiler.chrome_trace();
+  for (const char *part :
+       {"\"cat\": \"launch\"", "\"name\": \"step\", \"cat\": \"call\"",
+        "\"name\": \"compile 'step'\", \"cat\": \"compile\"", "\"detail\": \"the first \\\"call\\\"\"",
+        "\"name\": \"wait for a call\", \"cat\": \"wait\""})
+    EXPECT_NE(trace.find(part), std::string::npos) << part << "\n" << trace;
+  // What begins before or ends after the profile counts as far as it lies in it.
+  profiler.clear();
+  profiler.start();
+  const int64_t again = Profiler::now();
+  profiler.record("long", "", again - 1'000'000'000, again + 60'000'000'000, 0, 0);
+  profiler.stop();
+  const Profiler::Totals all = profiler.totals();
+  EXPECT_NEAR(all.launch_ms, all.wall_ms, 1e-9);
+  EXPECT_NEAR(all.idle_ms, 0, 1e-9);
+  profiler.clear();
+  EXPECT_EQ(profiler.totals().wall_ms, 0);
+}
+
 } // namespace

@@ -1,0 +1,15 @@
+# Installed as examples/CMakeLists.txt: builds the examples against the Weft that they were installed with.
+#   cp -r PREFIX/share/doc/Weft/examples . && cmake -S examples -B build -DCMAKE_PREFIX_PATH=PREFIX && cmake --build build
+cmake_minimum_required(VERSION 3.25)
+project(WeftExamples LANGUAGES C CXX)
+find_package(Weft REQUIRED COMPONENTS weft runtime)
+
+foreach(example lazy_tensors linear_regression lstm mnist resume save_step train_mlp)
+  add_executable(${example} ${example}.cpp)
+  target_link_libraries(${example} PRIVATE Weft::weft)
+endforeach()
+
+# What save_step wrote runs without the compiler.
+add_executable(run_step run_step.c)
+set_target_properties(run_step PROPERTIES C_STANDARD 11)
+target_link_libraries(run_step PRIVATE Weft::runtime)

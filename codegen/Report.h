@@ -1,0 +1,104 @@
+//===- Report.h - What people see of a compilation --------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Facts about compiled functions, collected once, and what is made of them: a few screens of text, all of it
+// as text, and a page. Bytes of dynamic sizes are those at the largest sizes, which the text says.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_REPORT_H
+#define WEFT_CODEGEN_REPORT_H
+
+#include "ir/Decisions.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace weft::codegen {
+
+/// One kernel. Launches whose kernels are equal share one.
+struct KernelReport {
+  std::string symbol;
+  std::string kernelIr; ///< upstream dialects, before machine code
+  unsigned launches = 0;
+};
+
+/// One launch of a function, in the order in which they are issued.
+struct LaunchReport {
+  /// Where a result lies in the arena, and the last launch that reads it.
+  struct Slice {
+    int64_t position = 0, bytes = 0;
+    unsigned end = 0;
+  };
+  std::string kind;               ///< "row", "contraction+bias", "transfer"
+  std::string results;            ///< their types
+  bool isFusion = false;          ///< a kernel of Weft's own computes it
+  std::string kernel;             ///< the symbol of that; empty for what has none, or none that is compiled
+  std::vector<std::string> lines; ///< the source lines that it computes, as "file:line:col", each once
+  int64_t readBytes = 0, writtenBytes = 0;
+  unsigned queue = 0;
+  bool captured = false;
+  std::vector<unsigned> reads; ///< the launches before it that made what it reads
+  std::vector<Slice> slices;
+};
+
+/// What was made of one function.
+struct FunctionReport {
+  std::string name;
+  bool dynamic = false;   ///< has sizes that a call chooses
+  bool hasGraphs = false; ///< the target has graphs of launches
+  std::vector<LaunchReport> launches;
+  std::vector<ir::Decision> decisions;
+  std::string capture; ///< what is captured and what not, in a few lines; empty without graphs
+  uint64_t arenaBytes = 0, arenaLowerBound = 0; ///< at the largest sizes
+};
+
+struct CompileReport {
+  std::string target = "cpu";
+  std::vector<FunctionReport> functions;
+  std::vector<KernelReport> kernels;
+  double passMs = 0, kernelMs = 0;
+  uint64_t kernelsCompiled = 0, kernelsFromCache = 0;
+
+  /// For people: of each function five lines, launches by source line, and one row for each pair of kernels
+  /// that did not fuse, the costliest first. A table is cut where it grows long, and says so.
+  std::string str() const;
+  /// "31 kernels; passes 4.1 ms, machine code 210.0 ms (31 compiled, 0 from the cache)" and a line's end;
+  /// empty where nothing was compiled.
+  std::string times() const;
+};
+
+/// The functions of a module that has its launch lists.
+CompileReport reportPlan(mlir::ModuleOp module);
+
+/// The report, and then every launch with its slices and every decision of `module`, which it is of.
+std::string fullText(const CompileReport &report, mlir::ModuleOp module);
+
+/// A page of HTML that refers to nothing outside of itself: refusals, source lines, launches and kernels,
+/// with links between them and a filter, then what launches exchange and memory over time. `title` and
+/// `preamble` are text. What would make the page large, the code of kernels, is left out from a bound on,
+/// which the page says.
+std::string htmlPage(const CompileReport &report, const std::string &title, const std::string &preamble = "");
+
+/// The first five lines of a function: launches, kernels, bytes moved, peak of the arena, and what the three
+/// costliest refusals are.
+std::string headText(const CompileReport &report, const FunctionReport &function);
+/// "dot_general -> softmax", "result 0 -> argument 1": what a decision is about.
+std::string subjectText(const ir::Decision &decision);
+/// "512 B", "1.5 KiB", "12.3 MiB": for people.
+std::string bytesText(int64_t bytes);
+/// "0.4 us", "12.3 us", "4.1 ms", of picoseconds.
+std::string timeText(int64_t picoseconds);
+/// "gpt.cpp:41" of "src/gpt.cpp:41:12".
+std::string shortLine(llvm::StringRef line);
+/// Whether a decision is a refusal: something was not done that would have saved time or memory.
+bool isRefusal(const ir::Decision &decision);
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_REPORT_H
