@@ -277,7 +277,8 @@ def Weft_ModOp : Weft_Binary<"mod", Weft_NumberTensor,
   [{ d(0, [&] { return g; });
      d(1, [&] { // -floor(a / b), exact: a / b itself may round across a whole number
        auto r = vjp.binary<RemOp>(a, b), toZero = vjp.unary<RoundOp>((a - r) / b);
-       return -g * vjp.select(vjp.compare<EqOp>(r, y), toZero, toZero - 1.0);
+       auto down = vjp.select(vjp.compare<EqOp>(r, y), toZero, toZero - 1.0);
+       return -g * vjp.select(vjp.compare<EqOp>(b, vjp.like(b, 0.0)), a / b, down); // infinite where b is 0
      }); }],
   [{ double r = std::fmod(a, b); return r != 0 && (r < 0) != (b < 0) && b != 0 ? r + b : r; }],
   [{ if (b == 0) return a;
@@ -288,7 +289,12 @@ def Weft_PowOp : Weft_Binary<"pow", Weft_NumberTensor,
   "a to the power b: pow of C for floats; for integers a negative power is 0 unless a is 1 or -1",
   [{ return k.isFloat(a) ? k.make<::mlir::math::PowFOp>(a, b) : k.powIntegers(a, b); }],
   [{ auto zero = vjp.like(a, 0.0);
-     d(0, [&] { return vjp.select(vjp.compare<EqOp>(b, zero), zero, g * b * vjp.binary<PowOp>(a, b - 1.0)); });
+     d(0, [&] { // in f32 for halves: the power may be beyond f16 where its product with b is not
+       auto element = a.type().getElementType();
+       auto w = [&](Sym x) { return element.isF16() || element.isBF16() ? vjp.convert(x, vjp.builder.getF32Type()) : x; };
+       auto slope = vjp.convert(w(g) * w(b) * vjp.binary<PowOp>(w(a), w(b) - 1.0), element);
+       return vjp.select(vjp.compare<EqOp>(b, zero), zero, slope);
+     });
      d(1, [&] {
        auto edge = vjp.binary<AndOp>(vjp.compare<EqOp>(a, zero), vjp.compare<GeOp>(b, zero));
        return vjp.select(edge, zero, g * y * vjp.unary<LogOp>(a));

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
-#include "../TestLevel.h"
+#include "test/unit/TestLevel.h"
 
 #include <cmath>
 #include <functional>
