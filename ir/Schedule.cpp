@@ -186,17 +186,6 @@ unsigned lastRowPass(FusionOp fusion) {
   return last;
 }
 
-/// About how long an op takes for one element, in units of an addition.
-static int64_t costOf(Operation *op) {
-  if (isa<ExpOp, Expm1Op, Exp2Op, LogOp, Log1pOp, Log2Op, Log10Op, SinOp, CosOp, TanOp, AsinOp, AcosOp,
-          AtanOp, Atan2Op, SinhOp, CoshOp, TanhOp, AsinhOp, AcoshOp, AtanhOp, ErfOp, SigmoidOp, PowOp, RemOp,
-          ModOp, RngBitsPhiloxOp>(op))
-    return 16;
-  if (isa<DivOp, SqrtOp, RsqrtOp, RecipOp, GatherOp>(op))
-    return 6;
-  return isa<ElementwiseOp>(op) ? 1 : 0;
-}
-
 SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t scratchBytes) {
   SmallVector<std::pair<Value, unsigned>> kept;
   Block &body = fusion.getBody().front();
@@ -211,7 +200,7 @@ SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, int64_t s
   llvm::DenseMap<Value, int64_t> cost;
   constexpr int64_t dear = 12, most = 1 << 20;
   for (Operation &op : body.without_terminator()) {
-    int64_t sum = costOf(&op);
+    int64_t sum = additionsPerElement(&op);
     if (!isReductionOp(&op))
       for (Value operand : op.getOperands())
         sum += cost.lookup(operand);

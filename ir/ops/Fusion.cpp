@@ -160,4 +160,8 @@ LogicalResult FusionOp::verify() {
   return success();
 }
 
+bool FusionOp::mayFail() {
+  return llvm::any_of(getBody().front(), [](Operation &inner) { return ir::mayFail(&inner); });
+}
+
 } // namespace weft::ir
