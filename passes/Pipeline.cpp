@@ -81,6 +81,8 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOpt
     add.function(createPlaceHostOperands());
     add.module(createMapDevices(MapDevicesOptions{options.target}));
   } else if (phase == "differentiation") {
+    // Before anything is folded, so that no fold takes a check away.
+    add.function(createRecordChecks());
     // On the program as it was written: composites are whole and have rules of their own.
     add.function(createMaterializeRngState());
     add.function(createDifferentiate());
@@ -98,6 +100,8 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOpt
     add.function(createSimplify());
     add.function(createCanonicalizeContractions());
     add.cleanup();
+    // Equal values are one now, and nothing is folded from here on.
+    add.function(createSettleChecks());
   } else if (phase == "fusion") {
     // Who multiplies is asked and written down; contractions then take their epilogues first, so that what is
     // left over is fused with its neighbours.
