@@ -64,6 +64,9 @@ private:
 };
 } // namespace
 
+/// Launches from which a captured graph is worth its own launch, which costs about as much as two.
+static constexpr int64_t leastCaptured = 3;
+
 static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOptions &options,
                        llvm::StringSet<> *seen) {
   Adder add(passes, options, seen);
@@ -112,7 +115,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOpt
   } else if (phase == "memory") {
     // Fewer graphs first; a limit of memory then counts for more.
     add.function(createAssignQueues());
-    add.function(createGatherCapturable(GatherCapturableOptions{3, report}));
+    add.function(createGatherCapturable(GatherCapturableOptions{leastCaptured, report}));
     add.function(createOrderLaunches(OrderLaunchesOptions{options.memoryLimit, report}));
     add.function(createPlanMemory(PlanMemoryOptions{true, options.target}));
     add.function(createVerifyMemoryPlan());
@@ -122,7 +125,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const PipelineOpt
     add.function(createScheduleLaunches());
     add.function(createVerifyMemoryPlan());
     add.function(createAttachSchedules(AttachSchedulesOptions{options.target}));
-    add.function(createPartitionCapture(PartitionCaptureOptions{3, report}));
+    add.function(createPartitionCapture(PartitionCaptureOptions{leastCaptured, report}));
     if (!options.strict.empty())
       add.function(createEnforceStrict(EnforceStrictOptions{options.strict}));
   }
