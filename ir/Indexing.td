@@ -26,8 +26,7 @@ def Weft_GatherOp : Weft_ComputeOp<"gather", [Differentiable, Weft_FallibleOp, W
   let assemblyFormat = "$a `,` $index `,` `dim` `=` $dim `,` `kind` `=` $kind (`mode` `=` $mode^)? attr-dict `:` type($a) `,` type($index)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Measured as those of functions: a read by lane, and the comparison of its index.
-    int64_t additionsPerElement() { return 10; }
+    int64_t additionsPerElement();
     bool mayFail() { return getMode() == ::weft::ir::IndexMode::check; }
   }] # Weft_Keywords<[Weft_Keyword<"kind", "GatherKind">, Weft_Keyword<"mode", "IndexMode">]>.text;
 }
