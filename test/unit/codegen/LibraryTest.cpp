@@ -9,6 +9,7 @@
 
 #include "ir/Contraction.h"
 #include "ir/TargetDescription.h"
+#include "runtime/Contraction.h"
 #include "runtime/Executable.h"
 #include "runtime/plan_generated.h"
 
