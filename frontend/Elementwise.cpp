@@ -107,6 +107,7 @@ static Tensor powNumber(const Arg &a, const Arg &b) {
          "make the exponent " +
              std::to_string(b.whole) + " a tensor",
          loc, {x});
+  refuseOverflow("pow()", dtype, b, {x});
   Ref y;
   // Of f16 PyTorch takes no roots.
   bool roots = dtype != DType::f16;
@@ -154,6 +155,8 @@ Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   c.priority = c.value.spec().shape.empty() ? 1 : 2;
   std::vector<Operand> values{operand(a), operand(b)};
   DType dtype = resultType(values);
+  for (const Arg *value : {&a, &b})
+    refuseOverflow("where()", dtype, *value, {});
   Shape shape = broadcastShape({c, values[0], values[1]}, loc);
   Device device = deviceOf({c, values[0], values[1]});
   return wrap(record1("select",

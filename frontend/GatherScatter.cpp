@@ -7,6 +7,7 @@
 #include "weft/gather_scatter.hpp"
 
 #include "frontend/Ops.h"
+#include "frontend/Promotion.h"
 #include "ir/DimExpr.h"
 #include "weft/math.hpp"
 
@@ -321,6 +322,7 @@ static Tensor scatterBy(const char *function, const std::string &kind, const Ten
 Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const Arg &source, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
+  refuseOverflow("scatter()", value.spec().dtype, source, {value});
   Ref what = source.is_number ? broadcastTo(number(value.spec().dtype, value.spec().device, source, loc),
                                             index.sizes(loc), loc)
                               : use(source.tensor, loc);
@@ -449,6 +451,7 @@ Tensor masked_fill(const Tensor &a, const Tensor &mask, const Arg &value, Loc lo
                        : is_floating_point(value.tensor.dtype(loc))))
     fail("masked_fill(): a real value cannot be written to a tensor of " + std::string(name(dtype)), loc,
          {tensor});
+  refuseOverflow("masked_fill()", dtype, value, {tensor});
   Ref filler = value.is_number ? number(dtype, tensor.spec().device, value, loc)
                                : convertTo(use(value.tensor, loc), dtype, loc);
   return where(mask, {wrap(filler, loc), loc}, {a, loc}, loc);

@@ -9,6 +9,7 @@
 #include "weft/tree.hpp"
 
 #include "frontend/Ops.h"
+#include "frontend/Promotion.h"
 #include "frontend/View.h"
 
 #include <algorithm>
@@ -118,6 +119,7 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
     return *this;
   }
   bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype(loc) == DType::i1;
+  refuseOverflow("index_put_()", dtype(loc), value, {});
   if (!mask) {
     Tensor values = value.is_number ? wrap(number(dtype(loc), device(loc), value, loc), loc)
                                     : value.tensor.to(dtype(loc), loc);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/joining.hpp"
 #include "frontend/Ops.h"
+#include "frontend/Promotion.h"
 #include "ir/DimExpr.h"
 
 #include <algorithm>
@@ -263,6 +264,7 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
   }
   std::vector<Ref> operands{tensor};
   DType dtype = tensor.spec().dtype;
+  refuseOverflow("pad()", dtype, value, {tensor});
   if (!value.is_number)
     operands.push_back(convertTo(use(value.tensor, loc), dtype, loc));
   else if (value.real != 0 || std::signbit(value.real))

@@ -196,11 +196,16 @@ Tensor lerp(const Tensor &start, const Tensor &end, const Arg &weight) {
   Loc loc = weight.loc;
   requireReal("lerp", {use(start, loc)}, loc);
   requireReal("lerp", {use(end, loc)}, loc);
-  std::vector<Ref> values = promote("add", {{start, loc}, {end, loc}, weight}, loc);
-  return compute(values, loc, [&](const std::vector<Expr> &x) {
-    const Expr way = x[1] - x[0], &w = x[2];
-    if (weight.is_number) // selects the formula
+  std::vector<Arg> operands{{start, loc}, {end, loc}};
+  if (!weight.is_number)
+    operands.push_back(weight);
+  return compute(promote("add", operands, loc), loc, [&](const std::vector<Expr> &x) {
+    const Expr way = x[1] - x[0];
+    if (weight.is_number) { // selects the formula; it is rounded to the type of the computation only
+      const Expr w = x[0].parameter(weight.real);
       return std::abs(weight.real) < 0.5 ? x[0] + w * way : x[1] + (w - 1.0) * way;
+    }
+    const Expr &w = x[2];
     // One product for both: zero times an infinite distance would be NaN in the gradient of the other.
     Expr near = apply("abs", w) < 0.5;
     return select(near, x[0], x[1]) + select(near, w, w - 1.0) * way;
@@ -214,6 +219,8 @@ Tensor lerp(const Tensor &start, const Tensor &end, const Arg &weight) {
 Tensor clamp(const Tensor &a, const Arg &min, const Arg &max) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("min", {{a, max.loc}, min, max}, max.loc);
+  for (const Arg &bound : {min, max})
+    refuseOverflow("clamp()", values[0].spec().dtype, bound, {values[0]});
   Expr x{values[0], max.loc}, low{values[1], max.loc}, high{values[2], max.loc};
   // Bounds that cross give `max`; bounds that are equal have no gradient of their own.
   Expr limited = low;
@@ -229,6 +236,7 @@ Tensor clamp(const Tensor &a, const Arg &min, const Arg &max) {
 Tensor clamp_min(const Tensor &a, const Arg &min) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("max", {{a, min.loc}, min}, min.loc);
+  refuseOverflow("clamp_min()", values[0].spec().dtype, min, {values[0]});
   Expr x{values[0], min.loc}, low{values[1], min.loc};
   return wrap(select(x >= low, x, select(x < low, low, nanOf(x))).ref, min.loc);
 }
@@ -236,6 +244,7 @@ Tensor clamp_min(const Tensor &a, const Arg &min) {
 Tensor clamp_max(const Tensor &a, const Arg &max) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("min", {{a, max.loc}, max}, max.loc);
+  refuseOverflow("clamp_max()", values[0].spec().dtype, max, {values[0]});
   Expr x{values[0], max.loc}, high{values[1], max.loc};
   return wrap(select(x <= high, x, select(x > high, high, nanOf(x))).ref, max.loc);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Ops.h"
+#include "frontend/Promotion.h"
 #include "weft/math.hpp"
 
 namespace weft {
@@ -167,6 +168,7 @@ Tensor &Tensor::fill_(const Arg &value) {
            value.loc);
     return copy_(value.tensor, value.loc);
   }
+  refuseOverflow("fill_()", spec.dtype, value, {});
   Ref number = frontend::number(spec.dtype, spec.device, value, value.loc);
   return copy_(wrap(number, value.loc), value.loc);
 }

@@ -10,6 +10,7 @@
 #include "ir/DimExpr.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace weft::frontend {
 
@@ -149,6 +150,24 @@ void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor) {
          "floating-point type first; a tensor that holds zeros divides to -1 and leaves the dividend as "
          "remainder",
          divisor.loc, values);
+}
+
+void refuseOverflow(const char *function, DType dtype, const Arg &value, const std::vector<Ref> &values) {
+  if (!value.is_number || is_floating_point(dtype) || dtype == DType::i1)
+    return;
+  const bool isUnsigned = dtype == DType::ui8;
+  const auto bits = static_cast<int>(8 * itemsize(dtype)) - (isUnsigned ? 0 : 1);
+  const double above = std::ldexp(1.0, bits), below = isUnsigned ? 1 - above : -above; // in [below, above)
+  // Of a whole number `real` may be rounded, but then it is beyond 2^53.
+  if (value.is_real || bits < 63 ? value.real >= below && value.real < above : true)
+    return;
+  const std::string given = value.is_real ? std::to_string(value.real) : std::to_string(value.whole);
+  fail("value cannot be converted to type " + std::string(name(dtype)) + " without overflow: " + function +
+           " was given " + given + ", and " + std::string(name(dtype)) + " holds " +
+           (isUnsigned ? std::string("0") : std::to_string(-(int64_t(1) << (bits - 1)) * 2)) + " to " +
+           std::to_string(((int64_t(1) << (bits - 1)) - 1) * 2 + 1) +
+           ". Convert the tensor to a wider type first",
+       value.loc, values);
 }
 
 Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal) {

@@ -34,10 +34,13 @@ Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device
 /// where they are on two devices.
 std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Loc loc, bool toReal = false);
 
-/// `weft.<name>` of promoted operands; with `toReal` integers become f32.
 /// PyTorch's error where integers are divided by the number 0. `values` are promoted; a tensor of zeros is no
 /// mistake that shows before it runs.
 void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor);
+/// PyTorch's error where a number that becomes an element of an integer type is none that the type holds.
+/// Arithmetic wraps instead. To an unsigned type a negative number counts by its magnitude, and wraps.
+void refuseOverflow(const char *function, DType dtype, const Arg &value, const std::vector<Ref> &values);
+/// `weft.<name>` of promoted operands; with `toReal` integers become f32.
 Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal = false);
 Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal = false);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Region.h"
 #include "frontend/KeyWriter.h"
+#include "frontend/Session.h"
 
 #include <algorithm>
 #include <cstring>
@@ -180,9 +181,8 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
 }
 
 bool mayFail(const Node &node) {
-  std::string_view name = node.name;
-  return name == "gather" || name == "cross_entropy" || name == "assert" || name == "scatter" ||
-         name == "index_update";
+  static const std::vector<std::string> &names = fallibleOps();
+  return std::find(names.begin(), names.end(), std::string_view(node.name)) != names.end();
 }
 
 std::vector<const Node *> fallibleNodes(const Region &region) {

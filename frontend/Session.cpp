@@ -61,6 +61,18 @@ static void noteUseOfContext(uint64_t weight) {
 /// An inference makes a few types, a compilation all that its passes make.
 static constexpr uint64_t weightOfInference = 1, weightOfCompilation = 16;
 
+const std::vector<std::string> &fallibleOps() {
+  // Never destroyed, as the context.
+  static const auto *names = [] {
+    auto *found = new std::vector<std::string>;
+    for (RegisteredOperationName name : context().getRegisteredOperations())
+      if (name.hasInterface<ir::FallibleOp>())
+        found->push_back(name.stripDialect().str());
+    return found;
+  }();
+  return *names;
+}
+
 static std::atomic<uint64_t> compiles{0};
 uint64_t compileCount() { return compiles; }
 
@@ -106,14 +118,10 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   if (const auto *device = std::get_if<Device>(&value))
     return toAttr(*device);
   const auto &keyword = std::get<std::string>(value);
-  if (op == "gather" && name == "kind")
-    return ir::GatherKindAttr::get(&context(), *ir::symbolizeGatherKind(keyword));
-  if (op == "scatter" && name == "kind")
-    return ir::ScatterKindAttr::get(&context(), *ir::symbolizeScatterKind(keyword));
-  if (name == "mode")
-    return ir::IndexModeAttr::get(&context(), *ir::symbolizeIndexMode(keyword));
-  if (name == "reduction")
-    return ir::ReductionKindAttr::get(&context(), *ir::symbolizeReductionKind(keyword));
+  if (auto registered = RegisteredOperationName::lookup(("weft." + op).str(), &context()))
+    if (auto *keywords = registered->getInterface<ir::KeywordOp>())
+      if (Attribute attr = keywords->keywordAttr(&context(), name, keyword))
+        return attr;
   return b.getStringAttr(keyword);
 }
 

@@ -37,6 +37,10 @@ struct Program {
   std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors; null in the lazy graph
 };
 
+/// The ops of the dialect that may find an error in the values that they are given when they run, without
+/// `weft.`: what they state themselves.
+const std::vector<std::string> &fallibleOps();
+
 /// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier.
 Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
                                          const std::vector<Attr> &attrs);

@@ -54,7 +54,7 @@ class Weft_SoftmaxLike<string mnemonic, string summaryText> : Weft_Composite<mne
 def Weft_SoftmaxOp : Weft_SoftmaxLike<"softmax", "exp(a - max) / sum(exp(a - max)) along a dimension">;
 def Weft_LogSoftmaxOp : Weft_SoftmaxLike<"log_softmax", "a - max - log(sum(exp(a - max))) along a dimension">;
 
-def Weft_CrossEntropyOp : Weft_Composite<"cross_entropy", [Differentiable]> {
+def Weft_CrossEntropyOp : Weft_Composite<"cross_entropy", [Differentiable, Weft_FallibleOp, Weft_KeywordOp]> {
   let summary = "negative log-likelihood of the target classes under softmax(logits)";
   let description = [{
     `logits` is N x C, `target` N class numbers (i64). Rows whose target is `ignore_index` count for nothing. The mean
@@ -72,6 +72,9 @@ def Weft_CrossEntropyOp : Weft_Composite<"cross_entropy", [Differentiable]> {
     (`label_smoothing` `=` $label_smoothing^)? attr-dict `:` type($logits) `,` type($target) (`,` type($weight)^)?
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool mayFail() { return true; }
+  }] # Weft_Keywords<[Weft_Keyword<"reduction", "ReductionKind">]>.text;
 }
 
 def Weft_LayerNormOp : Weft_Composite<"layer_norm", [Differentiable, AttrSizedOperandSegments]> {

@@ -8,6 +8,7 @@
 #define WEFT_IR_DIALECT_H
 
 #include "ir/DimExpr.h"
+#include "ir/OpFacts.h"
 #include "ir/ScalarEmitter.h"
 #include "ir/ScheduleFields.h"
 #include "ir/Vjp.h"

@@ -47,13 +47,14 @@ def Weft_PrintOp : Weft_Op<"print", [DeclareOpInterfaceMethods<Weft_Interpretabl
   let assemblyFormat = "$a (`label` `=` $label^)? attr-dict `:` type($a)";
 }
 
-def Weft_AssertOp : Weft_Op<"assert", [DeclareOpInterfaceMethods<Weft_InterpretableOp>, MemoryEffects<[MemWrite]>]> {
+def Weft_AssertOp : Weft_Op<"assert", [DeclareOpInterfaceMethods<Weft_InterpretableOp>, Weft_FallibleOp, MemoryEffects<[MemWrite]>]> {
   let summary = "an error of the call unless every element of the condition is true";
   let description = [{
     The error carries the message and the op's location. Nothing that the function writes is changed when it fails.
   }];
   let arguments = (ins Weft_BoolTensor:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+  let extraClassDeclaration = [{ bool mayFail() { return true; } }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,7 +9,7 @@
 
 include "ir/Elementwise.td"
 
-def Weft_GatherOp : Weft_ComputeOp<"gather", [Differentiable]> {
+def Weft_GatherOp : Weft_ComputeOp<"gather", [Differentiable, Weft_FallibleOp, Weft_KeywordOp, Weft_CostOp]> {
   let summary = "elements chosen by index along one dimension";
   let description = [{
     `kind = along`: the index tensor has the operand's rank, and the result, of the index's shape, is
@@ -25,9 +25,13 @@ def Weft_GatherOp : Weft_ComputeOp<"gather", [Differentiable]> {
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "$a `,` $index `,` `dim` `=` $dim `,` `kind` `=` $kind (`mode` `=` $mode^)? attr-dict `:` type($a) `,` type($index)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t additionsPerElement();
+    bool mayFail() { return getMode() == ::weft::ir::IndexMode::check; }
+  }] # Weft_Keywords<[Weft_Keyword<"kind", "GatherKind">, Weft_Keyword<"mode", "IndexMode">]>.text;
 }
 
-def Weft_ScatterOp : Weft_ComputeOp<"scatter", [Differentiable]> {
+def Weft_ScatterOp : Weft_ComputeOp<"scatter", [Differentiable, Weft_FallibleOp, Weft_KeywordOp]> {
   let summary = "a with elements of u combined in at positions chosen along one dimension";
   let description = [{
     For every position of `index`, which has the rank of `a`, the element of `u` there is combined with
@@ -44,9 +48,12 @@ def Weft_ScatterOp : Weft_ComputeOp<"scatter", [Differentiable]> {
     `:` type($a) `,` type($index) `,` type($u)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool mayFail() { return getMode() == ::weft::ir::IndexMode::check; }
+  }] # Weft_Keywords<[Weft_Keyword<"kind", "ScatterKind">, Weft_Keyword<"mode", "IndexMode">]>.text;
 }
 
-def Weft_IndexUpdateOp : Weft_ComputeOp<"index_update", [Differentiable]> {
+def Weft_IndexUpdateOp : Weft_ComputeOp<"index_update", [Differentiable, Weft_FallibleOp, Weft_KeywordOp]> {
   let summary = "a with whole slices replaced by, or added to from, those of u";
   let description = [{
     The inverse of a gather of kind `points`: `u` has the shape of `a` with dimension `dim` replaced by the
@@ -62,6 +69,9 @@ def Weft_IndexUpdateOp : Weft_ComputeOp<"index_update", [Differentiable]> {
     `:` type($a) `,` type($u) `,` type($index)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool mayFail() { return getMode() == ::weft::ir::IndexMode::check; }
+  }] # Weft_Keywords<[Weft_Keyword<"mode", "IndexMode">]>.text;
 }
 
 #endif // WEFT_INDEXING_TD

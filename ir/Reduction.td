@@ -43,7 +43,7 @@ def Weft_WelfordOp : Weft_ComputeOp<"welford", [Differentiable]> {
   let description = [{
     `mean` and `m2` are f32 for halves, else of the operand's element type; `count` is the number of elements that
     each of them is made of. Partial results are merged pairwise, so that m2 has no cancellation (Chan, Golub,
-    LeVeque 1983). Over nothing the mean is NaN and m2 is 0.
+    LeVeque 1983). Over nothing the mean is NaN and m2 is 0; where an element is not finite both are NaN.
   }];
   let arguments = (ins Weft_FloatTensor:$a, DenseI64ArrayAttr:$dims);
   let results = (outs Weft_FloatTensor:$mean, Weft_FloatTensor:$m2, Weft_I64Scalar:$count);

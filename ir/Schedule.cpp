@@ -190,17 +190,6 @@ unsigned lastRowPass(FusionOp fusion) {
   return last;
 }
 
-/// About how long an op takes for one element, in units of an addition.
-static int64_t costOf(Operation *op) {
-  if (isa<ExpOp, Expm1Op, Exp2Op, LogOp, Log1pOp, Log2Op, Log10Op, SinOp, CosOp, TanOp, AsinOp, AcosOp,
-          AtanOp, Atan2Op, SinhOp, CoshOp, TanhOp, AsinhOp, AcoshOp, AtanhOp, ErfOp, SigmoidOp, PowOp, RemOp,
-          ModOp, RngBitsPhiloxOp>(op))
-    return 16;
-  if (isa<DivOp, SqrtOp, RsqrtOp, RecipOp, GatherOp>(op))
-    return 6;
-  return isa<ElementwiseOp>(op) ? 1 : 0;
-}
-
 int64_t keptBytes(FusionOp fusion, Value value) {
   return static_cast<int64_t>(
       llvm::alignTo(static_cast<uint64_t>(mulSizes(rowLength(fusion), elementBytes(value))), 64));
@@ -271,7 +260,7 @@ static SmallVector<int64_t> worthKeeping(FusionOp fusion, int64_t scratchBytes) 
   constexpr int64_t dear = 12, most = 1 << 20;
   llvm::DenseMap<Value, int64_t> cost; // of computing a value from memory
   for (Operation &op : fusion.getBody().front().without_terminator()) {
-    int64_t sum = costOf(&op);
+    int64_t sum = additionsPerElement(&op);
     if (!isReductionOp(&op))
       for (Value operand : op.getOperands())
         sum += cost.lookup(operand);

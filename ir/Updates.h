@@ -56,12 +56,7 @@ inline int64_t indexedSize(mlir::Operation *op) {
 
 /// Whether an op reports an index outside of [0, size): such an op may fail.
 inline bool checksIndex(mlir::Operation *op) {
-  if (auto gather = llvm::dyn_cast<GatherOp>(op))
-    return gather.getMode() == IndexMode::check;
-  if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
-    return scatter.getMode() == IndexMode::check;
-  auto update = llvm::dyn_cast<IndexUpdateOp>(op);
-  return update && update.getMode() == IndexMode::check;
+  return llvm::isa<GatherOp, ScatterOp, IndexUpdateOp>(op) && mayFail(op);
 }
 
 /// Whether an op gives its operand's bytes under another type: on the launch list it is no launch.

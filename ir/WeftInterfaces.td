@@ -21,7 +21,50 @@ def Weft_ElementwiseOp : Weft_Interface<"ElementwiseOp"> {
         Emits the body on scalars, or on vectors of the same length, in `arith` and `math`. `in` holds one value
         per operand. Signless integers everywhere: `k` knows which operands are unsigned.
       }], "::mlir::Value", "emitScalar", (ins "::weft::ir::ScalarEmitter &":$k, "::mlir::ValueRange":$in)>,
+    InterfaceMethod<[{ How far a kernel's result may be from the exact one, on exact operands. }],
+      "::weft::ir::Accuracy", "accuracy", (ins)>,
   ];
+}
+
+def Weft_CostOp : Weft_Interface<"CostOp"> {
+  let description = [{
+    An op whose arithmetic is not free. Without this interface an op costs what one addition does, or nothing where it
+    only moves elements: see `additionsPerElement` in ir/OpFacts.h.
+  }];
+  let methods = [
+    InterfaceMethod<[{ The time for one element of f32 in the vectors of a kernel, in units of an addition. }],
+      "int64_t", "additionsPerElement", (ins)>,
+  ];
+}
+
+def Weft_FallibleOp : Weft_Interface<"FallibleOp"> {
+  let description = [{
+    An op that may find an error in the values that it is given when it runs: an index out of bounds, an assertion.
+  }];
+  let methods = [
+    InterfaceMethod<[{ Whether this op does: an index may be promised to be in range. }], "bool", "mayFail", (ins)>,
+  ];
+}
+
+def Weft_KeywordOp : Weft_Interface<"KeywordOp"> {
+  let description = [{ An op with attributes that are keywords, for those who know them by their text. }];
+  let methods = [
+    StaticInterfaceMethod<[{ The attribute `name` of the op for a keyword; null where there is none. }],
+      "::mlir::Attribute", "keywordAttr",
+      (ins "::mlir::MLIRContext *":$context, "::llvm::StringRef":$name, "::llvm::StringRef":$keyword)>,
+  ];
+}
+
+/// The C++ of an attribute that is a keyword, for the body of `keywordAttr`.
+class Weft_Keyword<string attribute, string enumName> {
+  code text = "if (name == \"" # attribute # "\") if (auto value = ::weft::ir::symbolize" # enumName #
+              "(keyword)) return ::weft::ir::" # enumName # "Attr::get(context, *value);\n";
+}
+/// Those of an op together.
+class Weft_Keywords<list<Weft_Keyword> keywords> {
+  code text = "static ::mlir::Attribute keywordAttr(::mlir::MLIRContext *context, ::llvm::StringRef name, "
+              "::llvm::StringRef keyword) {\n" #
+              !foldl("", keywords, all, one, all # one.text) # "return {};\n}\n";
 }
 
 def Weft_InterpretableOp : Weft_Interface<"InterpretableOp"> {

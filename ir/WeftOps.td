@@ -20,7 +20,8 @@ include "ir/Shape.td"
 //===----------------------------------------------------------------------===//
 
 def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
-                                       SingleBlock, DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
+                                       SingleBlock, DeclareOpInterfaceMethods<Weft_InterpretableOp>,
+                                       DeclareOpInterfaceMethods<Weft_FallibleOp>]> {
   let summary = "ops that become one kernel";
   let description = [{
     The body computes on whole tensors; block argument i is operand i. What the body may hold follows from `kind`:

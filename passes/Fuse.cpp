@@ -49,7 +49,7 @@ public:
   void runOnOperation() override;
 
 private:
-  void prepare(FuncOp func);
+  void prepare(FuncOp func, const TargetDescription &costs);
   void mergeGroups(FusionGraph &graph);
   void inlineGroups(FusionGraph &graph);
   void note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
@@ -167,9 +167,12 @@ void widenInReaders(ConvertOp op) {
 
 /// A kernel has a bounded number of operands: many parts are joined a few at a time, or one at a time where
 /// they are large, and written to their place in a tensor that begins as nothing.
-void splitConcat(ConcatOp op) {
+void splitConcat(ConcatOp op, const TargetDescription &target) {
+  // Each part is a loop of the kernel's body, for vectors and for what is left of them.
   constexpr size_t mostParts = 8;
-  constexpr int64_t largePart = 64 << 10;
+  // A part whose copy takes longer than a launch has one of its own.
+  constexpr int64_t psPerUs = 1'000'000;
+  const int64_t largePart = target.launchPs * target.coreBytesPerUs / psPerUs;
   auto parts = op.getParts();
   if (parts.size() <= mostParts)
     return;
@@ -210,7 +213,7 @@ std::string priceAlone(const FusionGraph &graph, const FusionGroup &group) {
 
 } // namespace
 
-void Fuse::prepare(FuncOp func) {
+void Fuse::prepare(FuncOp func, const TargetDescription &costs) {
   Block &body = func.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (isOpTriviallyDead(&op))
@@ -227,7 +230,7 @@ void Fuse::prepare(FuncOp func) {
     else if (isUpdateOp(&op))
       ownBase(&op);
     else if (auto concat = dyn_cast<ConcatOp>(op))
-      splitConcat(concat);
+      splitConcat(concat, costs);
     else if (auto convert = dyn_cast<ConvertOp>(op))
       widenInReaders(convert);
   }
@@ -369,7 +372,7 @@ void Fuse::runOnOperation() {
   }
   decisions.clear();
   told.clear();
-  prepare(func);
+  prepare(func, *costs);
   FusionGraph graph(func, *costs);
   mergeGroups(graph);
   inlineGroups(graph);

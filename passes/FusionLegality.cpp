@@ -307,6 +307,8 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
     refusal = {code, message.str()};
     return std::nullopt;
   };
+  // What is computed again is written into every reader: the code of a program grows by at most the product,
+  // a quarter of what one body may hold (`maxOps` of ir/devices).
   constexpr size_t maxOps = 30, maxReaders = 4;
   if (group.kind != FusionKind::loop || group.nodes.size() > maxOps)
     return refuse("WEFT-F005", "is too large to be computed again by its readers");

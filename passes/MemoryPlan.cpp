@@ -237,13 +237,6 @@ Value storageHead(Value value) {
   }
 }
 
-bool mayFail(Operation *op) {
-  auto fusion = dyn_cast<FusionOp>(op);
-  if (!fusion)
-    return isa<CrossEntropyOp, AssertOp>(op) || checksIndex(op);
-  return llvm::any_of(fusion.getBody().front(), [](Operation &inner) { return checksIndex(&inner); });
-}
-
 /// Whether everything that is computed from `work` is computed, and used, at the same index; `last` may use
 /// it.
 static bool usedElementwise(SmallVector<Value> work, Operation *last) {

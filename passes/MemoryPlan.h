@@ -45,10 +45,6 @@ mlir::Value storageRoot(mlir::Value value);
 /// The same through updates too, which write in place: the value that was the first in its storage.
 mlir::Value storageHead(mlir::Value value);
 
-/// Whether a launch can stop the call, as one with an index can. Nothing that the caller sees may be written
-/// before.
-bool mayFail(mlir::Operation *op);
-
 /// Whether launch `op` reads each element of operand `operand` only before it writes the element of result
 /// `result` with the same linear index, and never another time: then both can have one storage.
 bool readsInPlace(mlir::Operation *op, unsigned operand, unsigned result);

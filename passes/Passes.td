@@ -245,12 +245,29 @@ def QueryLibraries : Weft_FuncPass<"weft-query-libraries"> {
                  Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
 }
 
+def RecordChecks : Weft_FuncPass<"weft-record-checks"> {
+  let summary = "writes the checks of the recorded program down";
+  let description = [{
+    What nothing in the program reads goes. Then each index that an op checks gets an assertion that it is in range, at the
+    end: no rewrite that follows removes it, whatever becomes of the op's readers. `--weft-settle-checks` drops those
+    that are not needed in the end.
+  }];
+}
+
 def ScheduleLaunches : Weft_FuncPass<"weft-schedule-launches"> {
   let summary = "orders the queues of a launch list with events";
   let description = [{
     A launch waits for the launches on other queues that wrote what it reads, and for those that used the bytes that it
     writes, unless what its queue waited for before implies that. Every queue is forked from the first at the start
     and joined by it at the end. A function with one queue stays as it is.
+  }];
+}
+
+def SettleChecks : Weft_FuncPass<"weft-settle-checks"> {
+  let summary = "drops the recorded checks that an op still makes";
+  let description = [{
+    The assertions of `--weft-record-checks` whose index is still checked by an op that something reads go, with what
+    only they read. The others stay, as `weft.assert` of the program.
   }];
 }
 

@@ -64,6 +64,9 @@ private:
 };
 } // namespace
 
+/// Launches from which a captured graph is worth its own launch, which costs about as much as two.
+static constexpr int64_t leastCaptured = 3;
+
 static void buildPhase(OpPassManager &passes, StringRef phase, const ir::CompilerOptions &options,
                        llvm::StringSet<> *seen) {
   Adder add(passes, options, seen);
@@ -84,6 +87,8 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createPlaceHostOperands());
     add.module(createMapDevices(MapDevicesOptions{options.target}));
   } else if (phase == "differentiation") {
+    // Before anything is folded, so that no fold takes a check away.
+    add.function(createRecordChecks());
     // On the program as it was written: composites are whole and have rules of their own.
     add.function(createMaterializeRngState());
     add.function(createDifferentiate());
@@ -101,6 +106,8 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createSimplify());
     add.function(createCanonicalizeContractions());
     add.cleanup();
+    // Equal values are one now, and nothing is folded from here on.
+    add.function(createSettleChecks());
   } else if (phase == "fusion") {
     // Who multiplies is asked and written down; contractions then take their epilogues first, so that what is
     // left over is fused with its neighbours.
@@ -111,7 +118,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
   } else if (phase == "memory") {
     // Fewer graphs first; a limit of memory then counts for more.
     add.function(createAssignQueues());
-    add.function(createGatherCapturable(GatherCapturableOptions{3, report}));
+    add.function(createGatherCapturable(GatherCapturableOptions{leastCaptured, report}));
     add.function(createOrderLaunches(OrderLaunchesOptions{options.memoryLimit, report}));
     add.function(createPlanMemory(PlanMemoryOptions{true, options.target}));
     add.function(createVerifyMemoryPlan());
@@ -121,7 +128,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createScheduleLaunches());
     add.function(createVerifyMemoryPlan());
     add.function(createAttachSchedules(AttachSchedulesOptions{options.target}));
-    add.function(createPartitionCapture(PartitionCaptureOptions{3, report}));
+    add.function(createPartitionCapture(PartitionCaptureOptions{leastCaptured, report}));
     if (!options.strict.empty())
       add.function(createEnforceStrict(EnforceStrictOptions{options.strict}));
   }

@@ -47,7 +47,8 @@ inline constexpr std::array<std::string_view, 2> contractionLibraries = {"onednn
 
 /// What a plan says about who multiplies.
 struct ContractionChoice {
-  int64_t library_flops = 128000;             ///< from how many operations on the library is asked
+  /// From how many operations on the library is asked; where no plan says so, what ir/devices/cpu.txt has.
+  int64_t library_flops = 128000;
   int64_t workspace_bytes = int64_t(1) << 28; ///< a library that needs more is not used
   auto operator<=>(const ContractionChoice &) const = default;
 };

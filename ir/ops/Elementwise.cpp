@@ -23,6 +23,10 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
 
 Value SelectOp::emitScalar(ScalarEmitter &k, ValueRange in) { return k.select(in[0], in[1], in[2]); }
 
+Accuracy SelectOp::accuracy() { return {0, true}; }
+
+int64_t SelectOp::additionsPerElement() { return 1; }
+
 LogicalResult SelectOp::buildVjp(VjpBuilder &vjp) {
   Sym condition = vjp.operand(0), g = vjp.cotangent(0), zero = vjp.like(g, 0.0);
   if (vjp.needs(1))
@@ -50,6 +54,10 @@ LogicalResult ConvertOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 Value ConvertOp::emitScalar(ScalarEmitter &k, ValueRange in) {
   return k.convert(in[0], getElementTypeOrSelf(getA().getType()), getTo());
 }
+
+Accuracy ConvertOp::accuracy() { return {0, true}; }
+
+int64_t ConvertOp::additionsPerElement() { return 1; }
 
 LogicalResult ConvertOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0))

@@ -193,4 +193,8 @@ LogicalResult FusionOp::verifyRegions() {
   return schedule ? verifySchedule(*this, schedule) : success();
 }
 
+bool FusionOp::mayFail() {
+  return llvm::any_of(getBody().front(), [](Operation &inner) { return ir::mayFail(&inner); });
+}
+
 } // namespace weft::ir

@@ -37,6 +37,13 @@ static LogicalResult verifyWithin(Operation *op, RankedTensorType index, RankedT
   return success();
 }
 
+int64_t GatherOp::additionsPerElement() {
+  // Rows that lie in one piece are read as any operand is; else each lane reads for itself, and its index is
+  // compared: 10, measured as the costs of functions (ir/Elementwise.td).
+  const auto dim = static_cast<int64_t>(getDim());
+  return getKind() == GatherKind::points && dim + 1 < getA().getType().getRank() ? 1 : 10;
+}
+
 static LogicalResult verifySameElement(Operation *op, RankedTensorType a, RankedTensorType u) {
   if (a.getElementType() != u.getElementType())
     return op->emitOpError() << "writes elements of " << u.getElementType() << " to a tensor of "

@@ -64,14 +64,16 @@ LogicalResult SumOp::buildVjp(VjpBuilder &vjp) {
   return success();
 }
 
-/// The cotangent of an extreme goes in equal shares to the elements that reach it.
+/// The cotangent of an extreme goes in equal shares to the elements that reach it. If there are NaN, those
+/// do.
 template <typename Op> static LogicalResult extremeVjp(Op op, VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
   ArrayRef<int64_t> shape = sizesOf(op.getA().getType());
   Sym a = vjp.operand(0), g = vjp.cotangent(0);
-  Sym reached = vjp.convert(vjp.compare<EqOp>(a, vjp.broadcastBack(vjp.result(0), op.getDims(), shape)),
-                            a.type().getElementType());
+  Sym reaches = vjp.compare<EqOp>(a, vjp.broadcastBack(vjp.result(0), op.getDims(), shape));
+  reaches = vjp.binary<OrOp>(reaches, vjp.unary<IsNanOp>(a)); // a NaN is the extreme, and equals nothing
+  Sym reached = vjp.convert(reaches, a.type().getElementType());
   Sym share = g / vjp.sum(reached, op.getDims());
   vjp.set(0, reached * vjp.broadcastBack(share, op.getDims(), shape));
   return success();

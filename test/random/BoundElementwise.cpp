@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// No op has a rule here but for its documented accuracy: its reference is evaluated, on doubles and without
-// rounding, over the intervals of its operands.
+// No op has a rule here but for the accuracy that it states: its reference is evaluated, on doubles and
+// without rounding, over the intervals of its operands.
 //
 //===----------------------------------------------------------------------===//
 #include "BoundRules.h"
@@ -16,40 +16,6 @@ using namespace mlir;
 namespace weft::randomtest {
 
 namespace {
-
-/// What is known of an op.
-struct Accuracy {
-  StringLiteral name;
-  /// What a backend may be off on exact operands, in units in the last place of f32 (docs/numerics.md); 0
-  /// where IEEE fixes the result. f64 functions are the C library's, which keeps the same bounds.
-  double ulps;
-  /// Monotone in each operand between the points in `kCritical`. Others are sampled more closely, and over
-  /// wide intervals not at all.
-  bool monotone = true;
-};
-
-constexpr Accuracy kAccuracies[] = {
-    {"neg", 0},        {"abs", 0},    {"sign", 0},       {"ceil", 0},         {"floor", 0},
-    {"round", 0},      {"trunc", 0},  {"sqrt", 0},       {"recip", 0},        {"isnan", 0},
-    {"add", 0},        {"sub", 0},    {"mul", 0},        {"div", 0},          {"max", 0},
-    {"min", 0},        {"select", 0}, {"convert", 0},    {"bnot", 0},         {"eq", 0},
-    {"ne", 0},         {"lt", 0},     {"le", 0},         {"gt", 0},           {"ge", 0},
-    {"and", 0},        {"or", 0},     {"xor", 0},        {"log", 1},          {"exp", 2},
-    {"rsqrt", 2},      {"expm1", 3},  {"log1p", 3},      {"pow", 4},          {"sigmoid", 4},
-    {"tanh", 5},       {"erf", 5},    {"sin", 2, false}, {"cos", 2, false},   {"tan", 4, false},
-    {"asin", 2},       {"acos", 2},   {"atan", 2},       {"atan2", 3, false}, {"log2", 2},
-    {"log10", 2},      {"exp2", 2},   {"sinh", 2},       {"cosh", 2},         {"asinh", 2},
-    {"acosh", 2},      {"atanh", 2},  {"copysign", 0},   {"fma", 0},          {"rem", 0, false},
-    {"mod", 0, false},
-};
-
-/// A new op is taken for a function of the least accuracy that one may have without saying so.
-Accuracy accuracyOf(Operation *op) {
-  for (const Accuracy &accuracy : kAccuracies)
-    if (accuracy.name == op->getName().stripDialect())
-      return accuracy;
-  return {"", 4, false};
-}
 
 /// Whether the op returns one of its operands, at most with another sign: then there is nothing to round.
 bool onlyChooses(Operation *op) {
@@ -91,8 +57,8 @@ class ElementwiseBound {
 public:
   ElementwiseBound(ir::ElementwiseOp op, ArrayRef<const Bounded *> operands, Bounded &result,
                    Reference reference)
-      : op(op), operands(operands), result(result), reference(reference), ulps(accuracyOf(op).ulps),
-        monotone(accuracyOf(op).monotone) {}
+      : op(op), operands(operands), result(result), reference(reference), ulps(op.accuracy().ulps),
+        monotone(op.accuracy().monotone) {}
 
   LogicalResult run() {
     for (const Bounded *operand : operands)

@@ -9,6 +9,7 @@
 
 #include "ir/Contraction.h"
 #include "ir/TargetDescription.h"
+#include "runtime/Contraction.h"
 #include "runtime/Executable.h"
 #include "runtime/plan_generated.h"
 
@@ -112,6 +113,8 @@ TEST(Library, TheTableAndTheHostTakeTheWholeEpilogue) {
   EXPECT_EQ(byTable.contraction.library_flops, ir::cpuTarget().libraryLeastFlops);
   EXPECT_EQ(byTable.contraction.workspace_bytes,
             static_cast<uint64_t>(ir::cpuTarget().libraryWorkspaceBytes));
+  // What a plan leaves out is the same figure.
+  EXPECT_EQ(runtime::ContractionChoice().library_flops, ir::cpuTarget().libraryLeastFlops);
   EXPECT_GE(byTable.contraction.residual, 0);
   EXPECT_EQ(byTable.result, byHost.result);
 }

@@ -1,0 +1,104 @@
+//===- SettleChecks.cpp - Who makes the checks that were recorded ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// RecordChecks wrote each check down as `assert(gather(iota(size), index) >= 0)`, where the gather checks the
+// index and the assertion reads it. Where the program still has an op that checks all of the same index
+// against the same bound, the assertion goes, and with it what only it reads. Elsewhere it stays.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/RecordedChecks.h"
+
+#include "ir/Updates.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_SETTLECHECKS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// The values that an index has under any arrangement of its elements.
+Value elementsBehind(Value index) {
+  while (Operation *op = index.getDefiningOp()) {
+    if (!isa<ReshapeOp, TransposeOp, ReverseOp>(op))
+      break;
+    index = op->getOperand(0);
+  }
+  return index;
+}
+
+using CheckKey = std::pair<Value, int64_t>;
+CheckKey keyOf(Operation *op) { return {elementsBehind(indexOperandOf(op).get()), indexedSize(op)}; }
+
+bool isRecorded(Operation *op) { return isa<AssertOp>(op) && op->hasAttr(recordedCheck); }
+
+/// Whether all that is made of `value` are recorded assertions, and comparisons for them.
+bool onlyRecordedReaders(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isRecorded(user) ||
+           (isa<GeOp>(user) && !user->use_empty() && llvm::all_of(user->getUsers(), isRecorded));
+  });
+}
+
+/// Whether an op that checks an index will look at all of it. A gather that something reads is computed
+/// whole, in a kernel whose domain is its result, and an index of an update has a gather of its own. A table
+/// may have other dimensions without elements: then nothing is read by the index.
+bool checksAll(Operation *op) {
+  auto gather = dyn_cast<GatherOp>(op);
+  if (!gather || gather->use_empty())
+    return false;
+  if (gather.getKind() == GatherKind::along)
+    return true;
+  auto others = llvm::enumerate(sizesOf(gather.getA().getType()));
+  return llvm::all_of(others, [&](auto size) {
+    return static_cast<int64_t>(size.index()) == static_cast<int64_t>(gather.getDim()) ||
+           (isSymbolic(size.value()) ? rangesOf(op).isAtLeast(size.value(), 1) : size.value() > 0);
+  });
+}
+
+struct SettleChecks : impl::SettleChecksBase<SettleChecks> {
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    SmallVector<AssertOp> recorded;
+    llvm::DenseSet<CheckKey> made;
+    func.walk([&](Operation *op) {
+      if (isRecorded(op))
+        recorded.push_back(cast<AssertOp>(op));
+      else if (checksIndex(op) && checksAll(op) && !onlyRecordedReaders(op->getResult(0)))
+        made.insert(keyOf(op));
+    });
+    for (AssertOp assertion : recorded) {
+      Operation *compare = assertion.getCondition().getDefiningOp();
+      Operation *check =
+          compare && compare->getNumOperands() > 0 ? compare->getOperand(0).getDefiningOp() : nullptr;
+      // A condition of another form was settled by folding: an index that is known to be in range.
+      const bool isKnown = !check || !checksIndex(check);
+      if (!isKnown && made.insert(keyOf(check)).second) {
+        assertion->removeAttr(recordedCheck);
+        continue;
+      }
+      SmallVector<Operation *> unused{assertion};
+      while (!unused.empty()) {
+        Operation *op = unused.pop_back_val();
+        SmallVector<Value> operands(op->getOperands());
+        op->erase();
+        for (Value operand : operands)
+          if (Operation *above = operand.getDefiningOp();
+              above && isOpTriviallyDead(above) && !llvm::is_contained(unused, above))
+            unused.push_back(above);
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace weft::passes
