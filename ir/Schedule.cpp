@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
 
+#include "ir/OpFacts.h"
+
 #include "ir/Updates.h"
 
 #include "llvm/Support/MathExtras.h"

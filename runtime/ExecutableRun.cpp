@@ -152,7 +152,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   for (size_t i = 0; i < operands.size(); ++i)
     pointers[i] = static_cast<std::byte *>(bases[operands[i].base]) + operands[i].offset;
 
-  const bool profiled = profile.begin_ns != 0;
+  const bool profiled = Profiler::enabled();
   for (const Launch &launch : launches) {
     void **const at = pointers + launch.first_operand;
     const int64_t begin_ns = profiled ? Profiler::now() : 0;

@@ -47,7 +47,8 @@ public:
               uint64_t bytes, uint64_t flops) noexcept;
 
   /// `detail`: what a viewer shows of it beside its name, such as the reason of a compilation.
-  void record(Span kind, std::string_view name, std::string_view detail, int64_t begin_ns, int64_t end_ns);
+  void record(Span kind, std::string_view name, std::string_view detail, int64_t begin_ns,
+              int64_t end_ns) noexcept;
 
   /// Where the time between start and stop went.
   struct Totals {

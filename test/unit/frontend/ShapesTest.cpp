@@ -24,7 +24,7 @@ static Shape shapeOf(int64_t i) { return {i % 331 + 1, i / 331 + 1}; }
 #if !__has_feature(address_sanitizer) // keeps what is freed for a while
 
 // What is known of a shape takes half a KiB (its types in the compiler's context, what was inferred of it):
-// 180,000 shapes would be 90 MiB. Kept are some thousand shapes, which the first 20,000 have filled.
+// 40,000 shapes would be 20 MiB. Kept are some thousand shapes, which the first 20,000 have filled.
 TEST(EverNewShapes, RecordingThemTakesBoundedMemory) {
   const auto record = [](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i)
@@ -32,8 +32,8 @@ TEST(EverNewShapes, RecordingThemTakesBoundedMemory) {
   };
   record(0, 20000);
   const int64_t before = residentBytes();
-  record(20000, 200000);
-  EXPECT_LT((residentBytes() - before) >> 20, 24) << "MiB";
+  record(20000, 60000);
+  EXPECT_LT((residentBytes() - before) >> 20, 10) << "MiB";
 }
 
 // Every compilation leaves what it made of its context: types, locations, attributes, some KiB. A flush is
