@@ -12,11 +12,25 @@
 
 #include "runtime/ExecutableImpl.h"
 #include "runtime/Executor.h"
+#include "runtime/PerThread.h"
 #include "runtime/TensorText.h"
 
 #include <algorithm>
 
 namespace weft::runtime {
+namespace {
+
+/// Memory of a call's arguments and results. It outlives the call so that a steady loop allocates nothing.
+struct RangesOfCall {
+  struct Range {
+    uintptr_t begin, end;
+    uint32_t number; // arguments first, then results
+    bool written;
+  };
+  std::vector<Range> ranges;
+};
+
+} // namespace
 
 Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> outputs) const {
   if (outputs.empty())
@@ -78,12 +92,7 @@ Status Executable::Impl::check_arguments(std::span<const std::shared_ptr<Buffer>
 // A donated argument and the memory of a result are written, so they may be those of no other argument.
 Status Executable::Impl::check_overlaps(std::span<const std::shared_ptr<Buffer>> arguments,
                                         std::span<const std::shared_ptr<Buffer>> outputs) const {
-  struct Range {
-    uintptr_t begin, end;
-    uint32_t number; // arguments first, then results
-    bool written;
-  };
-  static thread_local std::vector<Range> ranges;
+  std::vector<RangesOfCall::Range> &ranges = PerThread<RangesOfCall>::get().ranges;
   ranges.clear();
   const auto add = [&](const Buffer &buffer, size_t number, bool written) {
     const auto begin = reinterpret_cast<uintptr_t>(buffer.data());
@@ -95,7 +104,8 @@ Status Executable::Impl::check_overlaps(std::span<const std::shared_ptr<Buffer>>
   for (size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i])
       add(*outputs[i], arguments.size() + i, true);
-  std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) { return a.begin < b.begin; });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const RangesOfCall::Range &a, const RangesOfCall::Range &b) { return a.begin < b.begin; });
   const auto describe = [&](uint32_t number) {
     const size_t count = signature.arguments.size();
     return number < count ? value_name("argument", number, signature.arguments[number].name)
@@ -103,9 +113,9 @@ Status Executable::Impl::check_overlaps(std::span<const std::shared_ptr<Buffer>>
                                 value_name("result", number - count, signature.results[number - count].name);
   };
   // The ranges that reach furthest so far, of all and of those that are written.
-  const Range *reach = nullptr, *written_reach = nullptr;
-  for (const Range &range : ranges) {
-    const Range *clash = range.written ? reach : written_reach;
+  const RangesOfCall::Range *reach = nullptr, *written_reach = nullptr;
+  for (const RangesOfCall::Range &range : ranges) {
+    const RangesOfCall::Range *clash = range.written ? reach : written_reach;
     if (clash && clash->end > range.begin) {
       const uint32_t written = range.written ? range.number : clash->number;
       const uint32_t other = range.written ? clash->number : range.number;
