@@ -70,13 +70,8 @@ std::string CompiledImpl::whyNoDim(int argument, int dim, const std::set<int64_t
     }
     fn_(inputs);
   } catch (const Error &error) {
-    // The message and its line, without the excerpt.
-    std::string text = error.what();
-    if (size_t at = text.find("\n  at "); at != std::string::npos) {
-      text.erase(std::min(text.find('\n', at + 1), text.size()));
-      text.replace(at, 3, " ");
-    }
-    return text;
+    const FailureInfo &info = error.info();
+    return info.what + (info.location.empty() ? "" : " at " + info.location);
   }
   for (const auto &slot : slots)
     if (trace.touched(*slot) && slot->trace != TraceMark(&trace))

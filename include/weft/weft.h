@@ -91,25 +91,25 @@ typedef enum weft_failed_check {
   WEFT_CHECK_OTHER = 3
 } weft_failed_check;
 
-/** What weft_last_error() says of a call that failed, as data. Texts are never NULL, and empty where nothing is
-   known. */
+/** What weft_last_error() says of a call that failed, as data. Texts are never NULL, and empty where nothing
+   is known. */
 typedef struct weft_failure {
   size_t struct_size;
   weft_failed_check check;
-  int32_t dimension;    /**< an index: of which dimension; -1 for none */
-  int64_t position;     /**< the first element that failed, in row-major order; -1 for none */
-  int64_t value;        /**< what was found there */
-  int64_t size;         /**< an index: from 0 on and below this one was expected */
-  const char *file;     /**< the source line of the operation in the program that was compiled */
-  uint32_t line;        /**< 0: not known */
+  int32_t dimension; /**< an index: of which dimension; -1 for none */
+  int64_t position;  /**< the first element that failed, in row-major order; -1 for none */
+  int64_t value;     /**< what was found there */
+  int64_t size;      /**< an index: from 0 on and below this one was expected */
+  const char *file;  /**< the source line of the operation in the program that was compiled */
+  uint32_t line;     /**< 0: not known */
   uint32_t column;
   const char *function; /**< the function that was called */
   uint64_t call;        /**< which call of it, from 1 on; 0: nobody counts */
 } weft_failure;
 
-/** Describes the last failure on this thread; the texts are valid until the next. If there was none, or no memory to
-   keep it, every field is empty. The call leaves weft_last_error() as it is, unless it fails itself: if
-   `failure` is NULL or its struct_size is wrong. */
+/** Describes the last failure on this thread; the texts are valid until the next. If there was none, or no
+   memory to keep it, every field is empty. The call leaves weft_last_error() as it is, unless it fails
+   itself: if `failure` is NULL or its struct_size is wrong. */
 WEFT_C_API weft_status weft_last_failure(weft_failure *failure);
 
 /** The version as text, "0.1.0". */
