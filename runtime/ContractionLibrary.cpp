@@ -9,20 +9,29 @@
 // only what is known to be good gets there. Its relu turns NaN into 0, so that is a pass of our own. A
 // residual is a binary post-operation: its `sum` would begin with the residual, and round otherwise.
 //
+// Where oneDNN would divide the sum over k among its threads, the runtime divides the product instead, into
+// blocks that follow from the shape (ContractionBlocks.h), and oneDNN computes each on one thread.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Contraction.h"
 
+#include "runtime/ContractionBlocks.h"
 #include "runtime/Executor.h"
 #include "runtime/Image.h"
 
 #include <dnnl.hpp>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <limits>
+#include <map>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace weft::runtime {
 namespace {
@@ -56,21 +65,88 @@ dnnl::memory::dims strides_of(int64_t rows, int64_t columns, int64_t row_stride,
   return {row_stride, column_stride};
 }
 
-class LibraryContraction final : public Contraction {
-public:
-  LibraryContraction(const dnnl::matmul::primitive_desc &description, const ContractionShape &shape,
-                     int threads, bool adds_residual)
-      : shape_(shape), description_(description), primitive_(description), threads_(threads),
-        has_bias_(description.bias_desc().get_size() != 0), adds_residual_(adds_residual),
-        a_(description.src_desc()), b_(description.weights_desc()), c_(description.dst_desc()),
-        bias_(description.bias_desc()), scratch_(description.scratchpad_desc()) {}
+/// What oneDNN would run, or why it has nothing fast.
+struct Described {
+  dnnl::matmul::primitive_desc description;
+  bool adds_residual = false;
+  std::string refusal;
+};
 
-  size_t scratch_bytes(int width) const override { return scratch_.get_size(); }
-  size_t workspace_bytes() const override { return scratch_.get_size(); }
-  bool needs_team() const override { return threads_ > 1; }
-  std::string implementation() const override {
-    return "onednn:" + std::string(description_.impl_info_str()) + ":" + std::to_string(threads_);
+/// Whether the bits of an implementation are the same for every number of threads that it is made for.
+/// `brg` and `brgemm` are (Contraction.BitsDoNotDependOnThreads holds them to it). `gemm:jit` divides the sum
+/// over k among its threads where that is fastest. What is not known counts as that.
+bool divides_by_shape(std::string_view implementation) { return implementation.starts_with("brg"); }
+
+/// A primitive of oneDNN with what describes its arguments.
+class Product {
+public:
+  explicit Product(const Described &described)
+      : primitive_(described.description), has_bias_(described.description.bias_desc().get_size() != 0),
+        adds_residual_(described.adds_residual), a_(described.description.src_desc()),
+        b_(described.description.weights_desc()), c_(described.description.dst_desc()),
+        bias_(described.description.bias_desc()), scratch_(described.description.scratchpad_desc()) {}
+
+  bool adds_residual() const { return adds_residual_; }
+  size_t scratch_bytes() const { return scratch_.get_size(); }
+
+  /// Throws dnnl::error.
+  void run(const void *a, const void *b, void *c, const void *bias, const void *residual,
+           void *scratch) const {
+    const auto memory = [](const dnnl::memory::desc &description, const void *data) {
+      return dnnl::memory(description, engine(), const_cast<void *>(data));
+    };
+    std::unordered_map<int, dnnl::memory> arguments = {{DNNL_ARG_SRC, memory(a_, a)},
+                                                       {DNNL_ARG_WEIGHTS, memory(b_, b)},
+                                                       {DNNL_ARG_DST, memory(c_, c)},
+                                                       {DNNL_ARG_SCRATCHPAD, memory(scratch_, scratch)}};
+    if (has_bias_)
+      arguments.emplace(DNNL_ARG_BIAS, memory(bias_, bias));
+    if (adds_residual_)
+      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, memory(c_, residual));
+    primitive_.execute(stream(), arguments);
   }
+
+private:
+  dnnl::matmul primitive_;
+  bool has_bias_, adds_residual_;
+  dnnl::memory::desc a_, b_, c_, bias_, scratch_;
+};
+
+Status refused(const char *why) { return Status::error("oneDNN refused a contraction: " + std::string(why)); }
+
+// Of f32 only: what a half type's sum rounds to is no sum of halves, so that nobody asks for it.
+void add_row(void *c, const void *residual, int64_t at, int64_t columns) {
+  float *values = static_cast<float *>(c) + at;
+  const float *more = static_cast<const float *>(residual) + at;
+  for (int64_t j = 0; j < columns; ++j)
+    values[j] += more[j];
+}
+
+void relu_row(DType dtype, void *c, int64_t at, int64_t columns) {
+  if (dtype == DType::f32) {
+    float *values = static_cast<float *>(c) + at;
+    for (int64_t j = 0; j < columns; ++j)
+      values[j] = values[j] < 0 ? 0 : values[j];
+  } else {
+    // bf16: negative, and at most infinity in magnitude.
+    uint16_t *values = static_cast<uint16_t *>(c) + at;
+    for (int64_t j = 0; j < columns; ++j)
+      values[j] = values[j] > 0x8000 && values[j] <= 0xff80 ? 0 : values[j];
+  }
+}
+
+/// One primitive for the whole product, which divides it among libgomp's threads itself.
+class WholeContraction final : public Contraction {
+public:
+  WholeContraction(const Described &described, const ContractionShape &shape, int threads)
+      : shape_(shape), product_(described), threads_(threads),
+        name_("onednn:" + std::string(described.description.impl_info_str()) + ":" +
+              std::to_string(threads)) {}
+
+  size_t scratch_bytes(int width) const override { return product_.scratch_bytes(); }
+  size_t workspace_bytes() const override { return product_.scratch_bytes(); }
+  bool needs_team() const override { return threads_ > 1; }
+  std::string implementation() const override { return name_; }
 
   Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
              bool serial) const override {
@@ -79,28 +155,17 @@ public:
     std::unique_lock<std::mutex> team;
     if (threads_ > 1)
       team = std::unique_lock(team_mutex());
-    const auto memory = [](const dnnl::memory::desc &description, const void *data) {
-      return dnnl::memory(description, engine(), const_cast<void *>(data));
-    };
     try {
-      std::unordered_map<int, dnnl::memory> arguments = {{DNNL_ARG_SRC, memory(a_, a)},
-                                                         {DNNL_ARG_WEIGHTS, memory(b_, b)},
-                                                         {DNNL_ARG_DST, memory(c_, c)},
-                                                         {DNNL_ARG_SCRATCHPAD, memory(scratch_, scratch)}};
-      if (has_bias_)
-        arguments.emplace(DNNL_ARG_BIAS, memory(bias_, bias));
-      if (adds_residual_)
-        arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, memory(c_, residual));
-      primitive_.execute(stream(), arguments);
+      product_.run(a, b, c, bias, residual, scratch);
     } catch (const dnnl::error &error) {
-      return Status::error("oneDNN refused a contraction: " + std::string(error.what()));
+      return refused(error.what());
     }
     if (team)
       team.unlock();
-    if (shape_.residual && !adds_residual_)
-      by_rows(serial, [&](int64_t at) { add(c, residual, at); });
+    if (shape_.residual && !product_.adds_residual())
+      by_rows(serial, [&](int64_t at) { add_row(c, residual, at, shape_.n); });
     if (shape_.relu)
-      by_rows(serial, [&](int64_t at) { relu(c, at); });
+      by_rows(serial, [&](int64_t at) { relu_row(shape_.dtype, c, at, shape_.n); });
     return {};
   }
 
@@ -118,40 +183,10 @@ private:
       executor().parallel_for(rows, std::max<int64_t>(1, 16384 / shape_.n), body);
   }
 
-  // Of f32 only: what a half type's sum rounds to is no sum of halves, so that nobody asks for it.
-  void add(void *c, const void *residual, int64_t at) const {
-    float *values = static_cast<float *>(c) + at;
-    const float *more = static_cast<const float *>(residual) + at;
-    for (int64_t j = 0; j < shape_.n; ++j)
-      values[j] += more[j];
-  }
-
-  void relu(void *c, int64_t at) const {
-    if (shape_.dtype == DType::f32) {
-      float *values = static_cast<float *>(c) + at;
-      for (int64_t j = 0; j < shape_.n; ++j)
-        values[j] = values[j] < 0 ? 0 : values[j];
-    } else {
-      // bf16: negative, and at most infinity in magnitude.
-      uint16_t *values = static_cast<uint16_t *>(c) + at;
-      for (int64_t j = 0; j < shape_.n; ++j)
-        values[j] = values[j] > 0x8000 && values[j] <= 0xff80 ? 0 : values[j];
-    }
-  }
-
   const ContractionShape shape_;
-  dnnl::matmul::primitive_desc description_;
-  dnnl::matmul primitive_;
-  int threads_;
-  bool has_bias_, adds_residual_;
-  dnnl::memory::desc a_, b_, c_, bias_, scratch_;
-};
-
-/// What oneDNN would run, or why it has nothing fast.
-struct Described {
-  dnnl::matmul::primitive_desc description;
-  bool adds_residual = false;
-  std::string refusal;
+  const Product product_;
+  const int threads_;
+  const std::string name_;
 };
 
 Described describe(const ContractionShape &s, int threads) {
@@ -225,6 +260,190 @@ Described describe(const ContractionShape &s, int threads) {
   }
 }
 
+/// The blocks of a product as oneDNN describes them, by their extents: at most two along a dimension.
+struct DescribedBlocks {
+  using Extents = std::array<int64_t, 4>; // batch, m, n, k
+  ContractionBlocks block;
+  std::map<Extents, Described> described;
+  std::string refusal;
+
+  explicit DescribedBlocks(const ContractionShape &shape) : block(contraction_blocks(shape)) {
+    for_each(shape, [&](int64_t, int64_t, int64_t, int64_t, const Extents &extents) {
+      if (!refusal.empty() || described.contains(extents))
+        return;
+      ContractionShape part = shape;
+      part.batch = extents[0];
+      part.m = extents[1];
+      part.n = extents[2];
+      part.k = extents[3];
+      if (block.k < shape.k) {
+        part.bias = part.residual = part.relu = false;
+        part.c_strides = {part.m * part.n, part.n, 1};
+      }
+      Described found = describe(part, 1);
+      refusal = found.refusal;
+      described.emplace(extents, std::move(found));
+    });
+  }
+
+  /// Calls `visit` with where each block begins (batch, row, column, k), and its extents.
+  template <typename Visit> void for_each(const ContractionShape &s, Visit visit) const {
+    for (int64_t x = 0; x < s.batch; x += block.batch)
+      for (int64_t i = 0; i < s.m; i += block.m)
+        for (int64_t j = 0; j < s.n; j += block.n)
+          for (int64_t p = 0; p < s.k; p += block.k)
+            visit(x, i, j, p,
+                  Extents{std::min(block.batch, s.batch - x), std::min(block.m, s.m - i),
+                          std::min(block.n, s.n - j), std::min(block.k, s.k - p)});
+  }
+  int64_t count(const ContractionShape &s) const {
+    const auto pieces = [](int64_t extent, int64_t of) { return (extent + of - 1) / of; };
+    return pieces(s.batch, block.batch) * pieces(s.m, block.m) * pieces(s.n, block.n) * pieces(s.k, block.k);
+  }
+  /// The library's own scratch for one block, in whole cache lines.
+  size_t block_bytes() const {
+    size_t most = 0;
+    for (const auto &[extents, found] : described)
+      most = std::max<size_t>(most, found.description.scratchpad_desc().get_size());
+    return (most + 63) / 64 * 64;
+  }
+  /// Every block has a scratch of its own, so that neither the amount, nor whether a plan's limit admits it,
+  /// depends on the number of threads. After these come the partial sums where k is cut.
+  size_t scratch_bytes(const ContractionShape &s) const {
+    const auto blocks = static_cast<size_t>(count(s));
+    return blocks * block_bytes() +
+           (block.k < s.k ? blocks * static_cast<size_t>(s.m * s.n) * sizeof(float) : 0);
+  }
+  bool adds_residual(const ContractionShape &s) const {
+    return s.residual &&
+           (block.k < s.k ||
+            std::ranges::all_of(described, [](const auto &entry) { return entry.second.adds_residual; }));
+  }
+};
+
+/// Blocks that each take one thread, handed out by the executor.
+class BlockedContraction final : public Contraction {
+public:
+  BlockedContraction(const DescribedBlocks &blocks, const ContractionShape &s, std::string_view name)
+      : shape_(s), sums_cut_(blocks.block.k < s.k), scratch_bytes_(blocks.scratch_bytes(s)),
+        block_bytes_(blocks.block_bytes()), name_("onednn:" + std::string(name) + ":blocks") {
+    for (const auto &[extents, found] : blocks.described)
+      products_.emplace(extents, found);
+    const auto item = static_cast<int64_t>(itemsize(s.dtype));
+    blocks.for_each(s, [&](int64_t x, int64_t i, int64_t j, int64_t p, const Extents &extents) {
+      Block block;
+      block.product = &products_.at(extents);
+      block.batch = extents[0];
+      block.m = extents[1];
+      block.n = extents[2];
+      block.a = item * (x * s.a_strides[0] + i * s.a_strides[1] + p * s.a_strides[2]);
+      block.b = item * (x * s.b_strides[0] + p * s.b_strides[1] + j * s.b_strides[2]);
+      block.c = item * (x * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2]);
+      block.bias = item * j;
+      blocks_.push_back(block);
+    });
+  }
+
+  size_t scratch_bytes(int width) const override { return scratch_bytes_; }
+  size_t workspace_bytes() const override { return scratch_bytes_; }
+  std::string implementation() const override { return name_; }
+
+  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
+             bool serial) const override {
+    const auto count = static_cast<int64_t>(blocks_.size());
+    auto *const own = static_cast<std::byte *>(scratch);
+    auto *const sums = reinterpret_cast<float *>(own + blocks_.size() * block_bytes_);
+    // No exception may leave a body: the threads of the team have nobody to catch it.
+    std::atomic<const char *> refusal{nullptr};
+    std::atomic<bool> exhausted{false};
+    const auto body = [&](int64_t begin, int64_t end, int) {
+      // A primitive asks for libgomp's number of threads when it runs, on whichever thread that is.
+      const OpenMPWidthScope one(1);
+      try {
+        for (int64_t t = begin; t < end; ++t) {
+          const Block &block = blocks_[static_cast<size_t>(t)];
+          void *const result = sums_cut_ ? static_cast<void *>(sums + t * shape_.m * shape_.n)
+                                         : static_cast<char *>(c) + block.c;
+          const void *const more = shape_.residual ? static_cast<const char *>(residual) + block.c : nullptr;
+          block.product->run(static_cast<const char *>(a) + block.a, static_cast<const char *>(b) + block.b,
+                             result, shape_.bias ? static_cast<const char *>(bias) + block.bias : nullptr,
+                             more, own + static_cast<size_t>(t) * block_bytes_);
+          if (!sums_cut_)
+            finish(block, result, more);
+        }
+      } catch (const dnnl::error &error) {
+        refusal = error.message;
+      } catch (const std::bad_alloc &) {
+        exhausted = true;
+      }
+    };
+    if (serial)
+      body(0, count, 0);
+    else
+      executor().parallel_for(count, 1, body);
+    if (exhausted)
+      throw std::bad_alloc();
+    if (const char *why = refusal)
+      return refused(why);
+    if (sums_cut_)
+      join(sums, static_cast<float *>(c), static_cast<const float *>(bias),
+           static_cast<const float *>(residual));
+    return {};
+  }
+
+private:
+  using Extents = DescribedBlocks::Extents;
+  struct Block {
+    const Product *product;
+    int64_t batch, m, n;
+    int64_t a, b, c, bias; // where its operands begin, in bytes
+  };
+
+  /// What a block's primitive leaves to do, while the block is in the thread's cache.
+  void finish(const Block &block, void *c, const void *residual) const {
+    const bool adds = shape_.residual && !block.product->adds_residual();
+    if (!adds && !shape_.relu)
+      return;
+    for (int64_t x = 0; x < block.batch; ++x)
+      for (int64_t i = 0; i < block.m; ++i) {
+        const int64_t at = x * shape_.c_strides[0] + i * shape_.c_strides[1];
+        if (adds)
+          add_row(c, residual, at, block.n);
+        if (shape_.relu)
+          relu_row(shape_.dtype, c, at, block.n);
+      }
+  }
+
+  /// Adds the partial sums over k in their order, and then what comes after the product.
+  void join(const float *sums, float *c, const float *bias, const float *residual) const {
+    const ContractionShape &s = shape_;
+    const auto pieces = static_cast<int64_t>(blocks_.size());
+    for (int64_t i = 0; i < s.m; ++i) {
+      const int64_t at = i * s.c_strides[1];
+      float *const row = c + at;
+      std::copy_n(sums + i * s.n, s.n, row);
+      for (int64_t piece = 1; piece < pieces; ++piece) {
+        const float *const more = sums + (piece * s.m + i) * s.n;
+        for (int64_t j = 0; j < s.n; ++j)
+          row[j] += more[j];
+      }
+      for (int64_t j = 0; s.bias && j < s.n; ++j)
+        row[j] += bias[j];
+      if (s.residual)
+        add_row(c, residual, at, s.n);
+      if (s.relu)
+        relu_row(s.dtype, c, at, s.n);
+    }
+  }
+
+  const ContractionShape shape_;
+  const bool sums_cut_;
+  const size_t scratch_bytes_, block_bytes_;
+  const std::string name_;
+  std::map<Extents, Product> products_;
+  std::vector<Block> blocks_;
+};
+
 } // namespace
 
 Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
@@ -232,10 +451,18 @@ Expected<std::shared_ptr<const Contraction>> make_library_contraction(const Cont
   const Described found = describe(shape, threads);
   if (!found.refusal.empty())
     return Status::error("oneDNN has no fast implementation of this contraction: " + found.refusal);
-  const OpenMPWidthScope scope(threads);
+  const std::string_view name = found.description.impl_info_str();
   try {
-    return std::shared_ptr<const Contraction>(
-        std::make_shared<LibraryContraction>(found.description, shape, threads, found.adds_residual));
+    if (!divides_by_shape(name)) {
+      const DescribedBlocks blocks(shape);
+      if (!blocks.refusal.empty())
+        return Status::error("oneDNN has no fast implementation of a block of this contraction: " +
+                             blocks.refusal);
+      const OpenMPWidthScope scope(1);
+      return std::shared_ptr<const Contraction>(std::make_shared<BlockedContraction>(blocks, shape, name));
+    }
+    const OpenMPWidthScope scope(threads);
+    return std::shared_ptr<const Contraction>(std::make_shared<WholeContraction>(found, shape, threads));
   } catch (const dnnl::error &error) {
     return Status::error("oneDNN has no fast implementation of this contraction: " +
                          std::string(error.what()));
@@ -246,6 +473,12 @@ ContractionSupport ask_library_contraction(const ContractionShape &shape, int th
   const Described found = describe(shape, threads);
   if (!found.refusal.empty())
     return {false, found.refusal, false, 0};
+  if (!divides_by_shape(found.description.impl_info_str())) {
+    const DescribedBlocks blocks(shape);
+    if (!blocks.refusal.empty())
+      return {false, blocks.refusal, false, 0};
+    return {true, {}, blocks.adds_residual(shape), blocks.scratch_bytes(shape)};
+  }
   return {true, {}, found.adds_residual, found.description.scratchpad_desc().get_size()};
 }
 

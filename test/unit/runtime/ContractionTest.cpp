@@ -8,10 +8,12 @@
 #include "PlanFixture.h"
 
 #include "runtime/Contraction.h"
+#include "runtime/ContractionBlocks.h"
 #include "runtime/Executor.h"
 #include "runtime/Gemm.h"
 #include "runtime/Image.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <random>
@@ -311,6 +313,22 @@ TEST(Contraction, ANotANumberPassesRelu) {
   }
 }
 
+/// Runs the problem with `team`, and alone on the calling thread, into its own c; the bits have to be
+/// `expected`.
+void expect_bits(const ContractionShape &shape, Executor &team, const std::vector<std::byte> &expected) {
+  set_executor(&team);
+  const auto chosen = Contraction::get(shape).value_or_throw();
+  for (const bool serial : {false, true}) {
+    Problem problem(shape);
+    EXPECT_TRUE(problem.run(*chosen, serial).ok());
+    EXPECT_EQ(problem.c.bytes, expected)
+        << shape.batch << "x" << shape.m << "x" << shape.n << "x" << shape.k << " "
+        << chosen->implementation() << " on " << team.width()
+        << (team.is_openmp() ? " of OpenMP" : " threads") << (serial ? ", serial" : "");
+  }
+  set_executor(nullptr);
+}
+
 TEST(Contraction, BitsDoNotDependOnThreads) {
   for (DType dtype : {DType::f32, DType::f16, DType::f64})
     for (const auto &[m, n, k] : {std::array<int64_t, 3>{200, 300, 700},
@@ -319,18 +337,132 @@ TEST(Contraction, BitsDoNotDependOnThreads) {
                                   {512, 10, 4096},
                                   {1, 1000, 2000}}) {
       const ContractionShape shape = Problem::dense(dtype, 1, m, n, k);
-      Problem wide(shape), narrow(shape), serial(shape);
-      const auto chosen = Contraction::get(shape).value_or_throw();
-      ASSERT_TRUE(wide.run(*chosen).ok());
-      ASSERT_TRUE(serial.run(*chosen, true).ok());
-      const auto one = executor().is_openmp() ? make_openmp_executor(1) : make_thread_executor(1);
-      set_executor(one.get());
-      const auto alone = Contraction::get(shape).value_or_throw();
-      ASSERT_TRUE(narrow.run(*alone).ok());
-      set_executor(nullptr);
-      EXPECT_EQ(wide.c.bytes, serial.c.bytes) << m << "x" << n << "x" << k;
-      EXPECT_EQ(wide.c.bytes, narrow.c.bytes) << m << "x" << n << "x" << k << " " << chosen->implementation();
+      Problem problem(shape);
+      ASSERT_TRUE(problem.run(*Contraction::get(shape).value_or_throw()).ok());
+      if (dtype == DType::f32)
+        problem.expect_right();
+      for (const int width : {1, 2, 3, 4}) {
+        if (dtype != DType::f32 && width > 1)
+          continue; // our own kernel, on the team of the process already
+        if (executor().is_openmp())
+          expect_bits(shape, *make_openmp_executor(width), problem.c.bytes);
+        if (dtype == DType::f32)
+          expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
+      }
     }
+}
+
+// Large enough to be cut along every dimension, with remainders, and with every way an operand may lie.
+TEST(Contraction, BitsDoNotDependOnThreadsWithEpiloguesBatchesAndTranspositions) {
+  int number = 0;
+  for (const auto &[batch, m, n, k] : {std::array<int64_t, 4>{1, 150, 250, 130},
+                                       {3, 130, 70, 90},
+                                       {5, 128, 100, 64},
+                                       {70, 40, 40, 50},
+                                       {1, 20, 97, 5000}, // a column is left
+                                       {1, 97, 20, 5000}, // a row is left
+                                       {1, 20, 30, 9000},
+                                       {1, 10, 12, 9001},
+                                       {1, 700, 1, 1500},
+                                       {1, 1, 700, 1500}})
+    for (int layout = 0; layout < 4; ++layout) {
+      ContractionShape shape = Problem::dense(DType::f32, batch, m, n, k);
+      if (layout & 1)
+        shape.a_strides = {m * k, 1, m};
+      if (layout & 2)
+        shape.b_strides = {k * n, 1, k}, shape.c_strides = {m * (n + 10), n + 10, 1};
+      const int epilogue = number++ * 3 % 8; // all eight, spread over shapes and layouts
+      shape.bias = epilogue & 1;
+      shape.relu = epilogue & 2;
+      shape.residual = epilogue & 4;
+      Problem problem(shape);
+      const auto chosen = Contraction::get(shape).value_or_throw();
+      if (n > 1) // oneDNN has nothing fast for some layouts of a matrix times a vector
+        EXPECT_EQ(chosen->implementation().substr(0, 6), "onednn") << chosen->implementation();
+      ASSERT_TRUE(problem.run(*chosen).ok());
+      problem.expect_right();
+      if (HasFatalFailure())
+        FAIL() << batch << "x" << m << "x" << n << "x" << k << " layout " << layout << " epilogue "
+               << epilogue;
+      for (const int width : {1, 2, 3, 4}) {
+        if (executor().is_openmp())
+          expect_bits(shape, *make_openmp_executor(width), problem.c.bytes);
+        expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
+      }
+    }
+}
+
+TEST(Contraction, BlocksCoverTheProductAndFollowFromItsShape) {
+  std::mt19937 random(11);
+  const auto pieces = [](int64_t extent, int64_t of) { return (extent + of - 1) / of; };
+  for (int round = 0; round < 2000; ++round) {
+    const auto extent = [&](int bits) {
+      return static_cast<int64_t>(1 + random() % (1u << random() % bits));
+    };
+    ContractionShape shape = Problem::dense(DType::f32, extent(8), extent(14), extent(14), extent(14));
+    const ContractionBlocks block = contraction_blocks(shape);
+    const auto what = ::testing::Message()
+                      << shape.batch << "x" << shape.m << "x" << shape.n << "x" << shape.k;
+    for (const auto &[whole, part] :
+         {std::pair{shape.batch, block.batch}, {shape.m, block.m}, {shape.n, block.n}, {shape.k, block.k}}) {
+      ASSERT_GE(part, 1) << what;
+      ASSERT_LE(part, whole) << what;
+    }
+    for (const auto &[whole, part] : {std::pair{shape.m, block.m}, {shape.n, block.n}, {shape.k, block.k}})
+      EXPECT_TRUE(part == whole || part % 16 == 0) << what;
+    EXPECT_LE(pieces(shape.batch, block.batch) * pieces(shape.m, block.m) * pieces(shape.n, block.n) *
+                  pieces(shape.k, block.k),
+              64)
+        << what;
+    // A sum is cut only where nothing else is.
+    if (block.k < shape.k)
+      EXPECT_TRUE(block.m == shape.m && block.n == shape.n && shape.batch == 1) << what;
+    shape.bias = shape.residual = shape.relu = true;
+    const ContractionBlocks with = contraction_blocks(shape);
+    EXPECT_TRUE(with.batch == block.batch && with.m == block.m && with.n == block.n && with.k == block.k)
+        << what;
+  }
+  const auto count = [&](const ContractionShape &shape) {
+    const ContractionBlocks block = contraction_blocks(shape);
+    return pieces(shape.m, block.m) * pieces(shape.n, block.n) * pieces(shape.k, block.k);
+  };
+  EXPECT_EQ(count(Problem::dense(DType::f32, 1, 64, 64, 64)), 1);
+  EXPECT_EQ(count(Problem::dense(DType::f32, 1, 128, 256, 512)), 4);
+  EXPECT_EQ(count(Problem::dense(DType::f32, 1, 1024, 1024, 1024)), 64);
+  EXPECT_EQ(count(Problem::dense(DType::f32, 1, 8, 16, 100000)), 4);
+}
+
+// A limit of the plan means the same on a machine with more threads, and nothing behind the scratch is
+// written.
+TEST(Contraction, ScratchIsWhatWasPromised) {
+  for (const auto &[m, n, k] : {std::array<int64_t, 3>{8, 16, 100000}, {300, 300, 300}, {1, 1000, 2000}}) {
+    const ContractionShape shape = Problem::dense(DType::f32, 1, m, n, k);
+    const auto needed = static_cast<int64_t>(Contraction::ask_library(shape).workspace_bytes);
+    const auto chosen = Contraction::get(shape, {.workspace_bytes = needed}).value_or_throw();
+    EXPECT_EQ(chosen->implementation().substr(0, 6), "onednn");
+    EXPECT_EQ(static_cast<int64_t>(chosen->workspace_bytes()), needed);
+    if (needed > 0)
+      EXPECT_EQ(Contraction::get(shape, {.workspace_bytes = needed - 1})
+                    .value_or_throw()
+                    ->implementation()
+                    .substr(0, 4),
+                "weft");
+    for (const int width : {1, 2, 4, 64})
+      EXPECT_LE(static_cast<int64_t>(chosen->scratch_bytes(width)), needed) << width;
+    constexpr size_t behind = 4096;
+    const size_t bytes = chosen->scratch_bytes(executor().width());
+    const auto scratch = Buffer::allocate(bytes + behind).value_or_throw();
+    std::memset(static_cast<std::byte *>(scratch->data()) + bytes, 0x5a, behind);
+    Problem problem(shape);
+    ASSERT_TRUE(chosen
+                    ->run(problem.a.bytes.data(), problem.b.bytes.data(), problem.c.bytes.data(), nullptr,
+                          nullptr, scratch->data(), false)
+                    .ok());
+    problem.expect_right();
+    EXPECT_EQ(std::count(static_cast<std::byte *>(scratch->data()) + bytes,
+                         static_cast<std::byte *>(scratch->data()) + bytes + behind, std::byte{0x5a}),
+              static_cast<std::ptrdiff_t>(behind));
+  }
 }
 
 TEST(Contraction, RefusesWhatMakesNoSense) {
