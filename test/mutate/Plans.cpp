@@ -84,7 +84,10 @@ public:
     for (auto &launch : plan.launches)
       addLaunch(*launch);
     for (auto &check : plan.checks) {
-      string("check.message", check->message);
+      enumeration("check.kind", check->kind);
+      string("check.subject", check->subject);
+      number("check.dimension", check->dimension);
+      number("check.size", check->size);
       number("check.recorded", check->recorded);
     }
     for (auto &symbol : plan.symbols) {
