@@ -357,7 +357,8 @@ def random(level):
         # Every pass by itself: slower, and what fails says which pass did it.
         counts += closing_line("random-passes", [program, "--count=200", "--seed=1000001", "--passes", save])
         fresh(program, save)
-    return counts + interface_programs(level)
+    counts += interface_programs(level)
+    return counts
 
 
 def interface_programs(level):

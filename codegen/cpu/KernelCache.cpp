@@ -111,8 +111,10 @@ int readAll(int fd, std::vector<char> &bytes) {
   return 0;
 }
 
-/// Text and code are short enough to need no memory beside the strings.
-Status outOfMemory() { return Status::error("out of memory", "WEFT-M001"); }
+/// Made when the library is loaded: a failure takes memory, and a copy of one takes none.
+const Status noMemory = Status::error("out of memory", "WEFT-M001");
+const Status unknownError = Status::error("unknown error");
+Status outOfMemory() noexcept { return noMemory; }
 
 /// What was thrown, as a status; in a handler. Threads of a team may let nothing out.
 Status statusOfException() noexcept {
@@ -127,7 +129,7 @@ Status statusOfException() noexcept {
       return outOfMemory();
     }
   } catch (...) {
-    return Status::error("unknown error"); // short, as above
+    return unknownError;
   }
 }
 
