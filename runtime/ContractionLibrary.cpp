@@ -73,9 +73,14 @@ struct Described {
 };
 
 /// Whether the bits of an implementation are the same for every number of threads that it is made for.
-/// `brg` and `brgemm` are (Contraction.BitsDoNotDependOnThreads holds them to it). `gemm:jit` divides the sum
-/// over k among its threads where that is fastest. What is not known counts as that.
-bool divides_by_shape(std::string_view implementation) { return implementation.starts_with("brg"); }
+/// `gemm:jit` divides the sum over k among its threads where that is fastest. `brg` does so where the first
+/// operand is transposed, k is 2,048 or more and there are more threads than blocks of the result (seen with
+/// 16 threads; Contraction.BitsDoNotDependOnThreads holds the rest to it). What is not known counts as
+/// `gemm:jit`.
+bool divides_by_shape(std::string_view implementation, const ContractionShape &shape) {
+  const bool transposed = shape.m > 1 && shape.a_strides[1] == 1 && shape.a_strides[2] != 1;
+  return implementation.starts_with("brg") && !(transposed && shape.k >= 2048);
+}
 
 /// A primitive of oneDNN with what describes its arguments.
 class Product {
@@ -453,7 +458,7 @@ Expected<std::shared_ptr<const Contraction>> make_library_contraction(const Cont
     return Status::error("oneDNN has no fast implementation of this contraction: " + found.refusal);
   const std::string_view name = found.description.impl_info_str();
   try {
-    if (!divides_by_shape(name)) {
+    if (!divides_by_shape(name, shape)) {
       const DescribedBlocks blocks(shape);
       if (!blocks.refusal.empty())
         return Status::error("oneDNN has no fast implementation of a block of this contraction: " +
@@ -473,7 +478,7 @@ ContractionSupport ask_library_contraction(const ContractionShape &shape, int th
   const Described found = describe(shape, threads);
   if (!found.refusal.empty())
     return {false, found.refusal, false, 0};
-  if (!divides_by_shape(found.description.impl_info_str())) {
+  if (!divides_by_shape(found.description.impl_info_str(), shape)) {
     const DescribedBlocks blocks(shape);
     if (!blocks.refusal.empty())
       return {false, blocks.refusal, false, 0};

@@ -125,8 +125,11 @@ TEST_F(CApi, StateIsListedReadAndSetByName) {
 // Reaching an element must not overflow; a stride that is never taken may be anything.
 TEST_F(CApi, StridesBeyondAnyMemoryAreAnErrorOfTheArgument) {
   Values x = counted(1), y(16);
-  for (int64_t far : {INT64_MAX, INT64_MIN, INT64_MAX / 3, int64_t{1} << 60, int64_t{1} << 40,
-                      -(int64_t{1} << 40), int64_t{1} << 35}) {
+  std::vector<int64_t> strides = {INT64_MAX, INT64_MIN, INT64_MAX / 3, int64_t{1} << 60};
+#if !__has_feature(address_sanitizer) // which has memory nearly everywhere
+  strides.insert(strides.end(), {int64_t{1} << 40, -(int64_t{1} << 40), int64_t{1} << 35});
+#endif
+  for (const int64_t far : strides) {
     const int64_t wild[] = {far, 1};
     weft_buffer in[] = {describe(x, wild)}, out[] = {describe(y)};
     EXPECT_STATUS(weft_executable_run(step, nullptr, in, 1, out, 1), WEFT_ERROR_ARGUMENT,
