@@ -61,13 +61,15 @@ private:
   Tensor images_, labels_;
 };
 
-/// Sum of the events' durations in a Chrome trace, in microseconds, and their number.
+/// Sum of the durations of launches in a Chrome trace, in microseconds, and their number.
 std::pair<double, int> launches(const std::string &trace) {
-  const std::string key = "\"dur\": ";
+  const std::string kind = "\"cat\": \"launch\"", key = "\"dur\": ";
   double total = 0;
   int count = 0;
-  for (size_t at = trace.find(key); at != std::string::npos; at = trace.find(key, at + key.size()), ++count)
-    total += std::strtod(trace.c_str() + at + key.size(), nullptr);
+  for (size_t at = trace.find(kind); at != std::string::npos; at = trace.find(kind, at), ++count) {
+    at = trace.find(key, at) + key.size();
+    total += std::strtod(trace.c_str() + at, nullptr);
+  }
   return {total, count};
 }
 

@@ -329,7 +329,7 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &g
   report.kernelMs = millisecondsSince(start);
 
   for (const auto &[suffix, bytes] : plans) {
-    const uint64_t seal = runtime::plan_seal(bytes.plan, binding);
+    const uint64_t seal = runtime::plan_seal(bytes.plan, bytes.launchesKernels ? binding : 0);
     writer.add("plan" + suffix, bytes.plan);
     writer.add("seal" + suffix, std::as_bytes(std::span(&seal, 1)));
     if (!bytes.constants.empty())

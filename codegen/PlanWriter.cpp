@@ -83,7 +83,9 @@ public:
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(rt::Plan::Pack(builder, &plan), rt::PlanIdentifier());
     const auto *data = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
-    return PlanBytes{{data, data + builder.GetSize()}, std::move(constants)};
+    const bool launchesKernels = llvm::any_of(
+        plan.launches, [](const auto &launch) { return launch->op.type == rt::LaunchOp::KernelLaunch; });
+    return PlanBytes{{data, data + builder.GetSize()}, std::move(constants), launchesKernels};
   }
 
 private:

@@ -28,6 +28,7 @@ llvm::SmallVector<ir::GatherOp> checksOf(ir::FusionOp fusion);
 struct PlanBytes {
   std::vector<std::byte> plan;      ///< a FlatBuffer of runtime/plan.fbs
   std::vector<std::byte> constants; ///< the constant section of this function
+  bool launchesKernels = false;     ///< a plan without kernels is bound to none
 };
 
 /// `symbols` names the kernel of each fusion, and `signer` collects how each is launched. Every value must

@@ -162,7 +162,8 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
       return loaded.status();
     image = *loaded;
   }
-  if (Status status = check_seal(*package, function, *sections, image.get()); !status)
+  // A plan without kernels is bound to none, whatever its neighbours launch.
+  if (Status status = check_seal(*package, function, *sections, kernels ? image.get() : nullptr); !status)
     return status;
   if (Status status = check_plan(*package, function, *sections, image.get()); !status)
     return status;
