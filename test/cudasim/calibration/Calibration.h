@@ -10,10 +10,13 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
+#include <vector>
 
 /// Ends the program with the call's text where a call fails that has to work for the rest to mean anything.
 #define CHECK(call)                                                                                          \
@@ -23,6 +26,36 @@
       std::exit(1);                                                                                          \
     }                                                                                                        \
   } while (false)
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Microseconds that one run takes on the device: the median of `outer` measurements, each of `inner` runs
+/// between two events. `run` gets the number of the run, so that operands can rotate.
+inline double timeOnDevice(cudaStream_t stream, const std::function<void(int)> &run, int inner, int outer) {
+  cudaEvent_t from, to;
+  CHECK(cudaEventCreate(&from));
+  CHECK(cudaEventCreate(&to));
+  for (int i = 0; i < 3; ++i)
+    run(i);
+  std::vector<double> values;
+  for (int i = 0; i < outer; ++i) {
+    CHECK(cudaEventRecord(from, stream));
+    for (int j = 0; j < inner; ++j)
+      run(j);
+    CHECK(cudaEventRecord(to, stream));
+    CHECK(cudaEventSynchronize(to));
+    float ms;
+    CHECK(cudaEventElapsedTime(&ms, from, to));
+    values.push_back(ms * 1e3 / inner);
+  }
+  CHECK(cudaGetLastError());
+  CHECK(cudaEventDestroy(from));
+  CHECK(cudaEventDestroy(to));
+  return median(values);
+}
 
 /// Writes one JSON object of objects, lists and values to standard output, a line an entry.
 class Json {

@@ -10,11 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "Calibration.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <functional>
-#include <vector>
 
 __global__ void empty() {}
 __global__ void oneBlock(float *p) { p[threadIdx.x] += 1; }
@@ -58,30 +55,12 @@ using Clock = std::chrono::steady_clock;
 static double microseconds(Clock::time_point from) {
   return std::chrono::duration<double, std::micro>(Clock::now() - from).count();
 }
-static double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 static cudaStream_t stream, second;
-static cudaEvent_t from, to;
+static cudaEvent_t recorded;
 
-/// Device time of one run, from `inner` runs between two events.
+/// Device time of one run.
 static double onDevice(const std::function<void()> &run, int inner = 1, int outer = 21) {
-  for (int i = 0; i < 3; ++i)
-    run();
-  std::vector<double> values;
-  for (int i = 0; i < outer; ++i) {
-    CHECK(cudaEventRecord(from, stream));
-    for (int j = 0; j < inner; ++j)
-      run();
-    CHECK(cudaEventRecord(to, stream));
-    CHECK(cudaEventSynchronize(to));
-    float ms;
-    CHECK(cudaEventElapsedTime(&ms, from, to));
-    values.push_back(ms * 1e3 / inner);
-  }
-  CHECK(cudaGetLastError());
-  return median(values);
+  return timeOnDevice(stream, [&](int) { run(); }, inner, outer);
 }
 /// Host time of the calls alone; the device catches up between repetitions.
 static double onHost(const std::function<void()> &run, int inner = 100, int outer = 21) {
@@ -175,8 +154,8 @@ static void graphs(Json &json) {
           1, 11);
       json.value(
           nullptr,
-          "{\"kernels\": %d, \"shape\": \"%s\", \"instantiate\": %.1f, \"upload\": %.1f, \"memory_bytes\": "
-          "%lld, "
+          "{\"kernels\": %d, \"shape\": \"%s\", \"instantiate\": %.1f, \"upload\": %.1f, "
+          "\"memory_bytes\": %lld, "
           "\"replay_device\": %.2f, \"launch_host\": %.2f, \"round_trip\": %.2f, \"patch_one_host\": %.3f, "
           "\"launch_host_after_patch\": %.2f, \"plain_launches_device\": %.2f}",
           count, chain ? "chain" : "fan", instantiate, upload, static_cast<long long>(before - behind),
@@ -244,7 +223,7 @@ static void nodes(Json &json) {
              }));
   json.value("event record", "%.3f", perNode(200, [&](cudaGraph_t g, auto after) {
                cudaGraphNode_t node;
-               CHECK(cudaGraphAddEventRecordNode(&node, g, after.data(), after.size(), from));
+               CHECK(cudaGraphAddEventRecordNode(&node, g, after.data(), after.size(), recorded));
                return node;
              }));
   json.close();
@@ -342,9 +321,9 @@ static void calls(Json &json) {
   json.open("microseconds_a_call_on_the_host");
   json.value("launch", "%.3f", onHost([&] { empty<<<1, 32, 0, stream>>>(); }));
   json.value("launch and wait", "%.3f", roundTrip([&] { empty<<<1, 32, 0, stream>>>(); }));
-  json.value("event record", "%.3f", onHost([&] { CHECK(cudaEventRecord(from, stream)); }));
-  json.value("event query", "%.3f", onHost([&] { (void)cudaEventQuery(from); }));
-  json.value("stream wait event", "%.3f", onHost([&] { CHECK(cudaStreamWaitEvent(second, from, 0)); }));
+  json.value("event record", "%.3f", onHost([&] { CHECK(cudaEventRecord(recorded, stream)); }));
+  json.value("event query", "%.3f", onHost([&] { (void)cudaEventQuery(recorded); }));
+  json.value("stream wait event", "%.3f", onHost([&] { CHECK(cudaStreamWaitEvent(second, recorded, 0)); }));
   json.value("memcpy of 64 bytes from pinned memory", "%.3f",
              onHost([&] { CHECK(cudaMemcpyAsync(device, pinned, 64, cudaMemcpyHostToDevice, stream)); }));
   json.value("cudaMallocAsync and free of 1 MiB", "%.3f", onHost([&] {
@@ -397,8 +376,7 @@ int main() {
   double context = microseconds(start);
   CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
-  CHECK(cudaEventCreate(&from));
-  CHECK(cudaEventCreate(&to));
+  CHECK(cudaEventCreate(&recorded));
   CHECK(cudaMalloc(&device, 1 << 20));
   CHECK(cudaMemset(device, 0, 1 << 20));
   CHECK(cudaMallocHost(&pinned, 1 << 20));

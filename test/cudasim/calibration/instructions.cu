@@ -28,30 +28,53 @@
       asm volatile(text " %0, %1;" : "=f"(y) : "f"(x));                                                      \
       return y;                                                                                              \
     }                                                                                                        \
-  };
+  }
 #define LIB1(name, text)                                                                                     \
   struct name {                                                                                              \
     static constexpr const char *label = #text;                                                              \
     __device__ static float run(float x) { return text(x); }                                                 \
-  };
+  }
 
-PTX1(Ex2, "ex2.approx.f32")
-PTX1(Ex2Ftz, "ex2.approx.ftz.f32") PTX1(Lg2, "lg2.approx.f32") PTX1(Lg2Ftz, "lg2.approx.ftz.f32")
-    PTX1(Rcp, "rcp.approx.f32") PTX1(RcpFtz, "rcp.approx.ftz.f32") PTX1(RcpRn, "rcp.rn.f32")
-        PTX1(Rsqrt, "rsqrt.approx.f32") PTX1(RsqrtFtz, "rsqrt.approx.ftz.f32") PTX1(Sqrt, "sqrt.approx.f32")
-            PTX1(SqrtRn, "sqrt.rn.f32") PTX1(Sin, "sin.approx.f32") PTX1(Cos, "cos.approx.f32")
-                PTX1(Tanh, "tanh.approx.f32") LIB1(LibExp, expf) LIB1(LibExp2, exp2f) LIB1(LibExpm1, expm1f)
-                    LIB1(LibLog, logf) LIB1(LibLog2, log2f) LIB1(LibLog10, log10f) LIB1(LibLog1p, log1pf)
-                        LIB1(LibSin, sinf) LIB1(LibCos, cosf) LIB1(LibTan, tanf) LIB1(LibAsin, asinf)
-                            LIB1(LibAcos, acosf) LIB1(LibAtan, atanf) LIB1(LibSinh, sinhf)
-                                LIB1(LibCosh, coshf) LIB1(LibTanh, tanhf) LIB1(LibAsinh, asinhf)
-                                    LIB1(LibAcosh, acoshf) LIB1(LibAtanh, atanhf) LIB1(LibErf, erff)
-                                        LIB1(LibErfc, erfcf) LIB1(LibRsqrt, rsqrtf) LIB1(LibCbrt, cbrtf)
-                                            LIB1(LibLgamma, lgammaf)
+PTX1(Ex2, "ex2.approx.f32");
+PTX1(Ex2Ftz, "ex2.approx.ftz.f32");
+PTX1(Lg2, "lg2.approx.f32");
+PTX1(Lg2Ftz, "lg2.approx.ftz.f32");
+PTX1(Rcp, "rcp.approx.f32");
+PTX1(RcpFtz, "rcp.approx.ftz.f32");
+PTX1(RcpRn, "rcp.rn.f32");
+PTX1(Rsqrt, "rsqrt.approx.f32");
+PTX1(RsqrtFtz, "rsqrt.approx.ftz.f32");
+PTX1(Sqrt, "sqrt.approx.f32");
+PTX1(SqrtRn, "sqrt.rn.f32");
+PTX1(Sin, "sin.approx.f32");
+PTX1(Cos, "cos.approx.f32");
+PTX1(Tanh, "tanh.approx.f32");
+LIB1(LibExp, expf);
+LIB1(LibExp2, exp2f);
+LIB1(LibExpm1, expm1f);
+LIB1(LibLog, logf);
+LIB1(LibLog2, log2f);
+LIB1(LibLog10, log10f);
+LIB1(LibLog1p, log1pf);
+LIB1(LibSin, sinf);
+LIB1(LibCos, cosf);
+LIB1(LibTan, tanf);
+LIB1(LibAsin, asinf);
+LIB1(LibAcos, acosf);
+LIB1(LibAtan, atanf);
+LIB1(LibSinh, sinhf);
+LIB1(LibCosh, coshf);
+LIB1(LibTanh, tanhf);
+LIB1(LibAsinh, asinhf);
+LIB1(LibAcosh, acoshf);
+LIB1(LibAtanh, atanhf);
+LIB1(LibErf, erff);
+LIB1(LibErfc, erfcf);
+LIB1(LibRsqrt, rsqrtf);
+LIB1(LibCbrt, cbrtf);
+LIB1(LibLgamma, lgammaf);
 
-                                                __device__ double rcp(double x) {
-  return 1 / x;
-}
+__device__ double rcp(double x) { return 1 / x; }
 
 struct Errors {
   unsigned long long inexact, notANumber, flushed, histogram[4], worst;
@@ -184,43 +207,41 @@ template <typename F> __global__ void evaluatePairs(const float *in, uint32_t *o
   if (i < count * count)
     out[i] = F::run(__float_as_uint(in[i / count]), __float_as_uint(in[i % count]));
 }
-#define PTX2(name, text)                                                                                     \
+// Whatever the instruction takes and gives, both are passed as words.
+#define PTX2(name, text, type, result, operand, asOperand, asWord)                                           \
   struct name {                                                                                              \
     static constexpr const char *label = text;                                                               \
     __device__ static uint32_t run(uint32_t a, uint32_t b) {                                                 \
-      float y;                                                                                               \
-      asm volatile(text " %0, %1, %2;" : "=f"(y) : "f"(__uint_as_float(a)), "f"(__uint_as_float(b)));        \
-      return __float_as_uint(y);                                                                             \
+      type y;                                                                                                \
+      asm volatile(text " %0, %1, %2;" : result(y) : operand(asOperand(a)), operand(asOperand(b)));          \
+      return asWord(y);                                                                                      \
     }                                                                                                        \
-  };
-#define BITS2(name, text)                                                                                    \
-  struct name {                                                                                              \
-    static constexpr const char *label = text;                                                               \
-    __device__ static uint32_t run(uint32_t a, uint32_t b) {                                                 \
-      uint32_t y;                                                                                            \
-      asm volatile(text " %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));                                          \
-      return y;                                                                                              \
-    }                                                                                                        \
-  };
-#define CVT2(name, text)                                                                                     \
-  struct name {                                                                                              \
-    static constexpr const char *label = text;                                                               \
-    __device__ static uint32_t run(uint32_t a, uint32_t b) {                                                 \
-      uint32_t y;                                                                                            \
-      asm volatile(text " %0, %1, %2;" : "=r"(y) : "f"(__uint_as_float(a)), "f"(__uint_as_float(b)));        \
-      return y;                                                                                              \
-    }                                                                                                        \
-  };
-PTX2(Add, "add.rn.f32")
-PTX2(AddFtz, "add.rn.ftz.f32") PTX2(Mul, "mul.rn.f32") PTX2(Div, "div.rn.f32") PTX2(DivFull, "div.full.f32")
-    PTX2(DivApprox, "div.approx.f32") PTX2(Min, "min.f32") PTX2(Max, "max.f32") PTX2(MinNan, "min.NaN.f32")
-        PTX2(MaxNan, "max.NaN.f32") PTX2(Copysign, "copysign.f32") BITS2(Add16, "add.rn.f16x2")
-            BITS2(Mul16, "mul.rn.f16x2") BITS2(Max16, "max.NaN.f16x2") BITS2(AddB, "add.rn.bf16x2")
-                BITS2(MulB, "mul.rn.bf16x2") BITS2(MaxB, "max.NaN.bf16x2") CVT2(Cvt16, "cvt.rn.f16x2.f32")
-                    CVT2(CvtB, "cvt.rn.bf16x2.f32")
+  }
+#define FLOATS2(name, text) PTX2(name, text, float, "=f", "f", __uint_as_float, __float_as_uint)
+#define WORDS2(name, text) PTX2(name, text, uint32_t, "=r", "r", , )
+#define PACKED2(name, text) PTX2(name, text, uint32_t, "=r", "f", __uint_as_float, )
 
-                        template <typename F>
-                        static void pairs(Json &json) {
+FLOATS2(Add, "add.rn.f32");
+FLOATS2(AddFtz, "add.rn.ftz.f32");
+FLOATS2(Mul, "mul.rn.f32");
+FLOATS2(Div, "div.rn.f32");
+FLOATS2(DivFull, "div.full.f32");
+FLOATS2(DivApprox, "div.approx.f32");
+FLOATS2(Min, "min.f32");
+FLOATS2(Max, "max.f32");
+FLOATS2(MinNan, "min.NaN.f32");
+FLOATS2(MaxNan, "max.NaN.f32");
+FLOATS2(Copysign, "copysign.f32");
+WORDS2(Add16, "add.rn.f16x2");
+WORDS2(Mul16, "mul.rn.f16x2");
+WORDS2(Max16, "max.NaN.f16x2");
+WORDS2(AddB, "add.rn.bf16x2");
+WORDS2(MulB, "mul.rn.bf16x2");
+WORDS2(MaxB, "max.NaN.bf16x2");
+PACKED2(Cvt16, "cvt.rn.f16x2.f32");
+PACKED2(CvtB, "cvt.rn.bf16x2.f32");
+
+template <typename F> static void pairs(Json &json) {
   constexpr int count = 24;
   uint32_t *out;
   CHECK(cudaMallocManaged(&out, count * count * 4));
@@ -244,14 +265,18 @@ PTX2(AddFtz, "add.rn.ftz.f32") PTX2(Mul, "mul.rn.f32") PTX2(Div, "div.rn.f32") P
       asm volatile(text " %0, %1;" : constraint(y) : "f"(x));                                                \
       return __uint_as_float(static_cast<uint32_t>(y));                                                      \
     }                                                                                                        \
-  };
-CVT1(ToS32, "cvt.rzi.s32.f32", "=r", int32_t)
-CVT1(ToU32, "cvt.rzi.u32.f32", "=r", uint32_t) CVT1(ToS32Rni, "cvt.rni.s32.f32", "=r", int32_t)
-    CVT1(ToS64Low, "cvt.rzi.s64.f32", "=l", int64_t) PTX1(Rni, "cvt.rni.f32.f32") PTX1(Rmi, "cvt.rmi.f32.f32")
-        PTX1(Rpi, "cvt.rpi.f32.f32") PTX1(Rzi, "cvt.rzi.f32.f32") PTX1(Sat, "cvt.sat.f32.f32")
+  }
+CVT1(ToS32, "cvt.rzi.s32.f32", "=r", int32_t);
+CVT1(ToU32, "cvt.rzi.u32.f32", "=r", uint32_t);
+CVT1(ToS32Rni, "cvt.rni.s32.f32", "=r", int32_t);
+CVT1(ToS64Low, "cvt.rzi.s64.f32", "=l", int64_t);
+PTX1(Rni, "cvt.rni.f32.f32");
+PTX1(Rmi, "cvt.rmi.f32.f32");
+PTX1(Rpi, "cvt.rpi.f32.f32");
+PTX1(Rzi, "cvt.rzi.f32.f32");
+PTX1(Sat, "cvt.sat.f32.f32");
 
-            template <typename... Fs>
-            static void vectors(Json &json) {
+template <typename... Fs> static void vectors(Json &json) {
   (json.value(Fs::label, "%s", vectorsOf<Fs>().c_str()), ...);
 }
 

@@ -39,7 +39,6 @@ static const Kind kinds[] = {
 
 static cublasLtHandle_t handle;
 static cudaStream_t stream;
-static cudaEvent_t from, to;
 static void *a, *b, *c, *bias, *aux, *workspace;
 constexpr size_t workspaceBytes = 32 << 20;
 
@@ -138,23 +137,11 @@ static cublasStatus_t run(const Kind &kind, const Product &p, const Plan &plan, 
                         plan.results[algorithm].workspaceSize, stream);
 }
 
+/// Of one product, on the device; -1 where the algorithm refuses it.
 static double microseconds(const Kind &kind, const Product &p, const Plan &plan, int algorithm) {
-  for (int i = 0; i < 3; ++i)
-    if (run(kind, p, plan, algorithm, c) != CUBLAS_STATUS_SUCCESS)
-      return -1;
-  std::vector<double> times;
-  for (int i = 0; i < 9; ++i) {
-    CHECK(cudaEventRecord(from, stream));
-    for (int j = 0; j < 5; ++j)
-      run(kind, p, plan, algorithm, c);
-    CHECK(cudaEventRecord(to, stream));
-    CHECK(cudaEventSynchronize(to));
-    float ms;
-    CHECK(cudaEventElapsedTime(&ms, from, to));
-    times.push_back(ms * 200);
-  }
-  std::sort(times.begin(), times.end());
-  return times[4];
+  if (run(kind, p, plan, algorithm, c) != CUBLAS_STATUS_SUCCESS)
+    return -1;
+  return timeOnDevice(stream, [&](int) { run(kind, p, plan, algorithm, c); }, 5, 9);
 }
 
 static std::string nameOf(const Product &p) {
@@ -444,8 +431,6 @@ static void captured(Json &json) {
 int main() {
   CHECK(cublasLtCreate(&handle));
   CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  CHECK(cudaEventCreate(&from));
-  CHECK(cudaEventCreate(&to));
   constexpr size_t bytes = size_t(512) << 20;
   for (void **p : {&a, &b, &c, &aux})
     CHECK(cudaMalloc(p, bytes));
