@@ -433,19 +433,17 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   if (queue.is_external())
     for (const std::shared_ptr<Buffer> &argument : held)
       argument->prepare_use();
-  const Ticket ticket =
-      queue.submit(Call{shared_from_this(),
-                        held,
-                        {made, made + results.size()},
-                        std::move(foreign),
-                        &queue,
-                        call,
-                        next_sequence(),
-                        options.origin,
-                        cheap,
-                        // Short texts need no memory of their own.
-                        std::make_shared<Failure>(Status::error("out of memory", "WEFT-M001"))},
-                   bytes);
+  const Ticket ticket = queue.submit(Call{shared_from_this(),
+                                          held,
+                                          {made, made + results.size()},
+                                          std::move(foreign),
+                                          &queue,
+                                          call,
+                                          next_sequence(),
+                                          options.origin,
+                                          cheap,
+                                          std::make_shared<Failure>(out_of_memory())},
+                                     bytes);
   try {
     note(ticket, held);
   } catch (...) {

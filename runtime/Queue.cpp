@@ -30,6 +30,11 @@ uint64_t next_sequence() {
   return counter.fetch_add(1, std::memory_order_relaxed);
 }
 
+const Status &out_of_memory() {
+  static const Status *const status = new Status(Status::error("out of memory", "WEFT-M001"));
+  return *status;
+}
+
 Expected<QueueMode> queue_mode_from_environment() {
   const char *value = std::getenv("WEFT_CPU_QUEUE");
   const std::string_view text = value ? value : "auto";
@@ -383,7 +388,7 @@ Status QueueState::synchronize() {
   try {
     std::rethrow_exception(stray);
   } catch (const std::bad_alloc &) {
-    return Status::error("out of memory", "WEFT-M001");
+    return out_of_memory();
   } catch (const std::exception &error) {
     return Status::error(error.what());
   } catch (...) {

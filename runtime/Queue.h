@@ -63,6 +63,9 @@ enum class QueueMode {
   inlined,   ///< always: the caller waits until the queue is idle
 };
 
+/// That there is no memory for a call. Copies share one text: they allocate nothing.
+WEFT_RUNTIME_API const Status &out_of_memory();
+
 /// The mode that WEFT_CPU_QUEUE names: auto (also when unset), async or inline.
 WEFT_RUNTIME_API Expected<QueueMode> queue_mode_from_environment();
 
