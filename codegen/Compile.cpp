@@ -86,11 +86,10 @@ Expected<Kernels> collectKernels(ModuleOp module) {
 Expected<std::vector<CpuTarget>> targetsOf(const CompilerOptions &options) {
   std::vector<CpuTarget> targets;
   for (const std::string &name : options.levels) {
-    for (CpuTarget known : {CpuTarget{CpuTarget::v3}, CpuTarget{CpuTarget::v4}})
-      if (name == known.cpu())
-        targets.push_back(known);
-    if (targets.empty() || name != targets.back().cpu())
+    const std::optional<CpuTarget> target = CpuTarget::parse(name);
+    if (!target)
       return Status::error("kernels are made for x86-64-v3 and x86-64-v4, found '" + name + "'");
+    targets.push_back(*target);
   }
   if (targets.empty())
     targets.push_back({runtime::cpu_level() == runtime::CpuLevel::v4 ? CpuTarget::v4 : CpuTarget::v3});

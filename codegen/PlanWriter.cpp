@@ -393,17 +393,13 @@ private:
 
   /// The first source line of a location; null where it has none.
   static std::unique_ptr<rt::PlaceT> placeOf(Location loc) {
-    std::unique_ptr<rt::PlaceT> place;
-    loc->walk([&](Location part) {
-      auto line = dyn_cast<FileLineColLoc>(part);
-      if (!line)
-        return WalkResult::advance();
-      place = std::make_unique<rt::PlaceT>();
-      place->file = line.getFilename().str();
-      place->line = line.getLine();
-      place->column = line.getColumn();
-      return WalkResult::interrupt();
-    });
+    auto line = ir::firstLine(loc);
+    if (!line)
+      return nullptr;
+    auto place = std::make_unique<rt::PlaceT>();
+    place->file = line.getFilename().str();
+    place->line = line.getLine();
+    place->column = line.getColumn();
     return place;
   }
 

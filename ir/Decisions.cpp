@@ -17,6 +17,15 @@ std::string amountText(size_t count, const std::string &noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : noun.ends_with("ch") ? "es" : "s");
 }
 
+FileLineColLoc firstLine(Location loc) {
+  FileLineColLoc first;
+  loc->walk([&](Location part) {
+    first = dyn_cast<FileLineColLoc>(part);
+    return first ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return first;
+}
+
 std::string locationText(Location loc) {
   llvm::SetVector<StringAttr> lines;
   loc->walk([&](Location part) {

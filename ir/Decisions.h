@@ -28,6 +28,9 @@ struct Decision {
   std::string message;
 };
 
+/// The first source line that a location stands for; null where it stands for none.
+mlir::FileLineColLoc firstLine(mlir::Location loc);
+
 /// "file:line:col" of every line that a location stands for, joined by ", ".
 std::string locationText(mlir::Location loc);
 

@@ -21,15 +21,11 @@ static CollectedDiagnostic collected(Diagnostic &diagnostic) {
       if (const Reason *reason = findReason(argument.getAsString()); reason && made.code.empty())
         made.code = reason->code.str();
   made.location = locationText(diagnostic.getLocation());
-  diagnostic.getLocation()->walk([&](Location part) {
-    auto line = dyn_cast<FileLineColLoc>(part);
-    if (!line)
-      return WalkResult::advance();
+  if (auto line = firstLine(diagnostic.getLocation())) {
     made.file = line.getFilename().str();
     made.line = line.getLine();
     made.column = line.getColumn();
-    return WalkResult::interrupt();
-  });
+  }
   for (Diagnostic &note : diagnostic.getNotes())
     made.notes.push_back(collected(note));
   return made;

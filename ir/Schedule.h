@@ -75,7 +75,7 @@ llvm::SmallVector<std::string> symbolsOf(FusionOp fusion);
 /// The innermost dimension that is not of size 1; none where all are.
 std::optional<unsigned> innermostDim(llvm::ArrayRef<int64_t> domain);
 
-/// row: the length of a row and the number of rows, sizes.
+/// row: the length of a row, a size.
 int64_t rowLength(FusionOp fusion);
 /// row: reductions along the row read their operand in this many passes; the pass of a value is the number of
 /// reductions that must be done before it can be computed.

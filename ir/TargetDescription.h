@@ -20,6 +20,8 @@
 
 namespace weft::ir {
 
+inline constexpr int64_t psPerUs = 1'000'000;
+
 /// The fields are in the order in which the files have them.
 struct TargetDescription {
   llvm::StringLiteral name; ///< "cpu", "sm_90"

@@ -171,7 +171,6 @@ void splitConcat(ConcatOp op, const TargetDescription &target) {
   // Each part is a loop of the kernel's body, for vectors and for what is left of them.
   constexpr size_t mostParts = 8;
   // A part whose copy takes longer than a launch has one of its own.
-  constexpr int64_t psPerUs = 1'000'000;
   const int64_t largePart = target.launchPs * target.coreBytesPerUs / psPerUs;
   auto parts = op.getParts();
   if (parts.size() <= mostParts)

@@ -29,7 +29,6 @@ static int64_t scale(int64_t a, int64_t b, int64_t c) {
   return value > INT64_MAX / 4 ? INT64_MAX / 4 : static_cast<int64_t>(value);
 }
 
-static constexpr int64_t psPerUs = 1'000'000;
 /// Of the shorter of memory and arithmetic 0.95 is hidden behind the longer, in 1024ths. All of it would make
 /// two ways to cut a program that move the same bytes equal, however much one of them computes twice.
 static constexpr int64_t hiddenShare = 973, hiddenWhole = 1024;

@@ -71,7 +71,7 @@ private:
 /// What a copy of the value costs, in picoseconds.
 int64_t PlanMemory::copyTime(Value value) const {
   int64_t bytes = rangesOf(func).largest(bytesOf(value.getType()));
-  return costs->launchPs + 2 * bytes * 1'000'000 / costs->dramBytesPerUs;
+  return costs->launchPs + 2 * bytes * psPerUs / costs->dramBytesPerUs;
 }
 
 LogicalResult PlanMemory::checkLaunchList() {

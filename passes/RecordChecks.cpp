@@ -67,8 +67,7 @@ struct RecordChecks : impl::RecordChecksBase<RecordChecks> {
     for (Operation &op : body)
       recorded.push_back(&op);
     for (Operation *op : recorded) {
-      auto fallible = dyn_cast<FallibleOp>(op);
-      if (!fallible || !fallible.mayFail() || isa<AssertOp>(op))
+      if (!mayFail(op) || isa<AssertOp>(op))
         continue;
       // At the end: where two values become one it is the program's own that stays, in its place.
       OpBuilder builder(body.getTerminator());

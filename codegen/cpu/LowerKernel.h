@@ -31,6 +31,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,13 @@ struct CpuTarget {
   enum Level { v3, v4 };
   Level level = v4;
 
+  /// The target of that name; nothing of another name.
+  static std::optional<CpuTarget> parse(llvm::StringRef name) {
+    for (CpuTarget target : {CpuTarget{v3}, CpuTarget{v4}})
+      if (name == target.cpu())
+        return target;
+    return std::nullopt;
+  }
   /// "x86-64-v3" or "x86-64-v4".
   const char *cpu() const { return level == v4 ? "x86-64-v4" : "x86-64-v3"; }
   bool operator==(const CpuTarget &other) const { return level == other.level; }

@@ -24,9 +24,6 @@ using namespace mlir;
 
 namespace weft::tool {
 
-static const std::map<std::string, codegen::CpuTarget> levels = {{"x86-64-v3", {codegen::CpuTarget::v3}},
-                                                                 {"x86-64-v4", {codegen::CpuTarget::v4}}};
-
 /// What a package is made for: `plan` is whose costs decide, `levels` whose kernels it has.
 struct Targets {
   std::string plan = "cpu";
@@ -49,8 +46,8 @@ static Expected<Targets> parseTargets(const std::vector<std::string> &given) {
     if (names.size() > 1 && !ir::findTarget(name)->isCpu())
       return Status::error("a package has one plan, and '" + name +
                            "' shares none with the other targets: " + "give it alone");
-    if (auto it = levels.find(name); it != levels.end())
-      wanted.insert(it->first);
+    if (codegen::CpuTarget::parse(name))
+      wanted.insert(name);
     else // the plan is what other targets share with the CPU; kernels they have none yet, which compiling
          // says
       wanted.insert({"x86-64-v3", "x86-64-v4"});
@@ -173,8 +170,8 @@ example: weft kernels scaled.mlir --emit=asm --target=x86-64-v3
   std::string form = arguments.get("emit", "kernel");
   if (form != "kernel" && form != "llvm" && form != "asm")
     return complain("kernels", Status::error("--emit takes kernel, llvm or asm, found '" + form + "'"));
-  auto it = levels.find(arguments.get("target", "x86-64-v4"));
-  if (it == levels.end())
+  const auto target = codegen::CpuTarget::parse(arguments.get("target", "x86-64-v4"));
+  if (!target)
     return complain("kernels", Status::error("--target takes x86-64-v3 or x86-64-v4, found '" +
                                              arguments.get("target") + "'"));
   Program program;
@@ -191,8 +188,8 @@ example: weft kernels scaled.mlir --emit=asm --target=x86-64-v3
       llvm::raw_string_ostream os(text);
       kernel->print(os);
     } else {
-      auto made = form == "llvm" ? codegen::compileKernelToLLVM(*kernel, it->second)
-                                 : codegen::compileKernelToAssembly(*kernel, it->second);
+      auto made = form == "llvm" ? codegen::compileKernelToLLVM(*kernel, *target)
+                                 : codegen::compileKernelToAssembly(*kernel, *target);
       if (!made)
         return complain("kernels", made.status());
       text = *made;

@@ -30,7 +30,8 @@ namespace weft::tool {
 static const char *help = R"(usage: weft explain FILE.mlir|FILE.weft|CODE [options]
 
 Prints what a program becomes: first how many launches and kernels, the bytes that they move, memory, and the costliest
-refusals; then launches by source line, refusals with codes, cost and lines, and what is captured. Of a package it prints what the package has; of a reason code, as WEFT-D003, what it means.
+refusals; then launches by source line, refusals with codes, cost and lines, and what is captured. Of a package it
+prints what the package has; of a reason code, as WEFT-D003, what it means.
 
   --target TARGET      cpu (if left out), x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90 or cuda:sm_100: no such
                        device is needed
