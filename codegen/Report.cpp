@@ -138,12 +138,15 @@ std::string timeText(int64_t picoseconds) {
   return us < 1000 ? llvm::formatv("{0:F1} us", us).str() : llvm::formatv("{0:F1} ms", us * 1e-3).str();
 }
 
-std::string shortLine(StringRef line) {
-  // "file:line:col"; what has another form stays as it is.
+StringRef placeOf(StringRef line) {
+  line = line.split(", ").first;
   auto [place, column] = line.rsplit(':');
   unsigned number = 0;
-  if (place.rfind(':') == StringRef::npos || column.getAsInteger(10, number))
-    place = line;
+  return place.contains(':') && !column.getAsInteger(10, number) ? place : line;
+}
+
+std::string shortLine(StringRef line) {
+  const StringRef place = placeOf(line);
   const size_t slash = place.rfind('/');
   return (slash == StringRef::npos ? place : place.drop_front(slash + 1)).str();
 }
@@ -218,9 +221,7 @@ std::string lineOf(const LaunchReport &launch) {
   return launch.lines.empty() ? "no source line" : shortLine(launch.lines.front());
 }
 
-std::string lineOf(const Decision &decision) {
-  return shortLine(StringRef(decision.location).split(", ").first);
-}
+std::string lineOf(const Decision &decision) { return shortLine(decision.location); }
 
 /// Decisions that read the same: their number, and what they cost together.
 struct Row {

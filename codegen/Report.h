@@ -94,7 +94,10 @@ std::string subjectText(const ir::Decision &decision);
 std::string bytesText(int64_t bytes);
 /// "0.4 us", "12.3 us", "4.1 ms", of picoseconds.
 std::string timeText(int64_t picoseconds);
-/// "gpt.cpp:41" of "src/gpt.cpp:41:12".
+/// "src/gpt.cpp:41" of "src/gpt.cpp:41:12", which further lines may follow after ", "; text of another form
+/// as it is.
+llvm::StringRef placeOf(llvm::StringRef line);
+/// "gpt.cpp:41" of the same.
 std::string shortLine(llvm::StringRef line);
 /// Whether a decision is a refusal: something was not done that would have saved time or memory.
 bool isRefusal(const ir::Decision &decision);

@@ -11,7 +11,9 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/Report.h"
 
+#include "ir/HtmlText.h"
 #include "ir/Reasons.h"
+#include "ir/SourceExcerpt.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -31,55 +33,28 @@ namespace {
 constexpr size_t pageBytes = 180 << 10;
 /// Rows of a table, and launches of a drawing, from which on the rest is a number.
 constexpr size_t mostRows = 1500, mostDrawn = 500;
-constexpr size_t mostExcerpt = 120;
 
 constexpr const char *style =
     "body{font:14px sans-serif;margin:1.5em;max-width:90em}pre{overflow-x:auto;font-size:12px}"
-    "table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;padding:1px "
-    "8px;border-bottom:1px "
-    "solid #ddd;font-size:12px}.n{text-align:right;white-space:nowrap}.x "
-    "td{background:#fdecea}code{font-size:12px}"
-    ":target{outline:2px solid #d80}a{text-decoration:none}svg text{font-size:11px}svg "
-    "rect{fill:#eee;stroke:#888}"
-    "svg .g{fill:#cfe8cf}svg .v{fill:#8ab4e8;stroke:#fff}svg "
-    "path{fill:none;stroke:#999}summary{cursor:pointer}"
+    "table{border-collapse:collapse}"
+    "td,th{text-align:left;vertical-align:top;padding:1px 8px;border-bottom:1px solid #ddd;font-size:12px}"
+    ".n{text-align:right;white-space:nowrap}.x td{background:#fdecea}code{font-size:12px}"
+    ":target{outline:2px solid #d80}a{text-decoration:none}svg text{font-size:11px}"
+    "svg rect{fill:#eee;stroke:#888}svg .g{fill:#cfe8cf}svg .v{fill:#8ab4e8;stroke:#fff}"
+    "svg path{fill:none;stroke:#999}summary{cursor:pointer}"
     "#bar{position:sticky;top:0;background:#fff;padding:4px 0}.h{display:none}";
 
 /// Rows and kernels whose text does not have what is typed are hidden.
 constexpr const char *script =
-    "const q=document.getElementById('q'),o=document.getElementById('o');function f(){const "
-    "t=q.value.toLowerCase();"
-    "document.querySelectorAll('tr[id],details[id]').forEach(e=>e.classList.toggle('h',"
-    "(t&&!e.textContent.toLowerCase().includes(t))||(o.checked&&e.tagName=='TR'&&!e.classList.contains('x')))"
-    ")}"
-    "q.oninput=f;o.onchange=f;function u(){const e=document.getElementById(location.hash.slice(1));"
-    "for(let p=e;p;p=p.parentElement)if(p.tagName=='DETAILS')p.open=true;if(e){e.classList.remove('h');"
-    "e.scrollIntoView()}}onhashchange=u;u()";
-
-std::string escaped(StringRef text) {
-  std::string out;
-  for (char c : text)
-    switch (c) {
-    case '&':
-      out += "&amp;";
-      break;
-    case '<':
-      out += "&lt;";
-      break;
-    case '>':
-      out += "&gt;";
-      break;
-    case '"':
-      out += "&quot;";
-      break;
-    default:
-      out += c;
-    }
-  return out;
-}
+    "const q=document.getElementById('q'),o=document.getElementById('o');function f(){"
+    "const t=q.value.toLowerCase();document.querySelectorAll('tr[id],details[id]').forEach("
+    "e=>e.classList.toggle('h',(t&&!e.textContent.toLowerCase().includes(t))||("
+    "o.checked&&e.tagName=='TR'&&!e.classList.contains('x'))))}q.oninput=f;o.onchange=f;function u(){"
+    "const e=document.getElementById(location.hash.slice(1));for(let p=e;p;p=p.parentElement)if("
+    "p.tagName=='DETAILS')p.open=true;if(e){e.classList.remove('h');e.scrollIntoView()}}onhashchange=u;u()";
 
 std::string link(StringRef id, StringRef text) {
-  return "<a href=\"#" + id.str() + "\">" + escaped(text) + "</a>";
+  return "<a href=\"#" + id.str() + "\">" + htmlEscaped(text) + "</a>";
 }
 
 /// The lines of files that can be read here.
@@ -96,8 +71,7 @@ public:
       read(it->first, it->second);
     if (line > it->second.size())
       return {};
-    StringRef text = StringRef(it->second[line - 1]).trim();
-    return text.size() > mostExcerpt ? text.take_front(mostExcerpt - 3).str() + "..." : text.str();
+    return sourceExcerpt(StringRef(it->second[line - 1]).trim(), 0).text;
   }
 
 private:
@@ -111,13 +85,6 @@ private:
   }
   std::map<std::string, std::vector<std::string>> files;
 };
-
-/// "file:line" of "file:line:col".
-StringRef placeOf(StringRef line) {
-  auto [place, column] = line.split(", ").first.rsplit(':');
-  unsigned number = 0;
-  return place.contains(':') && !column.getAsInteger(10, number) ? place : line.split(", ").first;
-}
 
 /// One function's part of the page. `id` begins the names of its rows.
 class FunctionPart {
@@ -152,8 +119,8 @@ public:
   }
 
   void write(Excerpts &excerpts) {
-    os << "<h2 id=" << id << ">Function " << escaped(function.name) << "</h2>\n<pre>"
-       << escaped(headText(report, function)) << "</pre>\n";
+    os << "<h2 id=" << id << ">Function " << htmlEscaped(function.name) << "</h2>\n<pre>"
+       << htmlEscaped(headText(report, function)) << "</pre>\n";
     writeRefusals();
     writeLines(excerpts);
     writeLaunches();
@@ -164,7 +131,7 @@ public:
     os << "</details>\n";
     writeOthers();
     if (!function.capture.empty())
-      os << "<h3>Capture</h3>\n<pre>" << escaped(function.capture) << "</pre>\n";
+      os << "<h3>Capture</h3>\n<pre>" << htmlEscaped(function.capture) << "</pre>\n";
   }
 
 private:
@@ -185,7 +152,7 @@ private:
       return {};
     auto it = lines.find(placeOf(location).str());
     return it == lines.end() || it->second.number >= mostRows
-               ? escaped(shortLine(location))
+               ? htmlEscaped(shortLine(location))
                : link(id + "s" + std::to_string(it->second.number), shortLine(location));
   }
 
@@ -210,7 +177,7 @@ private:
       const Decision &decision = *refusals[i];
       os << "<tr class=x id=" << id << "r" << i << "><td>" << link(decision.code, decision.code)
          << "<td class=n>" << (decision.savedPs ? timeText(decision.savedPs) : "-") << "<td>"
-         << escaped(subjectText(decision)) << "<td>" << escaped(decision.message) << "<td>"
+         << htmlEscaped(subjectText(decision)) << "<td>" << htmlEscaped(decision.message) << "<td>"
          << lineLink(decision.location) << "\n";
     }
     os << "</table>\n";
@@ -222,8 +189,8 @@ private:
       if (isFull(line.number, lines.size()))
         break;
       os << "<tr id=" << id << "s" << line.number << (line.refusals.empty() ? "" : " class=x")
-         << "><td title=\"" << escaped(place) << "\">" << escaped(shortLine(place)) << "<td><code>"
-         << escaped(excerpts.of(place)) << "</code><td>";
+         << "><td title=\"" << htmlEscaped(place) << "\">" << htmlEscaped(shortLine(place)) << "<td><code>"
+         << htmlEscaped(excerpts.of(place)) << "</code><td>";
       links("l", line.launches, function.launches.size());
       os << "<td>";
       links("r", line.refusals, refusals.size());
@@ -249,15 +216,15 @@ private:
     for (auto [i, launch] : llvm::enumerate(function.launches)) {
       if (isFull(i, function.launches.size()))
         break;
-      os << "<tr id=" << id << "l" << i << "><td>" << i << "<td>" << escaped(launch.kind);
+      os << "<tr id=" << id << "l" << i << "><td>" << i << "<td>" << htmlEscaped(launch.kind);
       if (launch.queue)
         os << " @" << launch.queue;
       os << "<td>";
       if (auto it = kernels.find(launch.kernel); it != kernels.end())
         os << link(it->second, launch.kernel);
       else
-        os << escaped(launch.kernel);
-      os << "<td>" << escaped(launch.results) << "<td class=n>" << bytesText(launch.readBytes)
+        os << htmlEscaped(launch.kernel);
+      os << "<td>" << htmlEscaped(launch.results) << "<td class=n>" << bytesText(launch.readBytes)
          << "<td class=n>" << bytesText(launch.writtenBytes) << "<td>";
       links("l", launch.reads, function.launches.size());
       os << "<td>";
@@ -280,7 +247,7 @@ private:
       const int y = static_cast<int>(i) * row + 10;
       os << "<rect x=" << left << " y=" << y << " width=" << width << " height=18"
          << (launch.captured ? " class=g" : "") << " /><text x=" << left + 8 << " y=" << y + 13 << ">" << i
-         << " " << escaped(launch.kind);
+         << " " << htmlEscaped(launch.kind);
       if (launch.queue)
         os << " @" << launch.queue;
       os << "</text>\n";
@@ -324,8 +291,8 @@ private:
       if (isFull(row, others.size()))
         break;
       os << "<tr id=" << id << "d" << row << "><td>"
-         << (findReason(decision->code) ? link(decision->code, decision->code) : escaped(decision->code))
-         << "<td>" << escaped(subjectText(*decision)) << "<td>" << escaped(decision->message)
+         << (findReason(decision->code) ? link(decision->code, decision->code) : htmlEscaped(decision->code))
+         << "<td>" << htmlEscaped(subjectText(*decision)) << "<td>" << htmlEscaped(decision->message)
          << "<td class=n>" << (decision->savedPs ? timeText(decision->savedPs) : "") << "<td>"
          << lineLink(decision->location) << "\n";
     }
@@ -353,8 +320,8 @@ void writeCodes(const CompileReport &report, llvm::raw_ostream &os) {
     return;
   os << "<h2>Codes</h2>\n<table><tr><th>code<th>title<th>to fix\n";
   for (const auto &[code, reason] : codes)
-    os << "<tr id=" << code << "><td>" << code << "<td>" << escaped(reason->title) << "<td>"
-       << escaped(reason->remedy) << "\n";
+    os << "<tr id=" << code << "><td>" << code << "<td>" << htmlEscaped(reason->title) << "<td>"
+       << htmlEscaped(reason->remedy) << "\n";
   os << "</table>\n";
 }
 
@@ -386,10 +353,10 @@ void writeKernels(const CompileReport &report, const llvm::StringMap<std::string
   os << "<h2>Kernels</h2>\n";
   for (const KernelReport *kernel : kernels) {
     const Use use = uses.lookup(kernel->symbol);
-    os << "<details id=" << names.lookup(kernel->symbol) << "><summary>" << escaped(kernel->symbol) << ", "
-       << amountText(kernel->launches, "launch") << ", " << bytesText(use.bytes)
+    os << "<details id=" << names.lookup(kernel->symbol) << "><summary>" << htmlEscaped(kernel->symbol)
+       << ", " << amountText(kernel->launches, "launch") << ", " << bytesText(use.bytes)
        << " a call</summary><p>launches " << use.links << "</p>";
-    const std::string code = escaped(kernel->kernelIr);
+    const std::string code = htmlEscaped(kernel->kernelIr);
     if (page.size() + code.size() <= pageBytes)
       os << "<pre>" << code << "</pre>";
     else if (++without; !code.empty())
@@ -406,16 +373,15 @@ void writeKernels(const CompileReport &report, const llvm::StringMap<std::string
 std::string htmlPage(const CompileReport &report, const std::string &title, const std::string &preamble) {
   std::string page;
   llvm::raw_string_ostream os(page);
-  os << "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>" << escaped(title)
-     << "</title>\n<style>" << style << "</style></head>\n<body><h1>" << escaped(title) << " for "
-     << escaped(report.target) << "</h1>\n";
+  os << "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>" << htmlEscaped(title)
+     << "</title>\n<style>" << style << "</style></head>\n<body><h1>" << htmlEscaped(title) << " for "
+     << htmlEscaped(report.target) << "</h1>\n";
   if (!preamble.empty())
-    os << "<pre>" << escaped(preamble) << "</pre>\n";
+    os << "<pre>" << htmlEscaped(preamble) << "</pre>\n";
   if (std::string times = report.times(); !times.empty())
-    os << "<p>" << escaped(times) << "</p>\n";
-  os << "<p id=bar><input id=q placeholder=\"show rows with this text\" size=40> <label><input id=o "
-        "type=checkbox> "
-        "refusals only</label>";
+    os << "<p>" << htmlEscaped(times) << "</p>\n";
+  os << "<p id=bar><input id=q placeholder=\"show rows with this text\" size=40> "
+        "<label><input id=o type=checkbox> refusals only</label>";
   llvm::StringMap<std::string> kernels;
   for (auto [i, kernel] : llvm::enumerate(report.kernels))
     kernels[kernel.symbol] = "k" + std::to_string(i);

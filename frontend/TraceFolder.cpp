@@ -8,6 +8,7 @@
 
 #include "frontend/TextDiff.h"
 #include "frontend/io/AtomicFile.h"
+#include "ir/HtmlText.h"
 
 #include <algorithm>
 #include <cctype>
@@ -26,17 +27,6 @@ struct TraceFolder::Row {
   CompilationRecord record; ///< without its texts
 };
 
-static std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text)
-    out += c == '&'   ? "&amp;"
-           : c == '<' ? "&lt;"
-           : c == '>' ? "&gt;"
-           : c == '"' ? "&quot;"
-                      : std::string(1, c);
-  return out;
-}
-
 static constexpr const char *style =
     "<style>body{font:14px sans-serif;margin:1.5em}table{border-collapse:collapse}td,th{text-align:left;"
     "vertical-align:top;padding:2px 8px;border-bottom:1px solid #ddd;font-size:12px}.n{text-align:right}"
@@ -44,8 +34,9 @@ static constexpr const char *style =
     "a{text-decoration:none}</style>";
 
 static std::string page(const std::string &title, const std::string &body) {
-  return "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>" + escaped(title) + "</title>" +
-         style + "</head>\n<body><h1>" + escaped(title) + "</h1>\n" + body + "</body></html>\n";
+  return "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>" + ir::htmlEscaped(title) +
+         "</title>" + style + "</head>\n<body><h1>" + ir::htmlEscaped(title) + "</h1>\n" + body +
+         "</body></html>\n";
 }
 
 /// Letters, digits and a few signs of a name: what every file system takes.
@@ -65,8 +56,8 @@ static std::string number(double value, int digits = 1) {
 /// What each phase changed: removed and added lines with a few around them.
 static std::string phasesPage(const CompilationRecord &record) {
   constexpr size_t context = 3, mostBytes = 1 << 20;
-  std::string body =
-      "<p>" + escaped(record.reason) + "</p>\n<p><a href=\"../index.html\">all compilations</a></p>\n";
+  std::string body = "<p>" + ir::htmlEscaped(record.reason) +
+                     "</p>\n<p><a href=\"../index.html\">all compilations</a></p>\n";
   std::string_view before = record.recorded;
   for (size_t i = 0; i < record.phases.size(); ++i) {
     const auto &[name, after] = record.phases[i];
@@ -74,7 +65,7 @@ static std::string phasesPage(const CompilationRecord &record) {
     const auto changed = static_cast<size_t>(
         std::count_if(lines.begin(), lines.end(), [](const DiffLine &line) { return line.sign != ' '; }));
     body += "<details" + std::string(changed && changed < 400 ? " open" : "") + "><summary>" +
-            std::to_string(i + 1) + " " + escaped(name) + ": " + std::to_string(changed) +
+            std::to_string(i + 1) + " " + ir::htmlEscaped(name) + ": " + std::to_string(changed) +
             " lines differ</summary><pre>";
     // A line is shown if one that differs is near.
     std::vector<bool> shown(lines.size());
@@ -91,7 +82,7 @@ static std::string phasesPage(const CompilationRecord &record) {
       if (gap)
         body += "...\n";
       gap = false;
-      const std::string text = lines[k].sign + escaped(lines[k].text) + "\n";
+      const std::string text = lines[k].sign + ir::htmlEscaped(lines[k].text) + "\n";
       body += lines[k].sign == '+'   ? "<span class=a>" + text + "</span>"
               : lines[k].sign == '-' ? "<span class=d>" + text + "</span>"
                                      : text;
@@ -219,9 +210,10 @@ Status TraceFolder::writeIndex() {
       return file.empty() ? "" : "<a href=\"" + rows_[i].folder + "/" + file + "\">" + text + "</a> ";
     };
     table += "<tr id=c" + std::to_string(i + 1) + "><td>" + std::to_string(i + 1) + "<td>" +
-             escaped(record.name) + " " + escaped(record.signature) + "<td>" + escaped(record.reason) +
-             (record.error.empty() ? "" : "<p class=e>failed: " + escaped(record.error) + "</p>") + "<td>" +
-             escaped(record.place) + "<td class=n>" + number(record.ms) + "<td class=n>" +
+             ir::htmlEscaped(record.name) + " " + ir::htmlEscaped(record.signature) + "<td>" +
+             ir::htmlEscaped(record.reason) +
+             (record.error.empty() ? "" : "<p class=e>failed: " + ir::htmlEscaped(record.error) + "</p>") +
+             "<td>" + ir::htmlEscaped(record.place) + "<td class=n>" + number(record.ms) + "<td class=n>" +
              number(record.passMs) + "<td class=n>" + number(record.kernelMs) + "<td class=n>" +
              std::to_string(record.launches) + "<td class=n>" + std::to_string(record.kernels) + " (" +
              std::to_string(record.kernelsCompiled) + " compiled)<td class=n>" +
@@ -248,7 +240,7 @@ Status TraceFolder::writeRuns() const {
   std::sort(runs.rbegin(), runs.rend());
   std::string body = "<ul>\n";
   for (const std::string &run : runs)
-    body += "<li><a href=\"" + escaped(run) + "/index.html\">" + escaped(run) + "</a>\n";
+    body += "<li><a href=\"" + ir::htmlEscaped(run) + "/index.html\">" + ir::htmlEscaped(run) + "</a>\n";
   return io::write_file(folder_ + "/index.html",
                         page("compilations by run, the last one first", body + "</ul>\n"));
 }

@@ -28,7 +28,7 @@ RULES = {
     # Image compilation knows upstream dialects only, so that other front ends can use it.
     "codegen/cpu": [r"codegen/cpu/.+", r"runtime/(Kernel|TemporaryFile)\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
     # Sizes as expressions, strides, roles and options are plain C++: their headers include nothing of MLIR.
-    "frontend": [r"frontend/.+", r"runtime/.+", r"ir/(ArgumentRole|CompilerOptions|DimExpr|SourceExcerpt|StridedLayout)\.h", PUBLIC],
+    "frontend": [r"frontend/.+", r"runtime/.+", r"ir/(ArgumentRole|CompilerOptions|DimExpr|HtmlText|SourceExcerpt|StridedLayout)\.h", PUBLIC],
     "frontend/io": [r"frontend/io/.+", r"runtime/TemporaryFile\.h", r"weft/(status|dtype|limits|philox|export)\.hpp", r"zlib\.h"],
     "tools": [r"tools/.+", r"(ir|passes|codegen|frontend|runtime)/.+", PUBLIC, COMPILER_LIBRARIES],
     "examples": [PUBLIC],
