@@ -103,8 +103,7 @@ std::string CompiledImpl::adviseOnDim(const Mismatch &mismatch, const Flat &argu
            ", " + std::to_string(*sizes.rbegin()) + "), ...})}), and one variant serves all sizes";
   return found + ", and the function cannot be recorded with a Dim there: " + known->second +
          ". Where the number only makes shapes, make them of sym_size(); where it counts the rounds of a "
-         "loop, "
-         "pad the argument to one of a few sizes";
+         "loop, pad the argument to one of a few sizes";
 }
 
 std::string CompiledImpl::adviseOnStatic(const Mismatch &mismatch, const Flat &arguments) {
@@ -125,8 +124,7 @@ std::string CompiledImpl::adviseOnStatic(const Mismatch &mismatch, const Flat &a
   return "; this is value number " + std::to_string(values.size()) +
          " of it, and each is compiled by itself: where it is a number in arithmetic, make the parameter a "
          "weft::Scalar; where it is an index or a position, a 0-dimensional tensor; where it is a size, let "
-         "an "
-         "argument have that size, as a Dim";
+         "an argument have that size, as a Dim";
 }
 
 /// The reason for another variant, with advice where there is some.
@@ -310,9 +308,7 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
     const auto &argument = program.executable->signature().arguments[static_cast<size_t>(binding.argument)];
     if (!slot || slot->spec() != binding.spec)
       fail("'" + argument.name + "' was " + binding.spec.str() + " when " + nameOf(variant) +
-               ", was compiled, "
-               "and is " +
-               (slot ? slot->spec().str() : "none") +
+               ", was compiled, and is " + (slot ? slot->spec().str() : "none") +
                ": call the function once more before it is saved, or save another variant",
            loc);
     const Ref &value = slot->value();

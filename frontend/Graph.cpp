@@ -268,6 +268,11 @@ std::vector<std::shared_ptr<Slot>> uncertainSlots() {
 
 bool isKnownToFail(const Ref &value) { return value.node->failed && isPending(value); }
 
+bool followsCall(const Ref &value) {
+  const auto &buffer = value.buffer();
+  return buffer ? buffer->uncertain() : value.node->followsCall;
+}
+
 bool mayBeLost(const Ref &value) {
   const auto &buffer = value.buffer();
   return buffer ? buffer->uncertain() : value.node->fallible;
@@ -326,6 +331,10 @@ size_t pendingCount() { return pending().size(); }
 
 std::string str(const Loc &loc) {
   return std::string(loc.file_name()) + ":" + std::to_string(loc.line()) + ":" + std::to_string(loc.column());
+}
+
+std::string nameOf(const Slot &slot) {
+  return slot.name.empty() ? "the tensor made at " + str(slot.loc) : "'" + slot.name + "'";
 }
 
 /// An excerpt of a source line with a caret below, where the file can be read.
@@ -467,8 +476,7 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   node->fallible = mayFail(*node);
   for (const Ref &ref : operands)
     node->fallible |= mayBeLost(ref);
-  for (const Ref &ref : node->fallible ? operands : std::vector<Ref>())
-    node->followsCall |= ref.buffer() ? ref.buffer()->uncertain() : ref.node->followsCall;
+  node->followsCall = node->fallible && std::any_of(operands.begin(), operands.end(), followsCall);
   node->requiresGrad = wanted && real && gradEnabled();
   node->operands = std::move(operands);
   node->attrs = std::move(attrs);
@@ -598,8 +606,7 @@ void failUndefined(Loc loc) {
   std::string text = "this tensor is undefined: nothing was assigned to it";
   const auto &[weak, asked] = missingGrad();
   if (const auto slot = weak.lock(); slot && !slot->grad)
-    text += ", or it is a gradient that is none, as that of " +
-            (slot->name.empty() ? "the tensor made at " + str(slot->loc) : "'" + slot->name + "'") +
+    text += ", or it is a gradient that is none, as that of " + nameOf(*slot) +
             ", which grad() was asked for at " + str(asked) + ": " +
             (slot->requiresGrad ? "no backward() has reached it since it was made or zero_grad() dropped its "
                                   "gradient"

@@ -295,6 +295,8 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value);
 
 /// "file.cpp:12:3".
 std::string str(const Loc &loc);
+/// How messages call a tensor: "'fc1.weight'", or "the tensor made at file.cpp:3:5".
+std::string nameOf(const Slot &slot);
 /// Throws Error: the message, then the source lines of the operation and of its operands.
 [[noreturn]] void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands = {},
                        const std::string &code = {});

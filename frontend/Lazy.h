@@ -17,6 +17,8 @@ namespace weft::frontend {
 bool isPending(const Ref &value);
 /// Whether a value may turn out to be an error: what data decides, or what a call on a queue is to give.
 bool mayBeLost(const Ref &value);
+/// Whether a value is, or follows from, what a call on a queue is to give.
+bool followsCall(const Ref &value);
 /// Whether it could not be computed when it was tried, or follows from what could not.
 bool isKnownToFail(const Ref &value);
 /// Computes these values, and what else is pending (Pending.h). Throws Error where one of these fails: where

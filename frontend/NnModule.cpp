@@ -149,9 +149,7 @@ static std::string join(const std::string &a, const std::string &b) {
 
 static std::string nameOf(const Tensor &tensor) {
   const auto &slot = Access::slot(tensor);
-  return !slot                ? "an undefined tensor"
-         : slot->name.empty() ? "the tensor made at " + str(slot->loc)
-                              : "'" + slot->name + "'";
+  return slot ? nameOf(*slot) : "an undefined tensor";
 }
 
 bool Parameter::rebind(const Parameter &other) {

@@ -53,9 +53,8 @@ void noteUntakenGradients() {
     }
     constexpr size_t named = 3;
     if (++count <= named)
-      names += (names.empty() ? "" : ", ") + (slot->name.empty()
-                                                  ? "the tensor made at " + str(slot->loc)
-                                                  : "'" + slot->name + "' (made at " + str(slot->loc) + ")");
+      names += (names.empty() ? "" : ", ") + nameOf(*slot) +
+               (slot->name.empty() ? "" : " (made at " + str(slot->loc) + ")");
     else if (count == named + 1)
       names += " and others";
   }

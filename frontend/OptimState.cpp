@@ -43,8 +43,7 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
                ".detach().clone().requires_grad_()",
            loc, {value});
     if (const auto &slot = Access::slot(parameter); !known.insert(slot.get()).second)
-      fail("some parameters appear in more than one parameter group, or twice in one: " +
-               (slot->name.empty() ? "the tensor made at " + str(slot->loc) : "'" + slot->name + "'") +
+      fail("some parameters appear in more than one parameter group, or twice in one: " + nameOf(*slot) +
                ", of shape " + shapeText(parameter.sizes()),
            loc);
   }

@@ -17,6 +17,8 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Overlap.h"
 
+#include "weft/limits.hpp"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -86,7 +88,6 @@ bool areDisjoint(const StridedBox &a, const StridedBox &b) {
   for (const StridedBox *box : {&a, &b})
     if (std::find(box->sizes.begin(), box->sizes.end(), 0) != box->sizes.end())
       return true;
-  constexpr size_t maxRank = 64;
   if (a.sizes.size() > maxRank || b.sizes.size() > maxRank)
     return false;
   return !Search(a, b).reaches(0, static_cast<Wide>(b.offset) - a.offset);

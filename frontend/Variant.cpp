@@ -225,9 +225,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     for (const Ref &operand : node->operands)
       copy->operands.push_back(mapped(operand));
     copy->fallible = node->fallible || std::any_of(copy->operands.begin(), copy->operands.end(), mayBeLost);
-    copy->followsCall = std::any_of(copy->operands.begin(), copy->operands.end(), [](const Ref &ref) {
-      return ref.buffer() ? ref.buffer()->uncertain() : ref.node->followsCall;
-    });
+    copy->followsCall = std::any_of(copy->operands.begin(), copy->operands.end(), followsCall);
     copies.emplace(node, std::move(copy));
   }
   Replay result;
