@@ -30,6 +30,14 @@ def read(name):
         return None
 
 
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def without_comments(text):
+    """C++ with blanks for its comments, so that lines and columns stay where they are."""
+    return COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+
+
 DEFINED_TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 
 
@@ -55,6 +63,13 @@ class Checks:
             self.failed += 1
             print("FAILED: " + message)
         return holds
+
+    def check_tests(self, names, defined, where):
+        """That there is a test, and that each is a file of the tree, or one of the GoogleTests `defined`."""
+        self.check(names, f"{where} names no test")
+        for name in names:
+            there = os.path.isfile(os.path.join(ROOT, name)) if "/" in name else name in defined
+            self.check(there, f"{where} names {name}, which does not exist")
 
     def finish(self):
         print(f"{self.passed} passed, {self.failed} failed")

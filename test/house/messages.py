@@ -9,7 +9,7 @@ would be text. Tests may read messages: they are about them. A self-test shows t
 
 import re
 
-from common import Checks, cxx_files, read
+from common import Checks, cxx_files, read, without_comments
 
 FOLDERS = ("codegen/", "frontend/", "include/", "ir/", "passes/", "runtime/", "tools/")
 READS = (r"(?:find\w*|rfind|substr|starts_with|ends_with|contains|consume_front|consume_back|split|rsplit|compare|"
@@ -20,11 +20,6 @@ DIRECT = re.compile(TEXT + r"\s*\)*\s*\.\s*" + READS + r"\s*\(")
 COMPARED = re.compile(TEXT + r"\s*\)?\s*[!=]=|[!=]=\s*" + TEXT)
 HELD = re.compile(r"\b(\w+)\s*(?:=|\{|\()\s*" + TEXT)
 CODE = re.compile(r'"(?:[^"\\\n]|\\.)*[( ]WEFT-[A-Z]\d{3}(?:[^"\\\n]|\\.)*"')
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-
-
-def without_comments(text):
-    return COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
 def findings(name, text):

@@ -9,7 +9,7 @@ and what to do.
 import os
 import re
 
-from common import Checks, read, tracked_files
+from common import Checks, read, tracked_files, without_comments
 
 TABLE = "ir/Reasons.inc"
 PAGES = "docs/errors/"
@@ -26,10 +26,6 @@ TEXT_EXPECTS = re.compile(r"expected-(?:error|warning|note|remark)|^(?://|#)?\s*
 NO_EXPECTATION = re.compile(r"^(?://|#)?\s*(?:RUN|[A-Z0-9_-]*-NOT):")
 # A statement that expects the text it names to be absent.
 ABSENT = re.compile(r"(?:EXPECT|ASSERT)_FALSE\([^;]*;|(?:EXPECT|ASSERT)_EQ\([^;]*\bnpos\b[^;]*;")
-
-
-def without_comments(text):
-    return re.sub(r"//[^\n]*", "", text)
 
 
 def expected(name, text):
