@@ -12,9 +12,6 @@
 #include "Helpers.h"
 
 using namespace weft;
-using Floats = std::vector<float>;
-
-static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
 
 struct Batch {
   Tensor image, label;

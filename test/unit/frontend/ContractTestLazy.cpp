@@ -13,9 +13,7 @@
 
 using namespace weft;
 using namespace weft::indexing;
-using Floats = std::vector<float>;
 
-static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
 static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
 /// 0, 1, 2, .. that are there, and not computed when they are read.
 static Tensor given(Shape shape) {

@@ -12,9 +12,6 @@
 #include "Helpers.h"
 
 using namespace weft;
-using Floats = std::vector<float>;
-
-static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
 
 namespace {
 /// A loss of a weight that is gone, and what was asked of the weight while it was there.

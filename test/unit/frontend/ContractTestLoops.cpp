@@ -15,9 +15,6 @@
 #include <thread>
 
 using namespace weft;
-using Floats = std::vector<float>;
-
-static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
 
 /// How many times something is compiled in `body(2)`, `body(3)` and so on.
 template <typename Body> static uint64_t compilesAfterTwo(int64_t count, Body body) {

@@ -17,9 +17,6 @@
 #include <fstream>
 
 using namespace weft;
-using Floats = std::vector<float>;
-
-static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
 
 /// Resident memory in KiB.
 static int64_t residentKib() {

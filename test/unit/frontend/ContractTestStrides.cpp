@@ -19,9 +19,6 @@ Tensor counted(Shape shape) {
   return Tensor::from(values, std::move(shape));
 }
 
-bool mentions(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
 } // namespace
 
 // Every kind of view, read by an elementwise kernel and by reductions over either dimension.

@@ -17,9 +17,6 @@
 using namespace weft;
 using namespace weft::indexing;
 
-using Floats = std::vector<float>;
-
-static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
 static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
 
 TEST(ContractValues, ATensorIsAHandleOnAValueSlot) {

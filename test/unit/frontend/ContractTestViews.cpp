@@ -17,9 +17,6 @@
 using namespace weft;
 using namespace weft::indexing;
 
-using Floats = std::vector<float>;
-
-static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
 static Tensor count(int64_t n) { return arange(n, {.dtype = f32}); }
 
 // A way to make a view, on 2 rows of 3, and where its element 0 lies in them.

@@ -78,10 +78,6 @@ std::vector<std::string> linesOf(const std::string &text) {
   return lines;
 }
 
-bool mentions(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// What `pattern` captures in a text, each time.
 std::vector<std::string> found(const std::string &text, const std::string &pattern) {
   const std::regex expression(pattern);

@@ -15,7 +15,6 @@
 #include <sstream>
 
 using namespace weft;
-using Floats = std::vector<float>;
 using Wholes = std::vector<int64_t>;
 
 TEST(FirstHour, TensorsFromNumbers) {

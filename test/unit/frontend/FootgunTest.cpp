@@ -48,9 +48,7 @@
 
 using namespace weft;
 using namespace weft::indexing;
-using Floats = std::vector<float>;
 
-static Floats floats(const Tensor &t) { return t.to_vector<float>(); }
 static Tensor one() { return ones({1}); }
 
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,17 @@ template <typename Body> std::string errorOf(Body body) {
   return "";
 }
 
+/// What `body` writes to standard error.
+template <typename Body> std::string stderrOf(Body body) {
+  ::testing::internal::CaptureStderr();
+  body();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+inline bool mentions(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
 #define EXPECT_ERROR(expression, text)                                                                       \
   do {                                                                                                       \
     std::string message = errorOf([&] { (void)(expression); });                                              \
@@ -31,6 +42,17 @@ template <typename Body> std::string errorOf(Body body) {
 
 inline weft::Tensor tensor(std::vector<float> values, weft::Shape shape) {
   return weft::Tensor::from(values, std::move(shape));
+}
+
+using Floats = std::vector<float>;
+inline Floats floats(const weft::Tensor &t) { return t.to_vector<float>(); }
+
+using Names = std::vector<std::string>;
+inline Names namesOf(const weft::StateDict &state) {
+  Names names;
+  for (const auto &[name, tensor] : state)
+    names.push_back(name);
+  return names;
 }
 
 /// The bits of every tensor, to compare states.

@@ -15,7 +15,6 @@
 #include <random>
 
 using namespace weft;
-using Floats = std::vector<float>;
 
 static Tensor numbers(Shape shape) {
   int64_t count = 1;

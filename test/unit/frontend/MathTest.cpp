@@ -24,7 +24,6 @@ Tensor whole(std::vector<int64_t> values) {
   Shape shape{static_cast<int64_t>(values.size())};
   return Tensor::from(values, shape);
 }
-using Floats = std::vector<float>;
 using Wholes = std::vector<int64_t>;
 } // namespace
 

@@ -33,13 +33,6 @@ struct Careless : nn::Module {
   Tensor weight = register_parameter("weight", ones({2}));
 };
 
-std::vector<std::string> namesOf(const StateDict &state) {
-  std::vector<std::string> names;
-  for (const auto &[name, tensor] : state)
-    names.push_back(name);
-  return names;
-}
-using Names = std::vector<std::string>;
 } // namespace
 
 TEST(Module, ListsParametersBuffersAndModulesByPath) {

@@ -14,9 +14,6 @@
 using namespace weft;
 
 namespace {
-bool mentions(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
 
 constexpr int64_t count = 4099; // with a rest that no vector fills
 

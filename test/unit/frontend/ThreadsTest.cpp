@@ -15,7 +15,6 @@
 #include <thread>
 
 using namespace weft;
-using Floats = std::vector<float>;
 
 /// Runs `body(0)` and `body(1)` at the same time.
 template <typename Body> static void twice(Body body) {

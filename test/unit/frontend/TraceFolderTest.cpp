@@ -57,10 +57,6 @@ Tensor numbers(Shape shape) {
   return tensor(std::vector<float>(static_cast<size_t>(count), 1.0f), std::move(shape));
 }
 
-bool mentions(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Every link of a page leads to a file beside it.
 void expectLinksResolve(const fs::path &page) {
   const std::string text = read(page);

@@ -9,20 +9,8 @@
 #include <algorithm>
 
 using namespace weft;
-using Floats = std::vector<float>;
 
 namespace {
-
-Floats floats(const Tensor &t) { return t.to_vector<float>(); }
-bool mentions(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
-
-template <typename Body> std::string errorsOf(Body body) {
-  ::testing::internal::CaptureStderr();
-  body();
-  return ::testing::internal::GetCapturedStderr();
-}
 
 /// As in nanoGPT: the table of the tokens is also the last layer's weight.
 struct Model : nn::Module {
@@ -33,14 +21,6 @@ struct Model : nn::Module {
 struct Tied : Model {
   Tied() { wte.weight = head.weight; }
 };
-
-std::vector<std::string> namesOf(const StateDict &state) {
-  std::vector<std::string> names;
-  for (const auto &[name, tensor] : state)
-    names.push_back(name);
-  return names;
-}
-using Names = std::vector<std::string>;
 
 } // namespace
 
@@ -129,7 +109,7 @@ TEST(Tying, AVariableIsNoMember) {
   w = w * 2;
   EXPECT_EQ(floats(model.head.weight), before);
   auto v = model.head.weight;
-  const std::string note = errorsOf([&] { v = model.wte.weight; });
+  const std::string note = stderrOf([&] { v = model.wte.weight; });
   EXPECT_TRUE(mentions(note, "a copy of the parameter 'head.weight' was assigned 'wte.weight'")) << note;
   EXPECT_EQ(floats(model.head.weight), before);
   EXPECT_EQ(model.parameters().size(), 2u);
@@ -137,7 +117,7 @@ TEST(Tying, AVariableIsNoMember) {
 
 TEST(Tying, APartThatTakesThePlaceOfARegisteredOneIsNoted) {
   Model model;
-  const std::string note = errorsOf([&] { model.head = nn::Linear(3, 5, false); });
+  const std::string note = stderrOf([&] { model.head = nn::Linear(3, 5, false); });
   EXPECT_TRUE(
       mentions(note, "'head.weight' was assigned another, and the module that it is registered in keeps"))
       << note;
@@ -184,7 +164,7 @@ TEST(Forgotten, GradientsThatNobodyTakesAreNotedOnce) {
     nn::Linear lost{2, 2}; // not registered
   } net;
   optim::SGD sgd(net.parameters(), {.lr = 0.1});
-  const std::string note = errorsOf([&] {
+  const std::string note = stderrOf([&] {
     for (int i = 0; i < 5; ++i) {
       net.lost(net.kept(ones({1, 2}))).sum().backward();
       sgd.step();
@@ -207,7 +187,7 @@ TEST(Forgotten, GradientsThatNobodyTakesAreNotedInACompiledStep) {
     sgd.step();
     sgd.zero_grad();
   });
-  const std::string note = errorsOf([&] {
+  const std::string note = stderrOf([&] {
     for (int i = 0; i < 5; ++i)
       step(ones({1, 2}));
   });
@@ -227,6 +207,6 @@ TEST(Forgotten, WhatIsReadOrClearedIsNotNoted) {
       y.set_grad({});
     }
   };
-  const std::string text = errorsOf(loop);
+  const std::string text = stderrOf(loop);
   EXPECT_FALSE(mentions(text, "gradients add up")) << text;
 }

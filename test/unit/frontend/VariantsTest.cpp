@@ -11,22 +11,10 @@
 #include <random>
 
 using namespace weft;
-using Floats = std::vector<float>;
 
 namespace {
 
-Floats floats(const Tensor &t) { return t.to_vector<float>(); }
-bool mentions(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// What `body` writes to standard error.
-template <typename Body> std::string errorsOf(Body body) {
-  ::testing::internal::CaptureStderr();
-  body();
-  return ::testing::internal::GetCapturedStderr();
-}
-
 size_t count(const std::string &text, const std::string &part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
@@ -192,10 +180,10 @@ TEST(Variants, SaveMlirAndExplainSpeakOfTheSameOneAndSayWhich) {
     return size;
   };
   int64_t size = 0;
-  const std::string told = errorsOf([&] { size = sizeIn({}); });
+  const std::string told = stderrOf([&] { size = sizeIn({}); });
   EXPECT_EQ(size, 5);
   EXPECT_TRUE(mentions(told, "'f' was saved as variant 1, one of 3, the one that ran most")) << told;
-  EXPECT_EQ(errorsOf([&] { size = sizeIn({.variant = 0}); }), "");
+  EXPECT_EQ(stderrOf([&] { size = sizeIn({.variant = 0}); }), "");
   EXPECT_EQ(size, 2);
   EXPECT_ERROR(f.save(path, {.variant = 3}), "'f' has no variant 3");
   EXPECT_ERROR(f.mlir("trace", {.variant = 3}), "'f' has no variant 3");
@@ -219,19 +207,19 @@ TEST(Variants, OfTwoThatRanAsOftenTheLatestCounts) {
 
 TEST(Recompilation, TheThirdIntegerSaysOnceWhatToDo) {
   auto f = compile([](Tensor x, int64_t n, bool) { return x + n; }, {.name = "shift"});
-  EXPECT_EQ(errorsOf([&] {
+  EXPECT_EQ(stderrOf([&] {
               f(ones({1}), 1, true);
               f(ones({1}), 2, true);
               f(ones({1}), 2, false); // a flag has two values
             }),
             "");
-  const std::string third = errorsOf([&] { f(ones({1}), 3, true); });
+  const std::string third = stderrOf([&] { f(ones({1}), 3, true); });
   EXPECT_TRUE(mentions(third, "'shift'")) << third;
   EXPECT_TRUE(mentions(third, "WEFT-R002")) << third;
   EXPECT_TRUE(mentions(third, "this is value number 3 of it")) << third;
   EXPECT_TRUE(mentions(third, "weft::Scalar")) << third;
   EXPECT_EQ(count(third, "\n"), 1u) << third;
-  EXPECT_EQ(errorsOf([&] {
+  EXPECT_EQ(stderrOf([&] {
               for (int64_t n = 4; n < 9; ++n)
                 f(ones({1}), n, true);
             }),
@@ -250,7 +238,7 @@ TEST(Recompilation, ADimIsProposedOnlyWhereTheFunctionCanBeRecordedWithOne) {
     return sum;
   });
   const auto told = [](auto &f) {
-    return errorsOf([&] {
+    return stderrOf([&] {
       for (int64_t n = 2; n < 6; ++n)
         f(ones({n, 2, 2}), ones({n}));
     });
@@ -283,7 +271,7 @@ TEST(Recompilation, OfVectorsOfOtherLengthsIsSaidAtTheThird) {
       sum = sum + one;
     return sum;
   });
-  const std::string text = errorsOf([&] {
+  const std::string text = stderrOf([&] {
     for (size_t n = 1; n < 6; ++n)
       f(std::vector<Tensor>(n, ones({1})));
   });
@@ -298,7 +286,7 @@ TEST(Recompilation, TheThirdLazyProgramOfOneLineSaysOnceWhatChanged) {
       (full({n}, 2.5) * 3 + 1).sum().item<float>();
     }
   };
-  const std::string text = errorsOf(sizes);
+  const std::string text = stderrOf(sizes);
   EXPECT_EQ(count(text, "the third lazy program"), 1u) << text;
   EXPECT_EQ(count(text, "\n"), 1u) << text;
   EXPECT_TRUE(mentions(text, "VariantsTest.cpp:" + std::to_string(line))) << text;
@@ -313,7 +301,7 @@ TEST(Recompilation, ALazyLoopThatIsSteadySaysNothing) {
       x.select(0, i % 4).fill_(i);
     }
   };
-  EXPECT_EQ(errorsOf(loop), "");
+  EXPECT_EQ(stderrOf(loop), "");
 }
 
 //===----------------------------------------------------------------------===//
