@@ -5,6 +5,7 @@
     scripts/bench --no-torch-compile     two minutes
     scripts/bench --rows 'softmax|_sum'
     scripts/bench --record               also writes bench/results/<date>-<processor>.json
+    scripts/bench --against FOLDER       this build beside another one, without peers: what a change costs
 """
 
 import argparse
@@ -22,6 +23,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import bars  # noqa: E402
+import paired  # noqa: E402
 
 TITLES = {
     "copy": "copy 64 MB",
@@ -154,7 +156,7 @@ def run_row(name, weft, peers):
     return row
 
 
-def first_steps(rows, binary, python, available, options, environment):
+def first_steps(rows, binary, python, available, options, environment, visits=5):
     """The training step's first call in fresh processes: with empty cache folders, then with what those left."""
     made = {name: {"results": {}, "errors": {}, "figures": {}, "bytes": 0, "note": ""} for name in COMPILE_ROWS}
 
@@ -180,7 +182,7 @@ def first_steps(rows, binary, python, available, options, environment):
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    measure("weft", [binary, "--first-step"], 5)
+    measure("weft", [binary, "--first-step"], visits)
     peers = os.path.join(HERE, "peers.py")
     for column, times in (("torch.compile", 1), ("jax", 3)):
         if PEER_OF[column] in available and not (column == "torch.compile" and options.no_torch_compile):
@@ -205,6 +207,34 @@ def runtime_size(build):
         else:
             row["figures"]["megabytes"] = os.path.getsize(target) / 1e6
     return row
+
+
+def against(names, options, environment):
+    """This build beside the one of another folder."""
+    builds = (options.against, options.build)
+    for build in builds:
+        if not os.access(os.path.join(build, "bin", "weft-bench"), os.X_OK):
+            sys.exit(f"bench: {build} has no bin/weft-bench: build it there with 'ninja -C {build} weft-bench'")
+    environments = [paired.environment_of(build, environment) for build in builds]
+    binaries = [os.path.join(build, "bin", "weft-bench") for build in builds]
+    servers = [Server([binary, "--serve"], own) for binary, own in zip(binaries, environments)]
+
+    def visit(which, name):
+        if name not in COMPILE_ROWS:
+            return servers[which].ask(name)
+        row = first_steps([name], binaries[which], None, (), options, environments[which], visits=1)[name]
+        return {"results": row["results"], **({"error": row["errors"]["weft"]} if row["errors"] else {})}
+
+    load = os.getloadavg()[0]
+    rows = paired.compare([name for name in names if name != "runtime_size"], visit, options.rounds, note)
+    for server in servers:
+        server.stop()
+    print(f"{cpu_model()}, {options.threads} threads, {options.rounds} rounds, load {load:.1f} before\n")
+    slower = paired.report(rows, TITLES)
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump({"cpu": cpu_model(), "threads": options.threads, "load_before": load, "rows": rows}, out, indent=1)
+    return 1 if slower else 0
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -304,11 +334,16 @@ def main():
     parser.add_argument("--no-peers", action="store_true", help="Weft and the hand-written loops alone")
     parser.add_argument("--verbose", action="store_true", help="show what the processes print on stderr")
     parser.add_argument("--build", default="build/release", help="the build folder (default: build/release)")
+    parser.add_argument("--against", metavar="FOLDER", help="the build folder of another version: both alternately, and the "
+                        "ratio of their times for each row")
+    parser.add_argument("--rounds", type=int, default=9, help="with --against: visits of each build to each row (default: 9)")
     options = parser.parse_args()
     global VERBOSE
     VERBOSE = options.verbose
     if options.threads < 1:
         parser.error(f"--threads must be at least 1, found {options.threads}")
+    if options.rounds < 1:
+        parser.error(f"--rounds must be at least 1, found {options.rounds}")
     try:
         wanted = re.compile(options.rows)
     except re.error as error:
@@ -321,6 +356,8 @@ def main():
     if len(available_cpus) > options.threads:
         os.sched_setaffinity(0, available_cpus[:options.threads])
     environment = dict(os.environ, WEFT_NUM_THREADS=str(options.threads))
+    if options.against:
+        return against(names, options, environment)
     binary = os.path.join(options.build, "bin", "weft-bench")
     python = find_python(options.python)
     states, peers = {}, {}

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The runner of the suites (test/run_suites.py) by itself: what fails is counted, whatever way it fails, and a fresh
-random program that fails is shown and not counted. Shell scripts play the programs."""
+random program that fails is shown and not counted. Shell scripts play the programs. And what the benchmark says of two
+builds (bench/paired.py), of times that are given."""
 
 import contextlib
 import io
@@ -12,6 +13,8 @@ import tempfile
 from common import ROOT, Checks
 
 sys.path.insert(0, os.path.join(ROOT, "test"))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+import paired  # noqa: E402
 import run_suites  # noqa: E402  the folder of the tests is no package
 
 # A GoogleTest program of two tests, of which a shard runs its own; the second fails where FAILS is set.
@@ -131,7 +134,24 @@ def main():
         os.remove(os.path.join(folder, "empty", "bin", "weft-random-tests"))
         for suite, program in ((run_suites.random, "weft-random-tests"), (run_suites.mutated, "weft-mutate")):
             expect(checks, "no " + program, quietly(suite, "quick"), 0, 1, f"no {program} in")
+    verdicts(checks)
     checks.finish()
+
+
+def verdicts(checks):
+    """Rounds of (median, fastest) of the old build and the new one, in milliseconds."""
+    steady = [(1.0, 0.9)] * 5
+    cases = [("same", steady, [(1.01, 0.91)] * 5), ("SLOWER", steady, [(1.05, 0.95)] * 5),
+             ("faster", steady, [(0.9, 0.8)] * 5),
+             ("not settled", steady, [(1.05, 0.9)] * 5),  # the fastest samples are equal
+             ("not settled", steady, [(1.3, 0.95), (0.9, 0.95), (1.1, 0.95), (0.9, 0.95), (1.4, 0.95)]),
+             ("SLOWER", steady[:1], [(1.2, 1.1)])]
+    for verdict, old, new in cases:
+        found = paired.judge(old, new)["verdict"]
+        checks.check(found == verdict, f"bench: {old} and {new} are '{found}', expected '{verdict}'")
+    answers = iter([{"results": {"weft": {"ms": 1, "samples_ms": [1]}}}, {"results": {}, "error": "it ended"}])
+    rows = paired.compare(["row"], lambda which, name: next(answers), 2, lambda text: None)
+    checks.check(rows == {"row": {"error": "new build: it ended"}}, f"bench: a row that fails is {rows}")
 
 
 if __name__ == "__main__":
