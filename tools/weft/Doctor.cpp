@@ -7,6 +7,7 @@
 #include "Tool.h"
 
 #include "codegen/Compile.h"
+#include "codegen/Report.h"
 #include "codegen/cpu/KernelCache.h"
 #include "ir/Parse.h"
 #include "ir/TargetDescription.h"
@@ -39,12 +40,7 @@ static constexpr const char *knownVariables[] = {
     "WEFT_NO_MEMORY_CACHING", "WEFT_NUM_THREADS", "WEFT_PARITY_SAMPLES", "WEFT_TEST_LEVEL",
     "WEFT_TRACE_DIR"};
 
-static std::string mebibytes(uint64_t bytes) {
-  char text[40];
-  const double size = static_cast<double>(bytes) / (1 << 20);
-  std::snprintf(text, sizeof text, size < 1024 ? "%.1f MiB" : "%.1f GiB", size < 1024 ? size : size / 1024);
-  return text;
-}
+static std::string sizeText(uint64_t bytes) { return codegen::bytesText(static_cast<int64_t>(bytes)); }
 
 /// "AMD EPYC 7763", or nothing where the system does not say.
 static std::string processorName() {
@@ -91,7 +87,7 @@ example: weft devices
     return *code;
   std::printf("cpu   %s, %s, %d threads, %s\n", processorName().c_str(),
               std::string(runtime::name(runtime::cpu_level())).c_str(), runtime::executor().width(),
-              mebibytes(machineMemory()).c_str());
+              sizeText(machineMemory()).c_str());
   std::string driver = cudaDriver();
   std::printf("cuda  none: this Weft is built without CUDA (WEFT-E001); %s\n",
               driver.empty() ? "no driver is there either" : ("the driver is there: " + driver).c_str());
@@ -170,10 +166,10 @@ static void checkCache(Report &report) {
     return report.note("cache", "no kernels are kept on disk: WEFT_CACHE=0, or no HOME");
   const auto state = codegen::KernelCache::inspect(options);
   std::string found = "'" + options.directory + "' has " + std::to_string(state.entries) + " kernels, " +
-                      mebibytes(state.bytes) + " of " + mebibytes(options.maxBytes);
+                      sizeText(state.bytes) + " of " + sizeText(options.maxBytes);
   struct statvfs disk;
   if (::statvfs(options.directory.c_str(), &disk) == 0)
-    found += "; " + mebibytes(static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize) + " of the disk are free";
+    found += "; " + sizeText(static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize) + " of the disk are free";
   if (state.problem.empty())
     return report.good("cache", found);
   report.problem("cache", "kernels are compiled anew in every process: " + state.problem,
@@ -224,8 +220,8 @@ example: weft doctor
   if (auto probe = runtime::Buffer::allocate(64); !probe)
     report.problem("memory", probe.status().message(), "correct WEFT_ALLOC_CONF, or unset it");
   else
-    report.good("memory", mebibytes(machineMemory()) + ", of which Weft takes at most " +
-                              mebibytes(std::min(machineMemory(), runtime::HostAllocator::get().limit())));
+    report.good("memory", sizeText(machineMemory()) + ", of which Weft takes at most " +
+                              sizeText(std::min(machineMemory(), runtime::HostAllocator::get().limit())));
   report.good("libraries", runtime::Contraction::library() + ", LLVM " LLVM_VERSION_STRING);
   checkCache(report);
   const std::string driver = cudaDriver();
