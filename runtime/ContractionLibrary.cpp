@@ -10,7 +10,8 @@
 // residual is a binary post-operation: its `sum` would begin with the residual, and round otherwise.
 //
 // Where oneDNN would divide the sum over k among its threads, the runtime divides the product instead, into
-// blocks that follow from the shape (ContractionBlocks.h), and oneDNN computes each on one thread.
+// blocks that follow from the shape (ContractionBlocks.h), and oneDNN computes each on one thread. Where the
+// order of a sum would depend on how an operand lies, the operand is copied first (PackedContraction.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "runtime/ContractionBlocks.h"
 #include "runtime/Executor.h"
 #include "runtime/Image.h"
+#include "runtime/PackedContraction.h"
 
 #include <dnnl.hpp>
 
@@ -73,14 +75,10 @@ struct Described {
 };
 
 /// Whether the bits of an implementation are the same for every number of threads that it is made for.
-/// `gemm:jit` divides the sum over k among its threads where that is fastest. `brg` does so where the first
-/// operand is transposed, k is 2,048 or more and there are more threads than blocks of the result (seen with
-/// 16 threads; Contraction.BitsDoNotDependOnThreads holds the rest to it). What is not known counts as
-/// `gemm:jit`.
-bool divides_by_shape(std::string_view implementation, const ContractionShape &shape) {
-  const bool transposed = shape.m > 1 && shape.a_strides[1] == 1 && shape.a_strides[2] != 1;
-  return implementation.starts_with("brg") && !(transposed && shape.k >= 2048);
-}
+/// `gemm:jit` divides the sum over k among its threads where that is fastest, and so does what is not known.
+/// `brg` does so only where the first operand is transposed and k is 2,048 or more, which does not reach it
+/// (`packing_of`).
+bool divides_by_shape(std::string_view implementation) { return implementation.starts_with("brg"); }
 
 /// A primitive of oneDNN with what describes its arguments.
 class Product {
@@ -245,7 +243,14 @@ Described describe(const ContractionShape &s, int threads) {
       }
       const dnnl::matmul::desc operation =
           s.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
-      return dnnl::matmul::primitive_desc(operation, attributes, engine(), /*allow_empty=*/true);
+      dnnl::matmul::primitive_desc found(operation, attributes, engine(), /*allow_empty=*/true);
+      // With AMX, a sum over an odd k ends the process with an illegal instruction for some m (oneDNN 2.6.3:
+      // k = 63, m = 198). The next one is asked for here, while `operation`, which it looks at, is there.
+      while (s.k % 2 != 0 && found.get(/*allow_empty=*/true) &&
+             std::string_view(found.impl_info_str()).find("amx") != std::string_view::npos)
+        if (!found.next_impl())
+          return dnnl::matmul::primitive_desc();
+      return found;
     };
     Described plain{make(false), false, {}};
     if (!plain.description.get(/*allow_empty=*/true))
@@ -449,42 +454,111 @@ private:
   std::vector<Block> blocks_;
 };
 
+/// How an operand or result lies, in a way that oneDNN can be told.
+enum class Layout {
+  rows,     ///< one row after the other
+  columns,  ///< one column after the other
+  anything, ///< with room between them, or otherwise
+};
+
+Layout layout_of(int64_t batch, int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
+  const dnnl::memory::dims found = strides_of(rows, columns, strides[1], strides[2]);
+  if (batch > 1 && strides[0] < rows * columns)
+    return Layout::anything;
+  if (found == strides_of(rows, columns, columns, 1))
+    return Layout::rows;
+  return found == strides_of(rows, columns, 1, rows) ? Layout::columns : Layout::anything;
+}
+
+/// Which operands have to be copied, so that `implementation`, which computes the product of rows, adds in
+/// the same order for this layout. Found by comparing bits over random shapes, and held by
+/// Contraction.BitsDoNotDependOnHowOperandsLie: `brg` is the implementation only for operands without room
+/// between rows; it takes either for columns, but adds otherwise where those of `a` are longer than 1,024.
+/// `gemm:jit` takes room, and adds otherwise for columns. Those stay as they are, since their copies would
+/// cost as much as small products: without AVX-512 the bits of a product follow from its shape and from
+/// which operands are transposed.
+Packing packing_of(const ContractionShape &s, std::string_view implementation) {
+  const Layout a = layout_of(s.batch, s.m, s.k, s.a_strides), b = layout_of(s.batch, s.k, s.n, s.b_strides),
+               c = layout_of(s.batch, s.m, s.n, s.c_strides);
+  constexpr int64_t longest = 1024;
+  if (divides_by_shape(implementation))
+    return {a == Layout::anything || (a == Layout::columns && s.k > longest), b == Layout::anything,
+            c != Layout::rows};
+  const auto fits = [&](int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
+    return plain(rows, columns, strides[1], strides[2]) && (s.batch == 1 || strides[0] >= rows * columns);
+  };
+  return {!fits(s.m, s.k, s.a_strides), !fits(s.k, s.n, s.b_strides),
+          !fits(s.m, s.n, s.c_strides) || (s.n > 1 && s.c_strides[2] != 1)};
+}
+
+/// What computes a product: of `shape`, the operands packed.
+struct Choice {
+  Packing packing;
+  ContractionShape shape;
+  Described described;
+};
+
+/// Whether oneDNN takes a product, and which implementation, is asked for operands in rows: how they lie
+/// decides neither.
+Choice choose(const ContractionShape &s, int threads) {
+  const auto with = [&](const Packing &packing) {
+    const ContractionShape shape = packed_shape(s, packing);
+    return Choice{packing, shape, describe(shape, threads)};
+  };
+  const auto is_rows = [&](int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
+    return layout_of(s.batch, rows, columns, strides) == Layout::rows;
+  };
+  Choice rows = with(
+      {!is_rows(s.m, s.k, s.a_strides), !is_rows(s.k, s.n, s.b_strides), !is_rows(s.m, s.n, s.c_strides)});
+  if (!rows.described.refusal.empty() || !rows.packing.any())
+    return rows;
+  const std::string implementation = rows.described.description.impl_info_str();
+  Choice some = with(packing_of(s, implementation));
+  const bool same =
+      some.described.refusal.empty() && some.described.description.impl_info_str() == implementation;
+  return same ? some : rows;
+}
+
 } // namespace
 
 Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
                                                                       int threads) {
-  const Described found = describe(shape, threads);
+  const Choice choice = choose(shape, threads);
+  const Described &found = choice.described;
   if (!found.refusal.empty())
     return Status::error("oneDNN has no fast implementation of this contraction: " + found.refusal);
   const std::string_view name = found.description.impl_info_str();
+  std::shared_ptr<const Contraction> made;
   try {
-    if (!divides_by_shape(name, shape)) {
-      const DescribedBlocks blocks(shape);
+    if (divides_by_shape(name)) {
+      const OpenMPWidthScope scope(threads);
+      made = std::make_shared<WholeContraction>(found, choice.shape, threads);
+    } else {
+      const DescribedBlocks blocks(choice.shape);
       if (!blocks.refusal.empty())
         return Status::error("oneDNN has no fast implementation of a block of this contraction: " +
                              blocks.refusal);
       const OpenMPWidthScope scope(1);
-      return std::shared_ptr<const Contraction>(std::make_shared<BlockedContraction>(blocks, shape, name));
+      made = std::make_shared<BlockedContraction>(blocks, choice.shape, name);
     }
-    const OpenMPWidthScope scope(threads);
-    return std::shared_ptr<const Contraction>(std::make_shared<WholeContraction>(found, shape, threads));
   } catch (const dnnl::error &error) {
     return Status::error("oneDNN has no fast implementation of this contraction: " +
                          std::string(error.what()));
   }
+  return choice.packing.any() ? make_packed(shape, choice.packing, std::move(made)) : std::move(made);
 }
 
 ContractionSupport ask_library_contraction(const ContractionShape &shape, int threads) {
-  const Described found = describe(shape, threads);
+  const Choice choice = choose(shape, threads);
+  const Described &found = choice.described;
   if (!found.refusal.empty())
     return {false, found.refusal, false, 0};
-  if (!divides_by_shape(found.description.impl_info_str(), shape)) {
-    const DescribedBlocks blocks(shape);
-    if (!blocks.refusal.empty())
-      return {false, blocks.refusal, false, 0};
-    return {true, {}, blocks.adds_residual(shape), blocks.scratch_bytes(shape)};
-  }
-  return {true, {}, found.adds_residual, found.description.scratchpad_desc().get_size()};
+  if (divides_by_shape(found.description.impl_info_str()))
+    return {true, {}, found.adds_residual, found.description.scratchpad_desc().get_size()};
+  const DescribedBlocks blocks(choice.shape);
+  if (!blocks.refusal.empty())
+    return {false, blocks.refusal, false, 0};
+  return {true, {}, blocks.adds_residual(choice.shape), blocks.scratch_bytes(choice.shape)};
 }
 
 std::string Contraction::library() {

@@ -329,6 +329,103 @@ void expect_bits(const ContractionShape &shape, Executor &team, const std::vecto
   set_executor(nullptr);
 }
 
+/// A matrix of a batch that lies otherwise: 0 and 1 its rows or columns one after the other, 2 and 3 with
+/// room between them, 4 with room between elements, 5 the matrices of the batch interleaved.
+std::array<int64_t, 3> strides_of(int layout, int64_t batch, int64_t rows, int64_t columns) {
+  switch (layout) {
+  case 1:
+    return {rows * columns, 1, rows};
+  case 2:
+    return {rows * (columns + 7), columns + 7, 1};
+  case 3:
+    return {columns * (rows + 7), 1, rows + 7};
+  case 4:
+    return {rows * columns * 2, columns * 2, 2};
+  case 5:
+    return {columns, batch * columns, 1};
+  default:
+    return {rows * columns, columns, 1};
+  }
+}
+
+void copy_elements(Matrix &from, const std::array<int64_t, 3> &from_strides, Matrix &to,
+                   const std::array<int64_t, 3> &to_strides, int64_t batch, int64_t rows, int64_t columns) {
+  for (int64_t x = 0; x < batch; ++x)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        to.set(x * to_strides[0] + i * to_strides[1] + j * to_strides[2],
+               from.get(x * from_strides[0] + i * from_strides[1] + j * from_strides[2]));
+}
+
+/// Checks that the product has the same bits where its operands and its result lie otherwise.
+void expect_bits_in_every_layout(const ContractionShape &dense, std::mt19937 &random) {
+  const auto chosen = Contraction::get(dense).value_or_throw();
+  // Without AVX-512 a transposed operand is another product.
+  const bool mayTranspose = chosen->implementation().find("gemm:jit") == std::string::npos;
+  Problem first(dense);
+  ASSERT_TRUE(first.run(*chosen).ok());
+  for (int round = 0; round < 8; ++round) {
+    const auto layout = [&] {
+      const auto found = static_cast<int>(random() % 6);
+      return found % 2 == 1 && found < 4 && !mayTranspose ? found - 1 : found;
+    };
+    ContractionShape shape = dense;
+    shape.a_strides = strides_of(layout(), dense.batch, dense.m, dense.k);
+    shape.b_strides = strides_of(layout(), dense.batch, dense.k, dense.n);
+    if (round % 2)
+      shape.c_strides = strides_of(layout(), dense.batch, dense.m, dense.n);
+    Problem other(shape);
+    copy_elements(first.a, dense.a_strides, other.a, shape.a_strides, dense.batch, dense.m, dense.k);
+    copy_elements(first.b, dense.b_strides, other.b, shape.b_strides, dense.batch, dense.k, dense.n);
+    copy_elements(first.residual, dense.c_strides, other.residual, shape.c_strides, dense.batch, dense.m,
+                  dense.n);
+    other.bias = first.bias;
+    const auto again = Contraction::get(shape).value_or_throw();
+    for (const bool serial : {false, true}) {
+      ASSERT_TRUE(other.run(*again, serial).ok());
+      Problem result(dense);
+      copy_elements(other.c, shape.c_strides, result.c, dense.c_strides, dense.batch, dense.m, dense.n);
+      EXPECT_TRUE(result.c.bytes == first.c.bytes)
+          << name(dense.dtype) << " " << dense.batch << "x" << dense.m << "x" << dense.n << "x" << dense.k
+          << " by " << again->implementation() << ", in rows by " << chosen->implementation();
+    }
+  }
+}
+
+// Where a product reads its operands from depends on what was read or computed before: a view that was read
+// has memory of its own. The bits must not.
+TEST(Contraction, BitsDoNotDependOnHowOperandsLie) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 60; ++round) {
+    const auto extent = [&](int bits) {
+      return static_cast<int64_t>(1 + random() % (1u << (1 + random() % static_cast<unsigned>(bits))));
+    };
+    // Small ones of all kinds, and sums that are long enough to be divided.
+    ContractionShape shape =
+        round % 3 ? Problem::dense(DType::f32, 1 + round % 2 * 2, extent(7), extent(7), extent(10))
+                  : Problem::dense(DType::f32, 1, extent(7), extent(9), 900 + extent(11));
+    if (round % 4 == 3 && cpu_level() == CpuLevel::v4)
+      shape.dtype = DType::bf16;
+    shape.bias = round & 1;
+    shape.relu = round & 2;
+    shape.residual = round & 4;
+    expect_bits_in_every_layout(shape, random);
+  }
+  // Longest sums over columns that are added as those over rows are.
+  for (const int64_t k : {1024, 1025, 2048, 4096})
+    expect_bits_in_every_layout(Problem::dense(DType::f32, 1, 31, 512, k), random);
+}
+
+TEST(Contraction, AnOddSumOfHalvesRunsOnEveryProcessor) {
+  for (const int64_t m : {129, 144, 195, 198, 200, 204})
+    for (const int64_t n : {10, 22, 31, 63})
+      for (const int64_t k : {31, 63, 65, 127}) {
+        Problem problem(Problem::dense(DType::bf16, 1, m, n, k));
+        ASSERT_TRUE(problem.run(*Contraction::get(problem.shape).value_or_throw()).ok());
+        problem.expect_right();
+      }
+}
+
 TEST(Contraction, BitsDoNotDependOnThreads) {
   for (DType dtype : {DType::f32, DType::f16, DType::f64})
     for (const auto &[m, n, k] : {std::array<int64_t, 3>{200, 300, 700},
