@@ -7,6 +7,8 @@
 
 #include "PlanFixture.h"
 
+#include "runtime/TemporaryFile.h"
+
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
@@ -107,7 +109,8 @@ TEST(Package, WritingRemovesWhatKilledWritersLeft) {
   if (gone == 0)
     ::_exit(0);
   ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
-  const std::string mine = std::to_string(::getpid()), dead = std::to_string(gone);
+  const std::string number = std::to_string(::getpid()), dead = std::to_string(gone),
+                    mine = number + "." + std::to_string(process_start());
   constexpr time_t minutes = 60, days = 24 * 60 * minutes;
   // Each name, how long ago it was written, and whether it stays.
   const struct {
@@ -118,6 +121,10 @@ TEST(Package, WritingRemovesWhatKilledWritersLeft) {
                {"p.weft.tmp." + dead + ".1", 0, true}, // of another container, it may be
                {"p.weft.tmp." + mine + ".7", 5 * minutes, true},
                {"p.weft.tmp." + mine + ".8", 2 * days, false},
+               // Of a process that had our number before us, as in a container that began again.
+               {"p.weft.tmp." + number + ".1.0", 5 * minutes, false},
+               {"p.weft.tmp." + number + ".0", 5 * minutes, false},
+               {"p.weft.tmp." + number + ".1.1", 0, true},
                {"p.weft.tmp.notes", 2 * days, true},
                {"q.weft.tmp." + dead + ".0", 2 * days, true},
                {"p.weft", 2 * days, true}};
@@ -131,6 +138,24 @@ TEST(Package, WritingRemovesWhatKilledWritersLeft) {
   ASSERT_TRUE(writer.write_file(path).ok());
   for (const auto &file : files)
     EXPECT_EQ(::access((folder + "/" + file.name).c_str(), F_OK) == 0, file.stays) << file.name;
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Package, NamesThatAreTakenDoNotStopAWriter) {
+  ASSERT_GT(process_start(), 0u);
+  std::string folder = "/tmp/weft-taken-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/p.weft", number = path + ".tmp." + std::to_string(::getpid()) + ".";
+  for (int i = 0; i < 90; ++i) {
+    const std::string count = std::to_string(i);
+    std::ofstream(number + count) << "x";
+    std::ofstream(number + std::to_string(process_start()) + "." + count) << "x";
+  }
+  PackageWriter writer;
+  writer.add("first", pattern(10, 1));
+  const Status written = writer.write_file(path);
+  EXPECT_TRUE(written.ok()) << written.message();
+  EXPECT_TRUE(Package::open(path).ok());
   std::filesystem::remove_all(folder);
 }
 
