@@ -335,9 +335,9 @@ WEFT_C_API weft_status weft_executable_output(const weft_executable *executable,
    is named with what was expected. Where the info has -1, the inputs of this call say how large, and outputs
    have the sizes that follow: one that is outside of its range is WEFT-S001, one that does not agree with the
    others an error that names both. An output with data is written to that memory, which must have the
-   output's shape and overlap no input; one without gets memory of the runtime's and its dtype, rank and
-   shape. Either the whole step happens or none of it: memory is secured before the first kernel runs
-   (WEFT-M001), and state is written only when no check can fail any more. */
+   output's shape and share no byte with an input or another output; one without gets memory of the runtime's
+   and its dtype, rank and shape. Either the whole step happens or none of it: memory is secured before the
+   first kernel runs (WEFT-M001), and state is written only when no check can fail any more. */
 WEFT_C_API weft_status weft_executable_run(weft_executable *executable, weft_stream *stream,
                                            const weft_buffer *inputs, size_t input_count,
                                            weft_buffer *outputs, size_t output_count);

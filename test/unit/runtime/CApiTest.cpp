@@ -149,7 +149,7 @@ TEST_F(CApi, WhatHasNoNameIsCalledByItsNumber) {
   Values x = counted(1);
   weft_buffer in[] = {describe(x)}, out[] = {describe(x)};
   const auto run = [&] { return weft_executable_run(function, nullptr, in, 1, out, 1); };
-  EXPECT_STATUS(run(), WEFT_ERROR, "the memory for result 0 shares memory with argument 0: pass a copy");
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "'step': output 0 shares memory with input 0: an output needs");
   in[0].dtype = WEFT_F64;
   EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "'step': input 0 must be f32, found f64");
   in[0] = describe(x);
@@ -183,7 +183,7 @@ TEST_F(CApi, WhatDoesNotFitIsNamed) {
   EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "set it to sizeof");
   in[0] = describe(x);
   out[0] = describe(x);
-  EXPECT_STATUS(run(), WEFT_ERROR, "the memory for result 0 'y' shares memory with argument 0 'x'");
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "'step': output 0 'y' shares memory with input 0 'x'");
   EXPECT_STATUS(weft_executable_run(nullptr, nullptr, in, 1, out, 1), WEFT_ERROR_ARGUMENT,
                 "'executable' is NULL");
   EXPECT_EQ(weight()[0], 2) << "a failed call changes nothing";
