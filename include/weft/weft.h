@@ -25,7 +25,8 @@
 |* Errors.   A function that can fail returns a weft_status: WEFT_OK is 0, so `if (call) trouble`. The
 |*           text and the stable code of the last failure on this thread are in weft_last_error() and
 |*           weft_last_error_code(). Nothing throws, aborts or exits. A failed call has changed
-|*           nothing.
+|*           nothing, but that one of weft_executable_run() that fails while it runs leaves any values in
+|*           the memory that it was given for outputs.
 |* Handles.  Opaque. Every handle that a function makes through its last parameter is given back with
 |*           the function that its comment names; giving NULL back does nothing. A handle that depends
 |*           on another keeps what it needs alive: a package may be closed while its executables live.
@@ -337,7 +338,8 @@ WEFT_C_API weft_status weft_executable_output(const weft_executable *executable,
    others an error that names both. An output with data is written to that memory, which must have the
    output's shape and share no byte with an input or another output; one without gets memory of the runtime's
    and its dtype, rank and shape. Either the whole step happens or none of it: memory is secured before the
-   first kernel runs (WEFT-M001), and state is written only when no check can fail any more. */
+   first kernel runs (WEFT-M001), and state and donated inputs are written only when no check can fail any
+   more. Memory for outputs is no part of that: after a call that failed while it ran it holds any values. */
 WEFT_C_API weft_status weft_executable_run(weft_executable *executable, weft_stream *stream,
                                            const weft_buffer *inputs, size_t input_count,
                                            weft_buffer *outputs, size_t output_count);
