@@ -197,9 +197,8 @@ Tensor Tensor::detach(Loc loc) const {
 static Ref computed(const Tensor &tensor, Loc loc) {
   Ref value = use(tensor, loc);
   if (Trace::current())
-    fail("a value cannot be read inside a compiled function, which runs as one launch (WEFT-C001): return "
-         "the tensor "
-         "and read it outside",
+    fail("a value cannot be read inside a compiled function, which runs as one list of launches (WEFT-C001): "
+         "return the tensor and read it outside",
          loc, {value}, "WEFT-C001");
   if (value.node->needsCuda)
     failWithoutCuda(value, loc);
