@@ -10,6 +10,7 @@
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
 #include "frontend/Pending.h"
+#include "frontend/Promotion.h"
 #include "frontend/Symbols.h"
 #include "frontend/Trace.h"
 #include "frontend/View.h"
@@ -276,9 +277,10 @@ Tensor &Tensor::zero_(Loc loc) {
 }
 
 Tensor &Tensor::operator=(const Arg &value) && {
-  if (value.is_number)
-    return fill_(value);
-  return copy_(value.tensor, value.loc);
+  if (!value.is_number)
+    return copy_(value.tensor, value.loc);
+  fillWith("an assignment", *this, value, BeyondHalf::infinity);
+  return *this;
 }
 
 Tensor Tensor::clone(Loc loc) const {
