@@ -104,7 +104,10 @@ Tensor full(IntList shape, const Arg &value, TensorOptions options, Loc loc) {
   Tensor result = empty(std::move(shape), options, loc);
   Arg located = value;
   located.loc = loc;
-  result.fill_(located);
+  if (value.is_number)
+    fillWith("full()", result, located, BeyondHalf::infinity);
+  else
+    result.fill_(located);
   return requiresGrad ? result.requires_grad_(true, loc) : result;
 }
 Tensor scalar(double value, TensorOptions options, Loc loc) { return full({}, {value, loc}, options, loc); }
@@ -247,6 +250,9 @@ Tensor eye(int64_t n, std::optional<int64_t> m, TensorOptions options, Loc loc) 
 }
 
 Tensor full_like(const Tensor &like, const Arg &value, Loc loc) {
+  Arg located = value;
+  located.loc = loc;
+  refuseOverflow("full_like()", like.dtype(loc), located, {});
   return full(like.sizes(loc), value, {.dtype = like.dtype(loc), .device = like.device(loc)}, loc);
 }
 

@@ -107,7 +107,8 @@ static Tensor powNumber(const Arg &a, const Arg &b) {
          "make the exponent " +
              std::to_string(b.whole) + " a tensor",
          loc, {x});
-  refuseOverflow("pow()", dtype, b, {x});
+  if (dtype != DType::f32) // to which PyTorch rounds an exponent
+    refuseOverflow("pow()", dtype, b, {x});
   Ref y;
   // Of f16 PyTorch takes no roots.
   bool roots = dtype != DType::f16;
@@ -156,7 +157,7 @@ Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   std::vector<Operand> values{operand(a), operand(b)};
   DType dtype = resultType(values);
   for (const Arg *value : {&a, &b})
-    refuseOverflow("where()", dtype, *value, {});
+    refuseOverflow("where()", dtype, *value, {}, BeyondHalf::infinity);
   Shape shape = broadcastShape({c, values[0], values[1]}, loc);
   Device device = deviceOf({c, values[0], values[1]});
   return wrap(record1("select",

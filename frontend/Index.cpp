@@ -13,6 +13,7 @@
 #include "frontend/View.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft {
 
@@ -115,11 +116,11 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
   Loc loc = value.loc;
   Indexed indexed = apply(*this, indices, loc);
   if (indexed.tensors.empty()) {
-    value.is_number ? indexed.view.fill_(value) : indexed.view.copy_(value.tensor, loc);
+    std::move(indexed.view) = value; // writes the elements
     return *this;
   }
   bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype(loc) == DType::i1;
-  refuseOverflow("index_put_()", dtype(loc), value, {});
+  refuseOverflow("index_put_()", dtype(loc), value, {}, BeyondHalf::infinity);
   if (!mask) {
     Tensor values = value.is_number ? wrap(number(dtype(loc), device(loc), value, loc), loc)
                                     : value.tensor.to(dtype(loc), loc);

@@ -160,7 +160,7 @@ WEFT_MEMBER(clamp_max)
 
 Tensor &Tensor::fill_(const Arg &value) {
   GraphLock lock(graphMutex());
-  Spec spec = use(*this, value.loc).spec();
+  use(*this, value.loc); // an undefined tensor is refused first
   if (!value.is_number) {
     if (value.tensor.dim() != 0)
       fail("fill_ takes a number or a 0-dimensional tensor, found one of shape " +
@@ -168,9 +168,8 @@ Tensor &Tensor::fill_(const Arg &value) {
            value.loc);
     return copy_(value.tensor, value.loc);
   }
-  refuseOverflow("fill_()", spec.dtype, value, {});
-  Ref number = frontend::number(spec.dtype, spec.device, value, value.loc);
-  return copy_(wrap(number, value.loc), value.loc);
+  fillWith("fill_()", *this, value, BeyondHalf::error);
+  return *this;
 }
 Tensor &Tensor::add_(const Arg &other, double alpha) {
   GraphLock lock(graphMutex());

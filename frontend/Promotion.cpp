@@ -10,7 +10,10 @@
 #include "ir/DimExpr.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <limits>
 
 namespace weft::frontend {
 
@@ -152,22 +155,60 @@ void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor) {
          divisor.loc, values);
 }
 
-void refuseOverflow(const char *function, DType dtype, const Arg &value, const std::vector<Ref> &values) {
-  if (!value.is_number || is_floating_point(dtype) || dtype == DType::i1)
+/// The largest finite number of a floating-point type.
+static double largestOf(DType dtype) {
+  switch (dtype) {
+  case DType::f16:
+    return 65504;
+  case DType::bf16:
+    return std::ldexp(255.0, 120);
+  case DType::f32:
+    return std::numeric_limits<float>::max();
+  default:
+    return std::numeric_limits<double>::max();
+  }
+}
+
+void refuseOverflow(const char *function, DType dtype, const Arg &value, const std::vector<Ref> &values,
+                    BeyondHalf half) {
+  if (!value.is_number || dtype == DType::i1)
     return;
+  const auto refuse = [&](const std::string &given, const std::string &held) {
+    fail("value cannot be converted to type " + std::string(name(dtype)) + " without overflow: " + function +
+             " was given " + given + ", and " + std::string(name(dtype)) + " holds " + held +
+             ". Convert the tensor to a wider type first",
+         value.loc, values);
+  };
+  if (is_floating_point(dtype)) {
+    const bool isHalf = dtype == DType::f16 || dtype == DType::bf16;
+    const double largest = largestOf(dtype);
+    if (!std::isfinite(value.real) || std::abs(value.real) <= largest ||
+        (isHalf && half == BeyondHalf::infinity))
+      return;
+    const auto text = [](double number) {
+      std::array<char, 32> digits; // NOLINT(cppcoreguidelines-pro-type-member-init)
+      std::snprintf(digits.data(), digits.size(), "%.9g", number);
+      return std::string(digits.data());
+    };
+    return refuse(value.is_real ? text(value.real) : std::to_string(value.whole),
+                  "finite numbers from " + text(-largest) + " to " + text(largest));
+  }
   const bool isUnsigned = dtype == DType::ui8;
   const auto bits = static_cast<int>(8 * itemsize(dtype)) - (isUnsigned ? 0 : 1);
   const double above = std::ldexp(1.0, bits), below = isUnsigned ? 1 - above : -above; // in [below, above)
   // Of a whole number `real` may be rounded, but then it is beyond 2^53.
   if (value.is_real || bits < 63 ? value.real >= below && value.real < above : true)
     return;
-  const std::string given = value.is_real ? std::to_string(value.real) : std::to_string(value.whole);
-  fail("value cannot be converted to type " + std::string(name(dtype)) + " without overflow: " + function +
-           " was given " + given + ", and " + std::string(name(dtype)) + " holds " +
-           (isUnsigned ? std::string("0") : std::to_string(-(int64_t(1) << (bits - 1)) * 2)) + " to " +
-           std::to_string(((int64_t(1) << (bits - 1)) - 1) * 2 + 1) +
-           ". Convert the tensor to a wider type first",
-       value.loc, values);
+  refuse(value.is_real ? std::to_string(value.real) : std::to_string(value.whole),
+         (isUnsigned ? std::string("0") : std::to_string(-(int64_t(1) << (bits - 1)) * 2)) + " to " +
+             std::to_string(((int64_t(1) << (bits - 1)) - 1) * 2 + 1));
+}
+
+void fillWith(const char *function, Tensor &target, const Arg &value, BeyondHalf half) {
+  GraphLock lock(graphMutex());
+  const Spec spec = use(target, value.loc).spec();
+  refuseOverflow(function, spec.dtype, value, {}, half);
+  target.copy_(wrap(number(spec.dtype, spec.device, value, value.loc), value.loc), value.loc);
 }
 
 Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal) {

@@ -37,9 +37,15 @@ std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Lo
 /// PyTorch's error where integers are divided by the number 0. `values` are promoted; a tensor of zeros is no
 /// mistake that shows before it runs.
 void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor);
-/// PyTorch's error where a number that becomes an element of an integer type is none that the type holds.
-/// Arithmetic wraps instead. To an unsigned type a negative number counts by its magnitude, and wraps.
-void refuseOverflow(const char *function, DType dtype, const Arg &value, const std::vector<Ref> &values);
+/// What a number beyond the largest finite one of f16 or bf16 becomes.
+enum class BeyondHalf { error, infinity };
+/// PyTorch's error where a number that becomes an element, or a bound, is none that the type holds.
+/// Arithmetic wraps, or gives an infinity, instead. To an unsigned type a negative number counts by its
+/// magnitude, and wraps.
+void refuseOverflow(const char *function, DType dtype, const Arg &value, const std::vector<Ref> &values,
+                    BeyondHalf half = BeyondHalf::error);
+/// Writes a number to every element of `target`.
+void fillWith(const char *function, Tensor &target, const Arg &number, BeyondHalf half);
 /// `weft.<name>` of promoted operands; with `toReal` integers become f32.
 Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal = false);
 Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal = false);

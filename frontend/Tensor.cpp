@@ -10,6 +10,7 @@
 #include "frontend/Lazy.h"
 #include "frontend/Ops.h"
 #include "frontend/Pending.h"
+#include "frontend/Promotion.h"
 #include "frontend/Symbols.h"
 #include "frontend/Trace.h"
 #include "frontend/View.h"
@@ -197,9 +198,8 @@ Tensor Tensor::detach(Loc loc) const {
 static Ref computed(const Tensor &tensor, Loc loc) {
   Ref value = use(tensor, loc);
   if (Trace::current())
-    fail("a value cannot be read inside a compiled function, which runs as one launch (WEFT-C001): return "
-         "the tensor "
-         "and read it outside",
+    fail("a value cannot be read inside a compiled function, which runs as one list of launches (WEFT-C001): "
+         "return the tensor and read it outside",
          loc, {value}, "WEFT-C001");
   if (value.node->needsCuda)
     failWithoutCuda(value, loc);
@@ -277,9 +277,10 @@ Tensor &Tensor::zero_(Loc loc) {
 }
 
 Tensor &Tensor::operator=(const Arg &value) && {
-  if (value.is_number)
-    return fill_(value);
-  return copy_(value.tensor, value.loc);
+  if (!value.is_number)
+    return copy_(value.tensor, value.loc);
+  fillWith("an assignment", *this, value, BeyondHalf::infinity);
+  return *this;
 }
 
 Tensor Tensor::clone(Loc loc) const {

@@ -7,10 +7,10 @@
 #include "frontend/View.h"
 
 #include "frontend/Ops.h"
-#include "frontend/Overlap.h"
 #include "frontend/Trace.h"
 #include "ir/DimExpr.h"
 #include "ir/StridedLayout.h"
+#include "runtime/Overlap.h"
 
 #include <algorithm>
 #include <numeric>
@@ -95,8 +95,8 @@ bool areDisjoint(const Slot &a, const Slot &b) {
     return true;
   const auto offset = [](const Slot &slot) { return slot.view() ? offsetOf(*slot.view()) : 0; };
   const std::vector<int64_t> stridesOfA = stridesOf(a), stridesOfB = stridesOf(b);
-  return areDisjoint(StridedBox{offset(a), a.spec().shape, stridesOfA},
-                     StridedBox{offset(b), b.spec().shape, stridesOfB});
+  return runtime::areDisjoint(runtime::StridedBox{offset(a), a.spec().shape, stridesOfA},
+                              runtime::StridedBox{offset(b), b.spec().shape, stridesOfB});
 }
 
 /// Whether dimensions of `size` elements can go on to be `whole` elements.

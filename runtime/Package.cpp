@@ -137,31 +137,19 @@ Status PackageWriter::write_file(const std::string &path) const {
   Expected<std::vector<std::byte>> bytes = finish();
   if (!bytes)
     return bytes.status();
-  remove_abandoned_beside(path);
-  static std::atomic<unsigned> counter{0};
-  const std::string temporary =
-      path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(counter.fetch_add(1));
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0)
-    return Status::error(system_error("cannot create package", temporary), "WEFT-L001");
-  bool failed = false;
-  for (size_t done = 0; done < bytes->size() && !failed;) {
-    const ssize_t written = ::write(file, bytes->data() + done, bytes->size() - done);
-    if (written < 0 && errno == EINTR)
-      continue;
-    failed = written <= 0;
-    done += failed ? 0 : static_cast<size_t>(written);
-  }
-  failed = failed || ::fsync(file) != 0;
-  const int write_error = errno;
-  failed = (::close(file) != 0) || failed;
-  if (!failed && ::rename(temporary.c_str(), path.c_str()) == 0)
-    return {};
-  if (failed)
-    errno = write_error;
-  const std::string message = system_error("cannot write package", path);
-  ::unlink(temporary.c_str());
-  return Status::error(message, "WEFT-L001");
+  const auto failure = [&](const char *what, int error) {
+    errno = error;
+    return Status::error(system_error(what, path), "WEFT-L001");
+  };
+  TemporaryFile file;
+  if (const int error = file.create_beside(path, 0644))
+    return failure("cannot create package", error);
+  int error = file.write(bytes->data(), bytes->size());
+  if (!error)
+    error = file.sync();
+  if (!error)
+    error = file.rename_to(path);
+  return error ? failure("cannot write package", error) : Status();
 }
 
 Expected<std::shared_ptr<const Package>> Package::open(const std::string &path) {

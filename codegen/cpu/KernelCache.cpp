@@ -157,20 +157,6 @@ private:
   std::vector<std::thread> threads;
 };
 
-int writeAll(int fd, const void *data, size_t size) {
-  const char *at = static_cast<const char *>(data);
-  while (size) {
-    ssize_t put = ::write(fd, at, size);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0)
-      return errno;
-    at += put;
-    size -= put;
-  }
-  return 0;
-}
-
 } // namespace
 
 struct KernelCache::Slot {
@@ -393,24 +379,16 @@ void KernelCache::writeEntry(const Request &request, const std::vector<char> &ob
   header.bytes = object.size();
   header.checksum = checksumOf(header, object.data());
 
-  static std::atomic<uint64_t> serial{0};
-  std::string temporary = options.directory + "/" + temporaryPrefix + std::to_string(::getpid()) + "-" +
-                          std::to_string(serial.fetch_add(1));
-  int error = 0;
-  {
-    File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (file.fd < 0)
-      return giveUpDisk("writing into '" + options.directory + "'", errno);
-    error = writeAll(file.fd, &header, sizeof header);
-    if (!error)
-      error = writeAll(file.fd, object.data(), object.size());
-  }
-  if (!error && ::rename(temporary.c_str(), pathOf(request).c_str()) != 0)
-    error = errno;
-  if (error) {
-    ::unlink(temporary.c_str());
+  runtime::TemporaryFile file;
+  int error = file.create(options.directory + "/" + temporaryPrefix, 0600);
+  if (!error)
+    error = file.write(&header, sizeof header);
+  if (!error)
+    error = file.write(object.data(), object.size());
+  if (!error)
+    error = file.rename_to(pathOf(request));
+  if (error)
     return giveUpDisk("writing into '" + options.directory + "'", error);
-  }
   {
     std::lock_guard<std::mutex> lock(diskMutex);
     bytesOnDisk += sizeof header + object.size();
@@ -429,7 +407,7 @@ void KernelCache::evictDisk() {
   };
   std::vector<Found> found;
   uint64_t total = 0;
-  runtime::remove_abandoned(options.directory, temporaryPrefix, '-');
+  runtime::remove_abandoned(options.directory, temporaryPrefix);
   DIR *directory = ::opendir(options.directory.c_str());
   if (!directory)
     return;
@@ -484,12 +462,11 @@ KernelCache::DiskState KernelCache::inspect(const Options &options) {
     ::closedir(directory);
   }
   // A directory that may be written to can still be full: a page of bytes tells.
-  std::string temporary = options.directory + "/" + temporaryPrefix + std::to_string(::getpid()) + "-probe";
-  std::vector<char> bytes(4096);
-  File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  int error = file.fd < 0 ? errno : writeAll(file.fd, bytes.data(), bytes.size());
-  if (file.fd >= 0)
-    ::unlink(temporary.c_str());
+  runtime::TemporaryFile file;
+  const std::vector<char> bytes(4096);
+  int error = file.create(options.directory + "/" + temporaryPrefix, 0600);
+  if (!error)
+    error = file.write(bytes.data(), bytes.size());
   if (error)
     state.problem = "writing into '" + options.directory + "': " + std::strerror(error);
   return state;

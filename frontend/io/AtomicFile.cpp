@@ -7,15 +7,9 @@
 #include "frontend/io/AtomicFile.h"
 
 #include "frontend/io/Message.h"
-#include "runtime/TemporaryFile.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace weft::io {
 
@@ -29,58 +23,24 @@ Status write_failure(const std::string &path, const char *what, int error) {
 } // namespace
 
 Expected<AtomicFile> AtomicFile::create(const std::string &path) {
-  runtime::remove_abandoned_beside(path);
-  static std::atomic<uint64_t> serial{0};
-  // Another process with our number may have left one behind: O_EXCL finds a name that is free.
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    std::string temporary = cat(path, ".tmp.", ::getpid(), ".", serial++);
-    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0)
-      return AtomicFile(path, std::move(temporary), descriptor);
-    if (errno != EEXIST)
-      return write_failure(path, "cannot be created", errno);
-  }
-  return write_failure(path, "cannot be created", EEXIST);
-}
-
-AtomicFile::AtomicFile(AtomicFile &&other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), descriptor_(other.descriptor_),
-      written_(other.written_) {
-  other.descriptor_ = -1;
-}
-
-AtomicFile::~AtomicFile() {
-  if (descriptor_ < 0)
-    return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  AtomicFile file(path);
+  if (const int error = file.temporary_.create_beside(path, 0666))
+    return write_failure(path, "cannot be created", error);
+  return file;
 }
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), size_t{1} << 30));
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done < 0)
-      return write_failure(path_, "cannot be written", errno);
-    bytes = bytes.subspan(static_cast<size_t>(done));
-    written_ += static_cast<uint64_t>(done);
-  }
+  if (const int error = temporary_.write(bytes.data(), bytes.size()))
+    return write_failure(path_, "cannot be written", error);
+  written_ += bytes.size();
   return {};
 }
 
 Status AtomicFile::commit() {
-  if (::fsync(descriptor_) != 0 && errno != EINVAL) // EINVAL: a file system that cannot, such as a pipe's
-    return write_failure(path_, "cannot be written", errno);
-  const int closed = ::close(descriptor_);
-  const int close_error = errno;
-  descriptor_ = -1;
-  if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = closed != 0 ? close_error : errno;
-    ::unlink(temporary_.c_str());
-    return write_failure(path_, "cannot be written", error);
-  }
-  return {};
+  int error = temporary_.sync();
+  if (!error)
+    error = temporary_.rename_to(path_);
+  return error ? write_failure(path_, "cannot be written", error) : Status();
 }
 
 Status write_file(const std::string &path, std::string_view text) {

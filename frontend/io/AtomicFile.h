@@ -7,6 +7,7 @@
 #ifndef WEFT_FRONTEND_IO_ATOMICFILE_H
 #define WEFT_FRONTEND_IO_ATOMICFILE_H
 
+#include "runtime/TemporaryFile.h"
 #include "weft/status.hpp"
 
 #include <cstddef>
@@ -22,10 +23,6 @@ namespace weft::io {
 class AtomicFile {
 public:
   static Expected<AtomicFile> create(const std::string &path);
-  AtomicFile(AtomicFile &&other) noexcept;
-  AtomicFile &operator=(AtomicFile &&) = delete;
-  ~AtomicFile();
-
   Status write(std::span<const std::byte> bytes);
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text.data(), text.size()))); }
   uint64_t written() const { return written_; }
@@ -33,10 +30,9 @@ public:
   Status commit();
 
 private:
-  AtomicFile(std::string path, std::string temporary, int descriptor)
-      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
-  std::string path_, temporary_;
-  int descriptor_;
+  explicit AtomicFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+  runtime::TemporaryFile temporary_;
   uint64_t written_ = 0;
 };
 

@@ -25,7 +25,8 @@
 |* Errors.   A function that can fail returns a weft_status: WEFT_OK is 0, so `if (call) trouble`. The
 |*           text and the stable code of the last failure on this thread are in weft_last_error() and
 |*           weft_last_error_code(). Nothing throws, aborts or exits. A failed call has changed
-|*           nothing.
+|*           nothing, but that one of weft_executable_run() that fails while it runs leaves any values in
+|*           the memory that it was given for outputs.
 |* Handles.  Opaque. Every handle that a function makes through its last parameter is given back with
 |*           the function that its comment names; giving NULL back does nothing. A handle that depends
 |*           on another keeps what it needs alive: a package may be closed while its executables live.
@@ -335,9 +336,10 @@ WEFT_C_API weft_status weft_executable_output(const weft_executable *executable,
    is named with what was expected. Where the info has -1, the inputs of this call say how large, and outputs
    have the sizes that follow: one that is outside of its range is WEFT-S001, one that does not agree with the
    others an error that names both. An output with data is written to that memory, which must have the
-   output's shape and overlap no input; one without gets memory of the runtime's and its dtype, rank and
-   shape. Either the whole step happens or none of it: memory is secured before the first kernel runs
-   (WEFT-M001), and state is written only when no check can fail any more. */
+   output's shape and share no byte with an input or another output; one without gets memory of the runtime's
+   and its dtype, rank and shape. Either the whole step happens or none of it: memory is secured before the
+   first kernel runs (WEFT-M001), and state and donated inputs are written only when no check can fail any
+   more. Memory for outputs is no part of that: after a call that failed while it ran it holds any values. */
 WEFT_C_API weft_status weft_executable_run(weft_executable *executable, weft_stream *stream,
                                            const weft_buffer *inputs, size_t input_count,
                                            weft_buffer *outputs, size_t output_count);

@@ -7,6 +7,7 @@
 
 #include "runtime/DeviceName.h"
 #include "runtime/Layout.h"
+#include "runtime/Overlap.h"
 #include "runtime/PerThread.h"
 #include "runtime/StatefulExecutable.h"
 #include "runtime/TensorText.h"
@@ -43,9 +44,8 @@ struct Place {
   const char *what;
   size_t number;
   const std::string &name;
-  std::string str() const {
-    return "'" + signature.function + "': " + runtime::value_name(what, number, name);
-  }
+  std::string value() const { return runtime::value_name(what, number, name); }
+  std::string str() const { return "'" + signature.function + "': " + value(); }
 };
 
 /// What the runtime allocated for an output, and the shape that the call gave it.
@@ -226,6 +226,40 @@ Status check_array(const weft_buffer *buffers, size_t count, size_t expected, co
   return {};
 }
 
+/// Memory of the caller's in a call.
+struct Passed {
+  runtime::StridedMemory memory;
+  runtime::ByteRange bytes;
+  bool written;
+  Place place;
+
+  Passed(const weft_buffer &buffer, const runtime::TensorInfo &type, bool written, const Place &place)
+      : memory{buffer.data,
+               type.shape,
+               {buffer.strides, buffer.strides ? type.shape.size() : 0},
+               itemsize(type.dtype)},
+        bytes(runtime::bytesOf(memory)), written(written), place(place) {}
+};
+
+/// What is written may share no byte with anything else that the caller passed. Which inputs are copied
+/// before the call depends on their strides and addresses, and is no part of the rule.
+Status check_sharing(const std::vector<Passed> &passed) {
+  std::vector<const Passed *> sorted;
+  for (const Passed &one : passed)
+    sorted.push_back(&one);
+  std::ranges::sort(sorted, {}, [](const Passed *one) { return std::pair(one->bytes.low, one); });
+  for (size_t i = 0; i < sorted.size(); ++i)
+    for (size_t j = i + 1; j < sorted.size() && sorted[j]->bytes.low < sorted[i]->bytes.high; ++j) {
+      const Passed *written = sorted[i], *other = sorted[j];
+      if (!written->written)
+        std::swap(written, other);
+      if (written->written && !areDisjoint(written->memory, other->memory))
+        return argument_error(written->place.str() + " shares memory with " + other->place.value() +
+                              ": an output needs memory of its own");
+    }
+  return {};
+}
+
 /// The executable for the sizes of the inputs.
 Expected<std::shared_ptr<runtime::Executable>> instance_for(const runtime::StatefulExecutable &executable,
                                                             const weft_buffer *inputs, size_t count) {
@@ -266,13 +300,17 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
     return instance.status();
   const runtime::Signature &signature = (*instance)->signature();
   std::vector<std::shared_ptr<Buffer>> arguments(input_count), memory(output_count), results(output_count);
+  std::vector<Passed> passed;
+  passed.reserve(input_count + output_count);
   for (size_t i = 0; i < input_count; ++i) {
     const runtime::ArgumentInfo &argument = signature.arguments[executable.inputs()[i]];
-    Expected<std::shared_ptr<Buffer>> taken = input_memory(
-        *read_struct(at(inputs, i), "inputs"), argument.type, {signature, "input", i, argument.name}, queue);
+    const Place place{signature, "input", i, argument.name};
+    const weft_buffer input = *read_struct(at(inputs, i), "inputs");
+    Expected<std::shared_ptr<Buffer>> taken = input_memory(input, argument.type, place, queue);
     if (!taken)
       return taken.status();
     arguments[i] = *std::move(taken);
+    passed.emplace_back(input, argument.type, /*written=*/false, place);
   }
   std::vector<weft_buffer> given(output_count);
   std::vector<bool> scattered(output_count);
@@ -290,12 +328,15 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
     if (scattered[i] && given[i].strides && overlaps_itself(result.type.shape, strides))
       return argument_error(place.str() + " has the strides " + list_of(strides) +
                             ", with which elements overlap: an output needs one place for each");
+    passed.emplace_back(given[i], result.type, /*written=*/true, place);
     if (scattered[i])
       continue;
     const std::shared_ptr<Buffer> owner = owner_of(given[i]);
     const bool own = owner && owner->data() == given[i].data && owner->bytes() == result.type.bytes;
     memory[i] = own ? owner : Buffer::wrap(given[i].data, result.type.bytes);
   }
+  if (Status status = check_sharing(passed); !status)
+    return status;
   // What handing outputs over takes memory for is made before anything runs: a call that fails has changed
   // nothing.
   std::vector<std::unique_ptr<Owned>> owned(output_count);

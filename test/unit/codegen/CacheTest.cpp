@@ -7,6 +7,7 @@
 #include "KernelHarness.h"
 
 #include "codegen/cpu/KernelCache.h"
+#include "runtime/TemporaryFile.h"
 
 #include <atomic>
 #include <cerrno>
@@ -200,21 +201,41 @@ TEST_F(Cache, WhatKilledWritersLeftGoes) {
     ::_exit(0);
   ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
   fs::create_directories(options.directory);
-  auto left = [&](pid_t pid, std::chrono::seconds age) {
-    fs::path path = options.directory + "/.tmp-" + std::to_string(pid) + "-" + std::to_string(age.count());
+  auto left = [&](pid_t pid, uint64_t start, std::chrono::seconds age) {
+    fs::path path = options.directory + "/.tmp-" + std::to_string(pid) + "-" + std::to_string(start) + "-" +
+                    std::to_string(age.count());
     std::ofstream(path) << "x";
     fs::last_write_time(path, fs::file_time_type::clock::now() - age);
     return path;
   };
   using namespace std::chrono_literals;
-  fs::path dead = left(gone, 300s), fresh = left(gone, 0s), alive = left(::getpid(), 300s),
-           old = left(::getpid(), 48h);
+  const uint64_t start = runtime::process_start();
+  fs::path dead = left(gone, 1, 300s), fresh = left(gone, 1, 0s), alive = left(::getpid(), start, 300s),
+           old = left(::getpid(), start, 48h), before = left(::getpid(), start - 1, 300s);
   auto one = kernel(1);
   ASSERT_TRUE(KernelCache(options).get(*one, v4));
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_TRUE(fs::exists(fresh));
   EXPECT_TRUE(fs::exists(alive));
   EXPECT_FALSE(fs::exists(old));
+  EXPECT_FALSE(fs::exists(before)) << "a process that had our number before us";
+}
+
+TEST_F(Cache, NamesThatAreTakenDoNotStopAWriter) {
+  fs::create_directories(options.directory);
+  const std::string number = options.directory + "/.tmp-" + std::to_string(::getpid()) + "-";
+  for (int i = 0; i < 90; ++i) {
+    const std::string count = std::to_string(i);
+    std::ofstream(number + count) << "x";
+    std::ofstream(number + std::to_string(runtime::process_start()) + "-" + count) << "x";
+  }
+  std::ofstream(number + "probe") << "x";
+  EXPECT_EQ(KernelCache::inspect(options).problem, "");
+  KernelCache cache(options);
+  auto one = kernel(1);
+  ASSERT_TRUE(cache.get(*one, v4));
+  EXPECT_EQ(cache.diskProblem(), "");
+  EXPECT_EQ(entries().size(), 182u) << "the entry, and what was there";
 }
 
 // Every allocation of a helper thread fails in its turn: entries are read from the disk there, so that all of

@@ -142,3 +142,53 @@ TEST(Edges, ANumberThatAnIntegerTypeDoesNotHoldIsNoElement) {
   // Arithmetic wraps, as in PyTorch.
   EXPECT_EQ((x + 300).to_vector<int64_t>(), (std::vector<int64_t>{45, 39, -112}));
 }
+
+TEST(Edges, ANumberBeyondAFloatingPointTypeIsAnErrorOrAnInfinityAsInPyTorch) {
+  const double most[] = {65504, std::ldexp(255.0, 120), std::numeric_limits<float>::max()};
+  const DType dtypes[] = {DType::f16, DType::bf16, DType::f32};
+  for (size_t i = 0; i < 3; ++i) {
+    const DType dtype = dtypes[i];
+    const double largest = most[i], beyond = std::nextafter(largest, INFINITY), far = largest * 4;
+    const std::string words =
+        "value cannot be converted to type " + std::string(name(dtype)) + " without overflow: ";
+    Tensor x = Tensor::from(std::vector<double>{1, -2}, {2}, {.dtype = dtype}), mask = x > 0;
+    for (const double number : {beyond, -beyond, far, -far}) {
+      EXPECT_ERROR(clamp(x, 0, number), words + "clamp() was given ");
+      EXPECT_ERROR(clamp(x, number, 1), words);
+      EXPECT_ERROR(clamp_min(x, number), words);
+      EXPECT_ERROR(clamp_max(x, number), words);
+      EXPECT_ERROR(x.clone().fill_(number), words);
+      EXPECT_ERROR(full_like(x, number), words);
+      EXPECT_ERROR(x.masked_fill(mask, number), words);
+      EXPECT_ERROR(scatter(x, 0, Tensor::from(std::vector<int64_t>{0}, {1}), number), words);
+    }
+    // What a type holds: its largest number, infinities and NaN.
+    EXPECT_EQ(clamp(x, -largest, largest).to_vector<double>(), (std::vector<double>{1, -2}));
+    EXPECT_EQ(clamp(x, 0, INFINITY).to_vector<double>(), (std::vector<double>{1, 0}));
+    EXPECT_EQ(x.clone().fill_(largest).to_vector<double>(), (std::vector<double>{largest, largest}));
+    EXPECT_EQ(x.clone().fill_(-INFINITY).to_vector<double>(), (std::vector<double>{-INFINITY, -INFINITY}));
+    EXPECT_TRUE(std::isnan(full({1}, NAN, {.dtype = dtype}).item<double>()));
+    // Arithmetic gives an infinity.
+    EXPECT_EQ((x * far).to_vector<double>(), (std::vector<double>{INFINITY, -INFINITY}));
+    // To an element of halves some functions round, to an infinity where it is far enough.
+    const auto written = [&] {
+      Tensor y = x.clone();
+      y[0] = far;
+      return y;
+    };
+    if (dtype == DType::f32) {
+      EXPECT_ERROR(full({2}, far, {.dtype = dtype}), words + "full() was given 1.36112939e+39");
+      EXPECT_ERROR(where(mask, x, far), words);
+      EXPECT_ERROR(written(), words + "an assignment was given ");
+      EXPECT_EQ(pow(x, far).to_vector<double>(), (std::vector<double>{1, INFINITY}));
+    } else {
+      EXPECT_EQ(full({1}, beyond, {.dtype = dtype}).item<double>(), largest);
+      EXPECT_EQ(full({1}, -far, {.dtype = dtype}).item<double>(), -INFINITY);
+      EXPECT_EQ(where(mask, x, far).to_vector<double>(), (std::vector<double>{1, INFINITY}));
+      EXPECT_EQ(written().to_vector<double>(), (std::vector<double>{INFINITY, -2}));
+      EXPECT_ERROR(pow(x, far), words);
+    }
+  }
+  EXPECT_ERROR(clamp(ones({2}, {.dtype = DType::f16}), 0, 1000000),
+               "clamp() was given 1000000, and f16 holds finite numbers from -65504 to 65504");
+}

@@ -192,7 +192,7 @@ TEST(Messages, APrintedValueInAFunctionIsTheUsersLine) {
   });
   const std::string line = "MessagesTest.cpp:" + std::to_string(__LINE__ - 3);
   EXPECT_ERROR(f(ones({2})), line);
-  EXPECT_ERROR(f(ones({2})), "WEFT-C001");
+  EXPECT_ERROR(f(ones({2})), "which runs as one list of launches (WEFT-C001)");
   out << ones({1});
   EXPECT_EQ(out.str(), to_string(ones({1})));
 }

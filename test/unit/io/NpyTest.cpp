@@ -7,6 +7,7 @@
 #include "frontend/io/Npy.h"
 #include "Testing.h"
 #include "frontend/io/Npz.h"
+#include "runtime/TemporaryFile.h"
 #include "test/unit/Deflate.h"
 
 #include <csignal>
@@ -149,6 +150,18 @@ TEST(Npy, WriterRefusesAndLeavesNothing) {
   EXPECT_NE(write_npy(dir / "a.npy", wrong).message().find("takes 12 bytes, found 4"), std::string::npos);
   EXPECT_EQ(dir.files(), 0u);
   EXPECT_FALSE(write_npy(dir / "no/such/folder.npy", *HostArray::allocate(DType::f32, {2})).ok());
+}
+
+TEST(Npy, NamesThatAreTakenDoNotStopAWriter) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x.npy", number = path + ".tmp." + std::to_string(::getpid()) + ".";
+  for (int i = 0; i < 90; ++i) {
+    spill(number + std::to_string(i), "x");
+    spill(number + std::to_string(runtime::process_start()) + "." + std::to_string(i), "x");
+  }
+  const Status written = write_npy(path, array_of<float>(DType::f32, {2}, {1, 2}));
+  EXPECT_TRUE(written.ok()) << written.message();
+  EXPECT_EQ(folder.files(), 181u) << "nothing but the file was added";
 }
 
 TEST(Npy, FailedWriteKeepsTheOldFile) {

@@ -7,7 +7,11 @@
 
 #include "CApiFixture.h"
 
+#include "runtime/Overlap.h"
+
+#include <array>
 #include <cstring>
+#include <set>
 
 using namespace weft;
 using namespace weft::runtime;
@@ -125,6 +129,127 @@ TEST(CApiStrides, WhatIsCompiledForRepeatedElementsTakesNothingElse) {
   weft_buffer in[] = {describe(x)}, out[] = {nothing()};
   EXPECT_STATUS(weft_executable_run(made.copy, nullptr, in, 1, out, 1), WEFT_ERROR_ARGUMENT,
                 "compiled for the strides [0, 1], which repeat elements");
+}
+
+/// twice(x) -> y, z: two copies of x, which has four elements.
+struct TwoOutputs {
+  TwoOutputs() {
+    PlanBuilder b("twice");
+    b.argument("x", DType::f32, {4});
+    for (uint32_t i = 0; i < 2; ++i) {
+      b.result(i ? "z" : "y", DType::f32, {4});
+      fb::CopyLaunchT copy;
+      copy.source = b.buffer(fb::Storage::argument, 0, 0, 16);
+      copy.destination = b.buffer(fb::Storage::result, i, 0, 16);
+      b.launch("copy").op.Set(std::move(copy));
+    }
+    PackageWriter writer;
+    b.add_to(writer, "twice");
+    const std::vector<std::byte> bytes = writer.finish().value_or_throw();
+    weft_package *package = nullptr;
+    EXPECT_EQ(weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &package), WEFT_OK);
+    EXPECT_EQ(weft_executable_load(package, "twice", "cpu", &twice), WEFT_OK) << weft_last_error();
+    weft_package_close(package);
+  }
+  ~TwoOutputs() { weft_executable_destroy(twice); }
+
+  /// Four floats at `first`, `stride` elements from each other.
+  struct Four {
+    void *first;
+    int64_t stride;
+  };
+  weft_status run(Four x, Four y, Four z) const {
+    static const int64_t shape[] = {4};
+    weft_buffer buffers[3];
+    const Four *given[] = {&x, &y, &z};
+    for (size_t i = 0; i < 3; ++i) {
+      buffers[i] = nothing();
+      buffers[i].data = given[i]->first;
+      buffers[i].dtype = WEFT_F32;
+      buffers[i].rank = 1;
+      buffers[i].shape = shape;
+      buffers[i].strides = &given[i]->stride;
+    }
+    const weft_status status = weft_executable_run(twice, nullptr, buffers, 1, buffers + 1, 2);
+    return status == WEFT_OK ? weft_stream_synchronize(nullptr) : status;
+  }
+  weft_executable *twice = nullptr;
+};
+
+TEST(CApiSharing, AnOutputMayShareNoByteWithAnythingElse) {
+  const TwoOutputs made;
+  Values a(32), b(32), c(32);
+  for (size_t i = 0; i < 4; ++i)
+    a[i] = a[7 * i] = static_cast<float>(i);
+  const Values a_before = a;
+  char *const odd = reinterpret_cast<char *>(&b[8]) + 1;
+  const struct {
+    TwoOutputs::Four x, y, z;
+    const char *text;
+  } calls[] = {
+      {{&a[0], 1}, {&a[0], 1}, {&c[0], 1}, "'twice': output 0 'y' shares memory with input 0 'x'"},
+      {{&a[0], 1}, {&a[3], 7}, {&c[0], 1}, "'twice': output 0 'y' shares memory with input 0 'x'"},
+      {{&a[0], 1}, {&b[0], 1}, {&a[9], -3}, "'twice': output 1 'z' shares memory with input 0 'x'"},
+      {{&a[0], 7}, {&a[4], 1}, {&c[0], 1}, "'twice': output 0 'y' shares memory with input 0 'x'"},
+      {{&a[0], 1}, {&b[0], 2}, {&b[3], 3}, "'twice': output 0 'y' shares memory with output 1 'z'"},
+      {{&a[0], 1}, {&b[9], -3}, {&b[0], 2}, "'twice': output 0 'y' shares memory with output 1 'z'"},
+      {{&a[0], 1}, {&b[0], 2}, {&b[2], 1}, "'twice': output 0 'y' shares memory with output 1 'z'"},
+      {{&a[0], 1}, {&b[0], 1}, {&b[3], 1}, "'twice': output 0 'y' shares memory with output 1 'z'"},
+      {{&a[0], 1}, {&b[8], 1}, {odd, 5}, "'twice': output 0 'y' shares memory with output 1 'z'"},
+  };
+  for (const auto &call : calls)
+    EXPECT_STATUS(made.run(call.x, call.y, call.z), WEFT_ERROR_ARGUMENT, call.text);
+  EXPECT_EQ(a, a_before) << "a call that is refused writes nothing";
+  EXPECT_EQ(b, Values(32));
+  EXPECT_EQ(c, Values(32));
+}
+
+TEST(CApiSharing, InterleavedOutputsAreWritten) {
+  const TwoOutputs made;
+  Values x = {1, 2, 3, 4}, b(32);
+  // Every second element, and those between them; then between those of the input, from the other end.
+  ASSERT_EQ(made.run({&x[0], 1}, {&b[0], 2}, {&b[1], 2}), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(Values(b.begin(), b.begin() + 8), (Values{1, 1, 2, 2, 3, 3, 4, 4}));
+  ASSERT_EQ(made.run({&b[0], 2}, {&b[7], -2}, {&b[8], 1}), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(Values(b.begin(), b.begin() + 12), (Values{1, 4, 2, 3, 3, 2, 4, 1, 1, 2, 3, 4}));
+  // Side by side.
+  ASSERT_EQ(made.run({&x[0], 1}, {&b[0], 1}, {&b[4], 1}), WEFT_OK) << weft_last_error();
+}
+
+// Every layout of four elements against the set of bytes that it has.
+TEST(Overlap, OfMemoryIsThatOfItsBytes) {
+  const int64_t shape[] = {2, 2};
+  std::vector<StridedMemory> all;
+  static const int64_t choices[] = {-3, -1, 1, 2, 5};
+  std::vector<std::array<int64_t, 2>> strides;
+  for (const int64_t first : choices)
+    for (const int64_t second : choices)
+      strides.push_back({first, second});
+  char *const base = reinterpret_cast<char *>(uintptr_t{1} << 20);
+  for (const auto &both : strides)
+    for (const size_t itemsize : {1, 2, 8})
+      for (const int offset : {0, 3, 8})
+        all.push_back({base + offset, shape, both, itemsize});
+  const auto bytes_of = [](const StridedMemory &memory) {
+    std::set<int64_t> bytes;
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < 2; ++j)
+        for (int64_t k = 0; k < static_cast<int64_t>(memory.itemsize); ++k)
+          bytes.insert(static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data)) + k +
+                       (i * memory.strides[0] + j * memory.strides[1]) *
+                           static_cast<int64_t>(memory.itemsize));
+    return bytes;
+  };
+  std::vector<std::set<int64_t>> sets;
+  for (const StridedMemory &memory : all)
+    sets.push_back(bytes_of(memory));
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      bool share = false;
+      for (const int64_t byte : sets[i])
+        share = share || sets[j].contains(byte);
+      ASSERT_EQ(areDisjoint(all[i], all[j]), !share) << i << ", " << j;
+    }
 }
 
 } // namespace

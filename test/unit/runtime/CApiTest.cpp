@@ -149,7 +149,7 @@ TEST_F(CApi, WhatHasNoNameIsCalledByItsNumber) {
   Values x = counted(1);
   weft_buffer in[] = {describe(x)}, out[] = {describe(x)};
   const auto run = [&] { return weft_executable_run(function, nullptr, in, 1, out, 1); };
-  EXPECT_STATUS(run(), WEFT_ERROR, "the memory for result 0 shares memory with argument 0: pass a copy");
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "'step': output 0 shares memory with input 0: an output needs");
   in[0].dtype = WEFT_F64;
   EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "'step': input 0 must be f32, found f64");
   in[0] = describe(x);
@@ -183,7 +183,7 @@ TEST_F(CApi, WhatDoesNotFitIsNamed) {
   EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "set it to sizeof");
   in[0] = describe(x);
   out[0] = describe(x);
-  EXPECT_STATUS(run(), WEFT_ERROR, "the memory for result 0 'y' shares memory with argument 0 'x'");
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "'step': output 0 'y' shares memory with input 0 'x'");
   EXPECT_STATUS(weft_executable_run(nullptr, nullptr, in, 1, out, 1), WEFT_ERROR_ARGUMENT,
                 "'executable' is NULL");
   EXPECT_EQ(weight()[0], 2) << "a failed call changes nothing";
@@ -262,6 +262,84 @@ TEST_F(CApi, AFailureIsThereAsData) {
   EXPECT_STATUS(weft_last_failure(nullptr), WEFT_ERROR_ARGUMENT, "'failure' is NULL");
   failure.struct_size = 3;
   EXPECT_STATUS(weft_last_failure(&failure), WEFT_ERROR_ARGUMENT, "struct_size of 'failure' is 3");
+}
+
+// step(x, fine, state w) -> y, z: y = x, then the check, then z = x and w = x.
+TEST(CApiFailure, KeepsTheStateAndLeavesAnythingInTheMemoryOfOutputs) {
+  PlanBuilder b("step");
+  const uint32_t x = (b.argument("x", DType::f32, {4}), b.buffer(fb::Storage::argument, 0, 0, 16));
+  const uint32_t fine = (b.argument("fine", DType::i1, {4}), b.buffer(fb::Storage::argument, 1, 0, 4));
+  const uint32_t w = (b.argument("w", DType::f32, {4}, true), b.buffer(fb::Storage::argument, 2, 0, 16));
+  b.plan.arguments[2]->role = fb::Role::state;
+  const auto copy_to = [&](uint32_t destination) {
+    fb::CopyLaunchT copy;
+    copy.source = x;
+    copy.destination = destination;
+    b.launch("copy").op.Set(std::move(copy));
+  };
+  b.result("y", DType::f32, {4});
+  b.result("z", DType::f32, {4});
+  b.result("w", DType::f32, {4}, /*tied_to=*/2);
+  copy_to(b.buffer(fb::Storage::result, 0, 0, 16));
+  fb::HostLaunchT require;
+  require.action = fb::HostAction::require;
+  require.buffer = fine;
+  require.dtype = static_cast<uint8_t>(DType::i1);
+  require.shape = {4};
+  require.text = "all is well";
+  fb::LaunchT &check = b.launch("assert");
+  check.may_fail = true;
+  check.op.Set(std::move(require));
+  copy_to(b.buffer(fb::Storage::result, 1, 0, 16));
+  copy_to(w);
+  PackageWriter writer;
+  b.add_to(writer, "step");
+  const std::vector<std::byte> bytes = writer.finish().value_or_throw();
+  weft_package *package = nullptr;
+  weft_executable *step = nullptr;
+  ASSERT_EQ(weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &package), WEFT_OK);
+  ASSERT_EQ(weft_executable_load(package, "step", nullptr, &step), WEFT_OK) << weft_last_error();
+  weft_package_close(package);
+  const Values kept = {7, 8, 9, 10}, given = {1, 2, 3, 4}, untouched(4, -1);
+  ASSERT_EQ(weft_executable_state_set(step, "w", kept.data(), 16), WEFT_OK) << weft_last_error();
+
+  const int64_t shape[] = {4}, strides[] = {2};
+  Values values = given, y(4, -1), z(8, -1);
+  std::array<uint8_t, 4> condition = {1, 1, 0, 1};
+  weft_buffer in[] = {describe(values), nothing()}, out[] = {describe(y), describe(z, strides)};
+  for (weft_buffer *buffer : {&in[0], &in[1], &out[0], &out[1]}) {
+    buffer->rank = 1;
+    buffer->shape = shape;
+  }
+  in[1].data = condition.data();
+  in[1].dtype = WEFT_BOOL;
+  const auto run = [&] {
+    const weft_status status = weft_executable_run(step, nullptr, in, 2, out, 2);
+    return status == WEFT_OK ? weft_stream_synchronize(nullptr) : status;
+  };
+  const auto state = [&] {
+    Values found(4);
+    EXPECT_EQ(weft_executable_state_get(step, "w", found.data(), 16), WEFT_OK) << weft_last_error();
+    return found;
+  };
+  const auto between = [&] { return Values{z[1], z[3], z[5], z[7]}; };
+  EXPECT_STATUS(run(), WEFT_ERROR, "all is well");
+  // The memory of the outputs may hold anything now: y was written before the check.
+  EXPECT_EQ(state(), kept);
+  EXPECT_EQ(values, given);
+  EXPECT_EQ(between(), untouched) << "what is no element of an output";
+  condition.fill(1);
+  ASSERT_EQ(run(), WEFT_OK) << weft_last_error();
+  EXPECT_EQ(state(), given);
+  EXPECT_EQ(y, given);
+  EXPECT_EQ((Values{z[0], z[2], z[4], z[6]}), given);
+  EXPECT_EQ(between(), untouched);
+  // A call that is refused before it runs writes nothing at all.
+  in[0].dtype = WEFT_F64;
+  y = untouched;
+  EXPECT_STATUS(run(), WEFT_ERROR_ARGUMENT, "must be f32");
+  EXPECT_EQ(y, untouched);
+  weft_executable_destroy(step);
 }
 
 TEST_F(CApi, StateWithoutAValueMustBeSet) {

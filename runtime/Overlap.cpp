@@ -1,4 +1,4 @@
-//===- Overlap.cpp - Whether two parts of one tensor share elements --------===//
+//===- Overlap.cpp - Whether strided parts of memory share elements ---------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,16 +15,18 @@
 // fewer.
 //
 //===----------------------------------------------------------------------===//
-#include "frontend/Overlap.h"
+#include "runtime/Overlap.h"
 
+#include "runtime/Layout.h"
 #include "weft/limits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <vector>
 
-namespace weft::frontend {
+namespace weft::runtime {
 
 namespace {
 
@@ -88,9 +90,63 @@ bool areDisjoint(const StridedBox &a, const StridedBox &b) {
   for (const StridedBox *box : {&a, &b})
     if (std::find(box->sizes.begin(), box->sizes.end(), 0) != box->sizes.end())
       return true;
-  if (a.sizes.size() > maxRank || b.sizes.size() > maxRank)
+  constexpr size_t most = maxRank + 1; // dimensions, and the bytes of an element
+  if (a.sizes.size() > most || b.sizes.size() > most)
     return false;
   return !Search(a, b).reaches(0, static_cast<Wide>(b.offset) - a.offset);
 }
 
-} // namespace weft::frontend
+namespace {
+
+/// The bytes of a tensor as a box: its dimensions, and the bytes of an element as one more.
+struct ByteBox {
+  std::array<int64_t, maxRank + 1> sizes, strides;
+  StridedBox box;
+
+  explicit ByteBox(const StridedMemory &memory) {
+    const auto itemsize = static_cast<int64_t>(memory.itemsize);
+    box.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data));
+    size_t rank = 0;
+    if (memory.strides.empty() || is_row_major(memory.shape, memory.strides)) {
+      sizes[0] = itemsize;
+      for (const int64_t extent : memory.shape)
+        sizes[0] *= extent;
+      strides[rank++] = 1;
+    } else {
+      for (size_t d = 0; d < memory.shape.size(); ++d) {
+        if (memory.shape[d] == 1) // its stride may be anything
+          continue;
+        sizes[rank] = memory.shape[d];
+        strides[rank] = memory.strides[d] * itemsize;
+        if (strides[rank] < 0) {
+          box.offset += strides[rank] * (sizes[rank] - 1);
+          strides[rank] = -strides[rank];
+        }
+        ++rank;
+      }
+      sizes[rank] = itemsize;
+      strides[rank++] = 1;
+    }
+    box.sizes = std::span(sizes.data(), rank);
+    box.strides = std::span(strides.data(), rank);
+  }
+  ByteBox(const ByteBox &) = delete;
+};
+
+} // namespace
+
+ByteRange bytesOf(const StridedMemory &memory) {
+  if (std::find(memory.shape.begin(), memory.shape.end(), 0) != memory.shape.end())
+    return {};
+  const ByteBox bytes(memory);
+  ByteRange range = {bytes.box.offset, bytes.box.offset + 1};
+  for (size_t d = 0; d < bytes.box.sizes.size(); ++d)
+    range.high += bytes.strides[d] * (bytes.sizes[d] - 1);
+  return range;
+}
+
+bool areDisjoint(const StridedMemory &a, const StridedMemory &b) {
+  return areDisjoint(ByteBox(a).box, ByteBox(b).box);
+}
+
+} // namespace weft::runtime
