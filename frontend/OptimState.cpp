@@ -60,6 +60,7 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
     if (name.empty() || !names.insert(name).second)
       names.insert(name = "param" + std::to_string(members.size()));
     Access::slot(parameter)->optimized = true;
+    Access::slot(parameter)->optimizer = self;
     members.push_back({std::move(parameter), std::move(name), number, nullptr, {}});
   }
 }
