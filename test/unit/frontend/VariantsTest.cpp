@@ -468,6 +468,43 @@ TEST_F(CheckedCaptures, AHandleThatWasReboundIsNamed) {
   EXPECT_ERROR(f(ones({1})), "what 'mul' takes was the tensor made at");
 }
 
+TEST_F(CheckedCaptures, ATensorThatTheFunctionMakesIsComparedByItsNumbers) {
+  std::vector<float> numbers(20, 1);
+  double first = 1;
+  auto f = compile([&](Tensor x) { return x + tensor({first, 2., 3.}).sum() + Tensor::from(numbers, {20}); });
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(floats(f(zeros({20}))), Floats(20, 7));
+  first = 4;
+  std::string message = errorOf([&] { f(zeros({20})); });
+  EXPECT_TRUE(mentions(message, "of the numbers 1, 2, 3 (") && mentions(message, "of the numbers 4, 2, 3 ("))
+      << message;
+  first = 1;
+  numbers.back() = 2; // beyond those that are shown
+  EXPECT_ERROR(f(zeros({20})), "of the numbers 1, 1, 1, 1, 1, 1, 1, 1, ...");
+  numbers.back() = 1;
+  EXPECT_EQ(floats(f(zeros({20}))), Floats(20, 7));
+}
+
+TEST_F(CheckedCaptures, AHandleThatIsOnlyWrittenIsNamed) {
+  Tensor a = zeros({2}), b = zeros({2}), target = a;
+  auto f = compile([&](Tensor x) { target.copy_(x); });
+  f(ones({2}));
+  f(ones({2}));
+  target = b;
+  EXPECT_ERROR(f(full({2}, 5.0)), "the tensor that is written was the tensor made at");
+  EXPECT_EQ(floats(a), Floats(2, 1));
+  EXPECT_EQ(floats(b), Floats(2, 0));
+  bool both = false;
+  auto g = compile([&](Tensor x) {
+    a += x;
+    if (both)
+      b.zero_();
+  });
+  g(ones({2}));
+  both = true;
+  EXPECT_ERROR(g(ones({2})), "took another way");
+}
+
 TEST_F(CheckedCaptures, AStepThatCapturesNothingElseRunsAsEver) {
   manual_seed(1);
   Training checked;
