@@ -72,6 +72,10 @@ std::string CompiledImpl::whyNoDim(int argument, int dim, const std::set<int64_t
   } catch (const Error &error) {
     const FailureInfo &info = error.info();
     return info.what + (info.location.empty() ? "" : " at " + info.location);
+  } catch (const std::exception &error) { // of the user's own: this run was only for advice
+    return std::string("it throws '") + error.what() + "'";
+  } catch (...) {
+    return "it throws an exception";
   }
   for (const auto &slot : slots)
     if (trace.touched(*slot) && slot->trace != TraceMark(&trace))

@@ -278,6 +278,34 @@ TEST(Recompilation, OfVectorsOfOtherLengthsIsSaidAtTheThird) {
   EXPECT_EQ(count(text, "this is the third variant"), 1u) << text;
 }
 
+TEST(Recompilation, WhatTheUsersCodeThrowsOverADimIsNoReasonToEndTheCall) {
+  auto careful = compile([](Tensor x) {
+    int64_t n = 0;
+    try {
+      n = x.size(0);
+    } catch (const Error &) {
+      throw std::logic_error("the batch has no size");
+    }
+    return x * n;
+  });
+  auto odd = compile([](Tensor x) {
+    try {
+      return x * x.size(0);
+    } catch (const Error &) {
+      throw 7;
+    }
+  });
+  const std::string text = stderrOf([&] {
+    for (int64_t n = 1; n < 5; ++n) {
+      EXPECT_EQ(floats(careful(ones({n}))), Floats(static_cast<size_t>(n), static_cast<float>(n)));
+      EXPECT_EQ(floats(odd(ones({n}))), Floats(static_cast<size_t>(n), static_cast<float>(n)));
+    }
+  });
+  EXPECT_EQ(count(text, "cannot be recorded with a Dim there: it throws 'the batch has no size'."), 1u)
+      << text;
+  EXPECT_EQ(count(text, "cannot be recorded with a Dim there: it throws an exception."), 1u) << text;
+}
+
 TEST(Recompilation, TheThirdLazyProgramOfOneLineSaysOnceWhatChanged) {
   unsigned line = 0;
   const auto sizes = [&] {
