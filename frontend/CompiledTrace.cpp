@@ -244,6 +244,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     if (!program)
       fail(program.status(), loc);
     variant->program = *program;
+    trace.keep();
   }
   for (const Binding &binding : variant->bindings)
     variant->waits |=
