@@ -103,8 +103,11 @@ struct Variant {
 struct Mismatch {
   std::string text;
   const char *code;
+  const char *kind = "";       ///< what differs, of which each is compiled by itself; empty for what a step
+                               ///< brings by itself, modes and the presence of gradients
   int argument = -1, dim = -1; ///< where only the size of one dimension differs
   int entry = -1;              ///< where only a static argument differs: its place in the structure
+  const char *remedy = "";     ///< what to do about it
 };
 /// Which arguments share memory that the variant writes, though they were not the same tensor at the trace.
 std::optional<std::string> aliasConflict(const Variant &variant,

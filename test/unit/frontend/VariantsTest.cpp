@@ -306,6 +306,66 @@ TEST(Recompilation, WhatTheUsersCodeThrowsOverADimIsNoReasonToEndTheCall) {
   EXPECT_EQ(count(text, "cannot be recorded with a Dim there: it throws an exception."), 1u) << text;
 }
 
+TEST(Recompilation, OfOtherStridesIsSaidAtTheThirdWithAdvice) {
+  auto f = compile([](Tensor x) { return x * 2; }, {.name = "rows"});
+  const Tensor base = ones({64, 8});
+  const std::string text = stderrOf([&] {
+    for (int64_t step = 1; step < 9; ++step)
+      f(base.slice(0, 0, 2 * step, step));
+  });
+  EXPECT_EQ(count(text, "\n"), 1u) << text;
+  EXPECT_TRUE(mentions(text, "'rows'") && mentions(text, "WEFT-R007")) << text;
+  EXPECT_TRUE(mentions(text, "this is the third variant, and each layout in memory is compiled by itself"))
+      << text;
+  EXPECT_TRUE(mentions(text, ".contiguous()")) << text;
+  const std::string after = stderrOf([&] {
+    for (int64_t step = 9; step < 12; ++step)
+      f(base.slice(0, 0, 2 * step, step).contiguous());
+  });
+  EXPECT_FALSE(mentions(after, "'rows'")) << after;
+}
+
+TEST(Recompilation, OfEveryKindIsSaidAtTheThirdAndNamesIt) {
+  enum class Mode { a, b, c, d };
+  auto modes = compile([](Tensor x, Mode mode) { return x * static_cast<int>(mode); });
+  auto flags = compile([](Tensor x, bool p, bool q) { return p == q ? x : -x; });
+  auto leaves = compile([](Tensor a, Tensor b) { return (a * b).sum(); });
+  auto types = compile([](Tensor x) { return x * 2; });
+  auto same = compile([](Tensor a, Tensor b, Tensor c) { return a + b + c; });
+  const auto said = [](const std::string &text, const std::string &kind) {
+    EXPECT_EQ(count(text, "this is the third variant, and each " + kind + " is compiled by itself"), 1u)
+        << text;
+    EXPECT_EQ(count(text, "and each "), 1u) << text;
+  };
+  said(stderrOf([&] {
+         for (Mode mode : {Mode::a, Mode::b, Mode::c, Mode::d})
+           modes(ones({2}), mode);
+       }),
+       "value of an enumeration");
+  said(stderrOf([&] {
+         for (int i : {0, 1, 3, 2})
+           flags(ones({2}), (i & 1) != 0, (i & 2) != 0);
+       }),
+       "combination of flags");
+  said(stderrOf([&] {
+         for (int i : {0, 1, 3, 2})
+           leaves(ones({2}).requires_grad_((i & 1) != 0), ones({2}).requires_grad_((i & 2) != 0));
+       }),
+       "combination of tensors that require gradients");
+  said(stderrOf([&] {
+         for (DType dtype : {f32, f64, f16, i32})
+           types(ones({2}, dtype));
+       }),
+       "dtype");
+  said(stderrOf([&] {
+         const Tensor x = ones({2}), y = ones({2}), z = ones({2});
+         same(x, x, x);
+         same(x, x, z);
+         same(x, y, z);
+       }),
+       "choice of arguments that are one tensor");
+}
+
 TEST(Recompilation, TheThirdLazyProgramOfOneLineSaysOnceWhatChanged) {
   unsigned line = 0;
   const auto sizes = [&] {
