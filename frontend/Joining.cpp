@@ -283,6 +283,9 @@ static Tensor triangle(const char *function, const char *compare, const Tensor &
   Spec spec{DType::i64, value.spec().shape, value.spec().device};
   Ref row = recordTyped("iota", {{"dim", rank - 2}}, spec, loc),
       column = recordTyped("iota", {{"dim", rank - 1}}, spec, loc);
+  // Further out than any element lies, all diagonals are one; of these, a double has this exactly.
+  constexpr int64_t outside = int64_t(1) << 53;
+  diagonal = std::clamp(diagonal, -outside, outside);
   row = record1("add", {row, constant(spec, static_cast<double>(diagonal), loc)}, {}, loc);
   Ref kept = record1(compare, {column, row}, {}, loc);
   return wrap(record1("select", {kept, value, constant(value.spec(), 0, loc)}, {}, loc), loc);
