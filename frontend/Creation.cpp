@@ -101,9 +101,10 @@ Tensor full(IntList shape, const Arg &value, TensorOptions options, Loc loc) {
     options.dtype = resultType({operand(value)});
   bool requiresGrad = std::exchange(options.requires_grad, false);
   NoGradGuard guard;
-  Tensor result = empty(std::move(shape), options, loc);
   Arg located = value;
   located.loc = loc;
+  refuseOverflow("full()", *options.dtype, located, {});
+  Tensor result = empty(std::move(shape), options, loc);
   result.fill_(located);
   return requiresGrad ? result.requires_grad_(true, loc) : result;
 }

@@ -251,6 +251,7 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
              shapeText(padding) + " for " + shapeText(tensor.spec().shape),
          loc, {tensor});
   std::vector<int64_t> low(rank, 0), high(rank, 0), interior(rank, 0);
+  Shape padded = tensor.spec().shape;
   for (size_t i = 0; i < padding.size() / 2; ++i) {
     size_t dim = rank - 1 - i;
     low[dim] = padding[2 * i];
@@ -261,7 +262,15 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
                " and " + std::to_string(high[dim]) + ", resulted in a negative output size at dimension " +
                std::to_string(dim),
            loc, {tensor});
+    if (!ir::isSymbolic(size) && static_cast<__int128>(low[dim]) + high[dim] + size > INT64_MAX)
+      fail("The input size " + std::to_string(size) + ", plus padding " + std::to_string(low[dim]) + " and " +
+               std::to_string(high[dim]) + ", is more than a dimension can have, at dimension " +
+               std::to_string(dim),
+           loc, {tensor});
+    if (!ir::isSymbolic(size))
+      padded[dim] = low[dim] + size + high[dim];
   }
+  checkedCount(padded, loc);
   std::vector<Ref> operands{tensor};
   DType dtype = tensor.spec().dtype;
   refuseOverflow("pad()", dtype, value, {tensor});
