@@ -364,6 +364,21 @@ TEST(Forgotten, GradientsThatNobodyTakesAreNotedInACompiledStep) {
   EXPECT_EQ(std::count(note.begin(), note.end(), '\n'), 1) << note;
 }
 
+TEST(Forgotten, AFewThatAreReadLaterAreNotNoted) {
+  Tensor w = ones({1}).requires_grad_(), x = ones({1}).requires_grad_();
+  optim::SGD sgd({w}, {.lr = 0.1});
+  const std::string text = stderrOf([&] {
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 3; ++i) {
+        (w * x).sum().backward();
+        sgd.step();
+      }
+      x.grad().item<float>();
+    }
+  });
+  EXPECT_FALSE(mentions(text, "gradients add up")) << text;
+}
+
 TEST(Forgotten, WhatIsReadOrClearedIsNotNoted) {
   Tensor w = ones({1}).requires_grad_(), x = ones({1}).requires_grad_(), y = ones({1}).requires_grad_();
   optim::SGD sgd({w}, {.lr = 0.1});
