@@ -7,7 +7,9 @@
 #include "frontend/Captures.h"
 
 #include "frontend/Compiled.h"
+#include "frontend/HostConvert.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -66,20 +68,53 @@ static std::string numberOf(const Node &node) {
   return std::to_string(whole);
 }
 
-std::vector<RecordedOperation> describeOperations(const Region &region, const Variant &variant) {
-  std::unordered_map<const Node *, std::string> names;
-  for (const Binding &binding : variant.bindings) {
-    if (binding.argument < 0)
-      continue;
-    // Two tensors may have one name and one line: the address tells them apart.
-    char address[32];
-    std::snprintf(address, sizeof(address), "%p", static_cast<const void *>(binding.slot.get()));
-    names[region.arguments[static_cast<size_t>(binding.argument)].value.node.get()] =
-        binding.str() + (binding.slot ? " (at " + std::string(address) + ")" : "");
-  }
+/// The mnemonic of a write to a tensor, which is no operation of the dialect.
+static constexpr const char *writeName = "write";
+
+/// The numbers of a slot whose host data is there, as text: its first ones, and a hash of all.
+static std::string numbersOf(const Slot &slot, const runtime::Buffer &buffer) {
+  constexpr int64_t shown = 8;
+  std::vector<double> numbers(static_cast<size_t>(std::min(slot.spec().count(), shown)));
+  convertElements(slot.spec().dtype, buffer.data(), DType::f64, numbers.data(), numbers.size());
+  std::string list;
+  for (double number : numbers)
+    list += (list.empty() ? "" : ", ") + text(number);
+  const std::string_view bytes(static_cast<const char *>(buffer.data()), buffer.bytes());
+  return slot.spec().str() + " of the numbers " + list + (slot.spec().count() > shown ? ", ..." : "") +
+         " (hash " + std::to_string(std::hash<std::string_view>()(bytes)) + ")";
+}
+
+/// What a binding stands for. `recordedFrom` is when the recording began.
+static RecordedOperand operandOf(const Binding &binding, uint64_t recordedFrom) {
+  if (!binding.slot)
+    return {binding.str(), {}};
+  // Two tensors may have one name and one line: the address tells them apart.
+  Slot &slot = *binding.slot;
+  char address[32];
+  std::snprintf(address, sizeof(address), "%p", static_cast<const void *>(&slot));
+  RecordedOperand operand{binding.str() + " (at " + address + ")", {}};
+  // The function may have made it of host data, and makes another one in every recording.
+  if (binding.isGradient || slot.view() || slot.spec().device.is_cuda())
+    return operand;
+  if (const Ref &value = slot.value();
+      value.node->kind == NodeKind::leaf && value.node->serial > recordedFrom && value.buffer())
+    operand.data = binding.str() + ", " + numbersOf(slot, *value.buffer());
+  return operand;
+}
+
+std::vector<RecordedOperation> describeOperations(const Region &region, const Variant &variant,
+                                                  uint64_t recordedFrom) {
+  std::unordered_map<const Node *, RecordedOperand> names;
+  for (const Binding &binding : variant.bindings)
+    if (binding.argument >= 0)
+      names[region.arguments[static_cast<size_t>(binding.argument)].value.node.get()] =
+          operandOf(binding, recordedFrom);
   std::vector<RecordedOperation> list;
   const auto operand = [&](const Ref &ref) {
-    return names.at(ref.node.get()) + (ref.result > 0 ? ", result " + std::to_string(ref.result) : "");
+    RecordedOperand named = names.at(ref.node.get());
+    if (ref.result > 0)
+      named.text += ", result " + std::to_string(ref.result);
+    return named;
   };
   for (const Node *node : region.nodes) {
     RecordedOperation operation{node->name, "", {}, node->loc};
@@ -92,18 +127,27 @@ std::vector<RecordedOperation> describeOperations(const Region &region, const Va
       operation.numbers += (operation.numbers.empty() ? "" : " ") + result.spec.str();
     for (const Ref &ref : node->operands)
       operation.operands.push_back(operand(ref));
-    names[node] = "operation " + std::to_string(list.size());
+    names[node] = {"operation " + std::to_string(list.size()), {}};
     list.push_back(std::move(operation));
   }
-  RecordedOperation results{"return", "", {}, {}};
+  const Loc last = list.empty() ? Loc() : list.back().loc;
+  for (const Binding &binding : variant.bindings)
+    if (binding.writes()) {
+      const int result = binding.freshResult >= 0 ? binding.freshResult : binding.tiedResult;
+      const Ref &value = region.results[static_cast<size_t>(result)].value;
+      list.push_back({writeName, "", {operandOf(binding, recordedFrom), operand(value)}, value.node->loc});
+    }
+  RecordedOperation results{"return", "", {}, last};
   for (const RegionResult &result : region.results) {
     results.operands.push_back(operand(result.value));
     results.numbers += result.name + " ";
   }
-  if (!list.empty())
-    results.loc = list.back().loc;
   list.push_back(std::move(results));
   return list;
+}
+
+static bool isSame(const RecordedOperand &a, const RecordedOperand &b) {
+  return a.text == b.text || (!a.data.empty() && a.data == b.data);
 }
 
 std::optional<CaptureChange> findChange(const std::vector<RecordedOperation> &before,
@@ -118,8 +162,13 @@ std::optional<CaptureChange> findChange(const std::vector<RecordedOperation> &be
     if (a.numbers != b.numbers)
       return CaptureChange{"a number of '" + a.name + "' was " + a.numbers + " and is " + b.numbers, b.loc};
     for (size_t k = 0; k < std::min(a.operands.size(), b.operands.size()); ++k)
-      if (a.operands[k] != b.operands[k])
-        return CaptureChange{"what '" + a.name + "' takes was " + a.operands[k] + " and is " + b.operands[k],
+      if (!isSame(a.operands[k], b.operands[k]))
+        return CaptureChange{(a.name != writeName ? "what '" + a.name + "' takes"
+                              : k == 0            ? "the tensor that is written"
+                                                  : "what is written") +
+                                 (a.operands[k].data.empty() || b.operands[k].data.empty()
+                                      ? " was " + a.operands[k].text + " and is " + b.operands[k].text
+                                      : " was " + a.operands[k].data + " and is " + b.operands[k].data),
                              b.loc};
     if (a.operands.size() != b.operands.size())
       return CaptureChange{"'" + a.name + "' took " + std::to_string(a.operands.size()) +
@@ -137,6 +186,7 @@ void CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, 
   again.symbols = variant.symbols;
   again.sameAs = variant.sameAs;
   again.pins = variant.pins;
+  const uint64_t recordedFrom = nextSerial();
   Trace trace;
   const Flat outputs = fn_(traceArguments(trace, again, arguments, slots));
   std::vector<Ref> results;
@@ -146,7 +196,7 @@ void CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, 
   const std::vector<Ref> effects = trace.effects();
   const std::vector<Trace::Change> changes = trace.finish();
   const Region region = bind(again, changes, results, effects, tookGradients);
-  if (const auto change = findChange(variant.recorded, describeOperations(region, again)))
+  if (const auto change = findChange(variant.recorded, describeOperations(region, again, recordedFrom)))
     fail(
         "'" + options_.name + "' captured something that has changed since it was compiled (variant " +
             std::to_string(variant.number) + ", at " + str(variant.loc) + "), and the call at " + str(loc) +

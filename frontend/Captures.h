@@ -20,8 +20,10 @@ namespace weft::frontend {
 /// Whether WEFT_CHECK_CAPTURES is 1.
 bool asksForCaptureChecks();
 
-/// The operations of a region, which the variant's bindings belong to.
-std::vector<RecordedOperation> describeOperations(const Region &region, const Variant &variant);
+/// The operations of a region, which the variant's bindings belong to. `recordedFrom` is a serial number that
+/// was taken when its recording began.
+std::vector<RecordedOperation> describeOperations(const Region &region, const Variant &variant,
+                                                  uint64_t recordedFrom);
 
 /// What the first difference is, and the line that has it; nothing where the two are equal.
 struct CaptureChange {

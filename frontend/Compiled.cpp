@@ -20,8 +20,8 @@ std::string underStrict(const char *code, const char *mode) {
 }
 
 void CompiledImpl::report(const Variant &variant, Loc loc) {
-  // Unasked, a function says once each that it is compiled for other shapes, and what its author can do about
-  // it. What a step brings by itself, gradients and modes, is no news.
+  // Unasked, a function says once each that it is compiled for other arguments, and what its author can do
+  // about it. What a step brings by itself, gradients and modes, is no news.
   const bool asked = explainMode() == ExplainMode::recompile;
   const bool news = !advice_.empty() || variant.code == "WEFT-R001";
   if (variant.code.empty() || (!asked && (!news || !advised_.insert(advice_).second)))
@@ -72,6 +72,10 @@ std::string CompiledImpl::whyNoDim(int argument, int dim, const std::set<int64_t
   } catch (const Error &error) {
     const FailureInfo &info = error.info();
     return info.what + (info.location.empty() ? "" : " at " + info.location);
+  } catch (const std::exception &error) { // of the user's own: this run was only for advice
+    return std::string("it throws '") + error.what() + "'";
+  } catch (...) {
+    return "it throws an exception";
   }
   for (const auto &slot : slots)
     if (trace.touched(*slot) && slot->trace != TraceMark(&trace))
@@ -136,9 +140,15 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Flat &arguments
     reason += adviseOnDim(mismatch, arguments, slots, loc);
   if (mismatch.entry >= 0)
     reason += adviseOnStatic(mismatch, arguments);
-  if (advice_.empty() && std::string_view(mismatch.code) == "WEFT-R001" && variants_.size() == 2) {
-    advice_ = "shapes";
-    reason += "; this is the third variant, and each shape is compiled by itself";
+  // Once for each kind: at the third variant of arguments of other types, or at the third of the kind.
+  if (const std::string kind = mismatch.kind; !kind.empty()) {
+    const bool third = ++missed_[kind] >= 2 || std::string_view(mismatch.code) == "WEFT-R001";
+    if (advice_.empty() && compiled_ >= 2 && third) {
+      advice_ = kind;
+      reason += "; this is " +
+                (compiled_ == 2 ? "the third variant" : "variant number " + std::to_string(compiled_ + 1)) +
+                ", and each " + kind + " is compiled by itself" + mismatch.remedy;
+    }
   }
   if (has(options_.strict, Strict::recompile))
     fail("'" + options_.name + "' would be compiled again: " + reason +

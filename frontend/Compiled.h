@@ -85,10 +85,11 @@ private:
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   const uint64_t id_ = nextSerial();               ///< what calls name themselves by in failures
   uint64_t calls_ = 0;
-  size_t compiled_ = 0;           ///< variants, those that were dropped among them
-  std::string advice_;            ///< on the compilation under way, empty for none
-  std::string why_;               ///< of it: which guard missed; empty for the first variant
-  std::set<std::string> advised_; ///< what was said already without being asked
+  size_t compiled_ = 0;                  ///< variants, those that were dropped among them
+  std::string advice_;                   ///< on the compilation under way, empty for none
+  std::string why_;                      ///< of it: which guard missed; empty for the first variant
+  std::set<std::string> advised_;        ///< what was said already without being asked
+  std::map<std::string, size_t> missed_; ///< how often guards of one kind did
   std::map<std::pair<int, int>, std::string> noDim_; ///< of arguments and dimensions: what `whyNoDim` found
 };
 

@@ -188,6 +188,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
   if (declared_)
     variant->symbols = declared_->symbols;
   for (bool again = true; again;) {
+    const uint64_t recordedFrom = nextSerial();
     Trace trace;
     Flat outputs = fn_(traceArguments(trace, *variant, arguments, slots));
     // An argument that the function captures too is one leaf under two names: it is traced once more, as what
@@ -226,7 +227,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     std::vector<Trace::Change> changes = trace.finish();
     region = bind(*variant, changes, results, effects, tookGradients);
     if (checksCaptures_)
-      variant->recorded = describeOperations(region, *variant);
+      variant->recorded = describeOperations(region, *variant, recordedFrom);
     // The references keep the nodes of the region until it is compiled.
     if (auto conflict = aliasConflict(*variant, slots))
       fail(*conflict + ": pass one tensor and take its parts inside, or pass a clone()", loc);
@@ -243,6 +244,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     if (!program)
       fail(program.status(), loc);
     variant->program = *program;
+    trace.keep();
   }
   for (const Binding &binding : variant->bindings)
     variant->waits |=

@@ -8,6 +8,7 @@
 
 #include "frontend/Ops.h"
 #include "frontend/Promotion.h"
+#include "frontend/Symbols.h"
 #include "ir/DimExpr.h"
 #include "weft/math.hpp"
 
@@ -60,6 +61,10 @@ Ref checked(Ref index, int64_t size, Loc loc) {
 }
 
 Ref gatherBy(const char *kind, Ref value, int64_t dim, Ref index, Loc loc) {
+  if (const int64_t size = value.spec().shape[at(dim)]; ir::isSymbolic(size) && !isAtLeast(size, 1))
+    fail("an index reads along dimension " + std::to_string(dim) + ", whose size " + ir::sizeText(size) +
+             " may be 0: give its Dim a min of 1",
+         loc, {value, index});
   return record1("gather", {value, index}, {{"dim", dim}, {"kind", std::string(kind)}}, loc);
 }
 
@@ -284,6 +289,7 @@ Tensor one_hot(const Tensor &index, int64_t classes, Loc loc) {
   Shape column = shape;
   column.push_back(1);
   shape.push_back(classes);
+  checkedCount(shape, loc);
   Ref wide = broadcastTo(reshapeTo(checked(which, classes, loc), column, loc), shape, loc);
   Ref numbers = recordTyped("iota", {{"dim", static_cast<int64_t>(shape.size()) - 1}},
                             Spec{which.spec().dtype, shape, which.spec().device}, loc);

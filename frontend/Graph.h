@@ -185,8 +185,9 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// Whether operations on the slot record a gradient.
   bool needsGrad() { return requiresGrad || value().requiresGrad(); }
 
-  bool requiresGrad = false; ///< a leaf of gradients, by the user's wish
-  bool optimized = false;    ///< an optimiser has it
+  bool requiresGrad = false;           ///< a leaf of gradients, by the user's wish
+  bool optimized = false;              ///< an optimiser has it, or had it
+  std::weak_ptr<const void> optimizer; ///< the last optimiser that was given it
   uint32_t unseenGrads = 0; ///< how often `backward` reached it since the program last looked at its gradient
   std::shared_ptr<Slot> grad;
   std::weak_ptr<GradAccumulator> gradOf; ///< `backward` made it as the gradient of a slot that had none

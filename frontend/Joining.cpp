@@ -251,6 +251,7 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
              shapeText(padding) + " for " + shapeText(tensor.spec().shape),
          loc, {tensor});
   std::vector<int64_t> low(rank, 0), high(rank, 0), interior(rank, 0);
+  Shape padded = tensor.spec().shape;
   for (size_t i = 0; i < padding.size() / 2; ++i) {
     size_t dim = rank - 1 - i;
     low[dim] = padding[2 * i];
@@ -261,7 +262,15 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
                " and " + std::to_string(high[dim]) + ", resulted in a negative output size at dimension " +
                std::to_string(dim),
            loc, {tensor});
+    if (!ir::isSymbolic(size) && static_cast<__int128>(low[dim]) + high[dim] + size > INT64_MAX)
+      fail("The input size " + std::to_string(size) + ", plus padding " + std::to_string(low[dim]) + " and " +
+               std::to_string(high[dim]) + ", is more than a dimension can have, at dimension " +
+               std::to_string(dim),
+           loc, {tensor});
+    if (!ir::isSymbolic(size))
+      padded[dim] = low[dim] + size + high[dim];
   }
+  checkedCount(padded, loc);
   std::vector<Ref> operands{tensor};
   DType dtype = tensor.spec().dtype;
   refuseOverflow("pad()", dtype, value, {tensor});
@@ -283,6 +292,9 @@ static Tensor triangle(const char *function, const char *compare, const Tensor &
   Spec spec{DType::i64, value.spec().shape, value.spec().device};
   Ref row = recordTyped("iota", {{"dim", rank - 2}}, spec, loc),
       column = recordTyped("iota", {{"dim", rank - 1}}, spec, loc);
+  // Further out than any element lies, all diagonals are one; of these, a double has this exactly.
+  constexpr int64_t outside = int64_t(1) << 53;
+  diagonal = std::clamp(diagonal, -outside, outside);
   row = record1("add", {row, constant(spec, static_cast<double>(diagonal), loc)}, {}, loc);
   Ref kept = record1(compare, {column, row}, {}, loc);
   return wrap(record1("select", {kept, value, constant(value.spec(), 0, loc)}, {}, loc), loc);

@@ -56,7 +56,8 @@ Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
   const Shape &sa = a.spec().shape, &sb = b.spec().shape;
   if (a.spec().dtype != b.spec().dtype)
     fail("expected m1 and m2 to have the same dtype, but got: " + std::string(name(a.spec().dtype)) +
-             " != " + std::string(name(b.spec().dtype)),
+             " != " + std::string(name(b.spec().dtype)) + "; to convert one, write .to(weft::" +
+             std::string(name(promote(a.spec().dtype, b.spec().dtype))) + ")",
          loc, {a, b});
   checkContracted("matmul()", {a, b}, loc);
   int64_t ka = sa.back(), kb = rb == 1 ? sb[0] : sb[static_cast<size_t>(rb - 2)];

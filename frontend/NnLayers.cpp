@@ -35,8 +35,7 @@ Linear::Linear(int64_t in_features, int64_t out_features, bool with_bias, Loc lo
              std::to_string(out_features),
          loc);
   weight = register_parameter("weight", empty({out_features, in_features}, {}, loc));
-  if (with_bias)
-    bias = register_parameter("bias", empty({out_features}, {}, loc));
+  bias = with_bias ? register_parameter("bias", empty({out_features}, {}, loc)) : absent_parameter();
   reset_parameters(loc);
 }
 
@@ -58,11 +57,9 @@ LayerNorm::LayerNorm(Shape normalized_shape, double eps, bool elementwise_affine
     : Module("LayerNorm", shapeText(normalized_shape) + ", eps=" + numberText(eps) +
                               ", elementwise_affine=" + (elementwise_affine ? "True" : "False")),
       shape_(std::move(normalized_shape)), eps_(eps) {
-  if (!elementwise_affine)
-    return;
-  weight = register_parameter("weight", ones(shape_, {}, loc));
-  if (with_bias)
-    bias = register_parameter("bias", zeros(shape_, {}, loc));
+  weight = elementwise_affine ? register_parameter("weight", ones(shape_, {}, loc)) : absent_parameter();
+  bias = elementwise_affine && with_bias ? register_parameter("bias", zeros(shape_, {}, loc))
+                                         : absent_parameter();
 }
 
 Dropout::Dropout(double p, Loc loc) : Module("Dropout", "p=" + numberText(p)), p_(p) {

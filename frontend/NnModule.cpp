@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/module.hpp"
 
-#include "frontend/Notes.h"
+#include "frontend/ModuleState.h"
 #include "frontend/Ops.h"
 #include "frontend/State.h"
 #include "frontend/Trace.h"
@@ -20,23 +20,8 @@ namespace weft::nn {
 using namespace frontend;
 
 namespace detail {
-struct ModuleState {
-  struct Entry {
-    std::string name;
-    Tensor tensor;
-    bool parameter;
-  };
-  std::string type = "Module", details;
-  std::string path; ///< below the topmost module that it is a part of; of a part with two names the first
-  std::vector<Entry> tensors;
-  std::vector<std::pair<std::string, std::shared_ptr<ModuleState>>> children;
-  /// Shared with the guards of compiled functions that read it.
-  std::shared_ptr<bool> training = std::make_shared<bool>(true);
-};
-
-/// Every tensor of the tree with its path.
-static void visit(const ModuleState &state, const std::string &prefix,
-                  const std::function<void(const std::string &, const ModuleState::Entry &)> &visitor) {
+void visit(const ModuleState &state, const std::string &prefix,
+           const std::function<void(const std::string &, const ModuleState::Entry &)> &visitor) {
   for (const auto &entry : state.tensors)
     visitor(prefix + entry.name, entry);
   for (const auto &[name, child] : state.children)
@@ -77,8 +62,11 @@ struct CloneScope::Impl {
     states[copy.get()] = copy;
     for (auto &entry : copy->tensors)
       entry.tensor = twin(entry.tensor);
-    for (auto &[name, child] : copy->children)
+    copy->parents.clear();
+    for (auto &[name, child] : copy->children) {
       child = twin(child);
+      child->parents.push_back(copy);
+    }
     return copy;
   }
   static Impl *&current() {
@@ -128,106 +116,8 @@ std::shared_ptr<ModuleState> cloned(const std::shared_ptr<ModuleState> &state) {
 }
 } // namespace detail
 
+using detail::join;
 using detail::ModuleState;
-
-//===----------------------------------------------------------------------===//
-// Parameters
-//===----------------------------------------------------------------------===//
-
-Parameter::Parameter(const Parameter &other)
-    : Tensor(detail::cloned(other)), module_(other.module_), entry_(other.entry_) {
-  if (auto twin = detail::CloneScope::twinOf(module_.lock().get())) {
-    module_ = twin;
-    own_ = other.own_;
-  }
-}
-
-/// A path of two parts, of which one may be empty.
-static std::string join(const std::string &a, const std::string &b) {
-  return a.empty() || b.empty() ? a + b : a + "." + b;
-}
-
-static std::string nameOf(const Tensor &tensor) {
-  const auto &slot = Access::slot(tensor);
-  return slot ? nameOf(*slot) : "an undefined tensor";
-}
-
-bool Parameter::rebind(const Parameter &other) {
-  GraphLock lock(graphMutex());
-  const auto state = module_.lock();
-  if (!state || !defined() || Access::slot(*this) == Access::slot(other))
-    return false;
-  ModuleState::Entry &entry = state->tensors[entry_];
-  // A handle that was rebound by other means, or belongs to a module that shares its state with another.
-  const bool registered = Access::slot(entry.tensor) == Access::slot(*this);
-  constexpr long hereAndInTheModule = 2;
-  const bool sole = registered && Access::slot(*this).use_count() == hereAndInTheModule;
-  const std::string name = nameOf(*this);
-  if (!own_ && !sole) {
-    if (!other.module_.expired())
-      noteOnce("a copy of the parameter " + name + " was assigned " + nameOf(other) +
-               ", and the module keeps its own: to tie the two, assign the member of the module itself; a "
-               "variable that is to be any tensor is declared Tensor, and not auto");
-    return false;
-  }
-  if (Trace::current())
-    throw Error("the parameter " + name +
-                " is assigned another inside of a compiled function: parameters are tied before a function "
-                "that uses them is compiled");
-  if (!other.defined())
-    throw Error("the parameter " + name +
-                " is assigned an undefined tensor, and the module would keep one that nobody uses: make the "
-                "layer without it, as in nn::Linear(in, out, /*bias=*/false)");
-  if (!sole)
-    throw Error("the parameter " + name + " cannot be made " + nameOf(other) +
-                ": an optimiser, a compiled function, a list of parameters(), a copy of the module or a "
-                "parameter that it is tied to holds its tensor as well, and would go on with that; assign "
-                "parameters before any of these are made");
-  entry.tensor = other;
-  if (const auto &slot = Access::slot(entry.tensor); other.module_.expired()) {
-    if (entry.parameter)
-      entry.tensor.requires_grad_(true, slot->loc);
-    slot->name = join(state->path, entry.name);
-  }
-  static_cast<Tensor &>(*this) = other;
-  return true;
-}
-
-Parameter &Parameter::operator=(const Parameter &other) {
-  if (this == &other || rebind(other))
-    return *this;
-  static_cast<Tensor &>(*this) = other;
-  module_ = other.module_;
-  entry_ = other.entry_;
-  own_ = false;
-  return *this;
-}
-
-Parameter &Parameter::operator=(Parameter &&other) {
-  // Another module's own member comes with that module, which takes the place of this one as a whole.
-  const bool wholeModule = other.own_ && !other.module_.expired();
-  if (this == &other || (!wholeModule && rebind(other)))
-    return *this;
-  if (wholeModule && own_ && !module_.expired() && defined())
-    noteOnce("the part of a module that has the parameter " + nameOf(*this) +
-             " was assigned another, and the module that it is registered in keeps the old one: assign its "
-             "parameters instead, or make the part before register_module");
-  static_cast<Tensor &>(*this) = other;
-  module_ = std::move(other.module_);
-  entry_ = other.entry_;
-  own_ = other.own_;
-  return *this;
-}
-
-void Parameter::assign(const Tensor &tensor) {
-  if (own_ && !module_.expired() && defined() && Access::slot(*this) != Access::slot(tensor))
-    throw Error("the parameter " + nameOf(*this) +
-                " is assigned a tensor, and the module would keep the parameter as it is: give it the values "
-                "with copy_() under a NoGradGuard, or make the tensor the parameter with nn::Parameter(..)");
-  static_cast<Tensor &>(*this) = tensor;
-  module_.reset();
-  own_ = false;
-}
 
 //===----------------------------------------------------------------------===//
 // Registration
@@ -262,6 +152,7 @@ void Module::add_child(const std::string &name, const Module &child, Loc loc) {
       below.push_back(part.get());
   }
   state_->children.emplace_back(name, child.state_);
+  child.state_->parents.push_back(state_);
   // Slots carry their path, so that state, errors and profiles name them as the user does. A part that is
   // registered in two places keeps the name that it got first.
   if (!child.state_->path.empty())
@@ -296,6 +187,15 @@ Parameter Module::add_tensor(const std::string &name, const Tensor &value, bool 
   Parameter member(value);
   member.module_ = state_;
   member.entry_ = state_->tensors.size() - 1;
+  member.own_ = true;
+  return member;
+}
+
+Parameter Module::absent_parameter() {
+  ++state_->absent;
+  Parameter member;
+  member.module_ = state_;
+  member.entry_ = Parameter::absent;
   member.own_ = true;
   return member;
 }

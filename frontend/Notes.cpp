@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Notes.h"
+#include "frontend/Trace.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -33,8 +34,12 @@ static std::vector<std::weak_ptr<Slot>> &untaken() {
 void noteGradient(const std::shared_ptr<Slot> &leaf) {
   // In a list that nobody works off, since there is no optimiser, are no more than these.
   constexpr size_t most = 4096;
-  if (!leaf->optimized && ++leaf->unseenGrads == 1 && untaken().size() < most)
+  if (leaf->optimized)
+    return;
+  if (leaf->unseenGrads == 0 && untaken().size() < most)
     untaken().push_back(leaf);
+  // A function is recorded once for a gradient that is not there, once for one that is, and is called often.
+  leaf->unseenGrads += Trace::current() ? 2 : 1;
 }
 
 void noteUntakenGradients() {
@@ -47,7 +52,9 @@ void noteUntakenGradients() {
     const auto slot = weak.lock();
     if (!slot || slot->optimized || slot->unseenGrads == 0)
       continue;
-    if (slot->unseenGrads == 1) {
+    // A program may add up a few by hand before it reads them.
+    constexpr uint32_t several = 4;
+    if (slot->unseenGrads < several) {
       kept.push_back(weak);
       continue;
     }
@@ -60,10 +67,11 @@ void noteUntakenGradients() {
   }
   untaken() = std::move(kept);
   if (count > 0)
-    noteOnce("gradients add up in " + names +
-             ": no optimiser takes them and nobody reads them. Is the module registered that has them, and "
-             "are they among what the optimiser was given? Where no gradient is wanted, use "
-             "requires_grad_(false)");
+    noteOnce(
+        "gradients add up in " + names +
+        ": of several backward() no optimiser took them and nobody read them so far. Is the module "
+        "registered that has them, and are they among what the optimiser was given? Where no gradient is "
+        "wanted, use requires_grad_(false)");
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,8 +16,8 @@ void noteOnce(const std::string &text);
 
 /// `backward` gave this leaf a gradient.
 void noteGradient(const std::shared_ptr<Slot> &leaf);
-/// An optimiser takes a step. Says of leaves that got a second gradient since the program last looked at one,
-/// and that no optimiser has, that nobody takes their gradients.
+/// An optimiser takes a step. Says of leaves that got several gradients since the program last looked at one,
+/// and that no optimiser has, that nobody took their gradients.
 void noteUntakenGradients();
 
 /// A lazy program was compiled for this region. Says at the third program of one source line what changes.

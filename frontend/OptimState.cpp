@@ -24,7 +24,9 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
   GraphLock lock(graphMutex());
   refuseInTrace("add_param_group", loc);
   if (parameters.empty())
-    fail("optimizer got an empty parameter list", loc);
+    fail("optimizer got an empty parameter list: has the module its parts by register_module(), and its own "
+         "parameters by register_parameter()? A member that is not registered is not among parameters()",
+         loc);
   std::unordered_set<const Slot *> known;
   std::unordered_set<std::string> names;
   for (const Member &member : members) {
@@ -60,6 +62,7 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
     if (name.empty() || !names.insert(name).second)
       names.insert(name = "param" + std::to_string(members.size()));
     Access::slot(parameter)->optimized = true;
+    Access::slot(parameter)->optimizer = self;
     members.push_back({std::move(parameter), std::move(name), number, nullptr, {}});
   }
 }

@@ -60,6 +60,7 @@ struct OptimizerState {
   std::string kind; ///< "adam": the prefix of the names of slots
   std::vector<Group> groups;
   std::vector<Member> members;
+  std::shared_ptr<const void> self = std::make_shared<char>(); ///< what its parameters know it by
 
   void addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,
                 std::initializer_list<std::pair<const char *, double>> numbers, Loc loc);

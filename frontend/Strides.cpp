@@ -50,7 +50,11 @@ std::optional<Mismatch> stridesMismatch(const Binding &binding, const Slot &slot
   auto text = [](const std::vector<int64_t> &list) {
     return list.empty() ? std::string("row-major") : "in memory with the strides " + listText(list);
   };
-  return Mismatch{binding.str() + " was " + text(binding.strides) + " and is " + text(strides), "WEFT-R007"};
+  return Mismatch{.text = binding.str() + " was " + text(binding.strides) + " and is " + text(strides),
+                  .code = "WEFT-R007",
+                  .kind = "layout in memory",
+                  .remedy =
+                      ": pass a copy that is row-major, with .contiguous(), and one variant serves all"};
 }
 
 const Ref &storageValue(const Binding &binding, Slot &slot) {

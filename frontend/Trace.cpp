@@ -28,9 +28,8 @@ TraceMark::TraceMark(const Trace *trace) : number_(trace ? trace->number_ : 0) {
 Trace::Trace() : number_(nextNumber()), previous_(currentTrace()) { currentTrace() = this; }
 
 Trace::~Trace() {
-  if (!active_)
-    return;
-  restore();
+  if (active_)
+    restore();
   for (auto it = undo_.rbegin(); it != undo_.rend(); ++it)
     (*it)();
 }

@@ -37,8 +37,9 @@ struct ModeChange {
   std::optional<bool> after; ///< written: what every call leaves
 };
 
-/// One run of the user's function, recorded. While it lives, operations on its thread go to it. A trace is a
-/// transaction: `restore` gives every slot back what it had.
+/// One run of the user's function, recorded. Until `finish`, operations on its thread go to it. A trace is a
+/// transaction: `restore` gives every slot back what it had, and without `keep` the state that was made for
+/// it goes with it.
 class Trace {
 public:
   Trace();
@@ -70,8 +71,10 @@ public:
   /// Something that the function does beside its results, as printing: calls do it in the order of the trace.
   void addEffect(Ref effect) { effects_.push_back(std::move(effect)); }
   const std::vector<Ref> &effects() const { return effects_; }
-  /// What to undo if the trace fails: state made by an optimiser in it.
+  /// What to undo where nothing comes of the trace: state made by an optimiser in it.
   void onFailure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
+  /// What was recorded is complete, with all that follows from it: nothing is undone.
+  void keep() { undo_.clear(); }
   /// Notes that the function takes gradients itself.
   void noteBackward() { backward_ = true; }
   bool tookGradients() const { return backward_; }

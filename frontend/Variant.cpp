@@ -73,24 +73,33 @@ static std::optional<Mismatch> structureMismatch(const Structure &was, const Str
     if (was[i] != is[i] && was[i].kind == StructureEntry::size)
       return Mismatch{"a vector among the arguments had " + valueText(was[i]) + " elements and has " +
                           valueText(is[i]),
-                      "WEFT-R001"};
+                      "WEFT-R001", "length of a vector"};
     if (was[i] != is[i] && was[i].kind == StructureEntry::presence)
       return Mismatch{std::string("an optional argument was ") + (was[i].bits ? "set" : "empty") +
                           " and is " + (is[i].bits ? "set" : "empty"),
-                      "WEFT-R001"};
+                      "WEFT-R001", "combination of optional arguments"};
     if (was[i] != is[i]) {
-      return Mismatch{"static argument " + std::to_string(numbered) + " was " + valueText(was[i]) +
-                          " and is " + valueText(is[i]),
-                      "WEFT-R002", -1, -1, static_cast<int>(i)};
+      const char *kind = was[i].kind == StructureEntry::boolean       ? "combination of flags"
+                         : was[i].kind == StructureEntry::enumeration ? "value of an enumeration"
+                                                                      : "value of a static argument";
+      return Mismatch{.text = "static argument " + std::to_string(numbered) + " was " + valueText(was[i]) +
+                              " and is " + valueText(is[i]),
+                      .code = "WEFT-R002",
+                      .kind = kind,
+                      .entry = static_cast<int>(i)};
     }
     numbered += isStatic(was[i]);
   }
-  return Mismatch{"the arguments have another structure", "WEFT-R001"};
+  return Mismatch{"the arguments have another structure", "WEFT-R001", "structure of the arguments"};
 }
 
 static Mismatch specMismatch(const Binding &binding, const Spec &is) {
   Mismatch mismatch{binding.str() + " was " + binding.spec.str() + " and is " + is.str(),
-                    binding.callArgument >= 0 ? "WEFT-R001" : "WEFT-R004"};
+                    binding.callArgument >= 0 ? "WEFT-R001" : "WEFT-R004",
+                    binding.callArgument < 0           ? "type of a captured tensor"
+                    : is.dtype != binding.spec.dtype   ? "dtype"
+                    : is.device != binding.spec.device ? "device"
+                                                       : "shape"};
   const Shape &was = binding.spec.shape;
   if (binding.callArgument < 0 || is.dtype != binding.spec.dtype || is.device != binding.spec.device ||
       is.shape.size() != was.size())
@@ -140,17 +149,19 @@ std::optional<std::string> aliasConflict(const Variant &variant,
 /// Which arguments are the same tensor, or one that the function captured.
 static std::optional<Mismatch> aliasMismatch(const Variant &variant,
                                              const std::vector<std::shared_ptr<Slot>> &arguments) {
+  constexpr const char *sameTensors = "choice of arguments that are one tensor";
   auto name = [](size_t i) { return "argument " + std::to_string(i); };
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (variant.pins[i] && variant.pins[i] != arguments[i].get())
-      return Mismatch{name(i) + " was a tensor that the function captures and is another", "WEFT-R005"};
+      return Mismatch{name(i) + " was a tensor that the function captures and is another", "WEFT-R005",
+                      sameTensors};
     if (variant.sameAs[i] >= 0 && arguments[static_cast<size_t>(variant.sameAs[i])] != arguments[i])
       return Mismatch{name(i) + " was the same tensor as " + name(static_cast<size_t>(variant.sameAs[i])) +
                           " and is another",
-                      "WEFT-R005"};
+                      "WEFT-R005", sameTensors};
   }
   if (auto conflict = aliasConflict(variant, arguments))
-    return Mismatch{*conflict, "WEFT-R005"};
+    return Mismatch{*conflict, "WEFT-R005", sameTensors};
   return std::nullopt;
 }
 
@@ -182,7 +193,7 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
         (gradEnabled() && slot->needsGrad() != binding.needsGrad))
       return Mismatch{binding.str() + (binding.needsGrad ? " required a gradient and does not"
                                                          : " required no gradient and does"),
-                      "WEFT-R004"};
+                      "WEFT-R004", "combination of tensors that require gradients"};
     if (binding.guardsGrad && (slot->grad != nullptr) != binding.hadGrad)
       return Mismatch{binding.str() +
                           (binding.hadGrad ? " had a gradient and has none" : " had no gradient and has one"),

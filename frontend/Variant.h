@@ -48,11 +48,17 @@ struct Binding {
   std::shared_ptr<Slot> resolve(const std::vector<std::shared_ptr<Slot>> &arguments) const;
 };
 
+/// What an operation takes, or what is written.
+struct RecordedOperand {
+  std::string text; ///< "operation 3", "argument 1", or a tensor from outside with its address
+  std::string data; ///< of such a tensor that was made of host data in the same recording: its numbers
+};
+
 /// One operation of a function as it was recorded, to compare with a later recording.
 struct RecordedOperation {
   std::string name;
-  std::string numbers;               ///< its attributes and its number, as they would be printed
-  std::vector<std::string> operands; ///< what they are: "operation 3", "argument 1", or a captured tensor
+  std::string numbers; ///< its attributes and its number, as they would be printed
+  std::vector<RecordedOperand> operands;
   Loc loc;
 };
 
@@ -97,8 +103,11 @@ struct Variant {
 struct Mismatch {
   std::string text;
   const char *code;
+  const char *kind = "";       ///< what differs, of which each is compiled by itself; empty for what a step
+                               ///< brings by itself, modes and the presence of gradients
   int argument = -1, dim = -1; ///< where only the size of one dimension differs
   int entry = -1;              ///< where only a static argument differs: its place in the structure
+  const char *remedy = "";     ///< what to do about it
 };
 /// Which arguments share memory that the variant writes, though they were not the same tensor at the trace.
 std::optional<std::string> aliasConflict(const Variant &variant,

@@ -50,19 +50,22 @@ private:
 /// member changes what the module has registered:
 ///   wte.weight = head.weight;               // ties them: one tensor under two names
 ///   head.weight = nn::Parameter(zeros(..)); // another tensor under the same name
-/// Both come before what else holds the tensor is made: an optimiser, a compiled function, a list of
-/// parameters, a copy of the module. A variable that is to be any tensor is declared `Tensor w =
-/// head.weight`.
+/// A parameter that is moved is tied as well, and stays what it was. Both come before what else holds the
+/// tensor is made: an optimiser, a compiled function, a list of parameters, a copy of the module. A variable
+/// that is to be any tensor is declared `Tensor w = head.weight`.
 class WEFT_API Parameter : public Tensor {
 public:
   Parameter() = default;
   Parameter(const Tensor &tensor) : Tensor(tensor) {}
   Parameter(const Parameter &other);
-  Parameter(Parameter &&) noexcept = default;
+  /// Leaves the other as it is: one that a module has registered never becomes undefined.
+  Parameter(Parameter &&other) noexcept
+      : Tensor(static_cast<const Tensor &>(other)), module_(other.module_), entry_(other.entry_),
+        own_(other.own_) {}
   /// Throws Error where this is a module's own member and something else holds its tensor, where the other
-  /// is undefined, and in a compiled function.
-  Parameter &operator=(const Parameter &other);
-  Parameter &operator=(Parameter &&other);
+  /// is undefined or is registered with another shape, and in a compiled function.
+  Parameter &operator=(const Parameter &other) { return assign(other, /*moved=*/false); }
+  Parameter &operator=(Parameter &&other) { return assign(other, /*moved=*/true); }
   /// Throws Error where this is a module's own member: a tensor is no parameter.
   template <std::same_as<Tensor> T> Parameter &operator=(const T &tensor) {
     assign(tensor);
@@ -71,13 +74,19 @@ public:
 
 private:
   friend class Module;
+  static constexpr size_t absent = SIZE_MAX;
   void assign(const Tensor &tensor);
-  /// Makes this handle, and what the module has registered, another tensor; false where it is no registered
-  /// member.
-  bool rebind(const Parameter &other);
+  Parameter &assign(const Parameter &other, bool moved);
+  /// Makes this handle, and what the module has registered, another tensor.
+  void tie(const Parameter &other);
+  /// Whether nothing but this handle and the module holds the tensor.
+  bool isSole() const;
+  /// Whether this is the member that the module computes with, and not a variable.
+  bool isMember() const;
+  void refuseWhereAbsent() const;
   std::weak_ptr<detail::ModuleState> module_; ///< where it is registered
-  size_t entry_ = 0;                          ///< its number there
-  bool own_ = false;                          ///< the module's member, and no copy of that
+  size_t entry_ = 0;                          ///< its number there, or `absent`: the module has none
+  bool own_ = false;                          ///< a member of the module's object, and no copy of that
 };
 
 /// What `load_state_dict` without `strict` passed over.
@@ -94,10 +103,12 @@ template <typename M> M clone(const M &module, Loc loc = Loc::current());
 class WEFT_API Module {
 public:
   Module();
-  Module(const Module &other) : state_(detail::cloned(other.state_)) {}
-  Module(Module &&) noexcept = default;
-  Module &operator=(const Module &) = default;
-  Module &operator=(Module &&) noexcept = default;
+  Module(const Module &other);
+  /// Leaves the other as it is, as of a parameter.
+  Module(Module &&other) noexcept : state_(other.state_) {}
+  /// Throws Error where this is registered as a part of another module, which would keep the old one, unless
+  /// that is assigned as a whole.
+  Module &operator=(const Module &other);
 
   /// \name Registration: names are unique in a module and hold no dot
   /// @{
@@ -174,6 +185,9 @@ public:
 protected:
   /// A module that prints as `type_name(details)`.
   explicit Module(std::string type_name, std::string details = {});
+  /// A member for a parameter that this module is made without. Assigning it one is an error, since nobody
+  /// would train that.
+  Parameter absent_parameter();
 
 private:
   template <typename M> friend M clone(const M &module, Loc loc);

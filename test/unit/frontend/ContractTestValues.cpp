@@ -263,6 +263,56 @@ TEST(ContractValues, AnExceptionRemovesThemAgainAndRestoresEverySlot) {
   EXPECT_EQ(floats(part), Floats({0}));
 }
 
+TEST(ContractValues, SoDoesAnErrorOfItsCompilation) {
+  using Function = std::function<Tensor(Tensor, Tensor)>;
+  const Tensor memory = ones({6});
+  const Tensor whole = ones({6});
+  struct Case {
+    const char *message;
+    Strict strict;
+    Function rest;
+    Tensor a, b;
+  };
+  const std::vector<Case> cases = {
+      {"shares memory with argument", Strict::none, [](Tensor a, Tensor b) { return a += b; },
+       memory.slice(0, 0, 4), memory.slice(0, 2, 6)},
+      {"cuda", Strict::none, [](Tensor a, Tensor b) { return a.to("cuda:0") * b.to("cuda:0"); }, whole,
+       whole.clone()},
+      {"an error under strict=fusion", Strict::fusion,
+       [](Tensor a, Tensor b) {
+         const Tensor x = a.reshape({2, 3}) * b.reshape({2, 3});
+         return cat({x.sum(0), x.sum(1)});
+       },
+       whole, whole.clone()},
+      {"is a view", Strict::donate, [](Tensor a, Tensor) { return a.slice(0, 0, 2); }, whole, whole.clone()},
+  };
+  for (const Case &one : cases) {
+    SCOPED_TRACE(one.message);
+    Tensor w = ones({one.a.size(0)}).requires_grad_();
+    optim::Adam adam({w}, {.lr = 1});
+    const size_t numbers = adam.state_dict().size();
+    auto f = compile(
+        [&](Tensor a, Tensor b) {
+          (w * a).sum().backward();
+          adam.step();
+          return one.rest(a, b);
+        },
+        {.strict = one.strict});
+    for (int i = 0; i < 2; ++i)
+      EXPECT_ERROR(f(one.a, one.b), one.message);
+    EXPECT_EQ(adam.state_dict().size(), numbers);
+    EXPECT_FALSE(w.grad().defined());
+    EXPECT_EQ(floats(w), Floats(static_cast<size_t>(one.a.size(0)), 1));
+    // The first step that happens is the first.
+    w.set_grad(ones(w.sizes()));
+    adam.step();
+    for (float value : floats(w))
+      EXPECT_NEAR(value, 0, 1e-6);
+    EXPECT_GT(adam.state_dict().size(), numbers);
+  }
+  EXPECT_EQ(floats(memory), Floats(6, 1));
+}
+
 TEST(ContractValues, ACapturedNumberIsReadOnceAtTheTrace) {
   double factor = 2;
   auto f = compile([&](Tensor x) { return x * factor; });

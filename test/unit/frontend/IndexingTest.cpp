@@ -18,6 +18,18 @@ static Tensor ints(std::vector<int64_t> values) {
   return Tensor::from(values, {count});
 }
 
+TEST(Indexing, ATriangleMayHaveAnyDiagonal) { // far out, too, where numbers would wrap
+  const Tensor square = ones({3, 3});
+  for (int64_t far : {INT64_MAX, INT64_MAX - 1, int64_t(1) << 62, int64_t(4)}) {
+    EXPECT_EQ(floats(tril(square, far)), Floats(9, 1)) << far;
+    EXPECT_EQ(floats(triu(square, far)), Floats(9, 0)) << far;
+    EXPECT_EQ(floats(tril(square, -far)), Floats(9, 0)) << far;
+    EXPECT_EQ(floats(triu(square, -far)), Floats(9, 1)) << far;
+  }
+  EXPECT_EQ(floats(tril(square, INT64_MIN)), Floats(9, 0));
+  EXPECT_EQ(floats(triu(square, INT64_MIN)), Floats(9, 1));
+}
+
 TEST(Indexing, ErrorsNameWhatWasExpected) {
   Tensor a = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_ERROR(cat({}), "non-empty list");

@@ -206,6 +206,21 @@ TEST(Messages, OfMetadataListTheNames) {
 }
 
 // One option needs no braces, as in libtorch.
+TEST(Messages, OfSizesAndTypesSpeakOfWhatWasWritten) {
+  EXPECT_ERROR(full({2}, 300, i8), "full() was given 300, and i8 holds -128 to 127");
+  EXPECT_ERROR(one_hot(weft::tensor({0, 1}, i64), int64_t(1) << 62),
+               "[2, 4611686018427387904] has more than 2^63 bytes");
+  EXPECT_ERROR(pad(ones({2}), {0, INT64_MAX}), "is more than a dimension can have, at dimension 0");
+  EXPECT_ERROR(pad(ones({2}), {0, INT64_MAX / 2}), "has more than 2^63 bytes");
+  EXPECT_ERROR(matmul(ones({2, 2}, u8), ones({2, 2})), "ui8 != f32; to convert one, write .to(weft::f32)");
+  EXPECT_ERROR(optim::SGD({}, {.lr = 1}), "register_module()");
+  const Dim n("n", 0, 4);
+  auto f =
+      compile([](Tensor x, Tensor rows) { return x.index_select(0, rows); }, {spec({n, 3}), spec({2}, i64)});
+  EXPECT_ERROR(f(ones({3, 3}), weft::tensor({0, 1}, i64)),
+               "an index reads along dimension 0, whose size n may be 0: give its Dim a min of 1");
+}
+
 TEST(Messages, OneOptionStandsForItself) {
   EXPECT_EQ(zeros({2}, i64).dtype(), i64);
   EXPECT_EQ(ones({2}, Device("cuda:0")).device(), Device("cuda:0"));

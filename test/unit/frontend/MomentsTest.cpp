@@ -168,6 +168,21 @@ TEST(Moments, GradientsKeepTheirDigitsFarFromZero) {
   }
 }
 
+TEST(Moments, GradientsWithoutDegreesOfFreedomAreThoseOfTheQuotient) {
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (double correction : {3.0, 4.0}) { // of three elements: something over zero
+    Tensor x = weft::tensor({{1., 2., 4.}}).requires_grad_();
+    x.var({1}, correction).sum().backward();
+    EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{-infinite, -infinite, infinite}));
+  }
+  for (float element : {infinite, -infinite}) {
+    Tensor x = Tensor::from(std::vector<float>{1, 2, element}, {3}).requires_grad_();
+    x.var().backward();
+    for (float gradient : x.grad().to_vector<float>())
+      EXPECT_TRUE(std::isnan(gradient)) << gradient;
+  }
+}
+
 // An operand that is computed stays in f32 where it is stored: only what a kernel holds is wider.
 TEST(Moments, NothingIsStoredInDoublePrecision) {
   auto step = compile([](const Tensor &x) {

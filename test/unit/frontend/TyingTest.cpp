@@ -115,11 +115,180 @@ TEST(Tying, AVariableIsNoMember) {
   EXPECT_EQ(model.parameters().size(), 2u);
 }
 
-TEST(Tying, APartThatTakesThePlaceOfARegisteredOneIsNoted) {
+namespace {
+
+struct Pair : nn::Module {
+  nn::Linear a = register_module("a", nn::Linear(2, 2, false)),
+             b = register_module("b", nn::Linear(2, 2, false));
+  Tensor operator()(const Tensor &x) const { return b(a(x)); }
+};
+
+nn::Linear makeLinear(double value) {
+  nn::Linear linear(2, 2, false);
+  NoGradGuard guard;
+  linear.weight.fill_(value);
+  return linear;
+}
+
+/// Trains for one step with an optimiser that is made now.
+void train(const Pair &model) {
+  optim::SGD sgd(model.parameters(), {.lr = 1});
+  model(ones({1, 2})).sum().backward();
+  sgd.step();
+  sgd.zero_grad();
+}
+
+/// What the module computes with is what it has registered, and what an optimiser trains.
+void expectConsistent(const Pair &model) {
+  const StateDict state = model.state_dict();
+  ASSERT_EQ(namesOf(state), Names({"a.weight", "b.weight"}));
+  EXPECT_EQ(floats(state[0].second), floats(model.a.weight));
+  EXPECT_EQ(floats(state[1].second), floats(model.b.weight));
+  const Floats a = floats(model.a.weight), b = floats(model.b.weight);
+  train(model);
+  EXPECT_NE(floats(model.a.weight), a);
+  EXPECT_NE(floats(model.b.weight), b);
+  EXPECT_EQ(floats(model.state_dict()[0].second), floats(model.a.weight));
+  EXPECT_EQ(floats(model.state_dict()[1].second), floats(model.b.weight));
+}
+
+} // namespace
+
+TEST(Tying, AParameterOfATemporaryLayerTakesThePlace) {
+  Pair model;
+  model.a.weight = makeLinear(7).weight;
+  EXPECT_EQ(floats(model.a.weight), Floats(4, 7));
+  EXPECT_ERROR(matmul(model.a.weight, ones({3})), "'a.weight'");
+  expectConsistent(model);
+}
+
+TEST(Tying, AParameterThatIsMovedIsTied) {
+  Pair model;
+  nn::Linear other = makeLinear(7);
+  model.a.weight = std::move(other.weight);
+  EXPECT_EQ(floats(model.a.weight), Floats(4, 7));
+  EXPECT_EQ(floats(other.weight), Floats(4, 7)); // it is what `other` has registered, still
+  expectConsistent(model);
+  EXPECT_EQ(floats(other.weight), floats(model.a.weight));
+}
+
+TEST(Tying, ExchangedParametersAreAnErrorThatChangesNothing) {
+  Pair model;
+  {
+    NoGradGuard guard;
+    model.a.weight.fill_(1);
+    model.b.weight.fill_(2);
+  }
+  EXPECT_ERROR(std::swap(model.a.weight, model.b.weight), "exchange the values with copy_()");
+  EXPECT_EQ(floats(model.a.weight), Floats(4, 1));
+  EXPECT_EQ(floats(model.b.weight), Floats(4, 2));
+  expectConsistent(model);
+}
+
+TEST(Tying, ARegisteredPartCannotBeAssigned) {
+  Pair model;
+  const Floats before = floats(model.a.weight);
+  const char *refusal = "the part 'a' of a module, a Linear, is assigned another module";
+  EXPECT_ERROR(model.a = makeLinear(7), refusal);
+  nn::Linear other = makeLinear(7);
+  EXPECT_ERROR(model.a = other, refusal);
+  EXPECT_ERROR(model.a = std::move(other), refusal);
+  EXPECT_ERROR(model.a = model.b, refusal);
+  EXPECT_ERROR(model.a = Pair().a, refusal);
+  EXPECT_ERROR(std::swap(model.a, model.b), refusal);
+  EXPECT_EQ(floats(model.a.weight), before);
+  expectConsistent(model);
+  const nn::Linear &same = model.a;
+  model.a = same;
+  expectConsistent(model);
+}
+
+TEST(Tying, AModelIsAssignedCopiedAndExchangedAsAWhole) {
+  Pair first, second;
+  const Floats one = floats(first.a.weight), two = floats(second.a.weight);
+  std::swap(first, second);
+  EXPECT_EQ(floats(first.a.weight), two);
+  EXPECT_EQ(floats(second.a.weight), one);
+  expectConsistent(first);
+  expectConsistent(second);
+  Pair kept = first; // holds what is replaced now
+  const Floats held = floats(kept.a.weight);
+  first = Pair();
+  expectConsistent(first);
+  first = second;
+  EXPECT_EQ(floats(first.b.weight), floats(second.b.weight));
+  expectConsistent(first);
+  EXPECT_EQ(floats(kept.a.weight), held);
+  expectConsistent(kept);
+  const auto make = [](bool which) {
+    Pair a, b;
+    return which ? a : b;
+  };
+  Pair made = make(true);
+  made.a.weight = makeLinear(3).weight;
+  expectConsistent(made);
+}
+
+TEST(Tying, AMemberOfACopyIsNoVariable) {
+  Pair model, copy = model;
+  EXPECT_ERROR(copy.a.weight = makeLinear(7).weight, "a copy of the module");
+  EXPECT_ERROR(copy.a = makeLinear(7), "the part 'a' of a module");
+  EXPECT_ERROR(model.a.weight = nn::Parameter(ones({2, 2})), "a copy of the module");
+  expectConsistent(copy);
+}
+
+TEST(Tying, PartsInAVectorStayMembersWhenItGrows) {
+  struct Stack : nn::Module {
+    std::vector<nn::Linear> layers;
+    void add(int i) { layers.push_back(register_module(std::to_string(i), nn::Linear(2, 2, false))); }
+  } model;
+  for (int i = 0; i < 9; ++i)
+    model.add(i);
+  for (nn::Linear &layer : model.layers)
+    layer.weight = makeLinear(7).weight;
+  for (const auto &[name, tensor] : model.state_dict())
+    EXPECT_EQ(floats(tensor), Floats(4, 7)) << name;
+  EXPECT_ERROR(model.layers.erase(model.layers.begin()), "the part '0' of a module");
+  EXPECT_EQ(model.parameters().size(), 9u);
+  // Layers that are part of nothing are values as any other.
+  std::vector<nn::Linear> loose;
+  for (int i = 0; i < 4; ++i)
+    loose.push_back(makeLinear(i));
+  loose.erase(loose.begin());
+  std::swap(loose[0], loose[2]);
+  EXPECT_EQ(floats(loose[0].weight), Floats(4, 3));
+  EXPECT_EQ(floats(loose[0].state_dict()[0].second), Floats(4, 3));
+  EXPECT_EQ(floats(loose[2].state_dict()[0].second), Floats(4, 1));
+}
+
+TEST(Tying, WhatALayerWasMadeWithoutCannotBeAssigned) {
+  struct Net : nn::Module {
+    nn::Linear a = register_module("a", nn::Linear(2, 2, false));
+    nn::LayerNorm norm = register_module("norm", nn::LayerNorm(2, 1e-5, false));
+  } net;
+  EXPECT_ERROR(net.a.bias = nn::Parameter(zeros({2})), "a parameter that 'a' (Linear) was made without");
+  EXPECT_ERROR(net.a.bias = nn::Linear(2, 2).bias, "was made without");
+  EXPECT_ERROR(net.norm.weight = ones({2}), "a parameter that 'norm' (LayerNorm) was made without");
+  nn::Linear copy = net.a, loose(2, 2, false);
+  EXPECT_ERROR(copy.bias = nn::Parameter(zeros({2})), "was made without");
+  loose = nn::Linear(2, 2);
+  EXPECT_TRUE(loose.bias.defined());
+  EXPECT_EQ(loose.parameters().size(), 2u);
+}
+
+TEST(Tying, OnlyEqualShapesAreTied) {
   Model model;
-  const std::string note = stderrOf([&] { model.head = nn::Linear(3, 5, false); });
-  EXPECT_TRUE(
-      mentions(note, "'head.weight' was assigned another, and the module that it is registered in keeps"))
+  EXPECT_ERROR(model.head.weight = nn::Linear(4, 5).weight,
+               "'head.weight' has shape [5, 3] and cannot be tied to 'weight', which has shape [5, 4]");
+  model.head.weight = nn::Parameter(ones({7, 3})); // is no tie
+  EXPECT_EQ(model(tensor({1})).sizes(), Shape({1, 7}));
+}
+
+TEST(Tying, AnOptimiserOfAModelThatIsReplacedIsNoted) {
+  Pair model;
+  optim::SGD sgd(model.parameters(), {.lr = 1});
+  const std::string note = stderrOf([&] { model = Pair(); });
+  EXPECT_TRUE(mentions(note, "'a.weight' is assigned another, and an optimiser that was made before"))
       << note;
 }
 
@@ -193,6 +362,21 @@ TEST(Forgotten, GradientsThatNobodyTakesAreNotedInACompiledStep) {
   });
   EXPECT_TRUE(mentions(note, "gradients add up in the tensor made at ")) << note;
   EXPECT_EQ(std::count(note.begin(), note.end(), '\n'), 1) << note;
+}
+
+TEST(Forgotten, AFewThatAreReadLaterAreNotNoted) {
+  Tensor w = ones({1}).requires_grad_(), x = ones({1}).requires_grad_();
+  optim::SGD sgd({w}, {.lr = 0.1});
+  const std::string text = stderrOf([&] {
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 3; ++i) {
+        (w * x).sum().backward();
+        sgd.step();
+      }
+      x.grad().item<float>();
+    }
+  });
+  EXPECT_FALSE(mentions(text, "gradients add up")) << text;
 }
 
 TEST(Forgotten, WhatIsReadOrClearedIsNotNoted) {

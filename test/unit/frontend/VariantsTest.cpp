@@ -278,6 +278,94 @@ TEST(Recompilation, OfVectorsOfOtherLengthsIsSaidAtTheThird) {
   EXPECT_EQ(count(text, "this is the third variant"), 1u) << text;
 }
 
+TEST(Recompilation, WhatTheUsersCodeThrowsOverADimIsNoReasonToEndTheCall) {
+  auto careful = compile([](Tensor x) {
+    int64_t n = 0;
+    try {
+      n = x.size(0);
+    } catch (const Error &) {
+      throw std::logic_error("the batch has no size");
+    }
+    return x * n;
+  });
+  auto odd = compile([](Tensor x) {
+    try {
+      return x * x.size(0);
+    } catch (const Error &) {
+      throw 7;
+    }
+  });
+  const std::string text = stderrOf([&] {
+    for (int64_t n = 1; n < 5; ++n) {
+      EXPECT_EQ(floats(careful(ones({n}))), Floats(static_cast<size_t>(n), static_cast<float>(n)));
+      EXPECT_EQ(floats(odd(ones({n}))), Floats(static_cast<size_t>(n), static_cast<float>(n)));
+    }
+  });
+  EXPECT_EQ(count(text, "cannot be recorded with a Dim there: it throws 'the batch has no size'."), 1u)
+      << text;
+  EXPECT_EQ(count(text, "cannot be recorded with a Dim there: it throws an exception."), 1u) << text;
+}
+
+TEST(Recompilation, OfOtherStridesIsSaidAtTheThirdWithAdvice) {
+  auto f = compile([](Tensor x) { return x * 2; }, {.name = "rows"});
+  const Tensor base = ones({64, 8});
+  const std::string text = stderrOf([&] {
+    for (int64_t step = 1; step < 9; ++step)
+      f(base.slice(0, 0, 2 * step, step));
+  });
+  EXPECT_EQ(count(text, "\n"), 1u) << text;
+  EXPECT_TRUE(mentions(text, "'rows'") && mentions(text, "WEFT-R007")) << text;
+  EXPECT_TRUE(mentions(text, "this is the third variant, and each layout in memory is compiled by itself"))
+      << text;
+  EXPECT_TRUE(mentions(text, ".contiguous()")) << text;
+  const std::string after = stderrOf([&] {
+    for (int64_t step = 9; step < 12; ++step)
+      f(base.slice(0, 0, 2 * step, step).contiguous());
+  });
+  EXPECT_FALSE(mentions(after, "'rows'")) << after;
+}
+
+TEST(Recompilation, OfEveryKindIsSaidAtTheThirdAndNamesIt) {
+  enum class Mode { a, b, c, d };
+  auto modes = compile([](Tensor x, Mode mode) { return x * static_cast<int>(mode); });
+  auto flags = compile([](Tensor x, bool p, bool q) { return p == q ? x : -x; });
+  auto leaves = compile([](Tensor a, Tensor b) { return (a * b).sum(); });
+  auto types = compile([](Tensor x) { return x * 2; });
+  auto same = compile([](Tensor a, Tensor b, Tensor c) { return a + b + c; });
+  const auto said = [](const std::string &text, const std::string &kind) {
+    EXPECT_EQ(count(text, "this is the third variant, and each " + kind + " is compiled by itself"), 1u)
+        << text;
+    EXPECT_EQ(count(text, "and each "), 1u) << text;
+  };
+  said(stderrOf([&] {
+         for (Mode mode : {Mode::a, Mode::b, Mode::c, Mode::d})
+           modes(ones({2}), mode);
+       }),
+       "value of an enumeration");
+  said(stderrOf([&] {
+         for (int i : {0, 1, 3, 2})
+           flags(ones({2}), (i & 1) != 0, (i & 2) != 0);
+       }),
+       "combination of flags");
+  said(stderrOf([&] {
+         for (int i : {0, 1, 3, 2})
+           leaves(ones({2}).requires_grad_((i & 1) != 0), ones({2}).requires_grad_((i & 2) != 0));
+       }),
+       "combination of tensors that require gradients");
+  said(stderrOf([&] {
+         for (DType dtype : {f32, f64, f16, i32})
+           types(ones({2}, dtype));
+       }),
+       "dtype");
+  said(stderrOf([&] {
+         const Tensor x = ones({2}), y = ones({2}), z = ones({2});
+         same(x, x, x);
+         same(x, x, z);
+         same(x, y, z);
+       }),
+       "choice of arguments that are one tensor");
+}
+
 TEST(Recompilation, TheThirdLazyProgramOfOneLineSaysOnceWhatChanged) {
   unsigned line = 0;
   const auto sizes = [&] {
@@ -466,6 +554,43 @@ TEST_F(CheckedCaptures, AHandleThatWasReboundIsNamed) {
   EXPECT_EQ(floats(f(ones({1}))), Floats({5}));
   w = v;
   EXPECT_ERROR(f(ones({1})), "what 'mul' takes was the tensor made at");
+}
+
+TEST_F(CheckedCaptures, ATensorThatTheFunctionMakesIsComparedByItsNumbers) {
+  std::vector<float> numbers(20, 1);
+  double first = 1;
+  auto f = compile([&](Tensor x) { return x + tensor({first, 2., 3.}).sum() + Tensor::from(numbers, {20}); });
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(floats(f(zeros({20}))), Floats(20, 7));
+  first = 4;
+  std::string message = errorOf([&] { f(zeros({20})); });
+  EXPECT_TRUE(mentions(message, "of the numbers 1, 2, 3 (") && mentions(message, "of the numbers 4, 2, 3 ("))
+      << message;
+  first = 1;
+  numbers.back() = 2; // beyond those that are shown
+  EXPECT_ERROR(f(zeros({20})), "of the numbers 1, 1, 1, 1, 1, 1, 1, 1, ...");
+  numbers.back() = 1;
+  EXPECT_EQ(floats(f(zeros({20}))), Floats(20, 7));
+}
+
+TEST_F(CheckedCaptures, AHandleThatIsOnlyWrittenIsNamed) {
+  Tensor a = zeros({2}), b = zeros({2}), target = a;
+  auto f = compile([&](Tensor x) { target.copy_(x); });
+  f(ones({2}));
+  f(ones({2}));
+  target = b;
+  EXPECT_ERROR(f(full({2}, 5.0)), "the tensor that is written was the tensor made at");
+  EXPECT_EQ(floats(a), Floats(2, 1));
+  EXPECT_EQ(floats(b), Floats(2, 0));
+  bool both = false;
+  auto g = compile([&](Tensor x) {
+    a += x;
+    if (both)
+      b.zero_();
+  });
+  g(ones({2}));
+  both = true;
+  EXPECT_ERROR(g(ones({2})), "took another way");
 }
 
 TEST_F(CheckedCaptures, AStepThatCapturesNothingElseRunsAsEver) {

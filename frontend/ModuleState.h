@@ -1,0 +1,73 @@
+//===- ModuleState.h - What the copies of a module share ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_MODULESTATE_H
+#define WEFT_FRONTEND_MODULESTATE_H
+
+#include "weft/module.hpp"
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+
+namespace weft::nn::detail {
+
+/// Module objects that took a state over from another object, by copy or assignment, and whose parameters are
+/// still to follow: C++ copies the base class first and then the members. Both objects are of one type, so
+/// that a parameter is as far from the one that it is made of as the object is from the other.
+class Transfers {
+public:
+  Transfers() = default;
+  Transfers(const Transfers &) {} // of a state that is copied itself
+  Transfers &operator=(const Transfers &) = delete;
+
+  /// The object `to` takes the state from the object `from`; `members` is how many parameters it has.
+  void begin(const Module *to, const Module *from, size_t members);
+  /// Whether the parameter `to` takes the value of `from` in the course of that. Each parameter does so once.
+  bool includes(const Parameter *to, const Parameter *from);
+  /// The same of a module that is a member; such a one is not counted.
+  bool includes(const Module *to, const Module *from);
+
+private:
+  struct Transfer {
+    ptrdiff_t distance = 0;     ///< between the two objects
+    const void *last = nullptr; ///< the object, or the last of its members that followed
+    size_t members = 0;         ///< that are still to follow
+  };
+  std::mutex mutex_;
+  std::array<Transfer, 8> latest_; ///< threads may copy one module at the same time
+  size_t next_ = 0;
+};
+
+struct ModuleState {
+  struct Entry {
+    std::string name;
+    Tensor tensor;
+    bool parameter;
+  };
+  std::string type = "Module", details;
+  std::string path; ///< below the topmost module that it is a part of; of a part with two names the first
+  std::vector<Entry> tensors;
+  size_t absent = 0; ///< parameters that it is made without
+  std::vector<std::pair<std::string, std::shared_ptr<ModuleState>>> children;
+  std::vector<std::weak_ptr<ModuleState>> parents; ///< where it is registered
+  /// Shared with the guards of compiled functions that read it.
+  std::shared_ptr<bool> training = std::make_shared<bool>(true);
+  Transfers transfers;
+};
+
+/// Every tensor of the tree with its path.
+void visit(const ModuleState &state, const std::string &prefix,
+           const std::function<void(const std::string &, const ModuleState::Entry &)> &visitor);
+
+/// A path of two parts, of which one may be empty.
+inline std::string join(const std::string &a, const std::string &b) {
+  return a.empty() || b.empty() ? a + b : a + "." + b;
+}
+
+} // namespace weft::nn::detail
+
+#endif // WEFT_FRONTEND_MODULESTATE_H
