@@ -143,7 +143,8 @@ void Tensor::backward(Loc loc) const {
       noteGradient(owner);
     }
     if (const auto sum = accumulator->gradient()) {
-      assign(sum, record1("add", {useSlot(sum, loc), value}, {}, loc));
+      const Ref before = useSlot(sum, loc);
+      assign(sum, keepHistory(before, record1("add", {before, value}, {}, loc), loc));
     } else if (const auto slot = accumulator->slot.lock()) {
       Tensor made = wrap(value, slot->loc);
       slot->grad = Access::slot(made);
