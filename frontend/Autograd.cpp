@@ -111,13 +111,16 @@ static bool isOlder(const Ref &a, const Ref &b) {
 void Tensor::backward(Loc loc) const {
   GraphLock lock(graphMutex());
   Ref root = differentiable(*this, loc);
-  // The leaves that the value depends on, in the order in which they were made.
+  // The leaves that the value depends on, and what was computed from them.
   std::vector<Ref> leaves;
+  std::vector<const Node *> nodes;
   walkBack(root, 0, [&](const Ref &ref) {
     if (ref.node->accumulator(ref.result))
       leaves.push_back(ref);
     else if (ref.node->kind == NodeKind::input)
       failFlowsOut(ref, loc);
+    else
+      nodes.push_back(ref.node.get());
   });
   if (leaves.empty())
     fail("this tensor was computed from none that collects a gradient: requires_grad_() was called inside a "
@@ -126,7 +129,9 @@ void Tensor::backward(Loc loc) const {
   std::erase_if(leaves, [](const Ref &ref) { return !ref.node->accumulator(ref.result)->isSeen(); });
   if (leaves.empty()) // nobody could see it: the leaves are gone, or require no gradient any more
     return;
-  std::sort(leaves.begin(), leaves.end(), isOlder);
+  // Not by age: a step makes a parameter younger than a leaf that it does not update.
+  std::sort(nodes.begin(), nodes.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
+  sortByUse(nodes, leaves);
   std::shared_ptr<Node> gradient = gradientOf(root, leaves, loc);
   NoGradGuard guard;
   for (uint32_t i = 0; i < leaves.size(); ++i) {
@@ -138,7 +143,8 @@ void Tensor::backward(Loc loc) const {
       noteGradient(owner);
     }
     if (const auto sum = accumulator->gradient()) {
-      assign(sum, record1("add", {useSlot(sum, loc), value}, {}, loc));
+      const Ref before = useSlot(sum, loc);
+      assign(sum, keepHistory(before, record1("add", {before, value}, {}, loc), loc));
     } else if (const auto slot = accumulator->slot.lock()) {
       Tensor made = wrap(value, slot->loc);
       slot->grad = Access::slot(made);

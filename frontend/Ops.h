@@ -50,6 +50,10 @@ void checkFloat(const Ref &value, const char *function, Loc loc);
 /// have no sum.
 void checkContracted(const char *function, const std::vector<Ref> &operands, Loc loc);
 
+/// The result of an operation that has nothing to do: a tensor of its own, which is no leaf where the operand
+/// is one, and requires no gradient where gradients are off.
+Tensor unchanged(Ref value, Loc loc);
+
 /// A 0-dimensional tensor as one of one element, which functions with an index take it for.
 Ref atLeast1(Ref value, Loc loc);
 

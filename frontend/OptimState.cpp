@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <unordered_set>
 
@@ -79,12 +80,27 @@ std::shared_ptr<Counter> OptimizerState::makeCounter(int64_t value, Device devic
   return counter;
 }
 
+/// Zeros in memory of their own. As constants they would be a part of the program of the step that makes the
+/// state, which is then another one than that of the next step.
+static Tensor zerosInMemory(const Spec &spec, Loc loc) {
+  if (!spec.device.is_cpu())
+    return zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, loc);
+  auto buffer = runtime::Buffer::allocate(
+      spec.bytes(),
+      runtime::HostAllocator::get().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}));
+  if (!buffer)
+    fail(buffer.status(), loc);
+  if (spec.bytes() > 0)
+    std::memset((*buffer)->data(), 0, spec.bytes());
+  return wrap(leaf(spec, *buffer, loc), loc);
+}
+
 void OptimizerState::makePieces(Member &member) {
   SuspendTrace suspend;
   const auto &slot = Access::slot(member.parameter);
   const Spec spec = slot->spec();
   for (const char *name : groups[member.group].rule->pieces()) {
-    Tensor tensor = zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, slot->loc);
+    Tensor tensor = zerosInMemory(spec, slot->loc);
     Access::slot(tensor)->name = kind + "." + member.name + "." + name;
     member.pieces.push_back({name, tensor});
   }

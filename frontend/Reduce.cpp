@@ -32,7 +32,9 @@ Tensor reduce(const char *op, const Tensor &a, IntList dims, bool keepdim, Loc l
   Ref value = use(a, loc);
   std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
   Shape kept = keptShape(value.spec().shape, wrapped);
-  Ref result = wrapped.empty() ? value : record1(op, {value}, {{"dims", wrapped}}, loc);
+  if (wrapped.empty())
+    return unchanged(std::move(value), loc);
+  Ref result = record1(op, {value}, {{"dims", wrapped}}, loc);
   return wrap(keepdim ? reshapeTo(result, kept, loc) : result, loc);
 }
 
@@ -137,7 +139,7 @@ Tensor scan(const char *op, const Tensor &a, int64_t dim, Loc loc) {
   Ref value = use(input, loc);
   dim = wrapDim(dim, rankOf(value), loc);
   if (rankOf(value) == 0)
-    return wrap(value, loc);
+    return unchanged(std::move(value), loc);
   return wrap(record1(op, {value}, {{"dim", dim}}, loc), loc);
 }
 

@@ -108,10 +108,8 @@ static void forceForward(const Node &gradient, std::unordered_set<const Node *> 
     }
 }
 
-/// Puts leaves in the order in which the nodes use them, those that none uses last. When they were made is no
-/// part of a structure: a value that is there from the start is to an iteration what a computed one is to the
-/// next.
-static void sortByUse(const std::vector<Node *> &nodes, RefSet &unsorted, std::vector<Ref> &leaves) {
+void sortByUse(const std::vector<const Node *> &nodes, std::vector<Ref> &leaves) {
+  RefSet unsorted(leaves.begin(), leaves.end());
   std::vector<Ref> sorted;
   for (const Node *node : nodes)
     for (const Ref &operand : node->operands)
@@ -177,7 +175,7 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
     return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
   });
   if (!numbersAreConstants)
-    sortByUse(nodes, seenLeaves, leaves);
+    sortByUse({nodes.begin(), nodes.end()}, leaves);
 }
 
 bool mayFail(const Node &node) {

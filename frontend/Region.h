@@ -63,6 +63,11 @@ struct Region {
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
              std::vector<Ref> &leaves);
 
+/// Puts leaves in the order in which the nodes use them, those that none uses last. When they were made is no
+/// part of a structure: a value that is there from the start is to an iteration what a computed one is to the
+/// next.
+void sortByUse(const std::vector<const Node *> &nodes, std::vector<Ref> &leaves);
+
 /// Whether running it can fail on values: an index out of bounds.
 bool mayFail(const Node &node);
 /// The nodes of the region of which that is true. Their numbers in this list are what the checks of a lazy

@@ -102,6 +102,10 @@ void checkFloat(const Ref &value, const char *function, Loc loc) {
          loc, {value});
 }
 
+Tensor unchanged(Ref value, Loc loc) {
+  return wrap(value.requiresGrad() ? sameValue(std::move(value), loc) : std::move(value), loc);
+}
+
 Ref atLeast1(Ref value, Loc loc) {
   return value.spec().shape.empty() ? reshapeTo(std::move(value), {1}, loc) : value;
 }

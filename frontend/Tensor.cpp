@@ -263,10 +263,14 @@ static void write(const Tensor &target, Ref value, Loc loc) {
 
 Tensor &Tensor::copy_(const Tensor &source, Loc loc) {
   GraphLock lock(graphMutex());
-  Ref target = use(*this, loc), value = use(source, loc);
-  value = transferTo(value, target.spec().device, loc);
+  const Ref target = use(*this, loc), from = use(source, loc);
+  Ref value = transferTo(from, target.spec().device, loc);
   value = convertTo(value, target.spec().dtype, loc);
-  write(*this, broadcastTo(value, target.spec().shape, loc), loc);
+  value = broadcastTo(value, target.spec().shape, loc);
+  // A leaf's node is its own, and not that of a view, which no slot is counted for.
+  if (value == from && Access::slot(source)->view())
+    value = sameValue(value, loc);
+  write(*this, std::move(value), loc);
   return *this;
 }
 

@@ -496,9 +496,10 @@ void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
   }
   if (!flows)
     updated = keepHistory(before, std::move(updated), loc);
-  const bool keepsHistory = !flows && updated.requiresGrad() && !view.stopsGrad();
+  const bool keepsHistory = updated.requiresGrad() && !view.stopsGrad() && (!flows || !needsGrad);
   assign(view.base, std::move(updated));
-  // Reading the view again needs no detour by the base, unless the value's gradients are not the view's.
+  // Reading the view again needs no detour by the base, unless the value's gradients are not the view's: a
+  // part of what requires a gradient does so too, whatever was written to it.
   bool leaf = slot->requiresGrad || value.node->accumulator(value.result) ||
               (!view.stopsGrad() && view.source->requiresGrad);
   if (!leaf && !keepsHistory && (!needsGrad || gradEnabled()))

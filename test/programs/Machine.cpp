@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -27,13 +28,15 @@ struct Identity {
 
 class Machine {
 public:
-  Machine(const Program &program, Mode mode, Defect defect)
-      : program_(program), mode_(mode), defect_(mode == Mode::lazy ? defect : Defect::none) {}
+  Machine(const Program &program, Mode mode, Defect defect, bool records = false)
+      : program_(program), mode_(mode), defect_(mode == Mode::lazy ? defect : Defect::none),
+        records_(records) {}
 
   std::optional<Outcome> run();
 
 private:
   void runAll(const std::vector<Instruction> &list);
+  void runLast(const std::function<void()> &action);
   void runProgram();
   void runLoop();
   void execute(const Instruction &in);
@@ -42,6 +45,7 @@ private:
   void differentiate(const Instruction &in);
   void set(int d, Tensor value, Identity identity = {});
   void show(const Tensor &tensor, int variable = -1);
+  void note(std::string error);
   std::string state() const;
   bool isHeld(int tensor) const;
   Tensor data(int64_t i) const;
@@ -49,6 +53,7 @@ private:
   const Program &program_;
   const Mode mode_;
   const Defect defect_;
+  const bool records_;
   std::array<Tensor, variables> t_;
   std::array<Identity, variables> identity_;
   std::map<int, int> gradients_; ///< of the tensor: the identity of its gradient
@@ -57,6 +62,7 @@ private:
   std::unique_ptr<NoGradGuard> guard_;
   bool wasRead_ = false; ///< something, since the last backward()
   std::vector<Tensor> inputs_, shown_;
+  std::string shownNow_; ///< by the instruction under way
   Outcome outcome_;
 };
 
@@ -76,17 +82,32 @@ std::string textOf(const Tensor &tensor) {
   return text;
 }
 
-std::vector<float> numbersOf(int64_t i) {
-  std::vector<float> values;
-  for (int64_t k = 0; k < size * size; ++k)
-    values.push_back(static_cast<float>((k * 7 + i * 5) % 17 - 8) / 8);
-  return values;
+/// "f32[4,4]", with `g` where it requires a gradient.
+std::string typeOf(const Tensor &tensor) {
+  std::string text(name(tensor.dtype()));
+  text += "[";
+  for (int64_t n : tensor.sizes())
+    text += (text.back() == '[' ? "" : ",") + std::to_string(n);
+  return text + "]" + (tensor.requires_grad() ? "g" : "");
+}
+
+/// The type and, as hexadecimal numbers, the bits of the elements.
+std::string bitsOf(const Tensor &tensor) {
+  std::string text = typeOf(tensor);
+  for (float value : tensor.to_vector<float>()) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    char number[16];
+    std::snprintf(number, sizeof number, " %08x", bits);
+    text += number;
+  }
+  return text;
 }
 
 Tensor Machine::data(int64_t i) const {
   if (mode_ == Mode::compiled)
     return inputs_[static_cast<size_t>(i)].clone();
-  return Tensor::from(numbersOf(i), {size, size});
+  return Tensor::from(dataOf(i), {size, size});
 }
 
 bool Machine::isHeld(int tensor) const {
@@ -107,6 +128,7 @@ void Machine::set(int d, Tensor value, Identity identity) {
 void Machine::show(const Tensor &tensor, int variable) {
   if (!tensor.defined()) {
     outcome_.lines.emplace_back("none");
+    shownNow_ = "none";
     return;
   }
   if (mode_ == Mode::compiled) {
@@ -118,6 +140,8 @@ void Machine::show(const Tensor &tensor, int variable) {
   const bool isLost =
       defect_ == Defect::lostGradient && wasRead_ && identity.gradientOf && !isHeld(identity.gradientOf);
   outcome_.lines.push_back(textOf(isLost ? zeros(tensor.sizes()) : tensor));
+  if (records_)
+    shownNow_ = bitsOf(tensor);
   wasRead_ = true;
 }
 
@@ -254,15 +278,42 @@ void Machine::execute(const Instruction &in) {
 
 void Machine::runAll(const std::vector<Instruction> &list) {
   for (const Instruction &in : list) {
+    std::string error;
     try {
       execute(in);
-    } catch (const Error &) {
+    } catch (const Error &thrown) {
       outcome_.lines.emplace_back("error");
       outcome_.refused.insert(&in);
+      error = thrown.what();
     }
     if (mode_ == Mode::eager)
       synchronize();
+    note(std::move(error));
   }
+}
+
+/// Something that is shown at the end, whether or not it can be.
+void Machine::runLast(const std::function<void()> &action) {
+  std::string error;
+  try {
+    action();
+  } catch (const Error &thrown) {
+    outcome_.lines.emplace_back("error");
+    error = thrown.what();
+  }
+  note(std::move(error));
+}
+
+void Machine::note(std::string error) {
+  if (!records_)
+    return;
+  Step step{std::exchange(shownNow_, ""), error.substr(0, error.find('\n')), ""};
+  // Asking for a type makes the value of a view: half of the programs are not asked.
+  if (program_.seed % 2)
+    for (const Tensor &tensor : t_)
+      step.variables +=
+          (tensor.defined() ? typeOf(tensor) + (tensor.grad().defined() ? "d" : "") : "-") + " ";
+  outcome_.steps.push_back(std::move(step));
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,24 +379,14 @@ void Machine::runProgram() {
   guard_.reset();
   // In the end, everything that is still there, the last first.
   for (size_t v = t_.size(); v-- > 0;) {
-    std::vector<Instruction> last{{.op = Op::read, .a = static_cast<int>(v)}};
-    runAll(last);
-    if (t_[v].defined()) {
-      try {
-        show(t_[v].grad());
-      } catch (const Error &) {
-        outcome_.lines.emplace_back("error");
-      }
-      outcome_.lines.emplace_back(t_[v].requires_grad() ? "requires a gradient" : "requires none");
-    }
+    runLast([&] { show(t_[v], static_cast<int>(v)); });
+    if (!t_[v].defined())
+      continue;
+    runLast([&] { show(t_[v].grad()); });
+    outcome_.lines.emplace_back(t_[v].requires_grad() ? "requires a gradient" : "requires none");
   }
-  for (const Tensor &tensor : kept_) {
-    try {
-      show(tensor);
-    } catch (const Error &) {
-      outcome_.lines.emplace_back("error");
-    }
-  }
+  for (const Tensor &tensor : kept_)
+    runLast([&] { show(tensor); });
 }
 
 std::optional<Outcome> Machine::run() {
@@ -354,7 +395,7 @@ std::optional<Outcome> Machine::run() {
     return std::move(outcome_);
   }
   for (int64_t i = 0; i < size; ++i)
-    inputs_.push_back(Tensor::from(numbersOf(i), {size, size}));
+    inputs_.push_back(Tensor::from(dataOf(i), {size, size}));
   std::vector<Tensor> results;
   try {
     auto function = compile([&](std::vector<Tensor> inputs) {
@@ -381,6 +422,10 @@ std::optional<Outcome> Machine::run() {
 
 std::optional<Outcome> run(const Program &program, Mode mode, Defect defect) {
   return Machine(program, mode, defect).run();
+}
+
+Outcome record(const Program &program) {
+  return *Machine(program, Mode::lazy, Defect::none, /*records=*/true).run();
 }
 
 /// Where two outcomes differ first.

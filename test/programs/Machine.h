@@ -30,6 +30,15 @@ enum class Defect {
   compilesForEver, ///< each iteration of a loop is another program
 };
 
+/// What one instruction did.
+struct Step {
+  std::string shown; ///< of one that reads: type and bits
+  std::string error; ///< of one that was refused: the first line
+  /// After it, in programs of odd seeds: the type of each, `g` where it requires a gradient, `d` where it has
+  /// one.
+  std::string variables;
+};
+
 /// What a program shows: the values that it reads, the errors that it meets and, at the end, all that its
 /// variables hold.
 struct Outcome {
@@ -38,10 +47,16 @@ struct Outcome {
   uint64_t lateCompiles = 0;
   bool hasSteadyLoop = false;
   std::set<const Instruction *> refused; ///< instructions that threw an error
+  /// Of `record`: one for each instruction that was executed, in order, and then one for each value that is
+  /// shown at the end.
+  std::vector<Step> steps;
 };
 
 /// Nothing where the program is none for this mode: a compiled function meets no error.
 std::optional<Outcome> run(const Program &program, Mode mode, Defect defect = Defect::none);
+
+/// Runs the program lazily and writes down what each of its instructions did.
+Outcome record(const Program &program);
 
 /// What is wrong with the program's outcome, or an empty text. `compiled` counts the programs that could be
 /// compiled, `steady` those whose loop is steady.

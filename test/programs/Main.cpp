@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// weft-interface-programs [--count=N] [--seed=N] [--print]: runs random programs as they are, with everything
-// computed after every step, and as one compiled function, and compares what they show, bit for bit. A steady
-// loop in them compiles nothing after its second iteration. One that fails is made small and shown.
+// weft-interface-programs [--count=N] [--seed=N] [--print | --describe]: runs random programs as they are,
+// with everything computed after every step, and as one compiled function, and compares what they show, bit
+// for bit. A steady loop in them compiles nothing after its second iteration. One that fails is made small
+// and shown. With
+// --describe nothing is compared: each program is one line of JSON, with what its instructions did.
 //
 //===----------------------------------------------------------------------===//
-#include "Machine.h"
+#include "Describe.h"
 
 #include "weft/status.hpp"
 
@@ -21,16 +23,16 @@
 using namespace weft::programs;
 
 static int usage(std::string_view what) {
-  std::fprintf(
-      stderr,
-      "weft-interface-programs: '%.*s'\nusage: weft-interface-programs [--count=N] [--seed=N] [--print]\n",
-      static_cast<int>(what.size()), what.data());
+  std::fprintf(stderr,
+               "weft-interface-programs: '%.*s'\nusage: weft-interface-programs [--count=N] [--seed=N] "
+               "[--print | --describe]\n",
+               static_cast<int>(what.size()), what.data());
   return 2;
 }
 
 int main(int argc, char **argv) {
   uint64_t count = 300, seed = 1;
-  bool prints = false;
+  bool prints = false, describes = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument.starts_with("--count="))
@@ -39,8 +41,15 @@ int main(int argc, char **argv) {
       seed = std::strtoull(argv[i] + 7, nullptr, 10);
     else if (argument == "--print")
       prints = true;
+    else if (argument == "--describe")
+      describes = true;
     else
       return usage(argument);
+  }
+  if (describes) {
+    for (uint64_t i = 0; i < count; ++i)
+      std::printf("%s\n", describe(generate(seed + i)).c_str());
+    return 0;
   }
   uint64_t passed = 0, failed = 0;
   Statistics statistics;

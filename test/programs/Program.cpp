@@ -83,6 +83,13 @@ std::string str(const Instruction &in) {
   return "";
 }
 
+std::vector<float> dataOf(int64_t i) {
+  std::vector<float> values;
+  for (int64_t k = 0; k < size * size; ++k)
+    values.push_back(static_cast<float>((k * 7 + i * 5) % 17 - 8) / 8);
+  return values;
+}
+
 std::string Program::str() const {
   std::string text = "// seed " + std::to_string(seed) + "\n";
   for (const Instruction &in : before)

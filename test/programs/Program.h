@@ -75,6 +75,9 @@ struct Program {
 
 std::string str(const Instruction &instruction);
 
+/// The numbers that a program finds as `data[i]`, row by row.
+std::vector<float> dataOf(int64_t i);
+
 /// The same program for the same seed on every machine.
 Program generate(uint64_t seed);
 

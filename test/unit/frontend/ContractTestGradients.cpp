@@ -364,6 +364,81 @@ TEST(ContractGradients, NoGradientFlowsThroughAGradient) {
   EXPECT_EQ(floats(scaled(tensor({1, 1}, {2}))), Floats({4, 6}));
 }
 
+TEST(ContractGradients, OverwrittenWholeAValueForgetsItsHistory) {
+  Tensor w = ones({2, 2}).requires_grad_(), data = full({2, 2}, 5.0);
+  for (const auto &write : {std::function<void(Tensor)>([](Tensor y) { y.fill_(3); }),
+                            {[](Tensor y) { y.zero_(); }},
+                            {[&](Tensor y) { y.copy_(data); }},
+                            {[](Tensor y) { y.t().fill_(3); }}}) {
+    Tensor y = w * 2;
+    write(y);
+    EXPECT_FALSE(y.requires_grad());
+  }
+  Tensor y = w * 2, row = y[0];
+  row.fill_(3);
+  EXPECT_TRUE(y.requires_grad());
+  EXPECT_TRUE(row.requires_grad()); // it is a part of what requires one
+  y.sum().backward();
+  EXPECT_EQ(floats(w.grad()), Floats({0, 0, 2, 2}));
+}
+
+TEST(ContractGradients, AGradientThatIsPartOfAGraphStaysOneWhenMoreIsAdded) {
+  Tensor w = ones({2}).requires_grad_(), v = full({2}, 3.0).requires_grad_();
+  (w * 2).sum().backward();
+  Tensor gradient = w.grad();
+  gradient += v * v;
+  (w * 2).sum().backward();
+  EXPECT_TRUE(gradient.requires_grad());
+  EXPECT_EQ(floats(gradient), Floats(2, 13));
+  gradient.sum().backward();
+  EXPECT_EQ(floats(v.grad()), Floats(2, 6));
+}
+
+TEST(ContractGradients, WhatHasNothingToDoIsAnOperationToo) {
+  Tensor w = full({}, 2.0).requires_grad_();
+  for (const auto &function :
+       {std::function<Tensor()>([&] { return w.sum(); }), {[&] { return w.cumsum(0); }}}) {
+    EXPECT_FALSE(no_grad(function).requires_grad());
+    Tensor same = function();
+    EXPECT_ERROR(same.requires_grad_(false), "you can only change requires_grad flags of leaf variables");
+    w.set_grad({});
+    (same * 3).backward();
+    EXPECT_EQ(w.grad().item<float>(), 3);
+    EXPECT_FALSE(same.grad().defined());
+  }
+}
+
+TEST(ContractGradients, AViewThatNoGradientLeavesRequiresNone) {
+  Tensor early = ones({2}), before = early.narrow(0, 0, 1);
+  early.requires_grad_();
+  Tensor late = ones({2}).requires_grad_(), after = late.narrow(0, 0, 1);
+  late.requires_grad_(false);
+  Tensor made = ones({2}).requires_grad_() * 2, inside = no_grad([&] { return made.narrow(0, 0, 1); });
+  for (const Tensor &view : {before, after, inside})
+    EXPECT_FALSE(view.requires_grad());
+  EXPECT_ERROR(Tensor(inside).mul_(2), "A view was created in no_grad mode");
+}
+
+TEST(ContractGradients, WithRespectToAWrittenViewItIsThatOfWhatWasWritten) {
+  Tensor base = ones({2, 2}).requires_grad_() * 1, row = base[0], same = base[0];
+  row.copy_(ones({2}).requires_grad_() * 3);
+  EXPECT_EQ(floats(grad((same * same).sum(), {row})[0]), Floats(2, 6));
+}
+
+TEST(ContractGradients, WhatIsWrittenMayOverlapWhatIsRead) {
+  Tensor x = tensor({{1.0, 2.0}, {3.0, 4.0}});
+  x += x[0];
+  EXPECT_EQ(floats(x), Floats({2, 4, 4, 6}));
+}
+
+TEST(ContractGradients, ALeafThatIsOverwrittenByAViewMakesNoLeafOfIt) {
+  Tensor w = zeros({2, 2}).requires_grad_(), x = tensor({{1.0, 2.0}, {3.0, 4.0}}), view = x.t();
+  no_grad([&] { w.copy_(view); });
+  EXPECT_FALSE(view.requires_grad());
+  (w * view).sum().backward();
+  EXPECT_EQ(floats(w.grad()), Floats({1, 3, 2, 4}));
+}
+
 TEST(ContractGradients, WrittenWithGradientsOffAValueKeepsItsHistory) {
   for (bool compiled : {false, true}) {
     Tensor w = tensor({2, 3}, {2}).requires_grad_(), written;

@@ -144,6 +144,52 @@ TEST(ContractLoops, AStepWithGradientsThatIsReadBeforeItIsTaken) {
             0u);
 }
 
+/// An iteration begins with the step that the last one prepared: the second is the first that steps, and what
+/// it leaves pending is computed in the third.
+static uint64_t compilesWhereTheStepComesFirst(const Tensor &weight, Tensor argument,
+                                               optim::Optimizer &optimizer) {
+  return compilesAfterTwo(10, [&](int64_t) {
+    optimizer.step();
+    optimizer.zero_grad();
+    argument.set_grad({});
+    (weight * argument).sum().backward();
+  });
+}
+
+TEST(ContractLoops, ALeafThatNoStepUpdatesBesideOnesThatAStepUpdates) {
+  for (bool isWeightOlder : {true, false}) {
+    const int64_t size = isWeightOlder ? 31 : 32;
+    Tensor first = full({size}, 0.5).requires_grad_(), second = full({size}, 0.25).requires_grad_();
+    const Tensor &weight = isWeightOlder ? first : second, &argument = isWeightOlder ? second : first;
+    optim::SGD sgd({weight}, {.lr = 0.1});
+    EXPECT_EQ(compilesWhereTheStepComesFirst(weight, argument, sgd), 0u);
+  }
+}
+
+TEST(ContractLoops, StateThatTheFirstStepMakes) {
+  Tensor weight = full({33}, 0.5).requires_grad_(), argument = full({33}, 0.25).requires_grad_();
+  optim::SGD sgd({weight}, {.lr = 0.1, .momentum = 0.9});
+  EXPECT_EQ(compilesWhereTheStepComesFirst(weight, argument, sgd), 0u);
+  weight = full({34}, 0.5).requires_grad_();
+  argument = full({34}, 0.25).requires_grad_();
+  optim::Adam adam({weight}, {.lr = 0.1, .amsgrad = true});
+  EXPECT_EQ(compilesWhereTheStepComesFirst(weight, argument, adam), 0u);
+}
+
+/// The step that makes the state is the same program as the next one.
+TEST(ContractLoops, AStepIsCompiledOnce) {
+  Tensor weight = full({35}, 0.5).requires_grad_();
+  optim::Adam adam({weight}, {.lr = 0.1});
+  synchronize();
+  const uint64_t before = compile_count();
+  for (int i = 0; i < 5; ++i) {
+    (weight * weight).sum().backward();
+    adam.step();
+    adam.zero_grad();
+  }
+  EXPECT_EQ(compile_count(), before + 1);
+}
+
 TEST(ContractLoops, AFailureInEveryIterationHoldsUpNothing) {
   Tensor table = ones({4, 2}), s = ones({2});
   EXPECT_EQ(compilesAfterTwo(30,
