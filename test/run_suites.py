@@ -216,8 +216,7 @@ def unit(level, build=RELEASE, label="", environment=None):
 
     def part(number, shard):
         binary, name, variables = runs[number]
-        # Threads that wait for each other let the programs beside them run.
-        counts = gtest(binary, name, environment={"OMP_WAIT_POLICY": "passive", **variables}, shard=(shard, shards), timeout=timeout)
+        counts = gtest(binary, name, environment=variables, shard=(shard, shards), timeout=timeout)
         with adding:
             found[number] += counts
         return counts
@@ -505,6 +504,7 @@ def lint(level):
     return closing_line("lint", [os.path.join(ROOT, "scripts", "lint"), "--all"], timeout=3 * HOUR)
 
 
+# In their order, except that those of ONE_PROCESS_EACH run beside each other.
 SUITES = [
     ("house", ("quick", "default", "ci", "full"), house),
     ("lit", ("quick", "default", "ci", "full"), lit),
@@ -521,6 +521,9 @@ SUITES = [
     ("asan-full", ("full",), asan_full),
     ("lint", ("full",), lint),
 ]
+# Suites that leave a processor idle when they run alone, those first that take longest. They neither build nor change
+# anything that another one uses.
+ONE_PROCESS_EACH = ("parity", "random", "install", "mutated", "docs", "examples")
 
 
 def main():
@@ -540,16 +543,26 @@ def main():
     # Tests look at these to decide how much to do.
     os.environ["WEFT_TEST_LEVEL"] = level
     os.environ.setdefault("CTEST_PARALLEL_LEVEL", "1")
+    # Threads that wait for each other let the programs beside them run.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
     total, table = Counts(), []
-    for name, _, suite in SUITES:
-        if name not in wanted:
-            continue
+    suites = {name: suite for name, _, suite in SUITES}
+
+    def run_suite(name):
         say(f"==> {name}")
         started = time.monotonic()
-        counts = suite(level)
+        counts = suites[name](level)
         table.append((name, counts, time.monotonic() - started))
-        total += counts
+        return counts
+
+    beside = [name for name in ONE_PROCESS_EACH if name in wanted]
+    for name in suites:
+        if name in beside:
+            total += side_by_side([functools.partial(run_suite, each) for each in beside])
+            beside = []
+        elif name in wanted and name not in ONE_PROCESS_EACH:
+            total += run_suite(name)
     say("==> Summary")
     for name, counts, seconds in table:
         say(f"    {name:<12} {seconds:8.1f} s   {counts}")
