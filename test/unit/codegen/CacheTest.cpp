@@ -43,7 +43,7 @@ static void threadsAfter(int count) { threads = count; }
 }
 } // namespace failing
 
-#if !__has_feature(thread_sanitizer) // which would miss what it does not intercept itself
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 void *operator new(size_t bytes) {
   void *memory =
       !failing::isHelper || failing::take(failing::allocations) ? std::malloc(bytes ? bytes : 1) : nullptr;
@@ -222,8 +222,8 @@ TEST_F(Cache, WhatKilledWritersLeftGoes) {
 // Every allocation of a helper thread fails in its turn: entries are read from the disk there, so that all of
 // them are ours and none is LLVM's.
 TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "ThreadSanitizer has an operator new and a pthread_create of its own";
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "a sanitizer has an operator new and a pthread_create of its own";
 #endif
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owned;
   std::vector<mlir::ModuleOp> kernels;
@@ -253,8 +253,8 @@ TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
 }
 
 TEST_F(Cache, WithoutThreadsTheCallerCompilesAll) {
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "ThreadSanitizer has an operator new and a pthread_create of its own";
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "a sanitizer has an operator new and a pthread_create of its own";
 #endif
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owned;
   std::vector<mlir::ModuleOp> kernels;
