@@ -454,7 +454,9 @@ THREAD_SANITIZER_ENVIRONMENT = {
 }
 # What a sanitizer's subset leaves out: thousands of equal steps, which take minutes, and find what one step does.
 THOUSANDS_OF_STEPS = ("ContractLazy.TenThousandUncompiledStepsRunInFlatMemory",
-                      "ContractLazy.NoMoreThan4096OperationsAreEverPending")
+                      "ContractLazy.NoMoreThan4096OperationsAreEverPending",
+                      "ContractLoops.NoReadAtAll", "ContractViews.LongChainsOfViewsStayShort")
+WORK_OF_MANY_THREADS = ("ContractThreads.UpdatesInPlaceByManyThreadsAreNotLost",)
 # The same for threads: long work of one, which others do on several.
 WORK_OF_ONE_THREAD = ("ContractLazy.DestructionOfALongGraphIsIterative",
                       "Contraction.EveryTypeAndManyShapesByOurOwnKernel")
@@ -546,7 +548,9 @@ def sanitizers(level):
     folder = os.path.join(BUILD, "asan-subset")
     counts = planted_faults(folder, ADDRESS_FAULTS, SANITIZER_ENVIRONMENT)
     counts += instrumented(folder, "__asan_")
-    counts += unit(level, folder, "asan-", COMPILER_SANITIZER_ENVIRONMENT, SANITIZER_ENVIRONMENT, THOUSANDS_OF_STEPS)
+    # "quick": the queue and many threads are what ThreadSanitizer is there for.
+    counts += unit("quick", folder, "asan-", COMPILER_SANITIZER_ENVIRONMENT, SANITIZER_ENVIRONMENT,
+                   THOUSANDS_OF_STEPS + WORK_OF_MANY_THREADS)
     counts += lit(level, folder, "asan-", COMPILER_SANITIZER_ENVIRONMENT, ("ir", "passes"))
     counts += fuzz(folder, FUZZ_SECONDS.get(level, 20))
     # The parser of text has its fuzzer in the release build: LLVM, which it calls, has no sanitizer.
