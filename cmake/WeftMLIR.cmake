@@ -49,12 +49,24 @@ function(weft_reuse_compiler_headers name)
   target_precompile_headers(${name} REUSE_FROM weft_mlir_pch)
 endfunction()
 
-# weft_add_compiler_library(NAME SOURCES... [LINK libs...]): a static part of the compiler.
+if(WEFT_COMPILER_FROM AND NOT EXISTS ${WEFT_COMPILER_FROM}/lib/libWeftIR.a)
+  message(FATAL_ERROR "WEFT_COMPILER_FROM is ${WEFT_COMPILER_FROM}, which has no lib/libWeftIR.a: build it first, "
+                      "as with scripts/build release")
+endif()
+# weft_add_compiler_library(NAME [SHARED_BY_THREADS] SOURCES... [LINK libs...]): a static part of the compiler.
+# SHARED_BY_THREADS: it has threads, or locks of its own. The others run under the frontend's lock, one compilation at a
+# time, so that a build under ThreadSanitizer may take them as they are (WEFT_COMPILER_FROM).
 function(weft_add_compiler_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC weft_mlir_flags ${ARG_LINK})
-  target_precompile_headers(${name} REUSE_FROM weft_mlir_pch)
+  cmake_parse_arguments(ARG "SHARED_BY_THREADS" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  if(WEFT_COMPILER_FROM AND NOT ARG_SHARED_BY_THREADS)
+    add_library(${name} STATIC IMPORTED GLOBAL)
+    set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${WEFT_COMPILER_FROM}/lib/lib${name}.a)
+    target_link_libraries(${name} INTERFACE weft_mlir_flags ${ARG_LINK})
+  else()
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(${name} PUBLIC weft_mlir_flags ${ARG_LINK})
+    target_precompile_headers(${name} REUSE_FROM weft_mlir_pch)
+  endif()
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

@@ -191,21 +191,32 @@ def gtest(binary, label="", environment=None, shard=None, **options):
     return counts
 
 
+# The GoogleTest programs that link nothing of the compiler.
+WITHOUT_COMPILER = ("weft-io-tests", "weft-runtime-tests")
+
+
 def unit_binaries(build):
     """The GoogleTest programs of a build. The random programs are a suite of their own."""
     return [path for path in sorted(glob.glob(os.path.join(build, "bin", "weft-*-tests")))
             if os.path.basename(path) != "weft-random-tests"]
 
 
-def unit(level, build=RELEASE, label="", environment=None):
-    """All GoogleTest programs of a build, each in as many shards as there are processors."""
+def unit(level, build=RELEASE, label="", environment=None, runtime_environment=None, left_out=()):
+    """All GoogleTest programs of a build, each in as many shards as there are processors. Those without the compiler may
+    have an environment of their own. Tests may be left out, by their names or patterns of them."""
     runs = []
+    # What follows a minus is left out of what stands before it.
+    left_out = "-" + ":".join(left_out) if left_out else ""
+    all_but = {"GTEST_FILTER": "*" + left_out} if left_out else {}
     for binary in unit_binaries(build):
-        runs.append((binary, label, environment or {}))
+        in_environment = environment or {}
+        if runtime_environment and os.path.basename(binary) in WITHOUT_COMPILER:
+            in_environment = runtime_environment
+        runs.append((binary, label, {**in_environment, **all_but}))
         # The contract holds whether calls run on their caller or on a queue.
         if os.path.basename(binary) == "weft-frontend-tests" and level != "quick":
             runs.append((binary, label + "async-",
-                         {**(environment or {}), "WEFT_CPU_QUEUE": "async", "GTEST_FILTER": "Contract*"}))
+                         {**in_environment, "WEFT_CPU_QUEUE": "async", "GTEST_FILTER": "Contract*" + left_out}))
     if not runs:
         return failure(f"no weft-*-tests in {build}/bin: nothing was built")
     found = [Counts() for _ in runs]
@@ -216,8 +227,7 @@ def unit(level, build=RELEASE, label="", environment=None):
 
     def part(number, shard):
         binary, name, variables = runs[number]
-        # Threads that wait for each other let the programs beside them run.
-        counts = gtest(binary, name, environment={"OMP_WAIT_POLICY": "passive", **variables}, shard=(shard, shards), timeout=timeout)
+        counts = gtest(binary, name, environment=variables, shard=(shard, shards), timeout=timeout)
         with adding:
             found[number] += counts
         return counts
@@ -230,14 +240,15 @@ def unit(level, build=RELEASE, label="", environment=None):
     return counts
 
 
-def lit(level, build=RELEASE, label="", environment=None):
+def lit(level, build=RELEASE, label="", environment=None, folders=("",)):
+    """The lit tests of a build, or of some folders of test/."""
     report = os.path.join(LOGS, label + "lit.json")
     os.makedirs(LOGS, exist_ok=True)
     if os.path.exists(report):
         os.remove(report)
     # The package can be called neither with -m nor, in every version, as lit.main.
     outcome = run(label + "lit", [sys.executable, "-c", "from lit.main import main; main()", "-s", "--no-progress-bar", "--output", report,
-                                  os.path.join(build, "test")], environment=environment)
+                                  *(os.path.join(build, "test", folder) for folder in folders)], environment=environment)
     counts = Counts()
     try:
         with open(report, encoding="utf-8") as file:
@@ -433,6 +444,63 @@ COMPILER_SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": SANITIZER_ENVIRONMENT["ASAN_OPTIONS"] + ":detect_container_overflow=0:allow_user_poisoning=0"}
 
 
+# Interceptors that LLVM calls say nothing of what it does between the calls.
+THREAD_SANITIZER_ENVIRONMENT = {
+    **INSTRUMENTED,
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1"
+                    ":external_symbolizer_path=/usr/bin/llvm-symbolizer-19",
+    # libgomp is not instrumented and would be reported; the executor on std::thread does the same work.
+    "WEFT_EXECUTOR": "threads",
+}
+# What a sanitizer's subset leaves out: thousands of equal steps, which take minutes, and find what one step does.
+THOUSANDS_OF_STEPS = ("ContractLazy.TenThousandUncompiledStepsRunInFlatMemory",
+                      "ContractLazy.NoMoreThan4096OperationsAreEverPending",
+                      "ContractLoops.NoReadAtAll", "ContractViews.LongChainsOfViewsStayShort")
+WORK_OF_MANY_THREADS = ("ContractThreads.UpdatesInPlaceByManyThreadsAreNotLost",)
+# The same for threads: long work of one, which others do on several.
+WORK_OF_ONE_THREAD = ("ContractLazy.DestructionOfALongGraphIsIterative",
+                      "Contraction.EveryTypeAndManyShapesByOurOwnKernel")
+# The faults of test/sanitizers/PlantedFault.cpp, and what they are called by who finds them.
+ADDRESS_FAULTS = {
+    "heap-buffer-overflow": "AddressSanitizer: heap-buffer-overflow",
+    "heap-use-after-free": "AddressSanitizer: heap-use-after-free",
+    "leak": "LeakSanitizer: detected memory leaks",
+    "signed-integer-overflow": "runtime error: signed integer overflow",
+}
+THREAD_FAULTS = {"data-race": "ThreadSanitizer: data race"}
+
+
+def planted_faults(folder, faults, environment):
+    """A build under a sanitizer must find the faults that were planted for it, or its silence means nothing."""
+    program = os.path.join(folder, "bin", "weft-planted-fault")
+    if not os.path.exists(program):
+        return failure(f"no weft-planted-fault in {folder}/bin: it was not built")
+    counts = Counts()
+    for fault, words in faults.items():
+        outcome = run("planted-" + fault, [program, fault], timeout=60, environment=environment, quiet=True)
+        if outcome.code in (0, None) or words not in outcome.output:
+            say(outcome.tail())
+            counts += failure(f"the build in {folder} does not find the planted {fault}: weft-planted-fault "
+                              f"{outcome.why()}, and '{words}' should be in its output ({outcome.log})")
+        else:
+            counts += Counts(passed=1)
+    return counts
+
+
+def instrumented(folder, symbol):
+    """Every object file of our libraries calls the sanitizer."""
+    objects = [path for part in ("runtime", "ir", "passes", "codegen", "frontend")
+               for path in glob.glob(os.path.join(folder, part, "**", "*.cpp.o"), recursive=True)]
+    if not objects:
+        return failure(f"no object files of the libraries in {folder}")
+    listed = subprocess.run(["nm", "-A", "--undefined-only", *objects], check=False, capture_output=True, text=True).stdout
+    with_symbol = {line.split(":")[0] for line in listed.splitlines() if line.split()[-1].startswith(symbol)}
+    counts = Counts()
+    for path in sorted(set(objects) - with_symbol):
+        counts += failure(f"{path} calls no {symbol}*: it was compiled without the sanitizer")
+    return counts if counts.failed else Counts(passed=1)
+
+
 def build(preset, folder, *arguments):
     """Builds a further preset. True if it worked; what went wrong is printed."""
     outcome = run("build-" + folder, [os.path.join(ROOT, "scripts", "build"), preset, folder, *arguments],
@@ -474,12 +542,18 @@ def fuzz(folder, seconds):
 
 
 def sanitizers(level):
-    if not build("asan", "asan", "-DWEFT_COMPILER=OFF"):
+    """What test/SanitizerSubset.cmake names, and the fuzzers."""
+    if not build("asan-subset", "asan-subset"):
         return failure("the build under AddressSanitizer")
-    folder = os.path.join(BUILD, "asan")
-    counts = unit(level, folder, "asan-", SANITIZER_ENVIRONMENT)
+    folder = os.path.join(BUILD, "asan-subset")
+    counts = planted_faults(folder, ADDRESS_FAULTS, SANITIZER_ENVIRONMENT)
+    counts += instrumented(folder, "__asan_")
+    # "quick": the queue and many threads are what ThreadSanitizer is there for.
+    counts += unit("quick", folder, "asan-", COMPILER_SANITIZER_ENVIRONMENT, SANITIZER_ENVIRONMENT,
+                   THOUSANDS_OF_STEPS + WORK_OF_MANY_THREADS)
+    counts += lit(level, folder, "asan-", COMPILER_SANITIZER_ENVIRONMENT, ("ir", "passes"))
     counts += fuzz(folder, FUZZ_SECONDS.get(level, 20))
-    # The parser of text is part of the compiler, which this build leaves out.
+    # The parser of text has its fuzzer in the release build: LLVM, which it calls, has no sanitizer.
     counts += fuzz(RELEASE, FUZZ_SECONDS.get(level, 20))
     return counts
 
@@ -488,23 +562,29 @@ def asan_full(level):
     if not build("asan", "asan-full"):
         return failure("the whole build under AddressSanitizer")
     folder = os.path.join(BUILD, "asan-full")
-    counts = unit(level, folder, "asan-full-", COMPILER_SANITIZER_ENVIRONMENT)
+    counts = planted_faults(folder, ADDRESS_FAULTS, SANITIZER_ENVIRONMENT)
+    counts += instrumented(folder, "__asan_")
+    counts += unit(level, folder, "asan-full-", COMPILER_SANITIZER_ENVIRONMENT, SANITIZER_ENVIRONMENT)
     counts += lit(level, folder, "asan-full-", COMPILER_SANITIZER_ENVIRONMENT)
     return counts
 
 
 def tsan(level):
-    if not build("tsan", "tsan", "-DWEFT_COMPILER=OFF"):
+    """What test/SanitizerSubset.cmake names: whatever has threads."""
+    if not build("tsan-subset", "tsan-subset"):
         return failure("the build under ThreadSanitizer")
-    # libgomp is not instrumented and would be reported; the executor on std::thread does the same work.
-    environment = {**INSTRUMENTED, "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1", "WEFT_EXECUTOR": "threads"}
-    return unit(level, os.path.join(BUILD, "tsan"), "tsan-", environment)
+    folder = os.path.join(BUILD, "tsan-subset")
+    counts = planted_faults(folder, THREAD_FAULTS, THREAD_SANITIZER_ENVIRONMENT)
+    counts += instrumented(folder, "__tsan_")
+    counts += unit(level, folder, "tsan-", THREAD_SANITIZER_ENVIRONMENT, left_out=THOUSANDS_OF_STEPS + WORK_OF_ONE_THREAD)
+    return counts
 
 
 def lint(level):
     return closing_line("lint", [os.path.join(ROOT, "scripts", "lint"), "--all"], timeout=3 * HOUR)
 
 
+# In their order, except that those of ONE_PROCESS_EACH run beside each other.
 SUITES = [
     ("house", ("quick", "default", "ci", "full"), house),
     ("lit", ("quick", "default", "ci", "full"), lit),
@@ -517,10 +597,13 @@ SUITES = [
     ("parity", ("parity", "ci", "full"), parity),
     ("sanitizers", ("ci", "full"), sanitizers),
     ("static", ("full",), static),
-    ("tsan", ("full",), tsan),
+    ("tsan", ("ci", "full"), tsan),
     ("asan-full", ("full",), asan_full),
     ("lint", ("full",), lint),
 ]
+# Suites that leave a processor idle when they run alone, those first that take longest. They neither build nor change
+# anything that another one uses.
+ONE_PROCESS_EACH = ("parity", "random", "install", "mutated", "docs", "examples")
 
 
 def main():
@@ -540,16 +623,26 @@ def main():
     # Tests look at these to decide how much to do.
     os.environ["WEFT_TEST_LEVEL"] = level
     os.environ.setdefault("CTEST_PARALLEL_LEVEL", "1")
+    # Threads that wait for each other let the programs beside them run.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
     total, table = Counts(), []
-    for name, _, suite in SUITES:
-        if name not in wanted:
-            continue
+    suites = {name: suite for name, _, suite in SUITES}
+
+    def run_suite(name):
         say(f"==> {name}")
         started = time.monotonic()
-        counts = suite(level)
+        counts = suites[name](level)
         table.append((name, counts, time.monotonic() - started))
-        total += counts
+        return counts
+
+    beside = [name for name in ONE_PROCESS_EACH if name in wanted]
+    for name in suites:
+        if name in beside:
+            total += side_by_side([functools.partial(run_suite, each) for each in beside])
+            beside = []
+        elif name in wanted and name not in ONE_PROCESS_EACH:
+            total += run_suite(name)
     say("==> Summary")
     for name, counts, seconds in table:
         say(f"    {name:<12} {seconds:8.1f} s   {counts}")

@@ -130,6 +130,16 @@ def main():
                "exit code 3")
         os.environ["PATH"] = path
 
+        # A sanitizer that finds nothing where there is something has failed.
+        build = Programs(os.path.join(folder, "sanitized"))
+        faults = {"overflow": "found an overflow", "race": "found a race"}
+        expect(checks, "no planted faults", quietly(run_suites.planted_faults, build.folder, faults, {}), 0, 1,
+               "no weft-planted-fault")
+        build.add("weft-planted-fault", 'echo "found an overflow"; [[ $1 != overflow ]]')
+        expect(checks, "a planted fault that is missed", quietly(run_suites.planted_faults, build.folder, faults, {}), 1, 1,
+               "does not find the planted race")
+        expect(checks, "no objects", quietly(run_suites.instrumented, build.folder, "__asan_"), 0, 1, "no object files")
+
         run_suites.RELEASE = os.path.join(folder, "empty")
         os.remove(os.path.join(folder, "empty", "bin", "weft-random-tests"))
         for suite, program in ((run_suites.random, "weft-random-tests"), (run_suites.mutated, "weft-mutate")):
