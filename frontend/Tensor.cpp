@@ -267,8 +267,9 @@ Tensor &Tensor::copy_(const Tensor &source, Loc loc) {
   Ref value = transferTo(from, target.spec().device, loc);
   value = convertTo(value, target.spec().dtype, loc);
   value = broadcastTo(value, target.spec().shape, loc);
-  // A leaf's node is its own, and not that of a view, which no slot is counted for.
-  if (value == from && Access::slot(source)->view())
+  // A copy is computed from its source, and not the same: no gradient with respect to the one is that of the
+  // other. No slot is counted for a view, whose node a leaf must not take.
+  if (value == from && (value.requiresGrad() || Access::slot(source)->view()))
     value = sameValue(value, loc);
   write(*this, std::move(value), loc);
   return *this;

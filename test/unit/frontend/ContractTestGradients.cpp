@@ -431,6 +431,13 @@ TEST(ContractGradients, WhatIsWrittenMayOverlapWhatIsRead) {
   EXPECT_EQ(floats(x), Floats({2, 4, 4, 6}));
 }
 
+TEST(ContractGradients, ACopyIsNotItsSource) {
+  Tensor source = ones({2}).requires_grad_() * 2, copy = zeros({2});
+  copy.copy_(source);
+  EXPECT_ERROR(grad((source * 3).sum(), {copy}), "appears to not have been used in the graph");
+  EXPECT_EQ(floats(grad((copy * 3).sum(), {source})[0]), Floats(2, 3));
+}
+
 TEST(ContractGradients, ALeafThatIsOverwrittenByAViewMakesNoLeafOfIt) {
   Tensor w = zeros({2, 2}).requires_grad_(), x = tensor({{1.0, 2.0}, {3.0, 4.0}}), view = x.t();
   no_grad([&] { w.copy_(view); });
