@@ -24,18 +24,24 @@ public:
   Transfers(const Transfers &) {} // of a state that is copied itself
   Transfers &operator=(const Transfers &) = delete;
 
-  /// The object `to` takes the state from the object `from`; `members` is how many parameters it has.
-  void begin(const Module *to, const Module *from, size_t members);
+  /// The object `to` takes the state from the object `from`; `members` is how many parameters it has, and
+  /// `replaced` the state that it had.
+  void begin(const Module *to, const Module *from, size_t members, std::weak_ptr<const ModuleState> replaced);
   /// Whether the parameter `to` takes the value of `from` in the course of that. Each parameter does so once.
   bool includes(const Parameter *to, const Parameter *from);
-  /// The same of a module that is a member; such a one is not counted.
-  bool includes(const Module *to, const Module *from);
+  /// The same of the module `part`, which is registered in this state.
+  bool includes(const Module *to, const Module *from, const ModuleState *part);
+  /// The same of one that is an element of a container, and no member at a distance: whether an object of the
+  /// state `replaced` was given this one, and `part` has not followed.
+  bool includes(const ModuleState *replaced, const ModuleState *part);
 
 private:
   struct Transfer {
     ptrdiff_t distance = 0;     ///< between the two objects
     const void *last = nullptr; ///< the object, or the last of its members that followed
     size_t members = 0;         ///< that are still to follow
+    std::weak_ptr<const ModuleState> replaced;
+    std::vector<const ModuleState *> followed; ///< parts
   };
   std::mutex mutex_;
   std::array<Transfer, 8> latest_; ///< threads may copy one module at the same time

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace weft::nn {
 
@@ -31,9 +32,10 @@ static ptrdiff_t distance(const void *to, const void *from) {
   return static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from));
 }
 
-void detail::Transfers::begin(const Module *to, const Module *from, size_t members) {
+void detail::Transfers::begin(const Module *to, const Module *from, size_t members,
+                              std::weak_ptr<const ModuleState> replaced) {
   std::lock_guard lock(mutex_);
-  latest_[next_++ % latest_.size()] = {distance(to, from), to, members};
+  latest_[next_++ % latest_.size()] = {distance(to, from), to, members, std::move(replaced), {}};
 }
 
 bool detail::Transfers::includes(const Parameter *to, const Parameter *from) {
@@ -48,19 +50,40 @@ bool detail::Transfers::includes(const Parameter *to, const Parameter *from) {
   return false;
 }
 
-bool detail::Transfers::includes(const Module *to, const Module *from) {
+bool detail::Transfers::includes(const Module *to, const Module *from, const ModuleState *part) {
   std::lock_guard lock(mutex_);
   for (Transfer &transfer : latest_)
     if (transfer.last && transfer.distance == distance(to, from) &&
         std::less<>()(transfer.last, static_cast<const void *>(to))) {
       transfer.last = to;
+      transfer.followed.push_back(part);
       return true;
     }
   return false;
 }
 
-static void beginTransfer(ModuleState &state, const Module *to, const Module *from) {
-  state.transfers.begin(to, from, state.tensors.size() + state.absent);
+bool detail::Transfers::includes(const ModuleState *replaced, const ModuleState *part) {
+  std::lock_guard lock(mutex_);
+  for (Transfer &transfer : latest_)
+    if (transfer.last && transfer.replaced.lock().get() == replaced &&
+        std::find(transfer.followed.begin(), transfer.followed.end(), part) == transfer.followed.end()) {
+      transfer.followed.push_back(part);
+      return true;
+    }
+  return false;
+}
+
+static void beginTransfer(ModuleState &state, const Module *to, const Module *from,
+                          std::weak_ptr<const ModuleState> replaced = {}) {
+  state.transfers.begin(to, from, state.tensors.size() + state.absent, std::move(replaced));
+}
+
+/// The name under which `part` is registered in `whole`, its first; none where it is not.
+static const std::string *nameOf(const ModuleState &part, const ModuleState &whole) {
+  for (const auto &[name, child] : whole.children)
+    if (child.get() == &part)
+      return &name;
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,18 +94,27 @@ Module::Module(const Module &other) : state_(detail::cloned(other.state_)) {
   beginTransfer(*state_, this, &other);
 }
 
-/// Whether `to` is a member of an object that takes the place of another as a whole, and its parts with it.
-static bool followsItsParent(const ModuleState &state, const Module *to, const Module *from) {
-  return std::any_of(state.parents.begin(), state.parents.end(), [&](const auto &parent) {
-    const auto alive = parent.lock();
-    return alive && alive->transfers.includes(to, from);
-  });
+/// Whether `to`, which has the state `old`, is a part of an object that takes over another as a whole.
+static bool followsItsParent(const ModuleState &state, const ModuleState &old, const Module *to,
+                             const Module *from) {
+  for (const auto &parent : state.parents) {
+    const auto whole = parent.lock();
+    if (whole && whole->transfers.includes(to, from, &state))
+      return true;
+    for (const auto &before : old.parents)
+      if (const auto replaced = before.lock(); whole && replaced && replaced != whole) {
+        const std::string *name = nameOf(state, *whole), *oldName = nameOf(old, *replaced);
+        if (name && oldName && *name == *oldName && whole->transfers.includes(replaced.get(), &state))
+          return true;
+      }
+  }
+  return false;
 }
 
 Module &Module::operator=(const Module &other) {
   if (this == &other)
     return *this;
-  if (state_ != other.state_ && !followsItsParent(*other.state_, this, &other)) {
+  if (state_ != other.state_ && !followsItsParent(*other.state_, *state_, this, &other)) {
     const bool registered = std::any_of(state_->parents.begin(), state_->parents.end(),
                                         [](const auto &parent) { return !parent.expired(); });
     if (registered)
@@ -98,8 +130,8 @@ Module &Module::operator=(const Module &other) {
                  "parameters: make the optimiser anew");
     });
   }
-  state_ = other.state_;
-  beginTransfer(*state_, this, &other);
+  const auto replaced = std::exchange(state_, other.state_);
+  beginTransfer(*state_, this, &other, replaced);
   return *this;
 }
 

@@ -229,6 +229,30 @@ TEST(Tying, AModelIsAssignedCopiedAndExchangedAsAWhole) {
   expectConsistent(made);
 }
 
+TEST(Tying, PartsInAVectorAreAssignedWithTheirModel) {
+  struct Stack : nn::Module {
+    std::vector<nn::Linear> layers;
+    Stack() {
+      for (int i = 0; i < 3; ++i)
+        layers.push_back(register_module(std::to_string(i), nn::Linear(2, 2, false)));
+    }
+  } first, second;
+  const auto expectOwn = [](const Stack &model) {
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(floats(model.layers[i].weight), floats(model.state_dict()[i].second));
+  };
+  const Stack kept = first;
+  const Floats before = floats(kept.layers[1].weight);
+  first = second;
+  expectOwn(first);
+  EXPECT_EQ(floats(first.layers[1].weight), floats(second.layers[1].weight));
+  expectOwn(kept);
+  EXPECT_EQ(floats(kept.layers[1].weight), before);
+  Stack other = kept;
+  EXPECT_ERROR(other.layers[1] = first.layers[1], "the part '1' of a module");
+  EXPECT_ERROR(first.layers[1] = kept.layers[1], "the part '1' of a module");
+}
+
 TEST(Tying, AMemberOfACopyIsNoVariable) {
   Pair model, copy = model;
   EXPECT_ERROR(copy.a.weight = makeLinear(7).weight, "a copy of the module");
