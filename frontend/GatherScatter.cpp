@@ -8,7 +8,7 @@
 
 #include "frontend/Ops.h"
 #include "frontend/Promotion.h"
-#include "ir/DimExpr.h"
+#include "frontend/Symbols.h"
 #include "weft/math.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Ref indexOf(const char *function, const Tensor &index, Loc loc) {
 /// A size as numbers like those of an index of i64.
 Ref sizeLike(const Ref &index, int64_t size, Loc loc) {
   Spec spec = index.spec();
-  if (!ir::isSymbolic(size))
+  if (!isSymbolic(size))
     return constant(spec, static_cast<double>(size), loc);
   return broadcastTo(recordTyped("dim", {{"size", size}}, Spec{DType::i64, {}, spec.device}, loc), spec.shape,
                      loc);
@@ -158,7 +158,7 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
       index = record1("add", {record1("mul", {index, sizeLike(index, size, loc)}, {}, loc), result.index}, {},
                       loc);
     result.index = index;
-    size = ir::mulSizes(size, extent);
+    size = entryOf(sizeOf(size) * sizeOf(extent), loc);
   }
   Shape flat(result.moved.begin(), result.moved.begin() + result.dim);
   flat.push_back(size);
@@ -180,8 +180,8 @@ static bool exceeds(const Shape &index, const Shape &shape, std::optional<int64_
   if (std::find(index.begin(), index.end(), 0) != index.end())
     return false;
   for (size_t d = 0; d < index.size(); ++d)
-    if (!(except && static_cast<size_t>(*except) == d) && !ir::isSymbolic(index[d]) &&
-        !ir::isSymbolic(shape[d]) && index[d] > shape[d])
+    if (!(except && static_cast<size_t>(*except) == d) && !isSymbolic(index[d]) && !isSymbolic(shape[d]) &&
+        index[d] > shape[d])
       return true;
   return false;
 }
