@@ -79,6 +79,11 @@ public:
       if (!status)
         return status;
     }
+    if (lacksSize)
+      return Status::error(
+          "the plan of '" + plan.function +
+          "' has a size that cannot be expressed; give its tensors fewer symbols, or smaller "
+          "sizes");
     signer.sign(plan);
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(rt::Plan::Pack(builder, &plan), rt::PlanIdentifier());
@@ -113,13 +118,15 @@ private:
   }
 
   /// A size as the plan has it.
-  int64_t size(int64_t value) {
-    if (!isSymbolic(value))
-      return value;
-    auto [it, inserted] = sizeNumbers.try_emplace(value, static_cast<int64_t>(plan.sizes.size()));
+  int64_t size(Size value) {
+    if (!value.isSymbolic()) {
+      lacksSize |= !value.isExpressible();
+      return value.number().value_or(0);
+    }
+    auto [it, inserted] = sizeNumbers.try_emplace(value.raw(), static_cast<int64_t>(plan.sizes.size()));
     if (inserted) {
       auto made = std::make_unique<rt::SizeExpressionT>();
-      DimExpr expr = exprOf(value);
+      DimExpr expr = value.expr();
       made->divisor = expr.divisor;
       for (const DimTerm &term : expr.terms) {
         auto part = std::make_unique<rt::SizeTermT>();
@@ -132,10 +139,12 @@ private:
     }
     return runtime::firstExpression + it->second;
   }
-  uint64_t unsignedSize(int64_t value) { return static_cast<uint64_t>(size(value)); }
-  std::vector<int64_t> sizes(ArrayRef<int64_t> values) {
+  uint64_t unsignedSize(Size value) { return static_cast<uint64_t>(size(value)); }
+  /// An amount that is reported and estimated with: what is beyond a size is the most that a plan can say.
+  uint64_t amount(Size value) { return unsignedSize(value.isExpressible() ? value : INT64_MAX); }
+  std::vector<int64_t> sizes(ArrayRef<Size> values) {
     std::vector<int64_t> result;
-    for (int64_t value : values)
+    for (Size value : values)
       result.push_back(size(value));
     return result;
   }
@@ -176,7 +185,7 @@ private:
       argument->role = planRole(roleOf(function, i).value_or(ArgumentRole::argument));
       argument->donated = function.isDonated(i);
       Value value = function.getArgument(i);
-      int64_t bytes = bytesOf(value.getType());
+      Size bytes = bytesOf(value.getType());
       // The row-major memory that strides step through may end within its last row.
       auto strides = function.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::strides);
       auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::callerShape);
@@ -209,8 +218,8 @@ private:
   // Buffers
   //===--------------------------------------------------------------------===//
 
-  uint32_t bufferIndex(rt::Storage storage, uint32_t index, int64_t offset, int64_t bytes) {
-    auto key = std::tuple(storage, index, offset, bytes);
+  uint32_t bufferIndex(rt::Storage storage, uint32_t index, Size offset, Size bytes) {
+    auto key = std::tuple(storage, index, offset.raw(), bytes.raw());
     auto [it, inserted] = known.try_emplace(key, static_cast<uint32_t>(plan.buffers.size()));
     if (inserted) {
       auto buffer = std::make_unique<rt::BufferT>();
@@ -235,14 +244,16 @@ private:
     auto slice = slices && number < slices.size() ? dyn_cast<SliceAttr>(slices[number]) : SliceAttr();
     if (!slice)
       return problem(op, "has no storage; run --weft-plan-memory first");
-    int64_t position = slice.getPosition(), bytes = bytesOf(value.getType());
+    Size position = slice.getPosition(), bytes = bytesOf(value.getType());
+    // The verifier of the plan has seen that this is the number of an argument or a result.
+    auto number32 = static_cast<uint32_t>(position.number().value_or(0));
     uint32_t index = 0;
     switch (slice.getStorage()) {
     case StorageKind::argument:
-      index = bufferIndex(rt::Storage::argument, static_cast<uint32_t>(position), 0, bytes);
+      index = bufferIndex(rt::Storage::argument, number32, 0, bytes);
       break;
     case StorageKind::result:
-      index = bufferIndex(rt::Storage::result, static_cast<uint32_t>(position), 0, bytes);
+      index = bufferIndex(rt::Storage::result, number32, 0, bytes);
       break;
     case StorageKind::arena:
       index = bufferIndex(rt::Storage::arena, 0, position, bytes);
@@ -276,8 +287,9 @@ private:
     if (!slices)
       return {}; // a splat that only fusions read holds no storage
     auto slice = cast<SliceAttr>(slices[0]);
-    size_t begin = static_cast<size_t>(slice.getPosition()),
-           bytes = static_cast<size_t>(bytesOf(constant.getType()));
+    // What has storage is no splat over dynamic dimensions, and lies at a number.
+    size_t begin = static_cast<size_t>(slice.getPosition().asNumber()),
+           bytes = static_cast<size_t>(bytesOf(constant.getType()).asNumber());
     if (constants.size() < begin + bytes) {
       if (begin + bytes > maxConstantBytes())
         return noMemory(constant, bytes);
@@ -341,13 +353,13 @@ private:
     made->recorded = static_cast<int32_t>(ir::recordedNumber(op->getLoc()));
     made->place = placeOf(op->getLoc());
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
-    int64_t bytesRead = 0, bytesWritten = 0;
+    Size bytesRead, bytesWritten;
     for (Value value : read)
-      bytesRead = addSizes(bytesRead, bytesOf(value.getType()));
+      bytesRead += bytesOf(value.getType());
     for (Value value : op->getResults())
-      bytesWritten = addSizes(bytesWritten, bytesOf(value.getType()));
-    made->bytes_read = unsignedSize(bytesRead);
-    made->bytes_written = unsignedSize(bytesWritten);
+      bytesWritten += bytesOf(value.getType());
+    made->bytes_read = amount(bytesRead);
+    made->bytes_written = amount(bytesWritten);
     return made;
   }
 
@@ -372,16 +384,16 @@ private:
       kernel.buffers.push_back(*index);
     }
     for (const std::string &symbol : symbolsOf(fusion))
-      kernel.sizes.push_back(size(symbolSize(symbol)));
+      kernel.sizes.push_back(size(Size::symbol(symbol)));
     kernel.tasks = size(schedule->getTasks());
     kernel.grain = schedule->getGrain();
     kernel.scratch_bytes = static_cast<uint64_t>(schedule->getScratch());
     // One operation an element of each elementwise op is what the cost of a call is estimated from.
-    int64_t flops = 0;
+    Size flops;
     for (Operation &op : fusion.getBody().front())
       if (isa<ElementwiseOp>(op))
-        flops = addSizes(flops, elementsOf(op.getResult(0).getType()));
-    made->flops = unsignedSize(flops);
+        flops += elementsOf(op.getResult(0).getType());
+    made->flops = amount(flops);
     for (GatherOp gather : checksOf(fusion)) {
       made->may_fail = true;
       addCheck(gather);
@@ -461,8 +473,7 @@ private:
     contraction.b_strides = sizes(shape->bStrides);
     contraction.c_strides = sizes(shape->cStrides);
     contraction.relu = dot.getRelu();
-    made->flops =
-        unsignedSize(mulSizes(2, mulSizes(mulSizes(shape->batch, shape->m), mulSizes(shape->n, shape->k))));
+    made->flops = amount(2 * shape->batch * shape->m * shape->n * shape->k);
     made->op.Set(std::move(contraction));
     plan.launches.push_back(std::move(made));
     return {};
@@ -507,6 +518,7 @@ private:
   std::map<std::tuple<rt::Storage, uint32_t, int64_t, int64_t>, uint32_t> known;
   std::map<std::string, uint32_t> symbolNumbers;
   std::map<int64_t, int64_t> sizeNumbers;
+  bool lacksSize = false; ///< a size of the plan cannot be expressed
 };
 
 } // namespace

@@ -8,8 +8,8 @@
 #include "frontend/Lazy.h"
 #include "frontend/Save.h"
 #include "frontend/Strides.h"
+#include "frontend/Symbols.h"
 #include "frontend/View.h"
-#include "ir/DimExpr.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -96,7 +96,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     bool written = touched.input && change.after != touched.input;
     bool tied = written && change.after.spec() == binding.spec;
     // An argument with a dynamic size is one even if only its size is used.
-    bool isSized = isArgument && ir::anySymbolic(binding.spec.shape);
+    bool isSized = isArgument && anySymbolic(binding.spec.shape);
     if (touched.input && (used.contains(touched.input.node.get()) || tied || isSized)) {
       binding.argument = static_cast<int>(region.arguments.size());
       const ir::ArgumentRole role = written                      ? ir::ArgumentRole::state

@@ -8,7 +8,6 @@
 #include "frontend/Trace.h"
 
 #include "frontend/Ops.h"
-#include "ir/DimExpr.h"
 
 #include <algorithm>
 
@@ -26,9 +25,9 @@ Dim::Dim(std::string name, int64_t min, int64_t max, Loc loc) : name_(std::move(
                    loc);
 }
 
-Size::Size(const Dim &dim) : value_(ir::symbolSize(dim.name())), dims_{dim} {}
+Size::Size(const Dim &dim) : value_(ir::Size::symbol(dim.name()).raw()), dims_{dim} {}
 
-bool Size::is_number() const { return !ir::isSymbolic(value_); }
+bool Size::is_number() const { return frontend::sizeOf(value_).isNumber(); }
 
 int64_t Size::number() const {
   if (!is_number())
@@ -38,7 +37,7 @@ int64_t Size::number() const {
   return value_;
 }
 
-std::string Size::str() const { return ir::sizeText(value_); }
+std::string Size::str() const { return frontend::sizeText(value_); }
 
 Size Size::of_entry(int64_t entry) { return Size(entry); }
 
@@ -51,9 +50,25 @@ Size Size::join(int64_t value, const Size &a, const Size &b) {
   return result;
 }
 
-Size operator+(const Size &a, const Size &b) { return Size::join(ir::addSizes(a.value_, b.value_), a, b); }
-Size operator-(const Size &a, const Size &b) { return Size::join(ir::subSizes(a.value_, b.value_), a, b); }
-Size operator*(const Size &a, const Size &b) { return Size::join(ir::mulSizes(a.value_, b.value_), a, b); }
+/// The entry of what an operator made.
+static int64_t made(ir::Size size, const Size &a, const char *with, const Size &b) {
+  if (!size.isExpressible())
+    throw Error(
+        "(" + a.str() + ")" + with + "(" + b.str() +
+        ") cannot be expressed as a size: its numbers have to be below 2^63, and an expression adds at "
+        "most 32 products of at most 8 Dims. Use smaller numbers, or a Dim of its own for the result");
+  return size.raw();
+}
+
+Size operator+(const Size &a, const Size &b) {
+  return Size::join(made(frontend::sizeOf(a.value_) + frontend::sizeOf(b.value_), a, " + ", b), a, b);
+}
+Size operator-(const Size &a, const Size &b) {
+  return Size::join(made(frontend::sizeOf(a.value_) - frontend::sizeOf(b.value_), a, " - ", b), a, b);
+}
+Size operator*(const Size &a, const Size &b) {
+  return Size::join(made(frontend::sizeOf(a.value_) * frontend::sizeOf(b.value_), a, " * ", b), a, b);
+}
 
 Shape shape(std::initializer_list<Size> sizes) {
   Shape result;
@@ -84,17 +99,33 @@ Size Tensor::sym_size(int64_t dim, Loc loc) const {
 
 namespace frontend {
 
+int64_t entryOf(ir::Size size, Loc loc) {
+  if (!size.isExpressible())
+    fail("a size of the result cannot be expressed: numbers have to be below 2^63, and an expression adds at "
+         "most 32 products of at most 8 Dims. Make the tensor smaller, or give a dimension a Dim of its own",
+         loc);
+  return size.raw();
+}
+
+int64_t entryOf(ir::Size size) {
+  if (!size.isExpressible())
+    throw Error(
+        "a size cannot be expressed that could be when its tensor was made; this is an error of Weft: "
+        "please report the program");
+  return size.raw();
+}
+
 bool isAtLeast(int64_t entry, int64_t bound) {
   ir::SymbolRanges ranges;
   if (const Trace *trace = Trace::current())
     for (const Dim &dim : trace->symbols)
       ranges.set(dim.name(), {dim.min(), dim.max()});
-  return ranges.isAtLeast(entry, bound);
+  return ranges.isAtLeast(sizeOf(entry), bound);
 }
 
 int64_t numberOr(int64_t entry, const char *what, Loc loc) {
-  if (ir::isSymbolic(entry))
-    fail(std::string(what) + " is " + ir::sizeText(entry) +
+  if (isSymbolic(entry))
+    fail(std::string(what) + " is " + sizeText(entry) +
              ", a size that each call of the compiled function chooses, and no number in its trace: use "
              "sym_size(), and weft::shape({..}) for the shapes made of it",
          loc);
@@ -107,6 +138,7 @@ int64_t numberOr(int64_t entry, const char *what, Loc loc) {
 
 Declared::Declared(const std::vector<ArgumentSpec> &specs, Loc loc) {
   for (size_t i = 0; i < specs.size(); ++i) {
+    checkedCount(specs[i].shape, loc);
     arguments.push_back(Spec{specs[i].dtype, specs[i].shape, specs[i].device});
     for (const Dim &dim : specs[i].dims) {
       auto known = std::find_if(symbols.begin(), symbols.end(),
@@ -121,7 +153,7 @@ Declared::Declared(const std::vector<ArgumentSpec> &specs, Loc loc) {
     }
   }
   for (const Dim &dim : symbols) {
-    int64_t entry = ir::symbolSize(dim.name());
+    int64_t entry = entryOf(ir::Size::symbol(dim.name()));
     if (std::none_of(arguments.begin(), arguments.end(), [&](const Spec &spec) {
           return std::find(spec.shape.begin(), spec.shape.end(), entry) != spec.shape.end();
         }))
@@ -150,7 +182,7 @@ SizeValues Declared::bind(const std::vector<Spec> &found, Loc loc) const {
     if (found[i].shape.size() != arguments[i].shape.size())
       complain(i, "the number of dimensions differs");
     for (size_t d = 0; d < found[i].shape.size(); ++d) {
-      std::string name = ir::symbolOf(arguments[i].shape[d]);
+      std::string name = ir::symbolOf(sizeOf(arguments[i].shape[d]));
       if (name.empty())
         continue;
       int64_t size = found[i].shape[d];
@@ -171,8 +203,8 @@ SizeValues Declared::bind(const std::vector<Spec> &found, Loc loc) const {
     for (size_t d = 0; d < found[i].shape.size(); ++d)
       if (int64_t size = concrete(arguments[i].shape[d], values); size != found[i].shape[d])
         complain(i, "dimension " + std::to_string(d) + " has size " + std::to_string(found[i].shape[d]) +
-                        ", expected " + ir::sizeText(arguments[i].shape[d]) +
-                        (ir::isSymbolic(arguments[i].shape[d]) ? " = " + std::to_string(size) : ""));
+                        ", expected " + sizeText(arguments[i].shape[d]) +
+                        (isSymbolic(arguments[i].shape[d]) ? " = " + std::to_string(size) : ""));
   return values;
 }
 
@@ -181,12 +213,12 @@ SizeValues Declared::bind(const std::vector<Spec> &found, Loc loc) const {
 //===----------------------------------------------------------------------===//
 
 int64_t concrete(int64_t entry, const SizeValues &values) {
-  auto value = ir::evaluate(entry, [&](std::string_view name) -> std::optional<int64_t> {
+  auto value = ir::evaluate(sizeOf(entry), [&](std::string_view name) -> std::optional<int64_t> {
     auto it = values.find(std::string(name));
     return it == values.end() ? std::nullopt : std::optional(it->second);
   });
   if (!value)
-    throw Error("the size " + ir::sizeText(entry) + " has no value in this call");
+    throw Error("the size " + sizeText(entry) + " has no value in this call");
   return *value;
 }
 
@@ -199,8 +231,8 @@ Spec concrete(Spec spec, const SizeValues &values) {
 Attr concrete(Attr attr, const SizeValues &values) {
   if (auto *list = std::get_if<std::vector<int64_t>>(&attr.value))
     for (int64_t &size : *list)
-      size = ir::isSymbolic(size) ? concrete(size, values) : size;
-  else if (auto *size = std::get_if<int64_t>(&attr.value); size && ir::isSymbolic(*size))
+      size = isSymbolic(size) ? concrete(size, values) : size;
+  else if (auto *size = std::get_if<int64_t>(&attr.value); size && isSymbolic(*size))
     *size = concrete(*size, values);
   return attr;
 }
@@ -210,7 +242,7 @@ bool fits(const Spec &declared, const Spec &found) {
       declared.shape.size() != found.shape.size())
     return false;
   for (size_t d = 0; d < found.shape.size(); ++d)
-    if (declared.shape[d] != found.shape[d] && !ir::isSymbolic(declared.shape[d]))
+    if (declared.shape[d] != found.shape[d] && !isSymbolic(declared.shape[d]))
       return false;
   return true;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Ops.h"
-#include "ir/DimExpr.h"
+#include "frontend/Symbols.h"
 
 #include "frontend/Promotion.h"
 #include "weft/math.hpp"

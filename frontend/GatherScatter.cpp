@@ -9,7 +9,6 @@
 #include "frontend/Ops.h"
 #include "frontend/Promotion.h"
 #include "frontend/Symbols.h"
-#include "ir/DimExpr.h"
 #include "weft/math.hpp"
 
 #include <algorithm>
@@ -37,7 +36,7 @@ Ref indexOf(const char *function, const Tensor &index, Loc loc) {
 /// A size as numbers like those of an index of i64.
 Ref sizeLike(const Ref &index, int64_t size, Loc loc) {
   Spec spec = index.spec();
-  if (!ir::isSymbolic(size))
+  if (!isSymbolic(size))
     return constant(spec, static_cast<double>(size), loc);
   return broadcastTo(recordTyped("dim", {{"size", size}}, Spec{DType::i64, {}, spec.device}, loc), spec.shape,
                      loc);
@@ -61,8 +60,8 @@ Ref checked(Ref index, int64_t size, Loc loc) {
 }
 
 Ref gatherBy(const char *kind, Ref value, int64_t dim, Ref index, Loc loc) {
-  if (const int64_t size = value.spec().shape[at(dim)]; ir::isSymbolic(size) && !isAtLeast(size, 1))
-    fail("an index reads along dimension " + std::to_string(dim) + ", whose size " + ir::sizeText(size) +
+  if (const int64_t size = value.spec().shape[at(dim)]; isSymbolic(size) && !isAtLeast(size, 1))
+    fail("an index reads along dimension " + std::to_string(dim) + ", whose size " + sizeText(size) +
              " may be 0: give its Dim a min of 1",
          loc, {value, index});
   return record1("gather", {value, index}, {{"dim", dim}, {"kind", std::string(kind)}}, loc);
@@ -163,7 +162,7 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
       index = record1("add", {record1("mul", {index, sizeLike(index, size, loc)}, {}, loc), result.index}, {},
                       loc);
     result.index = index;
-    size = ir::mulSizes(size, extent);
+    size = entryOf(sizeOf(size) * sizeOf(extent), loc);
   }
   Shape flat(result.moved.begin(), result.moved.begin() + result.dim);
   flat.push_back(size);
@@ -185,8 +184,8 @@ static bool exceeds(const Shape &index, const Shape &shape, std::optional<int64_
   if (std::find(index.begin(), index.end(), 0) != index.end())
     return false;
   for (size_t d = 0; d < index.size(); ++d)
-    if (!(except && static_cast<size_t>(*except) == d) && !ir::isSymbolic(index[d]) &&
-        !ir::isSymbolic(shape[d]) && index[d] > shape[d])
+    if (!(except && static_cast<size_t>(*except) == d) && !isSymbolic(index[d]) && !isSymbolic(shape[d]) &&
+        index[d] > shape[d])
       return true;
   return false;
 }

@@ -10,9 +10,9 @@
 #include "frontend/Pending.h"
 #include "frontend/Region.h"
 #include "frontend/Session.h"
+#include "frontend/Symbols.h"
 #include "frontend/Trace.h"
 #include "frontend/View.h"
-#include "ir/DimExpr.h"
 #include "ir/SourceExcerpt.h"
 
 #include <algorithm>
@@ -56,20 +56,18 @@ bool &gradEnabled() {
 //===----------------------------------------------------------------------===//
 
 int64_t Spec::count() const {
-  int64_t product = 1;
+  ir::Size product = 1;
   for (int64_t size : shape)
-    product = ir::mulSizes(product, size);
-  return product;
+    product *= sizeOf(size);
+  return entryOf(product);
 }
 
-std::string Spec::bytesText() const {
-  return ir::sizeText(ir::mulSizes(count(), static_cast<int64_t>(itemsize(dtype))));
-}
+std::string Spec::bytesText() const { return ir::sizeText(sizeOf(count()) * itemsize(dtype)); }
 
 std::string Spec::str() const {
   std::string text = "tensor<";
   for (int64_t size : shape)
-    text += ir::sizeText(size) + "x";
+    text += sizeText(size) + "x";
   return text + std::string(name(dtype)) + ", " + device.str() + ">";
 }
 

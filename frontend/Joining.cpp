@@ -7,7 +7,7 @@
 #include "weft/joining.hpp"
 #include "frontend/Ops.h"
 #include "frontend/Promotion.h"
-#include "ir/DimExpr.h"
+#include "frontend/Symbols.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ static void checkJoined(const std::vector<Ref> &parts, const std::vector<size_t>
                std::to_string(shape.size()),
            loc, {parts.front(), parts[i]});
     for (size_t d = 0; d < shape.size(); ++d)
-      if (d != at(dim) && shape[d] != first[d] && !ir::isSymbolic(shape[d]) && !ir::isSymbolic(first[d]))
+      if (d != at(dim) && shape[d] != first[d] && !isSymbolic(shape[d]) && !isSymbolic(first[d]))
         fail("Sizes of tensors must match except in dimension " + std::to_string(dim) + ". Expected size " +
                  std::to_string(first[d]) + " but got size " + std::to_string(shape[d]) +
                  " for tensor number " + std::to_string(positions[i]) + " in the list.",
@@ -172,7 +172,7 @@ static Tensor repeated(const Tensor &a, const std::vector<int64_t> &repeats, Loc
   for (size_t i = 0; i < shape.size(); ++i) {
     apart.insert(apart.end(), {1, shape[i]});
     wide.insert(wide.end(), {repeats[i], shape[i]});
-    result.push_back(ir::mulSizes(repeats[i], shape[i]));
+    result.push_back(entryOf(sizeOf(repeats[i]) * sizeOf(shape[i]), loc));
   }
   return a.reshape(apart, loc).expand(wide, loc).reshape(result, loc);
 }
@@ -201,7 +201,7 @@ Tensor repeat_interleave(const Tensor &a, int64_t repeats, std::optional<int64_t
     from = from.reshape({1}, loc);
   Shape wide = from.sizes(loc), result = wide;
   wide.insert(wide.begin() + along + 1, repeats);
-  result[at(along)] = ir::mulSizes(result[at(along)], repeats);
+  result[at(along)] = entryOf(sizeOf(result[at(along)]) * sizeOf(repeats), loc);
   return from.unsqueeze(along + 1, loc).expand(wide, loc).reshape(result, loc);
 }
 
@@ -257,17 +257,17 @@ Tensor pad(const Tensor &a, IntList padding, const Arg &value, Loc loc) {
     low[dim] = padding[2 * i];
     high[dim] = padding[2 * i + 1];
     int64_t size = tensor.spec().shape[dim];
-    if (!ir::isSymbolic(size) && static_cast<__int128>(low[dim]) + high[dim] + size < 0)
+    if (!isSymbolic(size) && static_cast<__int128>(low[dim]) + high[dim] + size < 0)
       fail("The input size " + std::to_string(size) + ", plus negative padding " + std::to_string(low[dim]) +
                " and " + std::to_string(high[dim]) + ", resulted in a negative output size at dimension " +
                std::to_string(dim),
            loc, {tensor});
-    if (!ir::isSymbolic(size) && static_cast<__int128>(low[dim]) + high[dim] + size > INT64_MAX)
+    if (!isSymbolic(size) && static_cast<__int128>(low[dim]) + high[dim] + size > INT64_MAX)
       fail("The input size " + std::to_string(size) + ", plus padding " + std::to_string(low[dim]) + " and " +
                std::to_string(high[dim]) + ", is more than a dimension can have, at dimension " +
                std::to_string(dim),
            loc, {tensor});
-    if (!ir::isSymbolic(size))
+    if (!isSymbolic(size))
       padded[dim] = low[dim] + size + high[dim];
   }
   checkedCount(padded, loc);

@@ -7,7 +7,7 @@
 #include "weft/linear_algebra.hpp"
 
 #include "frontend/Ops.h"
-#include "ir/DimExpr.h"
+#include "frontend/Symbols.h"
 #include "weft/joining.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using namespace frontend;
 static std::string timesText(const Shape &shape) {
   std::string text;
   for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? "x" : "") + ir::sizeText(shape[i]);
+    text += (i ? "x" : "") + sizeText(shape[i]);
   return text;
 }
 
@@ -80,9 +80,8 @@ Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
     for (size_t i = 0; i < own; ++i) {
       int64_t &into = batch[batchRank - own + i];
       if (into != shape[i] && into != 1 && shape[i] != 1)
-        fail("The size of tensor a (" + ir::sizeText(into) + ") must match the size of tensor b (" +
-                 ir::sizeText(shape[i]) + ") at non-singleton dimension " +
-                 std::to_string(batchRank - own + i),
+        fail("The size of tensor a (" + sizeText(into) + ") must match the size of tensor b (" +
+                 sizeText(shape[i]) + ") at non-singleton dimension " + std::to_string(batchRank - own + i),
              loc, {a, b});
       into = into == 1 ? shape[i] : into;
     }

@@ -7,7 +7,7 @@
 #include "weft/losses.hpp"
 
 #include "frontend/Ops.h"
-#include "ir/DimExpr.h"
+#include "frontend/Symbols.h"
 #include "weft/math.hpp"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ ClassRows asRows(const Tensor &input, const Tensor &target, const char *function
 
 void checkWeight(const Tensor &weight, int64_t classes, const char *function, Loc loc) {
   if (weight.defined() && weight.sizes(loc) != Shape{classes})
-    fail(std::string(function) + ": weight tensor should be defined either for all " + ir::sizeText(classes) +
+    fail(std::string(function) + ": weight tensor should be defined either for all " + sizeText(classes) +
              " classes or no classes but got weight tensor of shape: " + shapeText(weight.sizes(loc)),
          loc);
 }

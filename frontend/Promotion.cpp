@@ -7,7 +7,7 @@
 #include "frontend/Promotion.h"
 
 #include "frontend/Ops.h"
-#include "ir/DimExpr.h"
+#include "frontend/Symbols.h"
 
 #include <algorithm>
 #include <array>
@@ -89,8 +89,8 @@ Shape broadcastShape(const std::vector<Operand> &operands, Loc loc) {
       int64_t a = i < shape.size() ? shape[shape.size() - 1 - i] : 1,
               b = i < own.size() ? own[own.size() - 1 - i] : 1;
       if (a != b && a != 1 && b != 1)
-        fail("The size of tensor a (" + ir::sizeText(a) + ") must match the size of tensor b (" +
-                 ir::sizeText(b) + ") at non-singleton dimension " + std::to_string(rank - 1 - i),
+        fail("The size of tensor a (" + sizeText(a) + ") must match the size of tensor b (" + sizeText(b) +
+                 ") at non-singleton dimension " + std::to_string(rank - 1 - i),
              loc, {first, o.value});
       merged[rank - 1 - i] = a == 1 ? b : a;
     }

@@ -8,8 +8,8 @@
 
 #include "frontend/Ops.h"
 #include "frontend/State.h"
+#include "frontend/Symbols.h"
 #include "frontend/Trace.h"
-#include "ir/DimExpr.h"
 #include "weft/philox.hpp"
 
 #include <cmath>
@@ -323,7 +323,7 @@ Tensor bernoulli(const Tensor &p, Generator &generator, Loc loc) {
          loc);
   NoGradGuard guard;
   // The check is an effect, which functions over dynamic sizes do not have yet.
-  if (!ir::anySymbolic(p.sizes(loc))) {
+  if (!anySymbolic(p.sizes(loc))) {
     Tensor valid = logical_and({ge({p, loc}, {0, loc}), loc}, {le({p, loc}, {1, loc}), loc});
     assert_true(valid, "Expected p_in >= 0 && p_in <= 1 to be true: bernoulli takes probabilities", loc);
   }

@@ -8,7 +8,6 @@
 
 #include "frontend/Ops.h"
 #include "frontend/Symbols.h"
-#include "ir/DimExpr.h"
 #include "weft/math.hpp"
 
 #include <algorithm>
@@ -44,10 +43,10 @@ Tensor accumulated(const Tensor &a, Loc loc) {
 }
 
 int64_t countOver(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
-  int64_t count = 1;
+  ir::Size count = 1;
   for (int64_t dim : wrapDims(dims, a.dim(loc), loc))
-    count = ir::mulSizes(count, a.sizes(loc)[static_cast<size_t>(dim)]);
-  return count;
+    count *= sizeOf(a.sizes(loc)[static_cast<size_t>(dim)]);
+  return entryOf(count, loc);
 }
 
 /// Halves compute in f32 and round once.
@@ -77,8 +76,8 @@ Tensor extreme(const char *op, const std::string &function, const Tensor &a, Int
                " to have non-zero size, found shape " + shapeText(shape),
            loc, {value});
     // An error of some calls only would come too late: it is one of the declaration.
-    if (ir::isSymbolic(size) && !isAtLeast(size, 1))
-      fail(function + ": dimension " + std::to_string(dim) + " has size " + ir::sizeText(size) +
+    if (isSymbolic(size) && !isAtLeast(size, 1))
+      fail(function + ": dimension " + std::to_string(dim) + " has size " + sizeText(size) +
                ", which may be 0: give its Dim a min of 1",
            loc, {value});
   }
@@ -164,7 +163,7 @@ Tensor Tensor::mean(IntList dims, bool keepdim, Loc loc) const {
   // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
   Tensor total = widened(*this, loc).sum(dims, keepdim, loc);
   const int64_t count = countOver(*this, dims, loc);
-  if (ir::isSymbolic(count))
+  if (isSymbolic(count))
     return weft::div({total, loc}, {numberOf(count, total.dtype(loc), device(loc), loc), loc})
         .to(dtype(loc), loc);
   return weft::div({total, loc}, {static_cast<double>(count), loc}).to(dtype(loc), loc);
@@ -225,7 +224,7 @@ static std::pair<Tensor, Tensor> moments(const Tensor &a, const IntList &dims, d
     return wrap(keepdim ? reshapeTo(part, kept, loc) : part, loc);
   };
   const int64_t count = countOver(a, dims, loc);
-  if (!ir::isSymbolic(count))
+  if (!isSymbolic(count))
     return {weft::div({result(1), loc}, {std::max(0.0, static_cast<double>(count) - correction), loc}),
             result(0)};
   Tensor freedom = weft::sub({numberOf(count, DType::f64, a.device(loc), loc), loc}, {correction, loc});

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Session.h"
 
+#include "frontend/Symbols.h"
 #include "frontend/Trace.h"
 #include "frontend/TraceFolder.h"
 
@@ -85,8 +86,16 @@ static ir::DeviceAttr toAttr(const Device &device) {
                              device.index().value_or(0));
 }
 
+static SmallVector<ir::Size> sizesOfEntries(ArrayRef<int64_t> entries) {
+  SmallVector<ir::Size> sizes;
+  for (int64_t entry : entries)
+    sizes.push_back(sizeOf(entry));
+  return sizes;
+}
+
 static RankedTensorType toType(const Spec &spec) {
-  return ir::makeTensorType(spec.shape, ir::toElementType(&context(), spec.dtype), toAttr(spec.device));
+  return ir::makeTensorType(sizesOfEntries(spec.shape), ir::toElementType(&context(), spec.dtype),
+                            toAttr(spec.device));
 }
 
 static Spec toSpec(Type type) {
@@ -94,7 +103,8 @@ static Spec toSpec(Type type) {
   ir::DeviceAttr device = ir::deviceOf(type);
   Spec spec;
   spec.dtype = ir::dtypeOf(type);
-  spec.shape = ir::sizesOf(tensor).vec();
+  for (ir::Size size : ir::sizesOf(tensor))
+    spec.shape.push_back(entryOf(size));
   spec.device = device.isCpu() ? Device() : Device(DeviceType::cuda, static_cast<int>(device.getIndex()));
   return spec;
 }
@@ -102,7 +112,8 @@ static Spec toSpec(Type type) {
 static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
   Builder b(&context());
   if (const auto *integer = std::get_if<int64_t>(&value))
-    return b.getI64IntegerAttr(*integer);
+    return ir::holdsSizes(name) ? Attribute(ir::SizeAttr::get(&context(), sizeOf(*integer)))
+                                : b.getI64IntegerAttr(*integer);
   if (const auto *real = std::get_if<double>(&value))
     return b.getF64FloatAttr(*real);
   if (const auto *flag = std::get_if<bool>(&value))
@@ -111,7 +122,8 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
     // How many operands each of an op's groups has, where some are optional.
     if (name == "operandSegmentSizes")
       return b.getDenseI32ArrayAttr(SmallVector<int32_t>(list->begin(), list->end()));
-    return b.getDenseI64ArrayAttr(*list);
+    return ir::holdsSizes(name) ? Attribute(ir::SizesAttr::get(&context(), sizesOfEntries(*list)))
+                                : b.getDenseI64ArrayAttr(*list);
   }
   if (const auto *dtype = std::get_if<DType>(&value))
     return TypeAttr::get(ir::toElementType(&context(), *dtype));
@@ -129,7 +141,7 @@ static Attribute toAttr(StringRef op, StringRef name, const AttrValue &value) {
 static void declareSymbols(ir::FuncOp function, const std::vector<Dim> &symbols) {
   SmallVector<Attribute> attrs;
   for (const Dim &dim : symbols) {
-    int64_t size = ir::symbolSize(dim.name());
+    ir::Size size = ir::Size::symbol(dim.name());
     if (llvm::any_of(function.getArgumentTypes(),
                      [&](Type type) { return llvm::is_contained(ir::sizesOf(type), size); }))
       attrs.push_back(ir::SymbolAttr::get(&context(), dim.name(), dim.min(), dim.max()));

@@ -8,7 +8,6 @@
 #include "frontend/Ops.h"
 #include "frontend/Symbols.h"
 #include "frontend/View.h"
-#include "ir/DimExpr.h"
 #include "weft/limits.hpp"
 
 #include <algorithm>
@@ -23,7 +22,7 @@ namespace frontend {
 std::string shapeText(const Shape &shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + ir::sizeText(shape[i]);
+    text += (i ? ", " : "") + sizeText(shape[i]);
   return text + "]";
 }
 
@@ -39,13 +38,22 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
   int64_t count = 1;
   bool empty = false;
   // Sizes of zero do not excuse the others: strides would overflow.
-  if (ir::anySymbolic(shape)) {
+  if (anySymbolic(shape)) {
     // The ranges of symbols are the function's; that it is not too large is checked when it is compiled.
-    for (int64_t size : shape)
-      if (!ir::isKnownSize(size))
+    ir::Size product = 8;
+    for (int64_t size : shape) {
+      if (!sizeOf(size).isCount())
         fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
                  shapeText(shape),
              loc);
+      if (size != 0)
+        product *= sizeOf(size);
+    }
+    if (!product.isExpressible())
+      fail("a tensor of shape " + shapeText(shape) +
+               " has a number of bytes that cannot be expressed: expected less than 2^63, or a sum of at "
+               "most 32 products of at most 8 Dims; make it smaller, or give it fewer Dims",
+           loc);
     return Spec{DType::f32, shape, {}}.count();
   }
   for (int64_t size : shape) {
@@ -140,8 +148,8 @@ Ref broadcastTo(Ref value, const Shape &shape, Loc loc) {
   const size_t added = shape.size() - from.size();
   for (size_t i = from.size(); i-- > 0;)
     if (from[i] != shape[added + i] && from[i] != 1)
-      fail("The expanded size of the tensor (" + ir::sizeText(shape[added + i]) +
-               ") must match the existing size (" + ir::sizeText(from[i]) + ") at non-singleton dimension " +
+      fail("The expanded size of the tensor (" + sizeText(shape[added + i]) +
+               ") must match the existing size (" + sizeText(from[i]) + ") at non-singleton dimension " +
                std::to_string(added + i) + ".  " + both(),
            loc, {value});
   std::vector<int64_t> dims(from.size());
@@ -180,20 +188,21 @@ static Shape resolveShape(const Ref &value, Shape shape, Loc loc) {
   int64_t known = 1, count = value.spec().count();
   int64_t *unknown = nullptr;
   std::string asked = shapeText(shape);
-  if (ir::isSymbolic(count) || ir::anySymbolic(shape)) {
+  if (isSymbolic(count) || anySymbolic(shape)) {
+    ir::Size product = 1;
     for (int64_t &size : shape) {
       if (size != -1)
-        known = ir::mulSizes(known, size);
+        product *= sizeOf(size);
       else if (!std::exchange(unknown, &size))
         continue;
       else
         fail("only one dimension can be inferred: " + asked, loc, {value});
     }
-    auto rest = ir::divideSizes(count, known);
+    auto rest = ir::divide(sizeOf(count), product);
     if (!rest || (!unknown && *rest != 1))
-      fail("shape '" + asked + "' is invalid for input of size " + ir::sizeText(count), loc, {value});
+      fail("shape '" + asked + "' is invalid for input of size " + sizeText(count), loc, {value});
     if (unknown)
-      *unknown = *rest;
+      *unknown = entryOf(*rest, loc);
     return shape;
   }
   for (int64_t &size : shape) {
@@ -248,11 +257,11 @@ Tensor Tensor::flatten(int64_t start, int64_t end, Loc loc) const {
     fail("flatten() has invalid args: start_dim cannot come after end_dim", loc);
   if (rank == 0)
     return reshape({1}, loc);
-  int64_t product = 1;
+  ir::Size product = 1;
   for (int64_t i = start; i <= end; ++i)
-    product = ir::mulSizes(product, shape[static_cast<size_t>(i)]);
+    product *= sizeOf(shape[static_cast<size_t>(i)]);
   Shape flat(shape.begin(), shape.begin() + start);
-  flat.push_back(product);
+  flat.push_back(entryOf(product, loc));
   flat.insert(flat.end(), shape.begin() + end + 1, shape.end());
   return reshape(flat, loc);
 }
@@ -387,8 +396,8 @@ Tensor Tensor::unsqueeze(int64_t dim, Loc loc) const {
 
 /// Whether a dimension goes. The number of dimensions must not depend on what a call chooses.
 static bool isSqueezed(const Shape &shape, size_t dim, Loc loc) {
-  if (ir::isSymbolic(shape[dim]) && !isAtLeast(shape[dim], 2))
-    fail("squeeze(): dimension " + std::to_string(dim) + " has size " + ir::sizeText(shape[dim]) +
+  if (isSymbolic(shape[dim]) && !isAtLeast(shape[dim], 2))
+    fail("squeeze(): dimension " + std::to_string(dim) + " has size " + sizeText(shape[dim]) +
              ", which may be 1 in some calls only: give its Dim a min of 2, name other dimensions, or use "
              "reshape()",
          loc);
@@ -426,19 +435,20 @@ Tensor Tensor::unflatten(int64_t dim, IntList inner, Loc loc) const {
   if (inner.empty())
     fail("unflatten: sizes must be non-empty", loc);
   auto at = static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(shape.size()), loc));
-  int64_t known = 1, unknown = 0;
+  ir::Size known = 1;
+  int unknown = 0;
   for (int64_t size : inner) {
     if (size == -1)
       ++unknown;
     else
-      known = ir::mulSizes(known, size);
+      known *= sizeOf(size);
   }
-  std::optional<int64_t> rest = unknown == 1 ? ir::divideSizes(shape[at], known) : std::nullopt;
-  if (unknown > 1 || (unknown == 1 ? !rest : known != shape[at]))
+  std::optional<ir::Size> rest = unknown == 1 ? ir::divide(sizeOf(shape[at]), known) : std::nullopt;
+  if (unknown > 1 || (unknown == 1 ? !rest : known != sizeOf(shape[at])))
     fail("unflatten: Provided sizes " + shapeText(inner) + " don't multiply up to the size of dim " +
-             std::to_string(at) + " (" + ir::sizeText(shape[at]) + ") in the input tensor",
+             std::to_string(at) + " (" + sizeText(shape[at]) + ") in the input tensor",
          loc);
-  std::replace(inner.begin(), inner.end(), int64_t{-1}, rest.value_or(-1));
+  std::replace(inner.begin(), inner.end(), int64_t{-1}, rest ? entryOf(*rest, loc) : -1);
   shape.erase(shape.begin() + static_cast<int64_t>(at));
   shape.insert(shape.begin() + static_cast<int64_t>(at), inner.begin(), inner.end());
   return reshape(shape, loc);
@@ -471,19 +481,19 @@ Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc 
   auto d = static_cast<size_t>(dim);
   const Shape &shape = value.spec().shape;
   int64_t size = shape[d];
-  if (ir::isSymbolic(size)) {
+  if (isSymbolic(size)) {
     ViewStep map{.kind = ViewStep::slice, .from = shape, .to = shape};
     map.start.resize(shape.size());
     map.limit = shape;
     map.steps.resize(shape.size(), 1);
     auto bound = [&](int64_t i) {
-      return i == INT64_MAX || ir::isSymbolic(i) ? std::min(i, size) : i < 0 ? ir::addSizes(size, i) : i;
+      return i == INT64_MAX ? size : i < 0 && !isSymbolic(i) ? entryOf(sizeOf(size) + i, loc) : i;
     };
     map.start[d] = bound(start);
     map.limit[d] = bound(end);
     if (step != 1)
       fail("slice step must be 1 along a dynamic dimension, found " + std::to_string(step), loc, {value});
-    map.to[d] = ir::subSizes(map.limit[d], map.start[d]);
+    map.to[d] = entryOf(sizeOf(map.limit[d]) - sizeOf(map.start[d]), loc);
     return makeView(*this, std::move(map), this->strides(loc), loc);
   }
   auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
@@ -572,7 +582,7 @@ Tensor Tensor::select(int64_t dim, int64_t index, Loc loc) const {
     fail("select() cannot be applied to a 0-dim tensor.", loc);
   dim = wrapDim(dim, this->dim(loc), loc);
   int64_t size = sizes(loc)[static_cast<size_t>(dim)];
-  if (ir::isSymbolic(size))
+  if (isSymbolic(size))
     return slice(dim, index, index == -1 ? INT64_MAX : index + 1, 1, loc).squeeze(dim, loc);
   if (index < -size || index >= size)
     fail("select(): index " + std::to_string(index) + " out of range for tensor of size " +

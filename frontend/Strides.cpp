@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/Strides.h"
 
+#include "frontend/Symbols.h"
 #include "frontend/View.h"
-#include "ir/DimExpr.h"
 #include "ir/StridedLayout.h"
 
 namespace weft::frontend {
@@ -76,7 +76,7 @@ std::shared_ptr<runtime::Buffer> readableBuffer(const Binding &binding, Slot &sl
 bool copiesStrides(const Binding &binding, const Slot &slot) {
   if (!slot.view() || (binding.keepsStrides && placeOf(slot)))
     return false;
-  return !ir::anySymbolic(slot.spec().shape) && !ir::isRowMajor(slot.spec().shape, slot.view()->strides);
+  return !anySymbolic(slot.spec().shape) && !ir::isRowMajor(slot.spec().shape, slot.view()->strides);
 }
 
 } // namespace weft::frontend

@@ -5,18 +5,34 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In a trace a shape's entry is a number or stands for an expression (ir/DimExpr.h); a call has numbers only.
+// Shapes are lists of integers at the interface. In a trace an entry is a number or stands for an expression;
+// a call has numbers only. What computes with entries computes with `ir::Size`, between `sizeOf` and
+// `entryOf`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_SYMBOLS_H
 #define WEFT_FRONTEND_SYMBOLS_H
 
 #include "frontend/Graph.h"
+#include "ir/Size.h"
 #include "weft/dim.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace weft::frontend {
+
+/// The size that an entry stands for; inexpressible where it stands for nothing.
+inline ir::Size sizeOf(int64_t entry) { return ir::Size::fromRaw(entry); }
+inline bool isSymbolic(int64_t entry) { return sizeOf(entry).isSymbolic(); }
+inline bool anySymbolic(const Shape &entries) {
+  return std::any_of(entries.begin(), entries.end(), isSymbolic);
+}
+inline std::string sizeText(int64_t entry) { return ir::sizeText(sizeOf(entry)); }
+/// The entry of a size; throws Error where that cannot be expressed.
+int64_t entryOf(ir::Size size, Loc loc);
+/// The same for sizes that were seen to be expressible when their tensor was made.
+int64_t entryOf(ir::Size size);
 
 /// The value of each symbol in a call.
 using SizeValues = std::map<std::string, int64_t>;

@@ -7,8 +7,8 @@
 #include "frontend/View.h"
 
 #include "frontend/Ops.h"
+#include "frontend/Symbols.h"
 #include "frontend/Trace.h"
-#include "ir/DimExpr.h"
 #include "ir/StridedLayout.h"
 #include "runtime/Overlap.h"
 
@@ -24,7 +24,7 @@ namespace weft::frontend {
 std::vector<int64_t> rowMajor(const Shape &shape) {
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;)
-    strides[i - 1] = ir::mulSizes(strides[i], shape[i] == 0 ? 1 : shape[i]);
+    strides[i - 1] = entryOf(sizeOf(strides[i]) * sizeOf(shape[i] == 0 ? 1 : shape[i]));
   return strides;
 }
 
@@ -69,7 +69,7 @@ static int64_t offsetOf(const View &view) {
 
 std::optional<StridedPlace> placeOf(const View &view) {
   const Shape &shape = view.spec.shape;
-  if (ir::anySymbolic(shape) || ir::anySymbolic(view.strides))
+  if (anySymbolic(shape) || anySymbolic(view.strides))
     return std::nullopt;
   StridedPlace place;
   if (!ir::isRowMajor(shape, view.strides)) {
@@ -88,7 +88,7 @@ std::optional<StridedPlace> placeOf(const View &view) {
 
 bool areDisjoint(const Slot &a, const Slot &b) {
   for (const Slot *slot : {&a, &b})
-    if (ir::anySymbolic(slot->spec().shape) || ir::anySymbolic(stridesOf(*slot)))
+    if (anySymbolic(slot->spec().shape) || anySymbolic(stridesOf(*slot)))
       return false;
   // What has no elements begins nowhere.
   if (a.spec().count() == 0 || b.spec().count() == 0)
@@ -100,10 +100,10 @@ bool areDisjoint(const Slot &a, const Slot &b) {
 }
 
 /// Whether dimensions of `size` elements can go on to be `whole` elements.
-static bool isPartOf(int64_t size, int64_t whole) {
-  if (!ir::isSymbolic(size) && !ir::isSymbolic(whole))
-    return size < whole;
-  return size != whole && ir::divideSizes(whole, size);
+static bool isPartOf(ir::Size size, ir::Size whole) {
+  if (size.isNumber() && whole.isNumber())
+    return size.asNumber() < whole.asNumber();
+  return size != whole && ir::divide(whole, size);
 }
 
 std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
@@ -115,19 +115,19 @@ std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::ve
   // From the last dimension on, runs of dimensions that lie in memory as one are divided anew.
   std::vector<int64_t> result(to.size());
   size_t left = to.size();
-  int64_t run = 1, divided = 1, stride = strides.back();
+  ir::Size run = 1, divided = 1, stride = sizeOf(strides.back());
   for (size_t i = from.size(); i-- > 0;) {
-    run = ir::mulSizes(run, from[i]);
-    if (i > 0 && (from[i - 1] == 1 || strides[i - 1] == ir::mulSizes(run, stride)))
+    run *= sizeOf(from[i]);
+    if (i > 0 && (from[i - 1] == 1 || sizeOf(strides[i - 1]) == run * stride))
       continue;
     while (left > 0 && (isPartOf(divided, run) || to[left - 1] == 1)) {
-      result[left - 1] = ir::mulSizes(divided, stride);
-      divided = ir::mulSizes(divided, to[--left]);
+      result[left - 1] = entryOf(divided * stride);
+      divided *= sizeOf(to[--left]);
     }
     if (divided != run)
       return std::nullopt;
     if (i > 0) {
-      stride = strides[i - 1];
+      stride = sizeOf(strides[i - 1]);
       run = divided = 1;
     }
   }
@@ -152,7 +152,7 @@ static void addStarts(const ViewStep &slice, Device device, std::vector<Ref> &op
   for (size_t i = 0; i < slice.start.size(); ++i)
     if (int64_t start = slice.start[i]; slice.from[i] == slice.to[i])
       operands.push_back(constant(scalar, 0, loc));
-    else if (ir::isSymbolic(start))
+    else if (isSymbolic(start))
       operands.push_back(recordTyped("dim", {{"size", start}}, scalar, loc));
     else
       operands.push_back(number(DType::i64, device, static_cast<double>(start), start, loc));
@@ -198,12 +198,16 @@ static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &seco
     both.perm[i] = first.perm[static_cast<size_t>(second.perm[i])];
   for (size_t i = 0; i < second.start.size(); ++i) {
     // Where nothing begins may lie behind the end of what the first one is taken of.
-    both.start[i] = second.to[i] == 0
-                        ? first.start[i]
-                        : ir::addSizes(first.start[i], ir::mulSizes(second.start[i], first.steps[i]));
+    ir::Size start = sizeOf(first.start[i]), limit = start;
     both.steps[i] = first.steps[i] * second.steps[i];
-    int64_t spread = ir::addSizes(ir::mulSizes(ir::subSizes(second.to[i], 1), both.steps[i]), 1);
-    both.limit[i] = second.to[i] == 0 ? both.start[i] : ir::addSizes(both.start[i], spread);
+    if (second.to[i] != 0) {
+      start += sizeOf(second.start[i]) * first.steps[i];
+      limit = start + (sizeOf(second.to[i]) - 1) * both.steps[i] + 1;
+    }
+    if (!limit.isExpressible())
+      return std::nullopt;
+    both.start[i] = start.raw();
+    both.limit[i] = limit.raw();
   }
   return both;
 }
@@ -297,9 +301,8 @@ static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
   std::vector<int64_t> high(rank), interior(rank);
   for (size_t i = 0; i < rank; ++i) {
     interior[i] = step.to[i] != 1 ? step.steps[i] - 1 : 0;
-    int64_t covered = ir::addSizes(ir::addSizes(step.start[i], step.to[i]),
-                                   ir::mulSizes(ir::subSizes(step.to[i], 1), interior[i]));
-    high[i] = ir::subSizes(step.from[i], covered);
+    ir::Size to = sizeOf(step.to[i]), covered = sizeOf(step.start[i]) + to + (to - 1) * interior[i];
+    high[i] = entryOf(sizeOf(step.from[i]) - covered, loc);
   }
   std::vector<Attr> attrs{{"low", step.start}, {"high", high}, {"interior", interior}};
   Spec flags{DType::i1, step.to, value.spec().device};
@@ -322,8 +325,7 @@ static Ref updateByStrides(const View &view, Ref into, Ref value, Loc loc) {
     return into;
   const Shape &shape = view.spec.shape;
   std::vector<size_t> order; // the dimensions that have a step, the longest step first
-  bool known =
-      !ir::anySymbolic(shape) && !ir::anySymbolic(view.strides) && !ir::anySymbolic(into.spec().shape);
+  bool known = !anySymbolic(shape) && !anySymbolic(view.strides) && !anySymbolic(into.spec().shape);
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] != 1)
       order.push_back(d);

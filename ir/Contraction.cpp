@@ -19,10 +19,10 @@ SmallVector<int64_t> getFreeDims(int64_t rank, ArrayRef<int64_t> batch, ArrayRef
   return dims;
 }
 
-std::optional<MergedDim> mergeDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-  SmallVector<int64_t> strides(shape.size());
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0; stride = mulSizes(stride, shape[i]))
+std::optional<MergedDim> mergeDims(ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
+  SmallVector<Size> strides(shape.size());
+  Size stride = 1;
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
     strides[i] = stride;
   MergedDim merged;
   // From the innermost dimension outwards: each must begin where those inside it end.
@@ -31,14 +31,14 @@ std::optional<MergedDim> mergeDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> di
       continue;
     if (merged.extent == 1)
       merged.stride = strides[dim];
-    else if (strides[dim] != mulSizes(merged.stride, merged.extent))
+    else if (strides[dim] != merged.stride * merged.extent)
       return std::nullopt;
-    merged.extent = mulSizes(merged.extent, shape[dim]);
+    merged.extent *= shape[dim];
   }
   return merged;
 }
 
-bool isContractible(ArrayRef<int64_t> shape, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+bool isContractible(ArrayRef<Size> shape, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
   if (llvm::is_contained(shape, 0))
     return true;
   SmallVector<int64_t> free = getFreeDims(static_cast<int64_t>(shape.size()), batch, contract);
@@ -54,11 +54,11 @@ static void completeStrides(MergedDim &rows, MergedDim &columns) {
 }
 
 std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
-  ArrayRef<int64_t> a = sizesOf(op.getA().getType()), b = sizesOf(op.getB().getType());
-  auto product = [](ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-    int64_t extent = 1;
+  ArrayRef<Size> a = sizesOf(op.getA().getType()), b = sizesOf(op.getB().getType());
+  auto product = [](ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
+    Size extent = 1;
     for (int64_t dim : dims)
-      extent = mulSizes(extent, shape[dim]);
+      extent *= shape[dim];
     return extent;
   };
   SmallVector<int64_t> aFree = getFreeDims(static_cast<int64_t>(a.size()), op.getBatchA(), op.getContractA());
@@ -68,11 +68,11 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
   shape.m = product(a, aFree);
   shape.n = product(b, bFree);
   shape.k = product(a, op.getContractA());
-  shape.cStrides = {mulSizes(shape.m, shape.n), shape.n, 1};
+  shape.cStrides = {shape.m * shape.n, shape.n, 1};
   // Without elements there is no storage to describe.
   if (llvm::is_contained(a, 0) || llvm::is_contained(b, 0)) {
-    shape.aStrides = {mulSizes(shape.m, shape.k), shape.k, 1};
-    shape.bStrides = {mulSizes(shape.k, shape.n), shape.n, 1};
+    shape.aStrides = {shape.m * shape.k, shape.k, 1};
+    shape.bStrides = {shape.k * shape.n, shape.n, 1};
     return shape;
   }
   auto aBatch = mergeDims(a, op.getBatchA()), aRows = mergeDims(a, aFree),
@@ -84,8 +84,8 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
   completeStrides(*aRows, *aColumns);
   completeStrides(*bRows, *bColumns);
   if (shape.batch == 1) {
-    aBatch->stride = mulSizes(shape.m, shape.k);
-    bBatch->stride = mulSizes(shape.k, shape.n);
+    aBatch->stride = shape.m * shape.k;
+    bBatch->stride = shape.k * shape.n;
   }
   shape.aStrides = {aBatch->stride, aRows->stride, aColumns->stride};
   shape.bStrides = {bBatch->stride, bRows->stride, bColumns->stride};
@@ -93,7 +93,7 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
 }
 
 bool takesBias(DotGeneralOp op) {
-  ArrayRef<int64_t> result = sizesOf(op.getType());
+  ArrayRef<Size> result = sizesOf(op.getType());
   auto shape = getContractionShape(op);
   return shape && !result.empty() && shape->n == result.back();
 }
@@ -112,7 +112,7 @@ std::optional<ContractionSignature> getSignature(DotGeneralOp op, const SymbolRa
   signature.dtype = dtypeOf(op.getType());
   for (auto [size, into] : {std::pair(shape->batch, &signature.batch), std::pair(shape->m, &signature.m),
                             std::pair(shape->n, &signature.n), std::pair(shape->k, &signature.k)}) {
-    signature.dynamic |= isSymbolic(size);
+    signature.dynamic |= size.isSymbolic();
     *into = ranges.largest(size);
   }
   for (size_t i = 0; i < 3; ++i) {

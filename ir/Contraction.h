@@ -17,10 +17,10 @@ namespace weft::ir {
 
 /// `batch` independent products of an m x k by a k x n matrix. Strides are in elements of row-major storage.
 struct ContractionShape {
-  int64_t batch = 1, m = 1, n = 1, k = 1;
-  std::array<int64_t, 3> aStrides{}; ///< batch, m, k
-  std::array<int64_t, 3> bStrides{}; ///< batch, k, n
-  std::array<int64_t, 3> cStrides{}; ///< batch, m, n: the result is dense
+  Size batch = 1, m = 1, n = 1, k = 1;
+  std::array<Size, 3> aStrides{}; ///< batch, m, k
+  std::array<Size, 3> bStrides{}; ///< batch, k, n
+  std::array<Size, 3> cStrides{}; ///< batch, m, n: the result is dense
 };
 
 /// The dimensions of an operand that are neither batch nor contracted, in order.
@@ -31,13 +31,13 @@ llvm::SmallVector<int64_t> getFreeDims(int64_t rank, llvm::ArrayRef<int64_t> bat
 /// nothing where they do not. Without dimensions, or with all of size 1, the stride is 0: it is never used to
 /// step.
 struct MergedDim {
-  int64_t extent = 1, stride = 0;
+  Size extent = 1, stride = 0;
 };
-std::optional<MergedDim> mergeDims(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
+std::optional<MergedDim> mergeDims(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 
 /// Whether an operand of this shape lies in storage as batch, free and contracted dimensions of one stride
 /// each.
-bool isContractible(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> batch,
+bool isContractible(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> batch,
                     llvm::ArrayRef<int64_t> contract);
 
 /// The matrix product that `op` is, or nothing where an operand must be transposed first

@@ -98,34 +98,50 @@ bool isDynamic(Type type) {
   return tensor && !tensor.hasStaticShape();
 }
 
-ArrayRef<int64_t> sizesOf(Type type) {
+/// What is dynamic and has no size in the encoding is inexpressible.
+ArrayRef<Size> sizesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
+  // A size that is a number is represented by it, so that a static shape is a list of sizes as it stands.
+  static_assert(sizeof(Size) == sizeof(int64_t) && alignof(Size) == alignof(int64_t));
+  if (tensor.hasStaticShape())
+    return {reinterpret_cast<const Size *>(tensor.getShape().data()), tensor.getShape().size()};
   auto device = dyn_cast_or_null<DeviceAttr>(tensor.getEncoding());
-  if (tensor.hasStaticShape() || !device)
-    return tensor.getShape();
-  SmallVector<int64_t> sizes(tensor.getShape());
-  size_t next = 0;
-  for (int64_t &size : sizes)
-    if (ShapedType::isDynamic(size) && next < device.getSizes().size())
-      size = device.getSizes()[next++];
-  // An attribute of the context keeps the list.
-  return DenseI64ArrayAttr::get(type.getContext(), sizes).asArrayRef();
-}
-
-int64_t elementsOf(Type type) {
-  int64_t count = 1;
-  for (int64_t size : sizesOf(type))
-    count = mulSizes(count, size);
-  return count;
-}
-
-RankedTensorType makeTensorType(ArrayRef<int64_t> sizes, Type element, DeviceAttr device) {
-  SmallVector<int64_t> shape(sizes), dynamic;
-  for (int64_t &size : shape)
-    if (isSymbolic(size)) {
-      dynamic.push_back(size);
-      size = ShapedType::kDynamic;
+  ArrayRef<Size> dynamic = device ? device.getSizes() : ArrayRef<Size>();
+  SmallVector<Size> sizes;
+  for (int64_t size : tensor.getShape()) {
+    if (!ShapedType::isDynamic(size)) {
+      sizes.push_back(size);
+      continue;
     }
+    sizes.push_back(dynamic.empty() ? Size::inexpressible() : dynamic.front());
+    dynamic = dynamic.drop_front(dynamic.empty() ? 0 : 1);
+  }
+  // An attribute of the context keeps the list.
+  return SizesAttr::get(type.getContext(), sizes).getSizes();
+}
+
+Size elementsOf(Type type) { return productOf(sizesOf(type)); }
+
+SmallVector<Size> toSizes(ArrayRef<int64_t> numbers) { return {numbers.begin(), numbers.end()}; }
+
+std::optional<SmallVector<int64_t>> numbersOf(ArrayRef<Size> sizes) {
+  SmallVector<int64_t> numbers;
+  for (Size size : sizes) {
+    if (!size.isNumber())
+      return std::nullopt;
+    numbers.push_back(size.asNumber());
+  }
+  return numbers;
+}
+
+RankedTensorType makeTensorType(ArrayRef<Size> sizes, Type element, DeviceAttr device) {
+  SmallVector<int64_t> shape;
+  SmallVector<Size> dynamic;
+  for (Size size : sizes) {
+    shape.push_back(size.number().value_or(ShapedType::kDynamic));
+    if (!size.isNumber())
+      dynamic.push_back(size);
+  }
   return RankedTensorType::get(shape, element, device.withSizes(dynamic));
 }
 
@@ -135,40 +151,37 @@ DenseElementsAttr splatOf(RankedTensorType type, Attribute element) {
   return DenseElementsAttr::get(type, element);
 }
 
+Size widestBytes(ArrayRef<Size> shape) {
+  Size bytes = 8;
+  for (Size size : shape)
+    if (size != 0)
+      bytes *= size;
+  return bytes;
+}
+
 bool isWeftTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !deviceOf(tensor) || !toDType(tensor.getElementType()) ||
       tensor.getRank() > static_cast<int64_t>(maxRank))
     return false;
   auto dynamic = cast<DeviceAttr>(tensor.getEncoding()).getSizes();
-  if (static_cast<int64_t>(dynamic.size()) != tensor.getNumDynamicDims() ||
-      !llvm::all_of(dynamic, [](int64_t size) { return isSymbolic(size) && isKnownSize(size); }))
-    return false;
-  // The widest element, so that the verdict does not depend on the dtype; sizes of 0 do not hide an overflow.
-  // That dynamic sizes do not overflow either is known where their ranges are, in the function.
-  SmallVector<int64_t> factors(dynamic);
-  int64_t bytes = 8;
-  for (int64_t size : tensor.getShape())
-    if (size != 0 && !ShapedType::isDynamic(size) && __builtin_mul_overflow(bytes, size, &bytes))
-      return false;
-  if (factors.empty())
-    return true;
-  factors.push_back(bytes);
-  return checkedProduct(factors).has_value();
+  // That dynamic sizes do not overflow is known where their ranges are, in the function.
+  return static_cast<int64_t>(dynamic.size()) == tensor.getNumDynamicDims() &&
+         widestBytes(sizesOf(tensor)).isExpressible();
 }
 
 DType dtypeOf(Type type) { return *toDType(cast<RankedTensorType>(type).getElementType()); }
 
-int64_t bytesOf(Type type) {
+Size bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return mulSizes(elementsOf(tensor), static_cast<int64_t>(itemsize(dtypeOf(tensor))));
+  return elementsOf(tensor) * static_cast<int64_t>(itemsize(dtypeOf(tensor)));
 }
 
-RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
+RankedTensorType withShape(RankedTensorType type, ArrayRef<Size> shape) {
   return makeTensorType(shape, type.getElementType(), cast<DeviceAttr>(type.getEncoding()));
 }
 
-RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape, Type element) {
+RankedTensorType withShape(RankedTensorType type, ArrayRef<Size> shape, Type element) {
   return makeTensorType(shape, element, cast<DeviceAttr>(type.getEncoding()));
 }
 
@@ -178,7 +191,7 @@ RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape, Type 
 
 DeviceAttr DeviceAttr::withoutSizes() const { return withSizes({}); }
 
-DeviceAttr DeviceAttr::withSizes(ArrayRef<int64_t> sizes) const {
+DeviceAttr DeviceAttr::withSizes(ArrayRef<Size> sizes) const {
   return getSizes() == sizes ? *this : get(getContext(), getKind(), getIndex(), sizes);
 }
 
@@ -206,10 +219,8 @@ Attribute DeviceAttr::parse(AsmParser &parser, Type) {
     parser.emitError(loc, "the device 'cuda' needs a number, as in 'cuda:0'");
     return {};
   }
-  SmallVector<int64_t> sizes;
-  if (succeeded(parser.parseOptionalComma()) &&
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                     [&] { return parseSizeText(parser, sizes.emplace_back()); }))
+  SmallVector<Size> sizes;
+  if (succeeded(parser.parseOptionalComma()) && parseSizeList(parser, sizes))
     return {};
   if (parser.parseGreater())
     return {};
@@ -224,14 +235,14 @@ void DeviceAttr::print(AsmPrinter &printer) const {
 }
 
 LogicalResult DeviceAttr::verify(function_ref<InFlightDiagnostic()> emitError, DeviceKind kind, int64_t index,
-                                 ArrayRef<int64_t> sizes) {
+                                 ArrayRef<Size> sizes) {
   if (index < 0 || index > 127)
     return emitError() << "device number " << index << " is not in [0, 127]";
-  for (int64_t size : sizes)
-    if (!isSymbolic(size) || exprOf(size).divisor != 1)
+  for (Size size : sizes)
+    if (size.isNumber() || !isPolynomial(size))
       return emitError() << "the size of a dynamic dimension is a sum of products of symbols, found "
                          << sizeText(size)
-                         << (isSymbolic(size) ? "" : "; a size that is a number belongs into the shape");
+                         << (size.isNumber() ? "; a size that is a number belongs into the shape" : "");
   return success();
 }
 
@@ -247,7 +258,7 @@ LogicalResult SymbolAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 }
 
 Attribute SizeAttr::parse(AsmParser &parser, Type) {
-  int64_t size = 0;
+  Size size = 0;
   if (parser.parseLess() || parseSizeText(parser, size) || parser.parseGreater())
     return {};
   return get(parser.getContext(), size);
@@ -255,12 +266,26 @@ Attribute SizeAttr::parse(AsmParser &parser, Type) {
 
 void SizeAttr::print(AsmPrinter &printer) const { printer << "<" << sizeText(getSize()) << ">"; }
 
-Attribute sizeAttr(MLIRContext *context, int64_t size) {
-  return isSymbolic(size) ? Attribute(SizeAttr::get(context, size))
-                          : Builder(context).getI64IntegerAttr(size);
+Attribute SizesAttr::parse(AsmParser &parser, Type) {
+  SmallVector<Size> sizes;
+  if (parser.parseLess() || parseSizeList(parser, sizes) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), sizes);
 }
 
-std::optional<int64_t> sizeOfAttr(Attribute attribute) {
+void SizesAttr::print(AsmPrinter &printer) const { printer << "<[" << sizesText(getSizes()) << "]>"; }
+
+bool holdsSizes(StringRef attribute) {
+  constexpr StringRef names[] = {"shape", "start", "limit", "low", "high", "size", "sizes"};
+  return llvm::is_contained(names, attribute);
+}
+
+Attribute sizeAttr(MLIRContext *context, Size size) {
+  return size.isNumber() ? Attribute(Builder(context).getI64IntegerAttr(size.asNumber()))
+                         : Attribute(SizeAttr::get(context, size));
+}
+
+std::optional<Size> sizeOfAttr(Attribute attribute) {
   if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
     return number.getInt();
   if (auto size = dyn_cast_or_null<SizeAttr>(attribute))
@@ -271,7 +296,7 @@ std::optional<int64_t> sizeOfAttr(Attribute attribute) {
 Attribute SliceAttr::parse(AsmParser &parser, Type) {
   auto loc = parser.getCurrentLocation();
   StringRef kind;
-  int64_t position = 0, bytes = 0;
+  Size position, bytes;
   if (parser.parseLess() || parser.parseKeyword(&kind))
     return {};
   auto symbol = symbolizeStorageKind(kind);
@@ -290,10 +315,11 @@ void SliceAttr::print(AsmPrinter &printer) const {
           << sizeText(getBytes()) << ">";
 }
 
-LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StorageKind, int64_t position,
-                                int64_t bytes) {
-  if (!isKnownSize(position) || !isKnownSize(bytes))
-    return emitError() << "a slice needs position and bytes >= 0, found " << position << " and " << bytes;
+LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StorageKind, Size position,
+                                Size bytes) {
+  if (!position.isCount() || !bytes.isCount())
+    return emitError() << "a slice needs position and bytes >= 0, found " << sizeText(position) << " and "
+                       << sizeText(bytes);
   return success();
 }
 

@@ -7,10 +7,10 @@
 #ifndef WEFT_IR_DIALECT_H
 #define WEFT_IR_DIALECT_H
 
-#include "ir/DimExpr.h"
 #include "ir/OpFacts.h"
 #include "ir/ScalarEmitter.h"
 #include "ir/ScheduleFields.h"
+#include "ir/Size.h"
 #include "ir/Vjp.h"
 #include "ir/interp/Literal.h"
 #include "weft/dtype.hpp"
@@ -29,6 +29,11 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace weft::ir {
+/// Attributes and types that hold sizes are unique by their representation.
+inline llvm::hash_code hash_value(Size size) { return llvm::hash_value(size.raw()); }
+} // namespace weft::ir
 
 #include "ir/WeftDialect.h.inc"
 #include "ir/WeftEnums.h.inc"
@@ -50,15 +55,18 @@ namespace weft::ir {
 bool isWeftTensor(mlir::Type type);
 /// The device of a tensor type, without sizes, or a null attribute.
 DeviceAttr deviceOf(mlir::Type type);
-/// The sizes of a tensor's dimensions, as numbers or expressions (ir/DimExpr.h): what there is to ask instead
-/// of `getShape`. The list lives as long as the context.
-llvm::ArrayRef<int64_t> sizesOf(mlir::Type tensorType);
+/// The sizes of a tensor's dimensions: what there is to ask instead of `getShape`. The list lives as long as
+/// the context.
+llvm::ArrayRef<Size> sizesOf(mlir::Type tensorType);
 /// The product of the sizes.
-int64_t elementsOf(mlir::Type tensorType);
+Size elementsOf(mlir::Type tensorType);
+/// The sizes as numbers; nothing where one is none.
+std::optional<llvm::SmallVector<int64_t>> numbersOf(llvm::ArrayRef<Size> sizes);
+llvm::SmallVector<Size> toSizes(llvm::ArrayRef<int64_t> numbers);
 /// Whether a dimension is not a number.
 bool isDynamic(mlir::Type type);
 /// A tensor type with these sizes, on a device.
-mlir::RankedTensorType makeTensorType(llvm::ArrayRef<int64_t> sizes, mlir::Type element, DeviceAttr device);
+mlir::RankedTensorType makeTensorType(llvm::ArrayRef<Size> sizes, mlir::Type element, DeviceAttr device);
 /// What a constant of the type holds that repeats one element: a 0-dimensional value where the type has
 /// dynamic dimensions.
 mlir::DenseElementsAttr splatOf(mlir::RankedTensorType type, mlir::Attribute element);
@@ -68,12 +76,14 @@ mlir::Type toElementType(mlir::MLIRContext *context, DType dtype);
 std::optional<DType> toDType(mlir::Type elementType);
 /// The dtype of a tensor that `isWeftTensor` accepts.
 DType dtypeOf(mlir::Type tensorType);
-/// Bytes of a tensor in memory, a size.
-int64_t bytesOf(mlir::Type tensorType);
+/// The bytes of a tensor of the widest element, so that what is too large does not depend on the dtype. Sizes
+/// of 0 count as 1: they hide no overflow.
+Size widestBytes(llvm::ArrayRef<Size> shape);
+/// Bytes of a tensor in memory.
+Size bytesOf(mlir::Type tensorType);
 /// A tensor type of the same device and element type, or of another element type.
-mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> shape);
-mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> shape,
-                                 mlir::Type element);
+mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<Size> shape);
+mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<Size> shape, mlir::Type element);
 
 /// Names of the attributes of function arguments and results.
 namespace attr {
@@ -85,9 +95,12 @@ inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", don
                                      indexName = "weft.index_name", symbols = "weft.symbols";
 } // namespace attr
 
+/// Whether the attribute of that name holds a size, or a list of sizes, in every op that has one.
+bool holdsSizes(llvm::StringRef attribute);
+
 /// A size as an attribute of a function: an integer, or a `SizeAttr`. And back; nothing of another attribute.
-mlir::Attribute sizeAttr(mlir::MLIRContext *context, int64_t size);
-std::optional<int64_t> sizeOfAttr(mlir::Attribute attribute);
+mlir::Attribute sizeAttr(mlir::MLIRContext *context, Size size);
+std::optional<Size> sizeOfAttr(mlir::Attribute attribute);
 
 /// The ranges of the symbols of the function that `op` is or stands in.
 SymbolRanges rangesOf(mlir::Operation *op);
@@ -132,12 +145,14 @@ void printOperandTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, Types... 
 }
 
 /// `784 * batch + 1`, `ceildiv(batch, 4)`, or a number.
-mlir::ParseResult parseSizeText(mlir::AsmParser &parser, int64_t &size);
+mlir::ParseResult parseSizeText(mlir::AsmParser &parser, Size &size);
+/// `[4, 784 * batch]`.
+mlir::ParseResult parseSizeList(mlir::AsmParser &parser, llvm::SmallVectorImpl<Size> &sizes);
 /// `custom<Size>` and `custom<Sizes>`: an attribute that is a size, or a list of them in brackets.
-mlir::ParseResult parseSize(mlir::OpAsmParser &parser, mlir::IntegerAttr &size);
-void printSize(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::IntegerAttr size);
-mlir::ParseResult parseSizes(mlir::OpAsmParser &parser, mlir::DenseI64ArrayAttr &sizes);
-void printSizes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::DenseI64ArrayAttr sizes);
+mlir::ParseResult parseSize(mlir::OpAsmParser &parser, SizeAttr &size);
+void printSize(mlir::OpAsmPrinter &printer, mlir::Operation *, SizeAttr size);
+mlir::ParseResult parseSizes(mlir::OpAsmParser &parser, SizesAttr &sizes);
+void printSizes(mlir::OpAsmPrinter &printer, mlir::Operation *, SizesAttr sizes);
 
 /// Registers the dialect and what its text may use (`builtin` only): nothing else can be parsed from
 /// strangers' text.

@@ -54,8 +54,15 @@ static ParseResult parseSum(AsmParser &parser, DimExpr &expr) {
   return success();
 }
 
-ParseResult parseSizeText(AsmParser &parser, int64_t &size) {
+ParseResult parseSizeText(AsmParser &parser, Size &size) {
   DimExpr expr;
+  auto begin = parser.getCurrentLocation();
+  auto settle = [&](Size parsed) -> ParseResult {
+    size = parsed;
+    if (!size.isExpressible())
+      return parser.emitError(begin) << "this size cannot be expressed: its numbers are too large";
+    return success();
+  };
   if (succeeded(parser.parseOptionalKeyword("ceildiv"))) {
     int64_t divisor = 0;
     if (parser.parseLParen() || parseSum(parser, expr) || parser.parseComma())
@@ -65,36 +72,38 @@ ParseResult parseSizeText(AsmParser &parser, int64_t &size) {
       return failure();
     if (divisor < 1)
       return parser.emitError(loc) << "ceildiv divides by a number above 0, found " << divisor;
-    size = ceilDivSizes(sizeOf(std::move(expr)), divisor);
-    return success();
+    return settle(ceilDiv(Size::of(std::move(expr)), divisor));
   }
   if (parseSum(parser, expr))
     return failure();
-  size = sizeOf(std::move(expr));
-  return success();
+  return settle(Size::of(std::move(expr)));
 }
 
-ParseResult parseSize(OpAsmParser &parser, IntegerAttr &size) {
-  int64_t value = 0;
+ParseResult parseSizeList(AsmParser &parser, SmallVectorImpl<Size> &sizes) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                        [&] { return parseSizeText(parser, sizes.emplace_back()); });
+}
+
+ParseResult parseSize(OpAsmParser &parser, SizeAttr &size) {
+  Size value;
   if (parseSizeText(parser, value))
     return failure();
-  size = parser.getBuilder().getI64IntegerAttr(value);
+  size = SizeAttr::get(parser.getContext(), value);
   return success();
 }
 
-void printSize(OpAsmPrinter &printer, Operation *, IntegerAttr size) { printer << sizeText(size.getInt()); }
+void printSize(OpAsmPrinter &printer, Operation *, SizeAttr size) { printer << sizeText(size.getSize()); }
 
-ParseResult parseSizes(OpAsmParser &parser, DenseI64ArrayAttr &sizes) {
-  SmallVector<int64_t> values;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                     [&] { return parseSizeText(parser, values.emplace_back()); }))
+ParseResult parseSizes(OpAsmParser &parser, SizesAttr &sizes) {
+  SmallVector<Size> values;
+  if (parseSizeList(parser, values))
     return failure();
-  sizes = parser.getBuilder().getDenseI64ArrayAttr(values);
+  sizes = SizesAttr::get(parser.getContext(), values);
   return success();
 }
 
-void printSizes(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr sizes) {
-  printer << "[" << sizesText(sizes.asArrayRef()) << "]";
+void printSizes(OpAsmPrinter &printer, Operation *, SizesAttr sizes) {
+  printer << "[" << sizesText(sizes.getSizes()) << "]";
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,11 +124,11 @@ SymbolRanges rangesOf(Operation *op) {
   return ranges;
 }
 
-LogicalResult verifyDeclared(Operation *op, ArrayRef<int64_t> sizes) {
+LogicalResult verifyDeclared(Operation *op, ArrayRef<Size> sizes) {
   if (!anySymbolic(sizes))
     return success();
   SymbolRanges ranges = rangesOf(op);
-  for (int64_t size : sizes)
+  for (Size size : sizes)
     for (const std::string &symbol : symbolsOf(size))
       if (!ranges.find(symbol))
         return op->emitOpError() << "uses the symbol '" << symbol << "', which its function does not declare";
@@ -128,8 +137,8 @@ LogicalResult verifyDeclared(Operation *op, ArrayRef<int64_t> sizes) {
 
 /// A type's symbols are declared, its sizes not negative, and its bytes at the largest sizes fit 63 bits.
 static LogicalResult verifyType(Operation *op, Type type, const SymbolRanges &ranges) {
-  SmallVector<int64_t> factors{8};
-  for (int64_t size : sizesOf(type)) {
+  SmallVector<Size> largest;
+  for (Size size : sizesOf(type)) {
     for (const std::string &symbol : symbolsOf(size))
       if (!ranges.find(symbol))
         return op->emitOpError() << "has a value of type " << type << ", whose symbol '" << symbol
@@ -137,12 +146,10 @@ static LogicalResult verifyType(Operation *op, Type type, const SymbolRanges &ra
     if (!ranges.isAtLeast(size, 0))
       return op->emitOpError() << "has a value of type " << type << " whose size " << sizeText(size)
                                << " may be negative in the ranges of its symbols";
-    if (size != 0)
-      factors.push_back(ranges.largest(size));
+    largest.push_back(ranges.largest(size));
   }
-  // At the largest sizes all factors are numbers, and each below 2^62 or as good as too large.
-  std::optional<int64_t> bytes = checkedProduct(factors);
-  if (!bytes || *bytes == INT64_MAX)
+  // A largest value that is not known counts as 2^62, which is too large.
+  if (!widestBytes(largest).isExpressible())
     return op->emitOpError() << "has a value of type " << type
                              << ", which takes more than 2^63 bytes where its symbols are largest";
   return success();
@@ -163,7 +170,7 @@ LogicalResult verifySymbols(FuncOp func) {
       if (ranges.find(symbol.getName()))
         return func.emitOpError() << "@" << func.getName() << " declares the symbol '" << symbol.getName()
                                   << "' twice";
-      int64_t size = symbolSize(symbol.getName());
+      Size size = Size::symbol(symbol.getName());
       if (llvm::none_of(func.getArgumentTypes(),
                         [&](Type type) { return llvm::is_contained(sizesOf(type), size); }))
         return func.emitOpError() << "@" << func.getName() << " declares the symbol '" << symbol.getName()

@@ -15,17 +15,10 @@
 using namespace mlir;
 namespace weft::ir {
 
-int64_t countOf(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count = mulSizes(count, size);
-  return count;
-}
-
 SmallVector<std::string> symbolsOf(FusionOp fusion) {
   std::vector<std::string> names;
-  auto add = [&](ArrayRef<int64_t> sizes) {
-    for (int64_t size : sizes)
+  auto add = [&](ArrayRef<Size> sizes) {
+    for (Size size : sizes)
       llvm::append_range(names, symbolsOf(size));
   };
   for (Type type : llvm::concat<const Type>(llvm::to_vector(fusion.getOperandTypes()),
@@ -35,7 +28,7 @@ SmallVector<std::string> symbolsOf(FusionOp fusion) {
     for (Type type : op.getResultTypes())
       add(sizesOf(type));
     if (auto dim = dyn_cast<DimOp>(op))
-      add(dim.getSizeAttr().getInt());
+      add(dim.getSize());
     else if (auto slice = dyn_cast<SliceOp>(op))
       add(slice.getStart());
     else if (auto pad = dyn_cast<PadOp>(op))
@@ -82,8 +75,8 @@ static int64_t elementBytes(Value value) { return static_cast<int64_t>(itemsize(
 /// Vectors of 16 elements are one register of 512 bits of f32; of eight bytes, 8 are. 64 random numbers are
 /// made from 16 blocks of bits, whose words are then whole vectors.
 static int64_t vectorWidth(FusionOp fusion) {
-  SmallVector<int64_t> domain = fusion.getDomain();
-  if (fusion.getKind() == FusionKind::loop && !domain.empty() && domain.back() >= 64)
+  SmallVector<Size> domain = fusion.getDomain();
+  if (fusion.getKind() == FusionKind::loop && !domain.empty() && domain.back().number().value_or(0) >= 64)
     for (Operation &op : fusion.getBody().front())
       if (isa<RngBitsPhiloxOp>(op))
         return 64;
@@ -105,7 +98,7 @@ static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
     // Of a result whose size is known when it is called, most calls may be small.
     if (isDynamic(result.getType()))
       return false;
-    bytes += bytesOf(result.getType());
+    bytes += bytesOf(result.getType()).asNumber();
   }
   return bytes > target.lastLevelBytes;
 }
@@ -114,7 +107,7 @@ static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
 // loop
 //===----------------------------------------------------------------------===//
 
-std::optional<unsigned> innermostDim(ArrayRef<int64_t> domain) {
+std::optional<unsigned> innermostDim(ArrayRef<Size> domain) {
   for (size_t dim = domain.size(); dim-- > 0;)
     if (domain[dim] != 1)
       return static_cast<unsigned>(dim);
@@ -137,7 +130,7 @@ static int64_t loopChunk(FusionOp fusion) {
 static std::optional<unsigned> transposedDim(FusionOp fusion) {
   // A cache line of f32 on each side: what is shorter uses parts of lines in any order.
   constexpr int64_t side = 16;
-  SmallVector<int64_t> domain = fusion.getDomain();
+  SmallVector<Size> domain = fusion.getDomain();
   if (anySymbolic(domain))
     return std::nullopt; // tiles are laid out when the kernel is made
   std::optional<unsigned> inner = innermostDim(domain);
@@ -151,7 +144,7 @@ static std::optional<unsigned> transposedDim(FusionOp fusion) {
     std::optional<unsigned> last = innermostDim(sizesOf(transpose.getA().getType()));
     ArrayRef<int64_t> perm = transpose.getPerm();
     auto dim = static_cast<unsigned>(llvm::find(perm, static_cast<int64_t>(last.value_or(0))) - perm.begin());
-    if (dim != *inner && domain[dim] >= side && domain[*inner] >= side)
+    if (dim != *inner && domain[dim].asNumber() >= side && domain[*inner].asNumber() >= side)
       return dim;
   }
   return std::nullopt;
@@ -161,9 +154,9 @@ static std::optional<unsigned> transposedDim(FusionOp fusion) {
 // row
 //===----------------------------------------------------------------------===//
 
-int64_t rowLength(FusionOp fusion) {
-  SmallVector<int64_t> domain = fusion.getDomain();
-  return countOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
+Size rowLength(FusionOp fusion) {
+  SmallVector<Size> domain = fusion.getDomain();
+  return productOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
 }
 
 llvm::DenseMap<Value, unsigned> rowPasses(FusionOp fusion) {
@@ -185,7 +178,7 @@ unsigned lastRowPass(FusionOp fusion) {
   for (Operation &op : body.without_terminator())
     if (isReductionOp(&op))
       last = std::max(last, passes.lookup(op.getOperand(0)));
-  SmallVector<int64_t> domain = fusion.getDomain();
+  SmallVector<Size> domain = fusion.getDomain();
   for (Value value : body.getTerminator()->getOperands())
     if (sizesOf(tensorOf(value)) == ArrayRef(domain))
       last = std::max(last, passes.lookup(value));
@@ -193,8 +186,8 @@ unsigned lastRowPass(FusionOp fusion) {
 }
 
 int64_t keptBytes(FusionOp fusion, Value value) {
-  return static_cast<int64_t>(
-      llvm::alignTo(static_cast<uint64_t>(mulSizes(rowLength(fusion), elementBytes(value))), 64));
+  Size bytes = rowLength(fusion) * elementBytes(value);
+  return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(bytes.asNumber()), 64));
 }
 
 /// Goes from the results back to what they need and asks `keep` for each value of the domain's shape that
@@ -204,10 +197,10 @@ static SmallVector<std::pair<Value, unsigned>> chooseKept(FusionOp fusion,
                                                           llvm::function_ref<bool(Operation *, Value)> keep) {
   SmallVector<std::pair<Value, unsigned>> kept;
   Block &body = fusion.getBody().front();
-  SmallVector<int64_t> domain = fusion.getDomain();
+  SmallVector<Size> domain = fusion.getDomain();
   // Scratch has a size of its own; the passes that need a value are the bits of a number.
   unsigned last = lastRowPass(fusion);
-  if (isSymbolic(rowLength(fusion)) || last >= 64)
+  if (rowLength(fusion).isSymbolic() || last >= 64)
     return kept;
   llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
   auto ofDomain = [&](Value value) { return sizesOf(tensorOf(value)) == ArrayRef(domain); };
@@ -287,9 +280,9 @@ static SmallVector<int64_t> worthKeeping(FusionOp fusion, int64_t scratchBytes) 
 // column
 //===----------------------------------------------------------------------===//
 
-static int64_t columnCount(FusionOp fusion) {
-  SmallVector<int64_t> domain = fusion.getDomain();
-  return countOf(ArrayRef(domain).drop_front(fusion.getNumReducedDims()));
+static Size columnCount(FusionOp fusion) {
+  SmallVector<Size> domain = fusion.getDomain();
+  return productOf(ArrayRef(domain).drop_front(fusion.getNumReducedDims()));
 }
 
 /// Enough tasks for 16 threads, as long as each reads at least 256 columns of a row, 1 KiB of f32, which the
@@ -297,10 +290,10 @@ static int64_t columnCount(FusionOp fusion) {
 /// cache.
 static int64_t columnBlock(FusionOp fusion) {
   constexpr int64_t least = 256, most = 1024, parts = 16, step = 64;
-  int64_t columns = columnCount(fusion);
-  if (isSymbolic(columns))
+  Size columns = columnCount(fusion);
+  if (!columns.isNumber())
     return least;
-  auto block = static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(columns, parts), step));
+  auto block = static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(columns.asNumber(), parts), step));
   return std::clamp(block, least, most);
 }
 
@@ -309,24 +302,24 @@ static int64_t columnBlock(FusionOp fusion) {
 //===----------------------------------------------------------------------===//
 
 /// At least as many tasks as there are: a number of blocks that depends on symbols is no factor of a size.
-static int64_t scanTasks(const ScanShape &shape, int64_t columns) {
+static Size scanTasks(const ScanShape &shape, int64_t columns) {
   if (shape.extent == 0)
     return 0;
-  if (!isSymbolic(shape.outer) && !isSymbolic(shape.inner))
-    return shape.inner == 1 ? shape.outer : mulSizes(shape.outer, shape.blocks(columns));
+  if (shape.outer.isNumber() && shape.inner.isNumber())
+    return shape.inner == 1 ? shape.outer : shape.outer * shape.blocks(columns);
   // outer * ceil(inner / columns) <= outer * (inner + columns - 1) / columns
-  return ceilDivSizes(mulSizes(shape.outer, addSizes(shape.inner, columns - 1)), columns);
+  return ceilDiv(shape.outer * (shape.inner + columns - 1), columns);
 }
 
 ScanShape scanShape(FusionOp fusion) {
   ScanShape shape;
-  SmallVector<int64_t> domain = fusion.getDomain();
+  SmallVector<Size> domain = fusion.getDomain();
   for (Operation &op : fusion.getBody().front())
     if (isScanOp(&op)) {
       shape.dim = static_cast<unsigned>(scanDim(&op));
-      shape.outer = countOf(ArrayRef(domain).take_front(shape.dim));
+      shape.outer = productOf(ArrayRef(domain).take_front(shape.dim));
       shape.extent = domain[shape.dim];
-      shape.inner = countOf(ArrayRef(domain).drop_front(shape.dim + 1));
+      shape.inner = productOf(ArrayRef(domain).drop_front(shape.dim + 1));
     }
   return shape;
 }
@@ -353,11 +346,11 @@ UpdateTiles updateTiles(Operation *update, int64_t block, int64_t range) {
   tiles.block = tiles.inner;
   if (block != noNumber) {
     tiles.block = block;
-    tiles.blocks = ceilDivSizes(tiles.inner, block);
+    tiles.blocks = ceilDiv(tiles.inner, block).asNumber();
   }
   if (range != noNumber) {
     tiles.range = range;
-    tiles.ranges = ceilDivSizes(tiles.size, range);
+    tiles.ranges = ceilDiv(tiles.size, range).asNumber();
   }
   return tiles;
 }
@@ -370,17 +363,22 @@ static void cutUpdate(Operation *update, Schedule &schedule) {
   UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
   SymbolRanges symbols = rangesOf(update);
   int64_t outer = symbols.largest(tiles.outer);
-  if (symbols.largest(mulSizes(mulSizes(tiles.outer, tiles.count), tiles.inner)) < smallWork)
+  if (symbols.largest(tiles.outer * tiles.count * tiles.inner) < smallWork)
     return;
-  if (tiles.inner >= 2 * leastBlock && outer < enoughTasks) { // not of a size that depends on symbols
-    auto block = static_cast<int64_t>(llvm::alignTo(tiles.inner / enoughTasks, 16));
+  // Nothing is cut whose size depends on symbols.
+  int64_t inner = tiles.inner.number().value_or(0), places = tiles.size.number().value_or(0);
+  if (inner >= 2 * leastBlock && outer < enoughTasks) {
+    auto block = static_cast<int64_t>(llvm::alignTo(inner / enoughTasks, 16));
     schedule[ScheduleField::block] = std::clamp(block, leastBlock, mostBlock);
-    tiles.blocks = ceilDivSizes(tiles.inner, schedule[ScheduleField::block]);
+    tiles.blocks = llvm::divideCeil(inner, schedule[ScheduleField::block]);
   }
-  int64_t parts = mulSizes(std::max<int64_t>(outer, 1), tiles.blocks);
-  if (parts < enoughTasks && tiles.size > 1) {
-    int64_t wanted = std::min(ceilDivSizes(enoughTasks, parts), tiles.size);
-    schedule[ScheduleField::range] = ceilDivSizes(tiles.size, wanted);
+  // Many outer indices are tasks enough, and their product with the blocks may be no number.
+  if (outer >= enoughTasks)
+    return;
+  int64_t parts = std::max<int64_t>(outer, 1) * tiles.blocks;
+  if (parts < enoughTasks && places > 1) {
+    int64_t wanted = std::min<int64_t>(llvm::divideCeil(enoughTasks, parts), places);
+    schedule[ScheduleField::range] = llvm::divideCeil(places, wanted);
   }
 }
 
@@ -388,51 +386,51 @@ static void cutUpdate(Operation *update, Schedule &schedule) {
 // What follows from the numbers
 //===----------------------------------------------------------------------===//
 
-static int64_t tileTasks(FusionOp fusion, const Schedule &schedule) {
-  SmallVector<int64_t> domain = fusion.getDomain();
+static Size tileTasks(FusionOp fusion, const Schedule &schedule) {
+  SmallVector<Size> domain = fusion.getDomain();
   std::optional<unsigned> inner = innermostDim(domain);
-  int64_t tasks = 1;
+  Size tasks = 1;
   for (auto [dim, size] : llvm::enumerate(domain)) {
     if (static_cast<int64_t>(dim) == schedule[ScheduleField::tileDim])
-      tasks = mulSizes(tasks, ceilDivSizes(size, schedule[ScheduleField::tileRows]));
+      tasks *= ceilDiv(size, schedule[ScheduleField::tileRows]);
     else if (dim == inner)
-      tasks = mulSizes(tasks, ceilDivSizes(size, schedule[ScheduleField::tileColumns]));
+      tasks *= ceilDiv(size, schedule[ScheduleField::tileColumns]);
     else
-      tasks = mulSizes(tasks, size);
+      tasks *= size;
   }
   return tasks;
 }
 
-static int64_t tensorTasks(FusionOp fusion, int64_t chunk) {
-  int64_t whole = 0, dynamic = 0;
+static Size tensorTasks(FusionOp fusion, int64_t chunk) {
+  Size whole = 0, dynamic = 0;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
-    int64_t count = elementsOf(tensorOf(op.getOperand(0)));
-    if (isSymbolic(count)) // the sum of the quotients, rounded up, is at most
-      dynamic = addSizes(dynamic, addSizes(count, chunk - 1));
+    Size count = elementsOf(tensorOf(op.getOperand(0)));
+    if (count.isSymbolic()) // the sum of the quotients, rounded up, is at most
+      dynamic += count + chunk - 1;
     else
-      whole = addSizes(whole, ceilDivSizes(count, chunk));
+      whole += ceilDiv(count, chunk);
   }
-  return dynamic == 0 ? whole : ceilDivSizes(addSizes(dynamic, mulSizes(whole, chunk)), chunk);
+  return dynamic == 0 ? whole : ceilDiv(dynamic + whole * chunk, chunk);
 }
 
-int64_t tasksOf(FusionOp fusion, const Schedule &schedule) {
-  SmallVector<int64_t> domain = fusion.getDomain();
+Size tasksOf(FusionOp fusion, const Schedule &schedule) {
+  SmallVector<Size> domain = fusion.getDomain();
   int64_t chunk = schedule[ScheduleField::chunk], block = schedule[ScheduleField::block];
   switch (fusion.getKind()) {
   case FusionKind::loop:
-    return schedule.has(ScheduleField::chunk) ? ceilDivSizes(countOf(domain), chunk)
+    return schedule.has(ScheduleField::chunk) ? ceilDiv(productOf(domain), chunk)
                                               : tileTasks(fusion, schedule);
   case FusionKind::row:
-    return countOf(ArrayRef(domain).drop_back(fusion.getNumReducedDims()));
+    return productOf(ArrayRef(domain).drop_back(fusion.getNumReducedDims()));
   case FusionKind::column:
-    return ceilDivSizes(columnCount(fusion), block);
+    return ceilDiv(columnCount(fusion), block);
   case FusionKind::scan:
     return scanTasks(scanShape(fusion), block == noNumber ? 1 : block);
   case FusionKind::update: {
     if (schedule.has(ScheduleField::chunk))
-      return ceilDivSizes(countOf(domain), chunk);
+      return ceilDiv(productOf(domain), chunk);
     UpdateTiles tiles = updateTiles(updateIn(fusion), block, schedule[ScheduleField::range]);
-    return mulSizes(tiles.count, tiles.block) == 0 ? 0 : tiles.tasks();
+    return tiles.count * tiles.block == 0 ? 0 : tiles.tasks();
   }
   case FusionKind::multi_tensor:
     return tensorTasks(fusion, chunk);
@@ -450,7 +448,7 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
                : 0;
   case FusionKind::row:
     for (auto [value, pass] : keptRowValues(fusion, schedule.keep))
-      bytes = addSizes(bytes, keptBytes(fusion, value));
+      bytes += keptBytes(fusion, value);
     return bytes;
   case FusionKind::column:
     for (Operation &op : fusion.getBody().front())
@@ -513,15 +511,15 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   case FusionKind::scan: {
     ScanShape shape = scanShape(fusion);
     schedule[ScheduleField::lanes] = reductionLanes;
-    elements = shape.extent;
+    Size ofTask = shape.extent;
     if (shape.inner == 1) {
       vector = reductionLanes;
     } else {
       // Four registers of f32 hold the state of the columns while the lines go by.
       schedule[ScheduleField::block] = 64;
-      elements = mulSizes(elements, schedule[ScheduleField::block]);
+      ofTask *= schedule[ScheduleField::block];
     }
-    elements = std::max<int64_t>(ranges.largest(elements), 1);
+    elements = std::max<int64_t>(ranges.largest(ofTask), 1);
     break;
   }
   case FusionKind::update: {
@@ -534,7 +532,7 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
       vector = 1; // every element has an index of its own
     cutUpdate(update, schedule);
     UpdateTiles tiles = updateTiles(update, schedule[ScheduleField::block], schedule[ScheduleField::range]);
-    elements = std::max<int64_t>(ranges.largest(mulSizes(tiles.count, tiles.block)), 1);
+    elements = std::max<int64_t>(ranges.largest(tiles.count * tiles.block), 1);
     break;
   }
   case FusionKind::multi_tensor:
@@ -544,9 +542,15 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
     break;
   }
   schedule[ScheduleField::vector] = vector;
-  schedule[ScheduleField::tasks] = tasksOf(fusion, schedule);
+  schedule.tasks = tasksOf(fusion, schedule);
+  if (!schedule.tasks.isExpressible()) {
+    fusion.emitOpError()
+        << "has more tasks than can be expressed; make its tensors smaller, or give their sizes "
+           "fewer symbols";
+    return {};
+  }
   schedule[ScheduleField::scratch] = scratchOf(fusion, schedule);
-  int64_t tasks = ranges.largest(schedule[ScheduleField::tasks]);
+  int64_t tasks = ranges.largest(schedule.tasks);
   if (elements > 0)
     schedule[ScheduleField::grain] = grainOf(elements, tasks);
   else if (fusion.getKind() == FusionKind::column || fusion.getKind() == FusionKind::multi_tensor)

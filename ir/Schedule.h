@@ -50,6 +50,7 @@
 
 namespace weft::ir {
 
+/// Null where the number of tasks cannot be expressed; emits what is wrong then.
 ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target);
 
 /// Whether a schedule is right for its fusion: every element of the domain lies in exactly one task, scratch
@@ -57,26 +58,23 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target);
 /// the one that belongs to their shape. Emits what is wrong, and what it would have to be.
 mlir::LogicalResult verifySchedule(FusionOp fusion, ScheduleAttr schedule);
 
-/// The tasks that the cut of a schedule makes of the fusion, a size. Of dynamic sizes it may be more than
+/// The tasks that the cut of a schedule makes of the fusion. Of dynamic sizes it may be more than
 /// there are (`scan`, `multi_tensor`): the kernel counts them, and a task too many does nothing.
-int64_t tasksOf(FusionOp fusion, const Schedule &schedule);
+Size tasksOf(FusionOp fusion, const Schedule &schedule);
 /// The bytes of scratch that a kernel of this schedule uses.
 int64_t scratchOf(FusionOp fusion, const Schedule &schedule);
 
 /// The order of reductions. Vectors of up to `lanes` elements give the same sums.
 inline constexpr int64_t reductionLanes = 16, rowPartials = 64, columnRows = 8;
 
-/// The product of sizes, a size; 1 for a 0-dimensional domain.
-int64_t countOf(llvm::ArrayRef<int64_t> shape);
-
 /// The symbols of the sizes in a fusion, in alphabetical order: what its kernel is called with.
 llvm::SmallVector<std::string> symbolsOf(FusionOp fusion);
 
 /// The innermost dimension that is not of size 1; none where all are.
-std::optional<unsigned> innermostDim(llvm::ArrayRef<int64_t> domain);
+std::optional<unsigned> innermostDim(llvm::ArrayRef<Size> domain);
 
-/// row: the length of a row, a size.
-int64_t rowLength(FusionOp fusion);
+/// row: the length of a row.
+Size rowLength(FusionOp fusion);
 /// row: reductions along the row read their operand in this many passes; the pass of a value is the number of
 /// reductions that must be done before it can be computed.
 llvm::DenseMap<mlir::Value, unsigned> rowPasses(FusionOp fusion);
@@ -94,9 +92,9 @@ int64_t keptBytes(FusionOp fusion, mlir::Value value);
 /// else a block of columns.
 struct ScanShape {
   unsigned dim = 0;
-  int64_t outer = 1, extent = 1, inner = 1;
-  /// Of columns, a size.
-  int64_t blocks(int64_t columns) const { return ceilDivSizes(inner, columns); }
+  Size outer = 1, extent = 1, inner = 1;
+  /// Of columns.
+  Size blocks(int64_t columns) const { return ceilDiv(inner, columns); }
 };
 ScanShape scanShape(FusionOp fusion);
 
@@ -104,13 +102,14 @@ ScanShape scanShape(FusionOp fusion);
 /// task is one outer index, a block of inner ones, and a range of the places that are written to; so that no
 /// two tasks write one element, and the order of sums depends on shapes alone.
 ///
-/// With dynamic sizes all of these may depend on symbols but for `blocks`, `range` and `ranges`: what is cut
-/// has a size that is a number.
+/// With dynamic sizes all that are sizes may depend on symbols; what is cut has a size that is a number.
 struct UpdateTiles {
-  int64_t outer = 1, count = 0, inner = 1;
-  int64_t block = 1, blocks = 1;           ///< inner indices of one task, and how many such blocks
-  int64_t size = 0, range = 0, ranges = 1; ///< places to write to, those of one task, and how many ranges
-  int64_t tasks() const { return mulSizes(outer, blocks * ranges); }
+  Size outer = 1, count = 0, inner = 1;
+  Size block = 1;           ///< inner indices of one task,
+  int64_t blocks = 1;       ///< and how many such blocks
+  Size size = 0, range = 0; ///< places to write to, and those of one task,
+  int64_t ranges = 1;       ///< and how many ranges
+  Size tasks() const { return outer * blocks * ranges; }
 };
 /// Those of a schedule with these fields; where one is absent nothing is cut.
 UpdateTiles updateTiles(mlir::Operation *update, int64_t block, int64_t range);

@@ -39,7 +39,6 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
       {ScheduleField::block, "block", blocks, 1, elements},
       {ScheduleField::range, "range", updates, 1, any},
       {ScheduleField::prefetch, "prefetch", rows, 0, 1 << 20, true},
-      {ScheduleField::tasks, "tasks", all, 0, any, true},
       {ScheduleField::grain, "grain", all, 1, any, true},
       {ScheduleField::scratch, "scratch", all, 0, int64_t(1) << 32, true},
       {ScheduleField::streaming, "streaming", streams, 1, 1},
@@ -53,6 +52,7 @@ bool mayHave(FusionKind kind, ScheduleField field) { return llvm::is_contained(i
 Schedule ScheduleAttr::toSchedule() const {
   Schedule schedule(getKind());
   llvm::copy(getNumbers(), schedule.numbers.begin());
+  schedule.tasks = getTasks();
   schedule.keep.assign(getKeep().begin(), getKeep().end());
   return schedule;
 }
@@ -61,12 +61,18 @@ Schedule ScheduleAttr::toSchedule() const {
 // Text
 //===----------------------------------------------------------------------===//
 
+/// Where the number of tasks stands in text.
+static constexpr ScheduleField beforeWhich = ScheduleField::grain;
+
 /// "vector, chunk, tasks, grain, scratch and streaming": what a schedule of the kind may have.
 static std::string fieldNames(FusionKind kind) {
   SmallVector<StringRef> names;
-  for (const ScheduleFieldInfo &info : scheduleFields())
+  for (const ScheduleFieldInfo &info : scheduleFields()) {
+    if (info.field == beforeWhich)
+      names.push_back("tasks");
     if (mayHave(kind, info.field))
       names.push_back(info.name);
+  }
   if (kind == FusionKind::row)
     names.push_back("keep");
   StringRef last = names.pop_back_val();
@@ -92,19 +98,21 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   }
   Schedule schedule(*kind);
-  bool hasKeep = false;
+  bool hasKeep = false, hasTasks = false;
   while (succeeded(parser.parseOptionalComma())) {
     auto at = parser.getCurrentLocation();
     if (parser.parseKeyword(&word))
       return {};
-    bool isKeep = word == "keep";
+    bool isKeep = word == "keep", isTasks = word == "tasks";
     const auto *info = llvm::find_if(scheduleFields(), [&](const auto &each) { return each.name == word; });
-    if (isKeep ? *kind != FusionKind::row : info == scheduleFields().end() || !mayHave(*kind, info->field)) {
+    bool isKnown = isTasks || (isKeep ? *kind == FusionKind::row
+                                      : info != scheduleFields().end() && mayHave(*kind, info->field));
+    if (!isKnown) {
       parser.emitError(at) << "a schedule of kind " << stringifyFusionKind(*kind) << " has no '" << word
                            << "', only " << fieldNames(*kind);
       return {};
     }
-    if (isKeep ? hasKeep : schedule.has(info->field)) {
+    if (isTasks ? hasTasks : isKeep ? hasKeep : schedule.has(info->field)) {
       parser.emitError(at) << "'" << word << "' stands twice in a schedule";
       return {};
     }
@@ -116,28 +124,37 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
         return {};
       continue;
     }
+    if (isTasks) {
+      hasTasks = true;
+      if (parser.parseEqual() || parseSizeText(parser, schedule.tasks))
+        return {};
+      continue;
+    }
     int64_t &number = schedule[info->field];
     if (info->field == ScheduleField::streaming) {
       number = 1;
       continue;
     }
-    // The number of tasks may be an expression; all else is known when a kernel is made.
-    if (parser.parseEqual() ||
-        (info->field == ScheduleField::tasks ? parseSizeText(parser, number) : parser.parseInteger(number)))
+    if (parser.parseEqual() || parser.parseInteger(number))
       return {};
   }
   if (parser.parseGreater())
     return {};
+  if (!hasTasks) {
+    parser.emitError(loc) << "a schedule of kind " << stringifyFusionKind(*kind) << " needs 'tasks'";
+    return {};
+  }
   return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, ArrayRef(schedule.numbers),
-                                         ArrayRef(schedule.keep));
+                                         schedule.tasks, ArrayRef(schedule.keep));
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << "<" << stringifyFusionKind(getKind());
   for (const ScheduleFieldInfo &info : scheduleFields()) {
-    if (!has(info.field) || info.field == ScheduleField::streaming)
-      continue;
-    printer << ", " << info.name << " = " << sizeText(number(info.field));
+    if (info.field == beforeWhich)
+      printer << ", tasks = " << sizeText(getTasks());
+    if (has(info.field) && info.field != ScheduleField::streaming)
+      printer << ", " << info.name << " = " << number(info.field);
   }
   if (!getKeep().empty())
     printer << ", keep = [" << getKeep() << "]";
@@ -151,7 +168,7 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, FusionKind kind,
-                                   ArrayRef<int64_t> numbers, ArrayRef<int64_t> keep) {
+                                   ArrayRef<int64_t> numbers, Size tasks, ArrayRef<int64_t> keep) {
   for (const ScheduleFieldInfo &info : scheduleFields()) {
     int64_t number = numbers[static_cast<size_t>(info.field)];
     if (number == noNumber) {
@@ -166,15 +183,12 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (info.field == ScheduleField::vector &&
         (number < 1 || number > info.most || !llvm::isPowerOf2_64(static_cast<uint64_t>(number))))
       return emitError() << "vector width " << number << " is not a power of two in [1, 64]";
-    if (info.field == ScheduleField::tasks) {
-      if (!isKnownSize(number))
-        return emitError() << "a schedule needs tasks >= 0, found " << sizeText(number);
-      continue;
-    }
     if (number < info.least || number > info.most)
       return emitError() << "a schedule needs " << info.name << " in [" << info.least << ", " << info.most
                          << "], found " << number;
   }
+  if (!tasks.isCount())
+    return emitError() << "a schedule needs tasks >= 0, found " << sizeText(tasks);
   if (kind != FusionKind::row && !keep.empty())
     return emitError() << "a schedule of kind " << stringifyFusionKind(kind) << " has no 'keep'";
   for (auto [i, op] : llvm::enumerate(keep))

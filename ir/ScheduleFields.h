@@ -8,11 +8,14 @@
 // A schedule holds every number that the shape of a kernel depends on. One table says which fields there are,
 // how they are called in text, which kinds of fusion have them, and between which bounds they lie; parser,
 // printer, verifier and the generators of the tests go by it. A new field is an entry here and a line in
-// ScheduleAttribute.cpp.
+// ScheduleAttribute.cpp. The number of tasks is no field: it may depend on symbols, all else is known when a
+// kernel is made.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_SCHEDULEFIELDS_H
 #define WEFT_IR_SCHEDULEFIELDS_H
+
+#include "ir/Size.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -40,7 +43,6 @@ enum class ScheduleField : unsigned {
   block,    ///< columns of one task
   range,    ///< places to write to of one task
   prefetch, ///< bytes that are asked for ahead of those that are read; 0: none
-  tasks,    ///< independent pieces of work, a size
   grain,    ///< tasks that a thread takes at least
   scratch,  ///< bytes that a thread needs beside operands and results
   streaming ///< whether stores bypass the cache: 1, or absent
@@ -76,6 +78,8 @@ struct Schedule {
 
   FusionKind kind;
   std::array<int64_t, numScheduleFields> numbers;
+  /// Independent pieces of work; inexpressible until it is known.
+  Size tasks = Size::inexpressible();
   /// row: ops of the body, by their number in it, whose results one pass over the row stores for later ones.
   llvm::SmallVector<int64_t> keep;
 };

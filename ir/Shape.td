@@ -30,7 +30,7 @@ def Weft_ConstantOp : Weft_Op<"constant", [Pure, ConstantLike, Differentiable,
 
 def Weft_FullOp : Weft_ComputeOp<"full", [Differentiable]> {
   let summary = "a tensor that repeats one run-time number";
-  let arguments = (ins Weft_Tensor:$value, DenseI64ArrayAttr:$shape);
+  let arguments = (ins Weft_Tensor:$value, Weft_Sizes:$shape);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "$value `,` `shape` `=` custom<Sizes>($shape) attr-dict `:` type($value)";
   let hasVerifier = 1;
@@ -50,7 +50,7 @@ def Weft_RngBitsPhiloxOp : Weft_ComputeOp<"rng_bits_philox", [Differentiable, We
     Element i, in row-major order of the result, is lane i mod 4 of the block whose 128-bit counter is
     (counter + i/4, stream) and whose key is `key`. The second result is counter + ceil(elements / 4).
   }];
-  let arguments = (ins Weft_I64Scalar:$key, Weft_I64Scalar:$counter, DenseI64ArrayAttr:$shape,
+  let arguments = (ins Weft_I64Scalar:$key, Weft_I64Scalar:$counter, Weft_Sizes:$shape,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let results = (outs Weft_IntTensor:$bits, Weft_I64Scalar:$next);
   let assemblyFormat = "$key `,` $counter `,` `shape` `=` custom<Sizes>($shape) (`stream` `=` $stream^)? attr-dict `:` custom<OperandTypes>(type($key), type($counter))";
@@ -65,7 +65,7 @@ def Weft_DimOp : Weft_Op<"dim", [Pure, Differentiable, DeclareOpInterfaceMethods
   let description = [{
     `weft.dim 784 * batch : tensor<i64, #cpu>`: what a mean divides by. A size that is a number is a constant.
   }];
-  let arguments = (ins I64Attr:$size);
+  let arguments = (ins Weft_Size:$size);
   let results = (outs Weft_I64Scalar:$result);
   let assemblyFormat = "custom<Size>($size) attr-dict `:` type($result)";
   let hasFolder = 1;
@@ -88,7 +88,7 @@ def Weft_BroadcastInDimOp : Weft_ComputeOp<"broadcast_in_dim", [Differentiable]>
   let description = [{
     Dimension i of the operand becomes dimension `dims[i]` of the result; it has that size, or 1. `dims` increases.
   }];
-  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$dims, DenseI64ArrayAttr:$shape);
+  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$dims, Weft_Sizes:$shape);
   let results = (outs Weft_Tensor:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -97,7 +97,7 @@ def Weft_BroadcastInDimOp : Weft_ComputeOp<"broadcast_in_dim", [Differentiable]>
 
 def Weft_ReshapeOp : Weft_ComputeOp<"reshape", [Differentiable]> {
   let summary = "the same elements, in row-major order, in another shape";
-  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$shape);
+  let arguments = (ins Weft_Tensor:$a, Weft_Sizes:$shape);
   let results = (outs Weft_Tensor:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -116,7 +116,7 @@ def Weft_TransposeOp : Weft_ComputeOp<"transpose", [Differentiable]> {
 
 def Weft_SliceOp : Weft_ComputeOp<"slice", [Differentiable]> {
   let summary = "elements start, start + step, ... below limit, along each dimension";
-  let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$limit, DenseI64ArrayAttr:$step);
+  let arguments = (ins Weft_Tensor:$a, Weft_Sizes:$start, Weft_Sizes:$limit, DenseI64ArrayAttr:$step);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = [{
     $a `,` `start` `=` custom<Sizes>($start) `,` `limit` `=` custom<Sizes>($limit) `,` `step` `=` $step attr-dict `:` type($a)
@@ -132,10 +132,10 @@ def Weft_PadOp : Weft_ComputeOp<"pad", [Differentiable]> {
     the interior ones were added; `interior` is not negative. The added elements are `value`, a 0-dimensional
     tensor, or zero where it is left out.
   }];
-  let arguments = (ins Weft_Tensor:$a, Optional<Weft_Tensor>:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+  let arguments = (ins Weft_Tensor:$a, Optional<Weft_Tensor>:$value, Weft_Sizes:$low, Weft_Sizes:$high,
                        DenseI64ArrayAttr:$interior);
   let results = (outs Weft_Tensor:$result);
-  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::llvm::ArrayRef<int64_t>":$low, "::llvm::ArrayRef<int64_t>":$high,
+  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::llvm::ArrayRef<::weft::ir::Size>":$low, "::llvm::ArrayRef<::weft::ir::Size>":$high,
                                  "::llvm::ArrayRef<int64_t>":$interior),
                             [{ build($_builder, $_state, a, ::mlir::Value(), low, high, interior); }]>];
   let assemblyFormat = [{
@@ -166,7 +166,7 @@ def Weft_ReverseOp : Weft_ComputeOp<"reverse", [Differentiable]> {
 
 def Weft_DynamicSliceOp : Weft_ComputeOp<"dynamic_slice", [Differentiable]> {
   let summary = "a window at run-time offsets, one i64 scalar per dimension; offsets are clamped into range";
-  let arguments = (ins Weft_Tensor:$a, Variadic<Weft_I64Scalar>:$starts, DenseI64ArrayAttr:$sizes);
+  let arguments = (ins Weft_Tensor:$a, Variadic<Weft_I64Scalar>:$starts, Weft_Sizes:$sizes);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "$a `,` `starts` `(` $starts `)` `,` `sizes` `=` custom<Sizes>($sizes) attr-dict `:` type($a) (`,` type($starts)^)?";
   let hasVerifier = 1;

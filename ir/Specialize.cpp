@@ -14,20 +14,20 @@ using namespace mlir;
 namespace weft::ir {
 
 /// A size with the symbols that have a value replaced.
-static int64_t replaced(int64_t size, const std::map<std::string, int64_t> &values) {
-  if (!isSymbolic(size))
+static Size replaced(Size size, const std::map<std::string, int64_t> &values) {
+  if (size.isNumber())
     return size;
-  DimExpr expr = exprOf(size);
-  int64_t sum = 0;
+  DimExpr expr = size.expr();
+  Size sum;
   for (const DimTerm &term : expr.terms) {
-    int64_t product = term.coefficient;
+    Size product = term.coefficient;
     for (const std::string &symbol : term.symbols) {
       auto it = values.find(symbol);
-      product = mulSizes(product, it == values.end() ? symbolSize(symbol) : it->second);
+      product = product * (it == values.end() ? Size::symbol(symbol) : it->second);
     }
-    sum = addSizes(sum, product);
+    sum += product;
   }
-  return ceilDivSizes(sum, expr.divisor);
+  return ceilDiv(sum, expr.divisor);
 }
 
 LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &values) {
@@ -57,9 +57,9 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
     if (!symbolsOf(fusion).empty())
       fusion.removeScheduleAttr();
   });
-  auto all = [&](ArrayRef<int64_t> sizes) {
-    SmallVector<int64_t> result;
-    for (int64_t size : sizes)
+  auto all = [&](ArrayRef<Size> sizes) {
+    SmallVector<Size> result;
+    for (Size size : sizes)
       result.push_back(replaced(size, values));
     return result;
   };
@@ -69,17 +69,15 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
       return std::nullopt;
     return std::pair<Type, WalkResult>(withShape(type, all(sizesOf(type))), WalkResult::skip());
   });
-  replacer.addReplacement([&](DenseI64ArrayAttr list) -> std::optional<std::pair<Attribute, WalkResult>> {
-    if (!anySymbolic(list.asArrayRef()))
-      return std::nullopt;
-    return std::pair<Attribute, WalkResult>(
-        DenseI64ArrayAttr::get(module.getContext(), all(list.asArrayRef())), WalkResult::skip());
+  replacer.addReplacement([&](SizesAttr list) -> std::optional<std::pair<Attribute, WalkResult>> {
+    return std::pair<Attribute, WalkResult>(SizesAttr::get(module.getContext(), all(list.getSizes())),
+                                            WalkResult::skip());
   });
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
   module.walk([&](Operation *op) {
     if (auto dim = dyn_cast<DimOp>(op)) {
-      dim.setSize(static_cast<uint64_t>(replaced(dim.getSizeAttr().getInt(), values)));
+      dim.setSize(replaced(dim.getSize(), values));
     } else if (auto constant = dyn_cast<ConstantOp>(op)) {
       auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
       if (splat && splat.getType() != constant.getType())

@@ -36,7 +36,7 @@ inline mlir::Operation *updateIn(mlir::Operation *op) {
 }
 
 /// The shape over which an update op iterates: that of what is written.
-inline llvm::ArrayRef<int64_t> updateShape(mlir::Operation *op) {
+inline llvm::ArrayRef<Size> updateShape(mlir::Operation *op) {
   if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
     return sizesOf(scatter.getIndex().getType());
   return sizesOf(llvm::cast<mlir::RankedTensorType>(updateOf(op).getType()));
@@ -49,7 +49,7 @@ inline mlir::OpOperand &indexOperandOf(mlir::Operation *op) {
 inline int64_t indexedDim(mlir::Operation *op) {
   return op->getAttrOfType<mlir::IntegerAttr>("dim").getInt();
 }
-inline int64_t indexedSize(mlir::Operation *op) {
+inline Size indexedSize(mlir::Operation *op) {
   return sizesOf(
       llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()))[static_cast<size_t>(indexedDim(op))];
 }
@@ -65,12 +65,12 @@ inline bool isStorageView(mlir::Operation *op) { return llvm::isa<ReshapeOp, Bit
 /// The form in which index_update and gather of kind `points` are computed: [outer, size, inner] read or
 /// written at [outer, index, inner].
 struct IndexedShape {
-  int64_t outer = 1, size = 1, inner = 1;
-  IndexedShape(llvm::ArrayRef<int64_t> shape, int64_t dim) : size(shape[static_cast<size_t>(dim)]) {
+  Size outer = 1, size = 1, inner = 1;
+  IndexedShape(llvm::ArrayRef<Size> shape, int64_t dim) : size(shape[static_cast<size_t>(dim)]) {
     for (auto [i, extent] : llvm::enumerate(shape))
       if (static_cast<int64_t>(i) != dim) {
-        int64_t &count = static_cast<int64_t>(i) < dim ? outer : inner;
-        count = mulSizes(count, extent);
+        Size &count = static_cast<int64_t>(i) < dim ? outer : inner;
+        count *= extent;
       }
   }
 };

@@ -32,7 +32,7 @@ private:
   bool has(Field field) const { return schedule.has(field); }
 
   LogicalResult wrong(Field field, const Twine &expected, const Twine &why) {
-    return fusion.emitOpError() << "has " << infoOf(field).name << " = " << sizeText((*this)[field])
+    return fusion.emitOpError() << "has " << infoOf(field).name << " = " << (*this)[field]
                                 << " in its schedule, expected " << expected << ": " << why;
   }
   /// The fields that this fusion has to have, and those of its kind that it cannot have.
@@ -67,7 +67,7 @@ private:
 
   FusionOp fusion;
   const Schedule &schedule;
-  SmallVector<int64_t> domain;
+  SmallVector<Size> domain;
 };
 
 } // namespace
@@ -103,12 +103,12 @@ LogicalResult Verifier::verifyTile() {
 }
 
 LogicalResult Verifier::verifyRow() {
-  int64_t length = rowLength(fusion);
+  Size length = rowLength(fusion);
   const char *order = "the order of a reduction follows from the length of its rows alone";
   if (failed(isExactly(Field::lanes, reductionLanes, order)) ||
       failed(isExactly(Field::partials, rowPartials, order)))
     return failure();
-  bool isShort = !isSymbolic(length) && length < reductionLanes;
+  bool isShort = length.isNumber() && length.asNumber() < reductionLanes;
   if ((*this)[Field::vector] > reductionLanes || ((*this)[Field::vector] < 2 && !isShort))
     return wrong(Field::vector, "from 2 to " + Twine(reductionLanes),
                  "a row is reduced in " + Twine(reductionLanes) + " lanes");
@@ -116,7 +116,7 @@ LogicalResult Verifier::verifyRow() {
     return failure();
   if (schedule.keep.empty())
     return success();
-  if (isSymbolic(length))
+  if (length.isSymbolic())
     return fusion.emitOpError()
            << "has keep = [" << schedule.keep
            << "] in its schedule, which it cannot have: scratch has a size of its own, and "
@@ -180,18 +180,19 @@ LogicalResult Verifier::verifyUpdate() {
   UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
   struct Cut {
     Field field;
-    int64_t size;
+    Size size;
     const char *what;
   };
   for (const Cut &cut : {Cut{Field::block, tiles.inner, "elements that share an index"},
                          Cut{Field::range, tiles.size, "places to write to"}}) {
     if (!has(cut.field))
       continue;
-    if (isSymbolic(cut.size))
+    if (!cut.size.isNumber())
       return hasNo({cut.field},
                    "it has " + Twine(sizeText(cut.size)) + " " + cut.what + ", which is no number");
-    if ((*this)[cut.field] > std::max<int64_t>(cut.size, 1))
-      return wrong(cut.field, "at most " + Twine(cut.size), "it has " + Twine(cut.size) + " " + cut.what);
+    int64_t size = cut.size.asNumber();
+    if ((*this)[cut.field] > std::max<int64_t>(size, 1))
+      return wrong(cut.field, "at most " + Twine(size), "it has " + Twine(size) + " " + cut.what);
   }
   return success();
 }
@@ -220,7 +221,7 @@ LogicalResult Verifier::verifyFields() {
 
 /// What the number of tasks follows from.
 std::string Verifier::cutText() {
-  auto in = [&](Field field) { return sizeText((*this)[field]); };
+  auto in = [&](Field field) { return std::to_string((*this)[field]); };
   std::string shape = "[" + sizesText(domain) + "]";
   if (fusion.getKind() == FusionKind::multi_tensor)
     return "its tensors are cut in chunks of " + in(Field::chunk);
@@ -249,9 +250,13 @@ LogicalResult Verifier::verify() {
                                 << " has a schedule of kind " << stringifyFusionKind(schedule.kind);
   if (failed(verifyFields()))
     return failure();
-  int64_t tasks = tasksOf(fusion, schedule);
-  if ((*this)[Field::tasks] != tasks)
-    return wrong(Field::tasks, sizeText(tasks), cutText());
+  Size tasks = tasksOf(fusion, schedule);
+  if (!tasks.isExpressible())
+    return fusion.emitOpError() << "has more tasks than can be expressed: " << cutText()
+                                << "; make its tensors smaller, or give their sizes fewer symbols";
+  if (schedule.tasks != tasks)
+    return fusion.emitOpError() << "has tasks = " << sizeText(schedule.tasks) << " in its schedule, expected "
+                                << sizeText(tasks) << ": " << cutText();
   int64_t most = std::max<int64_t>(rangesOf(fusion).largest(tasks), 1);
   if ((*this)[Field::grain] > most)
     return wrong(Field::grain, "at most " + Twine(most), "it has " + Twine(sizeText(tasks)) + " tasks");

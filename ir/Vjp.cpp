@@ -51,11 +51,11 @@ Sym VjpBuilder::convert(Sym a, Type element) {
 
 Sym VjpBuilder::sum(Sym a, ArrayRef<int64_t> dims) { return dims.empty() ? a : make<SumOp>(a.value, dims); }
 
-Sym VjpBuilder::reshape(Sym a, ArrayRef<int64_t> shape) {
+Sym VjpBuilder::reshape(Sym a, ArrayRef<Size> shape) {
   return sizesOf(a.type()) == shape ? a : make<ReshapeOp>(a.value, shape);
 }
 
-Sym VjpBuilder::checkedIndex(Sym index, int64_t size, StringRef what) {
+Sym VjpBuilder::checkedIndex(Sym index, Size size, StringRef what) {
   // Reading 0, 1, .. by the index gives the index, and the reading is checked.
   Sym table = make<IotaOp>(withShape(index.type(), {size}), 0);
   Sym checked = make<GatherOp>(table.value, index.value, 0, GatherKind::points);
@@ -63,7 +63,7 @@ Sym VjpBuilder::checkedIndex(Sym index, int64_t size, StringRef what) {
   return checked;
 }
 
-Sym VjpBuilder::broadcastBack(Sym a, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
+Sym VjpBuilder::broadcastBack(Sym a, ArrayRef<int64_t> dims, ArrayRef<Size> shape) {
   SmallVector<int64_t> kept;
   for (int64_t i = 0, e = static_cast<int64_t>(shape.size()); i < e; ++i)
     if (!llvm::is_contained(dims, i))

@@ -7,6 +7,8 @@
 #ifndef WEFT_IR_VJP_H
 #define WEFT_IR_VJP_H
 
+#include "ir/Size.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
@@ -61,12 +63,12 @@ public:
   Sym like(Sym a, double value);
   Sym convert(Sym a, mlir::Type element);
   Sym sum(Sym a, llvm::ArrayRef<int64_t> dims);
-  Sym reshape(Sym a, llvm::ArrayRef<int64_t> shape);
+  Sym reshape(Sym a, llvm::ArrayRef<Size> shape);
   /// The same index, with a check that it lies in [0, size): what reads this value fails the call where it
   /// does not, whatever becomes of other readers. `what` names the index in the message.
-  Sym checkedIndex(Sym index, int64_t size, llvm::StringRef what);
+  Sym checkedIndex(Sym index, Size size, llvm::StringRef what);
   /// Puts back dimensions that a reduction over `dims` removed, and stretches them to `shape`.
-  Sym broadcastBack(Sym a, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape);
+  Sym broadcastBack(Sym a, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<Size> shape);
 
   mlir::OpBuilder &builder;
   mlir::Operation *op;

@@ -72,9 +72,9 @@ def Weft_DeviceAttr : Weft_Attr<"Device", "device"> {
     In the encoding of a type with dynamic dimensions it has their sizes too, one expression over the function's
     symbols for each `?`, in order: `tensor<?x784xf32, #weft.device<cpu, [batch]>>`.
   }];
-  let parameters = (ins "::weft::ir::DeviceKind":$kind, "int64_t":$index, ArrayRefParameter<"int64_t">:$sizes);
+  let parameters = (ins "::weft::ir::DeviceKind":$kind, "int64_t":$index, ArrayRefParameter<"::weft::ir::Size">:$sizes);
   let builders = [AttrBuilder<(ins "::weft::ir::DeviceKind":$kind, CArg<"int64_t", "0">:$index), [{
-    return $_get($_ctxt, kind, index, ::llvm::ArrayRef<int64_t>());
+    return $_get($_ctxt, kind, index, ::llvm::ArrayRef<::weft::ir::Size>());
   }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -84,7 +84,7 @@ def Weft_DeviceAttr : Weft_Attr<"Device", "device"> {
     std::string str() const;
     /// The device alone, and with the sizes of a type's dynamic dimensions.
     DeviceAttr withoutSizes() const;
-    DeviceAttr withSizes(::llvm::ArrayRef<int64_t> sizes) const;
+    DeviceAttr withSizes(::llvm::ArrayRef<::weft::ir::Size> sizes) const;
   }];
 }
 
@@ -142,9 +142,9 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
     - `streaming` (`loop`, `row`): stores bypass the cache.
   }];
   let parameters = (ins "::weft::ir::FusionKind":$kind, ArrayRefParameter<"int64_t">:$numbers,
-                        ArrayRefParameter<"int64_t">:$keep);
+                        "::weft::ir::Size":$tasks, ArrayRefParameter<"int64_t">:$keep);
   let builders = [AttrBuilder<(ins "const ::weft::ir::Schedule &":$schedule), [{
-    return $_get($_ctxt, schedule.kind, ::llvm::ArrayRef<int64_t>(schedule.numbers),
+    return $_get($_ctxt, schedule.kind, ::llvm::ArrayRef<int64_t>(schedule.numbers), schedule.tasks,
                  ::llvm::ArrayRef<int64_t>(schedule.keep));
   }]>];
   let hasCustomAssemblyFormat = 1;
@@ -154,7 +154,6 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
     /// The value of a field; `noNumber` where it is absent.
     int64_t number(ScheduleField field) const { return getNumbers()[static_cast<size_t>(field)]; }
     int64_t getVector() const { return number(ScheduleField::vector); }
-    int64_t getTasks() const { return number(ScheduleField::tasks); }
     int64_t getGrain() const { return number(ScheduleField::grain); }
     int64_t getScratch() const { return number(ScheduleField::scratch); }
     bool getStreaming() const { return has(ScheduleField::streaming); }
@@ -164,10 +163,35 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
 }
 
 def Weft_SizeAttr : Weft_Attr<"Size", "size"> {
-  let summary = "a number of bytes or elements that depends on symbols";
-  let description = [{ `#weft.size<64 * batch>`, where a number would be an integer attribute. }];
-  let parameters = (ins "int64_t":$size);
+  let summary = "a number of bytes or elements that may depend on symbols";
+  let description = [{ `#weft.size<64 * batch>`. }];
+  let parameters = (ins "::weft::ir::Size":$size);
   let hasCustomAssemblyFormat = 1;
+}
+
+def Weft_SizesAttr : Weft_Attr<"Sizes", "sizes"> {
+  let summary = "a list of sizes";
+  let description = [{ `#weft.sizes<[4, 64 * batch]>`; in the text of an op, the list alone. }];
+  let parameters = (ins ArrayRefParameter<"::weft::ir::Size">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+}
+
+// As arguments of ops, whose accessors give the sizes themselves.
+class Weft_SizeArgument<string attr, string predicate, string type, string what> :
+    Attr<And<[CPred<"::llvm::isa<" # attr # ">($_self)">, CPred<predicate>]>, what> {
+  let storageType = attr;
+  let returnType = type;
+  let constBuilderCall = attr # "::get($_builder.getContext(), $0)";
+}
+def Weft_Size : Weft_SizeArgument<"::weft::ir::SizeAttr",
+    "::llvm::cast<::weft::ir::SizeAttr>($_self).getSize().isExpressible()", "::weft::ir::Size",
+    "a size that can be expressed"> {
+  let convertFromStorage = "$_self.getSize()";
+}
+def Weft_Sizes : Weft_SizeArgument<"::weft::ir::SizesAttr",
+    "::llvm::all_of(::llvm::cast<::weft::ir::SizesAttr>($_self).getSizes(), ::weft::ir::isPolynomial)",
+    "::llvm::ArrayRef<::weft::ir::Size>", "numbers, or sums of products of symbols"> {
+  let convertFromStorage = "$_self.getSizes()";
 }
 
 def Weft_SliceAttr : Weft_Attr<"Slice", "slice"> {
@@ -178,7 +202,7 @@ def Weft_SliceAttr : Weft_Attr<"Slice", "slice"> {
     `#weft.slice<constant, 0, 4096>` bytes of the constant section. Position and bytes are sizes:
     `#weft.slice<arena, 64 * batch + 256, 40 * batch>`.
   }];
-  let parameters = (ins "::weft::ir::StorageKind":$storage, "int64_t":$position, "int64_t":$bytes);
+  let parameters = (ins "::weft::ir::StorageKind":$storage, "::weft::ir::Size":$position, "::weft::ir::Size":$bytes);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -51,7 +51,7 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The shape that the kernel iterates over; empty for `multi_tensor`.
-    ::llvm::SmallVector<int64_t> getDomain();
+    ::llvm::SmallVector<::weft::ir::Size> getDomain();
     /// The number of trailing (`row`) or leading (`column`) dimensions that the body's reductions remove.
     unsigned getNumReducedDims();
   }];

@@ -23,9 +23,14 @@ struct AttachSchedules : impl::AttachSchedulesBase<AttachSchedules> {
                                  << ir::targetNames();
       return signalPassFailure();
     }
-    for (ir::FusionOp fusion : getOperation().getOps<ir::FusionOp>())
-      if (!fusion.getSchedule())
-        fusion.setScheduleAttr(ir::chooseSchedule(fusion, *description));
+    for (ir::FusionOp fusion : getOperation().getOps<ir::FusionOp>()) {
+      if (fusion.getSchedule())
+        continue;
+      ir::ScheduleAttr schedule = ir::chooseSchedule(fusion, *description);
+      if (!schedule)
+        return signalPassFailure();
+      fusion.setScheduleAttr(schedule);
+    }
   }
 };
 } // namespace

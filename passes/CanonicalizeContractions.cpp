@@ -86,7 +86,7 @@ private:
   /// which one of the operands has them in storage may spare a transposition.
   void orderPairs(ir::DotGeneralOp op) {
     Dims a(op.getContractA()), b(op.getContractB());
-    ArrayRef<int64_t> aShape = ir::sizesOf(op.getA().getType()), bShape = ir::sizesOf(op.getB().getType());
+    ArrayRef<ir::Size> aShape = ir::sizesOf(op.getA().getType()), bShape = ir::sizesOf(op.getB().getType());
     auto score = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
       return (ir::mergeDims(aShape, left) ? 1 : 0) + (ir::mergeDims(bShape, right) ? 1 : 0);
     };
@@ -112,7 +112,7 @@ private:
   /// The operand with its dimensions grouped; nothing where they are already.
   std::optional<Moved> contiguous(ir::DotGeneralOp op, TypedValue<RankedTensorType> operand,
                                   ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
-    ArrayRef<int64_t> shape = ir::sizesOf(operand.getType());
+    ArrayRef<ir::Size> shape = ir::sizesOf(operand.getType());
     if (ir::isContractible(shape, batch, contract))
       return std::nullopt;
     int64_t rank = operand.getType().getRank();

@@ -91,7 +91,7 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
     getOperation().walk([&](ir::GatherOp gather) { gathers.push_back(gather); });
     for (ir::GatherOp gather : gathers) {
       auto dim = static_cast<int64_t>(gather.getDim());
-      int64_t size = ir::sizesOf(gather.getA().getType())[dim];
+      ir::Size size = ir::sizesOf(gather.getA().getType())[dim];
       if (!ir::checksIndex(gather) || size == 0 || readsAlong(gather.getA(), dim))
         continue;
       OpBuilder builder(gather);
@@ -103,7 +103,7 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       // checked, but nothing in the program says so.
       builder.setInsertionPointAfter(gather);
       ir::Sym result{gather.getResult(), &symbolic};
-      ArrayRef<int64_t> shape = ir::sizesOf(gather.getType());
+      ArrayRef<ir::Size> shape = ir::sizesOf(gather.getType());
       if (gather.getKind() == ir::GatherKind::points) {
         auto rank = static_cast<int64_t>(checked.type().getRank());
         checked = symbolic.make<ir::BroadcastInDimOp>(

@@ -111,10 +111,10 @@ void normalizeReduction(Operation *op) {
 }
 
 /// A size as an i64 scalar of this type.
-Value sizeValue(OpBuilder &builder, Location loc, RankedTensorType type, int64_t size) {
-  if (isSymbolic(size))
+Value sizeValue(OpBuilder &builder, Location loc, RankedTensorType type, Size size) {
+  if (!size.isNumber())
     return builder.create<DimOp>(loc, type, size);
-  return builder.create<ConstantOp>(loc, type, splatOf(type, builder.getI64IntegerAttr(size)));
+  return builder.create<ConstantOp>(loc, type, splatOf(type, builder.getI64IntegerAttr(size.asNumber())));
 }
 
 /// How many elements there are is known, and no result of a kernel.
@@ -122,9 +122,9 @@ void separateCount(WelfordOp op) {
   if (op.getCount().use_empty())
     return;
   OpBuilder builder(op);
-  int64_t count = 1;
+  Size count = 1;
   for (int64_t dim : op.getDims())
-    count = mulSizes(count, sizesOf(op.getA().getType())[dim]);
+    count *= sizesOf(op.getA().getType())[dim];
   op.getCount().replaceAllUsesWith(sizeValue(builder, op.getLoc(), op.getCount().getType(), count));
 }
 
@@ -135,7 +135,7 @@ void separateCounter(RngBitsPhiloxOp op) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   auto type = cast<RankedTensorType>(op.getNext().getType());
-  int64_t blocks = ceilDivSizes(elementsOf(op.getBits().getType()), 4);
+  Size blocks = ceilDiv(elementsOf(op.getBits().getType()), 4);
   Value step = sizeValue(builder, op.getLoc(), type, blocks);
   op.getNext().replaceAllUsesWith(builder.create<AddOp>(op.getLoc(), op.getCounter(), step));
   // Bits that nothing read were kept for their counter.
@@ -182,15 +182,15 @@ void splitConcat(ConcatOp op, const TargetDescription &target) {
   auto type = op.getType();
   auto dim = static_cast<int64_t>(op.getDim());
   auto index = withShape(type, {}, builder.getI64Type());
-  auto start = [&](int64_t at) { return sizeValue(builder, loc, index, at); };
+  auto start = [&](Size at) { return sizeValue(builder, loc, index, at); };
   SmallVector<Value> starts(static_cast<size_t>(type.getRank()), start(0));
   Value joined = builder.create<UndefOp>(loc, type);
-  int64_t at = 0;
+  Size at = 0;
   for (size_t i = 0; i < parts.size(); i += most) {
     auto group = parts.slice(i, std::min(most, parts.size() - i));
     Value some = group.size() == 1 ? group[0] : builder.create<ConcatOp>(loc, group, dim).getResult();
     starts[dim] = start(at);
-    at = addSizes(at, sizesOf(some.getType())[dim]);
+    at += sizesOf(some.getType())[dim];
     joined = builder.create<DynamicUpdateSliceOp>(loc, joined, some, starts);
   }
   op.getResult().replaceAllUsesWith(joined);

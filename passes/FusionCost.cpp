@@ -11,10 +11,12 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-int64_t elementCount(ArrayRef<int64_t> shape) {
+/// As many as can be counted: costs are compared, and no size is made of them.
+static int64_t elementCount(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)
-    count = mulSizes(count, size);
+    if (__builtin_mul_overflow(count, size, &count))
+      return INT64_MAX;
   return count;
 }
 

@@ -40,9 +40,6 @@ int64_t arithmeticTime(const ir::TargetDescription &target, int64_t flops, int64
 int64_t kernelTasks(const ir::TargetDescription &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
                     unsigned reduced);
 
-/// The product of `shape`, a size.
-int64_t elementCount(llvm::ArrayRef<int64_t> shape);
-
 } // namespace weft::passes
 
 #endif // WEFT_PASSES_FUSIONCOST_H

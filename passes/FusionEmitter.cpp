@@ -31,7 +31,7 @@ public:
     return it == stored.end() ? before : it->second;
   }
   /// The stored value under a shape of as many elements.
-  Value get(Value before, ArrayRef<int64_t> shape, Location loc) {
+  Value get(Value before, ArrayRef<Size> shape, Location loc) {
     Value now = lookup(before);
     if (sizesOf(typeOf(now)) == shape)
       return now;
@@ -72,13 +72,13 @@ private:
   }
   void collect(Value value);
   void collectOperands(Operation *op);
-  Value input(Value source, ArrayRef<int64_t> shape);
+  Value input(Value source, ArrayRef<Size> shape);
   Value native(Value value);
   Value read(OpOperand &operand, Place place);
-  Value reshaped(Value value, ArrayRef<int64_t> shape, Location loc);
+  Value reshaped(Value value, ArrayRef<Size> shape, Location loc);
   void emitNode(Operation *op, Place place);
   void emitForeign(Operation *op);
-  ArrayRef<int64_t> shapeAt(Place place) const {
+  ArrayRef<Size> shapeAt(Place place) const {
     return place == Place::domain ? ArrayRef(group.domain) : group.keptShape();
   }
 
@@ -125,7 +125,7 @@ void GroupEmitter::collect(Value first) {
   }
 }
 
-Value GroupEmitter::input(Value source, ArrayRef<int64_t> shape) {
+Value GroupEmitter::input(Value source, ArrayRef<Size> shape) {
   Value now = stored.get(source, shape, source.getLoc());
   Value &argument = argumentOf[now];
   if (!argument) {
@@ -135,7 +135,7 @@ Value GroupEmitter::input(Value source, ArrayRef<int64_t> shape) {
   return argument;
 }
 
-Value GroupEmitter::reshaped(Value value, ArrayRef<int64_t> shape, Location loc) {
+Value GroupEmitter::reshaped(Value value, ArrayRef<Size> shape, Location loc) {
   if (sizesOf(typeOf(value)) == shape)
     return value;
   Value &result = reshapes[{value, withShape(typeOf(value), shape)}];
@@ -148,7 +148,7 @@ Value GroupEmitter::reshaped(Value value, ArrayRef<int64_t> shape, Location loc)
 Value GroupEmitter::native(Value value) {
   if (Value found = foreign.lookup(value))
     return found;
-  ArrayRef<int64_t> shape = sizesOf(typeOf(value));
+  ArrayRef<Size> shape = sizesOf(typeOf(value));
   ReadPath path = graph.pathOf(value);
   if (path.source && path.kind == ReadKind::same) {
     if (Value ours = computed.lookup(path.source))
@@ -163,7 +163,7 @@ Value GroupEmitter::native(Value value) {
 /// The operand of one of our nodes, in the shape of the node's place.
 Value GroupEmitter::read(OpOperand &operand, Place place) {
   Value value = operand.get();
-  ArrayRef<int64_t> shape = shapeAt(place);
+  ArrayRef<Size> shape = shapeAt(place);
   ReadPath path = graph.pathOf(value);
   if (path.source && path.kind == ReadKind::same && !isInlined(path.source)) {
     if (Value ours = computed.lookup(path.source))

@@ -14,9 +14,9 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static ArrayRef<int64_t> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
+static ArrayRef<Size> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
-ArrayRef<int64_t> FusionGroup::keptShape() const {
+ArrayRef<Size> FusionGroup::keptShape() const {
   return kind == FusionKind::column ? ArrayRef(domain).drop_front(reduced)
                                     : ArrayRef(domain).drop_back(reduced);
 }
@@ -196,7 +196,7 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
     }
     group.joins = isa<ConcatOp>(op);
     group.rowGather = isRowGather(&op);
-    group.flops = costOf(mulSizes(elementCount(group.domain), flopsPerElement(&op)));
+    group.flops = costOf(productOf(group.domain) * flopsPerElement(&op));
   }
   groups.push_back(std::move(group));
 }

@@ -75,7 +75,7 @@ struct FusionGroup {
   bool joins = false;     ///< holds a concat, which is computed part by part
   ir::FusionKind kind = ir::FusionKind::loop;
   ir::DeviceAttr device;
-  llvm::SmallVector<int64_t> domain;
+  llvm::SmallVector<ir::Size> domain;
   unsigned reduced = 0, reductions = 0, version = 0, outputs = 0;
   int64_t flops = 0, readBytes = 0, writtenBytes = 0;
   unsigned lastNode = 0;
@@ -83,7 +83,7 @@ struct FusionGroup {
   std::vector<unsigned> nodes, in, out;
   size_t tidyAt = 64; ///< edges from which those inside of the group are dropped from `in` and `out`
   llvm::DenseMap<unsigned, unsigned> inputs; ///< values read from outside, and by how many edges
-  llvm::ArrayRef<int64_t> keptShape() const;
+  llvm::ArrayRef<ir::Size> keptShape() const;
 };
 
 /// Why two groups stay two.
@@ -105,7 +105,7 @@ struct FusionPrice {
 /// What two groups become.
 struct FusionMerge {
   ir::FusionKind kind;
-  llvm::SmallVector<int64_t> domain;
+  llvm::SmallVector<ir::Size> domain;
   unsigned reduced;
   Place placeA, placeB; ///< of a group that was a loop
   int64_t saved;
@@ -138,12 +138,12 @@ public:
   /// Whether an op picks one element of each row of its table.
   static bool isRowGather(mlir::Operation *op);
   KernelWork workOf(const FusionGroup &group) const;
-  int64_t tasksOf(ir::FusionKind kind, llvm::ArrayRef<int64_t> domain, unsigned reduced) const {
+  int64_t tasksOf(ir::FusionKind kind, llvm::ArrayRef<ir::Size> domain, unsigned reduced) const {
     return kernelTasks(target, kind, ranges.largest(domain), reduced);
   }
 
   /// Bytes or operations as the model counts them: so few that those of all values can be added.
-  int64_t costOf(int64_t size) const { return std::min(ranges.largest(size), int64_t(1) << 44); }
+  int64_t costOf(ir::Size size) const { return std::min(ranges.largest(size), int64_t(1) << 44); }
 
   ir::FuncOp func;
   const ir::TargetDescription &target;

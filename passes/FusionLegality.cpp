@@ -11,18 +11,18 @@ using namespace weft::ir;
 
 namespace weft::passes {
 
-static ArrayRef<int64_t> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
+static ArrayRef<Size> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
 /// Whether a broadcast spreads what the reductions of a kernel leave over the reduced dimensions, and nothing
 /// else.
-static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<int64_t> domain, FusionKind kind,
+static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<Size> domain, FusionKind kind,
                         unsigned reduced) {
   if (broadcast.getShape() != domain)
     return false;
-  ArrayRef<int64_t> from = shapeOf(broadcast.getA());
+  ArrayRef<Size> from = shapeOf(broadcast.getA());
   size_t keptBegin = kind == FusionKind::column ? reduced : 0;
   size_t keptEnd = kind == FusionKind::column ? domain.size() : domain.size() - reduced;
-  SmallVector<int64_t> size(domain.size(), 1);
+  SmallVector<Size> size(domain.size(), 1);
   for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
     size[dim] = from[i];
   for (size_t dim = 0; dim < domain.size(); ++dim)
@@ -99,7 +99,7 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
   if (loopA && loopB) {
     // Under another shape an elementwise op is the same op.
     if (ga.domain != gb.domain &&
-        (between.empty() || (ga.pinned && gb.pinned) || elementCount(ga.domain) != elementCount(gb.domain)))
+        (between.empty() || (ga.pinned && gb.pinned) || productOf(ga.domain) != productOf(gb.domain)))
       return mismatch();
     merged.domain = ga.domain == gb.domain || gb.pinned ? gb.domain : ga.pinned ? ga.domain : gb.domain;
     return merged;
@@ -116,9 +116,8 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
     // A scan leaves a value at every point: what is beside it is computed point by point too.
     const FusionGroup &loop = loopA ? ga : gb;
     bool pointwise = llvm::all_of(between, [&](unsigned edge) { return edges[edge].kind == ReadKind::same; });
-    if (!pointwise ||
-        (loop.domain != anchor.domain &&
-         (between.empty() || loop.pinned || elementCount(loop.domain) != elementCount(anchor.domain))))
+    if (!pointwise || (loop.domain != anchor.domain && (between.empty() || loop.pinned ||
+                                                        productOf(loop.domain) != productOf(anchor.domain))))
       return mismatch();
     return merged;
   }
@@ -151,8 +150,8 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
              shapeOf(nodes[loop.nodes[0]].op->getOperand(0)) == ArrayRef(anchor.domain)) {
     place = Place::kept;
   }
-  SmallVector<int64_t> need(place == Place::domain ? ArrayRef(anchor.domain) : anchor.keptShape());
-  if (elementCount(loop.domain) != elementCount(need))
+  SmallVector<Size> need(place == Place::domain ? ArrayRef(anchor.domain) : anchor.keptShape());
+  if (productOf(loop.domain) != productOf(need))
     return mismatch();
   if (loop.domain != need && loop.pinned &&
       !(loop.rowGather && place == Place::kept && anchor.kind == FusionKind::row))
@@ -314,7 +313,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
     return refuse("WEFT-F005", "is too large to be computed again by its readers");
   KernelWork work = workOf(group);
   int64_t saved = target.launchPs + kernelTime(target, work);
-  int64_t flops = group.flops / std::max<int64_t>(1, ranges.largest(elementCount(group.domain)));
+  int64_t flops = group.flops / std::max<int64_t>(1, ranges.largest(productOf(group.domain)));
   SmallVector<unsigned> readers, used;
   for (unsigned node : group.nodes) {
     if (isa<GatherOp, RngBitsPhiloxOp, ConcatOp>(nodes[node].op))
@@ -349,7 +348,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
       used.push_back(edge.value);
       saved += transferTime(target, values[edge.value].bytes, work.tasks);
     }
-    int64_t points = ranges.largest(elementCount(shapeOf(nodes[edge.to].op->getOperand(edge.operand))));
+    int64_t points = ranges.largest(productOf(shapeOf(nodes[edge.to].op->getOperand(edge.operand))));
     saved -= arithmeticTime(target, flops * points, tasksOf(reader.kind, reader.domain, reader.reduced));
   }
   if (readers.empty())

@@ -97,12 +97,12 @@ void StorageAccesses::add(SliceAttr slice, bool write, const Access &access,
   if (slice.getStorage() == StorageKind::constant || slice.getBytes() == 0)
     return;
   bool arena = slice.getStorage() == StorageKind::arena;
-  int64_t begin = arena ? slice.getPosition() : 0, bytes = slice.getBytes(), end = addSizes(begin, bytes);
-  if (isSymbolic(begin) || isSymbolic(bytes)) { // any bytes
-    begin = 0;
-    end = INT64_MAX;
-  }
-  Ranges &ranges = storages[{static_cast<unsigned>(slice.getStorage()), arena ? 0 : slice.getPosition()}];
+  Size first = arena ? slice.getPosition() : 0, last = first + slice.getBytes();
+  // What is not known may be any bytes.
+  bool isKnown = first.isNumber() && last.isNumber();
+  int64_t begin = isKnown ? first.asNumber() : 0, end = isKnown ? last.asNumber() : INT64_MAX;
+  Ranges &ranges =
+      storages[{static_cast<unsigned>(slice.getStorage()), arena ? 0 : slice.getPosition().raw()}];
   splitAt(ranges, begin);
   splitAt(ranges, end);
   int64_t at = begin;

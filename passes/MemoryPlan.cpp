@@ -168,8 +168,8 @@ ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
 
 /// coefficient * product of symbols that is at least `bytes` for all values in range: the symbols are those
 /// of the leading term. A term that does not divide that is bounded by a number.
-static DimTerm boundingTerm(int64_t bytes, const SymbolRanges &ranges) {
-  DimExpr expr = exprOf(bytes);
+static DimTerm boundingTerm(Size bytes, const SymbolRanges &ranges) {
+  DimExpr expr = bytes.expr();
   if (expr.terms.empty())
     return {0, {}};
   DimTerm bound = expr.terms.front();
@@ -183,33 +183,40 @@ static DimTerm boundingTerm(int64_t bytes, const SymbolRanges &ranges) {
       const SymbolRanges::Range *range = ranges.find(symbol);
       return range && range->min >= 1;
     });
-    if (!divides || !atLeastOne) // a number then, as large as it gets
-      return {ranges.largest(sizeOf({expr.terms, 1})), {}};
-    bound.coefficient += term.coefficient;
+    if (!divides || !atLeastOne ||
+        __builtin_add_overflow(bound.coefficient, term.coefficient, &bound.coefficient))
+      return {ranges.largest(bytes), {}}; // a number then, as large as it gets
   }
   return bound;
 }
 
-ArenaPlan packDynamicArena(ArrayRef<ArenaBuffer> given, const SymbolRanges &ranges) {
+DynamicArenaPlan packDynamicArena(ArrayRef<DynamicBuffer> given, const SymbolRanges &ranges) {
   std::map<std::vector<std::string>, SmallVector<unsigned>> classes;
-  std::vector<ArenaBuffer> buffers(given.begin(), given.end());
-  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+  std::vector<ArenaBuffer> buffers;
+  for (auto [i, buffer] : llvm::enumerate(given)) {
     DimTerm bound = boundingTerm(buffer.bytes, ranges);
-    buffer.bytes = bound.coefficient;
+    buffers.push_back({bound.coefficient, buffer.begin, buffer.end});
     classes[bound.symbols].push_back(static_cast<unsigned>(i));
   }
-  ArenaPlan plan;
+  DynamicArenaPlan plan;
   plan.offsets.assign(given.size(), 0);
   for (const auto &[symbols, members] : classes) {
     std::vector<ArenaBuffer> packed;
-    for (unsigned member : members)
+    Size sideBySide;
+    for (unsigned member : members) {
       packed.push_back(buffers[member]);
+      sideBySide += Size(buffers[member].bytes) + arenaAlignment;
+    }
+    if (!sideBySide.isExpressible()) {
+      plan.bytes = plan.lowerBound = Size::inexpressible();
+      return plan;
+    }
     ArenaPlan part = packArena(packed);
-    int64_t unit = sizeOf({{{1, symbols}}, 1});
+    Size unit = Size::of({{{1, symbols}}, 1});
     for (auto [i, member] : llvm::enumerate(members))
-      plan.offsets[member] = addSizes(plan.bytes, mulSizes(part.offsets[i], unit));
-    plan.bytes = addSizes(plan.bytes, mulSizes(part.bytes, unit));
-    plan.lowerBound = addSizes(plan.lowerBound, mulSizes(part.lowerBound, unit));
+      plan.offsets[member] = plan.bytes + part.offsets[i] * unit;
+    plan.bytes += part.bytes * unit;
+    plan.lowerBound += part.lowerBound * unit;
   }
   return plan;
 }
@@ -258,7 +265,7 @@ static bool readsItsWindow(FusionOp fusion, unsigned operand) {
   auto update = dyn_cast_or_null<DynamicUpdateSliceOp>(updateIn(fusion));
   if (!update)
     return false;
-  SmallVector<int64_t> place;
+  SmallVector<Size> place;
   for (Value start : update.getStarts()) {
     APInt value;
     if (!matchPattern(start, m_ConstantInt(&value)))

@@ -35,7 +35,7 @@ struct PlaceHostOperands : impl::PlaceHostOperandsBase<PlaceHostOperands> {
       copy = builder.create<TransferOp>(op.getLoc(), operand.get(), device, /*non_blocking=*/true);
     }
     auto shape =
-        op.getNumResults() ? sizesOf(cast<RankedTensorType>(op.getResult(0).getType())) : ArrayRef<int64_t>();
+        op.getNumResults() ? sizesOf(cast<RankedTensorType>(op.getResult(0).getType())) : ArrayRef<Size>();
     if (!isa<ElementwiseOp>(op) || shape.empty())
       return copy;
     OpBuilder builder(&op);

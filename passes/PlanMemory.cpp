@@ -49,10 +49,10 @@ private:
   Value copy(Value value);
   Value copy(Value value, OpBuilder &builder);
   LogicalResult assignArena();
-  void assignConstants();
+  LogicalResult assignConstants();
   void writeSlices();
   int64_t copyTime(Value value) const;
-  SliceAttr slice(StorageKind storage, int64_t position, Value value) {
+  SliceAttr slice(StorageKind storage, Size position, Value value) {
     return SliceAttr::get(&getContext(), storage, position, bytesOf(value.getType()));
   }
 
@@ -62,7 +62,7 @@ private:
   llvm::DenseMap<Value, unsigned> lastRead; ///< of a root: the position of the last launch that reads it
   llvm::DenseMap<Value, SliceAttr> storage; ///< of a head
   unsigned lastFailing = 0;                 ///< 1 + the position of the last launch that may fail, or 0
-  ArenaPlan arena;
+  DynamicArenaPlan arena;
   std::vector<Decision> decisions;
 };
 
@@ -364,7 +364,7 @@ static bool isCopied(Value value) {
 LogicalResult PlanMemory::assignArena() {
   // Buffers of copies between queues have a lane of their own: sharing bytes with what is computed meanwhile
   // would make the copy wait for it.
-  std::vector<ArenaBuffer> buffers;
+  std::vector<DynamicBuffer> buffers;
   std::vector<bool> inCopyLane;
   llvm::MapVector<Value, unsigned> bufferOf;
   for (Operation &op : func.getBody().front()) {
@@ -383,7 +383,7 @@ LogicalResult PlanMemory::assignArena() {
         bufferOf[result] = held;
         continue;
       }
-      int64_t bytes = bytesOf(result.getType());
+      Size bytes = bytesOf(result.getType());
       // An operand that dies here leaves its place, if every element is read before it is written.
       int64_t inherited = -1;
       for (OpOperand &operand : op.getOpOperands()) {
@@ -411,13 +411,7 @@ LogicalResult PlanMemory::assignArena() {
       bufferOf[result] = static_cast<unsigned>(inherited);
     }
   }
-  int64_t total = 0;
-  for (const ArenaBuffer &buffer : buffers)
-    if (!isSymbolic(buffer.bytes) && __builtin_add_overflow(total, buffer.bytes + arenaAlignment, &total))
-      return func.emitError(
-          "has temporaries of more than 2^63 bytes in all: no memory holds them, use smaller "
-          "tensors");
-  std::vector<ArenaBuffer> lane;
+  std::vector<DynamicBuffer> lane;
   std::vector<unsigned> laneOf(buffers.size());
   for (auto [id, buffer] : llvm::enumerate(buffers))
     if (inCopyLane[id]) {
@@ -425,32 +419,43 @@ LogicalResult PlanMemory::assignArena() {
       lane.push_back(buffer);
       buffer.bytes = 0;
     }
-  auto isDynamicBuffer = [](const ArenaBuffer &buffer) { return isSymbolic(buffer.bytes); };
-  bool dynamic = llvm::any_of(buffers, isDynamicBuffer) || llvm::any_of(lane, isDynamicBuffer);
-  auto pack = [&](ArrayRef<ArenaBuffer> values) {
-    return dynamic ? packDynamicArena(values, rangesOf(func)) : packArena(values);
-  };
-  arena = pack(buffers);
-  ArenaPlan copies = pack(lane);
-  int64_t base = arena.bytes;
-  arena.bytes = addSizes(arena.bytes, copies.bytes);
-  arena.lowerBound = addSizes(arena.lowerBound, copies.lowerBound);
+  arena = packDynamicArena(buffers, rangesOf(func));
+  DynamicArenaPlan copies = packDynamicArena(lane, rangesOf(func));
+  Size base = arena.bytes;
+  arena.bytes += copies.bytes;
+  arena.lowerBound += copies.lowerBound;
+  // With the arena all offsets can be expressed: they are sums of some of what it is the sum of. Beyond 2^62
+  // the largest sizes, by which values that live together are ordered, are not told apart.
+  bool isDynamic = llvm::any_of(bufferOf, [](auto held) { return ir::isDynamic(held.first.getType()); });
+  bool isVast = isDynamic && rangesOf(func).largest(arena.bytes) >= int64_t(1) << 62;
+  if (!arena.bytes.isExpressible() || isVast)
+    return func.emitError(
+        isDynamic ? "has temporaries whose bytes in all cannot be expressed, or are more than 2^62 "
+                    "where its symbols are largest; use smaller tensors, or fewer symbols"
+                  : "has temporaries of more than 2^63 bytes in all: no memory holds them, use "
+                    "smaller tensors");
   for (auto [value, buffer] : bufferOf)
-    storage[value] = slice(
-        StorageKind::arena,
-        inCopyLane[buffer] ? addSizes(base, copies.offsets[laneOf[buffer]]) : arena.offsets[buffer], value);
+    storage[value] =
+        slice(StorageKind::arena,
+              inCopyLane[buffer] ? base + copies.offsets[laneOf[buffer]] : arena.offsets[buffer], value);
   return success();
 }
 
-void PlanMemory::assignConstants() {
+LogicalResult PlanMemory::assignConstants() {
   llvm::DenseMap<Attribute, int64_t> placed;
   int64_t next = 0;
   for (auto constant : func.getBody().front().getOps<ConstantOp>()) {
+    std::optional<int64_t> bytes = bytesOf(constant.getType()).number();
+    if (!bytes)
+      return constant.emitOpError()
+             << "has dynamic dimensions, and the constant section has a size that is a "
+                "number; run --weft-fuse first, which fills it in a kernel";
     auto [it, inserted] = placed.try_emplace(constant.getValueAttr(), next);
     if (inserted)
-      next += llvm::alignTo(bytesOf(constant.getType()), arenaAlignment);
+      next += llvm::alignTo(*bytes, arenaAlignment);
     storage[constant.getResult()] = slice(StorageKind::constant, it->second, constant.getResult());
   }
+  return success();
 }
 
 void PlanMemory::writeSlices() {
@@ -489,9 +494,8 @@ void PlanMemory::runOnOperation() {
   settleUpdates();
   settleResults();
   number();
-  if (failed(assignArena()))
+  if (failed(assignArena()) || failed(assignConstants()))
     return signalPassFailure();
-  assignConstants();
   writeSlices();
   recordDecisions(func, decisions);
   if (failed(verifyMemoryPlan(func))) {

@@ -52,7 +52,7 @@ static std::string sliceText(SliceAttr slice) {
   std::string text = stringifyStorageKind(slice.getStorage()).str();
   bool isRange = slice.getStorage() == StorageKind::arena || slice.getStorage() == StorageKind::constant;
   text += ' ' + sizeText(slice.getPosition());
-  return isRange ? text + ".." + sizeText(addSizes(slice.getPosition(), slice.getBytes())) : text;
+  return isRange ? text + ".." + sizeText(slice.getPosition() + slice.getBytes()) : text;
 }
 
 /// The source line without its folder: a table is for people who know where their files are.
@@ -95,23 +95,24 @@ std::vector<Decision> shownDecisions(FuncOp func) {
 std::string formatPlan(FuncOp func) {
   using Row = std::array<std::string, 7>;
   std::vector<Row> rows{{"#", "kind", "results", "read", "written", "slices", "location"}};
-  int64_t number = 0, totalRead = 0, totalWritten = 0;
+  int64_t number = 0;
+  Size totalRead, totalWritten;
   for (Operation &op : func.getBody().front()) {
     if (!isLaunch(&op))
       continue;
-    int64_t read = 0, written = 0;
+    Size read, written;
     llvm::SetVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.insert(storageRoot(operand));
     for (Value operand : operands)
-      read = addSizes(read, bytesOf(operand.getType()));
+      read += bytesOf(operand.getType());
     SmallVector<std::string> slices;
     for (Value result : op.getResults()) {
-      written = addSizes(written, bytesOf(result.getType()));
+      written += bytesOf(result.getType());
       slices.push_back(sliceText(sliceOf(result)));
     }
-    totalRead = addSizes(totalRead, read);
-    totalWritten = addSizes(totalWritten, written);
+    totalRead += read;
+    totalWritten += written;
     std::string kind = launchKind(&op);
     if (unsigned queue = queueOf(&op))
       kind += " @" + std::to_string(queue);

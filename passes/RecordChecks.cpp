@@ -33,7 +33,7 @@ namespace {
 /// The index that `op` checks, with its bound and what the message calls it.
 struct Check {
   Sym index;
-  int64_t size;
+  Size size;
   StringRef name = "index";
 };
 

@@ -37,7 +37,7 @@ Value elementsBehind(Value index) {
 }
 
 using CheckKey = std::pair<Value, int64_t>;
-CheckKey keyOf(Operation *op) { return {elementsBehind(indexOperandOf(op).get()), indexedSize(op)}; }
+CheckKey keyOf(Operation *op) { return {elementsBehind(indexOperandOf(op).get()), indexedSize(op).raw()}; }
 
 bool isRecorded(Operation *op) { return isa<AssertOp>(op) && op->hasAttr(recordedCheck); }
 
@@ -61,7 +61,7 @@ bool checksAll(Operation *op) {
   auto others = llvm::enumerate(sizesOf(gather.getA().getType()));
   return llvm::all_of(others, [&](auto size) {
     return static_cast<int64_t>(size.index()) == static_cast<int64_t>(gather.getDim()) ||
-           (isSymbolic(size.value()) ? rangesOf(op).isAtLeast(size.value(), 1) : size.value() > 0);
+           rangesOf(op).isAtLeast(size.value(), 1);
   });
 }
 

@@ -25,11 +25,11 @@ static Value readThrough(Value storage, const StridedLayout &layout, ArrayRef<in
   Location loc = storage.getLoc();
   Value value = storage;
   size_t rank = layout.storage.size();
-  SmallVector<int64_t> limit;
+  SmallVector<Size> limit;
   for (size_t i = 0; i < rank; ++i)
     limit.push_back((layout.counts[i] - 1) * layout.steps[i] + 1);
   if (layout.counts != layout.storage)
-    value = builder.create<SliceOp>(loc, value, SmallVector<int64_t>(rank, 0), limit, layout.steps);
+    value = builder.create<SliceOp>(loc, value, SmallVector<Size>(rank, 0), limit, layout.steps);
   // The tensor's dimensions that have a stride, in its own order.
   SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(rank)));
   llvm::sort(perm, [&](int64_t a, int64_t b) { return layout.dims[a] < layout.dims[b]; });
@@ -39,7 +39,7 @@ static Value readThrough(Value storage, const StridedLayout &layout, ArrayRef<in
     return value;
   SmallVector<int64_t> dims(layout.dims.begin(), layout.dims.end());
   llvm::sort(dims);
-  return builder.create<BroadcastInDimOp>(loc, value, dims, shape);
+  return builder.create<BroadcastInDimOp>(loc, value, dims, toSizes(shape));
 }
 
 void settleStrides(FuncOp func) {
@@ -52,14 +52,14 @@ void settleStrides(FuncOp func) {
       continue;
     BlockArgument argument = body.getArgument(i);
     auto type = cast<RankedTensorType>(argument.getType());
-    SmallVector<int64_t> shape(sizesOf(type));
+    // The verifier has seen that its sizes are numbers, and that there is a layout.
+    SmallVector<int64_t> shape(type.getShape());
     if (isRowMajor(shape, strides.asArrayRef())) {
       func.removeArgAttr(i, attr::strides);
       continue;
     }
-    // The verifier has seen that there is a layout.
     StridedLayout layout = *stridedLayout(shape, strides.asArrayRef());
-    inputs[i] = withShape(type, layout.storage);
+    inputs[i] = withShape(type, toSizes(layout.storage));
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : argument.getUses())
       uses.push_back(&use);

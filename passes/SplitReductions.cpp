@@ -65,13 +65,12 @@ private:
   template <typename Scan, typename Reduce, typename Combine> void splitScan(Scan op) {
     RankedTensorType from = op.getA().getType();
     auto last = from.getRank() - 1;
-    ArrayRef<int64_t> kept = ir::sizesOf(from).drop_back();
-    int64_t lines = 1, extent = ir::sizesOf(from).back();
-    for (int64_t size : kept)
-      lines = ir::mulSizes(lines, size);
+    ArrayRef<ir::Size> kept = ir::sizesOf(from).drop_back();
     // As for reductions, the order is one for all sizes.
-    if (ir::isSymbolic(extent) || ir::isSymbolic(lines))
+    ir::Size counted = ir::productOf(kept), along = ir::sizesOf(from).back();
+    if (!counted.isNumber() || !along.isNumber())
       return;
+    int64_t lines = counted.asNumber(), extent = along.asNumber();
     if (static_cast<int64_t>(op.getDim()) != last || extent < std::max(minExtent.getValue(), 2 * kMinPiece) ||
         lines >= maxResults || lines == 0)
       return;
@@ -85,11 +84,11 @@ private:
     ir::Sym value{op.getA(), &v};
     if (half)
       value = v.convert(value, builder.getF32Type());
-    SmallVector<int64_t> padded(ir::sizesOf(from)), none(from.getRank(), 0), high(none), shape(kept);
+    SmallVector<ir::Size> padded(ir::sizesOf(from)), none(from.getRank(), 0), high(none), shape(kept);
     padded.back() = pieces * length;
-    high.back() = padded.back() - extent;
-    if (high.back() > 0) {
-      value = v.make<ir::PadOp>(value.value, none, high, none);
+    high.back() = pieces * length - extent;
+    if (high.back() != 0) {
+      value = v.make<ir::PadOp>(value.value, none, high, SmallVector<int64_t>(from.getRank(), 0));
       if (isa<ir::CumprodOp>(op)) { // the padding holds zeros
         ir::Sym at = v.make<ir::IotaOp>(ir::withShape(value.type(), padded, builder.getI64Type()), last);
         value = v.select(v.compare<ir::LtOp>(at, v.like(at, static_cast<double>(extent))), value,
@@ -102,7 +101,7 @@ private:
     ir::Sym before = v.make<Scan>(totals.value, last, op.getReverse(), /*exclusive=*/true);
     ir::Sym own = v.make<Scan>(value.value, last + 1, op.getReverse(), op.getExclusive());
     ir::Sym all = v.reshape(v.binary<Combine>(v.broadcastBack(before, {last + 1}, shape), own), padded);
-    if (high.back() > 0)
+    if (high.back() != 0)
       all = v.make<ir::SliceOp>(all.value, none, ir::sizesOf(from), SmallVector<int64_t>(from.getRank(), 1));
     op->replaceAllUsesWith(ValueRange(v.convert(all, element).value));
     op->erase();
@@ -112,19 +111,18 @@ private:
     RankedTensorType from = op.getA().getType();
     auto rank = from.getRank(), reduced = static_cast<int64_t>(op.getDims().size());
     // Trailing dimensions only: their elements lie side by side.
-    int64_t extent = 1;
+    ir::Size along = 1;
     for (int64_t i = 0; i < reduced; ++i) {
       if (op.getDims()[i] != rank - reduced + i)
         return;
-      extent = ir::mulSizes(extent, ir::sizesOf(from)[op.getDims()[i]]);
+      along *= ir::sizesOf(from)[op.getDims()[i]];
     }
-    ArrayRef<int64_t> kept = ir::sizesOf(from).drop_back(reduced);
-    int64_t results = 1;
-    for (int64_t size : kept)
-      results = ir::mulSizes(results, size);
+    ArrayRef<ir::Size> kept = ir::sizesOf(from).drop_back(reduced);
     // The order is one for all sizes: that of a long reduction which is not split.
-    if (ir::isSymbolic(extent) || ir::isSymbolic(results))
+    ir::Size counted = ir::productOf(kept);
+    if (!along.isNumber() || !counted.isNumber())
       return;
+    int64_t extent = along.asNumber(), results = counted.asNumber();
     if (extent < std::max(minExtent.getValue(), 2 * kMinPiece) || results >= maxResults || results == 0)
       return;
 
@@ -132,8 +130,8 @@ private:
     OpBuilder builder(op);
     Location loc = op.getLoc();
     auto keptRank = static_cast<int64_t>(kept.size());
-    auto shape = [&](std::initializer_list<int64_t> last) {
-      SmallVector<int64_t> sizes(kept);
+    auto shape = [&](std::initializer_list<ir::Size> last) {
+      SmallVector<ir::Size> sizes(kept);
       sizes.append(last);
       return sizes;
     };
@@ -154,7 +152,8 @@ private:
     } else {
       Value rows = reduced == 1 ? value : builder.create<ir::ReshapeOp>(loc, value, shape({extent}));
       int64_t even = split.pieces * split.length;
-      SmallVector<int64_t> start(keptRank + 1, 0), step(keptRank + 1, 1);
+      SmallVector<ir::Size> start(keptRank + 1, 0);
+      SmallVector<int64_t> step(keptRank + 1, 1);
       Value head = builder.create<ir::SliceOp>(loc, rows, start, shape({even}), step);
       start.back() = even;
       Value tail = builder.create<ir::SliceOp>(loc, rows, start, shape({extent}), step);

@@ -44,7 +44,7 @@ private:
 
   FuncOp func;
   Block &body;
-  int64_t arenaBytes = 0;
+  Size arenaBytes = 0;
   SymbolRanges ranges = rangesOf(func);
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead;
@@ -67,7 +67,7 @@ void PlanVerifier::number() {
 }
 
 LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr slice) {
-  int64_t bytes = bytesOf(result.getType());
+  Size bytes = bytesOf(result.getType());
   auto fail = [&] { return op.emitOpError() << "result #" << result.getResultNumber() << " "; };
   if (slice.getBytes() != bytes)
     return fail() << "needs " << sizeText(bytes) << " bytes, but its slice has "
@@ -80,19 +80,24 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   }
   if (updateIn(&op) && failed(checkUpdate(op, slice)))
     return failure();
-  auto index = static_cast<unsigned>(slice.getPosition());
+  // What is no number of an argument or a result is that of none.
+  auto index =
+      static_cast<unsigned>(std::min<int64_t>(slice.getPosition().number().value_or(UINT_MAX), UINT_MAX));
   auto terminator = cast<ReturnOp>(body.getTerminator());
   if (isa<ConstantOp>(op) != (slice.getStorage() == StorageKind::constant))
     return fail() << "cannot be stored in " << slice;
   switch (slice.getStorage()) {
   case StorageKind::constant:
+    if (!slice.getPosition().isNumber() || !bytes.isNumber())
+      return fail() << "is stored in " << slice
+                    << ", and the constant section has no sizes that depend on a call";
     break;
   case StorageKind::arena:
     if (!isMultipleOf(slice.getPosition(), arenaAlignment))
       return fail() << "starts at byte " << sizeText(slice.getPosition())
                     << " of the arena, which is no multiple of " << arenaAlignment;
-    if (!ranges.isAtMost(addSizes(slice.getPosition(), bytes), arenaBytes))
-      return fail() << "ends at byte " << sizeText(addSizes(slice.getPosition(), bytes)) << " of an arena of "
+    if (!ranges.isAtMost(slice.getPosition() + bytes, arenaBytes))
+      return fail() << "ends at byte " << sizeText(slice.getPosition() + bytes) << " of an arena of "
                     << sizeText(arenaBytes) << " bytes";
     break;
   case StorageKind::result: {
@@ -208,10 +213,8 @@ LogicalResult PlanVerifier::checkArena() {
       SliceAttr slice = sliceOf(result);
       if (isStorageView(&op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
         continue;
-      int64_t begin = slice.getPosition(), end = addSizes(begin, slice.getBytes());
-      auto endOf = [](Value value) {
-        return addSizes(sliceOf(value).getPosition(), sliceOf(value).getBytes());
-      };
+      Size begin = slice.getPosition(), end = begin + slice.getBytes();
+      auto endOf = [](Value value) { return sliceOf(value).getPosition() + sliceOf(value).getBytes(); };
       auto it = live.lower_bound(ranges.largest(begin));
       if (it != live.begin() && !ranges.isAtMost(endOf(std::prev(it)->second), begin))
         --it;

@@ -95,7 +95,7 @@ Value BodyEmitter::emitVar(VarId id) {
     value = kernel.create<arith::RemUIOp>(of, kernel.index(var.by));
   } else {
     value = kernel.create<arith::MaxSIOp>(of, kernel.index(0));
-    value = kernel.minimum(value, kernel.index(ir::subSizes(var.by, 1)));
+    value = kernel.minimum(value, kernel.index(var.by - 1));
   }
   varValues.insert_or_assign(id, Known<Value>{value, depth});
   return value;
@@ -119,7 +119,7 @@ Value BodyEmitter::emitExpr(const IndexExpr &e) {
     depth = termDepth;
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.moveTo(depth);
-    if (!sum && e.constant) {
+    if (!sum && e.constant != 0) {
       // The constant goes with the outermost term.
       sum = kernel.addIndex(kernel.mul(value, e.terms[i].second), e.constant);
       continue;
@@ -152,14 +152,14 @@ Value BodyEmitter::laneVector(const IndexExpr &e, Type element) {
     return base;
   auto type = VectorType::get({space.lanes}, element);
   SmallVector<Attribute> steps;
-  int64_t stride = ir::isSymbolic(e.lane) ? 1 : e.lane;
+  int64_t stride = e.lane.number().value_or(1);
   for (int64_t lane = 0; lane < space.lanes; ++lane)
     steps.push_back(element.isIndex()
                         ? Attribute(kernel.builder.getIndexAttr(lane * stride))
                         : Attribute(IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(),
                                                                     static_cast<uint64_t>(lane * stride)))));
   Value offsets = kernel.create<arith::ConstantOp>(DenseElementsAttr::get(type, steps));
-  if (ir::isSymbolic(e.lane)) {
+  if (!e.lane.isNumber()) {
     Value factor = kernel.index(e.lane);
     if (!element.isIndex())
       factor = kernel.create<arith::IndexCastOp>(element, factor);
@@ -193,8 +193,8 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
     Value base = emitExpr(address);
     SmallVector<Value> lanes;
     for (int64_t lane = 0; lane < space.lanes; ++lane)
-      lanes.push_back(kernel.create<memref::LoadOp>(
-          buffer, ValueRange{kernel.addIndex(base, ir::mulSizes(lane, address.lane))}));
+      lanes.push_back(
+          kernel.create<memref::LoadOp>(buffer, ValueRange{kernel.addIndex(base, lane * address.lane)}));
     value = kernel.create<vector::FromElementsOp>(VectorType::get({space.lanes}, memory), lanes);
   }
   return fromMemory(value, element);
@@ -213,7 +213,8 @@ void BodyEmitter::prefetch(ArrayRef<int> roots, llvm::function_ref<int64_t(const
     if (node.kind != BodyNode::load || node.expr.lane != 1)
       continue;
     int64_t distance = advance(node);
-    if (distance == 0 || ir::bytesOf(node.value.getType()) < large)
+    // Of a dynamic size it is not known.
+    if (distance == 0 || ir::bytesOf(node.value.getType()).number().value_or(0) < large)
       continue;
     // What lies behind the end may be asked for: that faults nowhere.
     Value at = kernel.addIndex(emitExpr(node.expr), distance);
@@ -243,7 +244,7 @@ void BodyEmitter::store(Value buffer, const IndexExpr &address, Value value, boo
     Value base = emitExpr(address);
     for (int64_t lane = 0; lane < space.lanes; ++lane)
       kernel.create<memref::StoreOp>(kernel.create<vector::ExtractOp>(value, lane), buffer,
-                                     ValueRange{kernel.addIndex(base, ir::mulSizes(lane, address.lane))});
+                                     ValueRange{kernel.addIndex(base, lane * address.lane)});
     return;
   }
   if (streaming) {
@@ -314,7 +315,7 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
     return emitPhilox(node);
   case BodyNode::philoxNext: {
     auto op = cast<ir::RngBitsPhiloxOp>(node.op);
-    int64_t blocks = ir::ceilDivSizes(ir::countOf(op.getShape()), 4);
+    ir::Size blocks = ir::ceilDiv(ir::productOf(op.getShape()), 4);
     Value count = kernel.integer(blocks);
     return kernel.add(nodeValues.find(node.deps[1])->second.value, count);
   }
@@ -344,8 +345,8 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
 /// bounds after reading.
 Value BodyEmitter::emitLoad(const BodyNode &node, Type element) {
   Value buffer = kernel.operand(node.argument);
-  int64_t count = ir::elementsOf(node.value.getType());
-  if (!ir::isSymbolic(count) || kernel.ranges.isAtLeast(count, 1) || !graph.hasBounds())
+  ir::Size count = ir::elementsOf(node.value.getType());
+  if (count.isNumber() || kernel.ranges.isAtLeast(count, 1) || !graph.hasBounds())
     return load(buffer, node.expr, element);
   emitExpr(node.expr); // in its own scope, and not in the branch
   Type type = ir::toScalarType(element);
@@ -400,14 +401,13 @@ Value BodyEmitter::emitPadded(const BodyNode &node) {
     } else {
       at = laneVector(bound.expr, kernel.builder.getIndexType());
     }
-    auto constant = [&](int64_t value) -> Value {
+    auto constant = [&](ir::Size value) -> Value {
       Value scalar = kernel.index(value);
       return isa<VectorType>(at.getType()) ? toVector(scalar) : scalar;
     };
     // One unsigned comparison rules out both what is below zero and what is too large.
-    Value ok = kernel.create<arith::CmpIOp>(
-        arith::CmpIPredicate::ult, at,
-        constant(ir::addSizes(ir::mulSizes(ir::subSizes(bound.extent, 1), bound.stride), 1)));
+    Value ok = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ult, at,
+                                            constant((bound.extent - 1) * bound.stride + 1));
     if (bound.stride > 1) {
       Value rest = kernel.create<arith::RemSIOp>(at, constant(bound.stride));
       Value hit = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, constant(0));
@@ -434,16 +434,15 @@ Value BodyEmitter::emitPadded(const BodyNode &node) {
 }
 
 Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
-  int64_t size = ir::indexedSize(node.op);
+  ir::Size size = ir::indexedSize(node.op);
   Value given = nodeValues.find(node.deps[0])->second.value;
   Type i64 = kernel.builder.getI64Type();
   if (given.getType() != i64)
     given = kernel.create<arith::ExtSIOp>(i64, given);
   if (!ir::checksIndex(node.op)) {
     Value low = kernel.create<arith::MaxSIOp>(given, kernel.create<arith::ConstantIntOp>(0, 64));
-    Value high =
-        kernel.integer(ir::isSymbolic(size) ? ir::subSizes(size, 1) : std::max<int64_t>(size - 1, 0));
-    if (ir::isSymbolic(size)) // none, where the size may be 0
+    Value high = kernel.integer(size == 0 ? size : size - 1);
+    if (!size.isNumber()) // none, where the size may be 0
       high = kernel.create<arith::MaxSIOp>(high, kernel.create<arith::ConstantIntOp>(0, 64));
     return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), kernel.minimum(low, high));
   }

@@ -12,9 +12,11 @@
 using namespace mlir;
 namespace weft::codegen {
 
-using ir::addSizes, ir::countOf, ir::mulSizes, ir::subSizes;
+using ir::productOf;
 
-static ArrayRef<int64_t> shapeOf(Value value) { return ir::sizesOf(cast<RankedTensorType>(value.getType())); }
+static ArrayRef<ir::Size> shapeOf(Value value) {
+  return ir::sizesOf(cast<RankedTensorType>(value.getType()));
+}
 
 static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
 
@@ -64,7 +66,7 @@ int BodyGraph::leaf(BodyNode node) {
 }
 
 IndexExpr BodyGraph::atLane(const IndexExpr &e, int64_t lane) {
-  IndexExpr result(addSizes(e.constant, mulSizes(e.lane, lane)));
+  IndexExpr result(e.constant + e.lane * lane);
   for (auto [id, coefficient] : e.terms) {
     IndexVar var = space.var(id);
     IndexExpr term = space.expr(id);
@@ -72,7 +74,7 @@ IndexExpr BodyGraph::atLane(const IndexExpr &e, int64_t lane) {
       if (var.kind == IndexVar::gathered) {
         TensorIndex index = atLane(nodes[var.node].index, lane);
         int chosen = chosenIndex(nodes[var.node].op, std::move(index));
-        term = space.expr(space.addGathered(chosen, addSizes(var.maximum, 1), false));
+        term = space.expr(space.addGathered(chosen, var.maximum + 1, false));
       } else {
         IndexExpr of = atLane(var.of, lane);
         term = var.kind == IndexVar::quotient    ? space.divide(of, var.by)
@@ -128,14 +130,14 @@ int BodyGraph::request(Value value, TensorIndex index) {
     if (auto gather = dyn_cast<ir::GatherOp>(op)) {
       // Dimensions [0, dim) and those after the index's are the operand's own.
       auto dim = static_cast<unsigned>(gather.getDim());
-      ArrayRef<int64_t> shape = shapeOf(value), from = shapeOf(gather.getA());
+      ArrayRef<ir::Size> shape = shapeOf(value), from = shapeOf(gather.getA());
       bool along = gather.getKind() == ir::GatherKind::along;
       auto indexRank = along ? 1u : static_cast<unsigned>(shapeOf(gather.getIndex()).size());
       TensorIndex which;
       if (along) {
         which = index;
       } else if (indexRank > 0) {
-        which.groups.push_back({indexRank, countOf(shapeOf(gather.getIndex())),
+        which.groups.push_back({indexRank, productOf(shapeOf(gather.getIndex())),
                                 rangeIndex(space, index, shape, dim, dim + indexRank)});
       }
       int checked = chosenIndex(gather, which);
@@ -153,7 +155,7 @@ int BodyGraph::request(Value value, TensorIndex index) {
         if (begin == end)
           return;
         if (!along) {
-          mapped.groups.push_back({end - begin, countOf(from.slice(operandBegin, end - begin)),
+          mapped.groups.push_back({end - begin, productOf(from.slice(operandBegin, end - begin)),
                                    rangeIndex(space, index, shape, begin, end)});
           return;
         }
@@ -206,7 +208,7 @@ int BodyGraph::request(Value value, TensorIndex index) {
     }
     if (auto dim = dyn_cast<ir::DimOp>(op)) {
       node.kind = BodyNode::iota;
-      node.expr = IndexExpr(dim.getSizeAttr().getInt());
+      node.expr = IndexExpr(dim.getSize());
       return leaf(std::move(node));
     }
     if (auto philox = dyn_cast<ir::RngBitsPhiloxOp>(op)) {

@@ -40,14 +40,15 @@ struct BodyNode {
   llvm::SmallVector<int, 4> deps;
   IndexExpr expr;
   unsigned argument = 0; ///< load: of the fusion; padded, windowStart: of `op`
-  int64_t limit = 0;
+  ir::Size limit = 0;
   int other = -1;         ///< padded: the node to take where `bounds` do not hold, if it is known
   bool otherwise = false; ///< padded: there is such a node
   /// padded: `expr` must lie in [0, extent * stride) and be a multiple of stride; where lanes differ in no
   /// affine way, `perLane` has the expression of each lane.
   struct Bound {
     IndexExpr expr;
-    int64_t extent = 0, stride = 1;
+    ir::Size extent = 0;
+    int64_t stride = 1;
     llvm::SmallVector<IndexExpr, 0> perLane;
   };
   llvm::SmallVector<Bound, 1> bounds;
@@ -69,7 +70,7 @@ public:
   int chosenIndex(mlir::Operation *op, TensorIndex index);
   /// The index in a tensor of shape `from` of an element of a window, whose starts are the operands of `op`
   /// from number `firstStart` on.
-  TensorIndex windowIndex(mlir::Operation *op, llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> window,
+  TensorIndex windowIndex(mlir::Operation *op, llvm::ArrayRef<ir::Size> from, llvm::ArrayRef<ir::Size> window,
                           unsigned firstStart, const TensorIndex &index);
   /// Follows all requests down to their leaves. To be called before the fields of nodes are read.
   Status expand();

@@ -11,9 +11,9 @@
 using namespace mlir;
 namespace weft::codegen {
 
-using ir::addSizes, ir::countOf, ir::mulSizes, ir::subSizes;
+using ir::productOf;
 
-static ArrayRef<int64_t> shapeOf(Value value) { return ir::sizesOf(value.getType()); }
+static ArrayRef<ir::Size> shapeOf(Value value) { return ir::sizesOf(value.getType()); }
 
 static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAsOpaquePointer()); }
 
@@ -30,10 +30,10 @@ static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
 }
 
 /// Whether dimensions of `size` elements may go on to be `whole` elements.
-static bool isPartOf(int64_t size, int64_t whole) {
-  if (!ir::isSymbolic(size) && !ir::isSymbolic(whole))
-    return size < whole;
-  return size != whole && ir::divideSizes(whole, size);
+static bool isPartOf(ir::Size size, ir::Size whole) {
+  if (size.isNumber() && whole.isNumber())
+    return size.asNumber() < whole.asNumber();
+  return size != whole && ir::divide(whole, size);
 }
 
 bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &mapped) {
@@ -41,30 +41,30 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
     return true;
   if (auto reshape = dyn_cast<ir::ReshapeOp>(op)) {
     // The operand's groups begin where a group of the result begins and the sizes before it agree.
-    ArrayRef<int64_t> from = shapeOf(reshape.getA());
+    ArrayRef<ir::Size> from = shapeOf(reshape.getA());
     unsigned at = 0, begin = 0;
-    int64_t before = 1, beforeOperand = 1;
+    ir::Size before = 1, beforeOperand = 1;
     IndexExpr expr;
     for (const auto &group : index.groups) {
       expr = space.linear(expr, group.size, group.expr);
-      before = mulSizes(before, group.size);
+      before *= group.size;
       while (at < from.size() && isPartOf(beforeOperand, before))
-        beforeOperand = mulSizes(beforeOperand, from[at++]);
+        beforeOperand *= from[at++];
       if (beforeOperand != before || at == begin)
         continue;
-      mapped.groups.push_back({at - begin, countOf(from.slice(begin, at - begin)), expr});
+      mapped.groups.push_back({at - begin, productOf(from.slice(begin, at - begin)), expr});
       expr = IndexExpr();
       begin = at;
       before = beforeOperand = 1;
     }
     auto rank = static_cast<unsigned>(from.size());
     if (begin < rank)
-      mapped.groups.push_back({rank - begin, countOf(from.drop_front(begin)), expr});
+      mapped.groups.push_back({rank - begin, productOf(from.drop_front(begin)), expr});
     return true;
   }
   if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
-    ArrayRef<int64_t> from = shapeOf(broadcast.getA()), shape = broadcast.getShape(),
-                      dims = broadcast.getDims();
+    ArrayRef<ir::Size> from = shapeOf(broadcast.getA()), shape = broadcast.getShape();
+    ArrayRef<int64_t> dims = broadcast.getDims();
     SmallVector<unsigned> groups = groupOfDims(index);
     auto rank = static_cast<unsigned>(from.size());
     auto stretched = [&](unsigned j) { return from[j] == 1; };
@@ -78,7 +78,7 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
       while (end < rank && !stretched(end) && dims[end] == dims[end - 1] + 1 &&
              groups[dims[end]] == groups[dims[j]])
         ++end;
-      mapped.groups.push_back({end - j, countOf(from.slice(j, end - j)),
+      mapped.groups.push_back({end - j, productOf(from.slice(j, end - j)),
                                rangeIndex(space, index, shape, static_cast<unsigned>(dims[j]),
                                           static_cast<unsigned>(dims[end - 1]) + 1)});
       j = end;
@@ -86,8 +86,8 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
     return true;
   }
   if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {
-    ArrayRef<int64_t> perm = transpose.getPerm(), shape = shapeOf(op->getResult(0)),
-                      from = shapeOf(transpose.getA());
+    ArrayRef<int64_t> perm = transpose.getPerm();
+    ArrayRef<ir::Size> shape = shapeOf(op->getResult(0)), from = shapeOf(transpose.getA());
     SmallVector<unsigned> inverse(perm.size()), groups = groupOfDims(index);
     for (auto [i, p] : llvm::enumerate(perm))
       inverse[p] = static_cast<unsigned>(i);
@@ -96,14 +96,14 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
       while (end < inverse.size() && inverse[end] == inverse[end - 1] + 1 &&
              groups[inverse[end]] == groups[inverse[j]])
         ++end;
-      mapped.groups.push_back({end - j, countOf(from.slice(j, end - j)),
+      mapped.groups.push_back({end - j, productOf(from.slice(j, end - j)),
                                rangeIndex(space, index, shape, inverse[j], inverse[end - 1] + 1)});
       j = end;
     }
     return true;
   }
   if (auto reverse = dyn_cast<ir::ReverseOp>(op)) {
-    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    ArrayRef<ir::Size> shape = shapeOf(op->getResult(0));
     SmallVector<unsigned> groups = groupOfDims(index);
     auto rank = static_cast<unsigned>(shape.size());
     auto turns = [&](unsigned d) { return llvm::is_contained(reverse.getDims(), static_cast<int64_t>(d)); };
@@ -111,17 +111,17 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
       unsigned end = j + 1;
       while (end < rank && turns(end) == turns(j) && groups[end] == groups[j])
         ++end;
-      int64_t count = countOf(shape.slice(j, end - j));
+      ir::Size count = productOf(shape.slice(j, end - j));
       IndexExpr expr = rangeIndex(space, index, shape, j, end);
       if (turns(j))
-        expr = add(scale(expr, -1), IndexExpr(subSizes(count, 1)));
+        expr = add(scale(expr, -1), IndexExpr(count - 1));
       mapped.groups.push_back({end - j, count, expr});
       j = end;
     }
     return true;
   }
   if (auto slice = dyn_cast<ir::SliceOp>(op)) {
-    ArrayRef<int64_t> from = shapeOf(slice.getA()), shape = shapeOf(op->getResult(0));
+    ArrayRef<ir::Size> from = shapeOf(slice.getA()), shape = shapeOf(op->getResult(0));
     SmallVector<unsigned> groups = groupOfDims(index);
     auto rank = static_cast<unsigned>(from.size());
     for (unsigned j = 0; j < rank;) {
@@ -129,10 +129,9 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
       int64_t step = slice.getStep()[j];
       while (step == 1 && end < rank && from[end] == shape[end] && groups[end] == groups[j])
         ++end;
-      int64_t inner = countOf(from.slice(j + 1, end - j - 1));
+      ir::Size inner = productOf(from.slice(j + 1, end - j - 1));
       IndexExpr expr = scale(rangeIndex(space, index, shape, j, end), step);
-      mapped.groups.push_back(
-          {end - j, mulSizes(from[j], inner), add(expr, IndexExpr(mulSizes(slice.getStart()[j], inner)))});
+      mapped.groups.push_back({end - j, from[j] * inner, add(expr, IndexExpr(slice.getStart()[j] * inner))});
       j = end;
     }
     return true;
@@ -146,7 +145,7 @@ void BodyGraph::splitLanes(BodyNode::Bound &bound) {
       bound.perLane.push_back(atLane(bound.expr, lane));
 }
 
-TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<int64_t> from, ArrayRef<int64_t> window,
+TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<ir::Size> from, ArrayRef<ir::Size> window,
                                    unsigned firstStart, const TensorIndex &index) {
   TensorIndex mapped;
   SmallVector<unsigned> groups = groupOfDims(index);
@@ -155,7 +154,7 @@ TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<int64_t> from, ArrayR
     unsigned end = j + 1;
     while (end < rank && from[end] == window[end] && groups[end] == groups[j])
       ++end;
-    int64_t inner = countOf(from.slice(j + 1, end - j - 1));
+    ir::Size inner = productOf(from.slice(j + 1, end - j - 1));
     IndexExpr expr = rangeIndex(space, index, window, j, end);
     if (from[j] != window[j]) {
       BodyNode start;
@@ -163,12 +162,12 @@ TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<int64_t> from, ArrayR
       start.op = op;
       start.argument = firstStart + j;
       start.value = op->getOperand(start.argument);
-      start.limit = subSizes(from[j], window[j]);
-      int64_t places = addSizes(start.limit, 1);
+      start.limit = from[j] - window[j];
+      ir::Size places = start.limit + 1;
       int id = intern(std::move(start), {reinterpret_cast<int64_t>(op), j});
       expr = space.linear(space.expr(space.addGathered(id, places, /*perLane=*/false)), inner, expr);
     }
-    mapped.groups.push_back({end - j, mulSizes(from[j], inner), expr});
+    mapped.groups.push_back({end - j, from[j] * inner, expr});
     j = end;
   }
   return mapped;
@@ -176,21 +175,21 @@ TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<int64_t> from, ArrayR
 
 /// The part of a concat that all of `index` lies in, where ranges prove it.
 bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part, TensorIndex &mapped) {
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  ArrayRef<ir::Size> shape = shapeOf(op.getResult());
   auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
-  int64_t inner = countOf(shape.drop_front(dim + 1)), low = 0, high = 0, begin = 0;
+  ir::Size inner = productOf(shape.drop_front(dim + 1)), low = 0, high = 0, begin = 0;
   IndexExpr at = rangeIndex(space, index, shape, dim, rank);
   if (!space.rangeOf(at, low, high))
     return false;
   const ir::SymbolRanges &ranges = space.ranges;
   for (Value candidate : op.getParts()) {
-    int64_t size = mulSizes(shapeOf(candidate)[dim], inner), end = addSizes(begin, size);
-    if (ranges.isAtMost(begin, low) && ranges.isAtLeast(subSizes(end, high), 1)) {
+    ir::Size size = shapeOf(candidate)[dim] * inner, end = begin + size;
+    if (ranges.isAtMost(begin, low) && ranges.isAtLeast(end - high, 1)) {
       part = candidate;
       if (dim > 0)
         mapped.groups.push_back(
-            {dim, countOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
-      mapped.groups.push_back({rank - dim, size, add(at, IndexExpr(mulSizes(begin, -1)))});
+            {dim, productOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
+      mapped.groups.push_back({rank - dim, size, add(at, IndexExpr(0 - begin))});
       return true;
     }
     begin = end;
@@ -200,16 +199,16 @@ bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part
 
 /// Any part: one after the other is chosen where its bounds hold.
 int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  ArrayRef<ir::Size> shape = shapeOf(op.getResult());
   auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
-  int64_t inner = countOf(shape.drop_front(dim + 1)), begin = 0;
+  ir::Size inner = productOf(shape.drop_front(dim + 1)), begin = 0;
   IndexExpr at = rangeIndex(space, index, shape, dim, rank);
   TensorIndex outer;
   if (dim > 0)
-    outer.groups.push_back({dim, countOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
+    outer.groups.push_back({dim, productOf(shape.take_front(dim)), rangeIndex(space, index, shape, 0, dim)});
   int indexId = internIndex(index), chosen = -1;
   for (auto [i, part] : llvm::enumerate(op.getParts())) {
-    int64_t size = mulSizes(shapeOf(part)[dim], inner);
+    ir::Size size = shapeOf(part)[dim] * inner;
     if (size == 0)
       continue;
     BodyNode node;
@@ -220,26 +219,26 @@ int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
     node.other = chosen;
     node.otherwise = chosen >= 0;
     BodyNode::Bound bound;
-    bound.expr = add(at, IndexExpr(mulSizes(begin, -1)));
+    bound.expr = add(at, IndexExpr(0 - begin));
     bound.extent = size;
     splitLanes(bound);
     node.index = outer;
     node.index.groups.push_back({rank - dim, size, space.clamp(bound.expr, size)});
     node.bounds.push_back(std::move(bound));
     chosen = intern(std::move(node), {keyOf(op.getResult()), indexId, static_cast<int64_t>(i)});
-    begin = addSizes(begin, size);
+    begin += size;
   }
   return chosen;
 }
 
 int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
-  ArrayRef<int64_t> from = shapeOf(op.getA()), shape = shapeOf(op.getResult());
+  ArrayRef<ir::Size> from = shapeOf(op.getA()), shape = shapeOf(op.getResult());
   BodyNode node;
   node.op = op;
   node.value = op.getResult();
   int indexId = internIndex(index);
   std::vector<int64_t> key{keyOf(node.value), indexId};
-  if (countOf(from) == 0) {
+  if (productOf(from) == 0) {
     if (op.getValue())
       return request(op.getValue(), {});
     node.kind = BodyNode::zero;
@@ -251,7 +250,8 @@ int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
   auto rank = static_cast<unsigned>(from.size());
   node.otherwise = static_cast<bool>(op.getValue());
   auto plain = [&](unsigned d) {
-    return from[d] == shape[d] && op.getLow()[d] == 0 && (op.getInterior()[d] == 0 || from[d] <= 1);
+    return from[d] == shape[d] && op.getLow()[d] == 0 &&
+           (op.getInterior()[d] == 0 || from[d] == 0 || from[d] == 1);
   };
   for (unsigned d = 0; d < rank;) {
     if (plain(d)) {
@@ -259,16 +259,16 @@ int BodyGraph::requestPad(ir::PadOp op, const TensorIndex &index) {
       while (end < rank && plain(end) && groups[end] == groups[d])
         ++end;
       mapped.groups.push_back(
-          {end - d, countOf(from.slice(d, end - d)), rangeIndex(space, index, shape, d, end)});
+          {end - d, productOf(from.slice(d, end - d)), rangeIndex(space, index, shape, d, end)});
       d = end;
       continue;
     }
     BodyNode::Bound bound;
-    bound.expr = add(rangeIndex(space, index, shape, d, d + 1), IndexExpr(mulSizes(op.getLow()[d], -1)));
+    bound.expr = add(rangeIndex(space, index, shape, d, d + 1), IndexExpr(0 - op.getLow()[d]));
     bound.extent = from[d];
     bound.stride = op.getInterior()[d] + 1;
     splitLanes(bound);
-    IndexExpr inside = space.clamp(bound.expr, addSizes(mulSizes(subSizes(from[d], 1), bound.stride), 1));
+    IndexExpr inside = space.clamp(bound.expr, (from[d] - 1) * bound.stride + 1);
     mapped.groups.push_back({1, from[d], space.divide(inside, bound.stride)});
     node.bounds.push_back(std::move(bound));
     ++d;

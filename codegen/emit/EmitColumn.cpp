@@ -28,17 +28,17 @@ namespace {
 /// The body over [rows][columns], for vectors or for scalars.
 struct ColumnBody {
   ColumnBody(ir::FusionOp fusion, int64_t lanes) : space(ir::rangesOf(fusion)), graph(fusion, space) {
-    SmallVector<int64_t> domain = fusion.getDomain();
+    SmallVector<ir::Size> domain = fusion.getDomain();
     unsigned reduced = fusion.getNumReducedDims();
     auto rank = static_cast<unsigned>(domain.size());
-    int64_t rows = ir::countOf(ArrayRef(domain).take_front(reduced));
-    int64_t columns = ir::countOf(ArrayRef(domain).drop_front(reduced));
+    ir::Size rows = ir::productOf(ArrayRef(domain).take_front(reduced));
+    ir::Size columns = ir::productOf(ArrayRef(domain).drop_front(reduced));
     space.lanes = lanes;
-    row = space.addLoop(ir::subSizes(rows, 1));
-    column = space.addLoop(ir::subSizes(columns, 1), lanes);
-    inTask = space.addLoop(ir::subSizes(columns, 1), lanes);
+    row = space.addLoop(rows - 1);
+    column = space.addLoop(columns - 1, lanes);
+    inTask = space.addLoop(columns - 1, lanes);
     IndexExpr at = space.expr(column);
-    at.lane = lanes > 1;
+    at.lane = lanes > 1 ? 1 : 0;
     graph.setKeptIndex(at);
     TensorIndex kept, whole;
     whole.groups.push_back({reduced, rows, space.expr(row)});
@@ -52,7 +52,7 @@ struct ColumnBody {
     address = linearIndex(space, whole);
     keptAddress = linearIndex(space, kept);
     scratchAddress = space.expr(inTask);
-    scratchAddress.lane = lanes > 1;
+    scratchAddress.lane = lanes > 1 ? 1 : 0;
     Block &body = fusion.getBody().front();
     for (Operation &op : body.without_terminator())
       if (ir::isReductionOp(&op)) {
@@ -99,7 +99,8 @@ private:
 
   KernelBuilder &kernel;
   ir::FusionOp fusion;
-  int64_t lanes, rowsAtOnce, block, rows = 0, width = 0;
+  int64_t lanes, rowsAtOnce, block;
+  ir::Size rows = 0, width = 0;
   ColumnBody vectors, scalars;
   SmallVector<Reducer> reducers;
   SmallVector<SmallVector<Value, 2>> partials; ///< in scratch, per reducer
@@ -156,8 +157,7 @@ void ColumnEmitter::accumulate(Value row, int64_t count, bool storeOnTheWay) {
       // size of the call; then nothing is.
       if (vector && count > 1)
         emitter.prefetch(body.operands, [&](const BodyNode &node) -> int64_t {
-          const int64_t row = coefficientOf(node.expr, body.row);
-          return ir::isSymbolic(row) ? 0 : row * count;
+          return coefficientOf(node.expr, body.row).number().value_or(0) * count;
         });
       for (auto [i, reducer] : llvm::enumerate(reducers)) {
         Value element = emitter.emit(body.operands[i]);
@@ -195,17 +195,17 @@ void ColumnEmitter::emitTask(Value task) {
   auto single = [&](Value begin, Value end) {
     kernel.forLoop(begin, end, 1, [&](Value row) { accumulate(row, 1, !secondPass); });
   };
-  if (ir::isSymbolic(rows)) {
+  if (!rows.isNumber()) {
     Value end = kernel.index(rows);
     Value middle = kernel.create<arith::SubIOp>(
         end, kernel.create<arith::RemUIOp>(end, kernel.index(rowsAtOnce)).getResult());
     blocks(kernel.index(0), middle);
     single(middle, end);
   } else {
-    int64_t blocksEnd = rows / rowsAtOnce * rowsAtOnce;
+    int64_t blocksEnd = rows.asNumber() / rowsAtOnce * rowsAtOnce;
     if (blocksEnd > 0)
       blocks(kernel.index(0), kernel.index(blocksEnd));
-    if (blocksEnd < rows)
+    if (blocksEnd != rows)
       single(kernel.index(blocksEnd), kernel.index(rows));
   }
   auto setResults = [&](ColumnBody &body, BodyEmitter &emitter) {
@@ -232,10 +232,10 @@ Status ColumnEmitter::emit() {
   for (Status *status : {&vectors.status, &scalars.status})
     if (!status->ok())
       return *status;
-  SmallVector<int64_t> domain = fusion.getDomain();
+  SmallVector<ir::Size> domain = fusion.getDomain();
   unsigned reduced = fusion.getNumReducedDims();
-  rows = ir::countOf(ArrayRef(domain).take_front(reduced));
-  width = ir::countOf(ArrayRef(domain).drop_front(reduced));
+  rows = ir::productOf(ArrayRef(domain).take_front(reduced));
+  width = ir::productOf(ArrayRef(domain).drop_front(reduced));
   auto passes = ir::rowPasses(fusion);
   Block &body = fusion.getBody().front();
   int64_t offset = 0;
@@ -265,10 +265,10 @@ Status ColumnEmitter::emit() {
 } // namespace
 
 Status detail::emitColumn(KernelBuilder &kernel) {
-  SmallVector<int64_t> domain = kernel.fusion.getDomain();
-  int64_t columns = ir::countOf(ArrayRef(domain).drop_front(kernel.fusion.getNumReducedDims()));
+  SmallVector<ir::Size> domain = kernel.fusion.getDomain();
+  ir::Size columns = ir::productOf(ArrayRef(domain).drop_front(kernel.fusion.getNumReducedDims()));
   int64_t lanes = kernel.fusion.getSchedule()->getVector();
-  return ColumnEmitter(kernel, !ir::isSymbolic(columns) && columns < lanes ? 1 : lanes).emit();
+  return ColumnEmitter(kernel, columns.number().value_or(lanes) < lanes ? 1 : lanes).emit();
 }
 
 } // namespace weft::codegen

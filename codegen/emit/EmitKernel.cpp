@@ -35,7 +35,7 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   Status status;
   switch (schedule->getKind()) {
   case ir::FusionKind::loop:
-    if (ir::countOf(fusion.getDomain()) == 0)
+    if (ir::productOf(fusion.getDomain()) == 0)
       break; // nothing to compute
     status = schedule->has(ir::ScheduleField::tileRows) ? detail::emitTransposed(kernel)
                                                         : detail::emitLoop(kernel);
@@ -53,7 +53,7 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
     status = detail::emitMultiTensor(kernel);
     break;
   case ir::FusionKind::update:
-    if (ir::countOf(fusion.getDomain()) == 0 ||
+    if (ir::productOf(fusion.getDomain()) == 0 ||
         ir::elementsOf(cast<RankedTensorType>(fusion.getResult(0).getType())) == 0)
       break; // nothing to write
     status = isa<ir::DynamicUpdateSliceOp>(ir::updateIn(fusion)) ? detail::emitLoop(kernel)
@@ -62,6 +62,10 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   }
   if (!status.ok())
     return status.context("cannot make kernel '" + symbol.str() + "': ");
+  if (kernel.lacksSize)
+    return Status::error("cannot make kernel '" + symbol.str() +
+                         "': it computes with a product of sizes that cannot be expressed; give its tensors "
+                         "fewer symbols in one dimension, or smaller sizes");
   kernel.finish();
   if (fusion->hasAttr(ir::attr::contract))
     allowContraction(*kernel.module);

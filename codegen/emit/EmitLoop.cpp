@@ -28,27 +28,27 @@ namespace {
 /// Rows and columns of the domain, which has its first `outerDims` dimensions as rows.
 struct Box {
   unsigned outerDims = 0;
-  int64_t row = 0, rows = 1, column = 0, columns = 1;
+  ir::Size row = 0, rows = 1, column = 0, columns = 1;
 };
 
 /// The body over a box, once for vectors and once for scalars.
 struct LoopBody {
   LoopBody(ir::FusionOp fusion, const Box &box, int64_t lanes, bool whole = true)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
-    SmallVector<int64_t> domain = fusion.getDomain();
+    SmallVector<ir::Size> domain = fusion.getDomain();
     auto rank = static_cast<unsigned>(domain.size());
-    int64_t outer = ir::countOf(ArrayRef(domain).take_front(box.outerDims));
-    int64_t inner = ir::countOf(ArrayRef(domain).drop_front(box.outerDims));
+    ir::Size outer = ir::productOf(ArrayRef(domain).take_front(box.outerDims));
+    ir::Size inner = ir::productOf(ArrayRef(domain).drop_front(box.outerDims));
     space.lanes = lanes;
-    row = space.addLoop(ir::subSizes(box.rows, 1));
-    column = space.addLoop(ir::subSizes(box.columns, 1),
-                           whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1);
+    row = space.addLoop(box.rows - 1);
+    column =
+        space.addLoop(box.columns - 1, whole && (outer == 1 || ir::isMultipleOf(inner, lanes)) ? lanes : 1);
     TensorIndex index;
     if (box.outerDims)
       index.groups.push_back({box.outerDims, outer,
                               box.rows == 1 ? IndexExpr(box.row) : add(space.expr(row), IndexExpr(box.row))});
     IndexExpr at = add(space.expr(column), IndexExpr(box.column));
-    at.lane = lanes > 1;
+    at.lane = lanes > 1 ? 1 : 0;
     if (rank > box.outerDims)
       index.groups.push_back({rank - box.outerDims, inner, at});
     address = linearIndex(space, index);
@@ -77,10 +77,10 @@ struct LoopBody {
 };
 
 /// Of a dynamic number of elements vectors are made, and the rest is done one by one.
-bool isShort(int64_t count, int64_t lanes) { return !ir::isSymbolic(count) && count < lanes; }
+bool isShort(ir::Size count, int64_t lanes) { return count.number().value_or(lanes) < lanes; }
 
 /// The concat whose parts the domain is cut into, or null.
-ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<int64_t> domain) {
+ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<ir::Size> domain) {
   for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>())
     if (ir::sizesOf(concat.getType()) == domain)
       return concat;
@@ -89,31 +89,33 @@ ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<int64_t> domain) {
 
 /// Where the parts of all concats like `first` begin and end along their dimension. Sizes that depend on
 /// symbols have no order but that of one concat: then the parts of others are chosen by their bounds.
-SmallVector<int64_t> cutsOf(ir::FusionOp fusion, ir::ConcatOp first) {
-  SmallVector<int64_t> cuts{0};
+SmallVector<ir::Size> cutsOf(ir::FusionOp fusion, ir::ConcatOp first) {
   auto sizeOf = [&](Value part) { return ir::sizesOf(part.getType())[first.getDim()]; };
-  if (ir::isSymbolic(ir::sizesOf(first.getType())[first.getDim()])) {
-    for (Value part : first.getParts())
-      if (sizeOf(part) != 0)
-        cuts.push_back(ir::addSizes(cuts.back(), sizeOf(part)));
-    return cuts;
-  }
+  SmallVector<ir::Size> ordered{0};
+  for (Value part : first.getParts())
+    if (sizeOf(part) != 0)
+      ordered.push_back(ordered.back() + sizeOf(part));
+  if (!ir::numbersOf(ordered))
+    return ordered;
+  SmallVector<int64_t> cuts{0};
   for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>()) {
-    if (concat.getDim() != first.getDim() || ir::sizesOf(concat.getType()) != ir::sizesOf(first.getType()))
+    auto isNumber = [&](Value part) { return sizeOf(part).isNumber(); };
+    if (concat.getDim() != first.getDim() || ir::sizesOf(concat.getType()) != ir::sizesOf(first.getType()) ||
+        !llvm::all_of(concat.getParts(), isNumber))
       continue;
     int64_t end = 0;
     for (Value part : concat.getParts())
-      cuts.push_back(end += sizeOf(part));
+      cuts.push_back(end += sizeOf(part).asNumber());
   }
   llvm::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  return cuts;
+  return ir::toSizes(cuts);
 }
 
 class LoopEmitter {
 public:
   explicit LoopEmitter(KernelBuilder &kernel)
-      : kernel(kernel), fusion(kernel.fusion), domain(fusion.getDomain()), count(ir::countOf(domain)),
+      : kernel(kernel), fusion(kernel.fusion), domain(fusion.getDomain()), count(ir::productOf(domain)),
         chunk(fusion.getSchedule()->number(ir::ScheduleField::chunk)), isUpdate(ir::updateIn(fusion)) {}
   Status emit();
 
@@ -124,16 +126,17 @@ private:
     int64_t lanes;
     std::unique_ptr<LoopBody> vectors, scalars;
   };
-  unsigned chooseOuterDims(Box box, int64_t first, int64_t size, unsigned dim);
+  unsigned chooseOuterDims(Box box, ir::Size first, ir::Size size, unsigned dim);
   void addPiece(Box box);
-  int64_t widthOf(const Box &box) const { return ir::countOf(ArrayRef(domain).drop_front(box.outerDims)); }
+  ir::Size widthOf(const Box &box) const { return ir::productOf(ArrayRef(domain).drop_front(box.outerDims)); }
   void emitPieces(ArrayRef<Value> streams);
   void step(LoopBody &body, BodyEmitter &emitter, Value column, ArrayRef<Value> streams);
 
   KernelBuilder &kernel;
   ir::FusionOp fusion;
-  SmallVector<int64_t> domain;
-  int64_t count, chunk, lanes = 1;
+  SmallVector<ir::Size> domain;
+  ir::Size count;
+  int64_t chunk, lanes = 1;
   bool isUpdate, whole = true; ///< whole: one box is all of the domain
   bool aligned = true;         ///< every box begins and ends at a multiple of the lanes
   SmallVector<Piece, 1> pieces;
@@ -144,24 +147,23 @@ private:
 
 /// How many leading dimensions stay outside of the inner loop, for the part of the domain that has `size`
 /// indices from `first` on in dimension `dim`, before which all sizes are 1.
-unsigned LoopEmitter::chooseOuterDims(Box box, int64_t first, int64_t size, unsigned dim) {
+unsigned LoopEmitter::chooseOuterDims(Box box, ir::Size first, ir::Size size, unsigned dim) {
   unsigned best = 0;
   int64_t least = INT64_MAX;
-  SmallVector<int64_t> part(domain);
+  SmallVector<ir::Size> part(domain);
   if (!whole)
     part[dim] = size;
   for (unsigned outer = 0; outer < std::max<size_t>(domain.size(), 1); ++outer) {
-    int64_t inner = ir::countOf(ArrayRef(part).drop_front(outer));
+    ir::Size inner = ir::productOf(ArrayRef(part).drop_front(outer));
     if (outer > 0 && part[outer - 1] == 1)
       continue;
     box.outerDims = outer;
     box.columns = inner;
-    box.rows = ir::countOf(ArrayRef(part).take_front(outer));
+    box.rows = ir::productOf(ArrayRef(part).take_front(outer));
     // Up to the dimension that is cut, a row holds all of the part.
-    auto after = [&](unsigned end) { return ir::countOf(ArrayRef(domain).slice(dim + 1, end - dim - 1)); };
-    box.column =
-        outer > dim || first == 0 ? 0 : ir::mulSizes(first, after(static_cast<unsigned>(domain.size())));
-    box.row = outer > dim && first != 0 ? ir::mulSizes(first, after(outer)) : 0;
+    auto after = [&](unsigned end) { return ir::productOf(ArrayRef(domain).slice(dim + 1, end - dim - 1)); };
+    box.column = outer > dim || first == 0 ? 0 : first * after(static_cast<unsigned>(domain.size()));
+    box.row = outer > dim && first != 0 ? first * after(outer) : 0;
     LoopBody body(fusion, box, lanes, whole);
     if (body.space.isPerLane(body.address))
       continue; // a window whose rows are not that long
@@ -218,17 +220,17 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
       step(vector ? *piece.vectors : *piece.scalars, vector ? *own.first : *own.second, column, streams);
     });
   };
-  auto clampTo = [&](Value value, int64_t size) {
+  auto clampTo = [&](Value value, ir::Size size) {
     return kernel.minimum(kernel.create<arith::MaxSIOp>(value, kernel.index(0)), kernel.index(size));
   };
   const Box &first = pieces.front().box;
-  int64_t width = widthOf(first);
-  bool within = first.columns != width && first.outerDims > 0 && first.rows > 1;
+  ir::Size width = widthOf(first);
+  bool within = first.columns != width && first.outerDims > 0 && first.rows.number().value_or(0) > 1;
   if (within) {
     // The parts of a row follow each other: all pieces are in one loop over the rows.
     Value wide = kernel.index(width);
     Value begin = kernel.create<arith::DivUIOp>(from, wide);
-    Value end = kernel.create<arith::DivUIOp>(kernel.addIndex(to, ir::subSizes(width, 1)), wide);
+    Value end = kernel.create<arith::DivUIOp>(kernel.addIndex(to, width - 1), wide);
     kernel.forLoop(begin, end, 1, [&](Value row) {
       Value start = kernel.mul(row, width);
       Value low = kernel.create<arith::SubIOp>(from, start), high = kernel.create<arith::SubIOp>(to, start);
@@ -244,10 +246,10 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
   }
   for (auto [piece, own] : llvm::zip_equal(pieces, emitters)) {
     const Box &box = piece.box;
-    int64_t inner = box.columns, size = ir::mulSizes(box.rows, inner);
+    ir::Size inner = box.columns, size = box.rows * inner;
     Value begin = from, end = to;
     if (!whole) {
-      Value base = kernel.index(ir::addSizes(ir::mulSizes(box.row, inner), box.column));
+      Value base = kernel.index(box.row * inner + box.column);
       begin = clampTo(kernel.create<arith::SubIOp>(from, base), size);
       end = clampTo(kernel.create<arith::SubIOp>(to, base), size);
     }
@@ -258,7 +260,7 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
     }
     Value wide = kernel.index(inner);
     Value firstRow = kernel.create<arith::DivUIOp>(begin, wide);
-    Value lastRow = kernel.create<arith::DivUIOp>(kernel.addIndex(end, ir::subSizes(inner, 1)), wide);
+    Value lastRow = kernel.create<arith::DivUIOp>(kernel.addIndex(end, inner - 1), wide);
     kernel.forLoop(firstRow, lastRow, 1, [&](Value row) {
       setRow(piece, own, row);
       Value start = kernel.mul(row, inner);
@@ -277,7 +279,7 @@ Status LoopEmitter::emit() {
   if (!concat) {
     Box box;
     box.outerDims = chooseOuterDims(box, 0, 0, 0);
-    box.rows = ir::countOf(ArrayRef(domain).take_front(box.outerDims));
+    box.rows = ir::productOf(ArrayRef(domain).take_front(box.outerDims));
     box.columns = widthOf(box);
     if (isShort(box.columns, lanes))
       lanes = 1;
@@ -285,21 +287,21 @@ Status LoopEmitter::emit() {
   } else {
     whole = false;
     auto dim = static_cast<unsigned>(concat.getDim());
-    SmallVector<int64_t> cuts = cutsOf(fusion, concat);
-    int64_t inner = ir::countOf(ArrayRef(domain).drop_front(dim + 1)),
-            rows = ir::countOf(ArrayRef(domain).take_front(dim));
-    for (int64_t cut : cuts)
-      aligned &= ir::isMultipleOf(ir::mulSizes(cut, inner), lanes);
+    SmallVector<ir::Size> cuts = cutsOf(fusion, concat);
+    ir::Size inner = ir::productOf(ArrayRef(domain).drop_front(dim + 1)),
+             rows = ir::productOf(ArrayRef(domain).take_front(dim));
+    for (ir::Size cut : cuts)
+      aligned &= ir::isMultipleOf(cut * inner, lanes);
     for (auto [begin, end] : llvm::zip(ArrayRef(cuts).drop_back(), ArrayRef(cuts).drop_front())) {
-      int64_t size = ir::subSizes(end, begin);
-      Box box{dim, 0, rows, ir::mulSizes(begin, inner), ir::mulSizes(size, inner)};
+      ir::Size size = end - begin;
+      Box box{dim, 0, rows, begin * inner, size * inner};
       if (rows == 1) {
         box.outerDims = chooseOuterDims(box, begin, size, dim);
         box.rows = 1;
         if (box.outerDims > dim) { // rows below the one that is cut
-          int64_t each = ir::countOf(ArrayRef(domain).slice(dim + 1, box.outerDims - dim - 1));
-          box.row = ir::mulSizes(begin, each);
-          box.rows = ir::mulSizes(size, each);
+          ir::Size each = ir::productOf(ArrayRef(domain).slice(dim + 1, box.outerDims - dim - 1));
+          box.row = begin * each;
+          box.rows = size * each;
           box.column = 0;
           box.columns = widthOf(box);
         }
@@ -314,7 +316,7 @@ Status LoopEmitter::emit() {
 
   from = kernel.mul(kernel.begin, chunk);
   to = kernel.minimum(kernel.mul(kernel.end, chunk), kernel.index(count));
-  int64_t width = widthOf(pieces.front().box);
+  ir::Size width = widthOf(pieces.front().box);
   bool streaming = fusion.getSchedule()->getStreaming() && !isUpdate && lanes > 1 && aligned &&
                    ir::isMultipleOf(width, lanes);
   emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) { emitPieces(streams); });

@@ -265,17 +265,17 @@ Status MultiTensorEmitter::emit() {
     }
     call.numbers = numbers->second;
 
-    int64_t count = ir::elementsOf(type), tasks = ir::ceilDivSizes(count, chunk);
+    ir::Size count = ir::elementsOf(type), tasks = ir::ceilDiv(count, chunk);
     if (tasks == 0)
       continue;
     Value first = kernel.index(firstTask), last;
     if (tasksBefore)
       first = kernel.addIndex(tasksBefore, firstTask);
-    if (ir::isSymbolic(tasks)) {
+    if (!tasks.isNumber()) {
       last = tasksBefore = kernel.addIndex(first, tasks);
       firstTask = 0;
     } else {
-      firstTask += tasks;
+      firstTask += tasks.asNumber();
       last = tasksBefore ? kernel.addIndex(tasksBefore, firstTask) : kernel.index(firstTask);
     }
     Value from = kernel.create<arith::MaxSIOp>(kernel.begin, first), to = kernel.minimum(kernel.end, last);

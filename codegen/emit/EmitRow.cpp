@@ -33,21 +33,21 @@ namespace {
 struct RowBody {
   RowBody(ir::FusionOp fusion, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space, IndexExpr()) {
-    SmallVector<int64_t> domain = fusion.getDomain();
+    SmallVector<ir::Size> domain = fusion.getDomain();
     unsigned reduced = fusion.getNumReducedDims();
     auto keptDims = static_cast<unsigned>(domain.size()) - reduced;
-    int64_t rows = ir::countOf(ArrayRef(domain).take_front(keptDims));
-    int64_t n = ir::countOf(ArrayRef(domain).drop_front(keptDims));
+    ir::Size rows = ir::productOf(ArrayRef(domain).take_front(keptDims));
+    ir::Size n = ir::productOf(ArrayRef(domain).drop_front(keptDims));
     space.lanes = lanes;
-    row = space.addLoop(ir::subSizes(rows, 1));
-    column = space.addLoop(ir::subSizes(n, 1), lanes);
+    row = space.addLoop(rows - 1);
+    column = space.addLoop(n - 1, lanes);
     IndexExpr rowExpr = rows != 1 && rows != 0 ? space.expr(row) : IndexExpr();
     graph.setKeptIndex(rowExpr);
     if (keptDims)
       kept.groups.push_back({keptDims, rows, rowExpr});
     whole = kept;
     IndexExpr at = space.expr(column);
-    at.lane = lanes > 1;
+    at.lane = lanes > 1 ? 1 : 0;
     whole.groups.push_back({reduced, n, at});
     address = linearIndex(space, whole);
     keptAddress = rowExpr;
@@ -92,8 +92,8 @@ public:
   ir::ScheduleAttr schedule;
   int64_t lanes, granule, blockSize, groups; ///< of a vector; of partial results: side by side, and in all
   RowBody vectors, scalars;
-  SmallVector<int64_t> domain;
-  int64_t length = 0;
+  SmallVector<ir::Size> domain;
+  ir::Size length = 0;
 
 private:
   struct Kept {
@@ -131,7 +131,7 @@ Status RowEmitter::prepare() {
   for (Operation &op : body.without_terminator())
     if (ir::isReductionOp(&op)) {
       reducers.emplace_back(kernel, &op);
-      reducers.back().combinesEmpty = ir::isSymbolic(length);
+      reducers.back().combinesEmpty = !length.isNumber();
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
   for (Value value : body.getTerminator()->getOperands())
@@ -141,9 +141,9 @@ Status RowEmitter::prepare() {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
     Type memory = KernelBuilder::memoryType(element);
     kept.push_back({pass, vectors.graph.request(value, vectors.whole),
-                    scalars.graph.request(value, scalars.whole), kernel.scratchView(offset, length, memory),
-                    element});
-    offset += llvm::alignTo(length * (memory.getIntOrFloatBitWidth() / 8), 64);
+                    scalars.graph.request(value, scalars.whole),
+                    kernel.scratchView(offset, length.asNumber(), memory), element});
+    offset += llvm::alignTo(length.asNumber() * (memory.getIntOrFloatBitWidth() / 8), 64);
   }
   Status status = vectors.graph.expand();
   return status.ok() ? scalars.graph.expand() : status;
@@ -331,16 +331,17 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
   for (unsigned i = 0; i < reducers.size(); ++i)
     if (passOf[i] == pass)
       active.push_back(i);
-  if (ir::isSymbolic(length))
+  std::optional<int64_t> known = length.number();
+  if (!known)
     return emitDynamicPass(pass, vector, scalar);
-  int64_t vectorEnd = lanes > 1 ? length / granule * granule : 0;
+  int64_t vectorEnd = lanes > 1 ? *known / granule * granule : 0;
   if (active.empty()) {
     strip(kernel, kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true,
           [&](Value column, bool isVector) {
             if (isVector)
               step(pass, vectors, vector, column, {}, streams);
           });
-    if (vectorEnd < length)
+    if (vectorEnd < *known)
       kernel.forLoop(kernel.index(vectorEnd), kernel.index(length), 1,
                      [&](Value column) { step(pass, scalars, scalar, column, {}, streams); });
     return;
@@ -350,7 +351,7 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
   int64_t perGranule = granule / lanes, perBlock = blockSize / std::max<int64_t>(lanes, 1);
   SmallVector<Reducer::State> totals(active.size());
   if (vectorEnd > 0) {
-    int64_t blocksEnd = length / blockSize * blockSize;
+    int64_t blocksEnd = *known / blockSize * blockSize;
     int64_t usedGroups = std::min(groups, vectorEnd / granule), used = usedGroups * perGranule;
     SmallVector<SmallVector<Reducer::State>> states(active.size());
     for (auto [k, i] : llvm::enumerate(active))
@@ -400,7 +401,7 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
     for (auto [k, i] : llvm::enumerate(active))
       totals[k] = treeOfGroups(i, states[k]);
   }
-  if (vectorEnd < length || vectorEnd == 0) {
+  if (vectorEnd < *known || vectorEnd == 0) {
     SmallVector<Value> initial = identities();
     Value from = kernel.index(vectorEnd), to = kernel.index(length);
     auto rest = reduceRest(pass, initial, from, to, streams, scalar);
@@ -433,8 +434,9 @@ void RowEmitter::emitRow(Value row, ArrayRef<Value> streams, BodyEmitter &vector
 Status detail::emitRow(KernelBuilder &kernel) {
   ir::FusionOp fusion = kernel.fusion;
   ir::ScheduleAttr schedule = *fusion.getSchedule();
-  int64_t length = ir::rowLength(fusion), granule = schedule.number(ir::ScheduleField::lanes);
-  int64_t lanes = !ir::isSymbolic(length) && length < granule ? 1 : schedule.getVector();
+  ir::Size length = ir::rowLength(fusion);
+  int64_t granule = schedule.number(ir::ScheduleField::lanes);
+  int64_t lanes = length.number().value_or(granule) < granule ? 1 : schedule.getVector();
   RowEmitter rows(kernel, lanes);
   Status status = rows.prepare();
   if (!status.ok())

@@ -31,14 +31,14 @@ namespace {
 struct ScanBody {
   ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, bool alongLine, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
-    SmallVector<int64_t> domain = fusion.getDomain();
+    SmallVector<ir::Size> domain = fusion.getDomain();
     auto rank = static_cast<unsigned>(domain.size());
     space.lanes = lanes;
-    outer = space.addLoop(ir::subSizes(shape.outer, 1));
-    step = space.addLoop(ir::subSizes(shape.extent, 1));
-    column = space.addLoop(ir::subSizes(shape.inner, 1));
+    outer = space.addLoop(shape.outer - 1);
+    step = space.addLoop(shape.extent - 1);
+    column = space.addLoop(shape.inner - 1);
     IndexExpr at = space.expr(step), in = space.expr(column);
-    (alongLine ? at : in).lane = lanes > 1;
+    (alongLine ? at : in).lane = lanes > 1 ? 1 : 0;
     TensorIndex index;
     if (shape.dim > 0)
       index.groups.push_back({shape.dim, shape.outer, shape.outer != 1 ? space.expr(outer) : IndexExpr()});
@@ -150,10 +150,10 @@ Value ScanEmitter::shifted(Value value, int64_t by) {
 void ScanEmitter::line(BodyEmitter &vector, BodyEmitter &scalar) {
   vector.setVar(vectors.column, kernel.index(0));
   scalar.setVar(scalars.column, kernel.index(0));
-  bool known = !ir::isSymbolic(shape.extent), some = lanes > 1, rest = true;
+  bool known = shape.extent.isNumber(), some = lanes > 1, rest = true;
   Value end = kernel.index(shape.extent), whole = kernel.index(0);
   if (known && some) {
-    int64_t count = shape.extent / lineLanes * lineLanes;
+    int64_t count = shape.extent.asNumber() / lineLanes * lineLanes;
     whole = kernel.index(count);
     rest = count != shape.extent;
   } else if (some) {
@@ -205,9 +205,7 @@ void ScanEmitter::columns(ScanBody &body, BodyEmitter &emitter, Value first, int
   int64_t width = body.space.lanes;
   SmallVector<Value> initial(static_cast<size_t>(count), identity(width));
   kernel.forLoop(kernel.index(0), kernel.index(shape.extent), 1, initial, [&](Value i, ValueRange states) {
-    Value at = reverse
-                   ? kernel.create<arith::SubIOp>(kernel.index(ir::subSizes(shape.extent, 1)), i).getResult()
-                   : i;
+    Value at = reverse ? kernel.create<arith::SubIOp>(kernel.index(shape.extent - 1), i).getResult() : i;
     emitter.setVar(body.step, at);
     SmallVector<Value> next;
     for (int64_t u = 0; u < count; ++u) {
@@ -233,7 +231,7 @@ void ScanEmitter::block(BodyEmitter &vector, BodyEmitter &scalar, Value number) 
       kernel.forLoop(kernel.addIndex(first, full * lanes), kernel.addIndex(first, count), 1,
                      [&](Value column) { columns(scalars, scalar, column, 1); });
   };
-  if (ir::isSymbolic(shape.inner)) {
+  if (!shape.inner.isNumber()) {
     Value end = kernel.minimum(kernel.addIndex(first, width), kernel.index(shape.inner));
     Value whole = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, end, kernel.addIndex(first, width));
     kernel.ifThen(
@@ -245,7 +243,8 @@ void ScanEmitter::block(BodyEmitter &vector, BodyEmitter &scalar, Value number) 
         });
     return;
   }
-  int64_t blocks = shape.blocks(blockColumns), last = shape.inner - (blocks - 1) * width;
+  int64_t blocks = shape.blocks(blockColumns).asNumber(),
+          last = shape.inner.asNumber() - (blocks - 1) * width;
   if (last == width || blocks == 1)
     return some(last);
   Value inside = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, number, kernel.index(blocks - 1));
@@ -259,7 +258,7 @@ Status ScanEmitter::emit() {
   BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
   // Of dynamic sizes there may be more tasks than pieces of work.
   Value end = kernel.end;
-  if (ir::isSymbolic(shape.outer) || ir::isSymbolic(shape.inner)) {
+  if (!shape.outer.isNumber() || !shape.inner.isNumber()) {
     Value most = kernel.index(shape.outer);
     if (!alongLine)
       most = kernel.create<arith::MulIOp>(most, kernel.index(shape.blocks(blockColumns)));
@@ -290,11 +289,11 @@ Status detail::emitScan(KernelBuilder &kernel) {
   auto emit = [&](bool alongLine) {
     ir::ScheduleAttr schedule = *kernel.fusion.getSchedule();
     int64_t lanes = alongLine ? schedule.number(ir::ScheduleField::lanes) : schedule.getVector();
-    int64_t along = alongLine ? shape.extent : shape.inner;
-    bool isShort = !ir::isSymbolic(along) && along < lanes;
+    ir::Size along = alongLine ? shape.extent : shape.inner;
+    bool isShort = along.number().value_or(lanes) < lanes;
     return ScanEmitter(kernel, shape, alongLine, isShort ? 1 : lanes).emit();
   };
-  if (!ir::isSymbolic(shape.inner) || kernel.ranges.isAtLeast(shape.inner, 2))
+  if (shape.inner.isNumber() || kernel.ranges.isAtLeast(shape.inner, 2))
     return emit(shape.inner == 1);
   Value isOne =
       kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, kernel.index(shape.inner), kernel.index(1));

@@ -24,9 +24,10 @@ namespace {
 struct TileBody {
   TileBody(ir::FusionOp fusion, unsigned rowDim, unsigned columnDim, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
-    SmallVector<int64_t> domain = fusion.getDomain();
+    // Only domains of numbers are cut in tiles.
+    SmallVector<int64_t> domain = *ir::numbersOf(fusion.getDomain());
     space.lanes = lanes;
-    int64_t others = ir::countOf(domain) / (domain[rowDim] * domain[columnDim]);
+    int64_t others = ir::productOf(fusion.getDomain()).asNumber() / (domain[rowDim] * domain[columnDim]);
     outer = space.addLoop(others - 1);
     row = space.addLoop(domain[rowDim] - 1);
     column = space.addLoop(domain[columnDim] - 1);
@@ -38,7 +39,7 @@ struct TileBody {
         at = space.expr(row);
       } else if (d == columnDim) {
         at = space.expr(column);
-        at.lane = lanes > 1;
+        at.lane = lanes > 1 ? 1 : 0;
       } else if (size > 1) {
         inside /= size;
         at = space.modulo(space.divide(space.expr(outer), inside), size);
@@ -67,8 +68,9 @@ struct TileBody {
   }
   /// Whether a load moves by one element with the row, and by the same stride with lanes and columns.
   bool isTransposed(const BodyNode &node) {
-    if (node.kind != BodyNode::load || node.expr.lane <= 1 || coefficientOf(node.expr, row) != 1 ||
-        coefficientOf(node.expr, column) != node.expr.lane || space.isPerLane(node.expr))
+    if (node.kind != BodyNode::load || node.expr.lane.number().value_or(0) <= 1 ||
+        coefficientOf(node.expr, row) != 1 || coefficientOf(node.expr, column) != node.expr.lane ||
+        space.isPerLane(node.expr))
       return false;
     return llvm::none_of(node.expr.terms, [&](const auto &term) {
       return term.first != row && term.first != column && movesInside(term.first);
@@ -107,10 +109,11 @@ void transpose(KernelBuilder &kernel, SmallVectorImpl<Value> &rows) {
 Status detail::emitTransposed(KernelBuilder &kernel) {
   ir::FusionOp fusion = kernel.fusion;
   ir::ScheduleAttr schedule = *fusion.getSchedule();
-  SmallVector<int64_t> domain = fusion.getDomain();
+  SmallVector<ir::Size> domain = fusion.getDomain();
   auto rowDim = static_cast<unsigned>(schedule.number(ir::ScheduleField::tileDim));
   unsigned columnDim = *ir::innermostDim(domain);
-  int64_t lanes = schedule.getVector(), height = domain[rowDim], width = domain[columnDim];
+  int64_t lanes = schedule.getVector(), height = domain[rowDim].asNumber(),
+          width = domain[columnDim].asNumber();
   int64_t tileRows = schedule.number(ir::ScheduleField::tileRows),
           tileColumns = schedule.number(ir::ScheduleField::tileColumns);
   TileBody vectors(fusion, rowDim, columnDim, lanes), scalars(fusion, rowDim, columnDim, 1);
@@ -194,8 +197,7 @@ Status detail::emitTransposed(KernelBuilder &kernel) {
       Value rest = kernel.create<arith::RemUIOp>(kernel.create<arith::SubIOp>(to, from), kernel.index(lanes));
       return kernel.create<arith::SubIOp>(to, rest);
     };
-    int64_t rowBlocks = ir::ceilDivSizes(height, tileRows),
-            columnBlocks = ir::ceilDivSizes(width, tileColumns);
+    ir::Size rowBlocks = ir::ceilDiv(height, tileRows), columnBlocks = ir::ceilDiv(width, tileColumns);
     kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
       Value columnBlock = kernel.create<arith::RemUIOp>(task, kernel.index(columnBlocks));
       Value rest = kernel.create<arith::DivUIOp>(task, kernel.index(columnBlocks));

@@ -28,16 +28,16 @@ struct UpdateBody {
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
     Operation *update = ir::updateIn(fusion);
     auto dim = static_cast<unsigned>(ir::indexedDim(update));
-    ArrayRef<int64_t> base = shapeOf(update->getOperand(0)), written = shapeOf(ir::updateOf(update)),
-                      shape = shapeOf(ir::indexOperandOf(update).get());
+    ArrayRef<ir::Size> base = shapeOf(update->getOperand(0)), written = shapeOf(ir::updateOf(update)),
+                       shape = shapeOf(ir::indexOperandOf(update).get());
     bool isScatter = isa<ir::ScatterOp>(update);
     space.lanes = lanes;
-    outer = space.addLoop(ir::subSizes(tiles.outer, 1));
-    position = space.addLoop(ir::subSizes(tiles.count, 1));
-    column = space.addLoop(ir::subSizes(tiles.inner, 1));
+    outer = space.addLoop(tiles.outer - 1);
+    position = space.addLoop(tiles.count - 1);
+    column = space.addLoop(tiles.inner - 1);
     IndexExpr at = space.expr(column);
-    at.lane = lanes > 1;
-    auto push = [&](TensorIndex &index, unsigned dims, int64_t size, const IndexExpr &expr) {
+    at.lane = lanes > 1 ? 1 : 0;
+    auto push = [&](TensorIndex &index, unsigned dims, ir::Size size, const IndexExpr &expr) {
       if (dims)
         index.groups.push_back({dims, size, expr});
     };
@@ -71,7 +71,7 @@ struct UpdateBody {
     status = graph.expand();
   }
 
-  static ArrayRef<int64_t> shapeOf(Value value) {
+  static ArrayRef<ir::Size> shapeOf(Value value) {
     return ir::sizesOf(cast<RankedTensorType>(value.getType()));
   }
 
@@ -118,7 +118,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
                                           schedule.number(ir::ScheduleField::range));
   bool isScatter = isa<ir::ScatterOp>(update);
   int64_t lanes = schedule.getVector();
-  if (!ir::isSymbolic(tiles.block) && tiles.block < lanes)
+  if (tiles.block.number().value_or(lanes) < lanes)
     lanes = 1;
   UpdateBody vectors(fusion, tiles, lanes), scalars(fusion, tiles, 1);
   for (const UpdateBody *body : {&vectors, &scalars})
@@ -134,7 +134,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
   };
   auto write = [&](UpdateBody &body, BodyEmitter &emitter) {
     emitter.emit(body.index);
-    Value value = body.address.lane ? emitter.emitVector(body.value) : emitter.emit(body.value);
+    Value value = body.address.lane != 0 ? emitter.emitVector(body.value) : emitter.emit(body.value);
     Value buffer = kernel.result(0);
     if (kind != ir::ScatterKind::set)
       value = combine(kernel, kind, emitter.load(buffer, body.address, element), value,

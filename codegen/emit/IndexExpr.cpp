@@ -13,30 +13,30 @@
 
 namespace weft::codegen {
 
-using ir::addSizes, ir::mulSizes, ir::subSizes, ir::isMultipleOf, ir::isSymbolic;
+using ir::isMultipleOf;
 
 void IndexExpr::append(std::vector<int64_t> &key) const {
   key.push_back(static_cast<int64_t>(terms.size()));
   for (auto [id, coefficient] : terms) {
     key.push_back(id);
-    key.push_back(coefficient);
+    key.push_back(coefficient.raw());
   }
-  key.push_back(lane);
-  key.push_back(constant);
+  key.push_back(lane.raw());
+  key.push_back(constant.raw());
 }
 
 void TensorIndex::append(std::vector<int64_t> &key) const {
   for (const Group &group : groups) {
     key.push_back(group.dims);
     // Of a slice that begins at 0 only the sizes differ.
-    key.push_back(group.size);
+    key.push_back(group.size.raw());
     group.expr.append(key);
   }
 }
 
 IndexExpr add(const IndexExpr &a, const IndexExpr &b) {
-  IndexExpr sum(addSizes(a.constant, b.constant));
-  sum.lane = addSizes(a.lane, b.lane);
+  IndexExpr sum(a.constant + b.constant);
+  sum.lane = a.lane + b.lane;
   size_t i = 0, j = 0;
   while (i < a.terms.size() || j < b.terms.size()) {
     if (j == b.terms.size() || (i < a.terms.size() && a.terms[i].first < b.terms[j].first)) {
@@ -44,7 +44,7 @@ IndexExpr add(const IndexExpr &a, const IndexExpr &b) {
     } else if (i == a.terms.size() || b.terms[j].first < a.terms[i].first) {
       sum.terms.push_back(b.terms[j++]);
     } else {
-      if (int64_t c = addSizes(a.terms[i].second, b.terms[j].second))
+      if (ir::Size c = a.terms[i].second + b.terms[j].second; c != 0)
         sum.terms.push_back({a.terms[i].first, c});
       ++i, ++j;
     }
@@ -52,43 +52,46 @@ IndexExpr add(const IndexExpr &a, const IndexExpr &b) {
   return sum;
 }
 
-int64_t coefficientOf(const IndexExpr &e, VarId var) {
+ir::Size coefficientOf(const IndexExpr &e, VarId var) {
   for (auto [id, coefficient] : e.terms)
     if (id == var)
       return coefficient;
   return 0;
 }
 
-IndexExpr scale(const IndexExpr &a, int64_t factor) {
+IndexExpr scale(const IndexExpr &a, ir::Size factor) {
   if (factor == 0)
     return IndexExpr();
   IndexExpr result = a;
   for (auto &term : result.terms)
-    term.second = mulSizes(term.second, factor);
-  result.lane = mulSizes(result.lane, factor);
-  result.constant = mulSizes(result.constant, factor);
+    term.second *= factor;
+  result.lane *= factor;
+  result.constant *= factor;
   return result;
 }
 
-VarId IndexSpace::addLoop(int64_t maximum, int64_t multipleOf) {
+/// The largest of so many places: of none, 0.
+static ir::Size lastOf(ir::Size count) { return count == 0 ? count : count - 1; }
+
+VarId IndexSpace::addLoop(ir::Size maximum, int64_t multipleOf) {
   IndexVar var;
-  var.maximum = isSymbolic(maximum) ? maximum : std::max<int64_t>(maximum, 0);
+  var.maximum = maximum == -1 ? 0 : maximum;
   var.multipleOf = multipleOf;
   vars.push_back(var);
   return static_cast<VarId>(vars.size() - 1);
 }
 
-VarId IndexSpace::addGathered(int node, int64_t size, bool perLane) {
+VarId IndexSpace::addGathered(int node, ir::Size size, bool perLane) {
   IndexVar var;
   var.kind = IndexVar::gathered;
   var.node = node;
-  var.maximum = isSymbolic(size) ? subSizes(size, 1) : std::max<int64_t>(size - 1, 0);
+  var.maximum = lastOf(size);
   var.perLane = perLane;
   return intern(var);
 }
 
 VarId IndexSpace::intern(IndexVar var) {
-  std::vector<int64_t> key{var.kind, var.by, var.node};
+  std::vector<int64_t> key{var.kind, var.by.raw(), var.node};
   var.of.append(key);
   auto [entry, isNew] = derived.try_emplace(std::move(key), static_cast<VarId>(vars.size()));
   if (isNew)
@@ -96,7 +99,7 @@ VarId IndexSpace::intern(IndexVar var) {
   return entry->second;
 }
 
-IndexExpr IndexSpace::expr(VarId id, int64_t coefficient) const {
+IndexExpr IndexSpace::expr(VarId id, ir::Size coefficient) const {
   IndexExpr e;
   e.terms.push_back({id, coefficient});
   return e;
@@ -109,53 +112,42 @@ bool IndexSpace::isPerLane(const IndexExpr &e) const {
 }
 
 /// Quotient and remainder in affine form, where ranges and factors prove it.
-bool IndexSpace::split(const IndexExpr &e, int64_t by, IndexExpr &quotient, IndexExpr &remainder) const {
+bool IndexSpace::split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, IndexExpr &remainder) const {
   quotient = IndexExpr();
   remainder = IndexExpr();
-  int64_t most = 0; // of the remainder
-  // A number, or an expression, that divides is put into the quotient. What does not must stay below `by`.
-  auto divided = [&](int64_t value) -> std::optional<int64_t> {
-    if (!isSymbolic(value) && !isSymbolic(by))
-      return value % by == 0 ? std::optional(value / by) : std::nullopt;
-    return ir::divideSizes(value, by);
-  };
+  ir::Size most = 0; // of the remainder
+  // What divides is put into the quotient. What does not must stay below `by`.
   for (auto [id, coefficient] : e.terms) {
     if (!ranges.isAtLeast(coefficient, 0))
       return false;
-    if (auto whole = divided(coefficient)) {
+    if (auto whole = ir::divide(coefficient, by)) {
       quotient.terms.push_back({id, *whole});
       continue;
     }
-    int64_t reach = vars[id].maximum;
-    if (isSymbolic(coefficient) || isSymbolic(reach) || isSymbolic(most)) {
-      if (reach == std::numeric_limits<int64_t>::max())
-        return false;
-      most = addSizes(most, mulSizes(coefficient, reach));
-    } else if (__builtin_mul_overflow(coefficient, reach, &reach) ||
-               __builtin_add_overflow(most, reach, &most)) {
+    most += coefficient * vars[id].maximum;
+    if (!most.isExpressible())
       return false;
-    }
     remainder.terms.push_back({id, coefficient});
   }
   if (!ranges.isAtLeast(e.constant, 0) || !ranges.isAtLeast(e.lane, 0))
     return false;
-  if (!isSymbolic(e.constant) && !isSymbolic(by)) {
-    quotient.constant = e.constant / by;
-    remainder.constant = e.constant % by;
-  } else if (auto whole = divided(e.constant)) {
+  if (e.constant.isNumber() && by.isNumber()) {
+    quotient.constant = e.constant.asNumber() / by.asNumber();
+    remainder.constant = e.constant.asNumber() % by.asNumber();
+  } else if (auto whole = ir::divide(e.constant, by)) {
     quotient.constant = *whole;
   } else {
     remainder.constant = e.constant;
   }
-  if (auto whole = divided(e.lane))
+  if (auto whole = ir::divide(e.lane, by))
     quotient.lane = *whole;
   else
     remainder.lane = e.lane;
   // The last lane of the last step of a loop is inside of its extent: `maximum` counts it.
   if (e.lane != 1 || remainder.terms.empty())
-    most = addSizes(most, mulSizes(remainder.lane, lanes - 1));
+    most += remainder.lane * (lanes - 1);
   // most + constant < by
-  return ranges.isAtLeast(subSizes(subSizes(by, most), remainder.constant), 1);
+  return ranges.isAtLeast(by - most - remainder.constant, 1);
 }
 
 /// The greatest number that divides e, leaving its lanes aside.
@@ -166,7 +158,22 @@ static int64_t factorOf(const IndexSpace &space, const IndexExpr &e) {
   return factor;
 }
 
-IndexExpr IndexSpace::divide(const IndexExpr &e, int64_t by) {
+/// The largest value of `e` divided by `by`, where all in it are numbers; else it stays unknown.
+static ir::Size largestQuotient(const IndexSpace &space, const IndexExpr &e, ir::Size by) {
+  auto risen = [](ir::Size coefficient, ir::Size maximum) -> ir::Size {
+    if (!coefficient.isNumber() || !maximum.isNumber())
+      return ir::Size::inexpressible();
+    return coefficient.isCount() ? coefficient * maximum : 0;
+  };
+  ir::Size most = e.constant + risen(e.lane, space.lanes - 1);
+  for (auto [id, coefficient] : e.terms)
+    most += risen(coefficient, space.var(id).maximum);
+  if (!most.isNumber() || !by.isNumber())
+    return ir::Size::inexpressible();
+  return std::max<int64_t>(most.asNumber() / by.asNumber(), 0);
+}
+
+IndexExpr IndexSpace::divide(const IndexExpr &e, ir::Size by) {
   if (by == 1)
     return e;
   IndexExpr quotient, remainder;
@@ -181,20 +188,11 @@ IndexExpr IndexSpace::divide(const IndexExpr &e, int64_t by) {
   if (together)
     var.of.lane = 0;
   var.perLane = !together && dependsOnLane(e);
-  bool symbolic = isSymbolic(by) || isSymbolic(e.constant) || isSymbolic(e.lane);
-  for (auto [id, coefficient] : e.terms)
-    symbolic |= isSymbolic(coefficient) || isSymbolic(vars[id].maximum);
-  // Of an expression no quotient is taken here: its largest value stays unknown.
-  if (!symbolic) {
-    int64_t most = e.constant + std::max<int64_t>(e.lane, 0) * (lanes - 1);
-    for (auto [id, coefficient] : e.terms)
-      most += std::max<int64_t>(coefficient, 0) * vars[id].maximum;
-    var.maximum = std::max<int64_t>(most / by, 0);
-  }
+  var.maximum = largestQuotient(*this, e, by);
   return expr(intern(std::move(var)));
 }
 
-IndexExpr IndexSpace::modulo(const IndexExpr &e, int64_t by) {
+IndexExpr IndexSpace::modulo(const IndexExpr &e, ir::Size by) {
   if (by == 1)
     return IndexExpr();
   IndexExpr quotient, remainder;
@@ -210,26 +208,20 @@ IndexExpr IndexSpace::modulo(const IndexExpr &e, int64_t by) {
     var.multipleOf = lanes;
   }
   var.perLane = !together && dependsOnLane(e);
-  var.maximum = subSizes(by, 1);
+  var.maximum = by - 1;
   IndexExpr result = expr(intern(std::move(var)));
   if (together)
     result.lane = 1;
   return result;
 }
 
-bool IndexSpace::rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const {
+bool IndexSpace::rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) const {
   low = high = e.constant;
-  auto extend = [&](int64_t coefficient, int64_t maximum) {
+  auto extend = [&](ir::Size coefficient, ir::Size maximum) {
     bool rises = ranges.isAtLeast(coefficient, 0);
-    int64_t reach, &side = rises ? high : low;
-    if (isSymbolic(coefficient) || isSymbolic(maximum) || isSymbolic(side)) {
-      if (maximum == std::numeric_limits<int64_t>::max() || !(rises || ranges.isAtMost(coefficient, 0)))
-        return false;
-      side = addSizes(side, mulSizes(coefficient, maximum));
-      return true;
-    }
-    return !__builtin_mul_overflow(coefficient, maximum, &reach) &&
-           !__builtin_add_overflow(side, reach, &side);
+    ir::Size &side = rises ? high : low;
+    side += coefficient * maximum;
+    return side.isExpressible() && (rises || ranges.isAtMost(coefficient, 0));
   };
   for (auto [id, coefficient] : e.terms)
     if (!extend(coefficient, vars[id].maximum))
@@ -238,17 +230,17 @@ bool IndexSpace::rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const 
   return ((e.lane == 1 || e.lane == -1) && !e.terms.empty()) || extend(e.lane, lanes - 1);
 }
 
-IndexExpr IndexSpace::clamp(const IndexExpr &e, int64_t size) {
+IndexExpr IndexSpace::clamp(const IndexExpr &e, ir::Size size) {
   IndexVar var;
   var.kind = IndexVar::clamped;
   var.by = size;
   var.of = e;
-  var.maximum = isSymbolic(size) ? subSizes(size, 1) : std::max<int64_t>(size - 1, 0);
+  var.maximum = lastOf(size);
   var.perLane = dependsOnLane(e);
   return expr(intern(std::move(var)));
 }
 
-IndexExpr IndexSpace::linear(const IndexExpr &a, int64_t factor, const IndexExpr &b) {
+IndexExpr IndexSpace::linear(const IndexExpr &a, ir::Size factor, const IndexExpr &b) {
   IndexExpr sum = add(scale(a, factor), b);
   // c * by * (x / by) + c * (x % by) = c * x
   for (bool changed = true; changed;) {
@@ -260,7 +252,7 @@ IndexExpr IndexSpace::linear(const IndexExpr &a, int64_t factor, const IndexExpr
       auto high = llvm::find_if(sum.terms, [&](const auto &term) {
         const IndexVar &var = vars[term.first];
         return var.kind == IndexVar::quotient && var.by == low.by && var.of == low.of &&
-               term.second == mulSizes(coefficient, low.by);
+               term.second == coefficient * low.by;
       });
       if (high == sum.terms.end())
         continue;
@@ -276,14 +268,7 @@ IndexExpr IndexSpace::linear(const IndexExpr &a, int64_t factor, const IndexExpr
   return sum;
 }
 
-static int64_t product(llvm::ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result = mulSizes(result, size);
-  return result;
-}
-
-IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<int64_t> shape,
+IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<ir::Size> shape,
                      unsigned begin, unsigned end) {
   IndexExpr result;
   unsigned at = 0;
@@ -293,8 +278,9 @@ IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef
     unsigned low = std::max(from, begin), high = std::min(to, end);
     if (low >= high)
       continue;
-    int64_t inner = product(shape.slice(high, to - high)), size = product(shape.slice(low, high - low)),
-            outer = product(shape.slice(from, low - from));
+    ir::Size inner = ir::productOf(shape.slice(high, to - high)),
+             size = ir::productOf(shape.slice(low, high - low)),
+             outer = ir::productOf(shape.slice(from, low - from));
     IndexExpr part;
     if (size == 0) {
       // No index is in it: what depends on this one must not look as if it could be computed outside of the

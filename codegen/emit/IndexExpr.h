@@ -21,13 +21,12 @@
 #ifndef WEFT_CODEGEN_EMIT_INDEXEXPR_H
 #define WEFT_CODEGEN_EMIT_INDEXEXPR_H
 
-#include "ir/DimExpr.h"
+#include "ir/Size.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <vector>
 
@@ -37,11 +36,11 @@ using VarId = int32_t;
 
 /// constant + lane * (number of the lane) + the sum of coefficient * variable, ordered by variable.
 struct IndexExpr {
-  llvm::SmallVector<std::pair<VarId, int64_t>, 4> terms;
-  int64_t lane = 0, constant = 0;
+  llvm::SmallVector<std::pair<VarId, ir::Size>, 4> terms;
+  ir::Size lane = 0, constant = 0;
 
   IndexExpr() = default;
-  explicit IndexExpr(int64_t value) : constant(value) {}
+  explicit IndexExpr(ir::Size value) : constant(value) {}
   bool operator==(const IndexExpr &o) const {
     return terms == o.terms && lane == o.lane && constant == o.constant;
   }
@@ -50,9 +49,9 @@ struct IndexExpr {
 };
 
 IndexExpr add(const IndexExpr &a, const IndexExpr &b);
-IndexExpr scale(const IndexExpr &a, int64_t factor);
+IndexExpr scale(const IndexExpr &a, ir::Size factor);
 /// The coefficient of a variable; 0 where it does not occur.
-int64_t coefficientOf(const IndexExpr &e, VarId var);
+ir::Size coefficientOf(const IndexExpr &e, VarId var);
 
 /// What a variable stands for.
 struct IndexVar {
@@ -64,8 +63,8 @@ struct IndexVar {
     gathered,  ///< the checked element of an index tensor: node `node`
   } kind = loop;
   IndexExpr of;
-  int64_t by = 0;
-  int64_t maximum = std::numeric_limits<int64_t>::max(); ///< the largest value that it takes; the least is 0
+  ir::Size by = 0;
+  ir::Size maximum = ir::Size::inexpressible(); ///< the largest value that it takes, if known; the least is 0
   int64_t multipleOf = 1;
   int node = -1;
   bool perLane = false; ///< differs between lanes in a way that is not affine
@@ -75,30 +74,29 @@ struct IndexVar {
 class IndexSpace {
 public:
   explicit IndexSpace(const ir::SymbolRanges &ranges) : ranges(ranges) {}
-  VarId addLoop(int64_t maximum, int64_t multipleOf = 1);
-  VarId addGathered(int node, int64_t size, bool perLane);
+  VarId addLoop(ir::Size maximum, int64_t multipleOf = 1);
+  VarId addGathered(int node, ir::Size size, bool perLane);
   const IndexVar &var(VarId id) const { return vars[id]; }
   size_t numVars() const { return vars.size(); }
-  IndexExpr expr(VarId id, int64_t coefficient = 1) const;
+  IndexExpr expr(VarId id, ir::Size coefficient = 1) const;
 
-  IndexExpr divide(const IndexExpr &e, int64_t by);
-  IndexExpr modulo(const IndexExpr &e, int64_t by);
-  IndexExpr clamp(const IndexExpr &e, int64_t size);
+  IndexExpr divide(const IndexExpr &e, ir::Size by);
+  IndexExpr modulo(const IndexExpr &e, ir::Size by);
+  IndexExpr clamp(const IndexExpr &e, ir::Size size);
   /// a * factor + b, where pairs of quotient and remainder meet again.
-  IndexExpr linear(const IndexExpr &a, int64_t factor, const IndexExpr &b);
+  IndexExpr linear(const IndexExpr &a, ir::Size factor, const IndexExpr &b);
   /// Whether lanes differ, and whether they differ in a way that is not affine.
   bool dependsOnLane(const IndexExpr &e) const;
   bool isPerLane(const IndexExpr &e) const;
-  /// The least and the largest value over all lanes, as sizes, as far as ranges tell; false where they
-  /// overflow or nothing is known.
-  bool rangeOf(const IndexExpr &e, int64_t &low, int64_t &high) const;
+  /// The least and the largest value over all lanes, as far as ranges tell; false where nothing is known.
+  bool rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) const;
   /// Lanes of a vector in this kernel; 1 in scalar code.
   int64_t lanes = 1;
   const ir::SymbolRanges ranges;
 
 private:
   VarId intern(IndexVar var);
-  bool split(const IndexExpr &e, int64_t by, IndexExpr &quotient, IndexExpr &remainder) const;
+  bool split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, IndexExpr &remainder) const;
   std::vector<IndexVar> vars;
   std::map<std::vector<int64_t>, VarId> derived;
 };
@@ -107,7 +105,7 @@ private:
 struct TensorIndex {
   struct Group {
     unsigned dims = 1;
-    int64_t size = 1;
+    ir::Size size = 1;
     IndexExpr expr;
   };
   llvm::SmallVector<Group, 4> groups;
@@ -115,7 +113,7 @@ struct TensorIndex {
 };
 
 /// The linear index within dimensions [begin, end) of a tensor of `shape`.
-IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<int64_t> shape,
+IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef<ir::Size> shape,
                      unsigned begin, unsigned end);
 /// The row-major linear index.
 IndexExpr linearIndex(IndexSpace &space, const TensorIndex &index);

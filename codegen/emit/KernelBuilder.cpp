@@ -77,10 +77,11 @@ int64_t KernelBuilder::checkOf(Operation *gather) const {
   return number;
 }
 
-Value KernelBuilder::index(int64_t value) {
-  if (!ir::isSymbolic(value))
-    return create<arith::ConstantIndexOp>(value);
-  ir::DimExpr expr = ir::exprOf(value);
+Value KernelBuilder::index(ir::Size value) {
+  lacksSize |= !value.isExpressible();
+  if (!value.isSymbolic())
+    return create<arith::ConstantIndexOp>(value.number().value_or(0));
+  ir::DimExpr expr = value.expr();
   Value sum;
   for (const ir::DimTerm &term : expr.terms) {
     Value product;
@@ -96,15 +97,15 @@ Value KernelBuilder::index(int64_t value) {
   return create<arith::DivUIOp>(addIndex(sum, expr.divisor - 1), index(expr.divisor));
 }
 
-Value KernelBuilder::integer(int64_t value) {
-  if (!ir::isSymbolic(value))
-    return create<arith::ConstantIntOp>(value, 64);
+Value KernelBuilder::integer(ir::Size value) {
+  if (value.isNumber())
+    return create<arith::ConstantIntOp>(value.asNumber(), 64);
   return create<arith::IndexCastOp>(builder.getI64Type(), index(value));
 }
 
-Value KernelBuilder::addIndex(Value a, int64_t b) { return b == 0 ? a : add(a, index(b)); }
+Value KernelBuilder::addIndex(Value a, ir::Size b) { return b == 0 ? a : add(a, index(b)); }
 
-Value KernelBuilder::mul(Value a, int64_t b) {
+Value KernelBuilder::mul(Value a, ir::Size b) {
   return b == 1 ? a : create<arith::MulIOp>(a, index(b)).getResult();
 }
 

@@ -49,12 +49,12 @@ public:
     return builder.create<Op>(loc, std::forward<Args>(args)...);
   }
   /// A size: a constant, or computed from the sizes that the kernel is called with.
-  mlir::Value index(int64_t value);
+  mlir::Value index(ir::Size value);
   /// The same as i64.
-  mlir::Value integer(int64_t value);
-  mlir::Value addIndex(mlir::Value a, int64_t b);
+  mlir::Value integer(ir::Size value);
+  mlir::Value addIndex(mlir::Value a, ir::Size b);
   mlir::Value add(mlir::Value a, mlir::Value b) { return create<mlir::arith::AddIOp>(a, b); }
-  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value mul(mlir::Value a, ir::Size b);
   mlir::Value minimum(mlir::Value a, mlir::Value b) { return create<mlir::arith::MinSIOp>(a, b); }
 
   /// A loop; `body` gets its variable and the values it carries and gives the next ones.
@@ -79,6 +79,9 @@ public:
   /// The symbols that the fusion's types use: the run-time integers of its launches, in order.
   llvm::SmallVector<std::string> symbols;
   ir::SymbolRanges ranges;
+
+  /// Whether a size that the kernel needs cannot be expressed: then what has been made is wrong.
+  bool lacksSize = false;
 
   /// Ends the function: adds the return and the attribute `weft.buffers`.
   void finish();

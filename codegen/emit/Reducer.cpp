@@ -42,10 +42,10 @@ Reducer::Reducer(KernelBuilder &kernel, Operation *op)
       isFloat(isa<FloatType>(element)), isUnsigned(element.isUnsignedInteger() || element.isInteger(1)),
       isWelford(isa<ir::WelfordOp>(op)), ignoresZeroSign(isFloat && feedsExpOnly(op)),
       isEmpty(ir::elementsOf(op->getOperand(0).getType()) == 0) {
-  int64_t count = 1;
+  ir::Size count = 1;
   for (int64_t dim : ir::reducedDims(op))
-    count = ir::mulSizes(count, ir::sizesOf(op->getOperand(0).getType())[dim]);
-  mayBeEmpty = ir::isSymbolic(count) && !kernel.ranges.isAtLeast(count, 1);
+    count *= ir::sizesOf(op->getOperand(0).getType())[dim];
+  mayBeEmpty = !count.isNumber() && !kernel.ranges.isAtLeast(count, 1);
 }
 
 SmallVector<Type, 2> Reducer::types() const {

@@ -36,11 +36,19 @@ LogicalResult ConstantOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<L
   return success();
 }
 
+FailureOr<SmallVector<int64_t>> concreteSizes(Operation *op, ArrayRef<Size> sizes) {
+  if (auto numbers = numbersOf(sizes))
+    return *numbers;
+  const Size *other = llvm::find_if(sizes, [](Size size) { return !size.isNumber(); });
+  return op->emitOpError() << "has the size " << sizeText(*other)
+                           << ", which is no number: specialize the program first";
+}
+
 LogicalResult DimOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Literal> results) {
-  if (isSymbolic(getSizeAttr().getInt()))
-    return emitOpError() << "has the size " << sizeText(getSizeAttr().getInt())
-                         << ", which is no number: specialize the program first";
-  results[0].setWhole(0, getSizeAttr().getInt());
+  auto size = concreteSizes(*this, getSize());
+  if (failed(size))
+    return failure();
+  results[0].setWhole(0, size->front());
   return success();
 }
 

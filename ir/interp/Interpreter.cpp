@@ -213,7 +213,7 @@ private:
     auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(argument, attr::callerShape);
     if (!strides || !shape || shape.asArrayRef() != ArrayRef(given.shape))
       return given;
-    Literal storage(given.dtype, sizesOf(function.getArgumentTypes()[argument]));
+    Literal storage(given.dtype, cast<RankedTensorType>(function.getArgumentTypes()[argument]).getShape());
     forEachIndex(given.shape, [&](ArrayRef<int64_t> position, int64_t linear) {
       int64_t at = 0;
       for (auto [index, stride] : llvm::zip_equal(position, strides.asArrayRef()))

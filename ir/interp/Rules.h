@@ -37,6 +37,8 @@ inline double smaller(double a, double b) { return -larger(-a, -b); }
 /// `offsets(shape, strides, dims)`: the distance, in elements, of each index over `dims`, in row-major order.
 std::vector<int64_t> offsets(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
                              llvm::ArrayRef<int64_t> dims);
+/// The sizes of `op` as numbers; emits what to do where one depends on symbols.
+mlir::FailureOr<llvm::SmallVector<int64_t>> concreteSizes(mlir::Operation *op, llvm::ArrayRef<Size> sizes);
 /// The dimensions of a tensor of that rank that are not in `dims`, increasing.
 llvm::SmallVector<int64_t> otherDims(int64_t rank, llvm::ArrayRef<int64_t> dims);
 

@@ -77,10 +77,13 @@ LogicalResult TransposeOp::interpret(ArrayRef<const Literal *> operands, Mutable
 LogicalResult SliceOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   const Literal &in = *operands[0];
   auto strides = in.strides();
+  auto start = concreteSizes(*this, getStart());
+  if (failed(start))
+    return failure();
   forEachIndex(results[0].shape, [&](ArrayRef<int64_t> index, int64_t linear) {
     int64_t from = 0;
     for (size_t i = 0; i < index.size(); ++i)
-      from += (getStart()[i] + index[i] * getStep()[i]) * strides[i];
+      from += ((*start)[i] + index[i] * getStep()[i]) * strides[i];
     copyElement(results[0], linear, in, from);
   });
   return success();
@@ -91,12 +94,15 @@ LogicalResult PadOp::interpret(ArrayRef<const Literal *> operands, MutableArrayR
   if (getValue())
     for (int64_t i = 0, e = out.count(); i < e; ++i)
       copyElement(out, i, *operands[1], 0);
+  auto low = concreteSizes(*this, getLow());
+  if (failed(low))
+    return failure();
   // Every element of the operand has one place in the result, or none.
   auto strides = out.strides();
   forEachIndex(operands[0]->shape, [&](ArrayRef<int64_t> index, int64_t linear) {
     int64_t to = 0;
     for (size_t i = 0; i < index.size(); ++i) {
-      int64_t at = getLow()[i] + index[i] * (getInterior()[i] + 1);
+      int64_t at = (*low)[i] + index[i] * (getInterior()[i] + 1);
       if (at < 0 || at >= out.shape[i])
         return;
       to += at * strides[i];
@@ -145,9 +151,12 @@ static int64_t windowOffset(const Literal &whole, ArrayRef<int64_t> sizes, Array
 LogicalResult DynamicSliceOp::interpret(ArrayRef<const Literal *> operands,
                                         MutableArrayRef<Literal> results) {
   const Literal &in = *operands[0];
-  int64_t offset = windowOffset(in, getSizes(), operands.drop_front());
+  auto sizes = concreteSizes(*this, getSizes());
+  if (failed(sizes))
+    return failure();
+  int64_t offset = windowOffset(in, *sizes, operands.drop_front());
   auto strides = in.strides();
-  forEachIndex(getSizes(), [&](ArrayRef<int64_t> index, int64_t linear) {
+  forEachIndex(*sizes, [&](ArrayRef<int64_t> index, int64_t linear) {
     int64_t from = offset;
     for (size_t i = 0; i < index.size(); ++i)
       from += index[i] * strides[i];
@@ -173,7 +182,7 @@ LogicalResult DynamicUpdateSliceOp::interpret(ArrayRef<const Literal *> operands
 
 LogicalResult BitcastOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   const Literal &in = *operands[0];
-  std::vector<std::byte> bytes(static_cast<size_t>(bytesOf(getA().getType())));
+  std::vector<std::byte> bytes(static_cast<size_t>(in.count()) * itemsize(in.dtype));
   in.toBytes(bytes.data());
   results[0] = Literal::fromBytes(results[0].dtype, results[0].shape, bytes.data());
   return success();

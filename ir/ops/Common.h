@@ -17,23 +17,29 @@
 
 namespace weft::ir {
 
-/// Appends the type of `like` with the dimensions `shape`, after checking that they are sizes and that their
-/// product and the bytes fit 63 bits.
+/// Appends the type of `like`, or of another element type, with the dimensions `shape`, after checking that
+/// they are sizes of dimensions and that the bytes fit 63 bits.
 mlir::LogicalResult inferShaped(std::optional<mlir::Location> loc, llvm::StringRef op, mlir::Value like,
-                                llvm::ArrayRef<int64_t> shape, llvm::SmallVectorImpl<mlir::Type> &types);
+                                llvm::ArrayRef<Size> shape, llvm::SmallVectorImpl<mlir::Type> &types,
+                                mlir::Type element = {});
+
+/// Whether what `op` was given as `what`, positions or numbers of elements, is no rounded quotient; emits
+/// what is wrong otherwise.
+mlir::LogicalResult checkPolynomials(std::optional<mlir::Location> loc, llvm::StringRef op,
+                                     llvm::StringRef what, llvm::ArrayRef<Size> sizes);
 
 /// Whether every symbol of the function's types is declared with a range in which the sizes make sense, and
 /// bound by an argument; emits what is wrong otherwise.
 mlir::LogicalResult verifySymbols(FuncOp func);
 
 /// Whether the symbols of a size that is an attribute of `op` are declared; emits what is wrong otherwise.
-mlir::LogicalResult verifyDeclared(mlir::Operation *op, llvm::ArrayRef<int64_t> sizes);
+mlir::LogicalResult verifyDeclared(mlir::Operation *op, llvm::ArrayRef<Size> sizes);
 
 /// 0, 1, .. rank-1.
 llvm::SmallVector<int64_t> allDims(int64_t rank);
 
 /// `shape` without the dimensions in `dims`.
-llvm::SmallVector<int64_t> withoutDims(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
+llvm::SmallVector<Size> withoutDims(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 
 /// Whether `dims` are distinct, increasing and in [0, rank); emits what is wrong otherwise.
 mlir::LogicalResult checkDims(std::optional<mlir::Location> loc, llvm::StringRef op, llvm::StringRef what,
@@ -43,9 +49,9 @@ mlir::LogicalResult checkDims(std::optional<mlir::Location> loc, llvm::StringRef
 mlir::Type statisticsType(mlir::RankedTensorType type);
 
 /// The number of elements of `shape` over `dims`.
-int64_t countOver(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
+Size countOver(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 /// The same as a tensor like `a`: a constant, or made from `weft.dim` where a size is dynamic.
-Sym countLike(VjpBuilder &v, Sym a, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
+Sym countLike(VjpBuilder &v, Sym a, llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 
 } // namespace weft::ir
 

@@ -99,7 +99,7 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Loca
     return emitOptionalError(loc, "'weft.cross_entropy' op needs logits of shape [rows, classes], found [",
                              sizesText(sizesOf(logits)), "]");
   auto rows = sizesOf(logits).take_front();
-  types.push_back(withShape(logits, op.getReduction() == ReductionKind::none ? rows : ArrayRef<int64_t>()));
+  types.push_back(withShape(logits, op.getReduction() == ReductionKind::none ? rows : ArrayRef<Size>()));
   types.push_back(withShape(logits, rows, statisticsType(logits)));
   return success();
 }
@@ -123,7 +123,7 @@ LogicalResult CrossEntropyOp::verify() {
   double smoothing = getLabelSmoothing().convertToDouble();
   if (!(smoothing >= 0 && smoothing <= 1))
     return emitOpError() << "needs a label_smoothing in [0, 1], found " << smoothing;
-  if (smoothing > 0 && isSymbolic(sizesOf(logits)[1]))
+  if (smoothing > 0 && sizesOf(logits)[1].isSymbolic())
     return emitOpError() << "cannot spread a label_smoothing over " << sizeText(sizesOf(logits)[1])
                          << " classes: their number has to be known";
   return success();
@@ -155,7 +155,7 @@ struct CrossEntropyParts {
   }
 
   Sym logits;
-  int64_t rows, classes;
+  Size rows, classes;
   Type wideType;
   Sym wide, keep, index, weight;
   double smoothing;
@@ -166,7 +166,7 @@ struct CrossEntropyParts {
 SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   VjpBuilder v = symbolic(builder, *this);
   CrossEntropyParts parts(v, *this);
-  ArrayRef<int64_t> shape = sizesOf(parts.logits.type());
+  ArrayRef<Size> shape = sizesOf(parts.logits.type());
   Sym wide = parts.wide;
   Sym top = shape[1] == 0 ? v.sum(wide, {1}) : v.make<RmaxOp>(wide.value, ArrayRef<int64_t>{1});
   Sym total = v.sum(v.unary<ExpOp>(wide - v.broadcastBack(top, {1}, shape)), {1});
@@ -182,7 +182,7 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
     Sym all = v.broadcastBack(lse, {1}, shape) - wide;
     if (parts.weight)
       all = all * v.broadcastBack(parts.weight, {0}, shape);
-    double share = parts.smoothing / static_cast<double>(shape[1]);
+    double share = parts.smoothing / static_cast<double>(shape[1].asNumber());
     loss = loss * (1 - parts.smoothing) + v.sum(all, {1}) * share;
   }
   loss = v.select(parts.keep, loss, v.like(lse, 0.0));
@@ -207,14 +207,14 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
                          << ")";
   CrossEntropyParts parts(vjp, *this);
   Sym a = parts.logits, lse = vjp.result(1);
-  ArrayRef<int64_t> shape = sizesOf(a.type());
+  ArrayRef<Size> shape = sizesOf(a.type());
   // The derivative checks its targets itself: a program may use it and not the loss.
   Sym index = shape[1] == 0 ? parts.index : vjp.checkedIndex(parts.index, shape[1], "Target");
   Sym g = vjp.convert(vjp.cotangent(0), parts.wideType), rowWeight = parts.rowWeight(vjp);
   if (getReduction() == ReductionKind::mean)
     g = g / vjp.sum(rowWeight, {0});
   if (getReduction() != ReductionKind::none)
-    g = vjp.make<BroadcastInDimOp>(g.value, ArrayRef<int64_t>{}, ArrayRef<int64_t>{shape[0]});
+    g = vjp.make<BroadcastInDimOp>(g.value, ArrayRef<int64_t>{}, ArrayRef<Size>{shape[0]});
   auto spreadRows = [&](Sym value) { return vjp.broadcastBack(value, {1}, shape); };
   Sym probability = vjp.unary<ExpOp>(parts.wide - spreadRows(lse));
   Sym classes = vjp.make<IotaOp>(withShape(index.type(), shape), 1);
@@ -228,13 +228,13 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
     set((probability - hit) * spreadRows(rowWeight * g));
     return success();
   }
-  double share = parts.smoothing / static_cast<double>(shape[1]);
+  double share = parts.smoothing / static_cast<double>(shape[1].asNumber());
   Sym own = (probability - hit) * spreadRows(rowWeight) * (1 - parts.smoothing), others;
   if (parts.weight) {
     Sym sum = vjp.make<BroadcastInDimOp>(vjp.sum(parts.weight, {0}).value, ArrayRef<int64_t>{}, shape);
     others = probability * sum - vjp.broadcastBack(parts.weight, {0}, shape);
   } else {
-    others = probability * static_cast<double>(shape[1]) - 1.0;
+    others = probability * static_cast<double>(shape[1].asNumber()) - 1.0;
   }
   set((own + others * share) * spreadRows(g));
   return success();

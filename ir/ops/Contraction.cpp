@@ -126,7 +126,7 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   };
   if (!distinct(op.getBatchA(), op.getContractA()) || !distinct(op.getBatchB(), op.getContractB()))
     return emitOptionalError(loc, "'weft.dot_general' op names a dimension twice");
-  SmallVector<int64_t> shape;
+  SmallVector<Size> shape;
   for (int64_t dim : op.getBatchA())
     shape.push_back(sizesOf(a)[dim]);
   for (int64_t dim : freeDims(a.getRank(), op.getBatchA(), op.getContractA()))
@@ -145,7 +145,7 @@ LogicalResult DotGeneralOp::verify() {
     return emitOpError() << "cannot contract i1; convert to a number first";
   if (Value bias = getBias()) {
     auto type = cast<RankedTensorType>(bias.getType());
-    ArrayRef<int64_t> shape = sizesOf(getType());
+    ArrayRef<Size> shape = sizesOf(getType());
     if (shape.empty() || sizesOf(type) != shape.take_back() || type.getElementType() != element)
       return emitOpError() << "needs a bias of the result's last dimension and element type, found " << type
                            << " for the result " << getType();

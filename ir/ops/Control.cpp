@@ -106,11 +106,12 @@ static LogicalResult verifyStrides(FuncOp func, unsigned i) {
     return func.emitOpError() << "gives argument " << i << " " << attr::strides << " = " << strides << " and "
                               << attr::callerShape << " = " << caller << ", expected arrays of i64";
   Type type = func.getArgumentTypes()[i];
-  ArrayRef<int64_t> sizes = shape ? shape.asArrayRef() : sizesOf(type);
-  if (list.size() != static_cast<int64_t>(sizes.size()))
-    return func.emitOpError() << "gives argument " << i << " of " << sizes.size() << " dimensions "
-                              << list.size() << " strides";
-  if (anySymbolic(sizes))
+  auto numbers = numbersOf(sizesOf(type));
+  auto rank = shape ? shape.size() : cast<RankedTensorType>(type).getRank();
+  if (list.size() != rank)
+    return func.emitOpError() << "gives argument " << i << " of " << rank << " dimensions " << list.size()
+                              << " strides";
+  if (!numbers)
     return func.emitOpError() << "gives argument " << i << " strides, and its type " << type
                               << " has dynamic dimensions: such an argument is row-major";
   if (func.isDonated(i))
@@ -119,6 +120,7 @@ static LogicalResult verifyStrides(FuncOp func, unsigned i) {
   if (roleOf(func, i) != ArgumentRole::argument)
     return func.emitOpError() << "gives argument " << i << " strides, and it is "
                               << func.getArgAttr(i, attr::role) << ": only what a call brings has strides";
+  ArrayRef<int64_t> sizes = shape ? shape.asArrayRef() : *numbers;
   if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }))
     return func.emitOpError() << "gives argument " << i << " a negative size in " << attr::callerShape;
   if (isRowMajor(sizes, list.asArrayRef()) && !shape)
@@ -129,12 +131,12 @@ static LogicalResult verifyStrides(FuncOp func, unsigned i) {
            << "gives argument " << i << " the strides [" << list.asArrayRef()
            << "], which step through no row-major memory: elements overlap, or a stride is "
               "negative; pass a copy";
-  if (!isWeftTensor(
-          makeTensorType(layout->storage, cast<RankedTensorType>(type).getElementType(), deviceOf(type))))
+  SmallVector<Size> storage = toSizes(layout->storage);
+  if (!isWeftTensor(makeTensorType(storage, cast<RankedTensorType>(type).getElementType(), deviceOf(type))))
     return func.emitOpError() << "gives argument " << i << " strides that reach over too many bytes";
-  if (shape && sizesOf(type) != ArrayRef<int64_t>(layout->storage))
+  if (shape && sizesOf(type) != ArrayRef(storage))
     return func.emitOpError() << "gives argument " << i << " the type " << type
-                              << ", but its strides step through [" << sizesText(layout->storage) << "]";
+                              << ", but its strides step through [" << sizesText(storage) << "]";
   return success();
 }
 

@@ -61,7 +61,7 @@ LogicalResult ConstantOp::verify() {
       return emitOpError() << "refers to the resource '" << resource.getRawHandle().getKey()
                            << "', which has no data: the text was printed with its constants elided";
     if (static_cast<int64_t>(blob->getData().size()) != bytesOf(getType()))
-      return emitOpError() << "needs " << bytesOf(getType()) << " bytes but the resource '"
+      return emitOpError() << "needs " << sizeText(bytesOf(getType())) << " bytes but the resource '"
                            << resource.getRawHandle().getKey() << "' has " << blob->getData().size();
   }
   return success();
@@ -111,16 +111,15 @@ LogicalResult UndefOp::buildVjp(VjpBuilder &) { return success(); }
 //===----------------------------------------------------------------------===//
 
 LogicalResult DimOp::verify() {
-  int64_t size = getSizeAttr().getInt();
-  if (!isKnownSize(size))
-    return emitOpError() << "needs a size that is not negative, found " << size;
-  return verifyDeclared(*this, size);
+  if (!getSize().isCount())
+    return emitOpError() << "needs a size that is not negative, found " << sizeText(getSize());
+  return verifyDeclared(*this, getSize());
 }
 
 OpFoldResult DimOp::fold(FoldAdaptor) {
-  if (isSymbolic(getSizeAttr().getInt()))
+  if (!getSize().isNumber())
     return {};
-  return DenseElementsAttr::get(getType(), Attribute(getSizeAttr()));
+  return DenseElementsAttr::get(getType(), getSize().asNumber());
 }
 
 LogicalResult DimOp::buildVjp(VjpBuilder &) { return success(); }
@@ -153,7 +152,7 @@ LogicalResult RngBitsPhiloxOp::canonicalize(RngBitsPhiloxOp op, PatternRewriter 
   if (op.getNext().use_empty())
     return failure();
   Value advance = rewriter.create<DimOp>(op.getLoc(), op.getNext().getType(),
-                                         ceilDivSizes(elementsOf(op.getBits().getType()), 4));
+                                         ceilDiv(elementsOf(op.getBits().getType()), 4));
   rewriter.replaceAllUsesWith(op.getNext(), rewriter.create<AddOp>(op.getLoc(), op.getCounter(), advance));
   return success();
 }

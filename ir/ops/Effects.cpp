@@ -70,8 +70,8 @@ LogicalResult ToHostScalarOp::inferReturnTypes(MLIRContext *context, std::option
                                                ValueRange operands, DictionaryAttr, OpaqueProperties,
                                                RegionRange, SmallVectorImpl<Type> &types) {
   auto from = cast<RankedTensorType>(operands[0].getType());
-  types.push_back(RankedTensorType::get(sizesOf(from), from.getElementType(),
-                                        DeviceAttr::get(context, DeviceKind::cpu, 0)));
+  types.push_back(
+      makeTensorType(sizesOf(from), from.getElementType(), DeviceAttr::get(context, DeviceKind::cpu, 0)));
   return success();
 }
 

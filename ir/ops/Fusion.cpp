@@ -47,7 +47,7 @@ void FusionOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody());
 }
 
-SmallVector<int64_t> FusionOp::getDomain() {
+SmallVector<Size> FusionOp::getDomain() {
   if (getKind() == FusionKind::multi_tensor)
     return {};
   if (Operation *update = updateIn(*this))
@@ -77,7 +77,7 @@ static LogicalResult verifyScan(FusionOp fusion) {
   }
   if (!scan)
     return fusion.emitOpError() << "of kind scan has no scan";
-  SmallVector<int64_t> domain = fusion.getDomain();
+  SmallVector<Size> domain = fusion.getDomain();
   for (auto [i, type] : llvm::enumerate(fusion.getResultTypes()))
     if (sizesOf(cast<RankedTensorType>(type)) != ArrayRef(domain))
       return fusion.emitOpError() << "has result " << i << " of shape ["
@@ -154,7 +154,7 @@ LogicalResult FusionOp::verify() {
     return success();
   }
 
-  SmallVector<int64_t> domain = getDomain();
+  SmallVector<Size> domain = getDomain();
   auto rank = static_cast<int64_t>(domain.size()), reduced = static_cast<int64_t>(getNumReducedDims());
   SmallVector<int64_t> dims = kind == FusionKind::column
                                   ? allDims(reduced)
@@ -170,7 +170,7 @@ LogicalResult FusionOp::verify() {
                               << "], but this fusion's reductions reduce [" << dims << "] of ["
                               << sizesText(domain) << "]";
   }
-  SmallVector<int64_t> kept = withoutDims(domain, kind == FusionKind::loop ? SmallVector<int64_t>() : dims);
+  SmallVector<Size> kept = withoutDims(domain, kind == FusionKind::loop ? SmallVector<int64_t>() : dims);
   for (auto [i, type] : llvm::enumerate(getResultTypes())) {
     auto shape = sizesOf(cast<RankedTensorType>(type));
     if (shape != ArrayRef(domain) && shape != ArrayRef(kept))

@@ -14,13 +14,13 @@ namespace weft::ir {
 // Rules of the family
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyIndex(Operation *op, RankedTensorType index, IndexMode mode, int64_t size) {
+static LogicalResult verifyIndex(Operation *op, RankedTensorType index, IndexMode mode, Size size) {
   if (!index.getElementType().isInteger(64) && !index.getElementType().isInteger(32))
     return op->emitOpError() << "needs an index of i64 or i32, found " << index.getElementType();
   if (mode == IndexMode::clip && size == 0 && elementsOf(index) != 0)
     return op->emitOpError() << "cannot clip an index of " << sizeText(elementsOf(index))
                              << " elements into a dimension of size 0";
-  if (isSymbolic(size) && !rangesOf(op).isAtLeast(size, 1))
+  if (size.isSymbolic() && !rangesOf(op).isAtLeast(size, 1))
     return op->emitOpError() << "reads along a dimension of size " << sizeText(size)
                              << ", which may be 0: give its symbols a min of 1";
   return success();
@@ -58,8 +58,8 @@ static LogicalResult verifyCombines(Operation *op, RankedTensorType a) {
 }
 
 /// The shape of `from` with dimension `dim` replaced by those of `index`.
-static SmallVector<int64_t> pointsShape(RankedTensorType from, RankedTensorType index, int64_t dim) {
-  SmallVector<int64_t> shape(sizesOf(from).take_front(dim));
+static SmallVector<Size> pointsShape(RankedTensorType from, RankedTensorType index, int64_t dim) {
+  SmallVector<Size> shape(sizesOf(from).take_front(dim));
   llvm::append_range(shape, sizesOf(index));
   llvm::append_range(shape, sizesOf(from).drop_front(dim + 1));
   return shape;
@@ -69,11 +69,9 @@ static Sym zerosLike(VjpBuilder &vjp, Sym like) { return vjp.like(like, 0.0); }
 
 /// Where several writes go to one element the last one stays, and only that one has a derivative. `write`
 /// puts the numbers 0, 1, .. of the writes, in their order, to where they go; `read` reads what stays there.
-static Sym isLastWrite(VjpBuilder &vjp, RankedTensorType position, ArrayRef<int64_t> writes,
+static Sym isLastWrite(VjpBuilder &vjp, RankedTensorType position, ArrayRef<Size> writes,
                        llvm::function_ref<Sym(Sym, Sym)> write, llvm::function_ref<Sym(Sym)> read) {
-  int64_t count = 1;
-  for (int64_t size : writes)
-    count = mulSizes(count, size);
+  Size count = productOf(writes);
   Type i64 = vjp.builder.getI64Type();
   Sym order = vjp.make<IotaOp>(withShape(position, {count}, i64), 0);
   order = vjp.reshape(order, writes);
@@ -173,7 +171,7 @@ LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
                          << "WEFT-G002" << "); detach its operands";
   bool set = getKind() == ScatterKind::set;
   Sym g = vjp.cotangent(0), index = vjp.operand(1);
-  ArrayRef<int64_t> written = sizesOf(index.type());
+  ArrayRef<Size> written = sizesOf(index.type());
   auto scatter = [&](Sym into, Sym what, ScatterKind kind) {
     Sym made = vjp.make<ScatterOp>(into.value, index.value, what.value, getDim(), kind, getMode());
     return made;
@@ -196,10 +194,11 @@ LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
     u = vjp.select(last, u, zerosLike(vjp, u));
   }
   // What no position of the index reads has no derivative.
-  ArrayRef<int64_t> shape = sizesOf(vjp.operand(2).type());
-  SmallVector<int64_t> low(shape.size(), 0), high, interior(shape.size(), 0);
+  ArrayRef<Size> shape = sizesOf(vjp.operand(2).type());
+  SmallVector<Size> low(shape.size(), 0), high;
+  SmallVector<int64_t> interior(shape.size(), 0);
   for (auto [all, some] : llvm::zip_equal(shape, written))
-    high.push_back(subSizes(all, some));
+    high.push_back(all - some);
   vjp.set(2, shape == written ? u : vjp.make<PadOp>(u.value, low, high, interior));
   return success();
 }
@@ -221,7 +220,7 @@ LogicalResult IndexUpdateOp::verify() {
   if (failed(verifyIndex(*this, index, getMode(), sizesOf(a)[dim])) ||
       failed(verifySameElement(*this, a, u)) || (getAccumulate() && failed(verifyCombines(*this, a))))
     return failure();
-  SmallVector<int64_t> expected = pointsShape(a, index, dim);
+  SmallVector<Size> expected = pointsShape(a, index, dim);
   if (sizesOf(u) != ArrayRef(expected))
     return emitOpError() << "needs slices of shape [" << sizesText(expected) << "], found ["
                          << sizesText(sizesOf(u)) << "]";
@@ -243,7 +242,7 @@ LogicalResult IndexUpdateOp::buildVjp(VjpBuilder &vjp) {
   };
   Sym u = gather(g, dim);
   if (!getAccumulate()) {
-    ArrayRef<int64_t> writes = sizesOf(index.type());
+    ArrayRef<Size> writes = sizesOf(index.type());
     Sym last = isLastWrite(
         vjp, withShape(getType(), {sizesOf(getType())[dim]}), writes,
         [&](Sym none, Sym order) { return update(none, order, 0); },

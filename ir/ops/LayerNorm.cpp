@@ -28,7 +28,7 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 
 LogicalResult LayerNormOp::verify() {
   auto type = getA().getType();
-  ArrayRef<int64_t> inner = sizesOf(type).drop_front(static_cast<int64_t>(getAxis()));
+  ArrayRef<Size> inner = sizesOf(type).drop_front(static_cast<int64_t>(getAxis()));
   auto check = [&](StringRef what, Value value) -> LogicalResult {
     if (!value)
       return success();
@@ -56,7 +56,7 @@ namespace {
 struct Dims {
   SmallVector<int64_t> inner, outer;
   explicit Dims(LayerNormOp op) {
-    ArrayRef<int64_t> shape = sizesOf(op.getA().getType());
+    ArrayRef<Size> shape = sizesOf(op.getA().getType());
     auto axis = static_cast<int64_t>(op.getAxis());
     outer = allDims(axis);
     for (int64_t dim = axis, e = static_cast<int64_t>(shape.size()); dim < e; ++dim)
@@ -69,7 +69,7 @@ struct Dims {
 SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   VjpBuilder v(builder, *this, SmallVector<Value>(3), SmallVector<bool>(getNumOperands()));
   Dims dims(*this);
-  ArrayRef<int64_t> shape = sizesOf(getA().getType());
+  ArrayRef<Size> shape = sizesOf(getA().getType());
   Type element = getA().getType().getElementType(), wideType = statisticsType(getA().getType());
   Sym a = v.convert({getA(), &v}, wideType);
   auto statistics = builder.create<WelfordOp>(getLoc(), a.value, dims.inner);
@@ -89,7 +89,7 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
 /// With q = g weight and xh the normalised operand: rstd (q - mean(q) - xh mean(q xh)).
 LogicalResult LayerNormOp::buildVjp(VjpBuilder &vjp) {
   Dims dims(*this);
-  ArrayRef<int64_t> shape = sizesOf(getA().getType());
+  ArrayRef<Size> shape = sizesOf(getA().getType());
   Type element = getA().getType().getElementType(), wideType = statisticsType(getA().getType());
   auto spread = [&](Sym value) { return vjp.broadcastBack(value, dims.inner, shape); };
   Sym rstd = vjp.result(2);

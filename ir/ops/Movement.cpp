@@ -24,25 +24,21 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   auto dim = static_cast<int64_t>(op.getDim());
   if (failed(checkDims(loc, getOperationName(), "dimension", {dim}, first.getRank())))
     return failure();
-  SmallVector<int64_t> shape(sizesOf(first));
+  SmallVector<Size> shape(sizesOf(first));
   shape[dim] = 0;
   for (auto [i, operand] : llvm::enumerate(operands)) {
     auto type = cast<RankedTensorType>(operand.getType());
     if (type.getElementType() != first.getElementType())
       return emitOptionalError(loc, "'weft.concat' op joins elements of ", first.getElementType(),
                                " with elements of ", type.getElementType(), " (tensor ", i, ")");
-    SmallVector<int64_t> others(sizesOf(type));
+    SmallVector<Size> others(sizesOf(type));
     if (type.getRank() == first.getRank())
       others[dim] = sizesOf(first)[dim];
     if (ArrayRef(others) != sizesOf(first))
       return emitOptionalError(loc, "'weft.concat' op joins tensors that differ in dimensions other than ",
                                dim, ": [", sizesText(sizesOf(first)), "] and [", sizesText(sizesOf(type)),
                                "] (tensor ", i, ")");
-    int64_t size = sizesOf(type)[dim];
-    if (isSymbolic(shape[dim]) || isSymbolic(size))
-      shape[dim] = addSizes(shape[dim], size);
-    else if (__builtin_add_overflow(shape[dim], size, &shape[dim]))
-      shape[dim] = INT64_MAX;
+    shape[dim] += sizesOf(type)[dim];
   }
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
 }
@@ -78,11 +74,12 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
 
 LogicalResult ConcatOp::buildVjp(VjpBuilder &vjp) {
   auto dim = static_cast<int64_t>(getDim());
-  SmallVector<int64_t> start(getType().getRank(), 0), limit(sizesOf(getType())), step(getType().getRank(), 1);
+  SmallVector<Size> start(getType().getRank(), 0), limit(sizesOf(getType()));
+  SmallVector<int64_t> step(getType().getRank(), 1);
   limit[dim] = 0;
   for (auto [i, part] : llvm::enumerate(getParts())) {
     start[dim] = limit[dim];
-    limit[dim] = addSizes(limit[dim], sizesOf(cast<RankedTensorType>(part.getType()))[dim]);
+    limit[dim] += sizesOf(cast<RankedTensorType>(part.getType()))[dim];
     if (vjp.needs(static_cast<unsigned>(i)))
       vjp.set(static_cast<unsigned>(i), vjp.make<SliceOp>(vjp.cotangent(0).value, start, limit, step));
   }
@@ -113,8 +110,8 @@ OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
   SmallVector<int64_t> dims;
   for (int64_t dim = 0; dim < getType().getRank(); ++dim) {
     bool reversed = llvm::is_contained(getDims(), dim) != (inner && llvm::is_contained(inner.getDims(), dim));
-    int64_t size = sizesOf(getType())[dim];
-    if (reversed && (isSymbolic(size) || size > 1))
+    Size size = sizesOf(getType())[dim];
+    if (reversed && size != 0 && size != 1)
       dims.push_back(dim);
   }
   Value from = inner ? inner.getA() : getA();
@@ -156,25 +153,24 @@ LogicalResult DynamicSliceOp::inferReturnTypes(MLIRContext *, std::optional<Loca
     return emitOptionalError(loc, "'weft.dynamic_slice' op needs sizes of rank ", from.getRank(), ", found ",
                              op.getSizes().size());
   for (int64_t i = 0; i < from.getRank(); ++i) {
-    int64_t size = op.getSizes()[i], whole = sizesOf(from)[i];
-    bool numbers = !isSymbolic(size) && !isSymbolic(whole);
-    if (!isKnownSize(size) || (numbers && size > whole))
-      return emitOptionalError(loc, "'weft.dynamic_slice' op takes ", size, " elements of dimension ", i,
-                               ", which has size ", sizeText(whole));
+    Size size = op.getSizes()[i], whole = sizesOf(from)[i];
+    bool tooMany = size.isNumber() && whole.isNumber() && size.asNumber() > whole.asNumber();
+    if (!size.isCount() || tooMany)
+      return emitOptionalError(loc, "'weft.dynamic_slice' op takes ", sizeText(size),
+                               " elements of dimension ", i, ", which has size ", sizeText(whole));
   }
-  types.push_back(withShape(from, op.getSizes()));
-  return success();
+  return inferShaped(loc, getOperationName(), operands[0], op.getSizes(), types);
 }
 
 /// That a window is no larger than what it is a window of, for every value of the symbols.
-static LogicalResult verifyWindow(Operation *op, StringRef does, ArrayRef<int64_t> window,
-                                  ArrayRef<int64_t> whole) {
+static LogicalResult verifyWindow(Operation *op, StringRef does, ArrayRef<Size> window,
+                                  ArrayRef<Size> whole) {
   SymbolRanges ranges = rangesOf(op);
   for (size_t i = 0; i < whole.size(); ++i)
     if (!ranges.isAtMost(window[i], whole[i]))
       return op->emitOpError() << does << " a window of size " << sizeText(window[i]) << " in dimension " << i
                                << ", which has size " << sizeText(whole[i])
-                               << (isSymbolic(window[i]) || isSymbolic(whole[i])
+                               << (window[i].isSymbolic() || whole[i].isSymbolic()
                                        ? "; that it fits for every value of the symbols is not seen"
                                        : "");
   return success();
@@ -233,17 +229,16 @@ LogicalResult BitcastOp::inferReturnTypes(MLIRContext *, std::optional<Location>
                              to, ": expected i8, i16, i32, i64, ui8, f16, bf16, f32 or f64 on both sides");
   auto before = static_cast<int64_t>(itemsize(*toDType(from.getElementType()))),
        after = static_cast<int64_t>(itemsize(*toDType(to)));
-  SmallVector<int64_t> shape(sizesOf(from));
+  SmallVector<Size> shape(sizesOf(from));
   if (before != after) {
-    auto last = shape.empty() ? std::nullopt : divideSizes(mulSizes(shape.back(), before), after);
+    auto last = shape.empty() ? std::nullopt : divide(shape.back() * before, after);
     if (!last)
       return emitOptionalError(loc, "'weft.bitcast' op cannot take elements of ", before,
                                " bytes for elements of ", after, ": the last dimension of [",
                                sizesText(shape), "] is no whole number of them");
     shape.back() = *last;
   }
-  types.push_back(withShape(from, shape, to));
-  return success();
+  return inferShaped(loc, getOperationName(), operands[0], shape, types, to);
 }
 
 LogicalResult BitcastOp::verify() { return success(); }

@@ -49,8 +49,8 @@ static LogicalResult verifyNotEmpty(Operation *op, RankedTensorType from, ArrayR
 
 /// A position among no elements is one that is not there.
 static LogicalResult verifyHasPosition(Operation *op, RankedTensorType from, int64_t dim) {
-  int64_t size = sizesOf(from)[dim];
-  if (isSymbolic(size) && !rangesOf(op).isAtLeast(size, 1))
+  Size size = sizesOf(from)[dim];
+  if (size.isSymbolic() && !rangesOf(op).isAtLeast(size, 1))
     return op->emitOpError() << "looks for a position along dimension " << dim << " of size "
                              << sizeText(size) << ", which may be 0: give its symbols a min of 1";
   return verifyNotEmpty(op, from, {dim});
@@ -69,7 +69,7 @@ LogicalResult SumOp::buildVjp(VjpBuilder &vjp) {
 template <typename Op> static LogicalResult extremeVjp(Op op, VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
-  ArrayRef<int64_t> shape = sizesOf(op.getA().getType());
+  ArrayRef<Size> shape = sizesOf(op.getA().getType());
   Sym a = vjp.operand(0), g = vjp.cotangent(0);
   Sym reaches = vjp.compare<EqOp>(a, vjp.broadcastBack(vjp.result(0), op.getDims(), shape));
   reaches = vjp.binary<OrOp>(reaches, vjp.unary<IsNanOp>(a)); // a NaN is the extreme, and equals nothing
@@ -89,7 +89,8 @@ LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
     return success();
   Sym a = vjp.operand(0);
   Type element = a.type().getElementType(), wideType = statisticsType(a.type());
-  SmallVector<int64_t> shape(sizesOf(a.type())), dims(getDims()), perm;
+  SmallVector<Size> shape(sizesOf(a.type()));
+  SmallVector<int64_t> dims(getDims()), perm;
   auto rank = static_cast<int64_t>(shape.size());
   Sym wide = vjp.convert(a, wideType);
   Sym g = vjp.broadcastBack(vjp.convert(vjp.cotangent(0), wideType), dims, shape);
@@ -99,7 +100,7 @@ LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
   }
   // One dimension to scan along: the reduced ones last and side by side.
   int64_t along = dims[0];
-  SmallVector<int64_t> permuted;
+  SmallVector<Size> permuted;
   if (dims.size() > 1) {
     for (int64_t dim = 0; dim < rank; ++dim)
       if (!llvm::is_contained(dims, dim))
@@ -108,7 +109,7 @@ LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
     llvm::append_range(perm, dims);
     for (int64_t dim : perm)
       permuted.push_back(shape[dim]);
-    SmallVector<int64_t> flat(ArrayRef(permuted).take_front(along));
+    SmallVector<Size> flat(ArrayRef(permuted).take_front(along));
     flat.push_back(countOver(shape, dims));
     wide = vjp.reshape(vjp.make<TransposeOp>(wide.value, perm), flat);
   }
@@ -187,7 +188,7 @@ LogicalResult WelfordOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
   Sym a = vjp.operand(0), mean = vjp.result(0);
-  ArrayRef<int64_t> shape = sizesOf(a.type());
+  ArrayRef<Size> shape = sizesOf(a.type());
   Type element = a.type().getElementType();
   Sym gradient = vjp.like(vjp.convert(a, mean.type().getElementType()), 0.0);
   if (vjp.hasCotangent(0))

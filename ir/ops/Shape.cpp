@@ -14,44 +14,56 @@ namespace weft::ir {
 // Helpers shared by the op families
 //===----------------------------------------------------------------------===//
 
-LogicalResult inferShaped(std::optional<Location> loc, StringRef op, Value like, ArrayRef<int64_t> shape,
-                          SmallVectorImpl<Type> &types) {
+LogicalResult inferShaped(std::optional<Location> loc, StringRef op, Value like, ArrayRef<Size> shape,
+                          SmallVectorImpl<Type> &types, Type element) {
   auto type = cast<RankedTensorType>(like.getType());
-  SmallVector<int64_t> factors{8}; // the widest element, so that the verdict does not depend on the dtype
-  for (int64_t size : shape) {
-    if (!isKnownSize(size))
-      return emitOptionalError(loc, "'", op, "' op needs sizes that are not negative, found ", size);
-    if (size != 0)
-      factors.push_back(size);
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    if (size.isNumber() && !size.isCount())
+      return emitOptionalError(loc, "'", op, "' op needs sizes that are not negative, found ",
+                               sizeText(size));
+    if (!isPolynomial(size))
+      return emitOptionalError(loc, "'", op, "' op has a result whose dimension ", i, " has the size ",
+                               sizeText(size),
+                               ", and a dimension is a number below 2^63 or a sum of at most 32 products of "
+                               "at most 8 symbols");
   }
-  if (!checkedProduct(factors))
+  if (!widestBytes(shape).isExpressible())
     return emitOptionalError(loc, "'", op, "' op has a result of more than 2^63 bytes: [", sizesText(shape),
                              "]");
-  types.push_back(withShape(type, shape));
+  types.push_back(withShape(type, shape, element ? element : type.getElementType()));
+  return success();
+}
+
+LogicalResult checkPolynomials(std::optional<Location> loc, StringRef op, StringRef what,
+                               ArrayRef<Size> sizes) {
+  for (auto [i, size] : llvm::enumerate(sizes))
+    if (!isPolynomial(size))
+      return emitOptionalError(loc, "'", op, "' op has the ", what, " ", sizeText(size), " in dimension ", i,
+                               ", expected a number or a sum of products of symbols");
   return success();
 }
 
 SmallVector<int64_t> allDims(int64_t rank) { return llvm::to_vector(llvm::seq<int64_t>(0, rank)); }
 
-SmallVector<int64_t> withoutDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-  SmallVector<int64_t> kept;
+SmallVector<Size> withoutDims(ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
+  SmallVector<Size> kept;
   for (auto [i, size] : llvm::enumerate(shape))
     if (!llvm::is_contained(dims, static_cast<int64_t>(i)))
       kept.push_back(size);
   return kept;
 }
 
-int64_t countOver(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-  int64_t count = 1;
+Size countOver(ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
+  Size count = 1;
   for (int64_t dim : dims)
-    count = mulSizes(count, shape[dim]);
+    count *= shape[dim];
   return count;
 }
 
-Sym countLike(VjpBuilder &v, Sym a, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-  int64_t count = countOver(shape, dims);
-  if (!isSymbolic(count))
-    return v.like(a, static_cast<double>(count));
+Sym countLike(VjpBuilder &v, Sym a, ArrayRef<Size> shape, ArrayRef<int64_t> dims) {
+  Size count = countOver(shape, dims);
+  if (count.isNumber())
+    return v.like(a, static_cast<double>(count.asNumber()));
   Sym number = v.make<DimOp>(withShape(a.type(), {}, v.builder.getI64Type()), count);
   number = v.convert(number, a.type().getElementType());
   return a.type().getRank() == 0 ? number : v.make<FullOp>(number.value, sizesOf(a.type()));
@@ -98,7 +110,7 @@ static ParseResult parseWithResultShape(OpAsmParser &parser, OperationState &sta
   auto tensor = dyn_cast<RankedTensorType>(to);
   if (!tensor)
     return parser.emitError(loc, "expected a ranked tensor type after '->'");
-  state.addAttribute("shape", parser.getBuilder().getDenseI64ArrayAttr(sizesOf(tensor)));
+  state.addAttribute("shape", SizesAttr::get(parser.getContext(), sizesOf(tensor)));
   state.addTypes(to);
   return success();
 }
@@ -231,7 +243,8 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                                             RegionRange regions, SmallVectorImpl<Type> &types) {
   Adaptor op(operands, attributes, properties, regions);
   auto from = cast<RankedTensorType>(operands[0].getType());
-  SmallVector<int64_t> sorted(op.getPerm()), shape;
+  SmallVector<int64_t> sorted(op.getPerm());
+  SmallVector<Size> shape;
   llvm::sort(sorted);
   if (sorted != allDims(from.getRank()))
     return emitOptionalError(loc, "'weft.transpose' op needs a permutation of 0 to ", from.getRank() - 1,
@@ -282,28 +295,31 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   auto rank = static_cast<size_t>(from.getRank());
   if (op.getStart().size() != rank || op.getLimit().size() != rank || op.getStep().size() != rank)
     return emitOptionalError(loc, "'weft.slice' op needs start, limit and step of rank ", rank);
-  SmallVector<int64_t> shape;
+  if (failed(checkPolynomials(loc, getOperationName(), "start", op.getStart())) ||
+      failed(checkPolynomials(loc, getOperationName(), "limit", op.getLimit())))
+    return failure();
+  SmallVector<Size> shape;
   for (size_t i = 0; i < rank; ++i) {
-    int64_t start = op.getStart()[i], limit = op.getLimit()[i], step = op.getStep()[i];
-    int64_t size = sizesOf(from)[i];
+    Size start = op.getStart()[i], limit = op.getLimit()[i], size = sizesOf(from)[i];
+    int64_t step = op.getStep()[i];
     auto refuse = [&](StringRef why) {
       return emitOptionalError(loc, "'weft.slice' op takes ", sizeText(start), ":", sizeText(limit), ":",
                                step, " of dimension ", i, ", which has size ", sizeText(size), why);
     };
-    if (step < 1 || !isKnownSize(start) || !isKnownSize(limit))
+    if (step < 1 || !start.isCount() || !limit.isCount())
       return refuse("");
     // Where sizes are dynamic the verifier compares them: it knows their ranges.
-    if (!anySymbolic({{start, limit, size}}) && (limit < start || limit > size))
+    if (auto numbers = numbersOf({start, limit, size});
+        numbers && ((*numbers)[1] < (*numbers)[0] || (*numbers)[1] > (*numbers)[2]))
       return refuse("");
-    int64_t taken = subSizes(limit, start);
-    std::optional<int64_t> count =
-        isSymbolic(taken) ? divideSizes(taken, step) : std::optional(ceilDivSizes(taken, step));
+    Size taken = limit - start;
+    std::optional<Size> count =
+        taken.isSymbolic() ? divide(taken, step) : std::optional(ceilDiv(taken, step));
     if (!count)
       return refuse("; a step has to divide a dynamic size");
     shape.push_back(*count);
   }
-  types.push_back(withShape(from, shape));
-  return success();
+  return inferShaped(loc, getOperationName(), operands[0], shape, types);
 }
 
 LogicalResult SliceOp::verify() {
@@ -311,7 +327,7 @@ LogicalResult SliceOp::verify() {
     return success();
   SymbolRanges ranges = rangesOf(*this);
   for (auto [i, size] : llvm::enumerate(sizesOf(getA().getType()))) {
-    int64_t start = getStart()[i], limit = getLimit()[i];
+    Size start = getStart()[i], limit = getLimit()[i];
     if (!ranges.isAtLeast(start, 0) || !ranges.isAtMost(start, limit) || !ranges.isAtMost(limit, size))
       return emitOpError() << "takes " << sizeText(start) << ":" << sizeText(limit) << " of dimension " << i
                            << ", which has size " << sizeText(size)
@@ -333,11 +349,13 @@ LogicalResult SliceOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
   auto from = getA().getType();
-  SmallVector<int64_t> low(getStart()), high, interior;
+  SmallVector<Size> low(getStart()), high;
+  SmallVector<int64_t> interior;
   for (int64_t i = 0; i < from.getRank(); ++i) {
-    int64_t count = sizesOf(getType())[i], step = getStep()[i];
-    int64_t spread = count == 0 ? 0 : addSizes(mulSizes(subSizes(count, 1), step), 1);
-    high.push_back(subSizes(subSizes(sizesOf(from)[i], low[i]), spread));
+    Size count = sizesOf(getType())[i];
+    int64_t step = getStep()[i];
+    Size spread = count == 0 ? 0 : (count - 1) * step + 1;
+    high.push_back(sizesOf(from)[i] - low[i] - spread);
     interior.push_back(step - 1);
   }
   vjp.set(0, vjp.make<PadOp>(vjp.cotangent(0).value, low, high, interior));
@@ -352,26 +370,25 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   auto rank = static_cast<size_t>(from.getRank());
   if (op.getLow().size() != rank || op.getHigh().size() != rank || op.getInterior().size() != rank)
     return emitOptionalError(loc, "'weft.pad' op needs low, high and interior of rank ", rank);
-  SmallVector<int64_t> shape;
+  if (failed(checkPolynomials(loc, getOperationName(), "low", op.getLow())) ||
+      failed(checkPolynomials(loc, getOperationName(), "high", op.getHigh())))
+    return failure();
+  SmallVector<Size> shape;
   for (size_t i = 0; i < rank; ++i) {
-    int64_t low = op.getLow()[i], high = op.getHigh()[i], interior = op.getInterior()[i];
-    if (anySymbolic({{low, high, sizesOf(from)[i]}}) && interior >= 0) {
-      // What is taken away or added between is checked by the verifier, which knows the ranges.
-      int64_t spread = mulSizes(subSizes(sizesOf(from)[i], 1), interior);
-      shape.push_back(addSizes(addSizes(spread, sizesOf(from)[i]), addSizes(low, high)));
-      continue;
-    }
+    Size low = op.getLow()[i], high = op.getHigh()[i], size = sizesOf(from)[i];
+    int64_t interior = op.getInterior()[i];
     if (interior < 0)
       return emitOptionalError(loc, "'weft.pad' op adds ", interior, " elements between those of dimension ",
                                i, "; expected a number that is not negative");
-    int64_t size = sizesOf(from)[i], spread = 0, sum = 0;
-    if (__builtin_mul_overflow(std::max<int64_t>(size - 1, 0), interior, &spread) ||
-        __builtin_add_overflow(spread, size, &sum) || __builtin_add_overflow(sum, low, &sum) ||
-        __builtin_add_overflow(sum, high, &sum))
+    // Whether what is taken away or added between is there is checked by the verifier where sizes are
+    // dynamic: it knows their ranges.
+    Size spread = size == 0 ? 0 : (size - 1) * interior + size, sum = spread + low + high;
+    if (numbersOf({low, high, size}) && !sum.isExpressible())
       return emitOptionalError(loc, "'weft.pad' op makes dimension ", i, " larger than 2^63");
-    if (sum < 0)
+    if (sum.isNumber() && !sum.isCount())
       return emitOptionalError(loc, "'weft.pad' op takes more away from dimension ", i, " than the ",
-                               spread + size, " elements that it has: ", low, " before and ", high, " after");
+                               sizeText(spread), " elements that it has: ", sizeText(low), " before and ",
+                               sizeText(high), " after");
     shape.push_back(sum);
   }
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
@@ -387,8 +404,8 @@ LogicalResult PadOp::verify() {
     return success();
   SymbolRanges ranges = rangesOf(*this);
   for (auto [i, size] : llvm::enumerate(sizesOf(getA().getType()))) {
-    int64_t low = getLow()[i], high = getHigh()[i];
-    if (!anySymbolic({{low, high, size}}))
+    Size low = getLow()[i], high = getHigh()[i];
+    if (numbersOf({low, high, size}))
       continue;
     if (!ranges.isAtLeast(low, 0) || !ranges.isAtLeast(high, 0))
       return emitOpError() << "adds " << sizeText(low) << " and " << sizeText(high)
@@ -410,20 +427,19 @@ LogicalResult PadOp::buildVjp(VjpBuilder &vjp) {
   } else if (vjp.needs(0)) {
     // What was taken away has no gradient: zeros come in its place; then the elements of the operand are
     // read.
-    SmallVector<int64_t> low, high, start, limit, step;
+    SmallVector<Size> low, high, start, limit;
+    SmallVector<int64_t> step;
     for (size_t i = 0; i < rank; ++i) {
       // An expression is not negative.
-      auto taken = [](int64_t added) { return isSymbolic(added) ? 0 : std::max<int64_t>(-added, 0); };
+      auto taken = [](Size added) { return added.isCount() ? 0 : 0 - added; };
       low.push_back(taken(getLow()[i]));
       high.push_back(taken(getHigh()[i]));
-      start.push_back(isSymbolic(getLow()[i]) ? getLow()[i] : std::max<int64_t>(getLow()[i], 0));
+      start.push_back(getLow()[i] + low[i]);
       step.push_back(getInterior()[i] + 1);
-      int64_t spread = addSizes(mulSizes(subSizes(sizesOf(from)[i], 1), step[i]), 1);
-      limit.push_back(addSizes(start[i], spread));
+      Size spread = (sizesOf(from)[i] - 1) * step[i] + 1;
+      limit.push_back(start[i] + spread);
     }
-    auto some = [](ArrayRef<int64_t> counts) {
-      return llvm::any_of(counts, [](int64_t n) { return n > 0; });
-    };
+    auto some = [](ArrayRef<Size> counts) { return llvm::any_of(counts, [](Size n) { return n != 0; }); };
     Sym whole =
         some(low) || some(high) ? vjp.make<PadOp>(g.value, low, high, SmallVector<int64_t>(rank, 0)) : g;
     vjp.set(0, vjp.make<SliceOp>(whole.value, start, limit, step));

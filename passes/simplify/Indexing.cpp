@@ -16,8 +16,13 @@ using namespace mlir;
 
 namespace weft::passes {
 
-static bool allAre(ArrayRef<int64_t> numbers, int64_t value) {
-  return llvm::all_of(numbers, [&](int64_t number) { return number == value; });
+template <typename T> static bool allAre(ArrayRef<T> numbers, int64_t value) {
+  return llvm::all_of(numbers, [&](T number) { return number == value; });
+}
+
+/// Of a static operand too, what a slice takes may depend on symbols.
+static bool takesNumbers(ir::SliceOp slice) {
+  return ir::numbersOf(slice.getStart()) && ir::numbersOf(slice.getLimit());
 }
 
 /// The whole number that a constant repeats.
@@ -33,15 +38,16 @@ static std::optional<int64_t> wholeSplat(Value value) {
 static Value sliceOfSlice(Operation *op, PatternRewriter &rewriter) {
   auto slice = dyn_cast<ir::SliceOp>(op);
   auto inner = slice ? slice.getA().getDefiningOp<ir::SliceOp>() : ir::SliceOp();
-  if (!inner || ir::isDynamic(inner.getA().getType()))
+  if (!inner || ir::isDynamic(inner.getA().getType()) || !takesNumbers(slice) || !takesNumbers(inner))
     return {};
-  SmallVector<int64_t> start, limit, step;
+  SmallVector<ir::Size> start, limit;
+  SmallVector<int64_t> step;
   for (size_t i = 0; i < slice.getStart().size(); ++i) {
-    int64_t count = ir::sizesOf(slice.getType())[i];
+    ir::Size count = ir::sizesOf(slice.getType())[i];
     step.push_back(slice.getStep()[i] * inner.getStep()[i]);
     start.push_back(inner.getStart()[i] + slice.getStart()[i] * inner.getStep()[i]);
     limit.push_back(count == 0 ? start[i] : start[i] + (count - 1) * step[i] + 1);
-    if (start[i] > ir::sizesOf(inner.getA().getType())[i]) // of an empty slice at the very end
+    if (start[i].asNumber() > inner.getA().getType().getShape()[i]) // of an empty slice at the very end
       start[i] = limit[i] = 0;
   }
   return rewriter.create<ir::SliceOp>(op->getLoc(), inner.getA(), start, limit, step);
@@ -51,15 +57,16 @@ static Value sliceOfSlice(Operation *op, PatternRewriter &rewriter) {
 static Value sliceOfConcat(Operation *op, PatternRewriter &rewriter) {
   auto slice = dyn_cast<ir::SliceOp>(op);
   auto concat = slice ? slice.getA().getDefiningOp<ir::ConcatOp>() : ir::ConcatOp();
-  if (!concat || ir::isDynamic(concat.getType()) || ir::elementsOf(slice.getType()) == 0)
+  if (!concat || ir::isDynamic(concat.getType()) || !takesNumbers(slice) ||
+      ir::elementsOf(slice.getType()) == 0)
     return {};
   auto dim = static_cast<size_t>(concat.getDim());
-  int64_t begin = 0, first = slice.getStart()[dim],
-          last = first + (ir::sizesOf(slice.getType())[dim] - 1) * slice.getStep()[dim];
+  int64_t begin = 0, first = slice.getStart()[dim].asNumber(),
+          last = first + (slice.getType().getShape()[dim] - 1) * slice.getStep()[dim];
   for (Value part : concat.getParts()) {
-    int64_t size = ir::sizesOf(typeOf(part))[dim];
+    int64_t size = typeOf(part).getShape()[dim];
     if (first >= begin && last < begin + size) {
-      SmallVector<int64_t> start(slice.getStart()), limit(slice.getLimit());
+      SmallVector<ir::Size> start(slice.getStart()), limit(slice.getLimit());
       start[dim] = first - begin;
       limit[dim] = last + 1 - begin;
       return rewriter.create<ir::SliceOp>(op->getLoc(), part, start, limit, slice.getStep());
@@ -147,13 +154,14 @@ static Value padNothing(Operation *op, PatternRewriter &) {
 static Value sliceOfPad(Operation *op, PatternRewriter &rewriter) {
   auto slice = dyn_cast<ir::SliceOp>(op);
   auto pad = slice ? slice.getA().getDefiningOp<ir::PadOp>() : ir::PadOp();
-  if (!pad || ir::isDynamic(pad.getA().getType()) || !allAre(pad.getInterior(), 0))
+  if (!pad || ir::isDynamic(pad.getA().getType()) || !takesNumbers(slice) || !ir::numbersOf(pad.getLow()) ||
+      !allAre(pad.getInterior(), 0))
     return {};
-  SmallVector<int64_t> start, limit;
+  SmallVector<ir::Size> start, limit;
   for (size_t i = 0; i < pad.getLow().size(); ++i) {
     start.push_back(slice.getStart()[i] - pad.getLow()[i]);
     limit.push_back(slice.getLimit()[i] - pad.getLow()[i]);
-    if (start[i] < 0 || limit[i] > ir::sizesOf(pad.getA().getType())[i])
+    if (!start[i].isCount() || !ir::SymbolRanges().isAtMost(limit[i], pad.getA().getType().getShape()[i]))
       return {};
   }
   return rewriter.create<ir::SliceOp>(op->getLoc(), pad.getA(), start, limit, slice.getStep());
@@ -166,9 +174,10 @@ static Value padOfPad(Operation *op, PatternRewriter &rewriter) {
   if (!inner || ir::isDynamic(pad.getType()) || pad.getValue() != inner.getValue() ||
       !allAre(pad.getInterior(), 0))
     return {};
-  SmallVector<int64_t> low, high;
+  SmallVector<ir::Size> low, high;
   for (size_t i = 0; i < pad.getLow().size(); ++i) {
-    if (std::min({pad.getLow()[i], pad.getHigh()[i], inner.getLow()[i], inner.getHigh()[i]}) < 0)
+    ir::Size added[] = {pad.getLow()[i], pad.getHigh()[i], inner.getLow()[i], inner.getHigh()[i]};
+    if (!llvm::all_of(added, [](ir::Size size) { return size.isCount(); }))
       return {};
     low.push_back(pad.getLow()[i] + inner.getLow()[i]);
     high.push_back(pad.getHigh()[i] + inner.getHigh()[i]);
@@ -184,12 +193,13 @@ static Value padOfPad(Operation *op, PatternRewriter &rewriter) {
 // A window at a known place is a slice.
 static Value sliceAtConstant(Operation *op, PatternRewriter &rewriter) {
   auto window = dyn_cast<ir::DynamicSliceOp>(op);
-  if (!window || ir::isDynamic(window.getA().getType()))
+  if (!window || ir::isDynamic(window.getA().getType()) || !ir::numbersOf(window.getSizes()))
     return {};
   auto from = window.getA().getType();
-  SmallVector<int64_t> start, limit, step(static_cast<size_t>(from.getRank()), 1);
+  SmallVector<ir::Size> start, limit;
+  SmallVector<int64_t> step(static_cast<size_t>(from.getRank()), 1);
   for (auto [i, size] : llvm::enumerate(window.getSizes())) {
-    int64_t room = ir::sizesOf(from)[i] - size;
+    int64_t room = from.getShape()[i] - size.asNumber();
     std::optional<int64_t> at = room == 0 ? 0 : wholeSplat(window.getStarts()[i]);
     if (!at)
       return {};
@@ -214,18 +224,19 @@ static Value gatherAtConstant(Operation *op, PatternRewriter &rewriter) {
   auto gather = dyn_cast<ir::GatherOp>(op);
   std::optional<int64_t> at =
       gather && gather.getKind() == ir::GatherKind::points ? wholeSplat(gather.getIndex()) : std::nullopt;
-  int64_t size = at ? ir::indexedSize(op) : 0, dim = at ? ir::indexedDim(op) : 0;
-  if (!at || *at < 0 || ir::isSymbolic(size) || *at >= size)
+  if (!at || *at < 0 || *at >= ir::indexedSize(op).number().value_or(0))
     return {};
+  int64_t dim = ir::indexedDim(op);
   auto from = gather.getA().getType();
-  SmallVector<int64_t> start(static_cast<size_t>(from.getRank()), 0), limit(ir::sizesOf(from)),
-      step(static_cast<size_t>(from.getRank()), 1);
+  SmallVector<ir::Size> start(static_cast<size_t>(from.getRank()), 0), limit(ir::sizesOf(from));
+  SmallVector<int64_t> step(static_cast<size_t>(from.getRank()), 1);
   start[dim] = *at;
   limit[dim] = *at + 1;
   Value row = rewriter.create<ir::SliceOp>(op->getLoc(), gather.getA(), start, limit, step);
-  SmallVector<int64_t> kept(ir::sizesOf(from)), dims;
+  SmallVector<ir::Size> kept(ir::sizesOf(from));
+  SmallVector<int64_t> dims;
   kept.erase(kept.begin() + dim);
-  if (kept != ir::sizesOf(from))
+  if (ArrayRef(kept) != ir::sizesOf(from))
     row = rewriter.create<ir::ReshapeOp>(op->getLoc(), row, kept);
   int64_t inserted = gather.getIndex().getType().getRank();
   for (int64_t i = 0, e = static_cast<int64_t>(kept.size()); i < e; ++i)
@@ -251,7 +262,7 @@ static Value scatterSlices(Operation *op, PatternRewriter &rewriter) {
   auto a = scatter.getA().getType(), u = scatter.getU().getType(), index = scatter.getIndex().getType();
   int64_t dim = ir::indexedDim(op);
   ir::IndexedShape shape(ir::sizesOf(a), dim);
-  int64_t elements = ir::mulSizes(shape.outer, shape.inner); // of a slice
+  ir::Size elements = shape.outer * shape.inner; // of a slice
   if (!broadcast || elements == 0 || elements == 1 || ir::sizesOf(u) != ir::sizesOf(index))
     return {};
   for (int64_t i = 0; i < a.getRank(); ++i)
@@ -266,7 +277,7 @@ static Value scatterSlices(Operation *op, PatternRewriter &rewriter) {
     return {};
   Value line = broadcast.getA();
   if (from.getRank() != 1)
-    line = rewriter.create<ir::ReshapeOp>(op->getLoc(), line, ArrayRef<int64_t>{ir::sizesOf(index)[dim]});
+    line = rewriter.create<ir::ReshapeOp>(op->getLoc(), line, ArrayRef<ir::Size>{ir::sizesOf(index)[dim]});
   auto made =
       rewriter.create<ir::IndexUpdateOp>(op->getLoc(), scatter.getA(), scatter.getU(), line, scatter.getDim(),
                                          scatter.getKind() == ir::ScatterKind::add, scatter.getMode());

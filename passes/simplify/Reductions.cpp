@@ -14,10 +14,10 @@ static ArrayRef<int64_t> reducedDims(Operation *op) {
   return cast<DenseI64ArrayAttr>(op->getAttr("dims")).asArrayRef();
 }
 
-static int64_t countReduced(Operation *op) {
-  int64_t count = 1;
+static ir::Size countReduced(Operation *op) {
+  ir::Size count = 1;
   for (int64_t dim : reducedDims(op))
-    count = ir::mulSizes(count, ir::sizesOf(typeOf(op->getOperand(0)))[dim]);
+    count *= ir::sizesOf(typeOf(op->getOperand(0)))[dim];
   return count;
 }
 
@@ -73,8 +73,8 @@ static Value sumSplat(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::SumOp>(op))
     return {};
   Attribute splat = getSplat(op->getOperand(0));
-  int64_t count = countReduced(op);
-  if (count == 0 || ir::isSymbolic(count)) // zero, whose sign is not that of the element
+  int64_t count = countReduced(op).number().value_or(0);
+  if (count == 0) // zero, whose sign is not that of the element, or a number that is not known
     return {};
   if (auto whole = dyn_cast_or_null<IntegerAttr>(splat)) {
     APInt product = whole.getValue() *
@@ -133,11 +133,11 @@ static Value sumBroadcast(Operation *op, PatternRewriter &rewriter) {
   auto type = typeOf(op->getResult(0));
   if (!isa<ir::SumOp>(op) || !isa<IntegerType>(type.getElementType()))
     return {};
-  int64_t count = countReduced(op);
+  ir::Size count = countReduced(op);
   Value value = unbroadcast(op, rewriter);
   if (!value)
     return {};
-  if (ir::isSymbolic(count)) {
+  if (!count.isNumber()) {
     auto scalar = ir::makeTensorType({}, rewriter.getI64Type(), ir::deviceOf(type));
     Value size = rewriter.create<ir::DimOp>(op->getLoc(), scalar, count);
     if (type.getElementType() != rewriter.getI64Type())
@@ -145,7 +145,8 @@ static Value sumBroadcast(Operation *op, PatternRewriter &rewriter) {
     Value times = rewriter.create<ir::FullOp>(op->getLoc(), size, ir::sizesOf(type));
     return rewriter.create<ir::MulOp>(op->getLoc(), value, times);
   }
-  APInt factor = APInt(64, static_cast<uint64_t>(count)).zextOrTrunc(type.getElementTypeBitWidth());
+  APInt factor =
+      APInt(64, static_cast<uint64_t>(count.asNumber())).zextOrTrunc(type.getElementTypeBitWidth());
   Value times = makeSplat(type, IntegerAttr::get(type.getElementType(), factor), op->getLoc(), rewriter);
   return rewriter.create<ir::MulOp>(op->getLoc(), value, times);
 }

@@ -38,7 +38,7 @@ llvm::ArrayRef<Rule> getFastRules();
 /// The element that a constant repeats, or a null attribute.
 mlir::Attribute getSplat(mlir::Value value);
 /// A copy of an elementwise op on other operands, whose result has `shape`.
-mlir::Value cloneElementwise(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<int64_t> shape,
+mlir::Value cloneElementwise(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<ir::Size> shape,
                              mlir::PatternRewriter &rewriter);
 /// A constant of the shape of `like` and the element type of the attribute.
 mlir::Value makeSplat(mlir::RankedTensorType type, mlir::Attribute element, mlir::Location loc,

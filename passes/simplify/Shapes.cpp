@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace weft::passes {
 
-Value cloneElementwise(Operation *op, ValueRange operands, ArrayRef<int64_t> shape,
+Value cloneElementwise(Operation *op, ValueRange operands, ArrayRef<ir::Size> shape,
                        PatternRewriter &rewriter) {
   OperationState state(op->getLoc(), op->getName(), operands,
                        {ir::withShape(typeOf(op->getResult(0)), shape)}, op->getAttrs());
@@ -70,7 +70,7 @@ static Value sinkBroadcast(Operation *op, PatternRewriter &rewriter) {
   }
   if (!first)
     return {};
-  ArrayRef<int64_t> shape = ir::sizesOf(first.getA().getType());
+  ArrayRef<ir::Size> shape = ir::sizesOf(first.getA().getType());
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     if (Attribute splat = getSplat(operand))
@@ -91,24 +91,24 @@ struct Group {
 } // namespace
 
 /// Whether dimensions of size `size` can be part of ones of size `whole`, and are not all of it.
-static bool isPartOf(int64_t size, int64_t whole) {
-  if (!ir::isSymbolic(size) && !ir::isSymbolic(whole))
-    return size < whole;
-  return size != whole && ir::divideSizes(whole, size);
+static bool isPartOf(ir::Size size, ir::Size whole) {
+  if (size.isNumber() && whole.isNumber())
+    return size.asNumber() < whole.asNumber();
+  return size != whole && ir::divide(whole, size);
 }
 
 /// Cuts two shapes of one number of elements, not zero, into the smallest groups of equal size.
-static SmallVector<Group> pairGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+static SmallVector<Group> pairGroups(ArrayRef<ir::Size> from, ArrayRef<ir::Size> to) {
   SmallVector<Group> groups;
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     Group group{i, i, j, j};
-    int64_t left = 1, right = 1;
+    ir::Size left = 1, right = 1;
     do {
       if (i < from.size() && (left == right || isPartOf(left, right) || j == to.size()))
-        left = ir::mulSizes(left, from[i++]);
+        left *= from[i++];
       else
-        right = ir::mulSizes(right, to[j++]);
+        right *= to[j++];
     } while (left != right);
     // Dimensions of size 1 go with what stands before them, or at the start with what follows.
     while (i < from.size() && from[i] == 1)
@@ -129,9 +129,10 @@ static Value reshapeBroadcast(Operation *op, PatternRewriter &rewriter) {
   auto broadcast = reshape ? reshape.getA().getDefiningOp<ir::BroadcastInDimOp>() : ir::BroadcastInDimOp();
   if (!broadcast || ir::elementsOf(reshape.getType()) == 0)
     return {};
-  ArrayRef<int64_t> wide = broadcast.getShape(), to = reshape.getShape();
-  ArrayRef<int64_t> source = ir::sizesOf(broadcast.getA().getType());
-  SmallVector<int64_t> shape, dims;
+  ArrayRef<ir::Size> wide = broadcast.getShape(), to = reshape.getShape();
+  ArrayRef<ir::Size> source = ir::sizesOf(broadcast.getA().getType());
+  SmallVector<ir::Size> shape;
+  SmallVector<int64_t> dims;
   for (const Group &group : pairGroups(wide, to)) {
     bool kept = false, made = false;
     for (size_t dim = group.fromBegin; dim < group.fromEnd; ++dim) {
@@ -149,7 +150,7 @@ static Value reshapeBroadcast(Operation *op, PatternRewriter &rewriter) {
     }
   }
   Value small = broadcast.getA();
-  if (ArrayRef<int64_t>(shape) != source)
+  if (ArrayRef(shape) != source)
     small = rewriter.create<ir::ReshapeOp>(op->getLoc(), small, shape);
   return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), small, dims, to);
 }

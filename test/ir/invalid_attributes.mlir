@@ -25,6 +25,11 @@
 
 // -----
 
+// expected-error@+1 {{a schedule of kind loop needs 'tasks'}}
+#bad = #weft.schedule<loop, vector = 1, chunk = 64, grain = 1, scratch = 0>
+
+// -----
+
 // expected-error@+1 {{a schedule needs grain in [1, 9223372036854775807], found 0}}
 #bad = #weft.schedule<loop, vector = 1, chunk = 64, tasks = 1, grain = 0, scratch = 0>
 

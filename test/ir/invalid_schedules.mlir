@@ -836,3 +836,18 @@ weft.func @lost_step(%p: tensor<130xf32, #cpu>, %step: tensor<i64, #cpu>, %lr: t
   }
   weft.return
 }
+
+// -----
+
+// The number of tasks is a size too: 63 times the outer dimension, over 64, is more than it can be.
+#m = #weft.device<cpu, [m]>
+weft.func @tasks_inexpressible(%x: tensor<288230376151711744x1x?xf32, #m>, %k: tensor<?xf32, #m>) attributes {weft.symbols = [#weft.symbol<"m", 1, 3>]} {
+  // expected-error@+1 {{'weft.fusion' op has more tasks than can be expressed: the columns of the domain [288230376151711744, 1, m] are cut in blocks of 64; make its tensors smaller, or give their sizes fewer symbols}}
+  %0 = weft.fusion scan (%x) {schedule = #weft.schedule<scan, vector = 16, lanes = 16, block = 64, tasks = 1, grain = 1, scratch = 0>}
+      : (tensor<288230376151711744x1x?xf32, #m>) -> tensor<288230376151711744x1x?xf32, #m> {
+  ^bb0(%a: tensor<288230376151711744x1x?xf32, #m>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<288230376151711744x1x?xf32, #m>
+    weft.yield %1 : tensor<288230376151711744x1x?xf32, #m>
+  }
+  weft.return
+}

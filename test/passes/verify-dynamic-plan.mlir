@@ -77,3 +77,16 @@ weft.func @bytes(%a: tensor<?x16xf32, #n>, %b: tensor<?x16xf32, #m>, %w: tensor<
   %2 = weft.dot_general %0, %1, contract = [1] x [1] {slices = [#weft.slice<result, 0, 4 * m * n>]} : tensor<?x16xf32, #n>, tensor<?x16xf32, #m>
   weft.return %2 : tensor<?x?xf32, #nm>
 }
+
+// -----
+
+// The constant section lies at numbers.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+weft.func @constant(%a: tensor<?x2xf32, #n>) -> tensor<?x2xf32, #n>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 4>], weft.arena_bytes = 0} {
+  // expected-error @+1 {{result #0 is stored in #weft.slice<constant, 64 * n, 16>, and the constant section has no sizes that depend on a call}}
+  %w = weft.constant {slices = [#weft.slice<constant, 64 * n, 16>]} dense<1.0> : tensor<2x2xf32, #cpu>
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<result, 0, 8 * n>]} : tensor<?x2xf32, #n>, tensor<2x2xf32, #cpu>
+  weft.return %0 : tensor<?x2xf32, #n>
+}

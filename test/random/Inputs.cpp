@@ -129,7 +129,7 @@ SmallVector<ir::Literal> makeInputs(ir::FuncOp function, uint64_t seed) {
     auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
     // What a call gives, also once strides are settled.
     if (auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(i, ir::attr::callerShape))
-      type = ir::withShape(type, shape);
+      type = ir::withShape(type, ir::toSizes(shape));
     auto nameAttr = function.getArgAttrOfType<StringAttr>(i, ir::attr::name);
     std::string name = nameAttr ? nameAttr.str() : "plain:" + std::to_string(i);
     if (ir::roleOf(function, i) == ir::ArgumentRole::random) {

@@ -22,14 +22,14 @@ constexpr StringLiteral kSymbol = "n";
 class Lifter {
 public:
   Lifter(ModuleOp module, int64_t size, bool last)
-      : module(module), size(size), last(last), n(ir::symbolSize(kSymbol.str())) {}
+      : module(module), size(size), last(last), n(ir::Size::symbol(kSymbol.str())) {}
   OwningOpRef<ModuleOp> run();
 
 private:
   /// Of a shape that follows from nothing the first or the last dimension is the one that is lifted.
-  int64_t place(ArrayRef<int64_t> shape) const { return last ? static_cast<int64_t>(shape.size()) - 1 : 0; }
-  SmallVector<int64_t> lifted(ArrayRef<int64_t> shape) const {
-    SmallVector<int64_t> sizes(shape);
+  int64_t place(ArrayRef<ir::Size> shape) const { return last ? static_cast<int64_t>(shape.size()) - 1 : 0; }
+  SmallVector<ir::Size> lifted(ArrayRef<ir::Size> shape) const {
+    SmallVector<ir::Size> sizes(shape);
     if (!sizes.empty() && sizes[place(shape)] == size)
       sizes[place(shape)] = n;
     return sizes;
@@ -43,45 +43,43 @@ private:
   ModuleOp module;
   int64_t size;
   bool last;
-  int64_t n;
+  ir::Size n;
 };
 
 /// Sizes that are attributes follow the operands.
 void Lifter::adjust(Operation *op) const {
   if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
-    SmallVector<int64_t> shape(broadcast.getShape());
+    SmallVector<ir::Size> shape(broadcast.getShape());
     if (!llvm::is_contained(broadcast.getDims(), place(shape)))
       shape = lifted(shape);
     for (auto [from, to] : llvm::zip(ir::sizesOf(broadcast.getA().getType()), broadcast.getDims()))
-      if (ir::isSymbolic(from))
+      if (from.isSymbolic())
         shape[to] = from;
     broadcast.setShape(shape);
   } else if (auto reshape = dyn_cast<ir::ReshapeOp>(op)) {
-    SmallVector<int64_t> shape(reshape.getShape());
-    int64_t count = ir::elementsOf(reshape.getA().getType());
-    for (int64_t &entry : shape) {
-      int64_t was = entry;
-      if (!ir::isSymbolic(count) || entry % size)
+    SmallVector<ir::Size> shape(reshape.getShape());
+    ir::Size count = ir::elementsOf(reshape.getA().getType());
+    for (ir::Size &entry : shape) {
+      ir::Size was = entry;
+      std::optional<ir::Size> times = ir::divide(entry, size);
+      if (!count.isSymbolic() || !times)
         continue;
-      entry = ir::mulSizes(entry / size, n);
-      int64_t product = 1;
-      for (int64_t each : shape)
-        product = ir::mulSizes(product, each);
-      if (product == count)
+      entry = *times * n;
+      if (ir::productOf(shape) == count)
         break;
       entry = was;
     }
     reshape.setShape(shape);
   } else if (auto slice = dyn_cast<ir::SliceOp>(op)) {
-    SmallVector<int64_t> limit(slice.getLimit());
+    SmallVector<ir::Size> limit(slice.getLimit());
     for (auto [d, entry] : llvm::enumerate(ir::sizesOf(slice.getA().getType())))
-      if (ir::isSymbolic(entry) && limit[d] == size)
+      if (entry.isSymbolic() && limit[d] == size)
         limit[d] = entry;
     slice.setLimit(limit);
   } else if (auto window = dyn_cast<ir::DynamicSliceOp>(op)) {
-    SmallVector<int64_t> sizes(window.getSizes());
+    SmallVector<ir::Size> sizes(window.getSizes());
     for (auto [d, entry] : llvm::enumerate(ir::sizesOf(window.getA().getType())))
-      if (ir::isSymbolic(entry) && sizes[d] == size)
+      if (entry.isSymbolic() && sizes[d] == size)
         sizes[d] = entry;
     window.setSizes(sizes);
   } else if (auto full = dyn_cast<ir::FullOp>(op)) {
@@ -154,8 +152,8 @@ OwningOpRef<ModuleOp> liftProgram(ModuleOp module, bool last) {
     return nullptr;
   SmallVector<int64_t> tried;
   for (Type type : module.lookupSymbol<ir::FuncOp>(kEntry).getArgumentTypes()) {
-    ArrayRef<int64_t> sizes = ir::sizesOf(type);
-    int64_t size = sizes.empty() ? 0 : last ? sizes.back() : sizes.front();
+    ArrayRef<ir::Size> sizes = ir::sizesOf(type);
+    int64_t size = sizes.empty() ? 0 : (last ? sizes.back() : sizes.front()).number().value_or(0);
     if (size < 2 || llvm::is_contained(tried, size))
       continue;
     tried.push_back(size);

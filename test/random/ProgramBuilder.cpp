@@ -178,7 +178,7 @@ Value ProgramBuilder::derive(DType dtype, ArrayRef<int64_t> shape) {
     for (int64_t size : shape)
       count *= size;
     if (const Entry *entry = find([&](const Entry &e) { return e.dtype() == dtype && e.count() == count; }))
-      return last(add<ir::ReshapeOp>(true, entry->value, shape));
+      return last(add<ir::ReshapeOp>(true, entry->value, ir::toSizes(shape)));
     return {};
   }
   case 2: { // a permutation
@@ -221,7 +221,7 @@ Value ProgramBuilder::derive(DType dtype, ArrayRef<int64_t> shape) {
     if (!entry)
       return {};
     place(*entry);
-    return last(add<ir::BroadcastInDimOp>(true, entry->value, dims, shape));
+    return last(add<ir::BroadcastInDimOp>(true, entry->value, dims, ir::toSizes(shape)));
   }
   }
 }
@@ -327,7 +327,7 @@ void ProgramBuilder::tieResults(ArrayRef<Value> results) {
 
 void ProgramBuilder::chooseStrides() {
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    ArrayRef<int64_t> shape = ir::sizesOf(function.getArgumentTypes()[i]);
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(function.getArgumentTypes()[i]).getShape();
     if (function.isDonated(i) || shape.empty() || !oneIn(random, 8))
       continue;
     // Any order of dimensions, with gaps between elements and between rows.

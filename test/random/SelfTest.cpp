@@ -156,7 +156,8 @@ TEST_F(RandomPrograms, AWrongViewOfAViewIsFoundSoon) {
       auto inner = outer.getA().getDefiningOp<ir::SliceOp>();
       if (!inner || outer.getType().getNumElements() == 0)
         return;
-      SmallVector<int64_t> start, limit, step;
+      SmallVector<ir::Size> start, limit;
+      SmallVector<int64_t> step;
       for (auto [i, count] : llvm::enumerate(outer.getType().getShape())) {
         // The outer offset counts elements of the inner slice, which lie `step` apart.
         start.push_back(inner.getStart()[i] + outer.getStart()[i]);

@@ -13,7 +13,7 @@ void sampleConstant(ProgramBuilder &p) { p.constant(p.anyDType(), p.anyShape());
 
 void sampleFull(ProgramBuilder &p) {
   Value value = p.obtain(p.anyDType(), {});
-  p.add<ir::FullOp>(true, value, p.anyShape());
+  p.add<ir::FullOp>(true, value, ir::toSizes(p.anyShape()));
 }
 
 void sampleIota(ProgramBuilder &p) {
@@ -23,7 +23,7 @@ void sampleIota(ProgramBuilder &p) {
 }
 
 void sampleDim(ProgramBuilder &p) {
-  p.add<ir::DimOp>(true, tensorType(p.context, DType::i64, {}), p.builder.getI64IntegerAttr(p.anySize()));
+  p.add<ir::DimOp>(true, tensorType(p.context, DType::i64, {}), ir::Size(p.anySize()));
 }
 
 void sampleRngBits(ProgramBuilder &p) {
@@ -50,7 +50,8 @@ void sampleRngBits(ProgramBuilder &p) {
     counter = p.obtain(DType::i64, {});
   }
   bool own = counter == p.generatorCounter;
-  auto op = p.builder.create<ir::RngBitsPhiloxOp>(p.loc, key, counter, p.anyShape(), p.random.below(3));
+  auto op = p.builder.create<ir::RngBitsPhiloxOp>(p.loc, key, counter, ir::toSizes(p.anyShape()),
+                                                  p.random.below(3));
   Value next = op.getNext();
   if (p.commit(op) && own)
     p.generatorCounter = next;
@@ -70,7 +71,7 @@ void sampleBroadcast(ProgramBuilder &p) {
   }
   if (shape.size() < 4 && oneIn(p.random, 2))
     shape.push_back(p.anySize());
-  p.add<ir::BroadcastInDimOp>(true, a, dims, shape);
+  p.add<ir::BroadcastInDimOp>(true, a, dims, ir::toSizes(shape));
 }
 
 void sampleReshape(ProgramBuilder &p) {
@@ -97,7 +98,7 @@ void sampleReshape(ProgramBuilder &p) {
   if (shape.size() < 5 && oneIn(p.random, 4))
     shape.push_back(1);
   if (shape.size() <= 6)
-    p.add<ir::ReshapeOp>(true, a, shape);
+    p.add<ir::ReshapeOp>(true, a, ir::toSizes(shape));
 }
 
 void sampleTranspose(ProgramBuilder &p) {
@@ -134,7 +135,7 @@ void sampleSlice(ProgramBuilder &p) {
     limit.push_back(to);
     step.push_back(oneIn(p.random, 3) ? 1 + static_cast<int64_t>(p.random.below(4)) : 1);
   }
-  p.add<ir::SliceOp>(true, e->value, start, limit, step);
+  p.add<ir::SliceOp>(true, e->value, ir::toSizes(start), ir::toSizes(limit), step);
 }
 
 void samplePad(ProgramBuilder &p) {
@@ -154,7 +155,7 @@ void samplePad(ProgramBuilder &p) {
     if (from.shape()[i] + std::max<int64_t>(from.shape()[i] - 1, 0) * interior[i] + low[i] + high[i] < 0)
       return;
   Value filler = oneIn(p.random, 2) ? p.obtain(from.dtype(), {}) : Value();
-  p.add<ir::PadOp>(true, from.value, filler, low, high, interior);
+  p.add<ir::PadOp>(true, from.value, filler, ir::toSizes(low), ir::toSizes(high), interior);
 }
 
 } // namespace weft::randomtest

@@ -84,7 +84,7 @@ OwningOpRef<ModuleOp> resize(ModuleOp module, int64_t from, int64_t to) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       return type; // a token
-    return ir::withShape(tensor, sizes(tensor.getShape()));
+    return ir::withShape(tensor, ir::toSizes(sizes(tensor.getShape())));
   };
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     argument.setType(convert(argument.getType()));
@@ -97,8 +97,9 @@ OwningOpRef<ModuleOp> resize(ModuleOp module, int64_t from, int64_t to) {
   }
   for (Operation &op : function.getBody().front().without_terminator()) {
     for (StringRef name : {"shape", "limit"})
-      if (auto array = op.getAttrOfType<DenseI64ArrayAttr>(name))
-        op.setAttr(name, builder.getDenseI64ArrayAttr(sizes(array.asArrayRef())));
+      if (auto list = op.getAttrOfType<ir::SizesAttr>(name))
+        if (auto numbers = ir::numbersOf(list.getSizes()))
+          op.setAttr(name, ir::SizesAttr::get(op.getContext(), ir::toSizes(sizes(*numbers))));
     SmallVector<Type> types;
     if (auto constant = dyn_cast<ir::ConstantOp>(op)) {
       auto type = cast<RankedTensorType>(convert(constant.getType()));

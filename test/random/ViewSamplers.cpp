@@ -39,7 +39,7 @@ static void sampleCutAndJoin(ProgramBuilder &p) {
     step[dim] = oneIn(p.random, 8) ? 3 - stride : stride;
     if (oneIn(p.random, 8))
       ++at; // a gap
-    if (p.add<ir::SliceOp>(true, whole, start, limit, step))
+    if (p.add<ir::SliceOp>(true, whole, ir::toSizes(start), ir::toSizes(limit), step))
       pieces.push_back(p.entries.back().value);
   }
   if (pieces.size() > 1 && oneIn(p.random, 5))

@@ -140,7 +140,7 @@ std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &argum
       buffers.push_back(buffers[static_cast<size_t>(inPlace[i])]);
       continue;
     }
-    memory.push_back(std::make_unique<Memory>(static_cast<size_t>(ir::bytesOf(type))));
+    memory.push_back(std::make_unique<Memory>(static_cast<size_t>(ir::bytesOf(type).asNumber())));
     buffers.push_back(memory.back()->data);
   }
   ir::ScheduleAttr schedule = *fusion.getSchedule();
@@ -148,7 +148,7 @@ std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &argum
   check = {};
   runtime::KernelFrame frame{buffers.data(), nullptr, importTable(), scratch.data, &check};
   // In three runs, the last first: tasks are independent of each other.
-  int64_t tasks = schedule.getTasks(), a = tasks / 3, b = tasks - tasks / 4;
+  int64_t tasks = schedule.getTasks().asNumber(), a = tasks / 3, b = tasks - tasks / 4;
   loaded.fn(&frame, b, tasks);
   loaded.fn(&frame, 0, a);
   loaded.fn(&frame, a, b);
@@ -177,7 +177,7 @@ double FusedProgram::time(const std::vector<ir::Literal> &arguments, codegen::Cp
     buffers.push_back(memory.back()->data);
   }
   for (Type type : fusion.getResultTypes()) {
-    memory.push_back(std::make_unique<Memory>(static_cast<size_t>(ir::bytesOf(type))));
+    memory.push_back(std::make_unique<Memory>(static_cast<size_t>(ir::bytesOf(type).asNumber())));
     buffers.push_back(memory.back()->data);
   }
   Memory scratch(static_cast<size_t>(fusion.getSchedule()->getScratch()));
@@ -186,7 +186,7 @@ double FusedProgram::time(const std::vector<ir::Literal> &arguments, codegen::Cp
   double best = 1e30;
   for (int i = 0; i < repeats; ++i) {
     auto start = std::chrono::steady_clock::now();
-    loaded.fn(&frame, 0, fusion.getSchedule()->getTasks());
+    loaded.fn(&frame, 0, fusion.getSchedule()->getTasks().asNumber());
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return best;

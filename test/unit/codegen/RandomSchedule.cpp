@@ -28,7 +28,7 @@ static int64_t factor(int64_t most, std::mt19937_64 &random) {
 }
 
 static void cutLoop(ir::FusionOp fusion, ir::Schedule &schedule, std::mt19937_64 &random) {
-  SmallVector<int64_t> domain = fusion.getDomain();
+  SmallVector<ir::Size> domain = fusion.getDomain();
   std::optional<unsigned> inner = ir::innermostDim(domain);
   bool canTile = fusion.getKind() == ir::FusionKind::loop && !ir::anySymbolic(domain) && inner &&
                  *inner > 0 && fusion.getBody().front().getOps<ir::ConcatOp>().empty();
@@ -76,8 +76,7 @@ ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random) {
     cutLoop(fusion, schedule, random);
     break;
   case ir::FusionKind::row: {
-    int64_t length = ir::rowLength(fusion);
-    bool isShort = !ir::isSymbolic(length) && length < ir::reductionLanes;
+    bool isShort = ir::rowLength(fusion).number().value_or(ir::reductionLanes) < ir::reductionLanes;
     schedule[Field::vector] = power(isShort ? 1 : 2, ir::reductionLanes, random);
     schedule[Field::prefetch] = 64 * static_cast<int64_t>(random() % 100);
     keepSome(fusion, schedule, random);
@@ -102,9 +101,9 @@ ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random) {
     if (isa<ir::IndexUpdateOp>(update))
       schedule[Field::vector] = power(1, 64, random);
     ir::UpdateTiles tiles = ir::updateTiles(update, ir::noNumber, ir::noNumber);
-    auto cut = [&](Field field, int64_t size) {
-      schedule[field] =
-          ir::isSymbolic(size) || size < 1 || random() % 4 == 0 ? ir::noNumber : factor(size, random);
+    auto cut = [&](Field field, ir::Size whole) {
+      int64_t size = whole.number().value_or(0);
+      schedule[field] = size < 1 || random() % 4 == 0 ? ir::noNumber : factor(size, random);
     };
     cut(Field::block, tiles.inner);
     cut(Field::range, tiles.size);
@@ -117,8 +116,8 @@ ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random) {
   }
   if (ir::mayHave(fusion.getKind(), Field::streaming) && random() % 3 == 0)
     schedule[Field::streaming] = 1;
-  schedule[Field::tasks] = ir::tasksOf(fusion, schedule);
-  int64_t tasks = std::max<int64_t>(ir::rangesOf(fusion).largest(schedule[Field::tasks]), 1);
+  schedule.tasks = ir::tasksOf(fusion, schedule);
+  int64_t tasks = std::max<int64_t>(ir::rangesOf(fusion).largest(schedule.tasks), 1);
   schedule[Field::grain] = factor(tasks, random);
   schedule[Field::scratch] = ir::scratchOf(fusion, schedule) + static_cast<int64_t>(random() % 100);
   return ir::ScheduleAttr::get(fusion.getContext(), schedule);

@@ -253,6 +253,37 @@ TEST(Dim, DimsAndSpecsAreChecked) {
   EXPECT_EQ((Size(2) * 3 - 1).number(), 5);
 }
 
+// What cannot be expressed is an error where it is made, and no other size.
+TEST(Dim, SizesThatCannotBeExpressedAreErrors) {
+  Dim n("n", 1, 64);
+  EXPECT_ERROR(Size(INT64_MAX) + 1, "(9223372036854775807) + (1) cannot be expressed as a size");
+  EXPECT_ERROR(Size(-2) - INT64_MAX, "(-2) - (9223372036854775807) cannot be expressed");
+  EXPECT_ERROR(Size(n) * INT64_MAX * 2, "(9223372036854775807 * n) * (2) cannot be expressed");
+  Size power = 1;
+  for (int i = 0; i < 8; ++i)
+    power = power * n;
+  EXPECT_ERROR(power * n, "at most 32 products of at most 8 Dims");
+  auto same = [](Tensor x) { return x; };
+  EXPECT_ERROR(compile(same, {spec({n, power})}), "has a number of bytes that cannot be expressed");
+
+  // The number of every other row is a rounded quotient, which nothing can be joined to: the line says so.
+  constexpr int64_t all = INT64_MAX;
+  const int line = __LINE__ + 1;
+  Tensor (*joined)(Tensor) = [](Tensor x) { return cat({x.slice(0, 0, all, 2), x.slice(0, 1, all, 2)}, 0); };
+  Tensor (*padded)(Tensor) = [](Tensor x) { return pad(x.slice(0, 0, x.sym_size(0), 2), {0, 0, 1, 1}); };
+  for (auto [function, at] : {std::pair(joined, line), std::pair(padded, line + 1)}) {
+    try {
+      compile(function, {spec({n, 2})})(ones({4, 2})).to_vector<float>();
+      ADD_FAILURE() << "no error was thrown";
+    } catch (const Error &error) {
+      const std::string said = error.what();
+      EXPECT_NE(said.find("slice step must be 1 along a dynamic dimension, found 2"), std::string::npos)
+          << said;
+      EXPECT_NE(said.find("DimTest.cpp:" + std::to_string(at)), std::string::npos) << said;
+    }
+  }
+}
+
 // A function with specs shows its text, and saves a package, before it is called.
 TEST(Dim, TextAndPackagesNeedNoCall) {
   Dim n("n", 1, 8);

@@ -79,39 +79,39 @@ TEST(Packing, TrainingOfAPerceptronIsWithinTwoPercent) {
 // what the plan says.
 TEST(Packing, DynamicPlansAreSoundAtEverySize) {
   using namespace weft::ir;
-  int64_t batch = symbolSize("batch"), length = symbolSize("length");
+  Size batch = Size::symbol("batch"), length = Size::symbol("length");
   SymbolRanges ranges;
   ranges.set("batch", {1, 512});
   ranges.set("length", {0, 40});
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 random(seed);
     auto number = [&](unsigned most) { return static_cast<int64_t>(random() % most); };
-    std::vector<ArenaBuffer> buffers;
+    std::vector<DynamicBuffer> buffers;
     for (unsigned i = 0; i < 60; ++i) {
-      int64_t bytes = number(1000);
+      Size bytes = number(1000);
       switch (random() % 5) {
       case 0:
         break;
       case 1:
-        bytes = mulSizes(bytes, batch);
+        bytes = bytes * batch;
         break;
       case 2:
-        bytes = mulSizes(bytes, mulSizes(batch, length));
+        bytes = bytes * batch * length;
         break;
       case 3:
-        bytes = addSizes(mulSizes(bytes + 1, batch), number(100) - 1);
+        bytes = (bytes + 1) * batch + number(100) - 1;
         break;
       default:
-        bytes = addSizes(mulSizes(bytes + 1, mulSizes(batch, length)), mulSizes(number(50), batch));
+        bytes = (bytes + 1) * batch * length + number(50) * batch;
         break;
       }
       unsigned begin = random() % 80;
       buffers.push_back({bytes, begin, begin + static_cast<unsigned>(random() % 10)});
     }
-    ArenaPlan plan = packDynamicArena(buffers, ranges);
+    DynamicArenaPlan plan = packDynamicArena(buffers, ranges);
     for (auto [b, l] :
          std::vector<std::pair<int64_t, int64_t>>{{1, 0}, {1, 1}, {3, 40}, {17, 5}, {512, 40}}) {
-      auto at = [&](int64_t size) {
+      auto at = [&](Size size) {
         return *evaluate(size, [&](std::string_view name) { return std::optional(name == "batch" ? b : l); });
       };
       std::vector<ArenaBuffer> values;

@@ -62,13 +62,13 @@ Value Generator::fit(Value value, ArrayRef<int64_t> shape) {
       dims.push_back(static_cast<int64_t>(i + skip));
     }
     if (agrees)
-      return builder.create<BroadcastInDimOp>(loc, value, dims, shape);
+      return builder.create<BroadcastInDimOp>(loc, value, dims, toSizes(shape));
   }
   int64_t wanted = 1;
   for (int64_t size : shape)
     wanted *= size;
   if (wanted == cast<RankedTensorType>(value.getType()).getNumElements())
-    return builder.create<ReshapeOp>(loc, value, shape);
+    return builder.create<ReshapeOp>(loc, value, toSizes(shape));
   return {};
 }
 
@@ -106,13 +106,13 @@ void Generator::step() {
     return keep(builder.create<TransposeOp>(loc, a, perm));
   }
   case 8: {
-    SmallVector<int64_t> flat{cast<RankedTensorType>(a.getType()).getNumElements()};
+    SmallVector<Size> flat{cast<RankedTensorType>(a.getType()).getNumElements()};
     return keep(builder.create<ReshapeOp>(loc, a, flat));
   }
   case 9:
     if (rank) {
-      SmallVector<int64_t> start(rank, 0), limit(shape), stride(rank, 1), low(rank, 0), high(rank, 0),
-          inner(rank, 0);
+      SmallVector<Size> start(rank, 0), limit = toSizes(shape), low(rank, 0), high(rank, 0);
+      SmallVector<int64_t> stride(rank, 1), inner(rank, 0);
       unsigned dim = below(rank);
       if (below(2)) {
         stride[dim] = 2;
@@ -138,7 +138,7 @@ void Generator::step() {
       for (int64_t i = 0; i < rank; ++i)
         if (!llvm::is_contained(dims, i))
           kept.push_back(i);
-      Value back = builder.create<BroadcastInDimOp>(loc, reduced, kept, shape);
+      Value back = builder.create<BroadcastInDimOp>(loc, reduced, kept, toSizes(shape));
       keep(builder.create<SubOp>(loc, a, back));
     }
     return;
@@ -157,10 +157,10 @@ void Generator::step() {
     return;
   default:
     if (rank && shape[rank - 1] >= 3 && shape[0] == 6 && rank == 2) {
-      Value column = builder.create<ReshapeOp>(loc, index, ArrayRef<int64_t>{6, 1});
+      Value column = builder.create<ReshapeOp>(loc, index, ArrayRef<Size>{6, 1});
       Value top = builder.create<RmaxOp>(loc, a, ArrayRef<int64_t>{1});
       Value picked = builder.create<GatherOp>(loc, a, column, 1, GatherKind::along);
-      Value flat = builder.create<ReshapeOp>(loc, picked, ArrayRef<int64_t>{6});
+      Value flat = builder.create<ReshapeOp>(loc, picked, ArrayRef<Size>{6});
       return keep(builder.create<SubOp>(loc, top, flat));
     }
     return;

@@ -83,15 +83,15 @@ protected:
       Value product = builder.create<DotGeneralOp>(loc, v, argument(1), Value(), ArrayRef<int64_t>(),
                                                    ArrayRef<int64_t>(), contract, contract, false);
       Value y = builder.create<AddOp>(loc, product,
-                                      builder.create<BroadcastInDimOp>(loc, bias, columns, type.getShape()));
+                                      builder.create<BroadcastInDimOp>(loc, bias, columns, sizesOf(type)));
       y = builder.create<AddOp>(loc, y, v);
       y = builder.create<TanhOp>(loc, y);
       Value top = builder.create<RmaxOp>(loc, y, dims);
       Value shifted =
-          builder.create<SubOp>(loc, y, builder.create<BroadcastInDimOp>(loc, top, kept, type.getShape()));
+          builder.create<SubOp>(loc, y, builder.create<BroadcastInDimOp>(loc, top, kept, sizesOf(type)));
       Value e = builder.create<ExpOp>(loc, shifted);
       Value sum = builder.create<SumOp>(loc, e, dims);
-      e = builder.create<DivOp>(loc, e, builder.create<BroadcastInDimOp>(loc, sum, kept, type.getShape()));
+      e = builder.create<DivOp>(loc, e, builder.create<BroadcastInDimOp>(loc, sum, kept, sizesOf(type)));
       v = builder.create<MulOp>(loc, e, y);
     }
     finish(v);
@@ -146,11 +146,10 @@ TEST_F(Scale, LayersWithReductions) {
     Location loc = builder.getUnknownLoc();
     Value top = builder.create<RmaxOp>(loc, v, dims);
     Value shifted =
-        builder.create<SubOp>(loc, v, builder.create<BroadcastInDimOp>(loc, top, kept, type.getShape()));
+        builder.create<SubOp>(loc, v, builder.create<BroadcastInDimOp>(loc, top, kept, sizesOf(type)));
     Value e = builder.create<ExpOp>(loc, shifted);
     Value sum = builder.create<SumOp>(loc, e, dims);
-    Value y =
-        builder.create<DivOp>(loc, e, builder.create<BroadcastInDimOp>(loc, sum, kept, type.getShape()));
+    Value y = builder.create<DivOp>(loc, e, builder.create<BroadcastInDimOp>(loc, sum, kept, sizesOf(type)));
     v = builder.create<AddOp>(loc, y, argument(1));
   }
   finish(v);

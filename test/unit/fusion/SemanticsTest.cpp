@@ -132,7 +132,7 @@ private:
       literal.toBytes(arguments.back().data());
     }
     for (Type type : func.getResultTypes())
-      results.emplace_back(ir::bytesOf(type), std::byte(0xab));
+      results.emplace_back(ir::bytesOf(type).asNumber(), std::byte(0xab));
   }
   void execute(Operation &op) {
     if (isa<ReshapeOp>(op) || passes::isOrder(&op))
@@ -162,7 +162,7 @@ private:
   static size_t bytesOf(const Literal &literal) { return literal.count() * itemsize(literal.dtype); }
   std::byte *at(Value value) {
     SliceAttr slice = passes::sliceOf(value);
-    auto position = static_cast<size_t>(slice.getPosition());
+    auto position = static_cast<size_t>(slice.getPosition().asNumber());
     switch (slice.getStorage()) {
     case StorageKind::argument:
       return arguments[position].data();
@@ -171,8 +171,8 @@ private:
     case StorageKind::arena:
       return arena.data() + position;
     case StorageKind::constant:
-      if (constants.size() < position + slice.getBytes())
-        constants.resize(position + slice.getBytes());
+      if (size_t end = position + static_cast<size_t>(slice.getBytes().asNumber()); constants.size() < end)
+        constants.resize(end);
       return constants.data() + position;
     }
     return nullptr;

@@ -27,7 +27,7 @@ std::string contraction(const std::string &a, const std::string &b, const std::s
          dims + " : " + a + ", " + b + " weft.return %r : " + result + " }";
 }
 
-using Strides = std::array<int64_t, 3>;
+using Strides = std::array<ir::Size, 3>;
 
 TEST(Contraction, StridesOfMatrices) {
   struct {
@@ -190,15 +190,17 @@ TEST(Contraction, StridesComputeTheProduct) {
     };
     auto op = contractionOf(program);
     auto left = storage(op.getA(), a), right = storage(op.getB(), b);
-    for (int64_t p = 0; p < shape->batch; ++p)
-      for (int64_t i = 0; i < shape->m; ++i)
-        for (int64_t j = 0; j < shape->n; ++j) {
+    auto numbers = [](llvm::ArrayRef<ir::Size> sizes) { return *ir::numbersOf(sizes); };
+    auto of = numbers({shape->batch, shape->m, shape->n, shape->k}), aStrides = numbers(shape->aStrides),
+         bStrides = numbers(shape->bStrides), cStrides = numbers(shape->cStrides);
+    for (int64_t p = 0; p < of[0]; ++p)
+      for (int64_t i = 0; i < of[1]; ++i)
+        for (int64_t j = 0; j < of[2]; ++j) {
           double sum = 0;
-          for (int64_t q = 0; q < shape->k; ++q)
-            sum += left.at(p * shape->aStrides[0] + i * shape->aStrides[1] + q * shape->aStrides[2]) *
-                   right.at(p * shape->bStrides[0] + q * shape->bStrides[1] + j * shape->bStrides[2]);
-          EXPECT_EQ(sum, before[0].real.at(p * shape->cStrides[0] + i * shape->cStrides[1] +
-                                           j * shape->cStrides[2]));
+          for (int64_t q = 0; q < of[3]; ++q)
+            sum += left.at(p * aStrides[0] + i * aStrides[1] + q * aStrides[2]) *
+                   right.at(p * bStrides[0] + q * bStrides[1] + j * bStrides[2]);
+          EXPECT_EQ(sum, before[0].real.at(p * cStrides[0] + i * cStrides[1] + j * cStrides[2]));
         }
   }
 }

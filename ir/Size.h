@@ -1,0 +1,204 @@
+//===- Size.h - Sizes that are known when a call is made -------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A size of the compiler is a number, or an expression over symbols: a polynomial with integer coefficients
+// (`784 * batch`, `batch + 1`), or such a polynomial divided by a number and rounded up. Polynomials are in a
+// canonical form, so that equal text is an equal size for every value of the symbols.
+//
+// What cannot be expressed exactly is `inexpressible`: numbers and coefficients beyond 63 bits, sums and
+// products of rounded quotients, polynomials that grow beyond a bound. Every operation on it gives it again,
+// it equals nothing and no property of it is claimed, so that no size is ever wrong; who puts sizes into a
+// type or an attribute refuses it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_SIZE_H
+#define WEFT_IR_SIZE_H
+
+#include <cassert>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::ir {
+
+/// coefficient * the product of the symbols, which are in alphabetical order and may repeat.
+struct DimTerm {
+  int64_t coefficient = 0;
+  std::vector<std::string> symbols;
+  friend bool operator==(const DimTerm &, const DimTerm &) = default;
+};
+
+/// The sum of its terms, divided by `divisor` and rounded up. Terms are in order of falling degree, then of
+/// their symbols; none has the coefficient 0, and no two have the same symbols. Without terms it is 0.
+struct DimExpr {
+  std::vector<DimTerm> terms;
+  int64_t divisor = 1;
+
+  /// "784 * batch + 1", "ceildiv(10 * batch, 64)".
+  std::string str() const;
+  friend bool operator==(const DimExpr &, const DimExpr &) = default;
+};
+
+/// A number, an expression, or inexpressible. There is no way back to an integer but through a question for a
+/// number; sizes are not ordered, `SymbolRanges` compares them.
+class Size {
+public:
+  constexpr Size() = default;
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  constexpr Size(T number) : bits(holds(number) ? static_cast<int64_t>(number) : inexpressibleBits) {}
+  static constexpr Size inexpressible() { return Size(RawBits{inexpressibleBits}); }
+  /// The value of a symbol.
+  static Size symbol(std::string_view name);
+  /// Terms may be in any order and have symbols in common.
+  static Size of(DimExpr expr);
+
+  constexpr bool isNumber() const { return bits >= leastNumber; }
+  constexpr bool isSymbolic() const { return bits < leastNumber && bits >= firstHandle; }
+  constexpr bool isExpressible() const { return bits >= firstHandle; }
+  /// Whether this may be how many there are of something: an expression, or a number that is not negative.
+  constexpr bool isCount() const { return bits >= 0 || isSymbolic(); }
+
+  constexpr std::optional<int64_t> number() const { return isNumber() ? std::optional(bits) : std::nullopt; }
+  /// The number of a size that is known to be one.
+  constexpr int64_t asNumber() const {
+    assert(isNumber() && "a size that depends on symbols has no number");
+    return bits;
+  }
+  /// The expression of a size that is expressible; a number is a constant.
+  DimExpr expr() const;
+
+  /// The representation, for keys and for what carries sizes as integers: a number is itself, an expression
+  /// the same in every process. `fromRaw` of what stands for nothing is inexpressible.
+  constexpr int64_t raw() const { return bits; }
+  static Size fromRaw(int64_t raw) { return raw >= leastNumber ? Size(raw) : fromHandle(raw); }
+
+  /// The claim that two sizes are equal whatever the symbols are; never of what is inexpressible.
+  friend constexpr bool operator==(Size a, Size b) { return a.bits == b.bits && a.isExpressible(); }
+  friend bool operator<(Size, Size) = delete;
+  friend bool operator<=(Size, Size) = delete;
+  friend bool operator>(Size, Size) = delete;
+  friend bool operator>=(Size, Size) = delete;
+
+  friend Size operator+(Size a, Size b) {
+    int64_t sum = 0;
+    bool isFast = a.isNumber() && b.isNumber() && !__builtin_add_overflow(a.bits, b.bits, &sum);
+    return isFast ? Size(sum) : addSlow(a, b);
+  }
+  friend Size operator-(Size a, Size b) {
+    int64_t difference = 0;
+    bool isFast = a.isNumber() && b.isNumber() && !__builtin_sub_overflow(a.bits, b.bits, &difference);
+    return isFast ? Size(difference) : subSlow(a, b);
+  }
+  friend Size operator*(Size a, Size b) {
+    int64_t product = 0;
+    bool isFast = a.isNumber() && b.isNumber() && !__builtin_mul_overflow(a.bits, b.bits, &product);
+    return isFast ? Size(product) : mulSlow(a, b);
+  }
+  Size &operator+=(Size other) { return *this = *this + other; }
+  Size &operator-=(Size other) { return *this = *this - other; }
+  Size &operator*=(Size other) { return *this = *this * other; }
+
+private:
+  // Expressions are kept in a table; their handles lie far below any number that a size can be.
+  static constexpr int64_t firstHandle = -(int64_t(1) << 62), leastNumber = -(int64_t(1) << 61),
+                           inexpressibleBits = INT64_MIN;
+  struct RawBits {
+    int64_t bits;
+  };
+  constexpr explicit Size(RawBits raw) : bits(raw.bits) {}
+
+  template <typename T> static constexpr bool holds(T number) {
+    if constexpr (std::signed_integral<T>)
+      return number >= leastNumber;
+    else
+      return number <= static_cast<uint64_t>(INT64_MAX);
+  }
+  static Size fromHandle(int64_t raw);
+  static Size addSlow(Size a, Size b);
+  static Size subSlow(Size a, Size b);
+  static Size mulSlow(Size a, Size b);
+  friend class SizeTable;
+
+  int64_t bits = 0;
+};
+
+/// \name Text and symbols
+/// @{
+/// A number, the text of an expression, or "<inexpressible>", which no parser takes.
+std::string sizeText(Size size);
+/// "4, batch, 784 * batch".
+std::string sizesText(std::span<const Size> sizes);
+/// The symbol that the size is the value of; empty for anything else.
+std::string symbolOf(Size size);
+/// The symbols of an expression, in alphabetical order.
+std::vector<std::string> symbolsOf(Size size);
+bool anySymbolic(std::span<const Size> sizes);
+/// A number, or a sum of products of symbols that is not rounded: what products and sums can be made of, as
+/// long as they stay within bounds.
+bool isPolynomial(Size size);
+/// Whether a symbol can have this name: a letter or an underscore, then letters, digits and underscores, and
+/// no word that has a meaning in the text of a size or of a type.
+bool isSymbolName(std::string_view name);
+/// @}
+
+/// \name Arithmetic
+/// @{
+/// The product of sizes, 1 of none.
+Size productOf(std::span<const Size> sizes);
+/// a / b where that is a size for every value of the symbols.
+std::optional<Size> divide(Size a, Size b);
+/// a / b rounded up; `b` is above 0.
+Size ceilDiv(Size a, int64_t b);
+/// Whether `size` is a multiple of the number `by` whatever the symbols are.
+bool isMultipleOf(Size size, int64_t by);
+/// The greatest number that is known to divide the size whatever the symbols are; 0 for 0.
+int64_t contentOf(Size size);
+/// @}
+
+/// \name Values
+/// @{
+using SymbolValue = std::function<std::optional<int64_t>(std::string_view)>;
+/// The value of a size; nothing where a symbol has none, a step overflows, or the size is inexpressible.
+std::optional<int64_t> evaluate(Size size, const SymbolValue &valueOf);
+
+/// What values each symbol can have.
+class SymbolRanges {
+public:
+  struct Range {
+    int64_t min = 0, max = 0;
+  };
+  void set(std::string name, Range range) { ranges.insert_or_assign(std::move(name), range); }
+  const Range *find(std::string_view name) const;
+  bool empty() const { return ranges.empty(); }
+  auto begin() const { return ranges.begin(); }
+  auto end() const { return ranges.end(); }
+
+  /// The size with every symbol at its largest value: what decisions about costs are taken at. At most 2^62
+  /// for what depends on symbols, and that for what has no value.
+  int64_t largest(Size size) const;
+  std::vector<int64_t> largest(std::span<const Size> sizes) const;
+  /// Whether the size is at least `bound` for all values in range; false where that is not seen. A symbol
+  /// without a range is taken to be 0 or more.
+  bool isAtLeast(Size size, int64_t bound) const;
+  /// Whether a <= b for all values in range; false where that is not seen.
+  bool isAtMost(Size a, Size b) const;
+
+private:
+  std::map<std::string, Range, std::less<>> ranges;
+};
+/// @}
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_SIZE_H
