@@ -48,7 +48,7 @@ private:
   size_t next_ = 0;
 };
 
-struct ModuleState {
+struct ModuleState : std::enable_shared_from_this<ModuleState> {
   struct Entry {
     std::string name;
     Tensor tensor;
@@ -64,6 +64,16 @@ struct ModuleState {
   std::shared_ptr<bool> training = std::make_shared<bool>(true);
   Transfers transfers;
 };
+
+/// The state as the handles of a list have it, children() among them. No object computes with such a handle,
+/// and it may be assigned; by an owner of its own it is told from a member, and so are its copies.
+inline std::shared_ptr<ModuleState> listed(const std::shared_ptr<ModuleState> &state) {
+  return {std::make_shared<std::shared_ptr<ModuleState>>(state->shared_from_this()), state.get()};
+}
+inline bool isListed(const std::shared_ptr<ModuleState> &state) {
+  const auto own = state->weak_from_this();
+  return state.owner_before(own) || own.owner_before(state);
+}
 
 /// Every tensor of the tree with its path.
 void visit(const ModuleState &state, const std::string &prefix,

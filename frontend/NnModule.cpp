@@ -151,8 +151,8 @@ void Module::add_child(const std::string &name, const Module &child, Loc loc) {
     for (const auto &[unused, part] : below[i]->children)
       below.push_back(part.get());
   }
-  state_->children.emplace_back(name, child.state_);
-  child.state_->parents.push_back(state_);
+  state_->children.emplace_back(name, child.state_->shared_from_this());
+  child.state_->parents.push_back(state_->weak_from_this());
   // Slots carry their path, so that state, errors and profiles name them as the user does. A part that is
   // registered in two places keeps the name that it got first.
   if (!child.state_->path.empty())
@@ -185,7 +185,7 @@ Parameter Module::add_tensor(const std::string &name, const Tensor &value, bool 
   Access::slot(value)->name = join(state_->path, name);
   state_->tensors.push_back({name, value, parameter});
   Parameter member(value);
-  member.module_ = state_;
+  member.module_ = state_->weak_from_this();
   member.entry_ = state_->tensors.size() - 1;
   member.own_ = true;
   return member;
@@ -194,7 +194,7 @@ Parameter Module::add_tensor(const std::string &name, const Tensor &value, bool 
 Parameter Module::absent_parameter() {
   ++state_->absent;
   Parameter member;
-  member.module_ = state_;
+  member.module_ = state_->weak_from_this();
   member.entry_ = Parameter::absent;
   member.own_ = true;
   return member;
@@ -237,7 +237,7 @@ std::vector<Tensor> Module::buffers() const { return tensorsOf(named_buffers());
 std::vector<std::pair<std::string, Module>> Module::named_children() const {
   std::vector<std::pair<std::string, Module>> result;
   for (const auto &[name, child] : state_->children)
-    result.emplace_back(name, Module(child));
+    result.emplace_back(name, Module(detail::listed(child)));
   return result;
 }
 
@@ -249,7 +249,7 @@ std::vector<Module> Module::children() const {
 }
 
 std::vector<std::pair<std::string, Module>> Module::named_modules() const {
-  std::vector<std::pair<std::string, Module>> result, stack{{"", *this}};
+  std::vector<std::pair<std::string, Module>> result, stack{{"", Module(detail::listed(state_))}};
   std::unordered_set<const ModuleState *> seen;
   while (!stack.empty()) {
     auto [path, module] = stack.back();

@@ -114,7 +114,8 @@ static bool followsItsParent(const ModuleState &state, const ModuleState &old, c
 Module &Module::operator=(const Module &other) {
   if (this == &other)
     return *this;
-  if (state_ != other.state_ && !followsItsParent(*other.state_, *state_, this, &other)) {
+  if (state_ != other.state_ && !detail::isListed(state_) &&
+      !followsItsParent(*other.state_, *state_, this, &other)) {
     const bool registered = std::any_of(state_->parents.begin(), state_->parents.end(),
                                         [](const auto &parent) { return !parent.expired(); });
     if (registered)

@@ -253,6 +253,24 @@ TEST(Tying, PartsInAVectorAreAssignedWithTheirModel) {
   EXPECT_ERROR(first.layers[1] = kept.layers[1], "the part '1' of a module");
 }
 
+TEST(Tying, ListsOfModulesAreRearranged) {
+  Pair model;
+  std::vector<nn::Module> modules = model.modules();
+  ASSERT_EQ(modules.size(), 3u);
+  modules.erase(modules.begin());
+  std::swap(modules[0], modules[1]);
+  EXPECT_EQ(floats(modules[0].parameters()[0]), floats(model.b.weight));
+  EXPECT_EQ(floats(modules[1].parameters()[0]), floats(model.a.weight));
+  nn::Module last = model.children()[0];
+  last = modules[0];
+  EXPECT_EQ(floats(last.parameters()[0]), floats(model.b.weight));
+  EXPECT_ERROR(model.a = makeLinear(7), "the part 'a' of a module");
+  // What is registered through such a handle stays registered.
+  nn::Parameter gain = model.children()[0].register_parameter("gain", ones({2}));
+  gain = nn::Parameter(zeros({2}));
+  EXPECT_EQ(floats(model.get_parameter("a.gain")), Floats(2, 0));
+}
+
 TEST(Tying, AMemberOfACopyIsNoVariable) {
   Pair model, copy = model;
   EXPECT_ERROR(copy.a.weight = makeLinear(7).weight, "a copy of the module");
