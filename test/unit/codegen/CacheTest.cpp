@@ -255,10 +255,12 @@ TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
   {
     ASSERT_TRUE(KernelCache(options).compileKernels(kernels, v4, 1));
   }
+  // On a quiet machine the caller may have read all of them before a helper has begun: then nothing fails.
+  constexpr int allocations = 60, mostSweeps = 100, enough = 6;
   int refused = 0;
-  for (int first = 0; first < 60; ++first) {
+  for (int turn = 0; turn < allocations || (refused < enough && turn < allocations * mostSweeps); ++turn) {
     KernelCache cache(options);
-    failing::allocationsFrom(first);
+    failing::allocationsFrom(turn % allocations);
     auto objects = cache.compileKernels(kernels, v4, 4);
     failing::allocationsFrom(-1);
     if (!objects) {
@@ -270,7 +272,7 @@ TEST_F(Cache, NoMemoryInAHelperThreadIsAStatus) {
     ASSERT_TRUE(objects) << objects.status().message();
     ASSERT_EQ(objects->size(), 8u);
   }
-  EXPECT_GT(refused, 5);
+  EXPECT_GE(refused, enough);
 }
 
 TEST_F(Cache, WithoutThreadsTheCallerCompilesAll) {
