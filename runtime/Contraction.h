@@ -7,10 +7,10 @@
 //
 // c[b,m,n] = sum over k of a[b,m,k] * b[b,k,n] (+ bias[n]) (+ residual[b,m,n]) (relu).
 //
-// oneDNN takes f32 and bf16 where its layouts fit and it has more than a reference implementation; our own
-// kernel (Gemm.h) takes everything else: f64, f16, integers, strides of 0, empty dimensions, and products
-// too small for a library call to pay. Which of the two it is depends on the plan, the shape and the
-// processor only.
+// oneDNN takes f32 and bf16 where it has more than a reference implementation, copying operands that lie
+// otherwise than it takes them (PackedContraction.h); our own kernel (Gemm.h) takes everything else: f64,
+// f16, integers, elements that repeat (strides of 0), empty dimensions, and products too small for a library
+// call to pay. Which of the two it is depends on the plan, the shape and the processor only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_CONTRACTION_H

@@ -463,7 +463,7 @@ enum class Layout {
 
 Layout layout_of(int64_t batch, int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
   const dnnl::memory::dims found = strides_of(rows, columns, strides[1], strides[2]);
-  if (batch > 1 && strides[0] < rows * columns)
+  if (batch > 1 && strides[0] != rows * columns)
     return Layout::anything;
   if (found == strides_of(rows, columns, columns, 1))
     return Layout::rows;
