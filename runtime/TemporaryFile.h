@@ -27,6 +27,7 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -67,14 +68,35 @@ struct TemporaryFileMaker {
   }
 };
 
-/// Whether nobody writes a temporary file any more: its maker is gone and the file was not written for a
-/// minute, or it was not for a day. A process of another container, whose number means nothing here, writes
-/// more often than once a minute.
+/// Whether nobody writes a temporary file any more: its maker is gone and the file was not written for an
+/// hour, or it was not for a day. The number of a process in another container means nothing here; it may
+/// write nothing for minutes while a slow disk takes what it wrote.
 inline bool is_abandoned(const TemporaryFileMaker &maker, time_t written, time_t now) {
-  constexpr time_t minute = 60, day = 24 * 60 * minute;
+  constexpr time_t hour = 3600, day = 24 * hour;
   if (now - written > day)
     return true;
-  return now - written > minute && maker.is_gone();
+  return now - written > hour && maker.is_gone();
+}
+
+/// The maker of a file of the name "PROCESS.START.COUNT", or "PROCESS.COUNT" where no start is known; process
+/// 0 of every other name.
+inline TemporaryFileMaker maker_of(std::string_view numbers, char separator) {
+  uint64_t found[3] = {};
+  int count = 0;
+  for (const char *at = numbers.data(), *const end = at + numbers.size();; ++at) {
+    const auto [rest, error] = std::from_chars(at, end, found[count]);
+    if (error != std::errc())
+      return {};
+    ++count;
+    at = rest;
+    if (at == end)
+      break;
+    if (count == 3 || *at != separator)
+      return {};
+  }
+  if (count < 2 || found[0] == 0 || found[0] > std::numeric_limits<int>::max())
+    return {};
+  return {static_cast<pid_t>(found[0]), count == 3 ? found[1] : 0};
 }
 
 /// Removes what was left in `folder` by writers that are gone: files whose names are those that
@@ -88,13 +110,9 @@ inline void remove_abandoned(const std::string &folder, std::string_view prefix)
     const std::string_view name = entry->d_name;
     if (!name.starts_with(prefix))
       continue;
-    TemporaryFileMaker maker;
-    const char *const end = name.data() + name.size();
-    const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, maker.process);
-    if (error != std::errc() || (rest != end && *rest != prefix.back()))
+    const TemporaryFileMaker maker = maker_of(name.substr(prefix.size()), prefix.back());
+    if (maker.process == 0)
       continue;
-    if (rest != end)
-      std::from_chars(rest + 1, end, maker.start);
     struct stat info;
     if (::fstatat(::dirfd(directory), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(info.st_mode) && is_abandoned(maker, info.st_mtime, now))

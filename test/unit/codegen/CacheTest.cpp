@@ -212,8 +212,8 @@ TEST_F(Cache, WhatKilledWritersLeftGoes) {
   };
   using namespace std::chrono_literals;
   const uint64_t start = runtime::process_start();
-  fs::path dead = left(gone, 1, 300s), fresh = left(gone, 1, 0s), alive = left(::getpid(), start, 300s),
-           old = left(::getpid(), start, 48h), before = left(::getpid(), start - 1, 300s);
+  fs::path dead = left(gone, 1, 2h), fresh = left(gone, 1, 0s), alive = left(::getpid(), start, 2h),
+           old = left(::getpid(), start, 48h), before = left(::getpid(), start - 1, 2h);
   auto one = kernel(1);
   ASSERT_TRUE(KernelCache(options).get(*one, v4));
   EXPECT_FALSE(fs::exists(dead));

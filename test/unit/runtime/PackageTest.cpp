@@ -111,21 +111,28 @@ TEST(Package, WritingRemovesWhatKilledWritersLeft) {
   ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
   const std::string number = std::to_string(::getpid()), dead = std::to_string(gone),
                     mine = number + "." + std::to_string(process_start());
-  constexpr time_t minutes = 60, days = 24 * 60 * minutes;
+  constexpr time_t minutes = 60, hours = 60 * minutes, days = 24 * hours;
   // Each name, how long ago it was written, and whether it stays.
   const struct {
     std::string name;
     time_t age;
     bool stays;
-  } files[] = {{"p.weft.tmp." + dead + ".0", 5 * minutes, false},
-               {"p.weft.tmp." + dead + ".1", 0, true}, // of another container, it may be
-               {"p.weft.tmp." + mine + ".7", 5 * minutes, true},
+  } files[] = {{"p.weft.tmp." + dead + ".0", 2 * hours, false},
+               {"p.weft.tmp." + dead + ".1.2", 2 * hours, false},
+               {"p.weft.tmp." + dead + ".1.3", 5 * minutes, true}, // a slow disk takes it, it may be
+               {"p.weft.tmp." + dead + ".1", 0, true},             // of another container, it may be
+               {"p.weft.tmp." + mine + ".7", 2 * hours, true},
                {"p.weft.tmp." + mine + ".8", 2 * days, false},
                // Of a process that had our number before us, as in a container that began again.
-               {"p.weft.tmp." + number + ".1.0", 5 * minutes, false},
-               {"p.weft.tmp." + number + ".0", 5 * minutes, false},
+               {"p.weft.tmp." + number + ".1.0", 2 * hours, false},
+               {"p.weft.tmp." + number + ".0", 2 * hours, false},
                {"p.weft.tmp." + number + ".1.1", 0, true},
+               // What somebody else made.
                {"p.weft.tmp.notes", 2 * days, true},
+               {"p.weft.tmp.20241105", 2 * days, true},
+               {"p.weft.tmp." + dead + ".0.bak", 2 * days, true},
+               {"p.weft.tmp." + dead + ".", 2 * days, true},
+               {"p.weft.tmp." + dead + ".1.2.3", 2 * days, true},
                {"q.weft.tmp." + dead + ".0", 2 * days, true},
                {"p.weft", 2 * days, true}};
   for (const auto &file : files) {
