@@ -99,11 +99,13 @@ void OptimizerState::makePieces(Member &member) {
   SuspendTrace suspend;
   const auto &slot = Access::slot(member.parameter);
   const Spec spec = slot->spec();
+  std::vector<Piece> pieces; // all of them, or none where memory ends
   for (const char *name : groups[member.group].rule->pieces()) {
     Tensor tensor = zerosInMemory(spec, slot->loc);
     Access::slot(tensor)->name = kind + "." + member.name + "." + name;
-    member.pieces.push_back({name, tensor});
+    pieces.push_back({name, tensor});
   }
+  member.pieces = std::move(pieces);
 }
 
 /// Makes every compiled function that uses a count compile anew: its type is part of their guards.
@@ -153,21 +155,32 @@ void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
 }
 
 void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
-  std::unordered_set<const Member *> steps(stepping.begin(), stepping.end());
-  // What follows may make state: if a trace under way fails, everything is as before.
+  // What follows may make state: if it fails, or a trace under way, everything is as before.
+  std::vector<std::pair<std::shared_ptr<Slot>, Ref>> values;
+  for (const Member &member : members)
+    if (member.counter && !Access::slot(member.counter->steps)->value().node->trace)
+      values.emplace_back(Access::slot(member.counter->steps), Access::slot(member.counter->steps)->value());
+  const std::function<void()> undo = [this, before = members, values = std::move(values)] {
+    members = before;
+    for (const auto &[slot, value] : values)
+      if (slot->value() != value)
+        slot->setValue(value);
+  };
   if (Trace *trace = Trace::current()) {
-    std::vector<std::pair<std::shared_ptr<Slot>, Ref>> values;
-    for (const Member &member : members)
-      if (member.counter && !Access::slot(member.counter->steps)->value().node->trace)
-        values.emplace_back(Access::slot(member.counter->steps),
-                            Access::slot(member.counter->steps)->value());
-    trace->onFailure([this, before = members, values = std::move(values)] {
-      members = before;
-      for (const auto &[slot, value] : values)
-        if (slot->value() != value)
-          slot->setValue(value);
-    });
+    trace->onFailure(undo);
+    makeState(stepping, loc);
+    return;
   }
+  try {
+    makeState(stepping, loc);
+  } catch (...) {
+    undo();
+    throw;
+  }
+}
+
+void OptimizerState::makeState(const std::vector<Member *> &stepping, Loc loc) {
+  std::unordered_set<const Member *> steps(stepping.begin(), stepping.end());
   // Sharers of each count, in the order of the members.
   std::vector<std::pair<const Counter *, std::pair<std::vector<Member *>, std::vector<Member *>>>> shared;
   for (Member &member : members) {

@@ -82,6 +82,8 @@ private:
   /// Gives every member that steps a count and state, made now if need be. They count as older than a trace
   /// under way, and vanish again if that fails.
   void prepare(const std::vector<Member *> &stepping, Loc loc);
+  /// The same, where a failure leaves what was made by then.
+  void makeState(const std::vector<Member *> &stepping, Loc loc);
   void makePieces(Member &member);
   void checkPlacement(const Member &member, Loc loc) const;
 };

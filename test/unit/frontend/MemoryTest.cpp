@@ -146,6 +146,30 @@ TEST_F(CachingRules, SegmentsHaveTheSizesOfPyTorch) {
 }
 
 using OutOfMemory = MemoryTest;
+// An optimiser makes state for its parameters in the first step: for all of them, or for none.
+TEST_F(OutOfMemory, AFirstStepThatFailsLeavesNoState) {
+  Tensor a = made(4).requires_grad_(), b = made(4).requires_grad_();
+  optim::Adam adam({a, b}, {.lr = 0.5});
+  (a.sum() + b.sum()).backward();
+  const Tensor gradient = a.grad();
+  gradient.to_bytes();
+  b.grad().to_bytes();
+  trim();
+  const uint64_t limit = memory_limit();
+  for (const int64_t room : {2, 6, 10, 14}) { // before the first of four pieces of 4 MiB, to before the last
+    set_memory_limit(memory_allocated() + room * mebibyte);
+    EXPECT_ERROR(adam.step(), "CPU out of memory");
+    EXPECT_EQ(adam.state_dict().size(), optim::Adam({a, b}, {.lr = 0.5}).state_dict().size()) << room;
+    trim();
+  }
+  set_memory_limit(limit);
+  const float before = a.to_vector<float>()[3];
+  adam.step();
+  EXPECT_NEAR(a.to_vector<float>()[3], before - 0.5f, 1e-4f);
+  EXPECT_EQ(adam.state_dict().size(), optim::Adam({a, b}, {.lr = 0.5}).state_dict().size() + 6)
+      << "a count and two moments for each";
+}
+
 TEST_F(OutOfMemory, IsPredictedAndLeavesEverythingUsable) {
   Tensor large = made(16);
   auto step = compile([](Tensor x) { return x * 2 + 1; }, {.name = "step"});
