@@ -52,9 +52,9 @@ std::pair<int64_t, int64_t> fan_in_and_fan_out(const Tensor &tensor, Loc loc) {
              shapeText(shape),
          loc);
   int64_t field = 1;
-  for (size_t i = 2; i < shape.size(); ++i)
-    field *= shape[i];
-  return {shape[1] * field, shape[0] * field};
+  for (int64_t i = 2; i < static_cast<int64_t>(shape.size()); ++i)
+    field *= tensor.size(i, loc);
+  return {tensor.size(1, loc) * field, tensor.size(0, loc) * field};
 }
 
 Tensor uniform_(Tensor tensor, double from, double to, Loc loc) {

@@ -40,7 +40,11 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
   // Sizes of zero do not excuse the others: strides would overflow.
   if (anySymbolic(shape)) {
     // The ranges of symbols are the function's; that it is not too large is checked when it is compiled.
-    ir::Size product = 8;
+    // From both ends: strides are products of the last sizes.
+    ir::Size product = 8, ofLast = 8;
+    for (size_t i = shape.size(); i-- > 0;)
+      if (shape[i] != 0)
+        ofLast *= sizeOf(shape[i]);
     for (int64_t size : shape) {
       if (!sizeOf(size).isCount())
         fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
@@ -49,7 +53,7 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
       if (size != 0)
         product *= sizeOf(size);
     }
-    if (!product.isExpressible())
+    if (!product.isExpressible() || !ofLast.isExpressible())
       fail("a tensor of shape " + shapeText(shape) +
                " has a number of bytes that cannot be expressed: expected less than 2^63, or a sum of at "
                "most 32 products of at most 8 Dims; make it smaller, or give it fewer Dims",
@@ -372,7 +376,8 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Loc loc) con
   // A view whatever the strides: what is read and written are values, and a matrix is flat as a value.
   GraphLock lock(graphMutex());
   std::vector<int64_t> strides = last.strides(loc);
-  strides[strides.size() - 2] += strides.back();
+  int64_t &along = strides[strides.size() - 2];
+  along = entryOf(sizeOf(along) + sizeOf(strides.back()), loc);
   strides.pop_back();
   Tensor joined =
       makeView(last, {.kind = ViewStep::reshape, .from = last.sizes(loc), .to = flat}, strides, loc);
@@ -509,7 +514,7 @@ Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc 
   map.steps[d] = map.to[d] > 1 ? step : 1;
   map.limit[d] = map.to[d] == 0 ? map.start[d] : map.start[d] + (map.to[d] - 1) * map.steps[d] + 1;
   std::vector<int64_t> strides = this->strides(loc);
-  strides[d] *= map.steps[d];
+  strides[d] = entryOf(sizeOf(strides[d]) * map.steps[d], loc);
   return makeView(*this, std::move(map), std::move(strides), loc);
 }
 

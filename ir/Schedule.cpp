@@ -200,7 +200,7 @@ static SmallVector<std::pair<Value, unsigned>> chooseKept(FusionOp fusion,
   SmallVector<Size> domain = fusion.getDomain();
   // Scratch has a size of its own; the passes that need a value are the bits of a number.
   unsigned last = lastRowPass(fusion);
-  if (rowLength(fusion).isSymbolic() || last >= 64)
+  if (!rowLength(fusion).isNumber() || last >= 64)
     return kept;
   llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
   auto ofDomain = [&](Value value) { return sizesOf(tensorOf(value)) == ArrayRef(domain); };

@@ -63,6 +63,30 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
       result.push_back(replaced(size, values));
     return result;
   };
+  // With numbers for some symbols, the coefficients of others may have none.
+  const auto isExpressible = [&](ArrayRef<Size> sizes) { return llvm::all_of(all(sizes), isPolynomial); };
+  AttrTypeWalker walker;
+  walker.addWalk([&](RankedTensorType type) {
+    const bool fits = !isDynamic(type) || !isWeftTensor(type) || isExpressible(sizesOf(type));
+    return fits ? WalkResult::skip() : WalkResult::interrupt();
+  });
+  walker.addWalk([&](SizesAttr list) {
+    return isExpressible(list.getSizes()) ? WalkResult::skip() : WalkResult::interrupt();
+  });
+  const auto fits = [&](Type type) { return !walker.walk<WalkOrder::PreOrder>(type).wasInterrupted(); };
+  const WalkResult checked = module.walk([&](Operation *op) {
+    bool allFit = !walker.walk<WalkOrder::PreOrder>(op->getAttrDictionary()).wasInterrupted() &&
+                  llvm::all_of(op->getResultTypes(), fits);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        allFit &= llvm::all_of(block.getArgumentTypes(), fits);
+    if (allFit || isa<ModuleOp>(op))
+      return WalkResult::advance();
+    op->emitError("has a size that cannot be expressed with these values of its symbols");
+    return WalkResult::interrupt();
+  });
+  if (checked.wasInterrupted())
+    return failure();
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
     if (!isDynamic(type) || !isWeftTensor(type))

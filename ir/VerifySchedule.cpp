@@ -116,7 +116,7 @@ LogicalResult Verifier::verifyRow() {
     return failure();
   if (schedule.keep.empty())
     return success();
-  if (length.isSymbolic())
+  if (!length.isNumber())
     return fusion.emitOpError()
            << "has keep = [" << schedule.keep
            << "] in its schedule, which it cannot have: scratch has a size of its own, and "

@@ -43,12 +43,12 @@ static Value sliceOfSlice(Operation *op, PatternRewriter &rewriter) {
   SmallVector<ir::Size> start, limit;
   SmallVector<int64_t> step;
   for (size_t i = 0; i < slice.getStart().size(); ++i) {
-    ir::Size count = ir::sizesOf(slice.getType())[i];
-    step.push_back(slice.getStep()[i] * inner.getStep()[i]);
-    start.push_back(inner.getStart()[i] + slice.getStart()[i] * inner.getStep()[i]);
-    limit.push_back(count == 0 ? start[i] : start[i] + (count - 1) * step[i] + 1);
-    if (start[i].asNumber() > inner.getA().getType().getShape()[i]) // of an empty slice at the very end
-      start[i] = limit[i] = 0;
+    const int64_t count = ir::sizesOf(slice.getType())[i].asNumber();
+    // Where an empty slice begins says nothing, nor does the step of one element, and both could overflow.
+    step.push_back(count > 1 ? slice.getStep()[i] * inner.getStep()[i] : 1);
+    start.push_back(count == 0 ? ir::Size(0)
+                               : inner.getStart()[i] + slice.getStart()[i] * inner.getStep()[i]);
+    limit.push_back(count == 0 ? ir::Size(0) : start[i] + ir::Size(count - 1) * step[i] + 1);
   }
   return rewriter.create<ir::SliceOp>(op->getLoc(), inner.getA(), start, limit, step);
 }

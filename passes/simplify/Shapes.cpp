@@ -97,7 +97,8 @@ static bool isPartOf(ir::Size size, ir::Size whole) {
   return size != whole && ir::divide(whole, size);
 }
 
-/// Cuts two shapes of one number of elements, not zero, into the smallest groups of equal size.
+/// Cuts two shapes of one number of elements, not zero, into the smallest groups of equal size; into none
+/// where a product on the way cannot be expressed.
 static SmallVector<Group> pairGroups(ArrayRef<ir::Size> from, ArrayRef<ir::Size> to) {
   SmallVector<Group> groups;
   size_t i = 0, j = 0;
@@ -109,6 +110,9 @@ static SmallVector<Group> pairGroups(ArrayRef<ir::Size> from, ArrayRef<ir::Size>
         left *= from[i++];
       else
         right *= to[j++];
+      // What cannot be expressed equals nothing.
+      if (!left.isExpressible() || !right.isExpressible())
+        return {};
     } while (left != right);
     // Dimensions of size 1 go with what stands before them, or at the start with what follows.
     while (i < from.size() && from[i] == 1)

@@ -82,3 +82,12 @@ weft.func @scatter(%a: tensor<5x7xf32, #cpu>, %i: tensor<3xi64, #cpu>, %u: tenso
   // CHECK: weft.return %[[R]]
   weft.return %r : tensor<5x7xf32, #cpu>
 }
+
+// Where an empty slice begins says nothing, also where that has no number.
+// CHECK-LABEL: @empty_of_one
+// CHECK: weft.slice %{{.*}}, start = [0], limit = [0], step = [1]
+weft.func @empty_of_one(%a: tensor<4xf32, #weft.device<cpu>>) -> tensor<0xf32, #weft.device<cpu>> {
+  %0 = weft.slice %a, start = [1], limit = [2], step = [9223372036854775807] : tensor<4xf32, #weft.device<cpu>>
+  %1 = weft.slice %0, start = [1], limit = [1], step = [1] : tensor<1xf32, #weft.device<cpu>>
+  weft.return %1 : tensor<0xf32, #weft.device<cpu>>
+}

@@ -149,7 +149,6 @@ TEST(ContractLeaves, AGradientThatFailedIsNoneForTheNextOne) {
   EXPECT_ERROR(floats(gradient), "Target 2 is out of bounds");
 }
 
-/// The contributions to a gradient are added in one order, wherever values were read in between.
 // A view that was read has memory of its own: the product then takes an operand in rows instead of columns,
 // or without the room of the matrix that it is a part of.
 TEST(ContractLeaves, ReadingAViewInBetweenChangesNoBitOfAProduct) {
@@ -176,6 +175,7 @@ TEST(ContractLeaves, ReadingAViewInBetweenChangesNoBitOfAProduct) {
   EXPECT_EQ(run(true, true), expected);
 }
 
+/// The contributions to a gradient are added in one order, wherever values were read in between.
 TEST(ContractLeaves, ReadingInBetweenChangesNoBitOfAGradient) {
   const auto run = [](bool reads) {
     manual_seed(5);

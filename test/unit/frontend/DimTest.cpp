@@ -156,6 +156,20 @@ TEST(Dim, ShapesAreMadeOfSizes) {
 }
 
 // Several symbols, products of them, and batches that broadcast: attention.
+// The stride of a static dimension is an expression where a later one is dynamic.
+TEST(Dim, StaticDimensionsBeforeADynamicOneAreSlicedWithSteps) {
+  const Dim n("n", 1, 64);
+  const auto third = compile([](Tensor x) { return x.slice(0, 0, 9, 3).unsqueeze(-1); }, {spec({9, n})});
+  const auto diagonal =
+      compile([](Tensor x) { return x.diagonal(0, 0, 2).reshape({-1}); }, {spec({2, n, 2})});
+  for (const int64_t size : {1, 5}) {
+    const Tensor x = arange(9 * size).to(f32).reshape({9, size}),
+                 y = arange(4 * size).to(f32).reshape({2, size, 2});
+    EXPECT_EQ(third(x).to_vector<float>(), x.slice(0, 0, 9, 3).to_vector<float>());
+    EXPECT_EQ(diagonal(y).to_vector<float>(), y.diagonal(0, 0, 2).reshape({-1}).to_vector<float>());
+  }
+}
+
 TEST(Dim, SeveralSymbolsWorkTogether) {
   Dim b("b", 1, 64), s("s", 1, 300);
   auto attend = [](Tensor q, Tensor k) {
