@@ -498,8 +498,17 @@ struct Choice {
   Described described;
 };
 
+/// Whether elements of an operand repeat: a copy would be larger than the operand.
+bool repeats(const ContractionShape &s) {
+  const auto any = [&](const std::array<int64_t, 3> &strides, int64_t rows, int64_t columns) {
+    return (strides[0] == 0 && s.batch > 1) || (strides[1] == 0 && rows > 1) ||
+           (strides[2] == 0 && columns > 1);
+  };
+  return any(s.a_strides, s.m, s.k) || any(s.b_strides, s.k, s.n);
+}
+
 /// Whether oneDNN takes a product, and which implementation, is asked for operands in rows: how they lie
-/// decides neither.
+/// decides neither, unless their elements repeat.
 Choice choose(const ContractionShape &s, int threads) {
   const auto with = [&](const Packing &packing) {
     const ContractionShape shape = packed_shape(s, packing);
@@ -512,6 +521,8 @@ Choice choose(const ContractionShape &s, int threads) {
       {!is_rows(s.m, s.k, s.a_strides), !is_rows(s.k, s.n, s.b_strides), !is_rows(s.m, s.n, s.c_strides)});
   if (!rows.described.refusal.empty() || !rows.packing.any())
     return rows;
+  if (repeats(s))
+    return {{}, s, Described{{}, false, "an operand whose elements repeat"}};
   const std::string implementation = rows.described.description.impl_info_str();
   Choice some = with(packing_of(s, implementation));
   const bool same =
