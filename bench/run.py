@@ -226,7 +226,7 @@ def against(names, options, environment):
         return {"results": row["results"], **({"error": row["errors"]["weft"]} if row["errors"] else {})}
 
     load = os.getloadavg()[0]
-    rows = paired.compare([name for name in names if name != "runtime_size"], visit, options.rounds, note)
+    rows = paired.compare([name for name in names if name not in ("copy", "runtime_size")], visit, options.rounds, note)
     for server in servers:
         server.stop()
     print(f"{cpu_model()}, {options.threads} threads, {options.rounds} rounds, load {load:.1f} before\n")
