@@ -142,6 +142,8 @@ RankedTensorType makeTensorType(ArrayRef<Size> sizes, Type element, DeviceAttr d
     if (!size.isNumber())
       dynamic.push_back(size);
   }
+  if (!llvm::all_of(dynamic, isPolynomial))
+    dynamic.clear(); // a device that says too little of the type
   return RankedTensorType::get(shape, element, device.withSizes(dynamic));
 }
 

@@ -65,7 +65,9 @@ std::optional<llvm::SmallVector<int64_t>> numbersOf(llvm::ArrayRef<Size> sizes);
 llvm::SmallVector<Size> toSizes(llvm::ArrayRef<int64_t> numbers);
 /// Whether a dimension is not a number.
 bool isDynamic(mlir::Type type);
-/// A tensor type with these sizes, on a device.
+/// A tensor type with these sizes, on a device. Where one cannot be expressed, or is rounded, it is none that
+/// `isWeftTensor` accepts: what is inferred from operands of a wrong type is wrong as well, and its verifier
+/// says so.
 mlir::RankedTensorType makeTensorType(llvm::ArrayRef<Size> sizes, mlir::Type element, DeviceAttr device);
 /// What a constant of the type holds that repeats one element: a 0-dimensional value where the type has
 /// dynamic dimensions.

@@ -106,3 +106,16 @@ weft.func @generic_list(%a: tensor<f32, #cpu>) {
   %0 = "weft.reshape"(%a) <{shape = array<i64: 1>}> : (tensor<f32, #cpu>) -> tensor<1xf32, #cpu>
   weft.return
 }
+
+// -----
+
+// Results are inferred while text is read, before anything was verified.
+#cpu = #weft.device<cpu>
+#gpu = #weft.device<cuda:0>
+// expected-error @+1 {{@types_without_sizes takes and returns tensors with a device, found 'tensor<?x8xf32, #weft.device<cpu>>', whose device does not name a size for each dynamic dimension}}
+weft.func @types_without_sizes(%a: tensor<?x8xf32, #cpu>) -> tensor<f32, #cpu> {
+  %0 = weft.transpose %a, perm = [1, 0] : tensor<?x8xf32, #cpu>
+  %1 = weft.transfer %a to #gpu : tensor<?x8xf32, #cpu>
+  %2 = weft.sum %a, dims = [0, 1] : tensor<?x8xf32, #cpu>
+  weft.return %2 : tensor<f32, #cpu>
+}
