@@ -144,7 +144,7 @@ RankedTensorType makeTensorType(ArrayRef<Size> sizes, Type element, DeviceAttr d
   }
   if (!llvm::all_of(dynamic, isPolynomial))
     dynamic.clear(); // a device that says too little of the type
-  return RankedTensorType::get(shape, element, device.withSizes(dynamic));
+  return RankedTensorType::get(shape, element, device ? device.withSizes(dynamic) : device);
 }
 
 DenseElementsAttr splatOf(RankedTensorType type, Attribute element) {
@@ -180,11 +180,11 @@ Size bytesOf(Type type) {
 }
 
 RankedTensorType withShape(RankedTensorType type, ArrayRef<Size> shape) {
-  return makeTensorType(shape, type.getElementType(), cast<DeviceAttr>(type.getEncoding()));
+  return withShape(type, shape, type.getElementType());
 }
 
 RankedTensorType withShape(RankedTensorType type, ArrayRef<Size> shape, Type element) {
-  return makeTensorType(shape, element, cast<DeviceAttr>(type.getEncoding()));
+  return makeTensorType(shape, element, dyn_cast_or_null<DeviceAttr>(type.getEncoding()));
 }
 
 //===----------------------------------------------------------------------===//
