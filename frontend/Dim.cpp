@@ -53,10 +53,9 @@ Size Size::join(int64_t value, const Size &a, const Size &b) {
 /// The entry of what an operator made.
 static int64_t made(ir::Size size, const Size &a, const char *with, const Size &b) {
   if (!size.isExpressible())
-    throw Error(
-        "(" + a.str() + ")" + with + "(" + b.str() +
-        ") cannot be expressed as a size: its numbers have to be below 2^63, and an expression adds at "
-        "most 32 products of at most 8 Dims. Use smaller numbers, or a Dim of its own for the result");
+    throw Error("(" + a.str() + ")" + with + "(" + b.str() +
+                ") cannot be expressed as a size: its numbers have to be below 2^63, and an expression is " +
+                ir::polynomialText("Dims") + ". Use smaller numbers, or a Dim of its own for the result");
   return size.raw();
 }
 
@@ -101,8 +100,8 @@ namespace frontend {
 
 int64_t entryOf(ir::Size size, Loc loc) {
   if (!size.isExpressible())
-    fail("a size of the result cannot be expressed: numbers have to be below 2^63, and an expression adds at "
-         "most 32 products of at most 8 Dims. Make the tensor smaller, or give a dimension a Dim of its own",
+    fail("a size of the result cannot be expressed: numbers have to be below 2^63, and an expression is " +
+             ir::polynomialText("Dims") + ". Make the tensor smaller, or give a dimension a Dim of its own",
          loc);
   return size.raw();
 }

@@ -55,8 +55,8 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
     }
     if (!product.isExpressible() || !ofLast.isExpressible())
       fail("a tensor of shape " + shapeText(shape) +
-               " has a number of bytes that cannot be expressed: expected less than 2^63, or a sum of at "
-               "most 32 products of at most 8 Dims; make it smaller, or give it fewer Dims",
+               " has a number of bytes that cannot be expressed: expected less than 2^63, or " +
+               ir::polynomialText("Dims") + "; make it smaller, or give it fewer Dims",
            loc);
     return Spec{DType::f32, shape, {}}.count();
   }

@@ -99,13 +99,6 @@ bool areDisjoint(const Slot &a, const Slot &b) {
                               runtime::StridedBox{offset(b), b.spec().shape, stridesOfB});
 }
 
-/// Whether dimensions of `size` elements can go on to be `whole` elements.
-static bool isPartOf(ir::Size size, ir::Size whole) {
-  if (size.isNumber() && whole.isNumber())
-    return size.asNumber() < whole.asNumber();
-  return size != whole && ir::divide(whole, size);
-}
-
 std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
                                                 const Shape &to) {
   if (from == to)
@@ -120,7 +113,7 @@ std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::ve
     run *= sizeOf(from[i]);
     if (i > 0 && (from[i - 1] == 1 || sizeOf(strides[i - 1]) == run * stride))
       continue;
-    while (left > 0 && (isPartOf(divided, run) || to[left - 1] == 1)) {
+    while (left > 0 && (ir::isPartOf(divided, run) || to[left - 1] == 1)) {
       result[left - 1] = entryOf(divided * stride);
       divided *= sizeOf(to[--left]);
     }

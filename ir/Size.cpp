@@ -235,6 +235,11 @@ bool anySymbolic(std::span<const Size> sizes) {
 
 bool isPolynomial(Size size) { return size.isNumber() || (size.isSymbolic() && size.expr().divisor == 1); }
 
+std::string polynomialText(std::string_view symbols) {
+  return "a sum of at most " + std::to_string(maxTerms) + " products of at most " +
+         std::to_string(maxDegree) + " " + std::string(symbols);
+}
+
 bool isSymbolName(std::string_view name) {
   auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
@@ -323,6 +328,12 @@ Size ceilDiv(Size a, int64_t b) {
   if (__builtin_mul_overflow(expr.divisor, b, &expr.divisor))
     return Size::inexpressible();
   return Size::of(std::move(expr));
+}
+
+bool isPartOf(Size size, Size whole) {
+  if (size.isNumber() && whole.isNumber())
+    return size.asNumber() < whole.asNumber();
+  return size != whole && divide(whole, size);
 }
 
 bool isMultipleOf(Size size, int64_t by) { return size.isExpressible() && contentOf(size) % by == 0; }

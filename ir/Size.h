@@ -147,6 +147,8 @@ bool anySymbolic(std::span<const Size> sizes);
 /// A number, or a sum of products of symbols that is not rounded: what products and sums can be made of, as
 /// long as they stay within bounds.
 bool isPolynomial(Size size);
+/// What a polynomial may be at most, for messages: "a sum of at most 32 products of at most 8 Dims".
+std::string polynomialText(std::string_view symbols);
 /// Whether a symbol can have this name: a letter or an underscore, then letters, digits and underscores, and
 /// no word that has a meaning in the text of a size or of a type.
 bool isSymbolName(std::string_view name);
@@ -160,6 +162,8 @@ Size productOf(std::span<const Size> sizes);
 std::optional<Size> divide(Size a, Size b);
 /// a / b rounded up; `b` is above 0.
 Size ceilDiv(Size a, int64_t b);
+/// Whether dimensions of `size` elements can go on to be ones of `whole` elements, and are not all of them.
+bool isPartOf(Size size, Size whole);
 /// Whether `size` is a multiple of the number `by` whatever the symbols are.
 bool isMultipleOf(Size size, int64_t by);
 /// The greatest number that is known to divide the size whatever the symbols are; 0 for 0.

@@ -29,13 +29,6 @@ static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
   return groups;
 }
 
-/// Whether dimensions of `size` elements may go on to be `whole` elements.
-static bool isPartOf(ir::Size size, ir::Size whole) {
-  if (size.isNumber() && whole.isNumber())
-    return size.asNumber() < whole.asNumber();
-  return size != whole && ir::divide(whole, size);
-}
-
 bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &mapped) {
   if (isa<ir::FullOp>(op))
     return true;
@@ -48,7 +41,7 @@ bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &ma
     for (const auto &group : index.groups) {
       expr = space.linear(expr, group.size, group.expr);
       before *= group.size;
-      while (at < from.size() && isPartOf(beforeOperand, before))
+      while (at < from.size() && ir::isPartOf(beforeOperand, before))
         beforeOperand *= from[at++];
       if (beforeOperand != before || at == begin)
         continue;

@@ -23,9 +23,8 @@ LogicalResult inferShaped(std::optional<Location> loc, StringRef op, Value like,
                                sizeText(size));
     if (!isPolynomial(size))
       return emitOptionalError(loc, "'", op, "' op has a result whose dimension ", i, " has the size ",
-                               sizeText(size),
-                               ", and a dimension is a number below 2^63 or a sum of at most 32 products of "
-                               "at most 8 symbols");
+                               sizeText(size), ", and a dimension is a number below 2^63 or ",
+                               polynomialText("symbols"));
   }
   if (!widestBytes(shape).isExpressible())
     return emitOptionalError(loc, "'", op, "' op has a result of more than 2^63 bytes: [", sizesText(shape),

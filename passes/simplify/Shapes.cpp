@@ -90,13 +90,6 @@ struct Group {
 };
 } // namespace
 
-/// Whether dimensions of size `size` can be part of ones of size `whole`, and are not all of it.
-static bool isPartOf(ir::Size size, ir::Size whole) {
-  if (size.isNumber() && whole.isNumber())
-    return size.asNumber() < whole.asNumber();
-  return size != whole && ir::divide(whole, size);
-}
-
 /// Cuts two shapes of one number of elements, not zero, into the smallest groups of equal size; into none
 /// where a product on the way cannot be expressed.
 static SmallVector<Group> pairGroups(ArrayRef<ir::Size> from, ArrayRef<ir::Size> to) {
@@ -106,7 +99,7 @@ static SmallVector<Group> pairGroups(ArrayRef<ir::Size> from, ArrayRef<ir::Size>
     Group group{i, i, j, j};
     ir::Size left = 1, right = 1;
     do {
-      if (i < from.size() && (left == right || isPartOf(left, right) || j == to.size()))
+      if (i < from.size() && (left == right || ir::isPartOf(left, right) || j == to.size()))
         left *= from[i++];
       else
         right *= to[j++];
