@@ -56,6 +56,16 @@ bool plain(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_str
   return row_major || column_major;
 }
 
+/// Whether oneDNN can be told how an operand lies.
+bool fits(int64_t batch, int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
+  return plain(rows, columns, strides[1], strides[2]) && (batch == 1 || strides[0] >= rows * columns);
+}
+
+/// Whether it can be told how the result lies, whose columns have to be side by side.
+bool result_fits(const ContractionShape &s) {
+  return fits(s.batch, s.m, s.n, s.c_strides) && (s.n == 1 || s.c_strides[2] == 1);
+}
+
 // The stride of a dimension of extent 1 means nothing, but oneDNN looks at it.
 dnnl::memory::dims strides_of(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   if (columns == 1 && rows == 1)
@@ -208,12 +218,9 @@ Described describe(const ContractionShape &s, int threads) {
                        s.c_strides[1], s.c_strides[2]})
     if (size > most)
       return refuse("an extent or a stride of 2^31 or more");
-  if (!plain(s.m, s.k, s.a_strides[1], s.a_strides[2]) || !plain(s.k, s.n, s.b_strides[1], s.b_strides[2]) ||
-      !plain(s.m, s.n, s.c_strides[1], s.c_strides[2]) || (s.n > 1 && s.c_strides[2] != 1))
+  if (!fits(s.batch, s.m, s.k, s.a_strides) || !fits(s.batch, s.k, s.n, s.b_strides) || !result_fits(s))
     return refuse("strides");
   const bool batched = s.batch > 1;
-  if (batched && (s.a_strides[0] < s.m * s.k || s.b_strides[0] < s.k * s.n || s.c_strides[0] < s.m * s.n))
-    return refuse("batch strides");
   using memory = dnnl::memory;
   const auto type = s.dtype == DType::f32 ? memory::data_type::f32 : memory::data_type::bf16;
   const auto matrix = [&](int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
@@ -484,11 +491,7 @@ Packing packing_of(const ContractionShape &s, std::string_view implementation) {
   if (divides_by_shape(implementation))
     return {a == Layout::anything || (a == Layout::columns && s.k > longest), b == Layout::anything,
             c != Layout::rows};
-  const auto fits = [&](int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
-    return plain(rows, columns, strides[1], strides[2]) && (s.batch == 1 || strides[0] >= rows * columns);
-  };
-  return {!fits(s.m, s.k, s.a_strides), !fits(s.k, s.n, s.b_strides),
-          !fits(s.m, s.n, s.c_strides) || (s.n > 1 && s.c_strides[2] != 1)};
+  return {!fits(s.batch, s.m, s.k, s.a_strides), !fits(s.batch, s.k, s.n, s.b_strides), !result_fits(s)};
 }
 
 /// What computes a product: of `shape`, the operands packed.
