@@ -108,19 +108,6 @@ static void forceForward(const Node &gradient, std::unordered_set<const Node *> 
     }
 }
 
-void sortByUse(const std::vector<const Node *> &nodes, std::vector<Ref> &leaves) {
-  RefSet unsorted(leaves.begin(), leaves.end());
-  std::vector<Ref> sorted;
-  for (const Node *node : nodes)
-    for (const Ref &operand : node->operands)
-      if (unsorted.erase(operand) > 0)
-        sorted.push_back(operand);
-  for (Ref &leaf : leaves)
-    if (unsorted.contains(leaf))
-      sorted.push_back(std::move(leaf));
-  leaves = std::move(sorted);
-}
-
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
              std::vector<Ref> &leaves) {
   std::unordered_set<const Node *> forced, seen;
@@ -175,7 +162,7 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
     return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
   });
   if (!numbersAreConstants)
-    sortByUse({nodes.begin(), nodes.end()}, leaves);
+    sortByUse(nodes, leaves);
 }
 
 bool mayFail(const Node &node) {

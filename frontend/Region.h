@@ -66,7 +66,18 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
 /// Puts leaves in the order in which the nodes use them, those that none uses last. When they were made is no
 /// part of a structure: a value that is there from the start is to an iteration what a computed one is to the
 /// next.
-void sortByUse(const std::vector<const Node *> &nodes, std::vector<Ref> &leaves);
+template <typename Nodes> void sortByUse(const Nodes &nodes, std::vector<Ref> &leaves) {
+  RefSet unsorted(leaves.begin(), leaves.end());
+  std::vector<Ref> sorted;
+  for (const Node *node : nodes)
+    for (const Ref &operand : node->operands)
+      if (unsorted.erase(operand) > 0)
+        sorted.push_back(operand);
+  for (Ref &leaf : leaves)
+    if (unsorted.contains(leaf))
+      sorted.push_back(std::move(leaf));
+  leaves = std::move(sorted);
+}
 
 /// Whether running it can fail on values: an index out of bounds.
 bool mayFail(const Node &node);
