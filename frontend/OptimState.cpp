@@ -155,6 +155,14 @@ void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
 }
 
 void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
+  // Who has a count has all of its state; where all step, no count is split.
+  const bool isThere = stepping.size() == members.size() &&
+                       std::all_of(stepping.begin(), stepping.end(),
+                                   [](const Member *member) { return member->counter != nullptr; });
+  if (isThere && !Trace::current()) {
+    makeState(stepping, loc);
+    return;
+  }
   // What follows may make state: if it fails, or a trace under way, everything is as before.
   std::vector<std::pair<std::shared_ptr<Slot>, Ref>> values;
   for (const Member &member : members)
