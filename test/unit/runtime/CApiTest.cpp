@@ -18,6 +18,20 @@ using namespace weft::runtime::test;
 
 namespace {
 
+/// The plan's executable, of a package without an image; null where it cannot be loaded.
+weft_executable *loaded(const PlanBuilder &plan) {
+  PackageWriter writer;
+  plan.add_to(writer, plan.plan.function);
+  const std::vector<std::byte> bytes = writer.finish().value_or_throw();
+  weft_package *package = nullptr;
+  if (weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &package) != WEFT_OK)
+    return nullptr;
+  weft_executable *executable = nullptr;
+  weft_executable_load(package, plan.plan.function.c_str(), nullptr, &executable);
+  weft_package_close(package);
+  return executable;
+}
+
 TEST_F(CApi, ListsFunctionsAndSignatures) {
   size_t count = 0;
   const char *name = nullptr;
@@ -206,27 +220,13 @@ TEST_F(CApi, WhatDoesNotFitIsNamed) {
 TEST_F(CApi, AFailureIsThereAsData) {
   PlanBuilder b("guard");
   b.argument("fine", DType::i1, {4});
-  fb::HostLaunchT require;
-  require.action = fb::HostAction::require;
-  require.buffer = b.buffer(fb::Storage::argument, 0, 0, 4);
-  require.dtype = static_cast<uint8_t>(DType::i1);
-  require.shape = {4};
-  require.text = "all is well";
-  fb::LaunchT &launch = b.launch("assert");
-  launch.may_fail = true;
-  launch.op.Set(std::move(require));
+  fb::LaunchT &launch = b.require(b.buffer(fb::Storage::argument, 0, 0, 4), {4}, "all is well");
   launch.place = std::make_unique<fb::PlaceT>();
   launch.place->file = "step.cpp";
   launch.place->line = 7;
   launch.place->column = 3;
-  PackageWriter writer;
-  b.add_to(writer, "guard");
-  const std::vector<std::byte> bytes = writer.finish().value_or_throw();
-  weft_package *opened = nullptr;
-  weft_executable *guard = nullptr;
-  ASSERT_EQ(weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &opened), WEFT_OK);
-  ASSERT_EQ(weft_executable_load(opened, "guard", nullptr, &guard), WEFT_OK) << weft_last_error();
-  weft_package_close(opened);
+  weft_executable *guard = loaded(b);
+  ASSERT_NE(guard, nullptr) << weft_last_error();
   std::array<uint8_t, 4> fine = {1, 1, 0, 0};
   const int64_t shape[] = {4};
   weft_buffer in[] = {nothing()};
@@ -282,25 +282,11 @@ TEST(CApiFailure, KeepsTheStateAndLeavesAnythingInTheMemoryOfOutputs) {
   b.result("z", DType::f32, {4});
   b.result("w", DType::f32, {4}, /*tied_to=*/2);
   copy_to(b.buffer(fb::Storage::result, 0, 0, 16));
-  fb::HostLaunchT require;
-  require.action = fb::HostAction::require;
-  require.buffer = fine;
-  require.dtype = static_cast<uint8_t>(DType::i1);
-  require.shape = {4};
-  require.text = "all is well";
-  fb::LaunchT &check = b.launch("assert");
-  check.may_fail = true;
-  check.op.Set(std::move(require));
+  b.require(fine, {4}, "all is well");
   copy_to(b.buffer(fb::Storage::result, 1, 0, 16));
   copy_to(w);
-  PackageWriter writer;
-  b.add_to(writer, "step");
-  const std::vector<std::byte> bytes = writer.finish().value_or_throw();
-  weft_package *package = nullptr;
-  weft_executable *step = nullptr;
-  ASSERT_EQ(weft_package_open_memory(bytes.data(), bytes.size(), nullptr, &package), WEFT_OK);
-  ASSERT_EQ(weft_executable_load(package, "step", nullptr, &step), WEFT_OK) << weft_last_error();
-  weft_package_close(package);
+  weft_executable *step = loaded(b);
+  ASSERT_NE(step, nullptr) << weft_last_error();
   const Values kept = {7, 8, 9, 10}, given = {1, 2, 3, 4}, untouched(4, -1);
   ASSERT_EQ(weft_executable_state_set(step, "w", kept.data(), 16), WEFT_OK) << weft_last_error();
 

@@ -79,6 +79,19 @@ struct PlanBuilder {
     result.op.Set(std::move(kernel));
     return result;
   }
+  /// A launch that fails where an element of the buffer is false.
+  fb::LaunchT &require(uint32_t buffer, std::vector<int64_t> shape, std::string text = {}) {
+    fb::HostLaunchT host;
+    host.action = fb::HostAction::require;
+    host.buffer = buffer;
+    host.dtype = static_cast<uint8_t>(DType::i1);
+    host.shape = std::move(shape);
+    host.text = std::move(text);
+    fb::LaunchT &result = launch("assert");
+    result.op.Set(std::move(host));
+    result.may_fail = true;
+    return result;
+  }
   /// A check of an index of dimension 0, which has `size` elements.
   fb::CheckT &check(int64_t size, std::string file, uint32_t line, uint32_t column) {
     auto check = std::make_unique<fb::CheckT>();

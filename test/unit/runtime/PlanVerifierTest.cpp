@@ -378,14 +378,7 @@ PlanBuilder hosted() {
   print.dtype = static_cast<uint8_t>(DType::f32);
   print.shape = {4, 4};
   b.launch("print").op.Set(print);
-  fb::HostLaunchT require;
-  require.action = fb::HostAction::require;
-  require.buffer = b.buffer(fb::Storage::argument, 1, 0, 4);
-  require.dtype = static_cast<uint8_t>(DType::i1);
-  require.shape = {4};
-  fb::LaunchT &launch = b.launch("assert");
-  launch.op.Set(require);
-  launch.may_fail = true;
+  b.require(b.buffer(fb::Storage::argument, 1, 0, 4), {4});
   return b;
 }
 
