@@ -379,15 +379,34 @@ const SymbolRanges::Range *SymbolRanges::find(std::string_view name) const {
   return it == ranges.end() ? nullptr : &it->second;
 }
 
+std::optional<__int128> SymbolRanges::extreme(std::span<const DimTerm> terms, bool isUpper) const {
+  constexpr __int128 most = INT64_MAX;
+  __int128 sum = 0;
+  for (const DimTerm &term : terms) {
+    __int128 value = term.coefficient;
+    for (const std::string &symbol : term.symbols) {
+      const Range *range = find(symbol);
+      bool atMax = (term.coefficient > 0) == isUpper;
+      if (!range && atMax)
+        return std::nullopt;
+      value *= !range ? 0 : atMax ? range->max : range->min;
+      if (value > most || value < -most)
+        return std::nullopt;
+    }
+    sum += value;
+  }
+  return sum;
+}
+
 int64_t SymbolRanges::largest(Size size) const {
   if (std::optional<int64_t> number = size.number())
     return *number;
-  std::optional<int64_t> value = evaluate(size, [&](std::string_view name) -> std::optional<int64_t> {
-    const Range *range = find(name);
-    return range ? range->max : 1;
-  });
   constexpr int64_t most = int64_t(1) << 62;
-  return value ? std::min(*value, most) : most;
+  if (!size.isExpressible())
+    return most;
+  DimExpr expr = size.expr();
+  std::optional<__int128> sum = extreme(expr.terms, /*isUpper=*/true);
+  return sum && *sum <= most ? roundedUp(static_cast<int64_t>(*sum), expr.divisor) : most;
 }
 
 std::vector<int64_t> SymbolRanges::largest(std::span<const Size> sizes) const {
@@ -395,6 +414,13 @@ std::vector<int64_t> SymbolRanges::largest(std::span<const Size> sizes) const {
   for (Size size : sizes)
     values.push_back(largest(size));
   return values;
+}
+
+std::optional<int64_t> SymbolRanges::atLargest(Size size) const {
+  return evaluate(size, [&](std::string_view name) {
+    const Range *range = find(name);
+    return range ? std::optional(range->max) : std::nullopt;
+  });
 }
 
 bool SymbolRanges::isAtLeast(Size size, int64_t bound) const {
@@ -428,20 +454,8 @@ bool SymbolRanges::isAtLeast(Size size, int64_t bound) const {
   if (std::all_of(above->begin(), above->end(), [](const DimTerm &term) { return term.coefficient >= 0; }))
     return true;
   // Otherwise term by term, each at the end of the range that makes it smallest.
-  __int128 least = 0;
-  for (const DimTerm &term : expr.terms) {
-    __int128 value = term.coefficient;
-    for (const std::string &symbol : term.symbols) {
-      const Range *range = find(symbol);
-      if (!range)
-        return false;
-      value *= term.coefficient < 0 ? range->max : range->min;
-      if (value > INT64_MAX || value < INT64_MIN)
-        return false;
-    }
-    least += value;
-  }
-  return least >= bound;
+  std::optional<__int128> least = extreme(expr.terms, /*isUpper=*/false);
+  return least && *least >= bound;
 }
 
 bool SymbolRanges::isAtMost(Size a, Size b) const {

@@ -188,10 +188,13 @@ public:
   auto begin() const { return ranges.begin(); }
   auto end() const { return ranges.end(); }
 
-  /// The size with every symbol at its largest value: what decisions about costs are taken at. At most 2^62
-  /// for what depends on symbols, and that for what has no value.
+  /// A bound that the size does not exceed for any values in range: the sum of its terms, each at the end of
+  /// the range that makes it largest. Decisions about costs are taken at it. At most 2^62 for what depends on
+  /// symbols, and that for what is larger, has a symbol without a range, or is inexpressible.
   int64_t largest(Size size) const;
   std::vector<int64_t> largest(std::span<const Size> sizes) const;
+  /// The size where every symbol has its largest value; nothing where one has no range, or a step overflows.
+  std::optional<int64_t> atLargest(Size size) const;
   /// Whether the size is at least `bound` for all values in range; false where that is not seen. A symbol
   /// without a range is taken to be 0 or more.
   bool isAtLeast(Size size, int64_t bound) const;
@@ -199,6 +202,10 @@ public:
   bool isAtMost(Size a, Size b) const;
 
 private:
+  /// The sum of the terms, each at the end of the range that makes it largest or smallest; nothing where one
+  /// is unbounded or overflows.
+  std::optional<__int128> extreme(std::span<const DimTerm> terms, bool isUpper) const;
+
   std::map<std::string, Range, std::less<>> ranges;
 };
 /// @}

@@ -172,6 +172,8 @@ static DimTerm boundingTerm(Size bytes, const SymbolRanges &ranges) {
   DimExpr expr = bytes.expr();
   if (expr.terms.empty())
     return {0, {}};
+  if (expr.terms.front().coefficient < 0)
+    return {ranges.largest(bytes), {}}; // what it falls with bounds nothing
   DimTerm bound = expr.terms.front();
   for (const DimTerm &term : ArrayRef(expr.terms).drop_front()) {
     if (term.coefficient <= 0)

@@ -96,6 +96,9 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
     if (!isMultipleOf(slice.getPosition(), arenaAlignment))
       return fail() << "starts at byte " << sizeText(slice.getPosition())
                     << " of the arena, which is no multiple of " << arenaAlignment;
+    if (!ranges.atLargest(slice.getPosition()))
+      return fail() << "starts at byte " << sizeText(slice.getPosition())
+                    << " of the arena, which is 2^63 or more where its symbols are largest";
     if (!ranges.isAtMost(slice.getPosition() + bytes, arenaBytes))
       return fail() << "ends at byte " << sizeText(slice.getPosition() + bytes) << " of an arena of "
                     << sizeText(arenaBytes) << " bytes";
@@ -200,10 +203,10 @@ LogicalResult PlanVerifier::checkSlices(Operation &op) {
 }
 
 /// Sweeps over the launches with the values that hold something, ordered by offset: where sizes are dynamic
-/// by that at the largest sizes. Each is then proven to end before the next begins, for all sizes; from one
-/// to the next, that holds for all of them.
+/// by its value where all symbols are largest, which `checkSlice` has seen to be one. Each is then proven to
+/// end before the next begins, for all sizes; from one to the next, that holds for all of them.
 LogicalResult PlanVerifier::checkArena() {
-  std::map<int64_t, Value> live; // by offset; no two overlap
+  std::multimap<int64_t, Value> live; // by offset; no two overlap
   std::vector<SmallVector<Value>> dying(position.size());
   for (Operation &op : body) {
     unsigned at = position.lookup(&op);
@@ -214,12 +217,15 @@ LogicalResult PlanVerifier::checkArena() {
       if (isStorageView(&op) || slice.getStorage() != StorageKind::arena || slice.getBytes() == 0)
         continue;
       Size begin = slice.getPosition(), end = begin + slice.getBytes();
+      int64_t offset = *ranges.atLargest(begin);
       auto endOf = [](Value value) { return sliceOf(value).getPosition() + sliceOf(value).getBytes(); };
-      auto it = live.lower_bound(ranges.largest(begin));
+      auto it = live.lower_bound(offset);
+      // Of what begins at the same largest value, some may be empty there and lie before this one.
+      while (it != live.end() && it->first == offset && ranges.isAtMost(endOf(it->second), begin))
+        ++it;
       if (it != live.begin() && !ranges.isAtMost(endOf(std::prev(it)->second), begin))
         --it;
-      while (it != live.end() && !(ranges.largest(begin) <= it->first &&
-                                   ranges.isAtMost(end, sliceOf(it->second).getPosition()))) {
+      while (it != live.end() && !ranges.isAtMost(end, sliceOf(it->second).getPosition())) {
         Value other = it->second;
         bool replaces = sliceOf(other).getPosition() == begin &&
                         sliceOf(other).getBytes() == slice.getBytes() && lastRead.lookup(other) == at &&
@@ -238,14 +244,16 @@ LogicalResult PlanVerifier::checkArena() {
         }
         it = live.erase(it);
       }
-      live[ranges.largest(begin)] = result;
+      live.emplace_hint(it, offset, result);
       auto read = lastRead.find(result);
       dying[read == lastRead.end() ? at : read->second].push_back(result);
     }
-    for (Value value : dying[at])
-      if (auto it = live.find(ranges.largest(sliceOf(value).getPosition()));
-          it != live.end() && it->second == value)
+    for (Value value : dying[at]) {
+      auto [it, end] = live.equal_range(*ranges.atLargest(sliceOf(value).getPosition()));
+      it = std::find_if(it, end, [&](const auto &entry) { return entry.second == value; });
+      if (it != end)
         live.erase(it);
+    }
   }
   return success();
 }

@@ -283,6 +283,18 @@ weft.func @caller(%a: tensor<?xf32, #n>) -> tensor<?xf32, #n> attributes {weft.s
 
 // -----
 
+// What falls with a symbol is largest at its min.
+#n = #weft.device<cpu, [n]>
+#m = #weft.device<cpu, [m]>
+#falls = #weft.device<cpu, [m + -1 * n]>
+// expected-error @+1 {{which takes more than 2^63 bytes where its symbols are largest}}
+weft.func @falling(%a: tensor<?xi1, #n>, %b: tensor<?xi1, #m>, %c: tensor<?x2xf64, #falls>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1152921504606846976>, #weft.symbol<"m", 1152921504606846976, 1152921504606846976>]} {
+  weft.return
+}
+
+// -----
+
 // An index has no place in a dimension without elements.
 #n = #weft.device<cpu, [n]>
 weft.func @nothing(%a: tensor<?x2xf32, #n>, %i: tensor<3xi64, #weft.device<cpu>>) attributes {weft.symbols = [#weft.symbol<"n", 0, 4>]} {

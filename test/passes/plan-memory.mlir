@@ -172,3 +172,22 @@ weft.func @alias_of_replaced(%a: tensor<4xf32, #cpu> {weft.donated}) -> (tensor<
   %0 = weft.neg %a : tensor<4xf32, #cpu>
   weft.return %0, %a : tensor<4xf32, #cpu>, tensor<4xf32, #cpu>
 }
+
+// -----
+
+// Bytes that fall with a symbol are bounded where they are largest, at its min.
+// CHECK-LABEL: weft.func @falling
+// CHECK-SAME:    weft.arena_bytes = #weft.size<64 * n + 63936>
+// CHECK:         weft.dot_general {{.*}}slices = [#weft.slice<arena, 63936, 64 * n>]
+// CHECK:         weft.dot_general {{.*}}slices = [#weft.slice<arena, 0, -64 * n + 64000>]
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#r = #weft.device<cpu, [-1 * n + 1000]>
+#rn = #weft.device<cpu, [-1 * n + 1000, n]>
+weft.func @falling(%a: tensor<?x16xf32, #n>, %b: tensor<?x16xf32, #r>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x?xf32, #rn>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1000>]} {
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] : tensor<?x16xf32, #r>, tensor<16x16xf32, #cpu>
+  %2 = weft.dot_general %1, %0, contract = [1] x [1] : tensor<?x16xf32, #r>, tensor<?x16xf32, #n>
+  weft.return %2 : tensor<?x?xf32, #rn>
+}

@@ -90,3 +90,53 @@ weft.func @constant(%a: tensor<?x2xf32, #n>) -> tensor<?x2xf32, #n>
   %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<result, 0, 8 * n>]} : tensor<?x2xf32, #n>, tensor<2x2xf32, #cpu>
   weft.return %0 : tensor<?x2xf32, #n>
 }
+
+// -----
+
+// Sizes that fall with a symbol: what is empty at its largest value is not, elsewhere.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#r = #weft.device<cpu, [-1 * n + 1000]>
+#rr = #weft.device<cpu, [-1 * n + 1000, -1 * n + 1000]>
+#rn = #weft.device<cpu, [-1 * n + 1000, n]>
+weft.func @falling(%a: tensor<?x16xf32, #r>, %b: tensor<?x16xf32, #n>, %w: tensor<16x16xf32, #cpu>) -> (tensor<?x?xf32, #rr>, tensor<?x?xf32, #rn>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1000>], weft.arena_bytes = #weft.size<-64 * n + 128000>} {
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 0, -64 * n + 64000>]} : tensor<?x16xf32, #r>, tensor<16x16xf32, #cpu>
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] {slices = [#weft.slice<arena, -64 * n + 64000, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  %2 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 64000, -64 * n + 64000>]} : tensor<?x16xf32, #r>, tensor<16x16xf32, #cpu>
+  %3 = weft.dot_general %0, %2, contract = [1] x [1] {slices = [#weft.slice<result, 0, 4 * n * n + -8000 * n + 4000000>]} : tensor<?x16xf32, #r>, tensor<?x16xf32, #r>
+  %4 = weft.dot_general %0, %1, contract = [1] x [1] {slices = [#weft.slice<result, 1, -4 * n * n + 4000 * n>]} : tensor<?x16xf32, #r>, tensor<?x16xf32, #n>
+  weft.return %3, %4 : tensor<?x?xf32, #rr>, tensor<?x?xf32, #rn>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#r = #weft.device<cpu, [-1 * n + 1000]>
+#rr = #weft.device<cpu, [-1 * n + 1000, -1 * n + 1000]>
+#rn = #weft.device<cpu, [-1 * n + 1000, n]>
+weft.func @falling_overlap(%a: tensor<?x16xf32, #r>, %b: tensor<?x16xf32, #n>, %w: tensor<16x16xf32, #cpu>) -> (tensor<?x?xf32, #rr>, tensor<?x?xf32, #rn>)
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1000>], weft.arena_bytes = #weft.size<-64 * n + 128000>} {
+  // expected-note @+1 {{this value is in bytes [0, -64 * n + 64000)}}
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 0, -64 * n + 64000>]} : tensor<?x16xf32, #r>, tensor<16x16xf32, #cpu>
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] {slices = [#weft.slice<arena, -64 * n + 64000, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  // expected-error @+1 {{result #0 overlaps a value that is still needed: bytes [0, -64 * n + 64000) of the arena}}
+  %2 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 0, -64 * n + 64000>]} : tensor<?x16xf32, #r>, tensor<16x16xf32, #cpu>
+  %3 = weft.dot_general %0, %2, contract = [1] x [1] {slices = [#weft.slice<result, 0, 4 * n * n + -8000 * n + 4000000>]} : tensor<?x16xf32, #r>, tensor<?x16xf32, #r>
+  %4 = weft.dot_general %0, %1, contract = [1] x [1] {slices = [#weft.slice<result, 1, -4 * n * n + 4000 * n>]} : tensor<?x16xf32, #r>, tensor<?x16xf32, #n>
+  weft.return %3, %4 : tensor<?x?xf32, #rr>, tensor<?x?xf32, #rn>
+}
+
+// -----
+
+// Offsets are compared as numbers of 63 bits.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+weft.func @vast_offset(%a: tensor<?x16xf32, #n>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x16xf32, #n>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1099511627776>], weft.arena_bytes = #weft.size<64 * n * n>} {
+  // expected-error @+1 {{starts at byte 64 * n * n + -64 * n of the arena, which is 2^63 or more where its symbols are largest}}
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 64 * n * n + -64 * n, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  %1 = weft.dot_general %0, %w, contract = [1] x [0] {slices = [#weft.slice<result, 0, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  weft.return %1 : tensor<?x16xf32, #n>
+}

@@ -274,12 +274,32 @@ TEST(Sizes, ComparisonsHoldInTheWholeRange) {
       return random() % 3 ? sum : ceilDiv(sum, 1 + static_cast<int64_t>(random() % 5));
     };
     Size x = poly(), y = poly();
+    for (int64_t va = 1; va <= 64; ++va)
+      for (int64_t vb = 0; vb <= 8; ++vb)
+        ASSERT_LE(*at(x, va, vb), r.largest(x)) << sizeText(x);
     if (!r.isAtMost(x, y))
       continue;
     for (int64_t va = 1; va <= 64; ++va)
       for (int64_t vb = 0; vb <= 8; ++vb)
         ASSERT_LE(*at(x, va, vb), *at(y, va, vb)) << sizeText(x) << " and " << sizeText(y);
   }
+}
+
+// What a size falls with is at its least value where the size is largest.
+TEST(Sizes, BoundsHoldForSizesThatFall) {
+  SymbolRanges r = ranges(1, 64, 0, 8);
+  EXPECT_EQ(r.largest(100 - a), 99);
+  EXPECT_EQ(r.largest(a * b - a), 511);
+  EXPECT_EQ(r.largest(ceilDiv(101 - a, 3)), 34);
+  EXPECT_EQ(r.largest(-1 * a), -1);
+  EXPECT_EQ(r.atLargest(100 - a), 36);
+  EXPECT_EQ(r.atLargest(Size::symbol("unknown")), std::nullopt);
+  EXPECT_EQ(r.largest(Size::symbol("unknown")), int64_t(1) << 62);
+  EXPECT_EQ(r.largest(5 - Size::symbol("unknown")), 5);
+  SymbolRanges huge = ranges(1, int64_t(1) << 40, 0, int64_t(1) << 40);
+  EXPECT_EQ(huge.largest(7 - a * b), 7);
+  EXPECT_EQ(huge.largest(a * b - a * b * b), int64_t(1) << 62);
+  EXPECT_EQ(huge.atLargest(a * b), std::nullopt);
 }
 
 TEST(Sizes, BoundsAreTakenAtTheLargestValues) {
