@@ -91,10 +91,10 @@ static FunctionReport reportFunction(FuncOp function) {
         makers.insert(it->second);
     }
     for (Value operand : operands)
-      launch.readBytes += ranges.largest(bytesOf(operand.getType()));
+      launch.readBytes = saturatedSum(launch.readBytes, ranges.largest(bytesOf(operand.getType())));
     launch.reads.assign(makers.begin(), makers.end());
     for (Value result : op.getResults()) {
-      launch.writtenBytes += ranges.largest(bytesOf(result.getType()));
+      launch.writtenBytes = saturatedSum(launch.writtenBytes, ranges.largest(bytesOf(result.getType())));
       SliceAttr slice = passes::sliceOf(result);
       if (slice && slice.getStorage() == StorageKind::arena)
         launch.slices.push_back({ranges.largest(slice.getPosition()), ranges.largest(slice.getBytes()),
@@ -121,6 +121,11 @@ bool isRefusal(const Decision &decision) {
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
+
+int64_t saturatedSum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 
 std::string bytesText(int64_t bytes) {
   static constexpr const char *units[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -263,8 +268,8 @@ void printHead(const CompileReport &report, const FunctionReport &function, Arra
   int64_t read = 0, written = 0;
   for (const LaunchReport &launch : function.launches) {
     launches.push_back(&launch);
-    read += launch.readBytes;
-    written += launch.writtenBytes;
+    read = saturatedSum(read, launch.readBytes);
+    written = saturatedSum(written, launch.writtenBytes);
     fusions += launch.isFusion;
     if (!launch.kernel.empty())
       kernels.insert(launch.kernel);
@@ -278,8 +283,8 @@ void printHead(const CompileReport &report, const FunctionReport &function, Arra
     os << "none compiled for " << report.target;
   else
     os << kernels.size() << " for " << amountText(fusions, "launch");
-  os << "\n  bytes moved   " << bytesText(read + written) << " a call" << at << ": " << bytesText(read)
-     << " read, " << bytesText(written) << " written\n  arena peak    "
+  os << "\n  bytes moved   " << bytesText(saturatedSum(read, written)) << " a call" << at << ": "
+     << bytesText(read) << " read, " << bytesText(written) << " written\n  arena peak    "
      << bytesText(static_cast<int64_t>(function.arenaBytes)) << at << ", lower bound "
      << bytesText(static_cast<int64_t>(function.arenaLowerBound)) << "\n  refused       ";
   if (refusals.empty())
@@ -305,13 +310,13 @@ void printLines(const FunctionReport &function, llvm::raw_ostream &os) {
   for (const LaunchReport &launch : function.launches) {
     Line &line = lines.try_emplace(lineOf(launch), Line{lines.size(), {}}).first->second;
     line.launches.push_back(&launch);
-    line.read += launch.readBytes;
-    line.written += launch.writtenBytes;
+    line.read = saturatedSum(line.read, launch.readBytes);
+    line.written = saturatedSum(line.written, launch.writtenBytes);
   }
   auto sorted = lines.takeVector();
   llvm::sort(sorted, [](const auto &a, const auto &b) {
-    return std::pair(-a.second.read - a.second.written, a.second.number) <
-           std::pair(-b.second.read - b.second.written, b.second.number);
+    return std::pair(-saturatedSum(a.second.read, a.second.written), a.second.number) <
+           std::pair(-saturatedSum(b.second.read, b.second.written), b.second.number);
   });
   Table table({1, 2, 3});
   table.add({"source line", "launches", "read", "written", "which"});
@@ -324,8 +329,8 @@ void printLines(const FunctionReport &function, llvm::raw_ostream &os) {
       continue;
     }
     llvm::append_range(rest.launches, line.launches);
-    rest.read += line.read;
-    rest.written += line.written;
+    rest.read = saturatedSum(rest.read, line.read);
+    rest.written = saturatedSum(rest.written, line.written);
   }
   if (!rest.launches.empty())
     table.add({amountText(sorted.size() - mostLines, "line") + " more", std::to_string(rest.launches.size()),

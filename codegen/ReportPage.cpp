@@ -338,7 +338,7 @@ void writeKernels(const CompileReport &report, const llvm::StringMap<std::string
   for (auto [f, function] : llvm::enumerate(report.functions))
     for (auto [i, launch] : llvm::enumerate(function.launches)) {
       Use &use = uses[launch.kernel];
-      use.bytes += launch.readBytes + launch.writtenBytes;
+      use.bytes = saturatedSum(use.bytes, saturatedSum(launch.readBytes, launch.writtenBytes));
       if (i < mostRows)
         use.links += link("f" + std::to_string(f) + "l" + std::to_string(i), std::to_string(i)) + " ";
     }

@@ -93,14 +93,14 @@ static int64_t vectorWidth(FusionOp fusion) {
 }
 
 static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
-  int64_t bytes = 0;
+  Size bytes;
   for (Value result : fusion.getResults()) {
     // Of a result whose size is known when it is called, most calls may be small.
     if (isDynamic(result.getType()))
       return false;
-    bytes += bytesOf(result.getType()).asNumber();
+    bytes += bytesOf(result.getType());
   }
-  return bytes > target.lastLevelBytes;
+  return bytes.number().value_or(INT64_MAX) > target.lastLevelBytes;
 }
 
 //===----------------------------------------------------------------------===//

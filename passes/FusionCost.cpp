@@ -25,8 +25,7 @@ int64_t flopsPerElement(Operation *op) {
   return std::max<int64_t>(additionsPerElement(op), 1);
 }
 
-/// a * b / c without overflow, saturated.
-static int64_t scale(int64_t a, int64_t b, int64_t c) {
+int64_t scale(int64_t a, int64_t b, int64_t c) {
   __int128 value = static_cast<__int128>(a) * b / std::max<int64_t>(c, 1);
   return value > INT64_MAX / 4 ? INT64_MAX / 4 : static_cast<int64_t>(value);
 }

@@ -27,6 +27,10 @@ struct KernelWork {
 /// Arithmetic of one element of `op`, in additions.
 int64_t flopsPerElement(mlir::Operation *op);
 
+/// a * b / c, of which none is negative, without overflow: saturated at a quarter of the greatest integer, so
+/// that two may be added.
+int64_t scale(int64_t a, int64_t b, int64_t c);
+
 /// Time of a kernel without its launch.
 int64_t kernelTime(const ir::TargetDescription &target, const KernelWork &work);
 

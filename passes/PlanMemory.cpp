@@ -12,6 +12,7 @@
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/TargetDescription.h"
+#include "passes/FusionCost.h"
 #include "passes/LaunchList.h"
 #include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
@@ -71,7 +72,8 @@ private:
 /// What a copy of the value costs, in picoseconds.
 int64_t PlanMemory::copyTime(Value value) const {
   int64_t bytes = rangesOf(func).largest(bytesOf(value.getType()));
-  return costs->launchPs + 2 * bytes * psPerUs / costs->dramBytesPerUs;
+  constexpr int64_t readAndWritten = 2 * psPerUs;
+  return costs->launchPs + scale(bytes, readAndWritten, costs->dramBytesPerUs);
 }
 
 LogicalResult PlanMemory::checkLaunchList() {
