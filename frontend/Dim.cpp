@@ -39,10 +39,22 @@ int64_t Size::number() const {
 
 std::string Size::str() const { return frontend::sizeText(value_); }
 
-Size Size::of_entry(int64_t entry) { return Size(entry); }
+int64_t Size::entry_of_number(int64_t number, bool overflows) {
+  if (overflows || !ir::Size(number).isExpressible())
+    throw Error("a weft::Size is made of a number that is none of a size, found " +
+                (overflows ? std::to_string(static_cast<uint64_t>(number)) : std::to_string(number)) +
+                ": expected one of -2^61 to 2^63 - 1");
+  return number;
+}
+
+Size Size::of_entry(int64_t entry) {
+  Size size(0);
+  size.value_ = entry;
+  return size;
+}
 
 Size Size::join(int64_t value, const Size &a, const Size &b) {
-  Size result(value);
+  Size result = of_entry(value);
   result.dims_ = a.dims_;
   for (const Dim &dim : b.dims_)
     if (std::find(result.dims_.begin(), result.dims_.end(), dim) == result.dims_.end())

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/Ops.h"
+#include "frontend/Symbols.h"
 #include "weft/linear_algebra.hpp"
 
 #include <algorithm>
@@ -229,9 +230,9 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, 
       int64_t own = terms[i].tensor.sizes(loc)[d];
       int64_t &size = sizes.try_emplace(terms[i].labels[d], own).first->second;
       if (size != own && size != 1 && own != 1)
-        fail("einsum(): subscript " + labelText(terms[i].labels[d]) + " has size " + std::to_string(own) +
+        fail("einsum(): subscript " + labelText(terms[i].labels[d]) + " has size " + sizeText(own) +
                  " for operand " + std::to_string(i) +
-                 " which does not broadcast with previously seen size " + std::to_string(size),
+                 " which does not broadcast with previously seen size " + sizeText(size),
              loc, refs);
       size = size == 1 ? own : size;
     }

@@ -43,7 +43,11 @@ private:
 /// A number, a Dim, or a sum or product of these.
 class WEFT_API Size {
 public:
-  template <std::integral T> Size(T number) : value_(static_cast<int64_t>(number)) {}
+  /// Throws Error where the number is below -2^61 or above 2^63 - 1.
+  template <std::integral T>
+  Size(T number)
+      : value_(entry_of_number(static_cast<int64_t>(number),
+                               number > 0 && static_cast<uint64_t>(number) > INT64_MAX)) {}
   Size(const Dim &dim);
 
   bool is_number() const;
@@ -62,6 +66,7 @@ private:
   friend WEFT_API Size operator+(const Size &a, const Size &b);
   friend WEFT_API Size operator-(const Size &a, const Size &b);
   friend WEFT_API Size operator*(const Size &a, const Size &b);
+  static int64_t entry_of_number(int64_t number, bool overflows);
   static Size join(int64_t value, const Size &a, const Size &b);
   int64_t value_;
   std::vector<Dim> dims_;
