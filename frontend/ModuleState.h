@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <unordered_set>
 
 namespace weft::nn::detail {
 
@@ -26,9 +27,16 @@ public:
 
   /// The object `to` takes the state from the object `from`; `members` is how many parameters it has, and
   /// `replaced` the state that it had.
-  void begin(const Module *to, const Module *from, size_t members, std::weak_ptr<const ModuleState> replaced);
-  /// Whether the parameter `to` takes the value of `from` in the course of that. Each parameter does so once.
-  bool includes(const Parameter *to, const Parameter *from);
+  /// Containers that are moved keep their elements, so that these do not follow.
+  void begin(const Module *to, const Module *from, size_t members, bool isMoved,
+             std::weak_ptr<const ModuleState> replaced);
+  /// Whether the parameter `to` takes the value of `from`, which has the number `entry` in this state, in the
+  /// course of that. Each parameter does so once.
+  bool includes(const Parameter *to, const Parameter *from, size_t entry);
+  /// The same of one that is an element of a container, and no member at a distance: whether an object that
+  /// had the state `replaced`, or any where that is null, was given this one, and the parameter `entry` has
+  /// not followed.
+  bool includes(const std::weak_ptr<ModuleState> *replaced, size_t entry);
   /// The same of the module `part`, which is registered in this state.
   bool includes(const Module *to, const Module *from, const ModuleState *part);
   /// The same of one that is an element of a container, and no member at a distance: whether an object of the
@@ -40,8 +48,10 @@ private:
     ptrdiff_t distance = 0;     ///< between the two objects
     const void *last = nullptr; ///< the object, or the last of its members that followed
     size_t members = 0;         ///< that are still to follow
+    bool isMoved = false;
     std::weak_ptr<const ModuleState> replaced;
     std::vector<const ModuleState *> followed; ///< parts
+    std::unordered_set<size_t> entries;        ///< numbers of the parameters that followed
   };
   std::mutex mutex_;
   std::array<Transfer, 8> latest_; ///< threads may copy one module at the same time

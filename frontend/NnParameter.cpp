@@ -32,21 +32,35 @@ static ptrdiff_t distance(const void *to, const void *from) {
   return static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from));
 }
 
-void detail::Transfers::begin(const Module *to, const Module *from, size_t members,
+void detail::Transfers::begin(const Module *to, const Module *from, size_t members, bool isMoved,
                               std::weak_ptr<const ModuleState> replaced) {
   std::lock_guard lock(mutex_);
-  latest_[next_++ % latest_.size()] = {distance(to, from), to, members, std::move(replaced), {}};
+  latest_[next_++ % latest_.size()] = {distance(to, from), to, members, isMoved, std::move(replaced), {}, {}};
 }
 
-bool detail::Transfers::includes(const Parameter *to, const Parameter *from) {
+bool detail::Transfers::includes(const Parameter *to, const Parameter *from, size_t entry) {
   std::lock_guard lock(mutex_);
   for (Transfer &transfer : latest_)
     if (transfer.members > 0 && transfer.distance == distance(to, from) &&
         std::less<>()(transfer.last, static_cast<const void *>(to))) {
       transfer.last = to;
       --transfer.members;
+      transfer.entries.insert(entry);
       return true;
     }
+  return false;
+}
+
+bool detail::Transfers::includes(const std::weak_ptr<ModuleState> *replaced, size_t entry) {
+  // By owner: nobody else may have held the state that was replaced. That of a new object is none.
+  const auto isSame = [](const auto &a, const auto &b) { return !a.owner_before(b) && !b.owner_before(a); };
+  if (replaced && isSame(*replaced, std::weak_ptr<ModuleState>()))
+    return false;
+  std::lock_guard lock(mutex_);
+  for (Transfer &transfer : latest_)
+    if (transfer.last && !transfer.isMoved && (!replaced || isSame(*replaced, transfer.replaced)) &&
+        transfer.entries.insert(entry).second)
+      return true;
   return false;
 }
 
@@ -73,9 +87,9 @@ bool detail::Transfers::includes(const ModuleState *replaced, const ModuleState 
   return false;
 }
 
-static void beginTransfer(ModuleState &state, const Module *to, const Module *from,
+static void beginTransfer(ModuleState &state, const Module *to, const Module *from, bool isMoved,
                           std::weak_ptr<const ModuleState> replaced = {}) {
-  state.transfers.begin(to, from, state.tensors.size() + state.absent, std::move(replaced));
+  state.transfers.begin(to, from, state.tensors.size() + state.absent, isMoved, std::move(replaced));
 }
 
 /// The name under which `part` is registered in `whole`, its first; none where it is not.
@@ -91,7 +105,7 @@ static const std::string *nameOf(const ModuleState &part, const ModuleState &who
 //===----------------------------------------------------------------------===//
 
 Module::Module(const Module &other) : state_(detail::cloned(other.state_)) {
-  beginTransfer(*state_, this, &other);
+  beginTransfer(*state_, this, &other, /*isMoved=*/false);
 }
 
 /// Whether `to`, which has the state `old`, is a part of an object that takes over another as a whole.
@@ -111,7 +125,7 @@ static bool followsItsParent(const ModuleState &state, const ModuleState &old, c
   return false;
 }
 
-Module &Module::operator=(const Module &other) {
+Module &Module::assign(const Module &other, bool isMoved) {
   if (this == &other)
     return *this;
   if (state_ != other.state_ && !detail::isListed(state_) &&
@@ -132,7 +146,7 @@ Module &Module::operator=(const Module &other) {
     });
   }
   const auto replaced = std::exchange(state_, other.state_);
-  beginTransfer(*state_, this, &other, replaced);
+  beginTransfer(*state_, this, &other, isMoved, replaced);
   return *this;
 }
 
@@ -152,7 +166,8 @@ Parameter::Parameter(const Parameter &other)
     module_ = twin;
     own_ = other.own_;
   } else if (state) {
-    own_ = state->transfers.includes(this, &other);
+    own_ = state->transfers.includes(this, &other, entry_) ||
+           (entry_ != absent && state->transfers.includes(nullptr, entry_));
   }
 }
 
@@ -212,7 +227,9 @@ Parameter &Parameter::assign(const Parameter &other, bool moved) {
   if (this == &other)
     return *this;
   const auto source = other.module_.lock();
-  const bool whole = source && source->transfers.includes(this, &other);
+  const bool whole =
+      source && (source->transfers.includes(this, &other, other.entry_) ||
+                 (other.entry_ != absent && source->transfers.includes(&module_, other.entry_)));
   if (!whole && !module_.expired()) {
     if (Access::slot(*this) == Access::slot(other) && (defined() || entry_ == absent))
       return *this;

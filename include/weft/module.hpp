@@ -108,7 +108,8 @@ public:
   Module(Module &&other) noexcept : state_(other.state_) {}
   /// Throws Error where this is registered as a part of another module, which would keep the old one, unless
   /// that is assigned as a whole.
-  Module &operator=(const Module &other);
+  Module &operator=(const Module &other) { return assign(other, /*isMoved=*/false); }
+  Module &operator=(Module &&other) { return assign(other, /*isMoved=*/true); }
 
   /// \name Registration: names are unique in a module and hold no dot
   /// @{
@@ -193,6 +194,7 @@ private:
   template <typename M> friend M clone(const M &module, Loc loc);
   friend WEFT_API std::string to_string(const Module &module);
   explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
+  Module &assign(const Module &other, bool isMoved);
   void add_child(const std::string &name, const Module &child, Loc loc);
   Parameter add_tensor(const std::string &name, const Tensor &value, bool parameter);
   std::shared_ptr<detail::ModuleState> state_;

@@ -253,6 +253,48 @@ TEST(Tying, PartsInAVectorAreAssignedWithTheirModel) {
   EXPECT_ERROR(first.layers[1] = kept.layers[1], "the part '1' of a module");
 }
 
+TEST(Tying, ParametersInAVectorAreAssignedWithTheirModel) {
+  struct Scales : nn::Module {
+    std::vector<nn::Parameter> scales;
+    explicit Scales(float value, int64_t count = 3) {
+      for (int64_t i = 0; i < count; ++i)
+        scales.push_back(register_parameter(std::to_string(i), full({2}, value + static_cast<float>(i))));
+    }
+  } first(0), second(10);
+  const auto expectOwn = [](Scales &model) {
+    const auto state = model.state_dict();
+    ASSERT_EQ(model.scales.size(), state.size());
+    for (size_t i = 0; i < state.size(); ++i)
+      EXPECT_EQ(floats(model.scales[i]), floats(state[i].second));
+  };
+  optim::SGD sgd(first.parameters(), {.lr = 1}); // holds what is replaced
+  stderrOf([&] { first = second; });
+  expectOwn(first);
+  EXPECT_EQ(floats(first.scales[1]), Floats(2, 11));
+  EXPECT_ERROR(first.scales[1] = nn::Parameter(ones({2})), "a copy of the module");
+  expectOwn(first);
+  // Into memory of another size, and as a copy: the elements are made anew.
+  Scales many(20, 9), copy = many;
+  first = many;
+  expectOwn(first);
+  EXPECT_ERROR(first.scales[8] = nn::Parameter(ones({2})), "a copy of the module");
+  EXPECT_ERROR(copy.scales[0] = nn::Parameter(ones({2})), "a copy of the module");
+  // A variable is none of them, whether its model was copied, moved or exchanged.
+  nn::Parameter variable = copy.scales[0];
+  stderrOf([&] { variable = nn::Parameter(ones({2})); });
+  EXPECT_EQ(floats(variable), Floats(2, 1));
+  Scales left(30), right(40);
+  std::swap(left, right);
+  expectOwn(left);
+  nn::Parameter other = left.scales[2];
+  stderrOf([&] { other = nn::Parameter(ones({2})); });
+  EXPECT_EQ(floats(left.scales[2]), Floats(2, 42));
+  expectOwn(left);
+  left.scales[0] = nn::Parameter(zeros({2})); // is the member still
+  expectOwn(left);
+  EXPECT_EQ(floats(left.scales[0]), Floats(2, 0));
+}
+
 TEST(Tying, ListsOfModulesAreRearranged) {
   Pair model;
   std::vector<nn::Module> modules = model.modules();
