@@ -379,7 +379,7 @@ private:
     for (int64_t extent : {launch.batch(), launch.m(), launch.n(), launch.k()})
       if (extent < 0 ||
           __builtin_mul_overflow(work, std::max<uint64_t>(1, static_cast<uint64_t>(extent)), &work) ||
-          work > uint64_t(1) << 62)
+          work > static_cast<uint64_t>(maxProductWork))
         return fail(what + ": extents " + number(launch.batch()) + ", " + number(launch.m()) + ", " +
                     number(launch.n()) + ", " + number(launch.k()) + " are negative or too large");
     const struct {

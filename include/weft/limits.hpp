@@ -8,12 +8,15 @@
 #define WEFT_LIMITS_HPP
 
 #include <cstddef>
+#include <cstdint>
 
 namespace weft {
 
 /// The most dimensions that a tensor may have: in programs, text, packages, data files and the C interface.
 /// It is the limit of PyTorch and of NumPy.
 inline constexpr size_t maxRank = 64;
+/// Multiplications of one matrix product at most: none that ends in the life of a machine has more.
+inline constexpr int64_t maxProductWork = int64_t(1) << 62;
 
 } // namespace weft
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
 #include "ir/ops/Common.h"
+#include "weft/limits.hpp"
 
 using namespace mlir;
 namespace weft::ir {
@@ -137,6 +138,14 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
 }
 
 LogicalResult DotGeneralOp::verify() {
+  Size work = productOf(sizesOf(getType()));
+  for (int64_t dim : getContractA())
+    work *= sizesOf(getA().getType())[dim];
+  bool isDynamic = ir::isDynamic(getA().getType()) || ir::isDynamic(getB().getType());
+  if (!isDynamic && work.number().value_or(INT64_MAX) > maxProductWork)
+    return emitOpError()
+           << "of " << getA().getType() << " and " << getB().getType()
+           << " takes more than 2^62 multiplications, which no machine ends; use smaller tensors";
   auto element = getA().getType().getElementType();
   if (getB().getType().getElementType() != element)
     return emitOpError() << "needs operands of one element type, found " << element << " and "

@@ -164,6 +164,15 @@ weft.func @dot_bias(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x6xf32, #cpu>, %c: te
 // -----
 
 #cpu = #weft.device<cpu>
+weft.func @dot_without_end(%a: tensor<4194304x4194304xf32, #cpu>) {
+  // expected-error@+1 {{'weft.dot_general' op of 'tensor<4194304x4194304xf32, #weft.device<cpu>>' and 'tensor<4194304x4194304xf32, #weft.device<cpu>>' takes more than 2^62 multiplications, which no machine ends; use smaller tensors}}
+  %r = weft.dot_general %a, %a, contract = [1] x [0] : tensor<4194304x4194304xf32, #cpu>, tensor<4194304x4194304xf32, #cpu>
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
 weft.func @dot_not_a_tensor(%a: tensor<4x5xf32>) {
   // expected-error@+1 {{expected tensors with a device, found 'tensor<4x5xf32>'}}
   %r = weft.dot_general %a, %a, contract = [1] x [1] : tensor<4x5xf32>, tensor<4x5xf32>
