@@ -142,7 +142,18 @@ void forEachAccess(Operation *launch, llvm::function_ref<void(SliceAttr, bool)> 
 // Proof of order
 //===----------------------------------------------------------------------===//
 
+LogicalResult verifyQueueNumbers(FuncOp func) {
+  unsigned queues = queueCount(func);
+  for (Operation &op : func.getBody().front())
+    if (unsigned queue = queueOf(&op); queue >= queues)
+      return op.emitOpError() << "is on queue " << queue << ", but the function has "
+                              << amountText(queues, "queue");
+  return success();
+}
+
 LogicalResult verifyQueueOrder(FuncOp func) {
+  if (failed(verifyQueueNumbers(func)))
+    return failure();
   unsigned queues = queueCount(func);
   // clock[q][p]: how many launches of queue p have ended when the next launch of queue q begins.
   using Clock = SmallVector<unsigned, 4>;
@@ -159,9 +170,6 @@ LogicalResult verifyQueueOrder(FuncOp func) {
   StorageAccesses accesses;
   for (Operation &op : func.getBody().front()) {
     unsigned q = queueOf(&op);
-    if (q >= queues)
-      return op.emitOpError() << "is on queue " << q << ", but the function has "
-                              << amountText(queues, "queue");
     if (auto fork = dyn_cast<StreamForkOp>(op)) {
       for (int64_t stream : fork.getStreams()) {
         if (stream >= static_cast<int64_t>(queues))

@@ -70,6 +70,8 @@ private:
 /// Calls `visit(slice, write)` for each storage that a launch reads or writes.
 void forEachAccess(mlir::Operation *launch, llvm::function_ref<void(ir::SliceAttr, bool)> visit);
 
+/// Emits an error for an op on a queue that the function does not have.
+mlir::LogicalResult verifyQueueNumbers(ir::FuncOp func);
 /// Emits what two queues do without an order between them, or what is not forked from and joined by the
 /// first queue (WEFT-C010).
 mlir::LogicalResult verifyQueueOrder(ir::FuncOp func);

@@ -131,6 +131,9 @@ struct ScheduleLaunches : impl::ScheduleLaunchesBase<ScheduleLaunches> {
     FuncOp func = getOperation();
     if (func.isExternal())
       return;
+    // Text may be taken up here, with numbers that no pass gave.
+    if (failed(verifyQueueNumbers(func)))
+      return signalPassFailure();
     if (queueCount(func) > 1)
       Scheduler(func).run();
     if (failed(verifyQueueOrder(func)))
