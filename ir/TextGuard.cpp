@@ -9,7 +9,9 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <algorithm>
+#include <utility>
 
 using llvm::StringRef;
 
@@ -21,9 +23,15 @@ struct Extent {
   int64_t depth = 0, tokens = 1;
 };
 
+/// A region, or any other pair of braces. Those that are opened later have greater numbers.
+struct Region {
+  int64_t number = 0;
+  llvm::StringSet<> values; ///< that are defined in it
+};
+
 class Scanner {
 public:
-  Scanner(StringRef text, const TextLimits &limits) : text(text), limits(limits) {}
+  Scanner(StringRef text, const TextLimits &limits) : text(text), limits(limits), regions(1) {}
 
   std::optional<TextViolation> run() {
     if (static_cast<int64_t>(text.size()) > limits.bytes)
@@ -63,6 +71,8 @@ private:
     if (open.empty() && c == '(' && afterString)
       finishDefinition();
     afterString = false;
+    if (c == '%' && isValueName(peek(1)))
+      return scanValue(begin);
     if ((c == '#' || c == '!') && isWord(peek(1)))
       return scanAlias(begin);
     if (isWord(c)) {
@@ -71,8 +81,9 @@ private:
       if (llvm::isDigit(c) && static_cast<int64_t>(word.size()) > limits.digits)
         return at(begin, "a number has " + llvm::Twine(word.size()) + " digits; at most " +
                              llvm::Twine(limits.digits) + " are read");
-      if (word == "sparse" && peek(0) == '<')
-        return at(begin, "sparse<..> is not read: write the values as dense<..>");
+      if (std::exchange(opened, StringRef()) == "array" && word == "i1")
+        return at(begin, "array<i1: ..> is not read: write the values as array<i8: ..>");
+      lastWord = word;
       if (open.empty() && (word == "module" || (llvm::isAlpha(c) && word.contains('.'))))
         finishDefinition();
       return std::nullopt;
@@ -82,7 +93,15 @@ private:
 
   std::optional<TextViolation> scanPunctuation(size_t begin) {
     char c = text[position++];
+    const StringRef before = std::exchange(lastWord, StringRef());
+    opened = c == '<' ? before : StringRef();
+    if (opened == "sparse")
+      return at(begin, "sparse<..> is not read: write the values as dense<..>");
     switch (c) {
+    case '^':
+    case ':':
+      inLabel = c == '^';
+      return std::nullopt;
     case '-':
       if (peek(0) == '>') { // an arrow closes nothing
         ++position;
@@ -104,18 +123,105 @@ private:
       runLength = 0;
     if (StringRef("([{<").contains(c)) {
       runLength = 0;
+      if (c == '{')
+        openRegion(before);
       open.push_back(c);
+      if (c == '(' && inLabel)
+        labelDepth = open.size();
+      inLabel = false;
       return checkDepth(begin, 0);
     }
     if (StringRef(")]}>").contains(c)) {
       runLength = 0;
       // A bracket that closes nothing is the parser's to report; here it must not hide depth.
       char opening = c == ')' ? '(' : c == ']' ? '[' : c == '}' ? '{' : '<';
-      if (!open.empty() && open.back() == opening)
+      if (!open.empty() && open.back() == opening) {
+        if (open.size() == labelDepth)
+          labelDepth = 0;
         open.pop_back();
+        if (c == '}')
+          regions.pop_back();
+      }
     }
     return std::nullopt;
   }
+
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
+
+  /// `%name`: a result where a list of names ends in `=`, an argument where a colon follows in parentheses,
+  /// else a use.
+  std::optional<TextViolation> scanValue(size_t begin) {
+    position = endOfName(begin);
+    const StringRef name = text.slice(begin, position);
+    lastWord = StringRef();
+    if (position > listEnd)
+      scanList(begin);
+    if (isResultList)
+      return define(name);
+    if (charAt(skipSpace(position)) == ':' && !open.empty() && open.back() == '(') {
+      if (open.size() == labelDepth)
+        return define(name);
+      arguments.push_back(name); // of a function, whose body is still to come
+      argumentDepth = open.size();
+      return std::nullopt;
+    }
+    for (const Region &region : regions)
+      if (region.values.contains(name))
+        return std::nullopt;
+    auto [use, isFirst] = undefined.try_emplace(name, regions.back().number, begin);
+    if (!isFirst && regions.back().number < use->second.first)
+      use->second = {regions.back().number, begin};
+    return std::nullopt;
+  }
+
+  /// The names from `begin` on that only commas and numbers of results separate: `%a, %b:2 =`.
+  void scanList(size_t begin) {
+    for (size_t at = begin;;) {
+      at = listEnd = endOfName(at);
+      at = skipSpace(at);
+      if (charAt(at) == ':' && llvm::isDigit(charAt(skipSpace(at + 1))))
+        at = skipSpace(std::min(text.find_if_not(llvm::isDigit, skipSpace(at + 1)), text.size()));
+      isResultList = charAt(at) == '=';
+      at = skipSpace(at + (charAt(at) == ','));
+      if (isResultList || charAt(at) != '%')
+        return;
+    }
+  }
+
+  std::optional<TextViolation> define(StringRef name) {
+    regions.back().values.insert(name);
+    auto use = undefined.find(name);
+    if (use == undefined.end() || use->second.first >= regions.back().number)
+      return std::nullopt;
+    return at(use->second.second,
+              "the value " + llvm::Twine(name) + " is used here, and defined further down in another region");
+  }
+
+  /// Of a function where its arguments came before, but for `attributes {`.
+  void openRegion(StringRef before) {
+    Region &region = regions.emplace_back();
+    region.number = ++regionCount;
+    if (arguments.empty() || open.size() >= argumentDepth || before == "attributes")
+      return;
+    region.values.insert(arguments.begin(), arguments.end());
+    arguments.clear();
+  }
+
+  static bool isValueName(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-'; }
+  /// The end of the name of a value that begins with the percent sign at `begin`.
+  size_t endOfName(size_t begin) const {
+    return std::min(text.find_if_not(isValueName, begin + 1), text.size());
+  }
+  /// Of the next character that is no space, or of the end of the text.
+  size_t skipSpace(size_t from) const {
+    return std::min(text.find_if_not([](char c) { return llvm::isSpace(c); }, from), text.size());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Aliases
+  //===--------------------------------------------------------------------===//
 
   /// `#name` or `!name`: a definition where `=` follows at the outermost level, else a use.
   std::optional<TextViolation> scanAlias(size_t begin) {
@@ -172,7 +278,8 @@ private:
     int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
   }
-  char peek(size_t offset) const { return position + offset < text.size() ? text[position + offset] : '\0'; }
+  char charAt(size_t at) const { return at < text.size() ? text[at] : '\0'; }
+  char peek(size_t offset) const { return charAt(position + offset); }
 
   /// The line and column of an offset: counted only when there is something to report.
   TextViolation at(size_t offset, const llvm::Twine &message) const {
@@ -189,9 +296,21 @@ private:
   int64_t tokens = 0, runLength = 0;
   llvm::SmallVector<char> open;
   llvm::StringMap<Extent> aliases;
-  StringRef defining;       // the alias whose value is being read; empty outside
-  Extent current;           // of that value
-  bool afterString = false; // whether the last token was a string
+  StringRef defining;                // the alias whose value is being read; empty outside
+  Extent current;                    // of that value
+  bool afterString = false;          // whether the last token was a string
+  llvm::SmallVector<Region> regions; // that are open, and the outermost
+  int64_t regionCount = 0;
+  StringRef lastWord;    // the last token where it was a word
+  StringRef opened;      // the word before a `<` that is the last token
+  bool inLabel = false;  // of a block, before its arguments
+  size_t labelDepth = 0; // of the parentheses of a block's arguments
+  size_t listEnd = 0;    // of the names that are known to be results, or none
+  bool isResultList = false;
+  llvm::SmallVector<StringRef> arguments; // of a function whose body is still to come
+  size_t argumentDepth = 0;               // of their parentheses
+  /// Values that were used in no region that had defined them: the outermost of these uses.
+  llvm::StringMap<std::pair<int64_t, size_t>> undefined;
 };
 
 } // namespace

@@ -96,12 +96,22 @@ int main(int argc, char **argv) {
     return 1;
   }
   // Binary IR has a reader of its own, which does not recurse over text.
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
   bool isText = !input->getBuffer().starts_with("ML\xefR");
   if (isText) {
-    if (auto violation = weft::ir::findTextViolation(input->getBuffer())) {
-      llvm::errs() << inputName << ":" << violation->line << ":" << violation->column
-                   << ": error: " << violation->message << "\n";
-      return 1;
+    llvm::SmallVector<llvm::StringRef> parts{input->getBuffer()};
+    if (llvm::StringRef marker = config.inputSplitMarker(); !marker.empty()) {
+      parts.clear();
+      input->getBuffer().split(parts, marker);
+    }
+    size_t lines = 0;
+    for (llvm::StringRef part : parts) {
+      if (auto violation = weft::ir::findTextViolation(part)) {
+        llvm::errs() << inputName << ":" << lines + violation->line << ":" << violation->column
+                     << ": error: " << violation->message << "\n";
+        return 1;
+      }
+      lines += part.count('\n');
     }
   }
   auto output = mlir::openOutputFile(outputName, &message);
@@ -109,7 +119,6 @@ int main(int argc, char **argv) {
     llvm::errs() << "weft-opt: " << message << "\n";
     return 1;
   }
-  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
   weft::passes::PassStatistics statistics;
   if (showStatistics)
     config.setPassPipelineSetupFn([&statistics, given = config](mlir::PassManager &manager) {

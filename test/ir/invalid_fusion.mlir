@@ -243,17 +243,3 @@ weft.func @scan_shape(%x: tensor<4xf32, #cpu>) {
   }
   weft.return
 }
-
-// -----
-
-// What a region defines is no operand of the op that has it.
-#cpu = #weft.device<cpu>
-weft.func @operand_of_its_region(%x: tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {
-  // expected-error@+1 {{use of undeclared SSA value name}}
-  %0 = weft.fusion loop (%a) : (tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {
-  ^bb0(%a: tensor<8xf32, #cpu>):
-    %1 = weft.neg %a : tensor<8xf32, #cpu>
-    weft.yield %1 : tensor<8xf32, #cpu>
-  }
-  weft.return %0 : tensor<8xf32, #cpu>
-}

@@ -85,7 +85,34 @@ TEST(TextGuard, BoundsDigitsAndRefusesSparse) {
   EXPECT_TRUE(ir::findTextViolation("= 123456", limits));
   EXPECT_FALSE(ir::findTextViolation("= 12345, abcdefgh", limits));
   EXPECT_TRUE(ir::findTextViolation("a = sparse<0, 1.0>"));
+  EXPECT_TRUE(ir::findTextViolation("a = sparse // here\n <0, 1.0>"));
   EXPECT_FALSE(ir::findTextViolation("@sparse(%sparse) {sparse = 1}"));
+  EXPECT_TRUE(ir::findTextViolation("a = array<i1: 1>"));
+  EXPECT_TRUE(ir::findTextViolation("a = array\n< // here\n i1: 1>"));
+  EXPECT_FALSE(ir::findTextViolation("a = array<i16: 1>, tensor<i1>, array<array, i1>"));
+}
+
+// What MLIR's parser would free before its user, where the text goes on with an error.
+TEST(TextGuard, ValuesAreDefinedOutsideOfTheRegionsThatUseThem) {
+  const auto isRefused = [](const char *text) { return ir::findTextViolation(text).has_value(); };
+  EXPECT_TRUE(isRefused("%0 = neg %a weft.fusion loop (%x) : () -> () {\n^bb0(%a: T): nothing }"));
+  EXPECT_TRUE(isRefused("%0 = neg %q weft.func @f(%x: T) { %q = neg %x nothing }"));
+  EXPECT_TRUE(isRefused("func @f() { return %q } func @g() { %p, %q:2 = two nothing }"));
+  EXPECT_TRUE(isRefused("func @f(%q: T) { return } %0 = neg %q func @g() { %q = one }"));
+  EXPECT_TRUE(isRefused("func @f(%q: T {a = 1}) attributes {b} { return %q } %0 = neg %q m ({ %q = one })"));
+  EXPECT_TRUE(isRefused("\"f\"() ({ \"g\"(%a) : () -> () \"h\"() ({\n^bb0(%b: T, %a: T): nothing"));
+  // In order, in the same region, or from inside of it.
+  EXPECT_FALSE(isRefused("func @f(%a: T {a = 1}) attributes {b} { %q = neg %a return %q }"));
+  EXPECT_FALSE(isRefused("func @f() { %0 = neg %q %q = one }"));
+  EXPECT_FALSE(isRefused("func @f() { fusion () { neg %q } %q = one }"));
+  EXPECT_FALSE(isRefused("func @f(%a: T) { return %a } func @g(%a: T) { return %a }"));
+  EXPECT_FALSE(isRefused("func @f() { %a, %b:2 = two add %a, %b#1 } func @g() { %a = one }"));
+  EXPECT_FALSE(isRefused("%a, %b, %"));
+  auto violation = ir::findTextViolation("module {\n  neg %q\n  func @f() { %q = one } }");
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->line, 2);
+  EXPECT_EQ(violation->column, 7);
+  EXPECT_EQ(violation->message, "the value %q is used here, and defined further down in another region");
 }
 
 // Sparse constants come from no text; a program that makes one gets an error.
