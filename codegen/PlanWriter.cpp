@@ -417,12 +417,10 @@ private:
 
   void addCheck(GatherOp gather) {
     auto check = std::make_unique<rt::CheckT>();
-    const auto dim = static_cast<int32_t>(gather.getDim());
     check->kind = rt::CheckKind::index;
-    check->dimension = dim;
-    check->size = size(sizesOf(gather.getA().getType())[static_cast<size_t>(dim)]);
-    if (auto what = gather->getAttrOfType<StringAttr>(attr::indexName))
-      check->subject = what.str();
+    check->dimension = static_cast<int32_t>(ir::reportedDim(gather));
+    check->size = size(ir::indexedSize(gather));
+    check->subject = ir::indexNameOf(gather).str();
     check->place = placeOf(gather.getLoc());
     check->location = ir::locationText(gather.getLoc());
     check->recorded = static_cast<int32_t>(ir::recordedNumber(gather.getLoc()));

@@ -94,7 +94,8 @@ inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", don
                                      arenaBytes = "weft.arena_bytes",
                                      arenaLowerBound = "weft.arena_lower_bound", slices = "slices",
                                      noGrad = "weft.no_grad", relu = "weft.relu",
-                                     indexName = "weft.index_name", symbols = "weft.symbols";
+                                     indexName = "weft.index_name", indexDim = "weft.index_dim",
+                                     symbols = "weft.symbols";
 } // namespace attr
 
 /// Whether the attribute of that name holds a size, or a list of sizes, in every op that has one.

@@ -102,7 +102,8 @@ ScanShape scanShape(FusionOp fusion);
 /// task is one outer index, a block of inner ones, and a range of the places that are written to; so that no
 /// two tasks write one element, and the order of sums depends on shapes alone.
 ///
-/// With dynamic sizes all that are sizes may depend on symbols; what is cut has a size that is a number.
+/// Each `Size` may be an expression of symbols; but `inner` is a number where it is cut into several blocks,
+/// and `size` where it is cut into several ranges.
 struct UpdateTiles {
   Size outer = 1, count = 0, inner = 1;
   Size block = 1;           ///< inner indices of one task,

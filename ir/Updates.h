@@ -13,6 +13,7 @@
 #define WEFT_IR_UPDATES_H
 
 #include "ir/Dialect.h"
+#include "weft/limits.hpp"
 
 namespace weft::ir {
 
@@ -52,6 +53,19 @@ inline int64_t indexedDim(mlir::Operation *op) {
 inline Size indexedSize(mlir::Operation *op) {
   return sizesOf(
       llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()))[static_cast<size_t>(indexedDim(op))];
+}
+
+/// What a message calls the index of such an op; empty where it names the dimension.
+inline llvm::StringRef indexNameOf(mlir::Operation *op) {
+  auto name = op->getAttrOfType<mlir::StringAttr>(attr::indexName);
+  return name ? name.getValue() : llvm::StringRef();
+}
+/// The dimension that the message names: of a check that was moved to a gather of its own, that of the op
+/// that the index was made for.
+inline int64_t reportedDim(mlir::Operation *op) {
+  auto dim = op->getAttrOfType<mlir::IntegerAttr>(attr::indexDim);
+  bool isDim = dim && dim.getValue().ult(maxRank); // any integer, where text gives it
+  return isDim ? static_cast<int64_t>(dim.getValue().getZExtValue()) : indexedDim(op);
 }
 
 /// Whether an op reports an index outside of [0, size): such an op may fail.

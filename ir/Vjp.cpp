@@ -55,11 +55,15 @@ Sym VjpBuilder::reshape(Sym a, ArrayRef<Size> shape) {
   return sizesOf(a.type()) == shape ? a : make<ReshapeOp>(a.value, shape);
 }
 
-Sym VjpBuilder::checkedIndex(Sym index, Size size, StringRef what) {
+Sym VjpBuilder::checkedIndex(Sym index, Size size, StringRef name, int64_t dim) {
   // Reading 0, 1, .. by the index gives the index, and the reading is checked.
   Sym table = make<IotaOp>(withShape(index.type(), {size}), 0);
   Sym checked = make<GatherOp>(table.value, index.value, 0, GatherKind::points);
-  checked.value.getDefiningOp()->setAttr(attr::indexName, builder.getStringAttr(what));
+  Operation *gather = checked.value.getDefiningOp();
+  if (!name.empty())
+    gather->setAttr(attr::indexName, builder.getStringAttr(name));
+  else if (dim != 0)
+    gather->setAttr(attr::indexDim, builder.getI64IntegerAttr(dim));
   return checked;
 }
 

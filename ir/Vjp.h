@@ -65,8 +65,9 @@ public:
   Sym sum(Sym a, llvm::ArrayRef<int64_t> dims);
   Sym reshape(Sym a, llvm::ArrayRef<Size> shape);
   /// The same index, with a check that it lies in [0, size): what reads this value fails the call where it
-  /// does not, whatever becomes of other readers. `what` names the index in the message.
-  Sym checkedIndex(Sym index, Size size, llvm::StringRef what);
+  /// does not, whatever becomes of other readers. The message calls the index `name`; where that is empty, it
+  /// names dimension `dim`, which the index was made for.
+  Sym checkedIndex(Sym index, Size size, llvm::StringRef name, int64_t dim = 0);
   /// Puts back dimensions that a reduction over `dims` removed, and stretches them to `shape`.
   Sym broadcastBack(Sym a, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<Size> shape);
 

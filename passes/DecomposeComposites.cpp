@@ -74,10 +74,9 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       OpBuilder builder(op);
       ir::VjpBuilder symbolic(builder, op, {Value()}, SmallVector<bool>(op->getNumOperands(), false));
       OpOperand &index = ir::indexOperandOf(op);
-      auto name = op->getAttrOfType<StringAttr>(ir::attr::indexName);
       index.assign(symbolic
                        .checkedIndex(symbolic.operand(index.getOperandNumber()), ir::indexedSize(op),
-                                     name ? name.getValue() : "index")
+                                     ir::indexNameOf(op), ir::reportedDim(op))
                        .value);
       op->setAttr("mode", ir::IndexModeAttr::get(op->getContext(), ir::IndexMode::assume));
     }
@@ -96,8 +95,8 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
         continue;
       OpBuilder builder(gather);
       ir::VjpBuilder symbolic(builder, gather, {Value()}, {false, false});
-      auto name = gather->getAttrOfType<StringAttr>(ir::attr::indexName);
-      ir::Sym checked = symbolic.checkedIndex(symbolic.operand(1), size, name ? name.getValue() : "index");
+      ir::Sym checked =
+          symbolic.checkedIndex(symbolic.operand(1), size, ir::indexNameOf(gather), ir::reportedDim(gather));
       gather.getIndexMutable().assign(checked.value);
       // A result that depends on the index whatever the table holds. The index is never negative once it is
       // checked, but nothing in the program says so.

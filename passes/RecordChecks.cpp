@@ -34,15 +34,14 @@ namespace {
 struct Check {
   Sym index;
   Size size;
-  StringRef name = "index";
+  StringRef name;
+  int64_t dim = 0;
 };
 
 std::optional<Check> checkOf(Operation *op, VjpBuilder &symbolic) {
-  if (checksIndex(op)) {
-    auto name = op->getAttrOfType<StringAttr>(attr::indexName);
-    return Check{symbolic.operand(indexOperandOf(op).getOperandNumber()), indexedSize(op),
-                 name ? name.getValue() : "index"};
-  }
+  if (checksIndex(op))
+    return Check{symbolic.operand(indexOperandOf(op).getOperandNumber()), indexedSize(op), indexNameOf(op),
+                 reportedDim(op)};
   auto loss = dyn_cast<CrossEntropyOp>(op);
   if (!loss)
     return std::nullopt;
@@ -51,7 +50,7 @@ std::optional<Check> checkOf(Operation *op, VjpBuilder &symbolic) {
   auto ignored = static_cast<double>(static_cast<int64_t>(loss.getIgnoreIndex()));
   Sym keep = symbolic.compare<NeOp>(target, symbolic.like(target, ignored));
   return Check{symbolic.select(keep, target, symbolic.like(target, 0)),
-               sizesOf(loss.getLogits().getType())[1], "Target"};
+               sizesOf(loss.getLogits().getType())[1], "Target", 1};
 }
 
 struct RecordChecks : impl::RecordChecksBase<RecordChecks> {
@@ -76,7 +75,7 @@ struct RecordChecks : impl::RecordChecksBase<RecordChecks> {
       std::optional<Check> check = checkOf(op, symbolic);
       if (!check)
         continue;
-      Sym checked = symbolic.checkedIndex(check->index, check->size, check->name);
+      Sym checked = symbolic.checkedIndex(check->index, check->size, check->name, check->dim);
       Sym inside = symbolic.compare<GeOp>(checked, symbolic.like(checked, 0));
       auto assertion = builder.create<AssertOp>(op->getLoc(), inside.value, "an index is out of bounds");
       assertion->setAttr(recordedCheck, builder.getUnitAttr());

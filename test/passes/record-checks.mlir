@@ -5,12 +5,24 @@
 // CHECK-LABEL: @read
 // CHECK:         weft.gather %arg0, %arg1
 // CHECK:         %[[T:.*]] = weft.iota dim = 0 : tensor<10xi64, #cpu>
-// CHECK:         %[[C:.*]] = weft.gather %[[T]], %arg1, dim = 0, kind = points
+// CHECK:         %[[C:.*]] = weft.gather %[[T]], %arg1, dim = 0, kind = points :
 // CHECK:         %[[I:.*]] = weft.ge %[[C]]
 // CHECK:         weft.assert %[[I]], "an index is out of bounds" {weft.recorded_check}
 weft.func @read(%x: tensor<10x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<3x4xf32, #cpu> {
   %0 = weft.gather %x, %i, dim = 0, kind = points : tensor<10x4xf32, #cpu>, tensor<3xi64, #cpu>
   weft.return %0 : tensor<3x4xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+// The message names the dimension that the index was made for.
+// CHECK-LABEL: @columns
+// CHECK:         %[[T:.*]] = weft.iota dim = 0 : tensor<4xi64, #cpu>
+// CHECK:         weft.gather %[[T]], %arg1, dim = 0, kind = points {weft.index_dim = 1 : i64}
+weft.func @columns(%x: tensor<10x4xf32, #cpu>, %i: tensor<3xi64, #cpu>) -> tensor<10x3xf32, #cpu> {
+  %0 = weft.gather %x, %i, dim = 1, kind = points : tensor<10x4xf32, #cpu>, tensor<3xi64, #cpu>
+  weft.return %0 : tensor<10x3xf32, #cpu>
 }
 
 // -----

@@ -115,6 +115,16 @@ TEST(Tying, AVariableIsNoMember) {
   EXPECT_EQ(model.parameters().size(), 2u);
 }
 
+TEST(Tying, ARegisteredMemberThatIsAPlainTensorIsAVariable) {
+  struct Plain : nn::Module {
+    Tensor w = register_parameter("w", ones({2}));
+  } model;
+  model.w = zeros({2});
+  EXPECT_EQ(floats(model.w), Floats({0, 0}));
+  EXPECT_EQ(floats(model.get_parameter("w")), Floats({1, 1}));
+  EXPECT_EQ(model.parameters().size(), 1u);
+}
+
 namespace {
 
 struct Pair : nn::Module {
