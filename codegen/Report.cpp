@@ -122,11 +122,6 @@ bool isRefusal(const Decision &decision) {
 // Text
 //===----------------------------------------------------------------------===//
 
-int64_t saturatedSum(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 std::string bytesText(int64_t bytes) {
   static constexpr const char *units[] = {"KiB", "MiB", "GiB", "TiB"};
   if (bytes < 1024)

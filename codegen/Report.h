@@ -92,8 +92,6 @@ std::string headText(const CompileReport &report, const FunctionReport &function
 std::string subjectText(const ir::Decision &decision);
 /// "512 B", "1.5 KiB", "12.3 MiB": for people.
 std::string bytesText(int64_t bytes);
-/// Their sum, or the greatest integer: sizes at the largest values of symbols may be near to it.
-int64_t saturatedSum(int64_t a, int64_t b);
 /// "0.4 us", "12.3 us", "4.1 ms", of picoseconds.
 std::string timeText(int64_t picoseconds);
 /// "src/gpt.cpp:41" of "src/gpt.cpp:41:12", which further lines may follow after ", "; text of another form

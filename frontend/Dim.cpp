@@ -41,9 +41,8 @@ std::string Size::str() const { return frontend::sizeText(value_); }
 
 int64_t Size::entry_of_number(int64_t number, bool overflows) {
   if (overflows || !ir::Size(number).isExpressible())
-    throw Error("a weft::Size is made of a number that is none of a size, found " +
-                (overflows ? std::to_string(static_cast<uint64_t>(number)) : std::to_string(number)) +
-                ": expected one of -2^61 to 2^63 - 1");
+    throw Error("a weft::Size is a number from -2^61 to 2^63 - 1, found " +
+                (overflows ? std::to_string(static_cast<uint64_t>(number)) : std::to_string(number)));
   return number;
 }
 

@@ -27,8 +27,8 @@ public:
 
   /// The object `to` takes the state from the object `from`; `members` is how many parameters it has, and
   /// `replaced` the state that it had.
-  /// Containers that are moved keep their elements, so that these do not follow.
-  void begin(const Module *to, const Module *from, size_t members, bool isMoved,
+  /// `copiesElements`: so do the elements of containers; of those that are moved, and of handles, none does.
+  void begin(const Module *to, const Module *from, size_t members, bool copiesElements,
              std::weak_ptr<const ModuleState> replaced);
   /// Whether the parameter `to` takes the value of `from`, which has the number `entry` in this state, in the
   /// course of that. Each parameter does so once.
@@ -48,7 +48,7 @@ private:
     ptrdiff_t distance = 0;     ///< between the two objects
     const void *last = nullptr; ///< the object, or the last of its members that followed
     size_t members = 0;         ///< that are still to follow
-    bool isMoved = false;
+    bool copiesElements = false;
     std::weak_ptr<const ModuleState> replaced;
     std::vector<const ModuleState *> followed; ///< parts
     std::unordered_set<size_t> entries;        ///< numbers of the parameters that followed

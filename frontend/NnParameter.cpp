@@ -32,10 +32,11 @@ static ptrdiff_t distance(const void *to, const void *from) {
   return static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from));
 }
 
-void detail::Transfers::begin(const Module *to, const Module *from, size_t members, bool isMoved,
+void detail::Transfers::begin(const Module *to, const Module *from, size_t members, bool copiesElements,
                               std::weak_ptr<const ModuleState> replaced) {
   std::lock_guard lock(mutex_);
-  latest_[next_++ % latest_.size()] = {distance(to, from), to, members, isMoved, std::move(replaced), {}, {}};
+  latest_[next_++ % latest_.size()] = {distance(to, from),  to, members, copiesElements,
+                                       std::move(replaced), {}, {}};
 }
 
 bool detail::Transfers::includes(const Parameter *to, const Parameter *from, size_t entry) {
@@ -58,7 +59,7 @@ bool detail::Transfers::includes(const std::weak_ptr<ModuleState> *replaced, siz
     return false;
   std::lock_guard lock(mutex_);
   for (Transfer &transfer : latest_)
-    if (transfer.last && !transfer.isMoved && (!replaced || isSame(*replaced, transfer.replaced)) &&
+    if (transfer.last && transfer.copiesElements && (!replaced || isSame(*replaced, transfer.replaced)) &&
         transfer.entries.insert(entry).second)
       return true;
   return false;
@@ -87,9 +88,9 @@ bool detail::Transfers::includes(const ModuleState *replaced, const ModuleState 
   return false;
 }
 
-static void beginTransfer(ModuleState &state, const Module *to, const Module *from, bool isMoved,
+static void beginTransfer(ModuleState &state, const Module *to, const Module *from, bool copiesElements,
                           std::weak_ptr<const ModuleState> replaced = {}) {
-  state.transfers.begin(to, from, state.tensors.size() + state.absent, isMoved, std::move(replaced));
+  state.transfers.begin(to, from, state.tensors.size() + state.absent, copiesElements, std::move(replaced));
 }
 
 /// The name under which `part` is registered in `whole`, its first; none where it is not.
@@ -104,8 +105,10 @@ static const std::string *nameOf(const ModuleState &part, const ModuleState &who
 // Modules
 //===----------------------------------------------------------------------===//
 
-Module::Module(const Module &other) : state_(detail::cloned(other.state_)) {
-  beginTransfer(*state_, this, &other, /*isMoved=*/false);
+Module::Module(const Module &other, bool isHandle)
+    : state_(detail::cloned(other.state_)), isHandle_(isHandle) {
+  // A clone has another state, in which its parameters find theirs.
+  beginTransfer(*state_, this, &other, /*copiesElements=*/!isHandle && state_ == other.state_);
 }
 
 /// Whether `to`, which has the state `old`, is a part of an object that takes over another as a whole.
@@ -125,7 +128,7 @@ static bool followsItsParent(const ModuleState &state, const ModuleState &old, c
   return false;
 }
 
-Module &Module::assign(const Module &other, bool isMoved) {
+Module &Module::assign(const Module &other, bool copiesElements) {
   if (this == &other)
     return *this;
   if (state_ != other.state_ && !detail::isListed(state_) &&
@@ -146,7 +149,7 @@ Module &Module::assign(const Module &other, bool isMoved) {
     });
   }
   const auto replaced = std::exchange(state_, other.state_);
-  beginTransfer(*state_, this, &other, isMoved, replaced);
+  beginTransfer(*state_, this, &other, copiesElements, replaced);
   return *this;
 }
 

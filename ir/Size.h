@@ -164,6 +164,11 @@ std::optional<Size> divide(Size a, Size b);
 Size ceilDiv(Size a, int64_t b);
 /// Whether dimensions of `size` elements can go on to be ones of `whole` elements, and are not all of them.
 bool isPartOf(Size size, Size whole);
+/// a + b of numbers that are not negative, or the greatest integer.
+inline int64_t saturatedSum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 /// Whether `size` is a multiple of the number `by` whatever the symbols are.
 bool isMultipleOf(Size size, int64_t by);
 /// The greatest number that is known to divide the size whatever the symbols are; 0 for 0.

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/TextGuard.h"
 
+#include "ir/Size.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -60,6 +62,8 @@ private:
     if (++runLength > limits.run)
       return at(begin, "more than " + llvm::Twine(limits.run) + " tokens stand here without a separator");
     ++current.tokens;
+    if (std::exchange(opened, StringRef()) == "array" && !admitsElements(begin))
+      return at(begin, "array<..> is read with elements of i1, i8, i16, i32, i64, f16, bf16, f32 or f64");
 
     if (c == '"') {
       skipString();
@@ -81,8 +85,8 @@ private:
       if (llvm::isDigit(c) && static_cast<int64_t>(word.size()) > limits.digits)
         return at(begin, "a number has " + llvm::Twine(word.size()) + " digits; at most " +
                              llvm::Twine(limits.digits) + " are read");
-      if (std::exchange(opened, StringRef()) == "array" && word == "i1")
-        return at(begin, "array<i1: ..> is not read: write the values as array<i8: ..>");
+      if (llvm::isDigit(c) && boolDepth != 0)
+        return at(begin, "an element of array<i1: ..> is true or false");
       lastWord = word;
       if (open.empty() && (word == "module" || (llvm::isAlpha(c) && word.contains('.'))))
         finishDefinition();
@@ -138,12 +142,22 @@ private:
       if (!open.empty() && open.back() == opening) {
         if (open.size() == labelDepth)
           labelDepth = 0;
+        if (open.size() == boolDepth)
+          boolDepth = 0;
         open.pop_back();
         if (c == '}')
           regions.pop_back();
       }
     }
     return std::nullopt;
+  }
+
+  /// Whether the word after `array<` is a type of elements that MLIR reads and prints.
+  bool admitsElements(size_t begin) {
+    const StringRef word = text.substr(begin).take_while(isWord);
+    if (word == "i1")
+      boolDepth = open.size();
+    return llvm::is_contained({"i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"}, word);
   }
 
   //===--------------------------------------------------------------------===//
@@ -184,8 +198,10 @@ private:
       if (charAt(at) == ':' && llvm::isDigit(charAt(skipSpace(at + 1))))
         at = skipSpace(std::min(text.find_if_not(llvm::isDigit, skipSpace(at + 1)), text.size()));
       isResultList = charAt(at) == '=';
-      at = skipSpace(at + (charAt(at) == ','));
-      if (isResultList || charAt(at) != '%')
+      if (charAt(at) != ',')
+        return;
+      at = skipSpace(at + 1);
+      if (charAt(at) != '%')
         return;
     }
   }
@@ -193,9 +209,13 @@ private:
   std::optional<TextViolation> define(StringRef name) {
     regions.back().values.insert(name);
     auto use = undefined.find(name);
-    if (use == undefined.end() || use->second.first >= regions.back().number)
+    if (use == undefined.end())
       return std::nullopt;
-    return at(use->second.second,
+    const auto [region, begin] = use->second;
+    undefined.erase(use);
+    if (region >= regions.back().number)
+      return std::nullopt;
+    return at(begin,
               "the value " + llvm::Twine(name) + " is used here, and defined further down in another region");
   }
 
@@ -210,13 +230,21 @@ private:
   }
 
   static bool isValueName(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-'; }
-  /// The end of the name of a value that begins with the percent sign at `begin`.
+  /// The end of the name of a value that begins with the percent sign at `begin`: a number, or a word.
   size_t endOfName(size_t begin) const {
-    return std::min(text.find_if_not(isValueName, begin + 1), text.size());
+    const bool isNumber = llvm::isDigit(charAt(begin + 1));
+    return std::min(isNumber ? text.find_if_not(llvm::isDigit, begin + 1)
+                             : text.find_if_not(isValueName, begin + 1),
+                    text.size());
   }
-  /// Of the next character that is no space, or of the end of the text.
+  /// Of the next character that is neither space nor comment, or of the end of the text.
   size_t skipSpace(size_t from) const {
-    return std::min(text.find_if_not([](char c) { return llvm::isSpace(c); }, from), text.size());
+    for (;;) {
+      from = std::min(text.find_if_not([](char c) { return llvm::isSpace(c); }, from), text.size());
+      if (!text.substr(from).starts_with("//"))
+        return from;
+      from = std::min(text.find('\n', from), text.size());
+    }
   }
 
   //===--------------------------------------------------------------------===//
@@ -228,8 +256,7 @@ private:
     position = std::min(text.find_if_not(isWord, position + 1), text.size());
     StringRef name = text.slice(begin, position);
     if (open.empty()) {
-      size_t next = text.find_if_not([](char c) { return llvm::isSpace(c); }, position);
-      if (next != StringRef::npos && text[next] == '=') {
+      if (charAt(skipSpace(position)) == '=') {
         finishDefinition();
         defining = name;
         current = Extent();
@@ -238,7 +265,7 @@ private:
     }
     auto known = aliases.find(name);
     Extent used = known == aliases.end() ? Extent() : known->second;
-    current.tokens = saturatingAdd(current.tokens, used.tokens);
+    current.tokens = saturatedSum(current.tokens, used.tokens);
     if (current.tokens > limits.tokens && !defining.empty())
       return at(begin, "the alias '" + llvm::Twine(defining) + "' stands for more than " +
                            llvm::Twine(limits.tokens) + " tokens when written out");
@@ -274,10 +301,6 @@ private:
   }
 
   static bool isWord(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '@'; }
-  static int64_t saturatingAdd(int64_t a, int64_t b) {
-    int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-  }
   char charAt(size_t at) const { return at < text.size() ? text[at] : '\0'; }
   char peek(size_t offset) const { return charAt(position + offset); }
 
@@ -304,6 +327,7 @@ private:
   StringRef lastWord;    // the last token where it was a word
   StringRef opened;      // the word before a `<` that is the last token
   bool inLabel = false;  // of a block, before its arguments
+  size_t boolDepth = 0;  // of the brackets of array<i1: ..>
   size_t labelDepth = 0; // of the parentheses of a block's arguments
   size_t listEnd = 0;    // of the names that are known to be results, or none
   bool isResultList = false;

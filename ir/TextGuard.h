@@ -9,10 +9,10 @@
 // stack. This scan runs first, in constant stack, and refuses text whose parsing, printing or walking could
 // recurse or grow without bound: brackets, chains of aliases (`#a1 = [#a0]`), aliases that double at each
 // step, long expressions without separators, which affine maps parse by recursion, and numbers whose digits
-// have no end. So is what MLIR 19 crashes on: sparse constants whose values have another type, and arrays
-// of i1 that are given as numbers, which no op takes; and a value that is used before and outside of the
-// region that defines it. Where the text goes on with an error, the parser frees the region first, and then
-// what uses the value, which writes to it.
+// have no end. So is what MLIR 19 crashes on: sparse constants whose values have another type, and arrays of
+// types that are no elements, or of i1 as numbers, none of which any op takes; and a value that is used
+// before and outside of the region that defines it. Where the text goes on with an error, the parser frees
+// the region first, and then what uses the value, which writes to it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_TEXTGUARD_H

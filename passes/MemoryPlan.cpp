@@ -167,29 +167,37 @@ ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
 }
 
 /// coefficient * product of symbols that is at least `bytes` for all values in range: the symbols are those
-/// of the leading term. A term that does not divide that is bounded by a number.
+/// of the leading term, which the others are added to, so that small calls take little memory. Where that
+/// would be more than twice as much as the largest number of bytes, it is this number, without symbols.
 static DimTerm boundingTerm(Size bytes, const SymbolRanges &ranges) {
+  const DimTerm number{ranges.largest(bytes), {}};
   DimExpr expr = bytes.expr();
-  if (expr.terms.empty())
-    return {0, {}};
-  if (expr.terms.front().coefficient < 0)
-    return {ranges.largest(bytes), {}}; // what it falls with bounds nothing
+  if (expr.terms.empty() || expr.terms.front().coefficient < 0)
+    return number;
   DimTerm bound = expr.terms.front();
   for (const DimTerm &term : ArrayRef(expr.terms).drop_front()) {
     if (term.coefficient <= 0)
       continue;
-    // lead = term * the symbols that it lacks, each at least its min: so term <= lead where these are >= 1.
-    bool divides =
-        std::includes(bound.symbols.begin(), bound.symbols.end(), term.symbols.begin(), term.symbols.end());
-    bool atLeastOne = llvm::all_of(bound.symbols, [&](const std::string &symbol) {
+    // The leading term is this one times the symbols that it lacks, each at least its min.
+    if (!std::includes(bound.symbols.begin(), bound.symbols.end(), term.symbols.begin(), term.symbols.end()))
+      return number;
+    std::vector<std::string> lacking;
+    std::set_difference(bound.symbols.begin(), bound.symbols.end(), term.symbols.begin(), term.symbols.end(),
+                        std::back_inserter(lacking));
+    int64_t least = 1;
+    for (const std::string &symbol : lacking) {
       const SymbolRanges::Range *range = ranges.find(symbol);
-      return range && range->min >= 1;
-    });
-    if (!divides || !atLeastOne ||
-        __builtin_add_overflow(bound.coefficient, term.coefficient, &bound.coefficient))
-      return {ranges.largest(bytes), {}}; // a number then, as large as it gets
+      if (!range || range->min < 1)
+        return number;
+      if (__builtin_mul_overflow(least, range->min, &least))
+        least = INT64_MAX;
+    }
+    int64_t more = term.coefficient / least + (term.coefficient % least != 0);
+    if (__builtin_add_overflow(bound.coefficient, more, &bound.coefficient))
+      return number;
   }
-  return bound;
+  int64_t largest = ranges.largest(Size::of({{bound}, 1}));
+  return largest / 2 > number.coefficient ? number : bound;
 }
 
 DynamicArenaPlan packDynamicArena(ArrayRef<DynamicBuffer> given, const SymbolRanges &ranges) {

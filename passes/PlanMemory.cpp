@@ -426,8 +426,8 @@ LogicalResult PlanMemory::assignArena() {
   Size base = arena.bytes;
   arena.bytes += copies.bytes;
   arena.lowerBound += copies.lowerBound;
-  // With the arena all offsets can be expressed: they are sums of some of what it is the sum of. Beyond 2^62
-  // the largest sizes, by which values that live together are ordered, are not told apart.
+  // With the arena all offsets can be expressed: they are sums of some of what it is the sum of. Where sizes
+  // are dynamic its largest bytes have to be known, and beyond 2^62 they are not.
   bool isDynamic = llvm::any_of(bufferOf, [](auto held) { return ir::isDynamic(held.first.getType()); });
   bool isVast = isDynamic && rangesOf(func).largest(arena.bytes) >= int64_t(1) << 62;
   if (!arena.bytes.isExpressible() || isVast)

@@ -96,9 +96,12 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
     if (!isMultipleOf(slice.getPosition(), arenaAlignment))
       return fail() << "starts at byte " << sizeText(slice.getPosition())
                     << " of the arena, which is no multiple of " << arenaAlignment;
+    if (!ranges.isAtLeast(slice.getPosition(), 0))
+      return fail() << "starts at byte " << sizeText(slice.getPosition())
+                    << " of the arena, which may be negative in the ranges of its symbols";
     if (!ranges.atLargest(slice.getPosition()))
       return fail() << "starts at byte " << sizeText(slice.getPosition())
-                    << " of the arena, which is 2^63 or more where its symbols are largest";
+                    << " of the arena, which cannot be computed in 63 bits where its symbols are largest";
     if (!ranges.isAtMost(slice.getPosition() + bytes, arenaBytes))
       return fail() << "ends at byte " << sizeText(slice.getPosition() + bytes) << " of an arena of "
                     << sizeText(arenaBytes) << " bytes";

@@ -375,11 +375,10 @@ private:
         !contraction_supports(static_cast<DType>(launch.dtype())))
       return fail(what + ": no contraction of element type number " + number(launch.dtype()));
     const uint64_t item = itemsize(static_cast<DType>(launch.dtype()));
-    uint64_t work = 1;
-    for (int64_t extent : {launch.batch(), launch.m(), launch.n(), launch.k()})
-      if (extent < 0 ||
-          __builtin_mul_overflow(work, std::max<uint64_t>(1, static_cast<uint64_t>(extent)), &work) ||
-          work > static_cast<uint64_t>(maxProductWork))
+    const auto extents = {launch.batch(), launch.m(), launch.n(), launch.k()};
+    int64_t work = std::ranges::count(extents, 0) == 0; // of nothing there is none, however large the rest
+    for (int64_t extent : extents)
+      if (extent < 0 || __builtin_mul_overflow(work, extent, &work) || work > maxProductWork)
         return fail(what + ": extents " + number(launch.batch()) + ", " + number(launch.m()) + ", " +
                     number(launch.n()) + ", " + number(launch.k()) + " are negative or too large");
     const struct {

@@ -97,22 +97,20 @@ int main(int argc, char **argv) {
   }
   // Binary IR has a reader of its own, which does not recurse over text.
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
-  bool isText = !input->getBuffer().starts_with("ML\xefR");
-  if (isText) {
-    llvm::SmallVector<llvm::StringRef> parts{input->getBuffer()};
-    if (llvm::StringRef marker = config.inputSplitMarker(); !marker.empty()) {
-      parts.clear();
-      input->getBuffer().split(parts, marker);
+  llvm::SmallVector<llvm::StringRef> parts{input->getBuffer()};
+  if (llvm::StringRef marker = config.inputSplitMarker(); !marker.empty()) {
+    parts.clear();
+    input->getBuffer().split(parts, marker);
+  }
+  size_t lines = 0;
+  for (llvm::StringRef part : parts) {
+    bool isText = !part.starts_with("ML\xefR");
+    if (auto violation = isText ? weft::ir::findTextViolation(part) : std::nullopt) {
+      llvm::errs() << inputName << ":" << lines + violation->line << ":" << violation->column
+                   << ": error: " << violation->message << "\n";
+      return 1;
     }
-    size_t lines = 0;
-    for (llvm::StringRef part : parts) {
-      if (auto violation = weft::ir::findTextViolation(part)) {
-        llvm::errs() << inputName << ":" << lines + violation->line << ":" << violation->column
-                     << ": error: " << violation->message << "\n";
-        return 1;
-      }
-      lines += part.count('\n');
-    }
+    lines += part.count('\n');
   }
   auto output = mlir::openOutputFile(outputName, &message);
   if (!output) {

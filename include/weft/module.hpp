@@ -103,13 +103,24 @@ template <typename M> M clone(const M &module, Loc loc = Loc::current());
 class WEFT_API Module {
 public:
   Module();
-  Module(const Module &other);
+  Module(const Module &other) : Module(other, other.isHandle_) {}
+  /// A handle on any module: it has the state, and none of the members.
+  template <typename M>
+    requires(std::derived_from<M, Module> && !std::same_as<M, Module>)
+  Module(const M &other) : Module(other, /*isHandle=*/true) {}
   /// Leaves the other as it is, as of a parameter.
-  Module(Module &&other) noexcept : state_(other.state_) {}
+  Module(Module &&other) noexcept : state_(other.state_), isHandle_(other.isHandle_) {}
   /// Throws Error where this is registered as a part of another module, which would keep the old one, unless
   /// that is assigned as a whole.
-  Module &operator=(const Module &other) { return assign(other, /*isMoved=*/false); }
-  Module &operator=(Module &&other) { return assign(other, /*isMoved=*/true); }
+  Module &operator=(const Module &other) {
+    return assign(other, /*copiesElements=*/!isHandle_ && !other.isHandle_);
+  }
+  Module &operator=(Module &&other) { return assign(other, /*copiesElements=*/false); }
+  template <typename M>
+    requires(std::derived_from<M, Module> && !std::same_as<M, Module>)
+  Module &operator=(const M &other) {
+    return assign(other, /*copiesElements=*/false);
+  }
 
   /// \name Registration: names are unique in a module and hold no dot
   /// @{
@@ -193,11 +204,14 @@ protected:
 private:
   template <typename M> friend M clone(const M &module, Loc loc);
   friend WEFT_API std::string to_string(const Module &module);
-  explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
-  Module &assign(const Module &other, bool isMoved);
+  explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)), isHandle_(true) {}
+  Module(const Module &other, bool isHandle);
+  /// `copiesElements`: C++ goes on to copy the elements of containers that are members.
+  Module &assign(const Module &other, bool copiesElements);
   void add_child(const std::string &name, const Module &child, Loc loc);
   Parameter add_tensor(const std::string &name, const Tensor &value, bool parameter);
   std::shared_ptr<detail::ModuleState> state_;
+  bool isHandle_ = false; ///< and no part of an object that has members
 };
 
 template <typename M> M clone(const M &module, Loc loc) {

@@ -191,3 +191,22 @@ weft.func @falling(%a: tensor<?x16xf32, #n>, %b: tensor<?x16xf32, #r>, %w: tenso
   %2 = weft.dot_general %1, %0, contract = [1] x [1] : tensor<?x16xf32, #r>, tensor<?x16xf32, #n>
   weft.return %2 : tensor<?x?xf32, #rn>
 }
+
+// -----
+
+// What does not fall is bounded by its leading symbol, so that a small call takes little, unless that would be more than
+// twice the largest number of bytes.
+// CHECK-LABEL: weft.func @bounds
+// CHECK-SAME:    weft.arena_bytes = #weft.size<128 * n + 128000>
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+#more = #weft.device<cpu, [n + 1]>
+#most = #weft.device<cpu, [n + 1000]>
+#nm = #weft.device<cpu, [n + 1, n + 1000]>
+weft.func @bounds(%n: tensor<?xf32, #n>, %a: tensor<?x16xf32, #more>, %b: tensor<?x16xf32, #most>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x?xf32, #nm>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1000>]} {
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] : tensor<?x16xf32, #more>, tensor<16x16xf32, #cpu>
+  %1 = weft.dot_general %b, %w, contract = [1] x [0] : tensor<?x16xf32, #most>, tensor<16x16xf32, #cpu>
+  %2 = weft.dot_general %0, %1, contract = [1] x [1] : tensor<?x16xf32, #more>, tensor<?x16xf32, #most>
+  weft.return %2 : tensor<?x?xf32, #nm>
+}

@@ -135,8 +135,21 @@ weft.func @falling_overlap(%a: tensor<?x16xf32, #r>, %b: tensor<?x16xf32, #n>, %
 #n = #weft.device<cpu, [n]>
 weft.func @vast_offset(%a: tensor<?x16xf32, #n>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x16xf32, #n>
     attributes {weft.symbols = [#weft.symbol<"n", 1, 1099511627776>], weft.arena_bytes = #weft.size<64 * n * n>} {
-  // expected-error @+1 {{starts at byte 64 * n * n + -64 * n of the arena, which is 2^63 or more where its symbols are largest}}
+  // expected-error @+1 {{starts at byte 64 * n * n + -64 * n of the arena, which cannot be computed in 63 bits where its symbols are largest}}
   %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 64 * n * n + -64 * n, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  %1 = weft.dot_general %0, %w, contract = [1] x [0] {slices = [#weft.slice<result, 0, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
+  weft.return %1 : tensor<?x16xf32, #n>
+}
+
+// -----
+
+// No value begins before the arena, at any size.
+#cpu = #weft.device<cpu>
+#n = #weft.device<cpu, [n]>
+weft.func @before(%a: tensor<?x16xf32, #n>, %w: tensor<16x16xf32, #cpu>) -> tensor<?x16xf32, #n>
+    attributes {weft.symbols = [#weft.symbol<"n", 1, 1000>], weft.arena_bytes = 64000} {
+  // expected-error @+1 {{starts at byte 64 * n + -64000 of the arena, which may be negative in the ranges of its symbols}}
+  %0 = weft.dot_general %a, %w, contract = [1] x [0] {slices = [#weft.slice<arena, 64 * n + -64000, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
   %1 = weft.dot_general %0, %w, contract = [1] x [0] {slices = [#weft.slice<result, 0, 64 * n>]} : tensor<?x16xf32, #n>, tensor<16x16xf32, #cpu>
   weft.return %1 : tensor<?x16xf32, #n>
 }

@@ -305,6 +305,29 @@ TEST(Tying, ParametersInAVectorAreAssignedWithTheirModel) {
   EXPECT_EQ(floats(left.scales[0]), Floats(2, 0));
 }
 
+// A handle has no members that would follow it, so that what comes next is no part of its assignment.
+TEST(Tying, HandlesAndClonesLeaveParametersAlone) {
+  for (bool isListed : {false, true}) {
+    Pair first, second;
+    nn::Module handle = first, list = first.modules()[0];
+    handle = second;
+    std::vector<nn::Module> handles{first, second};
+    handles[0] = isListed ? list : handles[1];
+    first.a.weight = second.a.weight;
+    EXPECT_EQ(floats(first.a.weight), floats(second.a.weight));
+    expectConsistent(first);
+    const Pair twin = clone(second);
+    const nn::Module copy = handles[1];
+    for (const nn::Parameter &member : {second.b.weight, twin.b.weight}) {
+      nn::Parameter variable = member;
+      stderrOf([&] { variable = nn::Parameter(zeros({2, 2})); });
+      EXPECT_EQ(floats(variable), Floats(4, 0));
+    }
+    expectConsistent(second);
+    expectConsistent(twin);
+  }
+}
+
 TEST(Tying, ListsOfModulesAreRearranged) {
   Pair model;
   std::vector<nn::Module> modules = model.modules();

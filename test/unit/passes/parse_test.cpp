@@ -89,7 +89,11 @@ TEST(TextGuard, BoundsDigitsAndRefusesSparse) {
   EXPECT_FALSE(ir::findTextViolation("@sparse(%sparse) {sparse = 1}"));
   EXPECT_TRUE(ir::findTextViolation("a = array<i1: 1>"));
   EXPECT_TRUE(ir::findTextViolation("a = array\n< // here\n i1: 1>"));
-  EXPECT_FALSE(ir::findTextViolation("a = array<i16: 1>, tensor<i1>, array<array, i1>"));
+  for (const char *text :
+       {"array<!b: 1>", "array<ui1: 1>", "array<si1: 0>", "array<index: 1>", "array<i24: 1>",
+        "array<i1: true, -1>", "array<\"i8\"", "array<%a>", "array<array<i8>>"})
+    EXPECT_TRUE(ir::findTextViolation(text)) << text;
+  EXPECT_FALSE(ir::findTextViolation("array<i16: 1>, tensor<i1>, array<i1: true, false>, array<i1>, 1"));
 }
 
 // What MLIR's parser would free before its user, where the text goes on with an error.
@@ -100,6 +104,9 @@ TEST(TextGuard, ValuesAreDefinedOutsideOfTheRegionsThatUseThem) {
   EXPECT_TRUE(isRefused("func @f() { return %q } func @g() { %p, %q:2 = two nothing }"));
   EXPECT_TRUE(isRefused("func @f(%q: T) { return } %0 = neg %q func @g() { %q = one }"));
   EXPECT_TRUE(isRefused("func @f(%q: T {a = 1}) attributes {b} { return %q } %0 = neg %q m ({ %q = one })"));
+  EXPECT_TRUE(isRefused("%9 = weft.convert %1to f64 func @f() { %1 = one }"));
+  EXPECT_TRUE(isRefused("weft.barrier %1 %0 = one func @f() { %1 = one }"));
+  EXPECT_TRUE(isRefused("neg %1 func @f() { %1 // = here\n = one }"));
   EXPECT_TRUE(isRefused("\"f\"() ({ \"g\"(%a) : () -> () \"h\"() ({\n^bb0(%b: T, %a: T): nothing"));
   // In order, in the same region, or from inside of it.
   EXPECT_FALSE(isRefused("func @f(%a: T {a = 1}) attributes {b} { %q = neg %a return %q }"));
@@ -107,6 +114,9 @@ TEST(TextGuard, ValuesAreDefinedOutsideOfTheRegionsThatUseThem) {
   EXPECT_FALSE(isRefused("func @f() { fusion () { neg %q } %q = one }"));
   EXPECT_FALSE(isRefused("func @f(%a: T) { return %a } func @g(%a: T) { return %a }"));
   EXPECT_FALSE(isRefused("func @f() { %a, %b:2 = two add %a, %b#1 } func @g() { %a = one }"));
+  EXPECT_FALSE(isRefused("func @f() { %a // the sum\n = one neg %a } func @g() { %a = one }"));
+  EXPECT_FALSE(isRefused("func @f(%x // input\n : T) { neg %x } func @g() { %x = one }"));
+  EXPECT_FALSE(isRefused("func @f() { neg %a %a = one } func @g() { %a = one }"));
   EXPECT_FALSE(isRefused("%a, %b, %"));
   auto violation = ir::findTextViolation("module {\n  neg %q\n  func @f() { %q = one } }");
   ASSERT_TRUE(violation);
