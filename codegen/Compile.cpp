@@ -190,9 +190,9 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request, const AfterP
     passes::buildPipeline(passes, options);
     return run(passes);
   }
-  if (std::error_code error;
-      !request.dumpFolder.empty() && (error = llvm::sys::fs::create_directories(request.dumpFolder)))
-    return Status::error("cannot make the folder '" + request.dumpFolder + "': " + error.message());
+  if (!request.dumpFolder.empty())
+    if (std::error_code error = llvm::sys::fs::create_directories(request.dumpFolder))
+      return Status::error("cannot make the folder '" + request.dumpFolder + "': " + error.message());
   bool running = request.from.empty();
   for (auto [i, phase] : llvm::enumerate(passes::phases())) {
     running |= phase.name == request.from;

@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
 #include <fstream>
 #include <map>
 
@@ -276,8 +277,8 @@ private:
         os << "<rect class=v x=" << static_cast<int>(10 + step * static_cast<double>(i))
            << " y=" << static_cast<int>(10 + y)
            << " width=" << std::max(1, static_cast<int>(step * (slice.end - static_cast<double>(i) + 1)))
-           << " height=" << static_cast<int>(h + 0.5) << "><title>launch " << i << ": "
-           << bytesText(slice.bytes) << " at " << slice.position << "</title></rect>\n";
+           << " height=" << std::lround(h) << "><title>launch " << i << ": " << bytesText(slice.bytes)
+           << " at " << slice.position << "</title></rect>\n";
       }
     os << "</svg>\n<p>an arena of " << bytesText(static_cast<int64_t>(function.arenaBytes)) << "</p>\n";
   }

@@ -42,12 +42,12 @@ static std::vector<DiffLine> shortest(const std::vector<int> &a, const std::vect
   const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size());
   most = std::min(most, n + m);
   // Of each diagonal x - y the furthest x that d lines reach; `steps` keeps them for the way back.
-  std::vector<int> furthest(static_cast<size_t>(2 * most + 3), 0);
+  std::vector<int> furthest(2 * static_cast<size_t>(most) + 3, 0);
   std::vector<std::vector<int>> steps;
   const auto at = [&](std::vector<int> &of, int d, int k) -> int & {
     return of[static_cast<size_t>(k + d + 1)];
   };
-  const auto end = [&](int k) -> int & { return furthest[static_cast<size_t>(k + most + 1)]; };
+  const auto end = [&](int64_t k) -> int & { return furthest[static_cast<size_t>(k + most + 1)]; };
   bool found = false;
   for (int d = 0; d <= most && !found; ++d) {
     for (int k = -d; k <= d && !found; k += 2) {

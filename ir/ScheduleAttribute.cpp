@@ -26,22 +26,23 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
   // Bounds keep arithmetic on them far from overflow, and kernels and scratch from growing without a limit: a
   // kernel has code for each square, and code and registers for each lane.
   static constexpr int64_t elements = int64_t(1) << 30, tile = 1 << 20, any = INT64_MAX;
+  constexpr bool required = true, optional = false;
   static constexpr ScheduleFieldInfo table[] = {
-      {ScheduleField::vector, "vector", all, 1, 64, true},
-      {ScheduleField::chunk, "chunk", chunks, 1, elements},
-      {ScheduleField::tileRows, "tile_rows", loops, 1, tile},
-      {ScheduleField::tileColumns, "tile_columns", loops, 1, tile},
-      {ScheduleField::tileDim, "tile_dim", loops, 0, 63},
-      {ScheduleField::squares, "squares", loops, 0, 64},
-      {ScheduleField::lanes, "lanes", lines, 1, 64, true},
-      {ScheduleField::partials, "partials", rows, 1, 1024, true},
-      {ScheduleField::rows, "rows", columns, 1, 64, true},
-      {ScheduleField::block, "block", blocks, 1, elements},
-      {ScheduleField::range, "range", updates, 1, any},
-      {ScheduleField::prefetch, "prefetch", rows, 0, 1 << 20, true},
-      {ScheduleField::grain, "grain", all, 1, any, true},
-      {ScheduleField::scratch, "scratch", all, 0, int64_t(1) << 32, true},
-      {ScheduleField::streaming, "streaming", streams, 1, 1},
+      {ScheduleField::vector, required, "vector", all, 1, 64},
+      {ScheduleField::chunk, optional, "chunk", chunks, 1, elements},
+      {ScheduleField::tileRows, optional, "tile_rows", loops, 1, tile},
+      {ScheduleField::tileColumns, optional, "tile_columns", loops, 1, tile},
+      {ScheduleField::tileDim, optional, "tile_dim", loops, 0, 63},
+      {ScheduleField::squares, optional, "squares", loops, 0, 64},
+      {ScheduleField::lanes, required, "lanes", lines, 1, 64},
+      {ScheduleField::partials, required, "partials", rows, 1, 1024},
+      {ScheduleField::rows, required, "rows", columns, 1, 64},
+      {ScheduleField::block, optional, "block", blocks, 1, elements},
+      {ScheduleField::range, optional, "range", updates, 1, any},
+      {ScheduleField::prefetch, required, "prefetch", rows, 0, 1 << 20},
+      {ScheduleField::grain, required, "grain", all, 1, any},
+      {ScheduleField::scratch, required, "scratch", all, 0, int64_t(1) << 32},
+      {ScheduleField::streaming, optional, "streaming", streams, 1, 1},
   };
   static_assert(std::size(table) == numScheduleFields);
   return table;

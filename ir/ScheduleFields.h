@@ -51,10 +51,10 @@ inline constexpr size_t numScheduleFields = static_cast<size_t>(ScheduleField::s
 
 struct ScheduleFieldInfo {
   ScheduleField field;
+  bool isRequired; ///< by every schedule of `kinds`
   llvm::StringLiteral name;
   llvm::ArrayRef<FusionKind> kinds; ///< that may have it
   int64_t least, most;
-  bool isRequired = false; ///< by every schedule of these kinds
 };
 /// One entry for each field, in order.
 llvm::ArrayRef<ScheduleFieldInfo> scheduleFields();

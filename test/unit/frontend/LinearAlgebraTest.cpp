@@ -56,6 +56,14 @@ TEST(Products, OfTruthValuesAreErrorsThatSayWhatToDo) {
   EXPECT_EQ(matmul(a.to(i32), a.to(i32)).to_vector<int32_t>(), std::vector<int32_t>(4, 2));
 }
 
+TEST(Products, OfNothingMayHaveAnyExtents) {
+  const Tensor none = zeros({0, int64_t(1) << 21, int64_t(1) << 21});
+  EXPECT_EQ(bmm(none, none).to_vector<float>().size(), 0u);
+  const Tensor vast = zeros({1, 1}).expand({int64_t(1) << 22, int64_t(1) << 22});
+  EXPECT_ERROR(mm(vast, vast).to_vector<float>(),
+               "takes more than 2^62 multiplications, which no machine ends");
+}
+
 TEST(Products, RefuseOtherShapes) {
   Tensor a = zeros({2, 3}), v = zeros({3}), x = zeros({5, 2, 3});
   EXPECT_ERROR(mm(a, v), "mm: mat2 must be a matrix, but got 1-D of shape [3]");
