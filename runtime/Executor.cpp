@@ -10,10 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <ctime>
 #include <sched.h>
 #include <string_view>
 #include <sys/mman.h>
@@ -41,17 +40,24 @@ thread_local int currentWorker = -1;
 // that a thread the machine holds up does not hold up the launch.
 class Split {
 public:
-  Split(int64_t tasks, int64_t grain, int workers, Executor::Body body)
-      : tasks_(tasks), grain_(grain), workers_(workers), body_(body) {
+  explicit Split(int workers)
+      : workers_(workers), runs_(std::make_unique<Run[]>(static_cast<size_t>(workers))) {}
+
+  /// How many threads have something to do. No thread may be at work.
+  int start(int64_t tasks, int64_t grain, Executor::Body &body) {
+    tasks_ = tasks;
+    grain_ = grain;
+    body_ = &body;
     const int64_t chunks = (tasks - 1) / grain + 1;
-    const int64_t share = chunks / workers, rest = chunks % workers;
+    const int64_t share = chunks / workers_, rest = chunks % workers_;
     step_ = std::max<int64_t>(1, share / 8);
     int64_t begin = 0;
-    for (int i = 0; i < workers; ++i) {
+    for (int i = 0; i < workers_; ++i) {
       runs_[i].next.store(begin, std::memory_order_relaxed);
       begin += share + (i < rest ? 1 : 0);
       runs_[i].end = begin;
     }
+    return static_cast<int>(std::min<int64_t>(chunks, workers_));
   }
 
   void work(int worker) {
@@ -64,7 +70,7 @@ public:
         if (begin >= run.end)
           break;
         const int64_t end = std::min(begin + step_, run.end);
-        body_(begin * grain_, end == (tasks_ - 1) / grain_ + 1 ? tasks_ : end * grain_, worker);
+        (*body_)(begin *grain_, end == (tasks_ - 1) / grain_ + 1 ? tasks_ : end * grain_, worker);
       }
     }
     currentWorker = before;
@@ -75,11 +81,10 @@ private:
     std::atomic<int64_t> next;
     int64_t end;
   };
-  const int64_t tasks_, grain_;
   const int workers_;
-  Executor::Body body_;
-  int64_t step_;
-  Run runs_[maxWidth];
+  const std::unique_ptr<Run[]> runs_;
+  int64_t tasks_ = 0, grain_ = 1, step_ = 1;
+  Executor::Body *body_ = nullptr;
 };
 
 // True when there is nothing to hand out; the body has then run here.
@@ -113,44 +118,84 @@ bool can_make_team(int width) {
 
 class OpenMPExecutor final : public Executor {
 public:
-  explicit OpenMPExecutor(int width) : width_(std::clamp(width, 1, maxWidth)) {}
+  explicit OpenMPExecutor(int width) : width_(std::clamp(width, 1, maxWidth)), split_(width_) {}
   int width() const override { return width_; }
   bool is_openmp() const override { return true; }
   bool prepare() override { return width_ == 1 || currentWorker >= 0 || teamIsMade || can_make_team(width_); }
   void parallel_for(int64_t tasks, int64_t grain, Body body) override {
     if (ran_here(tasks, grain, prepare() ? width_ : 1, body))
       return;
-    Split split(tasks, grain, width_, body);
     const std::lock_guard lock(team_mutex());
     teamIsMade = true;
+    split_.start(tasks, grain, body);
     // Always the full width: libgomp ends the threads that a smaller region does not need. If it gives
     // fewer, those it gives take the other runs.
-    GOMP_parallel([](void *data) { static_cast<Split *>(data)->work(omp_get_thread_num()); }, &split,
+    GOMP_parallel([](void *data) { static_cast<Split *>(data)->work(omp_get_thread_num()); }, &split_,
                   static_cast<unsigned>(width_), 0);
   }
 
 private:
   const int width_;
+  Split split_; ///< under team_mutex()
 };
 
-class ThreadExecutor final : public Executor {
+/// Waits for a condition without the processor, after polling it for a while: to be woken takes longer than
+/// most launches. On a machine where other processes run, polling takes the time of a thread that has work;
+/// there a poll is seen to be interrupted, and each interruption halves how long is polled.
+class Poll {
 public:
-  explicit ThreadExecutor(int width) {
-    width = std::clamp(width, 1, maxWidth);
-    threads_.reserve(static_cast<size_t>(width));
+  /// Whether `is_met` became true while it was polled.
+  template <typename Condition> bool operator()(Condition is_met) {
+    constexpr uint64_t interrupted = 50'000; // nanoseconds between two polls
+    const uint64_t begin = clock_ns();
+    for (uint64_t last = begin;;) {
+      for (int i = 0; i < 32; ++i) {
+        if (is_met()) {
+          grow();
+          return true;
+        }
+        __builtin_ia32_pause();
+      }
+      const uint64_t now = clock_ns();
+      if (now - last > interrupted) {
+        budget_ /= 2;
+        return is_met();
+      }
+      if (now - begin > budget_) {
+        grow();
+        return false;
+      }
+      last = now;
+    }
+  }
+
+private:
+  void grow() { budget_ = std::min(budget_ + budget_ / 8 + 1000, longest); }
+  static uint64_t clock_ns() {
+    timespec time;
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+  }
+  static constexpr uint64_t longest = 1'000'000;
+  uint64_t budget_ = longest;
+};
+
+/// A pool whose launches end when their work is done: a thread that the machine does not run takes no part in
+/// a launch, and nobody waits for it.
+class PoolExecutor final : public Executor {
+public:
+  explicit PoolExecutor(int width) : width_(std::clamp(width, 1, maxWidth)), split_(width_) {
     try {
-      for (; width_ < width; ++width_)
-        threads_.emplace_back([this, worker = width_] { loop(worker); });
+      threads_.reserve(static_cast<size_t>(width_ - 1));
+      for (int worker = 1; worker < width_; ++worker)
+        threads_.emplace_back([this, worker] { loop(worker); });
     } catch (
         const std::exception &) { // NOLINT(bugprone-empty-catch): those that the system gives do the work
     }
   }
-  ~ThreadExecutor() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    start_.notify_all();
+  ~PoolExecutor() override {
+    state_.fetch_or(stopping);
+    state_.notify_all();
     for (std::thread &thread : threads_)
       thread.join();
   }
@@ -158,46 +203,63 @@ public:
   void parallel_for(int64_t tasks, int64_t grain, Body body) override {
     if (ran_here(tasks, grain, width_, body))
       return;
-    Split split(tasks, grain, width_, body);
     const std::lock_guard team(team_);
-    {
-      const std::lock_guard lock(mutex_);
-      split_ = &split;
-      running_ = width_ - 1;
-      ++generation_;
-    }
-    start_.notify_all();
-    split.work(0);
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return running_ == 0; });
+    const int useful = split_.start(tasks, grain, body);
+    state_.fetch_add(launch + isOpen);
+    for (int i = std::min(asleep_.load(), useful - 1); i > 0; --i)
+      state_.notify_one();
+    split_.work(0);
+    state_.fetch_sub(isOpen);
+    const auto is_left = [&] { return (state_.load() & inside) == 0; };
+    if (is_left() || poll_(is_left))
+      return;
+    for (uint32_t seen = left_.load(); !is_left(); seen = left_.load())
+      left_.wait(seen);
   }
 
 private:
+  // The state in one word, so that a thread joins a launch only while it is open. The number of launches
+  // begins again after two million.
+  static constexpr uint32_t inside = 0x1ff; ///< threads that have joined and not left
+  static constexpr uint32_t isOpen = 0x200, stopping = 0x400;
+  static constexpr uint32_t launch = 0x800; ///< and above: how many launches there were
+  static_assert(maxWidth < inside);
+
   void loop(int worker) {
-    uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      start_.wait(lock, [&] { return stopping_ || generation_ != seen; });
-      if (stopping_)
+    Poll poll;
+    for (uint32_t seen = 0;;) {
+      uint32_t state = 0;
+      const auto is_new = [&] {
+        state = state_.load();
+        return (state & stopping) != 0 || ((state & isOpen) != 0 && state / launch != seen);
+      };
+      if (!poll(is_new)) {
+        asleep_.fetch_add(1);
+        while (!is_new())
+          state_.wait(state);
+        asleep_.fetch_sub(1);
+      }
+      if ((state & stopping) != 0)
         return;
-      seen = generation_;
-      Split *split = split_;
-      lock.unlock();
-      split->work(worker);
-      lock.lock();
-      if (--running_ == 0)
-        done_.notify_one();
+      if (!state_.compare_exchange_strong(state, state + 1))
+        continue;
+      seen = state / launch;
+      split_.work(worker);
+      state = state_.fetch_sub(1) - 1;
+      if ((state & (inside | isOpen)) == 0) {
+        left_.fetch_add(1);
+        left_.notify_one();
+      }
     }
   }
 
-  int width_ = 1;
+  const int width_;
   std::mutex team_; // one parallel_for at a time
-  std::mutex mutex_;
-  std::condition_variable start_, done_;
-  Split *split_ = nullptr;
-  int running_ = 0;
-  uint64_t generation_ = 0;
-  bool stopping_ = false;
+  Split split_;
+  Poll poll_; ///< of the caller, under team_
+  alignas(64) std::atomic<uint32_t> state_{0};
+  std::atomic<uint32_t> left_{0}; ///< how often the last thread left a launch; what its caller sleeps on
+  alignas(64) std::atomic<int> asleep_{0};
   std::vector<std::thread> threads_;
 };
 
@@ -254,7 +316,7 @@ Executor &executor() {
 
 void set_executor(Executor *executor) { current.store(executor, std::memory_order_release); }
 
-std::unique_ptr<Executor> make_thread_executor(int width) { return std::make_unique<ThreadExecutor>(width); }
+std::unique_ptr<Executor> make_thread_executor(int width) { return std::make_unique<PoolExecutor>(width); }
 std::unique_ptr<Executor> make_openmp_executor(int width) { return std::make_unique<OpenMPExecutor>(width); }
 
 std::mutex &team_mutex() {

@@ -8,7 +8,7 @@
 // All compute of a process, kernels and oneDNN alike, runs on one team of threads: a pool of our own beside
 // OpenMP's spinning team made alternating work 1.6 times slower. So the default executor calls libgomp,
 // which oneDNN is built on. WEFT_EXECUTOR=threads (and a build for the thread sanitizer, which does not know
-// libgomp's barriers) takes std::thread; an embedder may set its own.
+// libgomp's barriers) takes a pool of our own; an embedder may set another.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTOR_H
@@ -62,7 +62,8 @@ public:
 WEFT_RUNTIME_API Executor &executor();
 /// Replaces it; null brings the default back. Not while anything runs. The caller keeps ownership.
 WEFT_RUNTIME_API void set_executor(Executor *executor);
-/// A team of `width` threads, the caller's included.
+/// A pool of `width` threads, the caller's included. A launch ends when its work is done, whether or not all
+/// of them came: beside other processes a thread may wait for a processor longer than a step takes.
 WEFT_RUNTIME_API std::unique_ptr<Executor> make_thread_executor(int width);
 WEFT_RUNTIME_API std::unique_ptr<Executor> make_openmp_executor(int width);
 /// WEFT_NUM_THREADS, or the number of processors this process may run on.

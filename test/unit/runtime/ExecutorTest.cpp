@@ -11,7 +11,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <pthread.h>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -75,6 +78,50 @@ TEST(Executor, WorkersNeverShareANumber) {
     inside[static_cast<size_t>(worker)].fetch_sub(1);
   });
   EXPECT_EQ(shared, 0);
+}
+
+// Where a thread is held up, as one that waits for a processor.
+std::atomic<bool> isHeld{false}, isReleased{false};
+
+// A thread that does not come takes no part in a launch, and nobody waits for it.
+TEST(Executor, ALaunchEndsWhenItsWorkIsDone) {
+  const auto team = make_thread_executor(2);
+  const auto run = [&](int times) {
+    std::atomic<int64_t> sum{0};
+    for (int i = 0; i < times; ++i)
+      team->parallel_for(7, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+    EXPECT_EQ(sum, times * 7);
+  };
+  run(10000);
+  // The other thread is here when both are in one launch; it is woken for that after any pause.
+  pthread_t other = {};
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::atomic<int> here{0};
+    team->parallel_for(2, 1, [&](int64_t, int64_t, int worker) {
+      if (worker == 1)
+        other = ::pthread_self();
+      ++here;
+      const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (here < 2 && std::chrono::steady_clock::now() < limit)
+        std::this_thread::yield();
+    });
+    ASSERT_EQ(here, 2);
+  }
+  struct sigaction hold = {}, before = {};
+  hold.sa_handler = [](int) {
+    isHeld = true;
+    while (!isReleased)
+      ::sched_yield();
+  };
+  ASSERT_EQ(::sigaction(SIGUSR1, &hold, &before), 0);
+  ASSERT_EQ(::pthread_kill(other, SIGUSR1), 0);
+  while (!isHeld)
+    run(1); // signals come late under the thread sanitizer
+  run(1000);
+  isReleased = true;
+  run(1000);
+  ::sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(Executor, SeveralThreadsMayIssue) {
