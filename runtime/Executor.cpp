@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Executor.h"
+#include "runtime/CpuQuota.h"
 
 #include <algorithm>
 #include <atomic>
@@ -303,9 +304,10 @@ int default_width() {
           text, maxWidth);
   }
   cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0)
-    return std::clamp(CPU_COUNT(&set), 1, maxWidth);
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, maxWidth);
+  const int processors = ::sched_getaffinity(0, sizeof set, &set) == 0
+                             ? CPU_COUNT(&set)
+                             : static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(std::min(processors, quota_processors().value_or(processors)), 1, maxWidth);
 }
 
 Executor &executor() {

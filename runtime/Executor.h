@@ -66,7 +66,8 @@ WEFT_RUNTIME_API void set_executor(Executor *executor);
 /// of them came: beside other processes a thread may wait for a processor longer than a step takes.
 WEFT_RUNTIME_API std::unique_ptr<Executor> make_thread_executor(int width);
 WEFT_RUNTIME_API std::unique_ptr<Executor> make_openmp_executor(int width);
-/// WEFT_NUM_THREADS, or the number of processors this process may run on.
+/// WEFT_NUM_THREADS, or the number of processors that this process may run on: those of its affinity mask, at
+/// most the quota of its control groups.
 WEFT_RUNTIME_API int default_width();
 
 /// libgomp keeps a team for every thread that opens a parallel region. Holding this while one is open keeps
