@@ -170,7 +170,7 @@ ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
 /// of the leading term, which the others are added to, so that small calls take little memory. Where that
 /// would be more than twice as much as the largest number of bytes, it is this number, without symbols.
 static DimTerm boundingTerm(Size bytes, const SymbolRanges &ranges) {
-  const DimTerm number{ranges.largest(bytes), {}};
+  DimTerm number{ranges.largest(bytes), {}};
   DimExpr expr = bytes.expr();
   if (expr.terms.empty() || expr.terms.front().coefficient < 0)
     return number;

@@ -96,9 +96,10 @@ std::optional<int> quota_processors(const std::string &root) {
         group.erase(0, mount.shown.size());
       while (!group.empty() && group.back() == '/')
         group.pop_back();
-      least = std::min(least, processors_of(root + mount.at, mount.isSecond));
+      const std::string top = root + mount.at;
+      least = std::min(least, processors_of(top, mount.isSecond));
       for (; !group.empty(); group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/')))
-        least = std::min(least, processors_of(root + mount.at + group, mount.isSecond));
+        least = std::min(least, processors_of(top + group, mount.isSecond));
     }
   }
   return least == INT_MAX ? std::nullopt : std::optional(least);

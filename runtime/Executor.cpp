@@ -190,8 +190,8 @@ public:
       threads_.reserve(static_cast<size_t>(width_ - 1));
       for (int worker = 1; worker < width_; ++worker)
         threads_.emplace_back([this, worker] { loop(worker); });
-    } catch (
-        const std::exception &) { // NOLINT(bugprone-empty-catch): those that the system gives do the work
+      // NOLINTNEXTLINE(bugprone-empty-catch): the threads that the system gives do the work
+    } catch (const std::exception &) {
     }
   }
   ~PoolExecutor() override {

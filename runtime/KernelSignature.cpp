@@ -63,7 +63,7 @@ Status verify_signatures(const fb::ImageSignatures &signatures) {
                   "has the first result " + std::to_string(kernel->first_result()) + " of " +
                       std::to_string(length(bytes)) + " operands");
     bool all = known(kernel->tasks());
-    for (uint32_t j = 0; j < length(bytes); ++j)
+    for (uint32_t j = 0; bytes && j < bytes->size(); ++j)
       all &= known(bytes->Get(j));
     if (!all)
       return fail("signature ", i, "has a size that is negative or not there");

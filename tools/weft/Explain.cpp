@@ -116,8 +116,8 @@ static int explainCode(const ir::Reason &reason, bool asJson) {
         mode.empty() ? "null" : io::json_quoted(mode).c_str(), io::json_quoted(page).c_str());
     return 0;
   }
-  std::printf("%s: %s\n  family: %s\n  to fix: %s\n", reason.code.data(), reason.title.data(),
-              ir::familyName(reason.family()).str().c_str(), reason.remedy.data());
+  std::printf("%s: %s\n  family: %s\n  to fix: %s\n", reason.code.str().c_str(), reason.title.str().c_str(),
+              ir::familyName(reason.family()).str().c_str(), reason.remedy.str().c_str());
   if (!mode.empty())
     std::printf("  an error under: --strict=%s\n", mode.str().c_str());
   std::printf("  page: %s\n", page.c_str());

@@ -43,7 +43,7 @@ Expected<Arguments> Arguments::parse(int argc, char **argv, const std::map<std::
     if (it == known.end()) {
       std::string list;
       for (const auto &[option, unused] : known)
-        list += (list.empty() ? "--" : ", --") + option;
+        list.append(list.empty() ? "--" : ", --").append(option);
       return Status::error("unknown option '--" + name + "'; there are " + list);
     }
     if (it->second && !given) {
