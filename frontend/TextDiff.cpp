@@ -44,7 +44,7 @@ static std::vector<DiffLine> shortest(const std::vector<int> &a, const std::vect
   // Of each diagonal x - y the furthest x that d lines reach; `steps` keeps them for the way back.
   std::vector<int> furthest(2 * static_cast<size_t>(most) + 3, 0);
   std::vector<std::vector<int>> steps;
-  const auto at = [&](std::vector<int> &of, int d, int k) -> int & {
+  const auto at = [&](std::vector<int> &of, int64_t d, int64_t k) -> int & {
     return of[static_cast<size_t>(k + d + 1)];
   };
   const auto end = [&](int64_t k) -> int & { return furthest[static_cast<size_t>(k + most + 1)]; };

@@ -44,7 +44,8 @@ Expected<Arguments> Arguments::parse(int argc, char **argv, const std::map<std::
       std::string list;
       for (const auto &[option, unused] : known)
         list.append(list.empty() ? "--" : ", --").append(option);
-      return Status::error("unknown option '--" + name + "'; there are " + list);
+      return Status::error(
+          std::string("unknown option '--").append(name).append("'; there are ").append(list));
     }
     if (it->second && !given) {
       if (++i == argc)
