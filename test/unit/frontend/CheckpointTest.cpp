@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
+#include "test/unit/TemporaryFolder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,13 +14,7 @@
 using namespace weft;
 
 namespace {
-struct TemporaryFolder {
-  std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("weft-checkpoint-" + std::to_string(::getpid()));
-  TemporaryFolder() { std::filesystem::create_directories(path); }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  std::string operator/(const char *name) const { return path / name; }
-};
+using weft::test::TemporaryFolder;
 
 struct Net : nn::Module {
   nn::Linear fc1 = register_module("fc1", nn::Linear(6, 8));

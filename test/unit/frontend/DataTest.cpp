@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
+#include "test/unit/TemporaryFolder.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,14 +14,7 @@
 
 using namespace weft;
 
-namespace {
-struct TemporaryFolder {
-  std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("weft-frontend-" + std::to_string(::getpid()));
-  TemporaryFolder() { std::filesystem::create_directories(path); }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-};
-} // namespace
+using weft::test::TemporaryFolder;
 
 TEST(Data, LoaderCoversEverySampleOnceAndShufflesByEpoch) {
   data::Dataset set(arange(10).to(f32).reshape({10, 1}), arange(10));
@@ -56,17 +50,17 @@ TEST(Data, BatchesStayValidWhenTheLoaderGoesOn) {
 TEST(Data, MissingAndDamagedMnistIsAnErrorThatNamesTheFile) {
   EXPECT_ERROR(data::Mnist("/nonexistent"), "/nonexistent");
   TemporaryFolder folder;
-  std::ofstream(folder.path / "t10k-images-idx3-ubyte") << "not an IDX file";
-  std::ofstream(folder.path / "t10k-labels-idx1-ubyte") << "nor this";
-  EXPECT_ERROR(data::Mnist(folder.path), "idx3-ubyte");
+  std::ofstream(folder / "t10k-images-idx3-ubyte") << "not an IDX file";
+  std::ofstream(folder / "t10k-labels-idx1-ubyte") << "nor this";
+  EXPECT_ERROR(data::Mnist(folder.path()), "idx3-ubyte");
 }
 
 TEST(Io, SafetensorsAndNpyRoundTrip) {
   TemporaryFolder folder;
   StateDict state{
       {"a", tensor({1, 2, 3}, {3})}, {"b", arange(4).reshape({2, 2})}, {"c", zeros({2}, {.dtype = bf16})}};
-  save_safetensors(folder.path / "s.safetensors", state);
-  StateDict loaded = load_safetensors(folder.path / "s.safetensors");
+  save_safetensors(folder / "s.safetensors", state);
+  StateDict loaded = load_safetensors(folder / "s.safetensors");
   ASSERT_EQ(loaded.size(), 3u);
   // The file's order is its own: names say what is what.
   for (const auto &[name, value] : state) {
@@ -76,7 +70,7 @@ TEST(Io, SafetensorsAndNpyRoundTrip) {
     EXPECT_EQ(it->second.dtype(), value.dtype());
     EXPECT_EQ(it->second.to_bytes(), value.to_bytes());
   }
-  save_npy(folder.path / "a.npy", state[1].second);
-  EXPECT_EQ(load_npy(folder.path / "a.npy").to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2, 3}));
-  EXPECT_ERROR(load_npy(folder.path / "missing.npy"), "missing.npy");
+  save_npy(folder / "a.npy", state[1].second);
+  EXPECT_EQ(load_npy(folder / "a.npy").to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_ERROR(load_npy(folder / "missing.npy"), "missing.npy");
 }

@@ -8,6 +8,7 @@
 #define WEFT_TEST_UNIT_IO_TESTING_H
 
 #include "frontend/io/HostArray.h"
+#include "test/unit/TemporaryFolder.h"
 #include "weft/philox.hpp"
 
 #include "frontend/io/ByteSource.h"
@@ -21,27 +22,7 @@ namespace weft::io::testing {
 
 inline std::span<const std::byte> bytes_of(const std::string &text) { return std::as_bytes(std::span(text)); }
 
-/// An empty folder that goes away with the object.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "weft-io-XXXXXX").string();
-    if (char *made = ::mkdtemp(name.data()))
-      path_ = made;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  std::string operator/(const std::string &name) const { return (path_ / name).string(); }
-  std::string path() const { return path_.string(); }
-  size_t files() const {
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
-  }
-
-private:
-  std::filesystem::path path_;
-};
+using weft::test::TemporaryFolder;
 
 inline std::string slurp(const std::string &path) {
   std::ifstream in(path, std::ios::binary);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/CpuQuota.h"
+#include "test/unit/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -19,17 +20,12 @@ namespace {
 /// Control files in a folder of their own, as the kernel has them.
 class CpuQuota : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string path = (std::filesystem::temp_directory_path() / "weft-quota-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    root = path;
-  }
-  void TearDown() override { std::filesystem::remove_all(root); }
   void write(const std::string &path, const std::string &text) const {
     std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
     std::ofstream(root + path) << text;
   }
-  std::string root;
+  const weft::test::TemporaryFolder folder;
+  const std::string root = folder.path();
 };
 
 constexpr const char *second =
