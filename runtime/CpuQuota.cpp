@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <fstream>
 #include <sstream>
-#include <string_view>
 #include <vector>
 
 namespace weft::runtime {
@@ -80,8 +79,8 @@ std::optional<int> quota_processors(const std::string &root) {
   int least = INT_MAX;
   const std::vector<Mount> mounts = mounts_of(root);
   std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line;
-       std::getline(file, line);) { // "NUMBER:CONTROLLERS:GROUP", without controllers version 2
+  // Lines of "NUMBER:CONTROLLERS:GROUP"; version 2 has no controllers.
+  for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos)
       continue;
