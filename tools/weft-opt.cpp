@@ -95,7 +95,6 @@ int main(int argc, char **argv) {
     llvm::errs() << "weft-opt: " << message << "\n";
     return 1;
   }
-  // Binary IR has a reader of its own, which does not recurse over text.
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
   llvm::SmallVector<llvm::StringRef> parts{input->getBuffer()};
   if (llvm::StringRef marker = config.inputSplitMarker(); !marker.empty()) {
@@ -104,6 +103,7 @@ int main(int argc, char **argv) {
   }
   size_t lines = 0;
   for (llvm::StringRef part : parts) {
+    // Binary IR has a reader of its own, which does not recurse over text.
     bool isText = !part.starts_with("ML\xefR");
     if (auto violation = isText ? weft::ir::findTextViolation(part) : std::nullopt) {
       llvm::errs() << inputName << ":" << lines + violation->line << ":" << violation->column
