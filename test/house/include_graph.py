@@ -45,7 +45,7 @@ EXCEPTIONS = {
     "codegen/Report.cpp": [r"passes/.+"],
     # What the compiler asks a library of contractions, the runtime of this process answers.
     "codegen/HostLibrary.cpp": [r"runtime/Contraction\.h"],
-    "frontend/Session.cpp": [r"(ir|passes|codegen)/.+", COMPILER_LIBRARIES],  # the one file that speaks MLIR
+    "frontend/compiler/Session.cpp": [r"(ir|passes|codegen)/.+", COMPILER_LIBRARIES],  # the one file that speaks MLIR
 }
 # These embed the runtime alone, which has no public header yet for all that they need.
 EXCEPTION_PATTERNS = {
@@ -101,7 +101,7 @@ def includes(text):
 SELF_TEST = [
     ("include/weft/tensor.hpp", '#include "weft/dtype.hpp"', True),
     ("include/weft/tensor.hpp", '#include <source_location>', True),
-    ("include/weft/tensor.hpp", '#include "frontend/Graph.h"', False),
+    ("include/weft/tensor.hpp", '#include "frontend/graph/Graph.h"', False),
     ("include/weft/tensor.hpp", '#include "mlir/IR/Value.h"', False),
     ("include/weft/tensor.hpp", '#include <llvm/ADT/SmallVector.h>', False),
     ("include/weft/tensor.hpp", '#include <dnnl.h>', False),
@@ -111,7 +111,7 @@ SELF_TEST = [
     ("runtime/Queue.cpp", '#include "ir/Dialect.h"', False),
     ("runtime/Queue.cpp", '#include "passes/Passes.h"', False),
     ("runtime/Queue.cpp", '#include "codegen/Compile.h"', False),
-    ("runtime/Queue.cpp", '#include "frontend/Lazy.h"', False),
+    ("runtime/Queue.cpp", '#include "frontend/lazy/Lazy.h"', False),
     ("runtime/Queue.cpp", '  #  include "llvm/Support/Error.h"', False),
     ("runtime/Queue.cpp", '#include "../ir/Dialect.h"', False),
     ("ir/Dialect.cpp", '#include "mlir/IR/Builders.h"', True),
@@ -128,15 +128,15 @@ SELF_TEST = [
     ("codegen/Emit.cpp", '#include "runtime/Queue.h"', False),
     ("codegen/Emit.cpp", '#include "runtime/Package.h"', True),
     ("codegen/cpu/LinkImage.cpp", '#include "ir/Dialect.h"', False),
-    ("frontend/Session.cpp", '#include "passes/Pipeline.h"', True),
-    ("frontend/Tensor.cpp", '#include "passes/Pipeline.h"', False),
-    ("frontend/Tensor.cpp", '#include "ir/Size.h"', True),
-    ("frontend/Tensor.cpp", '#include "ir/Dialect.h"', False),
-    ("frontend/Tensor.cpp", '#include "mlir/IR/MLIRContext.h"', False),
-    ("frontend/io/Npy.cpp", '#include "frontend/Lazy.h"', False),
+    ("frontend/compiler/Session.cpp", '#include "passes/Pipeline.h"', True),
+    ("frontend/ops/Tensor.cpp", '#include "passes/Pipeline.h"', False),
+    ("frontend/ops/Tensor.cpp", '#include "ir/Size.h"', True),
+    ("frontend/ops/Tensor.cpp", '#include "ir/Dialect.h"', False),
+    ("frontend/ops/Tensor.cpp", '#include "mlir/IR/MLIRContext.h"', False),
+    ("frontend/io/Npy.cpp", '#include "frontend/lazy/Lazy.h"', False),
     ("frontend/io/Npy.cpp", '#include <zlib.h>', True),
     ("examples/mnist.cpp", '#include <weft/weft.hpp>', True),
-    ("examples/mnist.cpp", '#include "frontend/Session.h"', False),
+    ("examples/mnist.cpp", '#include "frontend/compiler/Session.h"', False),
     ("bench/bench.cpp", '#include "passes/Pipeline.h"', False),
     ("somewhere/File.cpp", '#include "weft/dtype.hpp"', False),
 ]

@@ -2,7 +2,7 @@
 """The table of docs/embedding.md has everything that the libraries write to standard error.
 
 A row names the files that write what it says, each as often as it does, in a comment that readers do not see:
-`<!-- writes: frontend/Losses.cpp -->`. What goes through noteOnce() is written by its caller, and by the function itself.
+`<!-- writes: frontend/ops/Losses.cpp -->`. What goes through noteOnce() is written by its caller, and by the function itself.
 """
 
 import collections

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
-#include "frontend/Prefetcher.h"
+#include "frontend/data/Prefetcher.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,262 @@
+//===- Build.cpp - From a function to a variant --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/compiled/Compiled.h"
+#include "frontend/compiled/Save.h"
+#include "frontend/compiled/Strides.h"
+#include "frontend/graph/Symbols.h"
+#include "frontend/graph/View.h"
+#include "frontend/lazy/Lazy.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace weft::frontend {
+
+/// What the user's options are to the compiler. The rest of them is the frontend's own.
+static ir::CompilerOptions compilerOptions(const CompileOptions &options) {
+  ir::CompilerOptions made;
+  for (auto [one, name] : {std::pair(Strict::fusion, "fusion"),
+                           {Strict::donate, "donate"},
+                           {Strict::capture, "capture"},
+                           {Strict::recompile, "recompile"}})
+    if (has(options.strict, one))
+      made.strict += (made.strict.empty() ? "" : ",") + std::string(name);
+  if (options.numerics == Numerics::fast)
+    made.numerics = "fast";
+  if (options.memory_limit)
+    made.memoryLimit = static_cast<int64_t>(std::min<uint64_t>(*options.memory_limit, INT64_MAX));
+  return made;
+}
+
+Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &changes,
+                          const std::vector<Ref> &results, const std::vector<Ref> &effects,
+                          bool tookGradients) {
+  Region region;
+  region.name = options_.name;
+  region.options = compilerOptions(options_);
+  region.symbols = variant.symbols;
+  // Everything that the call must compute: results, written slots, gradients that are made.
+  std::vector<Ref> roots = results;
+  roots.insert(roots.end(), effects.begin(), effects.end());
+  for (const Trace::Change &change : changes) {
+    if (change.touched.input && change.after != change.touched.input)
+      roots.push_back(change.after);
+    if (change.gradAfter != change.touched.gradBefore && change.gradValue)
+      roots.push_back(change.gradValue);
+  }
+  std::vector<Ref> leaves;
+  collect(roots, /*numbersAreConstants=*/true, region.nodes, leaves);
+  std::unordered_set<const Node *> used;
+  for (const Ref &leaf : leaves)
+    used.insert(leaf.node.get());
+
+  for (size_t i = 0; i < results.size(); ++i) {
+    variant.resultMap.push_back(static_cast<int>(region.results.size()));
+    variant.resultSpecs.push_back(results[i].spec());
+    variant.resultLocs.push_back(results[i].node->loc);
+    region.results.push_back({results[i], "result" + std::to_string(i)});
+  }
+  std::unordered_map<const Slot *, int> argumentSlots;
+  for (const Trace::Change &change : changes)
+    if (change.touched.argument >= 0 && !change.touched.gradientOf)
+      argumentSlots[change.touched.slot.get()] = change.touched.argument;
+  // Values that operations of the function read, beside what it gives.
+  RefSet read;
+  for (const Node *node : region.nodes)
+    read.insert(node->operands.begin(), node->operands.end());
+  std::unordered_map<const Slot *, bool> seesGrad;
+  for (const Trace::Change &change : changes)
+    seesGrad[change.touched.slot.get()] = change.touched.gradSeen;
+  for (const Trace::Change &change : changes) {
+    const TouchedSlot &touched = change.touched;
+    const Slot &slot = *touched.slot;
+    // A gradient that the function does not look at may be there or not.
+    if (touched.gradientOf && !seesGrad[touched.gradientOf.get()])
+      continue;
+    Binding binding;
+    binding.callArgument = touched.argument;
+    binding.isGradient = touched.gradientOf != nullptr;
+    if (touched.argument < 0)
+      binding.slot = touched.gradientOf ? touched.gradientOf : touched.slot;
+    binding.spec = touched.input ? touched.input.spec() : slot.spec();
+    binding.requiresGrad = slot.requiresGrad;
+    binding.needsGrad = slot.requiresGrad || (touched.input && touched.input.requiresGrad());
+    if (slot.view())
+      binding.needsGrad = touched.slot->needsGrad();
+    binding.guardsGrad = touched.gradSeen;
+    binding.hadGrad = touched.gradBefore != nullptr;
+    binding.input = touched.input;
+    bool isArgument = touched.argument >= 0 && !touched.gradientOf;
+    std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;
+    bool written = touched.input && change.after != touched.input;
+    bool tied = written && change.after.spec() == binding.spec;
+    // An argument with a dynamic size is one even if only its size is used.
+    bool isSized = isArgument && anySymbolic(binding.spec.shape);
+    if (touched.input && (used.contains(touched.input.node.get()) || tied || isSized)) {
+      binding.argument = static_cast<int>(region.arguments.size());
+      const ir::ArgumentRole role = written                      ? ir::ArgumentRole::state
+                                    : isArgument                 ? ir::ArgumentRole::argument
+                                    : binding.spec.shape.empty() ? ir::ArgumentRole::scalar
+                                                                 : ir::ArgumentRole::state;
+      region.arguments.push_back({touched.input, name, role, tied});
+      used.erase(touched.input.node.get());
+    }
+    if (written) {
+      binding.freshSpec = change.after.spec();
+      (tied ? binding.tiedResult : binding.freshResult) = static_cast<int>(region.results.size());
+      region.results.push_back({change.after, name, tied ? binding.argument : -1});
+      binding.written = change.after;
+      variant.writesState = true;
+    }
+    if (change.gradAfter != touched.gradBefore || touched.gradDropped) {
+      auto argument = argumentSlots.find(change.gradAfter.get());
+      if (!change.gradAfter) {
+        binding.clearsGrad = true;
+      } else if (!change.gradAfter->trace) {
+        binding.gradSlot = change.gradAfter;
+      } else if (argument != argumentSlots.end()) {
+        binding.gradArgument = argument->second;
+      } else {
+        binding.gradResult = static_cast<int>(region.results.size());
+        // A step that drops the gradient first and uses it itself leaves it for who reads it after a call.
+        // Nobody is there to do so where a package runs.
+        const bool used = touched.gradDropped && read.contains(change.gradValue);
+        region.results.push_back({change.gradValue, name + ".grad", -1, !used});
+        variant.notes += "a gradient of " + binding.str() +
+                         " is left at the end and kept: " + change.gradValue.spec().bytesText() + " bytes" +
+                         (used ? "; zero_grad() after its use, and not before, keeps none\n" : "\n");
+      }
+    }
+    variant.bindings.push_back(std::move(binding));
+  }
+  // What is left are values from outside that no slot held when they were read: constants of the call.
+  for (const Ref &leaf : leaves)
+    if (used.contains(leaf.node.get()))
+      fail("the function reads a value that belongs to no tensor", leaf.node->loc);
+  // A function that takes no gradients itself can be called on the way to one.
+  bool needed = std::any_of(results.begin(), results.end(), [](const Ref &r) { return r.requiresGrad(); }) ||
+                std::any_of(variant.bindings.begin(), variant.bindings.end(), [](const Binding &binding) {
+                  return binding.written && binding.written.requiresGrad() && !binding.requiresGrad;
+                });
+  if (needed && !tookGradients) {
+    variant.resultRefs = results;
+    variant.nodes = region.nodes;
+  } else {
+    for (Binding &binding : variant.bindings)
+      binding.written = binding.input = {};
+  }
+  return region;
+}
+
+Flat CompiledImpl::traceArguments(Trace &trace, const Variant &variant, const Flat &arguments,
+                                  const Slots &slots) const {
+  trace.symbols = variant.symbols;
+  trace.function = options_.name;
+  trace.numerics = options_.numerics;
+  Flat inputs;
+  inputs.structure = arguments.structure;
+  for (size_t i = 0; i < slots.size(); ++i)
+    inputs.tensors.push_back(variant.sameAs[i] >= 0 ? inputs.tensors[static_cast<size_t>(variant.sameAs[i])]
+                             : variant.pins[i]
+                                 ? arguments.tensors[i]
+                                 : trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc,
+                                                     declared_ ? &declared_->arguments[i] : nullptr));
+  return inputs;
+}
+
+std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots, Loc loc) {
+  auto variant = std::make_shared<Variant>();
+  variant->structure = arguments.structure;
+  variant->gradMode = gradEnabled();
+  variant->loc = loc;
+  variant->pins.resize(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    variant->sameAs.push_back(-1);
+    // Arguments that are declared with two shapes are two, though one tensor fits both.
+    for (size_t j = 0; j < i && variant->sameAs[i] < 0; ++j)
+      if (slots[j] == slots[i] && variant->sameAs[j] < 0 &&
+          (!declared_ || declared_->arguments[j].shape == declared_->arguments[i].shape))
+        variant->sameAs[i] = static_cast<int>(j);
+  }
+
+  Region region;
+  if (declared_)
+    variant->symbols = declared_->symbols;
+  for (bool again = true; again;) {
+    const uint64_t recordedFrom = nextSerial();
+    Trace trace;
+    Flat outputs = fn_(traceArguments(trace, *variant, arguments, slots));
+    // An argument that the function captures too is one leaf under two names: it is traced once more, as what
+    // was captured.
+    again = false;
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (!variant->pins[i] && variant->sameAs[i] < 0 && trace.touched(*slots[i])) {
+        if (!variant->symbols.empty())
+          fail("argument " + std::to_string(i) +
+                   " is captured by the function too; where arguments have dynamic sizes, a tensor is one or "
+                   "the other",
+               loc);
+        variant->pins[i] = slots[i].get();
+        again = true;
+      }
+    if (again)
+      continue;
+    std::vector<Ref> results;
+    for (size_t i = 0; i < outputs.tensors.size(); ++i) {
+      results.push_back(use(outputs.tensors[i], loc));
+      if (Access::slot(outputs.tensors[i])->view()) {
+        std::string note = "result " + std::to_string(i) + " of '" + options_.name + "' is a view (made at " +
+                           str(Access::slot(outputs.tensors[i])->loc) + ") and is returned as a copy of " +
+                           results[i].spec().bytesText() + " bytes";
+        if (has(options_.strict, Strict::donate))
+          fail(note + underStrict("WEFT-D010", "donate") +
+                   ": return the tensor it is a view of, or a clone()",
+               loc, {}, "WEFT-D010");
+        variant->notes += "WEFT-D010: " + note + "\n";
+      }
+    }
+    variant->resultStructure = outputs.structure;
+    variant->modes = trace.modes();
+    bool tookGradients = trace.tookGradients();
+    std::vector<Ref> effects = trace.effects();
+    std::vector<Trace::Change> changes = trace.finish();
+    region = bind(*variant, changes, results, effects, tookGradients);
+    if (checksCaptures_)
+      variant->recorded = describeOperations(region, *variant, recordedFrom);
+    // The references keep the nodes of the region until it is compiled.
+    if (auto conflict = aliasConflict(*variant, slots))
+      fail(*conflict + ": pass one tensor and take its parts inside, or pass a clone()", loc);
+    for (const RegionResult &result : region.results)
+      if (result.value.node->needsCuda)
+        failWithoutCuda(result.value, loc);
+    nameState(region);
+    if (!declared_)
+      takeStrides(*variant, region, slots);
+    region.loc = loc;
+    region.reason = why_.empty() ? "the first variant of '" + options_.name + "'" : why_;
+    region.signature = describe(slots, variant->structure, variant->modes);
+    auto program = compileRegion(region);
+    if (!program)
+      fail(program.status(), loc);
+    variant->program = *program;
+    trace.keep();
+  }
+  for (const Binding &binding : variant->bindings)
+    variant->waits |=
+        binding.gradResult >= 0 || binding.gradSlot || binding.gradArgument >= 0 || binding.freshResult >= 0;
+  for (const ModeChange &mode : variant->modes)
+    variant->waits |= mode.after.has_value();
+  variant->waits &= variant->program->mayFail;
+  variant->number = compiled_++;
+  variant->signature = describe(slots, variant->structure, variant->modes);
+  variant->argumentBuffers.resize(region.arguments.size());
+  variant->resultBuffers.resize(region.results.size());
+  return variant;
+}
+
+} // namespace weft::frontend

@@ -1,0 +1,187 @@
+//===- Call.cpp - One call of a variant ----------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/compiled/Compiled.h"
+#include "frontend/compiled/Strides.h"
+#include "frontend/graph/View.h"
+#include "frontend/lazy/Lazy.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::frontend {
+
+/// Whether something else than the slot holds its value, so that the storage must be copied to be written.
+static bool isHeld(Slot &slot) {
+  slot.forgetViews();
+  if (slot.view())
+    return false;
+  const Ref &value = slot.value();
+  // One reference is the slot's own. What a gradient needs of the value it may need of the node that computed
+  // it.
+  return value.node->kind != NodeKind::leaf || value.node.use_count() != 1 || !value.node->source.expired();
+}
+
+/// The storage of a slot's value, made writable: nobody else may hold the value. `copied` says that somebody
+/// did.
+static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied) {
+  copied = isHeld(slot);
+  const Ref &value = slot.value();
+  if (!slot.view() && !copied)
+    return value.buffer();
+  const auto &shared = value.buffer();
+  await(*shared, slot.loc);
+  auto copy = runtime::Buffer::allocate(shared->bytes()).value_or_throw();
+  std::memcpy(copy->data(), shared->data(), shared->bytes());
+  if (copied)
+    slot.setValue(leaf(value.spec(), copy, slot.loc));
+  return copy;
+}
+
+void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc loc) {
+  undoLostWrites(); // an argument may have had no value
+  const Status told = status.with([&](FailureInfo &info) {
+    // A call that reports its own failure is named once, and `loc` is its line.
+    if (info.caller == id_ && info.call == calls_) {
+      info.call_file.clear();
+      info.notes = "  called with " + variant.signature;
+    } else {
+      info.notes = "  seen by call " + std::to_string(calls_) + " of '" + options_.name + "' with " +
+                   variant.signature;
+    }
+  });
+  fail(told, loc);
+}
+
+Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
+  auto &in = variant.argumentBuffers;
+  auto &out = variant.resultBuffers;
+  Slots bound;
+  bound.reserve(variant.bindings.size());
+  bool waits = variant.waits;
+  {
+    std::vector<Ref> missing;
+    for (const Binding &binding : variant.bindings) {
+      bound.push_back(binding.resolve(arguments));
+      const Ref &value = storageValue(binding, *bound.back());
+      if (binding.argument >= 0 && !value.node->computed(value.result))
+        missing.push_back(value);
+      waits |= variant.program->mayFail &&
+               ((binding.writes() && bound.back()->view()) || (binding.clearsGrad && bound.back()->grad));
+    }
+    if (!missing.empty())
+      flush(missing);
+  }
+  // What gradients need of the values before the call is recorded before they are overwritten.
+  Replay recorded;
+  if (variant.differentiable())
+    recorded = replay(variant, bound, sizes);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Binding &binding = variant.bindings[i];
+    if (binding.argument < 0)
+      continue;
+    if (binding.tiedResult >= 0 && has(options_.strict, Strict::donate) && isHeld(*bound[i])) {
+      std::fill(in.begin(), in.end(), nullptr);
+      fail("'" + options_.name + "' would copy " + binding.spec.bytesText() + " bytes of " + binding.str() +
+               " before it writes them, since something else holds the value" +
+               underStrict("WEFT-D011", "donate") + ": drop what holds it, or let it hold a clone()",
+           loc, {}, "WEFT-D011");
+    }
+    bool copied = false;
+    if (copiesStrides(binding, *bound[i])) {
+      if (has(options_.strict, Strict::donate)) {
+        std::fill(in.begin(), in.end(), nullptr);
+        fail("'" + options_.name + "' would copy " + binding.spec.bytesText() + " bytes of " + binding.str() +
+                 ", which is not row-major in memory" + underStrict("WEFT-D013", "donate") +
+                 ": pass row-major memory, as contiguous() gives it",
+             loc, {}, "WEFT-D013");
+      }
+      ++variant.stridedCopies;
+      variant.lastStridedCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
+    }
+    in[binding.argument] =
+        binding.tiedResult >= 0 ? exclusiveBuffer(*bound[i], copied) : readableBuffer(binding, *bound[i]);
+    if (copied) {
+      ++variant.copies;
+      variant.lastCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
+    }
+  }
+  ++variant.calls;
+  runtime::RunOptions options;
+  options.origin = runtime::CallOrigin{
+      .number = calls_, .file = loc.file_name(), .line = loc.line(), .lines = nullptr, .caller = id_};
+  runtime::Executable *executable = variant.program->executable.get();
+  Expected<std::shared_ptr<runtime::Executable>> instance = std::shared_ptr<runtime::Executable>();
+  if (const auto &symbols = executable->signature().symbols; !symbols.empty()) {
+    std::vector<int64_t> values;
+    for (const runtime::SymbolInfo &symbol : symbols)
+      values.push_back(sizes.at(symbol.name));
+    instance = executable->at(values);
+    executable = instance ? instance->get() : nullptr;
+  }
+  Status status = executable ? executable->run(in, out, options) : instance.status();
+  // What the host changes after the call (which gradients exist, values of another type) must not happen if
+  // the call fails: where it can, its end is waited for.
+  if (status && waits)
+    for (const auto &buffer : out)
+      if (Status late = buffer->wait(); !late && status)
+        status = late;
+  if (!status) {
+    std::fill(in.begin(), in.end(), nullptr);
+    std::fill(out.begin(), out.end(), nullptr);
+    failCall(status, variant, loc);
+  }
+  // A value with the operations that it came by, for `backward`, and the storage that the call gave it.
+  auto computed = [](Ref ref, const std::shared_ptr<runtime::Buffer> &buffer, Loc at) {
+    if (ref.node->computed(ref.result))
+      ref = sameValue(ref, at);
+    ref.buffer() = buffer;
+    return ref;
+  };
+  Flat results;
+  results.structure = variant.resultStructure;
+  results.tensors.reserve(variant.resultMap.size());
+  for (size_t i = 0; i < variant.resultMap.size(); ++i) {
+    const auto &buffer = out[variant.resultMap[i]];
+    Loc at = variant.resultLocs[i];
+    bool differentiable = variant.differentiable() && recorded.results[i].requiresGrad();
+    results.tensors.push_back(wrap(differentiable ? computed(recorded.results[i], buffer, at)
+                                                  : leaf(concrete(variant.resultSpecs[i], sizes), buffer, at),
+                                   at));
+  }
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Binding &binding = variant.bindings[i];
+    const auto &slot = bound[i];
+    if (binding.writes()) {
+      const auto &buffer = out[binding.freshResult >= 0 ? binding.freshResult : binding.tiedResult];
+      bool differentiable =
+          variant.differentiable() && recorded.written[i].requiresGrad() && !slot->requiresGrad;
+      if (differentiable)
+        assign(slot, computed(recorded.written[i], buffer, slot->loc));
+      else if (binding.freshResult >= 0 || slot->view())
+        assign(slot, leaf(concrete(binding.freshSpec, sizes), buffer, slot->loc));
+    }
+    if (binding.clearsGrad)
+      slot->grad.reset();
+    if (binding.gradSlot)
+      slot->grad = binding.gradSlot;
+    if (binding.gradArgument >= 0)
+      slot->grad = arguments[static_cast<size_t>(binding.gradArgument)];
+    if (binding.gradResult >= 0) {
+      Tensor gradient = wrap(leaf(slot->spec(), out[binding.gradResult], slot->loc), slot->loc);
+      slot->grad = Access::slot(gradient);
+      slot->grad->name = slot->name + ".grad";
+    }
+  }
+  for (const ModeChange &mode : variant.modes)
+    if (mode.after)
+      *mode.flag = *mode.after;
+  std::fill(in.begin(), in.end(), nullptr);
+  std::fill(out.begin(), out.end(), nullptr);
+  return results;
+}
+
+} // namespace weft::frontend

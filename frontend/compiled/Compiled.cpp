@@ -1,0 +1,425 @@
+//===- Compiled.cpp - Compiled functions: which variant a call takes -----===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/compiled/Compiled.h"
+#include "frontend/compiled/Explain.h"
+#include "frontend/compiled/Save.h"
+#include "frontend/lazy/Lazy.h"
+#include "frontend/ops/Ops.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace weft::frontend {
+
+std::string underStrict(const char *code, const char *mode) {
+  return std::string(" (") + code + ", an error under strict=" + mode + ")";
+}
+
+void CompiledImpl::report(const Variant &variant, Loc loc) {
+  // Unasked, a function says once each that it is compiled for other arguments, and what its author can do
+  // about it. What a step brings by itself, gradients and modes, is no news.
+  const bool asked = explainMode() == ExplainMode::recompile;
+  const bool news = !advice_.empty() || variant.code == "WEFT-R001";
+  if (variant.code.empty() || (!asked && (!news || !advised_.insert(advice_).second)))
+    return;
+  std::fprintf(stderr, "weft: '%s' (%s) compiled again (%s), at %s: %s\n", options_.name.c_str(),
+               str(loc_).c_str(), variant.code.c_str(), str(loc).c_str(), variant.reason.c_str());
+}
+
+std::string CompiledImpl::whyNoDim(int argument, int dim, const std::set<int64_t> &sizes,
+                                   const Flat &arguments, const Slots &slots, Loc loc) {
+  const auto sizeOf = [](const Shape &shape, size_t d) { return d < shape.size() ? shape[d] : -1; };
+  const auto wanted = static_cast<size_t>(dim);
+  // Dimensions that were as large in every variant are the same dimension: a batch and its labels.
+  const auto variesAlong = [&](size_t i, size_t d) {
+    if (slots[i]->spec().shape[d] != slots[static_cast<size_t>(argument)]->spec().shape[wanted])
+      return false;
+    for (const auto &variant : variants_) {
+      int64_t own = -1, other = -1;
+      for (const Binding &binding : variant->bindings)
+        if (!binding.isGradient) {
+          if (binding.callArgument == argument)
+            own = sizeOf(binding.spec.shape, wanted);
+          if (binding.callArgument == static_cast<int>(i))
+            other = sizeOf(binding.spec.shape, d);
+        }
+      if (own != other)
+        return false;
+    }
+    return true;
+  };
+  Trace trace;
+  const std::string name = "dim" + std::to_string(argument) + "_" + std::to_string(dim);
+  const Dim symbol(name, *sizes.begin(), *sizes.rbegin(), loc);
+  trace.symbols = {symbol};
+  trace.function = options_.name;
+  trace.numerics = options_.numerics;
+  Flat inputs;
+  inputs.structure = arguments.structure;
+  try {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      Spec spec = slots[i]->spec();
+      for (size_t d = 0; d < spec.shape.size(); ++d)
+        if ((static_cast<int>(i) == argument && d == wanted) || variesAlong(i, d))
+          spec.shape[d] = Size(symbol).entry();
+      inputs.tensors.push_back(trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc, &spec));
+    }
+    fn_(inputs);
+  } catch (const Error &error) {
+    const FailureInfo &info = error.info();
+    return info.what + (info.location.empty() ? "" : " at " + info.location);
+  } catch (const std::exception &error) { // of the user's own: this run was only for advice
+    return std::string("it throws '") + error.what() + "'";
+  } catch (...) {
+    return "it throws an exception";
+  }
+  for (const auto &slot : slots)
+    if (trace.touched(*slot) && slot->trace != TraceMark(&trace))
+      return "an argument is captured as well";
+  return "";
+}
+
+std::string CompiledImpl::adviseOnDim(const Mismatch &mismatch, const Flat &arguments, const Slots &slots,
+                                      Loc loc) {
+  const auto d = static_cast<size_t>(mismatch.dim);
+  std::set<int64_t> sizes{slots[static_cast<size_t>(mismatch.argument)]->spec().shape[d]};
+  for (const auto &variant : variants_)
+    for (const Binding &binding : variant->bindings)
+      if (binding.callArgument == mismatch.argument && !binding.isGradient && binding.spec.shape.size() > d)
+        sizes.insert(binding.spec.shape[d]);
+  if (sizes.size() < 3)
+    return "";
+  const auto place = std::pair(mismatch.argument, mismatch.dim);
+  auto known = noDim_.find(place);
+  if (known == noDim_.end())
+    known =
+        noDim_.emplace(place, whyNoDim(mismatch.argument, mismatch.dim, sizes, arguments, slots, loc)).first;
+  advice_ = "Dim";
+  const std::string found = "; this is size number " + std::to_string(sizes.size()) + " of dimension " +
+                            std::to_string(mismatch.dim) + " of argument " +
+                            std::to_string(mismatch.argument);
+  if (known->second.empty())
+    return found + ": give it a Dim, as in compile(fn, {spec({Dim(\"n\", " + std::to_string(*sizes.begin()) +
+           ", " + std::to_string(*sizes.rbegin()) + "), ...})}), and one variant serves all sizes";
+  return found + ", and the function cannot be recorded with a Dim there: " + known->second +
+         ". Where the number only makes shapes, make them of sym_size(); where it counts the rounds of a "
+         "loop, pad the argument to one of a few sizes";
+}
+
+std::string CompiledImpl::adviseOnStatic(const Mismatch &mismatch, const Flat &arguments) {
+  const auto entry = static_cast<size_t>(mismatch.entry);
+  if (arguments.structure[entry].kind == StructureEntry::real) {
+    advice_ = "Scalar";
+    return "; make the parameter a weft::Scalar, whose value is no part of the signature";
+  }
+  if (arguments.structure[entry].kind != StructureEntry::integer)
+    return "";
+  std::set<int64_t> values{arguments.structure[entry].bits};
+  for (const auto &variant : variants_)
+    if (entry < variant->structure.size())
+      values.insert(variant->structure[entry].bits);
+  if (values.size() < 3)
+    return "";
+  advice_ = "integer " + std::to_string(entry);
+  return "; this is value number " + std::to_string(values.size()) +
+         " of it, and each is compiled by itself: where it is a number in arithmetic, make the parameter a "
+         "weft::Scalar; where it is an index or a position, a 0-dimensional tensor; where it is a size, let "
+         "an argument have that size, as a Dim";
+}
+
+/// The reason for another variant, with advice where there is some.
+std::string CompiledImpl::missed(const Mismatch &mismatch, const Flat &arguments, const Slots &slots,
+                                 Loc loc) {
+  advice_.clear();
+  std::string reason = mismatch.text;
+  if (mismatch.argument >= 0)
+    reason += adviseOnDim(mismatch, arguments, slots, loc);
+  if (mismatch.entry >= 0)
+    reason += adviseOnStatic(mismatch, arguments);
+  // Once for each kind: at the third variant of arguments of other types, or at the third of the kind.
+  if (const std::string kind = mismatch.kind; !kind.empty()) {
+    const bool third = ++missed_[kind] >= 2 || std::string_view(mismatch.code) == "WEFT-R001";
+    if (advice_.empty() && compiled_ >= 2 && third) {
+      advice_ = kind;
+      reason += "; this is " +
+                (compiled_ == 2 ? "the third variant" : "variant number " + std::to_string(compiled_ + 1)) +
+                ", and each " + kind + " is compiled by itself" + mismatch.remedy;
+    }
+  }
+  if (has(options_.strict, Strict::recompile))
+    fail("'" + options_.name + "' would be compiled again: " + reason +
+             underStrict(mismatch.code, "recompile"),
+         loc, {}, mismatch.code);
+  return reason;
+}
+
+static std::string explanationOf(const Variant &variant, bool full, Loc loc) {
+  if (!full)
+    return variant.program->explanation;
+  auto text = explainInFull(*variant.program);
+  throwAt(text.status(), loc);
+  return *text;
+}
+
+Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
+  GraphLock lock(graphMutex());
+  // Called from a function that is being traced, it contributes its operations.
+  if (const Trace *outer = Trace::current()) {
+    // One kernel may hold operations of both, and has one mode.
+    if (outer->numerics != options_.numerics) {
+      auto mode = [](Numerics numerics) { return numerics == Numerics::fast ? "fast" : "eager"; };
+      fail("'" + options_.name + "' was compiled with " + mode(options_.numerics) +
+               " numerics and is called inside of '" + outer->function + "', which has " +
+               mode(outer->numerics) +
+               ": a compiled function and what it calls have one mode; give both the same CompileOptions::"
+               "numerics, or call the function that '" +
+               options_.name + "' was made of",
+           loc);
+    }
+    // A function that calls itself without end would end the stack.
+    struct Depth {
+      explicit Depth(int &depth) : depth(depth) { ++depth; }
+      ~Depth() { --depth; }
+      int &depth;
+    } level(depth_);
+    if (depth_ > maxDepth)
+      fail("'" + options_.name + "' calls itself " + std::to_string(maxDepth) +
+               " deep while it is recorded: a recursion must end, on a number that the host knows",
+           loc);
+    return fn_(arguments);
+  }
+  Slots slots;
+  slots.reserve(arguments.tensors.size());
+  for (const Tensor &argument : arguments.tensors) {
+    use(argument, loc);
+    slots.push_back(Access::slot(argument));
+  }
+  SizeValues sizes;
+  if (declared_) {
+    std::vector<Spec> specs;
+    for (const auto &slot : slots)
+      specs.push_back(slot->spec());
+    sizes = declared_->bind(specs, loc);
+  }
+  ++calls_;
+  if (pendingCount() > 0)
+    flushAll();
+  std::optional<Mismatch> reason;
+  std::shared_ptr<Variant> found;
+  for (size_t i = 0; i < variants_.size(); ++i) {
+    std::optional<Mismatch> why = findMismatch(*variants_[i], slots, arguments.structure);
+    if (!why) {
+      found = variants_[i];
+      if (i > 0)
+        std::rotate(variants_.begin(), variants_.begin() + static_cast<ptrdiff_t>(i),
+                    variants_.begin() + static_cast<ptrdiff_t>(i) + 1);
+      break;
+    }
+    if (i == 0)
+      reason = std::move(why);
+  }
+  if (!found) {
+    std::string text = reason ? missed(*reason, arguments, slots, loc) : "";
+    why_ = reason ? std::string(reason->code) + ": " + text : "";
+    found = build(arguments, slots, loc);
+    if (reason) {
+      found->code = reason->code;
+      if (variants_.size() == maxVariants) {
+        advice_ = "64 variants";
+        text += "; the least recently used of " + std::to_string(maxVariants) + " variants, " +
+                variants_.back()->signature + ", was dropped (WEFT-R006)";
+        variants_.pop_back();
+      }
+      found->reason = std::move(text);
+    }
+    variants_.insert(variants_.begin(), found);
+    report(*found, loc);
+    if (const ExplainMode mode = explainMode(); mode == ExplainMode::variants || mode == ExplainMode::full)
+      std::fprintf(stderr, "%s\n%s", explanationOf(*found, mode == ExplainMode::full, loc).c_str(),
+                   found->notes.c_str());
+    // State that the trace made counts as older than the call, and may be pending still.
+    flushAll();
+  } else if (checksCaptures_) {
+    checkCaptures(*found, arguments, slots, loc);
+  }
+  return run(*found, slots, sizes, loc);
+}
+
+void CompiledImpl::prepare(Loc loc) {
+  GraphLock lock(graphMutex());
+  if (!declared_)
+    fail("without a call, a function is compiled for the specs of its arguments: give compile() some, as in "
+         "compile(fn, {spec({32, 784})}), or call it once",
+         loc);
+  if (!variants_.empty())
+    return;
+  if (!onlyTensors_)
+    fail("this function has parameters whose values are part of its signature: call it once instead", loc);
+  if (pendingCount() > 0)
+    flushAll();
+  Slots slots;
+  Flat arguments;
+  for (const Spec &spec : declared_->arguments) {
+    Tensor placeholder = wrap(leaf(spec, nullptr, loc), loc);
+    slots.push_back(Access::slot(placeholder));
+    arguments.tensors.push_back(std::move(placeholder));
+  }
+  variants_.push_back(build(arguments, slots, loc));
+  flushAll();
+}
+
+const Variant &CompiledImpl::chosen(std::optional<size_t> number, Loc loc) {
+  if (variants_.empty() && declared_)
+    prepare(loc_);
+  if (variants_.empty())
+    fail("this compiled function has not run yet, so there is nothing to show or save: call it once first, "
+         "or give compile() the specs of its arguments",
+         loc_);
+  const Variant *best = nullptr;
+  for (const auto &variant : variants_) // the one that ran last comes first
+    if (number ? variant->number == *number : !best || variant->calls > best->calls)
+      best = variant.get();
+  if (!best)
+    fail("'" + options_.name + "' has no variant " + std::to_string(*number) +
+             ": variants() has the numbers of those that are there",
+         loc);
+  return *best;
+}
+
+std::string CompiledImpl::nameOf(const Variant &variant) const {
+  return "variant " + std::to_string(variant.number) + ", one of " + std::to_string(variants_.size());
+}
+
+std::string CompiledImpl::mlir(const std::string &stage, const MlirOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (stage != "trace" && stage != "plan")
+    fail("unknown stage '" + stage + "', expected 'trace' or 'plan'", loc);
+  const Variant &variant = chosen(options.variant, loc);
+  const std::string &text = stage == "plan" ? variant.program->planText : variant.program->traceText;
+  return variants_.size() > 1 ? "// " + nameOf(variant) + ": " + variant.signature + "\n" + text : text;
+}
+
+void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Variant &variant = chosen(options.variant, loc);
+  const Program &program = *variant.program;
+  if (pendingCount() > 0)
+    flushAll();
+  std::vector<runtime::StateValue> state;
+  std::vector<std::shared_ptr<runtime::Buffer>> buffers; // what the values point into
+  for (const Binding &binding : variant.bindings) {
+    if (binding.argument < 0 || binding.callArgument >= 0)
+      continue;
+    const auto slot = binding.resolve({});
+    const auto &argument = program.executable->signature().arguments[static_cast<size_t>(binding.argument)];
+    if (!slot || slot->spec() != binding.spec)
+      fail("'" + argument.name + "' was " + binding.spec.str() + " when " + nameOf(variant) +
+               ", was compiled, and is " + (slot ? slot->spec().str() : "none") +
+               ": call the function once more before it is saved, or save another variant",
+           loc);
+    const Ref &value = slot->value();
+    buffers.push_back(value.buffer());
+    await(*buffers.back(), loc);
+    state.push_back({argument.name,
+                     binding.spec.dtype,
+                     binding.spec.shape,
+                     {static_cast<const std::byte *>(buffers.back()->data()), buffers.back()->bytes()}});
+  }
+  savePackage(path, program, state, options, loc);
+  if (variants_.size() > 1 && !options.variant)
+    std::fprintf(stderr,
+                 "weft: '%s' was saved as %s, the one that ran most: %s; another is saved with "
+                 "{.variant = n}, by its number in variants()\n",
+                 options_.name.c_str(), nameOf(variant).c_str(), variant.signature.c_str());
+}
+
+std::string CompiledImpl::variantsText(const Variant &shown) const {
+  if (variants_.size() <= 1)
+    return {};
+  std::string text = nameOf(shown) + ":\n";
+  std::vector<const Variant *> sorted;
+  for (const auto &variant : variants_)
+    sorted.push_back(variant.get());
+  std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->number < b->number; });
+  for (const Variant *variant : sorted)
+    text += "  " + std::to_string(variant->number) + "  " + variant->signature +
+            "  calls: " + std::to_string(variant->calls) + ", compiled at " + str(variant->loc) +
+            (variant->code.empty() ? "" : " (" + variant->code + ": " + variant->reason + ")") + "\n";
+  return text + "\n";
+}
+
+/// What the frontend has to say of a variant: at its compilation, and since.
+static std::string notesOf(const Variant &variant) {
+  std::string text = variant.notes;
+  if (variant.copies > 0)
+    text += "WEFT-D011: storage to be written was copied " + std::to_string(variant.copies) +
+            " times, since something else held it; last " + variant.lastCopy + "\n";
+  if (variant.stridedCopies > 0)
+    text += "WEFT-D013: arguments in memory with strides were copied to row-major memory " +
+            std::to_string(variant.stridedCopies) +
+            " times, since the call writes them or a spec declares them; last " + variant.lastStridedCopy +
+            "\n";
+  return text;
+}
+
+std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Variant &shown = chosen(options.variant, loc);
+  return variantsText(shown) + explanationOf(shown, options.full, loc) + notesOf(shown);
+}
+
+std::string CompiledImpl::explainHtml(const ExplainOptions &options, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Variant &shown = chosen(options.variant, loc);
+  auto page = explainAsPage(*shown.program, options_.name, variantsText(shown) + notesOf(shown));
+  throwAt(page.status(), loc);
+  return *page;
+}
+
+std::vector<VariantInfo> CompiledImpl::variants() const {
+  GraphLock lock(graphMutex());
+  std::vector<VariantInfo> list;
+  for (const auto &variant : variants_)
+    list.push_back({variant->number, variant->signature, variant->reason, variant->code, variant->loc,
+                    variant->program->compileMs, variant->calls});
+  return list;
+}
+
+} // namespace weft::frontend
+
+namespace weft {
+
+uint64_t compile_count() { return frontend::compileCount(); }
+
+CompiledBase::CompiledBase(frontend::TracedFn fn, CompileOptions options, bool only_tensors, Loc loc)
+    : impl_(std::make_shared<frontend::CompiledImpl>(std::move(fn), std::move(options), only_tensors, loc)) {}
+
+frontend::Flat CompiledBase::call(frontend::Flat arguments, Loc loc) const {
+  return impl_->call(arguments, loc);
+}
+
+std::string CompiledBase::explain(const ExplainOptions &options, Loc loc) const {
+  return impl_->explain(options, loc);
+}
+
+std::string CompiledBase::explain_html(const ExplainOptions &options, Loc loc) const {
+  return impl_->explainHtml(options, loc);
+}
+
+std::string CompiledBase::mlir(const std::string &stage, const MlirOptions &options, Loc loc) const {
+  return impl_->mlir(stage, options, loc);
+}
+
+void CompiledBase::compile(Loc loc) const { impl_->prepare(loc); }
+
+std::vector<VariantInfo> CompiledBase::variants() const { return impl_->variants(); }
+
+void CompiledBase::save(const std::string &path, const SaveOptions &options, Loc loc) const {
+  impl_->save(path, options, loc);
+}
+
+} // namespace weft

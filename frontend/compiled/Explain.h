@@ -1,0 +1,25 @@
+//===- Explain.h - What WEFT_EXPLAIN asks for ---------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_COMPILED_EXPLAIN_H
+#define WEFT_FRONTEND_COMPILED_EXPLAIN_H
+
+namespace weft::frontend {
+
+enum class ExplainMode {
+  off,
+  variants,  ///< what `explain()` says of each variant that is compiled
+  full,      ///< what `explain({.full = true})` says of it
+  recompile, ///< why a function was compiled again
+};
+
+/// The environment variable now. A value that is none of these counts as off, after one line on standard
+/// error.
+ExplainMode explainMode();
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_COMPILED_EXPLAIN_H

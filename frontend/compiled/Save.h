@@ -1,0 +1,28 @@
+//===- Save.h - A compiled function as a file -------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_COMPILED_SAVE_H
+#define WEFT_FRONTEND_COMPILED_SAVE_H
+
+#include "frontend/compiler/Session.h"
+#include "runtime/State.h"
+#include "weft/compile.hpp"
+
+namespace weft::frontend {
+
+/// Gives every state argument of the region a name that no other has: the slot's, or "state<N>" where it has
+/// none, or the name with ".2", ".3" where several slots share it. A result that is tied to one takes its
+/// name.
+void nameState(Region &region);
+
+/// Writes the program for the targets, with the values of its state. Throws Error: WEFT-E001 for a CUDA
+/// target, WEFT-L013 for one that is unknown, and where the file cannot be written.
+void savePackage(const std::string &path, const Program &program, std::span<const runtime::StateValue> state,
+                 const SaveOptions &options, Loc loc);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_COMPILED_SAVE_H

@@ -1,0 +1,82 @@
+//===- Strides.cpp - Arguments that are read in place ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/compiled/Strides.h"
+
+#include "frontend/graph/Symbols.h"
+#include "frontend/graph/View.h"
+#include "ir/StridedLayout.h"
+
+namespace weft::frontend {
+
+/// Where a slot's elements are read in place; nothing where it is no view, or one that is read as a copy.
+static std::optional<StridedPlace> placeOf(const Slot &slot) {
+  return slot.view() ? placeOf(*slot.view()) : std::nullopt;
+}
+
+static std::string listText(const std::vector<int64_t> &list) {
+  std::string text;
+  for (int64_t value : list)
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return "[" + text + "]";
+}
+
+void takeStrides(Variant &variant, Region &region, const std::vector<std::shared_ptr<Slot>> &arguments) {
+  // The types of declared arguments are all that calls have to keep to.
+  if (!variant.symbols.empty())
+    return;
+  for (Binding &binding : variant.bindings) {
+    if (binding.argument < 0 || binding.callArgument < 0 || binding.isGradient || binding.writes())
+      continue;
+    binding.keepsStrides = true;
+    if (auto place = placeOf(*arguments[static_cast<size_t>(binding.callArgument)])) {
+      binding.strides = place->strides;
+      region.arguments[static_cast<size_t>(binding.argument)].strides = place->strides;
+    }
+  }
+}
+
+std::optional<Mismatch> stridesMismatch(const Binding &binding, const Slot &slot) {
+  // Most arguments are no views, and were none.
+  if (!binding.keepsStrides || (!slot.view() && binding.strides.empty()))
+    return std::nullopt;
+  auto place = placeOf(slot);
+  std::vector<int64_t> strides = place ? std::move(place->strides) : std::vector<int64_t>();
+  if (strides == binding.strides)
+    return std::nullopt;
+  auto text = [](const std::vector<int64_t> &list) {
+    return list.empty() ? std::string("row-major") : "in memory with the strides " + listText(list);
+  };
+  return Mismatch{.text = binding.str() + " was " + text(binding.strides) + " and is " + text(strides),
+                  .code = "WEFT-R007",
+                  .kind = "layout in memory",
+                  .remedy =
+                      ": pass a copy that is row-major, with .contiguous(), and one variant serves all"};
+}
+
+const Ref &storageValue(const Binding &binding, Slot &slot) {
+  return binding.keepsStrides && placeOf(slot) ? slot.view()->base->value() : slot.value();
+}
+
+std::shared_ptr<runtime::Buffer> readableBuffer(const Binding &binding, Slot &slot) {
+  auto place = binding.keepsStrides ? placeOf(slot) : std::nullopt;
+  const Ref &value = place ? slot.view()->base->value() : slot.value();
+  const auto &buffer = value.buffer();
+  if (!place)
+    return buffer;
+  const Spec &spec = slot.spec();
+  int64_t elements = place->strides.empty() ? spec.count() : ir::stridedReach(spec.shape, place->strides);
+  size_t item = itemsize(spec.dtype), bytes = static_cast<size_t>(elements) * item;
+  return bytes == buffer->bytes() ? buffer : runtime::Buffer::part(buffer, place->offset * item, bytes);
+}
+
+bool copiesStrides(const Binding &binding, const Slot &slot) {
+  if (!slot.view() || (binding.keepsStrides && placeOf(slot)))
+    return false;
+  return !anySymbolic(slot.spec().shape) && !ir::isRowMajor(slot.spec().shape, slot.view()->strides);
+}
+
+} // namespace weft::frontend

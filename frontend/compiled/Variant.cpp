@@ -1,0 +1,250 @@
+//===- Variant.cpp - Guards, and calls that gradients flow through --------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/compiled/Variant.h"
+#include "frontend/compiled/Strides.h"
+#include "frontend/graph/View.h"
+#include "frontend/lazy/Lazy.h"
+#include "frontend/lazy/Pending.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <unordered_map>
+
+namespace weft::frontend {
+
+std::string Binding::str() const {
+  std::string name = callArgument >= 0    ? "argument " + std::to_string(callArgument)
+                     : slot->name.empty() ? "the tensor made at " + frontend::str(slot->loc)
+                                          : slot->name;
+  return isGradient ? "the gradient of " + name : name;
+}
+
+std::shared_ptr<Slot> Binding::resolve(const std::vector<std::shared_ptr<Slot>> &arguments) const {
+  const auto &owner = callArgument < 0 ? slot : arguments[static_cast<size_t>(callArgument)];
+  return isGradient ? owner->grad : owner;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string valueText(const StructureEntry &entry) {
+  if (entry.kind == StructureEntry::boolean || entry.kind == StructureEntry::presence)
+    return entry.bits ? "true" : "false";
+  if (entry.kind != StructureEntry::real)
+    return std::to_string(entry.bits);
+  double value;
+  std::memcpy(&value, &entry.bits, sizeof(value));
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+}
+
+static bool isStatic(const StructureEntry &entry) { return entry.kind <= StructureEntry::enumeration; }
+
+std::string describe(const std::vector<std::shared_ptr<Slot>> &arguments, const Structure &structure,
+                     const std::vector<ModeChange> &modes) {
+  std::string text = "(";
+  for (const auto &argument : arguments)
+    text += (text.size() > 1 ? ", " : "") + argument->spec().str();
+  for (const StructureEntry &entry : structure)
+    if (isStatic(entry))
+      text += (text.size() > 1 ? ", " : "") + valueText(entry);
+  text += ")";
+  for (const ModeChange &mode : modes)
+    if (mode.read)
+      return text + (mode.before ? " train" : " eval");
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+static std::optional<Mismatch> structureMismatch(const Structure &was, const Structure &is) {
+  if (was == is)
+    return std::nullopt;
+  size_t numbered = 0;
+  for (size_t i = 0; i < was.size() && i < is.size(); ++i) {
+    if (was[i] != is[i] && was[i].kind == StructureEntry::size)
+      return Mismatch{"a vector among the arguments had " + valueText(was[i]) + " elements and has " +
+                          valueText(is[i]),
+                      "WEFT-R001", "length of a vector"};
+    if (was[i] != is[i] && was[i].kind == StructureEntry::presence)
+      return Mismatch{std::string("an optional argument was ") + (was[i].bits ? "set" : "empty") +
+                          " and is " + (is[i].bits ? "set" : "empty"),
+                      "WEFT-R001", "combination of optional arguments"};
+    if (was[i] != is[i]) {
+      const char *kind = was[i].kind == StructureEntry::boolean       ? "combination of flags"
+                         : was[i].kind == StructureEntry::enumeration ? "value of an enumeration"
+                                                                      : "value of a static argument";
+      return Mismatch{.text = "static argument " + std::to_string(numbered) + " was " + valueText(was[i]) +
+                              " and is " + valueText(is[i]),
+                      .code = "WEFT-R002",
+                      .kind = kind,
+                      .entry = static_cast<int>(i)};
+    }
+    numbered += isStatic(was[i]);
+  }
+  return Mismatch{"the arguments have another structure", "WEFT-R001", "structure of the arguments"};
+}
+
+static Mismatch specMismatch(const Binding &binding, const Spec &is) {
+  Mismatch mismatch{binding.str() + " was " + binding.spec.str() + " and is " + is.str(),
+                    binding.callArgument >= 0 ? "WEFT-R001" : "WEFT-R004",
+                    binding.callArgument < 0           ? "type of a captured tensor"
+                    : is.dtype != binding.spec.dtype   ? "dtype"
+                    : is.device != binding.spec.device ? "device"
+                                                       : "shape"};
+  const Shape &was = binding.spec.shape;
+  if (binding.callArgument < 0 || is.dtype != binding.spec.dtype || is.device != binding.spec.device ||
+      is.shape.size() != was.size())
+    return mismatch;
+  for (size_t d = 0; d < was.size(); ++d)
+    if (was[d] != is.shape[d]) {
+      bool only = mismatch.dim < 0;
+      mismatch.argument = only ? binding.callArgument : -1;
+      mismatch.dim = static_cast<int>(d);
+      if (!only)
+        break;
+    }
+  return mismatch;
+}
+
+std::optional<std::string> aliasConflict(const Variant &variant,
+                                         const std::vector<std::shared_ptr<Slot>> &arguments) {
+  if (!variant.writesState)
+    return std::nullopt;
+  auto written = [&](size_t argument) {
+    for (const Binding &binding : variant.bindings)
+      if (binding.callArgument == static_cast<int>(argument) && !binding.isGradient)
+        return binding.writes();
+    return false;
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (variant.pins[i] || variant.sameAs[i] >= 0)
+      continue;
+    auto storage = arguments[i]->storage();
+    std::string name = "argument " + std::to_string(i);
+    for (size_t j = 0; j < i; ++j)
+      if (variant.sameAs[j] < 0 && arguments[j]->storage() == storage && (written(i) || written(j)) &&
+          !areDisjoint(*arguments[i], *arguments[j]))
+        return name + " shares memory with argument " + std::to_string(j) + ", and the function writes " +
+               (!written(i)  ? "that one"
+                : written(j) ? "both"
+                             : "it");
+    for (const Binding &binding : variant.bindings)
+      if (binding.slot && !binding.isGradient && binding.slot->storage() == storage &&
+          (written(i) || binding.writes()))
+        return name + " shares memory with " + binding.str() +
+               ", which the function captured, and one of them is written";
+  }
+  return std::nullopt;
+}
+
+/// Which arguments are the same tensor, or one that the function captured.
+static std::optional<Mismatch> aliasMismatch(const Variant &variant,
+                                             const std::vector<std::shared_ptr<Slot>> &arguments) {
+  constexpr const char *sameTensors = "choice of arguments that are one tensor";
+  auto name = [](size_t i) { return "argument " + std::to_string(i); };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (variant.pins[i] && variant.pins[i] != arguments[i].get())
+      return Mismatch{name(i) + " was a tensor that the function captures and is another", "WEFT-R005",
+                      sameTensors};
+    if (variant.sameAs[i] >= 0 && arguments[static_cast<size_t>(variant.sameAs[i])] != arguments[i])
+      return Mismatch{name(i) + " was the same tensor as " + name(static_cast<size_t>(variant.sameAs[i])) +
+                          " and is another",
+                      "WEFT-R005", sameTensors};
+  }
+  if (auto conflict = aliasConflict(variant, arguments))
+    return Mismatch{*conflict, "WEFT-R005", sameTensors};
+  return std::nullopt;
+}
+
+std::optional<Mismatch> findMismatch(const Variant &variant,
+                                     const std::vector<std::shared_ptr<Slot>> &arguments,
+                                     const Structure &structure) {
+  if (auto why = structureMismatch(variant.structure, structure))
+    return why;
+  if (auto why = aliasMismatch(variant, arguments))
+    return why;
+  for (const ModeChange &mode : variant.modes)
+    if (mode.read && *mode.flag != mode.before)
+      return Mismatch{std::string("a module was in ") + (mode.before ? "train" : "eval") +
+                          " mode and is in " + (*mode.flag ? "train" : "eval") + " mode",
+                      "WEFT-R003"};
+  if (variant.gradMode != gradEnabled())
+    return Mismatch{"gradients were " + std::string(variant.gradMode ? "recorded" : "off") + " and are " +
+                        (gradEnabled() ? "recorded" : "off"),
+                    "WEFT-R003"};
+  for (const Binding &binding : variant.bindings) {
+    auto slot = binding.resolve(arguments);
+    if (!slot)
+      return Mismatch{binding.str() + " was there and is none", "WEFT-R004"};
+    if (!fits(binding.spec, slot->spec()))
+      return specMismatch(binding, slot->spec());
+    if (auto why = stridesMismatch(binding, *slot))
+      return why;
+    if (slot->requiresGrad != binding.requiresGrad ||
+        (gradEnabled() && slot->needsGrad() != binding.needsGrad))
+      return Mismatch{binding.str() + (binding.needsGrad ? " required a gradient and does not"
+                                                         : " required no gradient and does"),
+                      "WEFT-R004", "combination of tensors that require gradients"};
+    if (binding.guardsGrad && (slot->grad != nullptr) != binding.hadGrad)
+      return Mismatch{binding.str() +
+                          (binding.hadGrad ? " had a gradient and has none" : " had no gradient and has one"),
+                      "WEFT-R004"};
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients through a call
+//===----------------------------------------------------------------------===//
+
+Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &bound,
+              const SizeValues &sizes) {
+  std::unordered_map<const Node *, std::shared_ptr<Node>> copies;
+  std::unordered_map<const Node *, Ref> inputs;
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (variant.bindings[i].input)
+      inputs.emplace(variant.bindings[i].input.node.get(), bound[i]->value());
+  auto mapped = [&](const Ref &ref) -> Ref {
+    if (auto it = inputs.find(ref.node.get()); it != inputs.end())
+      return it->second;
+    return {copies.at(ref.node.get()), ref.result};
+  };
+  for (const Node *node : variant.nodes) {
+    auto copy = std::make_shared<Node>();
+    copy->kind = node->kind;
+    copy->name = node->name;
+    copy->serial = nextSerial();
+    for (const Attr &attr : node->attrs)
+      copy->attrs.push_back(concrete(attr, sizes));
+    for (const NodeResult &result : node->results)
+      copy->results.push_back(NodeResult{concrete(result.spec, sizes), nullptr, 0});
+    copy->number = node->number;
+    copy->numberBytes = node->numberBytes;
+    copy->requiresGrad = node->requiresGrad;
+    copy->needsCuda = node->needsCuda;
+    copy->loc = node->loc;
+    copy->thread = threadNumber();
+    for (const Ref &operand : node->operands)
+      copy->operands.push_back(mapped(operand));
+    copy->fallible = node->fallible || std::any_of(copy->operands.begin(), copy->operands.end(), mayBeLost);
+    copy->followsCall = std::any_of(copy->operands.begin(), copy->operands.end(), followsCall);
+    copies.emplace(node, std::move(copy));
+  }
+  Replay result;
+  for (const Ref &ref : variant.resultRefs)
+    result.results.push_back(mapped(ref));
+  for (const Binding &binding : variant.bindings)
+    result.written.push_back(binding.written ? mapped(binding.written) : Ref());
+  return result;
+}
+
+} // namespace weft::frontend

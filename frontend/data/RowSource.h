@@ -1,0 +1,37 @@
+//===- RowSource.h - Rows of a tensor, gathered on the host --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_DATA_ROWSOURCE_H
+#define WEFT_FRONTEND_DATA_ROWSOURCE_H
+
+#include "frontend/graph/Graph.h"
+
+#include <span>
+
+namespace weft::frontend {
+
+/// The value of a tensor on the host, kept as it is now, from which any thread may gather rows.
+class RowSource {
+public:
+  /// Computes and waits for the value; the graph's lock must be held.
+  explicit RowSource(const Tensor &tensor);
+  /// These rows in storage of their own. Needs no lock. Throws Error where memory is short.
+  std::shared_ptr<runtime::Buffer> gather(std::span<const int64_t> rows) const;
+  /// The gathered rows as a tensor.
+  Tensor wrapped(std::shared_ptr<runtime::Buffer> buffer, int64_t rows, Device device) const;
+  Tensor tensor(std::span<const int64_t> rows, Device device) const {
+    return wrapped(gather(rows), static_cast<int64_t>(rows.size()), device);
+  }
+
+private:
+  Ref value_; ///< while it is held, nothing writes its storage
+  std::shared_ptr<runtime::Buffer> buffer_;
+  size_t rowBytes_ = 0;
+};
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_DATA_ROWSOURCE_H

@@ -1,0 +1,146 @@
+//===- Stream.cpp - ----------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/stream.hpp"
+
+#include "frontend/lazy/Lazy.h"
+#include "frontend/ops/Ops.h"
+#include "runtime/Queue.h"
+#include "weft/tensor.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+namespace weft {
+
+using runtime::Queue;
+
+namespace detail {
+struct StreamState {
+  Queue *queue = nullptr;
+  std::unique_ptr<Queue> owned; ///< of an external stream
+};
+
+struct EventState {
+  runtime::Event event;
+  bool timing = false;
+};
+} // namespace detail
+
+using detail::StreamState;
+
+static std::shared_ptr<StreamState> refersTo(Queue &queue) {
+  auto state = std::make_shared<StreamState>();
+  state->queue = &queue;
+  return state;
+}
+
+/// What the current queue of this thread belongs to; null for the default.
+static std::shared_ptr<StreamState> &currentState() {
+  static thread_local std::shared_ptr<StreamState> state;
+  return state;
+}
+
+Stream::Stream(Device device, Loc loc) {
+  frontend::requireBackend(device, loc);
+  state_ = refersTo(Queue::pooled());
+}
+
+Stream Stream::current(Device device, Loc loc) {
+  frontend::requireBackend(device, loc);
+  return Stream(currentState() ? currentState() : refersTo(Queue::current()));
+}
+
+Stream Stream::default_stream(Device device, Loc loc) {
+  frontend::requireBackend(device, loc);
+  return Stream(refersTo(Queue::get_default()));
+}
+
+Stream Stream::external(Device device, std::function<void(std::function<void()>)> post, Loc loc) {
+  frontend::requireBackend(device, loc);
+  if (!post)
+    frontend::fail("an external stream needs a function that runs what is posted to it", loc);
+  auto state = std::make_shared<StreamState>();
+  state->owned = Queue::external(std::move(post));
+  state->queue = state->owned.get();
+  return Stream(std::move(state));
+}
+
+Device Stream::device() const { return {}; }
+
+// What was recorded for the current stream and waits to be run is part of what a stream has.
+void Stream::synchronize() const {
+  frontend::synchronizeAfter([&] { return state_->queue->synchronize(); });
+}
+
+bool Stream::query() const {
+  frontend::flushAll();
+  return state_->queue->idle();
+}
+
+void Stream::wait_stream(const Stream &other) const {
+  frontend::flushAll();
+  state_->queue->wait_for(*other.state_->queue);
+}
+
+void Stream::wait_event(const Event &event) const { event.wait(*this); }
+
+void *Stream::native_handle() const { return state_->queue; }
+
+StreamGuard::StreamGuard(Stream stream) : stream_(std::move(stream)) {
+  frontend::flushAll();
+  before_ = Queue::set_current(stream_.state_->queue);
+  before_state_ = std::exchange(currentState(), stream_.state_);
+}
+
+StreamGuard::~StreamGuard() {
+  try {
+    frontend::flushAll();
+  } catch (const std::exception &error) {
+    // A value that cannot be computed throws where it is read, and is none of these. A destructor must not
+    // throw, and silence would hide that work has moved.
+    std::fprintf(
+        stderr,
+        "weft: what was recorded for a stream could not be run when its guard ended, and runs where it is "
+        "read: %s\n",
+        error.what());
+  }
+  Queue::set_current(static_cast<Queue *>(before_));
+  currentState() = std::move(before_state_);
+}
+
+Event::Event(bool enable_timing) : state_(std::make_shared<detail::EventState>()) {
+  state_->timing = enable_timing;
+}
+
+void Event::record(const Stream &stream) {
+  frontend::flushAll();
+  state_->event.record(*stream.state_->queue);
+}
+
+void Event::wait(const Stream &stream) const {
+  frontend::flushAll();
+  state_->event.wait(*stream.state_->queue);
+}
+
+void Event::synchronize() const { state_->event.synchronize(); }
+bool Event::query() const { return state_->event.query(); }
+
+double Event::elapsed_time(const Event &end, Loc loc) const {
+  if (!state_->timing || !end.state_->timing)
+    frontend::fail("Both events must be created with argument 'enable_timing=True': write Event(true)", loc);
+  const Expected<double> milliseconds = end.state_->event.elapsed_time(state_->event);
+  frontend::throwAt(milliseconds.status(), loc);
+  return *milliseconds;
+}
+
+void synchronize(Device device, Loc loc) {
+  frontend::requireBackend(device, loc);
+  synchronize();
+}
+
+} // namespace weft

@@ -1,0 +1,258 @@
+//===- Region.cpp --------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/graph/Region.h"
+#include "frontend/compiler/Session.h"
+#include "frontend/graph/KeyWriter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace weft::frontend {
+
+//===----------------------------------------------------------------------===//
+// Values that lie in others
+//===----------------------------------------------------------------------===//
+
+/// The start of a window along a dimension, which the frontend records as a number, or as zero.
+static int64_t startOf(const Ref &ref) {
+  if (ref.node->kind == NodeKind::constant)
+    return truncated(ref.node->number);
+  int64_t start;
+  std::memcpy(&start, ref.node->numberBytes.data(), sizeof(start));
+  return start;
+}
+
+/// The first element of what a window takes, in elements of its operand, where that is one piece of memory.
+static std::optional<int64_t> pieceAt(const Node &window) {
+  const Shape &from = window.operands[0].spec().shape, &to = window.results[0].spec.shape;
+  int64_t at = 0, stride = 1;
+  bool whole = true; // the dimensions after this one are taken whole
+  for (size_t i = from.size(); i-- > 0;) {
+    const Ref &start = window.operands[i + 1];
+    if (start.node->kind != NodeKind::constant && start.node->kind != NodeKind::number)
+      return std::nullopt;
+    if (!whole && to[i] != 1)
+      return std::nullopt;
+    whole &= to[i] == from[i];
+    at += startOf(start) * stride;
+    stride *= from[i];
+  }
+  return at;
+}
+
+/// The storage of a value that is one piece of a value that is there, as rows are of a matrix: it needs no
+/// program, and where it begins is no part of one. Whoever holds the result must hold `ref` too, whose
+/// operands keep the other from being written in place. Null for every other value.
+static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
+  constexpr int longest = 16; // of a chain, so that a walk down each link of it stays linear
+  const Ref *at = &ref;
+  int64_t offset = 0;
+  for (int i = 0; i < longest && !at->node->computed(at->result); ++i) {
+    const Node &node = *at->node;
+    std::string_view name = node.name;
+    if (node.kind != NodeKind::op || (name != "reshape" && name != "dynamic_slice"))
+      return nullptr;
+    if (name == "dynamic_slice") {
+      std::optional<int64_t> begin = pieceAt(node);
+      if (!begin)
+        return nullptr;
+      offset += *begin;
+    }
+    at = &node.operands[0];
+  }
+  if (!at->node->computed(at->result))
+    return nullptr;
+  size_t element = itemsize(ref.spec().dtype);
+  return runtime::Buffer::part(at->buffer(), static_cast<size_t>(offset) * element, ref.spec().bytes());
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes of a region
+//===----------------------------------------------------------------------===//
+
+/// Nodes between what a gradient is taken of and with respect to; what lies before those is no part of it.
+static void forceForward(const Node &gradient, std::unordered_set<const Node *> &forced) {
+  std::unordered_set<const Node *> leading, seen; // `leading`: to what it is taken with respect to
+  uint64_t oldest = UINT64_MAX;
+  for (size_t i = 1; i < gradient.operands.size(); ++i) {
+    leading.insert(gradient.operands[i].node.get());
+    oldest = std::min(oldest, gradient.operands[i].node->serial);
+  }
+  std::vector<const Node *> reached, stack{gradient.operands[0].node.get()};
+  while (!stack.empty()) {
+    const Node *node = stack.back();
+    stack.pop_back();
+    // An operand is older than its user.
+    if (node->kind != NodeKind::op || !node->requiresGrad || node->serial <= oldest ||
+        !seen.insert(node).second)
+      continue;
+    reached.push_back(node);
+    for (const Ref &operand : node->operands)
+      if (operand.requiresGrad())
+        stack.push_back(operand.node.get());
+  }
+  // One of the values may have been computed from another.
+  std::sort(reached.begin(), reached.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
+  for (const Node *node : reached)
+    if (std::any_of(node->operands.begin(), node->operands.end(), [&](const Ref &operand) {
+          return operand.requiresGrad() && leading.contains(operand.node.get());
+        })) {
+      leading.insert(node);
+      forced.insert(node);
+    }
+}
+
+void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
+             std::vector<Ref> &leaves) {
+  std::unordered_set<const Node *> forced, seen;
+  RefSet seenLeaves;
+  std::vector<Ref> stack(results.begin(), results.end());
+  // First what has to be recomputed: a gradient further down forces nodes that were reached before it.
+  {
+    std::unordered_set<const Node *> visited;
+    std::vector<const Node *> walk;
+    for (const Ref &ref : results)
+      walk.push_back(ref.node.get());
+    while (!walk.empty()) {
+      const Node *node = walk.back();
+      walk.pop_back();
+      if (!visited.insert(node).second || node->kind != NodeKind::op)
+        continue;
+      bool done = !node->results.empty() && std::all_of(node->results.begin(), node->results.end(),
+                                                        [](const auto &r) { return r.buffer != nullptr; });
+      if (done && !forced.contains(node))
+        continue;
+      if (std::string_view(node->name) == "gradient")
+        forceForward(*node, forced);
+      for (const Ref &operand : node->operands)
+        walk.push_back(operand.node.get());
+    }
+  }
+  while (!stack.empty()) {
+    Ref ref = std::move(stack.back());
+    stack.pop_back();
+    Node *node = ref.node.get();
+    // A slot's own value has storage of its own, which a call may write in place.
+    if (!numbersAreConstants && node->kind == NodeKind::op && !node->results.empty() &&
+        !node->computed(ref.result) && node->results[ref.result].liveSlots == 0 && !forced.contains(node))
+      node->results[ref.result].buffer = sharedStorage(ref);
+    bool isLeaf = node->kind == NodeKind::leaf || node->kind == NodeKind::input ||
+                  (node->kind == NodeKind::number && !numbersAreConstants) ||
+                  (node->kind == NodeKind::op && !node->results.empty() && node->computed(ref.result) &&
+                   !forced.contains(node)); // what has no results is there for its effect
+    if (isLeaf) {
+      if (seenLeaves.insert(ref).second)
+        leaves.push_back(ref);
+      continue;
+    }
+    if (!seen.insert(node).second)
+      continue;
+    nodes.push_back(node);
+    for (const Ref &operand : node->operands)
+      stack.push_back(operand);
+  }
+  std::sort(nodes.begin(), nodes.end(), [](const Node *a, const Node *b) { return a->serial < b->serial; });
+  std::sort(leaves.begin(), leaves.end(), [](const Ref &a, const Ref &b) {
+    return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);
+  });
+  if (!numbersAreConstants)
+    sortByUse(nodes, leaves);
+}
+
+bool mayFail(const Node &node) {
+  static const std::vector<std::string> &names = fallibleOps();
+  return std::find(names.begin(), names.end(), std::string_view(node.name)) != names.end();
+}
+
+std::vector<const Node *> fallibleNodes(const Region &region) {
+  std::vector<const Node *> list;
+  for (const Node *node : region.nodes)
+    if (mayFail(*node))
+      list.push_back(node);
+  return list;
+}
+
+namespace {
+/// A result of a node, for tables that own no node.
+using Value = std::pair<const Node *, uint32_t>;
+struct ValueHash {
+  size_t operator()(const Value &value) const {
+    return std::hash<const Node *>()(value.first) * 31 + value.second;
+  }
+};
+} // namespace
+
+std::unordered_set<const Node *> gradientStops(const Region &region) {
+  std::unordered_set<Value, ValueHash> reached;
+  for (const Node *node : region.nodes)
+    if (node->kind == NodeKind::op && std::string_view(node->name) == "gradient")
+      for (size_t i = 1; i < node->operands.size(); ++i)
+        reached.emplace(node->operands[i].node.get(), node->operands[i].result);
+  std::unordered_set<const Node *> stops;
+  if (reached.empty()) // no gradient, as in most flushes
+    return stops;
+  for (const Node *node : region.nodes) {
+    if (std::none_of(node->operands.begin(), node->operands.end(), [&](const Ref &operand) {
+          return reached.contains({operand.node.get(), operand.result});
+        }))
+      continue;
+    for (uint32_t i = 0; i < node->results.size(); ++i) {
+      if (!is_floating_point(node->results[i].spec.dtype))
+        continue;
+      if (node->requiresGrad)
+        reached.emplace(node, i);
+      else
+        stops.insert(node);
+    }
+  }
+  return stops;
+}
+
+std::string structuralKey(const Region &region) {
+  KeyWriter writer;
+  std::string &key = writer.key;
+  const std::unordered_set<const Node *> stops = gradientStops(region);
+  std::unordered_map<Value, uint32_t, ValueHash> numbering;
+  auto define = [&](const Node *node, uint32_t result) {
+    auto next = static_cast<uint32_t>(numbering.size());
+    numbering.try_emplace({node, result}, next);
+  };
+  writer.put(region.options.numerics == "fast");
+  for (const RegionArgument &argument : region.arguments) {
+    writer.putSpec(argument.value.spec());
+    writer.put(argument.role);
+    writer.put(argument.donated);
+    writer.putList(argument.strides);
+    define(argument.value.node.get(), argument.value.result);
+  }
+  for (const Node *node : region.nodes) {
+    key += '|';
+    key += node->name;
+    writer.put(stops.contains(node));
+    if (node->operands.empty()) // the type follows from nothing else: constants, numbers, iota
+      for (const NodeResult &result : node->results)
+        writer.putSpec(result.spec);
+    if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {
+      writer.put(node->number);
+      writer.put(node->numberBytes);
+    }
+    for (const Ref &operand : node->operands)
+      writer.put(numbering.at({operand.node.get(), operand.result}));
+    writer.putAttrs(node->attrs);
+    for (uint32_t i = 0; i < node->results.size(); ++i)
+      define(node, i);
+  }
+  for (const RegionResult &result : region.results) {
+    writer.put(numbering.at({result.value.node.get(), result.value.result}));
+    writer.put(result.tiedTo);
+  }
+  return std::move(key);
+}
+
+} // namespace weft::frontend

@@ -1,0 +1,171 @@
+//===- Trace.cpp ---------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/graph/Trace.h"
+#include "frontend/graph/View.h"
+
+#include <atomic>
+
+namespace weft::frontend {
+
+static Trace *&currentTrace() {
+  thread_local Trace *trace = nullptr;
+  return trace;
+}
+
+Trace *Trace::current() { return currentTrace(); }
+
+static uint64_t nextNumber() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+TraceMark::TraceMark(const Trace *trace) : number_(trace ? trace->number_ : 0) {}
+
+Trace::Trace() : number_(nextNumber()), previous_(currentTrace()) { currentTrace() = this; }
+
+Trace::~Trace() {
+  if (active_)
+    restore();
+  for (auto it = undo_.rbegin(); it != undo_.rend(); ++it)
+    (*it)();
+}
+
+/// A node that stands for a value from outside of the trace.
+static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
+  auto node = std::make_shared<Node>();
+  node->kind = NodeKind::input;
+  node->name = "input";
+  node->serial = nextSerial();
+  node->needsCuda = spec.device.is_cuda();
+  node->results.resize(1);
+  node->results[0].spec = std::move(spec);
+  node->trace = trace;
+  node->loc = loc;
+  return node;
+}
+
+Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc, const Spec *declared) {
+  auto make = [&](const std::shared_ptr<Slot> &original, const std::shared_ptr<Slot> &owner) {
+    auto node = makeInput(this, declared ? *declared : original->spec(), loc);
+    node->needsCuda = original->value().node->needsCuda;
+    auto slot = std::make_shared<Slot>();
+    slot->loc = loc;
+    slot->name = original->name;
+    slot->trace = this;
+    slot->requiresGrad = original->requiresGrad;
+    node->requiresGrad = !original->requiresGrad && original->value().requiresGrad();
+    slot->setValue({node, 0});
+    index_.emplace(slot.get(), touched_.size());
+    touched_.push_back({slot, {}, {node, 0}, nullptr, number, owner});
+    return slot;
+  };
+  auto slot = make(caller, nullptr);
+  if (caller->grad) {
+    size_t index = touched_.size() - 1;
+    slot->grad = make(caller->grad, slot);
+    touched_[index].gradBefore = slot->grad;
+  }
+  return Access::make(std::move(slot));
+}
+
+TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
+  if (auto it = index_.find(slot.get()); it != index_.end()) {
+    TouchedSlot &known = touched_[it->second];
+    // A gradient that is read or written is one that has to be there.
+    if (known.gradientOf)
+      touched_[index_.at(known.gradientOf.get())].gradSeen = true;
+    return known;
+  }
+  if (const View *view = slot->view()) {
+    // The leaf that it is a view of, if that is not the base, has a gradient, which is state as well.
+    for (const auto &seen : {view->base, view->source})
+      if (seen->trace != this)
+        touch(seen);
+    index_.emplace(slot.get(), touched_.size());
+    touched_.push_back({slot, {}, {}, slot->grad, -1, nullptr});
+  } else {
+    Ref before = slot->value();
+    auto node = makeInput(this, before.spec(), slot->loc);
+    node->needsCuda = before.node->needsCuda;
+    // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its
+    // own, which `backward` reports.
+    node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
+    Ref input{node, 0};
+    index_.emplace(slot.get(), touched_.size());
+    touched_.push_back({slot, before, input, slot->grad, -1, nullptr});
+    slot->setValue(input);
+  }
+  size_t index = touched_.size() - 1;
+  // What the trace does to a gradient that is there happens to a handle of its own.
+  if (slot->grad && !index_.contains(slot->grad.get()))
+    touch(slot->grad).gradientOf = slot;
+  return touched_[index];
+}
+
+TouchedSlot *Trace::known(const std::shared_ptr<Slot> &slot) {
+  if (!slot->trace)
+    return &touch(slot);
+  auto it = index_.find(slot.get());
+  return it == index_.end() ? nullptr : &touched_[it->second];
+}
+
+void Trace::seeGrad(const std::shared_ptr<Slot> &slot) {
+  if (TouchedSlot *touched = known(slot); touched && !touched->gradDropped)
+    touched->gradSeen = true;
+}
+
+void Trace::dropGrad(const std::shared_ptr<Slot> &slot) {
+  if (TouchedSlot *touched = known(slot); touched && !touched->gradSeen)
+    touched->gradDropped = true;
+}
+
+ModeChange &Trace::mode(const std::shared_ptr<bool> &flag) {
+  for (ModeChange &mode : modes_)
+    if (mode.flag == flag)
+      return mode;
+  modes_.push_back({flag, *flag, false, std::nullopt});
+  return modes_.back();
+}
+
+void Trace::readMode(const std::shared_ptr<bool> &flag) {
+  ModeChange &change = mode(flag);
+  change.read |= !change.after;
+}
+
+void Trace::writeMode(const std::shared_ptr<bool> &flag, bool value) {
+  mode(flag).after = value;
+  *flag = value;
+}
+
+void Trace::restore() {
+  active_ = false;
+  currentTrace() = previous_;
+  for (auto it = touched_.rbegin(); it != touched_.rend(); ++it) {
+    if (it->before)
+      it->slot->setValue(it->before);
+    it->slot->grad = it->gradBefore;
+  }
+  for (const ModeChange &mode : modes_)
+    *mode.flag = mode.before;
+}
+
+std::vector<Trace::Change> Trace::finish() {
+  GraphLock lock(graphMutex());
+  std::vector<Change> changes;
+  for (TouchedSlot &touched : touched_) {
+    const auto &gradient = touched.slot->grad;
+    changes.push_back({touched, touched.slot->view() ? Ref() : touched.slot->value(), gradient,
+                       gradient && gradient->trace == this ? gradient->value() : Ref()});
+  }
+  restore();
+  return changes;
+}
+
+SuspendTrace::SuspendTrace() : suspended_(currentTrace()) { currentTrace() = nullptr; }
+SuspendTrace::~SuspendTrace() { currentTrace() = suspended_; }
+
+} // namespace weft::frontend

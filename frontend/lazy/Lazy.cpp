@@ -1,0 +1,346 @@
+//===- Lazy.cpp ----------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/lazy/Lazy.h"
+#include "frontend/compiler/Session.h"
+#include "frontend/graph/Notes.h"
+#include "frontend/graph/Trace.h"
+#include "frontend/lazy/Pending.h"
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <set>
+#include <unordered_map>
+
+namespace weft::frontend {
+
+namespace {
+/// Compiled flushes by structure, least recently used out first.
+class FlushCache {
+public:
+  std::shared_ptr<Program> find(const std::string &key) {
+    auto it = index_.find(key);
+    if (it == index_.end())
+      return nullptr;
+    order_.splice(order_.begin(), order_, it->second);
+    return it->second->second;
+  }
+  void insert(std::string key, std::shared_ptr<Program> program) {
+    order_.emplace_front(std::move(key), std::move(program));
+    index_[order_.front().first] = order_.begin();
+    if (order_.size() > 1024) {
+      index_.erase(order_.back().first);
+      order_.pop_back();
+    }
+  }
+
+private:
+  std::list<std::pair<std::string, std::shared_ptr<Program>>> order_;
+  std::unordered_map<std::string, decltype(order_)::iterator> index_;
+};
+} // namespace
+
+static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node) {
+  auto buffer = runtime::Buffer::allocate(itemsize(node.results[0].spec.dtype)).value_or_throw();
+  std::memcpy(buffer->data(), node.numberBytes.data(), buffer->bytes());
+  return buffer;
+}
+
+/// The storage of a value that is there.
+static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
+  return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.buffer();
+}
+
+void failWithoutCuda(const Ref &value, Loc loc) {
+  fail("this value needs " + value.spec().device.str() +
+           ", and this build of Weft has no CUDA backend (WEFT-E001): programs for CUDA are recorded and "
+           "checked, but "
+           "run on the device \"cpu\" only",
+       loc, {value}, "WEFT-E001");
+}
+
+void requireBackend(const Device &device, Loc loc) {
+  if (!device.is_cpu())
+    fail("'" + device.str() + "' is not there: this build of Weft has no CUDA backend, use \"cpu\"", loc, {},
+         "WEFT-E001");
+}
+
+/// The operation that failed in the flush of this number; null where another call failed.
+static const Node *failedOperation(const Status &status, uint64_t flush,
+                                   const std::vector<const Node *> &fallible) {
+  const FailureInfo &info = *status.info();
+  const bool known =
+      info.caller == flush && info.operation >= 0 && static_cast<size_t>(info.operation) < fallible.size();
+  return known ? fallible[static_cast<size_t>(info.operation)] : nullptr;
+}
+
+/// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
+/// `failed`: the operation, or null. `isNews`, where given: whether the program has not been told of it.
+[[noreturn]] static void failFlush(const Status &status, const Node *failed, bool undoes, bool *isNews,
+                                   Loc wanted) {
+  if (failed) {
+    Loc loc = failed->loc;
+    if (isNews)
+      *isNews = !failed->failureSeen;
+    if (undoes) {
+      failed->failureSeen = true;
+      undoWritesOf(*failed);
+    }
+    fail(status.with([](FailureInfo &info) { info.location.clear(); }), loc);
+  }
+  if (undoes)
+    undoLostWrites();
+  fail(status, wanted);
+}
+
+/// Of a value that is known to fail: that of the operation which did, and from which it follows.
+static Ref originOf(Ref value) {
+  for (;;) {
+    const std::vector<Ref> &operands = value.node->operands;
+    auto next = std::find_if(operands.begin(), operands.end(), isKnownToFail);
+    if (next == operands.end())
+      return value;
+    value = Ref(*next); // a copy: the list belongs to the node that is left
+  }
+}
+
+/// Marks what follows from it, so that nobody compiles it again to see it fail again.
+static void markFailed(const Node *failed, const std::vector<Node *> &nodesInOrder) {
+  for (Node *node : nodesInOrder)
+    node->failed |=
+        node == failed || std::any_of(node->operands.begin(), node->operands.end(), isKnownToFail);
+}
+
+/// `undoes`: writes that follow from what failed, since the program is told of it. Otherwise the failure
+/// stays as it is, for who reads a value.
+static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = nullptr) {
+  GraphLock lock(graphMutex());
+  std::vector<Ref> wanted;
+  std::set<std::pair<const Node *, uint32_t>> asked;
+  for (const Ref &ref : values) {
+    if (ref.node->needsCuda)
+      failWithoutCuda(ref, ref.node->loc);
+    if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
+      ref.buffer() = numberBuffer(*ref.node);
+    if (!ref.node->computed(ref.result) && asked.emplace(ref.node.get(), ref.result).second)
+      wanted.push_back(ref);
+  }
+  if (wanted.empty())
+    return;
+
+  Region region;
+  region.isLazy = true;
+  std::vector<Ref> leaves;
+  collect(wanted, /*numbersAreConstants=*/false, region.nodes, leaves);
+  for (const Ref &ref : leaves)
+    region.arguments.push_back(
+        {ref, "",
+         ref.node->kind == NodeKind::number ? ir::ArgumentRole::scalar : ir::ArgumentRole::argument});
+  // What a slot holds is kept, so that reading it later computes nothing twice.
+  std::unordered_map<const Node *, std::shared_ptr<Node>> owners;
+  for (const Ref &ref : wanted)
+    owners[ref.node.get()] = ref.node;
+  for (const Node *node : region.nodes)
+    for (const Ref &operand : node->operands)
+      owners[operand.node.get()] = operand.node;
+  std::vector<Ref> results;
+  for (Node *node : region.nodes)
+    for (uint32_t i = 0; i < node->results.size(); ++i) {
+      Ref ref{owners.at(node), i};
+      if (!node->computed(i) && (node->results[i].liveSlots > 0 || asked.contains({node, i})))
+        results.push_back(ref);
+    }
+  if (results.empty()) { // parts of what is there
+    settleSlots();
+    return;
+  }
+  for (const Ref &ref : results)
+    region.results.push_back({ref, "", -1});
+
+  static auto *cache = new FlushCache;
+  std::string key = structuralKey(region);
+  std::shared_ptr<Program> program = cache->find(key);
+  if (!program) {
+    region.loc = wanted[0].node->loc;
+    region.reason =
+        "a lazy program that is not compiled yet (operations: " + std::to_string(region.nodes.size()) +
+        ", inputs: " + std::to_string(region.arguments.size()) +
+        ", results: " + std::to_string(region.results.size()) + ")";
+    auto compiled = compileRegion(region);
+    if (!compiled)
+      fail(compiled.status(), wanted[0].node->loc);
+    program = *compiled;
+    cache->insert(std::move(key), program);
+    noteLazyCompile(region, wanted[0].node->loc);
+  }
+
+  std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());
+  for (const Ref &ref : leaves)
+    arguments.push_back(bufferOf(ref));
+  runtime::CallOrigin origin;
+  origin.caller = nextSerial();
+  std::vector<const Node *> fallible;
+  if (program->mayFail) {
+    fallible = fallibleNodes(region);
+    auto lines = std::make_shared<std::vector<runtime::SourceLine>>();
+    for (const Node *node : fallible)
+      lines->push_back({node->loc.file_name(), node->loc.line(), node->loc.column()});
+    origin.lines = std::move(lines);
+  }
+  Status status = program->executable->run(
+      arguments, computed, {.queue = nullptr, .mode = {}, .origin = origin, .host_sees = undoes});
+  // A value whose computation failed must stay pending: state that follows from it is then given back, not
+  // lost.
+  if (status && program->mayFail)
+    for (const auto &buffer : computed)
+      if (Status late = buffer->wait(undoes); !late && status) {
+        status = late;
+        // A failure of its own happens again where a value is read; no queue needs to tell of this one.
+        if (!undoes && failedOperation(late, origin.caller, fallible))
+          (void)buffer->wait();
+      }
+  if (!status) {
+    const Node *failed = failedOperation(status, origin.caller, fallible);
+    if (failed)
+      markFailed(failed, region.nodes);
+    failFlush(status, failed, undoes, isNews, wanted[0].node->loc);
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i].buffer() = std::move(computed[i]);
+  settleSlots();
+}
+
+/// Whether computing these and nothing else succeeded.
+static bool computeExactly(const std::vector<Ref> &values) {
+  try {
+    compute(values, /*undoes=*/false);
+  } catch (const Error &) { // it is thrown again where a value is read
+    return false;
+  }
+  return true;
+}
+
+namespace {
+enum class Computed { all, someFailOnData, none };
+} // namespace
+
+/// Computes `wanted` and `others` in one program. Where data makes one of `others` fail, it is taken from the
+/// list, and the rest is computed without it; where it makes one of `wanted` fail, none of `wanted` is
+/// computed: a step happens or it does not.
+static Computed computeWithoutFailing(const std::vector<Ref> &wanted, std::vector<Ref> &others) {
+  constexpr int mostTries = 4; // each shows one operation that fails, and costs a program
+  size_t triedLast = 0;
+  for (int i = 0; i < mostTries; ++i) {
+    std::erase_if(others, isKnownToFail);
+    std::vector<Ref> values = others;
+    if (std::none_of(wanted.begin(), wanted.end(), isKnownToFail))
+      values.insert(values.end(), wanted.begin(), wanted.end());
+    if (i > 0 && values.size() == triedLast)
+      return Computed::none; // for want of memory, or as no program can be made
+    triedLast = values.size();
+    if (computeExactly(values))
+      return Computed::all;
+  }
+  return Computed::someFailOnData;
+}
+
+/// Computes these values with all that is pending beside them, where that succeeds.
+static void computeTogether(const std::vector<Ref> &values) {
+  std::vector<Ref> beside = pendingBeside(values);
+  if (beside.empty())
+    return;
+  if (computeWithoutFailing(values, beside) == Computed::none)
+    for (const Ref &ref : beside)
+      ref.node->isComputedAlone = true;
+}
+
+void flush(const std::vector<Ref> &values) {
+  GraphLock lock(graphMutex());
+  const bool computes = std::any_of(values.begin(), values.end(), isPending);
+  if (computes && std::none_of(values.begin(), values.end(),
+                               [](const Ref &ref) { return ref.node->needsCuda || isKnownToFail(ref); }))
+    computeTogether(values);
+  // What was found when nobody was told is told now, without all that was recorded since.
+  if (auto known = std::find_if(values.begin(), values.end(), isKnownToFail); known != values.end())
+    compute({originOf(*known)}, /*undoes=*/true);
+  compute(values, /*undoes=*/true);
+  if (computes)
+    noteFlushed();
+}
+
+bool tryFlush(const std::vector<Ref> &values) {
+  GraphLock lock(graphMutex());
+  if (std::any_of(values.begin(), values.end(), isKnownToFail))
+    return false;
+  computeTogether(values);
+  return std::none_of(values.begin(), values.end(), isKnownToFail) && computeExactly(values);
+}
+
+bool tryCompute(std::vector<Ref> values) {
+  GraphLock lock(graphMutex());
+  const size_t count = values.size();
+  if (computeWithoutFailing({}, values) == Computed::all)
+    return values.size() == count;
+  for (const Ref &value : values)
+    if (!isKnownToFail(value))
+      computeExactly({value});
+  return false;
+}
+
+void flushAll() {
+  GraphLock lock(graphMutex());
+  if (std::vector<Ref> values = pendingValues(); !values.empty())
+    tryCompute(std::move(values));
+  noteFlushed();
+}
+
+void synchronizeAfter(const std::function<Status()> &wait) {
+  std::optional<Error> first;
+  {
+    GraphLock lock(graphMutex());
+    const auto computes = [&](const std::vector<Ref> &values) {
+      bool isNews = true;
+      try {
+        compute(values, /*undoes=*/true, &isNews);
+      } catch (const Error &error) {
+        if (isNews)
+          first = error;
+        return false;
+      }
+      return true;
+    };
+    // After the error that is thrown, what else fails stays for the next call.
+    const auto tell = [&](const Ref &value) {
+      if (!isKnownToFail(value))
+        first ? computeExactly({value}) : computes({value});
+      else if (const Ref origin = originOf(value); !first && !origin.node->failureSeen)
+        computes({origin});
+    };
+    std::vector<Ref> failing;
+    const std::vector<Ref> values = pendingValues(&failing);
+    std::for_each(failing.begin(), failing.end(), tell);
+    if (!values.empty() && !computes(values))
+      std::for_each(values.begin(), values.end(), tell);
+  }
+  const Status waited = wait();
+  waited ? forgetCertain() : undoLostWrites();
+  if (first && !waited)
+    throw Error(first->what() + ("\nand " + waited.message()), Status::error(first->info()));
+  if (first)
+    throw *first;
+  waited.throw_if_failed();
+}
+
+} // namespace weft::frontend
+
+namespace weft {
+
+void synchronize() {
+  frontend::synchronizeAfter([] { return runtime::Queue::synchronize_all(); });
+}
+
+} // namespace weft

@@ -1,0 +1,190 @@
+//===- Pending.cpp - What is recorded and not computed --------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/lazy/Pending.h"
+#include "frontend/graph/Trace.h"
+#include "frontend/lazy/Lazy.h"
+#include "runtime/Queue.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <unordered_set>
+
+namespace weft::frontend {
+
+uint32_t threadNumber() {
+  static std::atomic<uint32_t> last{0};
+  thread_local const uint32_t number = ++last;
+  return number;
+}
+
+uint64_t &recordedNodes() {
+  thread_local uint64_t count = 0;
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// Beside what a flush is asked for
+//===----------------------------------------------------------------------===//
+
+std::vector<Ref> pendingValues(std::vector<Ref> *failing) {
+  std::vector<Ref> values;
+  // What needs a device that is not there is an error when it is read, and not when something else is.
+  for (const auto &slot : pendingSlots())
+    if (const Ref &value = slot->value(); isKnownToFail(value)) {
+      if (failing)
+        failing->push_back(value);
+    } else if (!value.node->needsCuda) {
+      values.push_back(value);
+    }
+  return values;
+}
+
+/// Whether a program that reads the buffer would wait for another queue, or may be stopped by the failure of
+/// a call.
+static bool isUnfinished(const runtime::Buffer &buffer) {
+  if (!buffer.tracked())
+    return false;
+  std::vector<runtime::Ticket> tickets;
+  buffer.foreign_tickets(runtime::Queue::current(), /*writes=*/false, tickets);
+  return buffer.uncertain() ||
+         std::any_of(tickets.begin(), tickets.end(), [](const runtime::Ticket &t) { return !t.done(); });
+}
+
+/// Takes from `values` those that read unfinished buffers which `wanted` does not read.
+static void eraseUnfinished(std::vector<Ref> &values, const std::vector<Ref> &wanted) {
+  std::unordered_set<const Node *> seen;
+  std::unordered_set<const runtime::Buffer *> allowed;
+  std::vector<const Node *> reached;
+  const auto walk = [&](const std::vector<Ref> &roots, auto visitBuffer) {
+    std::vector<const Node *> stack;
+    const auto visit = [&](const Ref &ref) {
+      if (ref.buffer())
+        visitBuffer(*ref.buffer());
+      else if (seen.insert(ref.node.get()).second)
+        stack.push_back(ref.node.get());
+    };
+    std::for_each(roots.begin(), roots.end(), visit);
+    while (!stack.empty()) {
+      const Node *node = stack.back();
+      stack.pop_back();
+      reached.push_back(node);
+      std::for_each(node->operands.begin(), node->operands.end(), visit);
+    }
+  };
+  walk(wanted, [&](const runtime::Buffer &buffer) { allowed.insert(&buffer); });
+  reached.clear();
+  walk(values, [](const runtime::Buffer &) {});
+  // An operand is older than its user.
+  std::sort(reached.begin(), reached.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
+  std::unordered_set<const Node *> blocked;
+  const auto isBlocked = [&](const Ref &ref) {
+    const auto &buffer = ref.buffer();
+    return buffer ? !allowed.contains(buffer.get()) && isUnfinished(*buffer)
+                  : blocked.contains(ref.node.get());
+  };
+  for (const Node *node : reached)
+    if (std::any_of(node->operands.begin(), node->operands.end(), isBlocked))
+      blocked.insert(node);
+  std::erase_if(values, isBlocked);
+}
+
+/// What these threads recorded.
+static std::vector<Ref> pendingOf(const std::unordered_set<uint32_t> &threads) {
+  std::vector<Ref> values = pendingValues();
+  std::erase_if(values, [&](const Ref &ref) { return !threads.contains(ref.node->thread); });
+  return values;
+}
+
+std::vector<Ref> pendingBeside(const std::vector<Ref> &wanted) {
+  if (pendingCount() == 0)
+    return {};
+  std::unordered_set<uint32_t> threads{threadNumber()};
+  for (const Ref &ref : wanted)
+    threads.insert(ref.node->thread);
+  std::vector<Ref> values = pendingOf(threads);
+  std::erase_if(values, [&](const Ref &ref) {
+    return ref.node->isComputedAlone || std::find(wanted.begin(), wanted.end(), ref) != wanted.end();
+  });
+  const bool several = runtime::Queue::several();
+  if (std::any_of(values.begin(), values.end(),
+                  [&](const Ref &ref) { return several || ref.node->followsCall; }))
+    eraseUnfinished(values, wanted);
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// When a flush is due
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Of one thread, since what it had recorded was last computed.
+struct Backlog {
+  uint64_t firstNode = 0; ///< `recordedNodes` then
+  uint64_t hostBytes = 0;
+  /// Where there was too much pending.
+  std::vector<Loc> points;
+};
+} // namespace
+
+static Backlog &backlog() {
+  thread_local Backlog backlog;
+  return backlog;
+}
+
+/// The serial number of the last node when nothing was pending, or all of it was flushed. Guarded by the
+/// graph's lock.
+static uint64_t &serialAtFlushOfAll() {
+  static uint64_t serial = 0;
+  return serial;
+}
+
+void noteHostBytes(size_t bytes) { backlog().hostBytes += bytes; }
+
+void noteFlushed() {
+  // What threads that are over have left pending is bounded too.
+  constexpr uint64_t maxNodesOfAll = 1 << 16;
+  if (pendingCount() == 0)
+    serialAtFlushOfAll() = nextSerial();
+  else if (nextSerial() - serialAtFlushOfAll() > maxNodesOfAll) {
+    serialAtFlushOfAll() = nextSerial();
+    flushAll();
+  }
+  backlog().firstNode = recordedNodes();
+  backlog().hostBytes = 0;
+}
+
+static bool isSameLine(const Loc &a, const Loc &b) {
+  return a.line() == b.line() && a.column() == b.column() && !std::strcmp(a.file_name(), b.file_name());
+}
+
+void flushIfLarge(Loc loc) {
+  constexpr uint64_t mostOps = 4096, mostHostBytes = uint64_t(1) << 28;
+  // A program of some hundred operations costs no more for each than a long one, and is compiled much sooner.
+  constexpr uint64_t enough = 8; // this part of the limits, where it was flushed before
+  constexpr size_t mostPoints = 64;
+  Backlog &own = backlog();
+  const uint64_t ops = recordedNodes() - own.firstNode;
+  if ((ops < mostOps / enough && own.hostBytes < mostHostBytes / enough) || Trace::current())
+    return;
+  const bool isFull = ops >= mostOps || own.hostBytes >= mostHostBytes;
+  const auto isHere = [&](const Loc &point) { return isSameLine(point, loc); };
+  const bool isPoint = std::any_of(own.points.begin(), own.points.end(), isHere);
+  if (!isFull && !isPoint)
+    return;
+  if (!isPoint) {
+    if (own.points.size() == mostPoints)
+      own.points.clear();
+    own.points.push_back(loc);
+  }
+  GraphLock lock(graphMutex());
+  if (std::vector<Ref> values = pendingOf({threadNumber()}); !values.empty())
+    tryCompute(std::move(values));
+  noteFlushed();
+}
+
+} // namespace weft::frontend

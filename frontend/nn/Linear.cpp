@@ -1,0 +1,18 @@
+//===- Linear.cpp --------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/ops/Ops.h"
+#include "weft/linear_algebra.hpp"
+#include "weft/nn.hpp"
+
+namespace weft::nn {
+
+Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias, Loc loc) {
+  Tensor y = matmul(x, weight.t(loc), loc);
+  return bias.defined() ? add({y, loc}, {bias, loc}) : y;
+}
+
+} // namespace weft::nn

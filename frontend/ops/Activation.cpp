@@ -1,0 +1,134 @@
+//===- Activation.cpp - Activations as formulas ---------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The gradients at kinks are PyTorch's: a select passes the gradient of the side that it takes. Where the
+// side that is not taken would overflow, its argument is guarded, since zero times infinity is NaN.
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/ops/Expr.h"
+#include "weft/math.hpp"
+
+namespace weft {
+
+using namespace frontend;
+
+/// One tensor, floating-point or, where `least` says so, of integers, into a formula.
+template <typename Formula>
+static Tensor activate(const char *name, const Tensor &a, Loc loc, Formula formula,
+                       Category least = Category::real) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  if (category(value.spec().dtype) < least)
+    fail(std::string(name) + ": expected a tensor of " +
+             (least == Category::real ? "a floating-point type" : "numbers") + ", found " +
+             std::string(weft::name(value.spec().dtype)),
+         loc, {value});
+  return compute({value}, loc, [&](const std::vector<Expr> &x) { return formula(x[0]); });
+}
+
+/// `x` within [low, high]; at the bounds the bound is taken, through which no gradient flows.
+static Expr limit(const Expr &x, const Expr &low, const Expr &high) {
+  return select((x > low) & (x < high), x, select(x <= low, low, select(x >= high, high, nanOf(x))));
+}
+static Expr limit(const Expr &x, double low, double high) { return limit(x, x.like(low), x.like(high)); }
+
+Tensor relu(const Tensor &a, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(a, loc);
+  // The mark gives max its one-sided derivative: 0 where a is 0.
+  return wrap(record1("max", {value, constant(value.spec(), 0, loc)}, {{"weft.relu", true}}, loc), loc);
+}
+
+Tensor gelu(const Tensor &a, const std::string &approximate, Loc loc) {
+  if (approximate == "tanh")
+    return activate("gelu", a, loc, [](const Expr &x) {
+      Expr inner = (x + x * (x * x) * 0.044715) * 0.7978845608028654;
+      return x * 0.5 * (apply("tanh", inner) + 1.0);
+    });
+  if (approximate != "none")
+    fail("gelu: 'approximate' must be \"none\" or \"tanh\", found \"" + approximate + "\"", loc);
+  return activate("gelu", a, loc,
+                  [](const Expr &x) { return x * 0.5 * (apply("erf", x * 0.7071067811865476) + 1.0); });
+}
+
+Tensor silu(const Tensor &a, Loc loc) {
+  return activate("silu", a, loc, [](const Expr &x) { return x * apply("sigmoid", x); });
+}
+
+Tensor softplus(const Tensor &a, double beta, double threshold, Loc loc) {
+  return activate("softplus", a, loc, [&](const Expr &x) {
+    Expr factor = x.parameter(beta), scaled = x * factor, linear = scaled > x.parameter(threshold);
+    Expr guarded = select(linear, x.like(0), scaled);
+    return select(linear, x, apply("log1p", apply("exp", guarded)) / factor);
+  });
+}
+
+Tensor leaky_relu(const Tensor &a, double negative_slope, Loc loc) {
+  return activate("leaky_relu", a, loc,
+                  [&](const Expr &x) { return select(x > 0.0, x, x * x.parameter(negative_slope)); });
+}
+
+/// exp(x) - 1 for x <= 0. The derivative of expm1 is its result plus 1, which cancels far below zero; there
+/// the difference itself is as good, and its derivative exact.
+static Expr expMinusOne(const Expr &x) { return select(x < -0.5, apply("exp", x) - 1.0, apply("expm1", x)); }
+
+Tensor elu(const Tensor &a, double alpha, Loc loc) {
+  return activate("elu", a, loc, [&](const Expr &x) {
+    Expr positive = x > 0.0, guarded = select(positive, x.like(0), x);
+    return select(positive, x, expMinusOne(guarded) * x.parameter(alpha));
+  });
+}
+
+Tensor celu(const Tensor &a, double alpha, Loc loc) {
+  if (alpha == 0)
+    fail("celu: 'alpha' is 0, and the formula divides by it", loc);
+  return activate("celu", a, loc, [&](const Expr &x) {
+    Expr positive = x > 0.0, guarded = select(positive, x.like(0), x);
+    return select(positive, x, expMinusOne(guarded * x.parameter(1 / alpha)) * x.parameter(alpha));
+  });
+}
+
+Tensor hardtanh(const Tensor &a, double min, double max, Loc loc) {
+  if (!(min <= max))
+    fail("hardtanh: 'min' must not be above 'max', found " + std::to_string(min) + " and " +
+             std::to_string(max),
+         loc);
+  return activate(
+      "hardtanh", a, loc, [&](const Expr &x) { return limit(x, x.parameter(min), x.parameter(max)); },
+      Category::integer);
+}
+
+Tensor relu6(const Tensor &a, Loc loc) {
+  return activate("relu6", a, loc, [](const Expr &x) { return limit(x, 0, 6); }, Category::integer);
+}
+
+Tensor hardswish(const Tensor &a, Loc loc) {
+  return activate("hardswish", a, loc, [](const Expr &x) { return x * limit(x + 3.0, 0, 6) / 6.0; });
+}
+
+Tensor hardsigmoid(const Tensor &a, Loc loc) {
+  return activate("hardsigmoid", a, loc, [](const Expr &x) { return limit(x + 3.0, 0, 6) / 6.0; });
+}
+
+Tensor softshrink(const Tensor &a, double lambda, Loc loc) {
+  if (!(lambda >= 0))
+    fail("softshrink: 'lambda' must not be below 0, found " + std::to_string(lambda), loc);
+  return activate("softshrink", a, loc, [&](const Expr &x) {
+    Expr bound = x.parameter(lambda);
+    // The product with 0 keeps NaN, the sum makes +0 of -0.
+    return select(x > bound, x - bound, select(x < -bound, x + bound, x * 0.0 + 0.0));
+  });
+}
+
+Tensor threshold(const Tensor &a, double threshold, double value, Loc loc) {
+  return activate(
+      "threshold", a, loc,
+      [&](const Expr &x) { return select(x <= x.parameter(threshold), x.parameter(value), x); },
+      Category::integer);
+}
+
+} // namespace weft

@@ -1,0 +1,92 @@
+//===- Expr.h - Formulas on values of one type ----------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Functions that are formulas over ops are written with these: operands agree in dtype and shape, numbers
+// that belong to the formula are constants, and everything carries the user's line.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_OPS_EXPR_H
+#define WEFT_FRONTEND_OPS_EXPR_H
+
+#include "frontend/ops/Ops.h"
+#include "frontend/ops/Promotion.h"
+
+#include <limits>
+
+namespace weft::frontend {
+
+struct Expr {
+  Ref ref;
+  Loc loc;
+
+  DType dtype() const { return ref.spec().dtype; }
+  /// A number of the formula, shaped like this.
+  Expr like(double value) const { return {constant(ref.spec(), value, loc), loc}; }
+  /// A number of the user, shaped like this.
+  Expr parameter(double value) const {
+    const Spec &spec = ref.spec();
+    Ref number = frontend::number(spec.dtype, spec.device, value, static_cast<int64_t>(value), loc);
+    return {broadcastTo(number, spec.shape, loc), loc};
+  }
+};
+
+inline Expr apply(const char *op, const Expr &a) { return {record1(op, {a.ref}, {}, a.loc), a.loc}; }
+inline Expr apply(const char *op, const Expr &a, const Expr &b) {
+  return {record1(op, {a.ref, b.ref}, {}, a.loc), a.loc};
+}
+inline Expr apply(const char *op, const Expr &a, double b) { return apply(op, a, a.like(b)); }
+
+inline Expr operator+(const Expr &a, const Expr &b) { return apply("add", a, b); }
+inline Expr operator-(const Expr &a, const Expr &b) { return apply("sub", a, b); }
+inline Expr operator*(const Expr &a, const Expr &b) { return apply("mul", a, b); }
+inline Expr operator/(const Expr &a, const Expr &b) { return apply("div", a, b); }
+inline Expr operator+(const Expr &a, double b) { return apply("add", a, b); }
+inline Expr operator-(const Expr &a, double b) { return apply("sub", a, b); }
+inline Expr operator*(const Expr &a, double b) { return apply("mul", a, b); }
+inline Expr operator/(const Expr &a, double b) { return apply("div", a, b); }
+inline Expr operator-(const Expr &a) { return apply("neg", a); }
+
+// Conditions are bools.
+inline Expr operator<(const Expr &a, const Expr &b) { return apply("lt", a, b); }
+inline Expr operator<=(const Expr &a, const Expr &b) { return apply("le", a, b); }
+inline Expr operator>(const Expr &a, const Expr &b) { return apply("gt", a, b); }
+inline Expr operator>=(const Expr &a, const Expr &b) { return apply("ge", a, b); }
+inline Expr operator<(const Expr &a, double b) { return apply("lt", a, b); }
+inline Expr operator<=(const Expr &a, double b) { return apply("le", a, b); }
+inline Expr operator>(const Expr &a, double b) { return apply("gt", a, b); }
+inline Expr operator>=(const Expr &a, double b) { return apply("ge", a, b); }
+inline Expr operator&(const Expr &a, const Expr &b) { return apply("and", a, b); }
+inline Expr operator|(const Expr &a, const Expr &b) { return apply("or", a, b); }
+inline Expr operator^(const Expr &a, const Expr &b) { return apply("xor", a, b); }
+inline Expr select(const Expr &condition, const Expr &a, const Expr &b) {
+  return {record1("select", {condition.ref, a.ref, b.ref}, {}, a.loc), a.loc};
+}
+
+/// Where no comparison of `x` with bounds holds something is NaN, and so is the result; integers never get
+/// there.
+inline Expr nanOf(const Expr &x) {
+  return is_floating_point(x.dtype()) ? x.like(std::numeric_limits<double>::quiet_NaN()) : x;
+}
+
+inline bool isHalf(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+/// The formula on these values, which share a type; halves compute in f32 and round once, to the type before.
+template <typename Formula> Tensor compute(const std::vector<Ref> &values, Loc loc, Formula formula) {
+  DType dtype = values[0].spec().dtype;
+  std::vector<Expr> wide;
+  for (const Ref &value : values)
+    wide.push_back({isHalf(dtype) ? convertTo(value, DType::f32, loc) : value, loc});
+  Expr result = formula(wide);
+  return wrap(isHalf(dtype) && !isHalf(result.dtype()) && is_floating_point(result.dtype())
+                  ? convertTo(result.ref, dtype, loc)
+                  : result.ref,
+              loc);
+}
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_OPS_EXPR_H

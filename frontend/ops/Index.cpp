@@ -1,0 +1,173 @@
+//===- Index.cpp - x.index({...}) and x.index_put_({...}, value) ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/gather_scatter.hpp"
+#include "weft/tensor_index.hpp"
+#include "weft/tree.hpp"
+
+#include "frontend/graph/View.h"
+#include "frontend/ops/Ops.h"
+#include "frontend/ops/Promotion.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft {
+
+using namespace frontend;
+using indexing::TensorIndex;
+
+namespace {
+
+/// What integers, slices and None leave of a tensor, a view, and the tensors that index dimensions of that.
+struct Indexed {
+  Tensor view;
+  std::vector<std::pair<int64_t, Tensor>> tensors; ///< first dimension of `view` that it indexes
+};
+
+/// How many dimensions an index takes.
+int64_t consumed(const TensorIndex &index) {
+  switch (index.kind) {
+  case TensorIndex::Kind::none:
+  case TensorIndex::Kind::ellipsis:
+    return 0;
+  case TensorIndex::Kind::tensor:
+    return index.tensor.dtype() == DType::i1 ? std::max<int64_t>(index.tensor.dim(), 1) : 1;
+  default:
+    return 1;
+  }
+}
+
+Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, Loc loc) {
+  int64_t taken = 0, ellipses = 0;
+  for (const TensorIndex &index : indices) {
+    taken += consumed(index);
+    ellipses += index.kind == TensorIndex::Kind::ellipsis;
+  }
+  if (ellipses > 1)
+    fail("an index can only have a single ellipsis ('...')", loc);
+  if (taken > tensor.dim(loc))
+    fail("too many indices for tensor of dimension " + std::to_string(tensor.dim(loc)) + ": found " +
+             std::to_string(taken),
+         loc);
+  Indexed result{tensor.reshape(tensor.sizes(loc), loc), {}};
+  int64_t dim = 0;
+  for (const TensorIndex &index : indices)
+    switch (index.kind) {
+    case TensorIndex::Kind::none:
+      result.view = result.view.unsqueeze(dim++, loc);
+      break;
+    case TensorIndex::Kind::ellipsis:
+      dim += tensor.dim(loc) - taken;
+      break;
+    case TensorIndex::Kind::slice:
+      result.view = result.view.slice(dim++, index.slice.start, index.slice.stop, index.slice.step, loc);
+      break;
+    case TensorIndex::Kind::integer: {
+      int64_t size = result.view.size(dim, loc);
+      if (index.integer < -size || index.integer >= size)
+        fail("index " + std::to_string(index.integer) + " is out of bounds for dimension " +
+                 std::to_string(dim) + " with size " + std::to_string(size),
+             loc);
+      result.view = result.view.select(dim, index.integer, loc);
+      break;
+    }
+    case TensorIndex::Kind::tensor:
+      result.tensors.emplace_back(dim, index.tensor);
+      dim += consumed(index);
+      break;
+    }
+  return result;
+}
+
+[[noreturn]] void failOnMask(Loc loc) {
+  fail("the size of what a boolean mask selects depends on values, and a program's sizes do not (WEFT-C001): "
+       "use where(mask, x, other), multiply by the mask, or index_put_({mask}, value) with a number or one "
+       "row",
+       loc, {}, "WEFT-C001");
+}
+
+/// Index tensors by dimension, undefined where there is none. Throws Error on masks.
+std::vector<Tensor> byDimension(const Indexed &indexed, Loc loc) {
+  std::vector<Tensor> list(static_cast<size_t>(indexed.view.dim(loc)));
+  for (const auto &[dim, tensor] : indexed.tensors) {
+    if (tensor.dtype(loc) == DType::i1)
+      failOnMask(loc);
+    list[static_cast<size_t>(dim)] = tensor;
+  }
+  return list;
+}
+
+} // namespace
+
+Tensor Tensor::index(std::initializer_list<TensorIndex> indices, Loc loc) const {
+  GraphLock lock(graphMutex());
+  Indexed indexed = apply(*this, indices, loc);
+  if (indexed.tensors.empty())
+    return indexed.view;
+  return weft::index(indexed.view, byDimension(indexed, loc), loc);
+}
+
+Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg &value) {
+  GraphLock lock(graphMutex());
+  Loc loc = value.loc;
+  Indexed indexed = apply(*this, indices, loc);
+  if (indexed.tensors.empty()) {
+    std::move(indexed.view) = value; // writes the elements
+    return *this;
+  }
+  bool mask = indexed.tensors.size() == 1 && indexed.tensors[0].second.dtype(loc) == DType::i1;
+  refuseOverflow("index_put_()", dtype(loc), value, {}, BeyondHalf::infinity);
+  if (!mask) {
+    Tensor values = value.is_number ? wrap(number(dtype(loc), device(loc), value, loc), loc)
+                                    : value.tensor.to(dtype(loc), loc);
+    indexed.view.copy_(weft::index_put(indexed.view, byDimension(indexed, loc), values, false, loc), loc);
+    return *this;
+  }
+  auto [first, flags] = indexed.tensors[0];
+  // What is the same for every element, or row, that the mask chooses.
+  int64_t rest = indexed.view.dim(loc) - first - flags.dim(loc);
+  if (!value.is_number && value.tensor.numel(loc) != 1 && value.tensor.dim(loc) > rest)
+    failOnMask(loc);
+  const Shape &shape = indexed.view.sizes(loc);
+  for (int64_t d = 0; d < flags.dim(loc); ++d)
+    if (int64_t size = shape[static_cast<size_t>(first + d)]; size != flags.size(d, loc))
+      fail("The shape of the mask " + shapeText(flags.sizes(loc)) + " at index " + std::to_string(d) +
+               " does not match the shape of the indexed tensor " + shapeText(shape) + " at index " +
+               std::to_string(first + d),
+           loc);
+  Shape wide = flags.sizes(loc);
+  wide.resize(wide.size() + static_cast<size_t>(rest), 1);
+  Tensor spread = flags.reshape(wide, loc), written = indexed.view;
+  if (value.is_number) {
+    written = where(spread, value, {written, loc}, loc);
+  } else {
+    Tensor row = value.tensor.dim(loc) > rest ? value.tensor.reshape({}, loc) : value.tensor;
+    written = where(spread, {row.to(dtype(loc), loc), loc}, {written, loc}, loc);
+  }
+  indexed.view.copy_(written, loc);
+  return *this;
+}
+
+Scalar::Scalar(const Tensor &value, Loc loc) : number_(value, loc) {
+  if (value.dim(loc) != 0)
+    fail("a Scalar is made of a number or a 0-dimensional tensor, found shape " + shapeText(value.sizes(loc)),
+         loc);
+  number_.is_scalar = true;
+}
+
+Tensor Scalar::tensor(Loc loc) const {
+  if (!number_.is_number)
+    return number_.tensor;
+  if (number_.is_bool) {
+    uint8_t flag = number_.whole != 0;
+    return Tensor::from_bytes(&flag, 1, DType::i1, {}, onHost(), loc);
+  }
+  return number_.is_real ? Tensor::from(&number_.real, {}, onHost(), loc)
+                         : Tensor::from(&number_.whole, {}, onHost(), loc);
+}
+
+} // namespace weft

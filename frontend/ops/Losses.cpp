@@ -1,0 +1,278 @@
+//===- Losses.cpp -------------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/losses.hpp"
+
+#include "frontend/graph/Symbols.h"
+#include "frontend/ops/Ops.h"
+#include "weft/math.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace weft::nn {
+
+using namespace frontend;
+
+//===----------------------------------------------------------------------===//
+// Reduction
+//===----------------------------------------------------------------------===//
+
+static std::string keyword(Reduction reduction, const char *function, Loc loc) {
+  if (reduction == Reduction::batchmean)
+    fail(std::string(function) + " has no reduction 'batchmean': take none, mean or sum", loc);
+  return reduction == Reduction::none ? "none" : reduction == Reduction::mean ? "mean" : "sum";
+}
+
+static Tensor reduced(const Tensor &loss, Reduction reduction, const char *function, Loc loc) {
+  std::string how = keyword(reduction, function, loc);
+  return how == "none" ? loss : how == "mean" ? loss.mean({}, false, loc) : loss.sum({}, false, loc);
+}
+
+static void warnOfBroadcast(const Tensor &input, const Tensor &target, Loc loc) {
+  if (input.sizes(loc) != target.sizes(loc))
+    std::fprintf(
+        stderr,
+        "weft: Using a target size (%s) that is different to the input size (%s): the smaller is broadcast "
+        "(WEFT-G010), at %s\n",
+        shapeText(target.sizes(loc)).c_str(), shapeText(input.sizes(loc)).c_str(), str(loc).c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Classes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Inputs of any rank as [rows, classes] and [rows].
+struct ClassRows {
+  Tensor input, target;
+  Shape rows; ///< the shape that a loss per row has
+};
+
+ClassRows asRows(const Tensor &input, const Tensor &target, const char *function, Loc loc) {
+  Shape shape = input.sizes(loc);
+  if (shape.empty())
+    fail(std::string(function) + " needs an input with a dimension of classes, found a 0-dimensional tensor",
+         loc);
+  size_t classDim = shape.size() == 1 ? 0 : 1;
+  ClassRows result;
+  result.rows = shape;
+  result.rows.erase(result.rows.begin() + static_cast<int64_t>(classDim));
+  if (target.sizes(loc) != result.rows)
+    fail(std::string(function) + " needs a target of shape " + shapeText(result.rows) +
+             ", that of the input without its classes, found " + shapeText(target.sizes(loc)) +
+             " for an input of shape " + shapeText(shape),
+         loc);
+  if (is_floating_point(target.dtype(loc)) || target.dtype(loc) == DType::i1)
+    fail(std::string(function) + " needs class numbers as targets, an integer tensor, found " +
+             std::string(name(target.dtype(loc))),
+         loc);
+  result.input = input;
+  if (shape.size() > 2) {
+    std::vector<int64_t> perm{0};
+    for (size_t i = 2; i < shape.size(); ++i)
+      perm.push_back(static_cast<int64_t>(i));
+    perm.push_back(1);
+    result.input = input.permute(perm, loc);
+  }
+  int64_t count = use(target, loc).spec().count();
+  result.input = result.input.reshape({count, shape[classDim]}, loc);
+  result.target = target.to(DType::i64, loc).reshape({count}, loc);
+  return result;
+}
+
+void checkWeight(const Tensor &weight, int64_t classes, const char *function, Loc loc) {
+  if (weight.defined() && weight.sizes(loc) != Shape{classes})
+    fail(std::string(function) + ": weight tensor should be defined either for all " + sizeText(classes) +
+             " classes or no classes but got weight tensor of shape: " + shapeText(weight.sizes(loc)),
+         loc);
+}
+
+} // namespace
+
+/// Targets that are probabilities: the mean is over rows.
+static Tensor softCrossEntropy(const Tensor &logits, Tensor target, const CrossEntropyOptions &options,
+                               Loc loc) {
+  if (target.dtype(loc) != logits.dtype(loc))
+    fail("cross_entropy needs probabilities of the logits' dtype, " + std::string(name(logits.dtype(loc))) +
+             ", found " + std::string(name(target.dtype(loc))),
+         loc);
+  int64_t classDim = logits.dim(loc) == 1 ? 0 : 1, classes = logits.size(classDim, loc);
+  checkWeight(options.weight, classes, "cross_entropy", loc);
+  double s = options.label_smoothing;
+  if (s > 0)
+    target = add({mul({target, loc}, {1 - s, loc}), loc}, {s / static_cast<double>(classes), loc});
+  if (options.weight.defined()) {
+    Shape along(logits.sizes(loc).size(), 1);
+    along[static_cast<size_t>(classDim)] = classes;
+    target = mul({target, loc}, {options.weight.reshape(along, loc), loc});
+  }
+  Tensor loss =
+      neg({mul({target, loc}, {logits.log_softmax(classDim, loc), loc}).sum({classDim}, false, loc), loc});
+  return reduced(loss, options.reduction, "cross_entropy", loc);
+}
+
+Tensor cross_entropy(const Tensor &logits, const Tensor &target, CrossEntropyOptions options, Loc loc) {
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    fail("label_smoothing must be between 0.0 and 1.0. Got: " + std::to_string(options.label_smoothing), loc);
+  GraphLock lock(graphMutex());
+  if (is_floating_point(target.dtype(loc)) && target.sizes(loc) == logits.sizes(loc) && logits.dim(loc) > 0)
+    return softCrossEntropy(logits, target, options, loc);
+  ClassRows rows = asRows(logits, target, "cross_entropy", loc);
+  checkWeight(options.weight, rows.input.size(1, loc), "cross_entropy", loc);
+  std::vector<Ref> operands{use(rows.input, loc), use(rows.target, loc)};
+  if (options.weight.defined())
+    operands.push_back(use(options.weight, loc));
+  Tensor loss = wrap(record1("cross_entropy", operands,
+                             {{"reduction", keyword(options.reduction, "cross_entropy", loc)},
+                              {"ignore_index", options.ignore_index},
+                              {"label_smoothing", options.label_smoothing}},
+                             loc),
+                     loc);
+  return options.reduction == Reduction::none ? loss.reshape(rows.rows, loc) : loss;
+}
+
+Tensor nll_loss(const Tensor &input, const Tensor &target, NllLossOptions options, Loc loc) {
+  std::string how = keyword(options.reduction, "nll_loss", loc);
+  ClassRows rows = asRows(input, target, "nll_loss", loc);
+  checkWeight(options.weight, rows.input.size(1, loc), "nll_loss", loc);
+  Tensor counted = ne({rows.target, loc}, {options.ignore_index, loc});
+  Tensor index = where(counted, {rows.target, loc}, {0, loc}, loc);
+  Tensor picked = rows.input.gather(1, index.unsqueeze(1, loc), loc).squeeze(1, loc);
+  Tensor weight =
+      options.weight.defined() ? options.weight.index_select(0, index, loc) : ones_like(picked, loc);
+  weight = where(counted, {weight, loc}, {0, loc}, loc);
+  // What an ignored row holds does not matter, not even NaN.
+  Tensor loss = where(counted, {neg({mul({picked, loc}, {weight, loc}), loc}), loc}, {0, loc}, loc);
+  if (how == "none")
+    return loss.reshape(rows.rows, loc);
+  Tensor total = loss.sum({}, false, loc);
+  return how == "sum" ? total : div({total, loc}, {weight.sum({}, false, loc), loc});
+}
+
+//===----------------------------------------------------------------------===//
+// Distances
+//===----------------------------------------------------------------------===//
+
+Tensor mse_loss(const Tensor &input, const Tensor &target, Reduction reduction, Loc loc) {
+  warnOfBroadcast(input, target, loc);
+  Tensor difference = sub({input, loc}, {target, loc});
+  return reduced(mul({difference, loc}, {difference, loc}), reduction, "mse_loss", loc);
+}
+
+Tensor l1_loss(const Tensor &input, const Tensor &target, Reduction reduction, Loc loc) {
+  warnOfBroadcast(input, target, loc);
+  return reduced(sub({input, loc}, {target, loc}).abs(loc), reduction, "l1_loss", loc);
+}
+
+Tensor smooth_l1_loss(const Tensor &input, const Tensor &target, Reduction reduction, double beta, Loc loc) {
+  if (!(beta >= 0))
+    fail("smooth_l1_loss does not support negative values for beta, found " + std::to_string(beta), loc);
+  if (beta == 0)
+    return l1_loss(input, target, reduction, loc);
+  warnOfBroadcast(input, target, loc);
+  Tensor d = sub({input, loc}, {target, loc}), size = d.abs(loc);
+  Tensor inside = mul({mul({d, loc}, {d, loc}), loc}, {0.5 / beta, loc});
+  Tensor loss =
+      where(lt({size, loc}, {beta, loc}), {inside, loc}, {sub({size, loc}, {0.5 * beta, loc}), loc}, loc);
+  return reduced(loss, reduction, "smooth_l1_loss", loc);
+}
+
+Tensor huber_loss(const Tensor &input, const Tensor &target, Reduction reduction, double delta, Loc loc) {
+  if (!(delta > 0))
+    fail("huber_loss does not support non-positive values for delta, found " + std::to_string(delta), loc);
+  warnOfBroadcast(input, target, loc);
+  Tensor d = sub({input, loc}, {target, loc}), size = d.abs(loc);
+  Tensor inside = mul({mul({d, loc}, {d, loc}), loc}, {0.5, loc});
+  Tensor outside = mul({sub({size, loc}, {0.5 * delta, loc}), loc}, {delta, loc});
+  return reduced(where(le({size, loc}, {delta, loc}), {inside, loc}, {outside, loc}, loc), reduction,
+                 "huber_loss", loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Probabilities
+//===----------------------------------------------------------------------===//
+
+Tensor binary_cross_entropy_with_logits(const Tensor &input, const Tensor &target,
+                                        BceWithLogitsOptions options, Loc loc) {
+  if (input.sizes(loc) != target.sizes(loc))
+    fail("Target size (" + shapeText(target.sizes(loc)) + ") must be the same as input size (" +
+             shapeText(input.sizes(loc)) + ")",
+         loc);
+  // -log(sigmoid(x)) = log(1 + exp(-|x|)) + max(-x, 0).
+  Tensor tail = log1p(exp(neg({input.abs(loc), loc}), loc), loc);
+  Tensor negative = add({tail, loc}, {maximum({neg({input, loc}), loc}, {0, loc}), loc});
+  if (options.pos_weight.defined()) {
+    Tensor factor = mul({sub({options.pos_weight, loc}, {1, loc}), loc}, {target, loc});
+    negative = mul({negative, loc}, {add({factor, loc}, {1, loc}), loc});
+  }
+  Tensor loss = add({mul({sub({1, loc}, {target, loc}), loc}, {input, loc}), loc}, {negative, loc});
+  if (options.weight.defined())
+    loss = mul({loss, loc}, {options.weight, loc});
+  return reduced(loss, options.reduction, "binary_cross_entropy_with_logits", loc);
+}
+
+Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction, bool log_target, Loc loc) {
+  warnOfBroadcast(input, target, loc);
+  Tensor loss;
+  if (log_target) {
+    loss = mul({target.exp(loc), loc}, {sub({target, loc}, {input, loc}), loc});
+  } else {
+    Tensor isZero = eq({target, loc}, {0, loc});
+    Tensor entropy = mul({target, loc}, {where(isZero, {1, loc}, {target, loc}, loc).log(loc), loc});
+    loss = sub({where(isZero, {0, loc}, {entropy, loc}, loc), loc}, {mul({target, loc}, {input, loc}), loc});
+  }
+  if (reduction != Reduction::batchmean)
+    return reduced(loss, reduction, "kl_div", loc);
+  if (loss.dim(loc) == 0)
+    fail("kl_div with 'batchmean' needs a first dimension to divide by, found a 0-dimensional tensor", loc);
+  return div({loss.sum({}, false, loc), loc}, {static_cast<double>(loss.size(0, loc)), loc});
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+/// Makes a tensor among the options, where there is one, a buffer of the module, which moves with it.
+static void toBuffer(Module &module, const char *name, Tensor &option, Parameter &buffer) {
+  if (Tensor given = std::exchange(option, {}); given.defined())
+    buffer = module.register_buffer(name, given);
+}
+
+CrossEntropyLoss::CrossEntropyLoss(CrossEntropyOptions options)
+    : Module("CrossEntropyLoss"), options_(std::move(options)) {
+  toBuffer(*this, "weight", options_.weight, weight);
+}
+Tensor CrossEntropyLoss::operator()(const Tensor &logits, const Tensor &target, Loc loc) const {
+  CrossEntropyOptions options = options_;
+  options.weight = weight;
+  return cross_entropy(logits, target, options, loc);
+}
+
+NLLLoss::NLLLoss(NllLossOptions options) : Module("NLLLoss"), options_(std::move(options)) {
+  toBuffer(*this, "weight", options_.weight, weight);
+}
+Tensor NLLLoss::operator()(const Tensor &input, const Tensor &target, Loc loc) const {
+  NllLossOptions options = options_;
+  options.weight = weight;
+  return nll_loss(input, target, options, loc);
+}
+
+BCEWithLogitsLoss::BCEWithLogitsLoss(BceWithLogitsOptions options)
+    : Module("BCEWithLogitsLoss"), options_(std::move(options)) {
+  toBuffer(*this, "weight", options_.weight, weight);
+  toBuffer(*this, "pos_weight", options_.pos_weight, pos_weight);
+}
+Tensor BCEWithLogitsLoss::operator()(const Tensor &input, const Tensor &target, Loc loc) const {
+  BceWithLogitsOptions options = options_;
+  options.weight = weight;
+  options.pos_weight = pos_weight;
+  return binary_cross_entropy_with_logits(input, target, options, loc);
+}
+
+} // namespace weft::nn

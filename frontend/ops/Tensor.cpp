@@ -1,0 +1,318 @@
+//===- Tensor.cpp - Facts, gradients, reading and writing -------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/tensor.hpp"
+
+#include "frontend/graph/Symbols.h"
+#include "frontend/graph/Trace.h"
+#include "frontend/graph/View.h"
+#include "frontend/lazy/Lazy.h"
+#include "frontend/lazy/Pending.h"
+#include "frontend/ops/HostConvert.h"
+#include "frontend/ops/Ops.h"
+#include "frontend/ops/Promotion.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft {
+
+using namespace frontend;
+
+//===----------------------------------------------------------------------===//
+// Creation from host data
+//===----------------------------------------------------------------------===//
+
+Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape shape, TensorOptions options,
+                          Loc loc) {
+  int64_t count = checkedCount(shape, loc);
+  size_t needed = static_cast<size_t>(count) * itemsize(dtype);
+  if (bytes != SIZE_MAX && bytes != needed)
+    fail("the data has " + std::to_string(bytes / itemsize(dtype)) + " elements, but the shape " +
+             shapeText(shape) + " needs " + std::to_string(count),
+         loc);
+  if (!data && needed)
+    fail("the data pointer is null", loc);
+  GraphLock lock(graphMutex());
+  auto buffer = runtime::Buffer::allocate(
+      needed, runtime::HostAllocator::get().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}));
+  if (!buffer)
+    fail(buffer.status(), loc);
+  if (needed)
+    std::memcpy((*buffer)->data(), data, needed);
+  noteHostBytes(needed);
+  Tensor tensor;
+  {
+    SuspendTrace suspend;
+    tensor = wrap(leaf(Spec{dtype, std::move(shape), {}}, *buffer, loc), loc);
+  }
+  // Met in a trace, the data is an input of every call, and the tensor made from it is the call's own.
+  if (Trace::current())
+    tensor = wrap(use(tensor, loc), loc);
+  if (options.dtype && *options.dtype != dtype)
+    tensor = tensor.to(*options.dtype, loc);
+  if (!options.device.is_cpu())
+    tensor = tensor.to(options.device, loc);
+  if (options.requires_grad)
+    tensor.requires_grad_(true, loc);
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+/// The slot keeps its type apart from its value, so that the reference lives as long as the slot.
+static const Spec &specOf(const Tensor &tensor, Loc loc) {
+  const auto &slot = Access::slot(tensor);
+  if (!slot)
+    failUndefined(loc);
+  GraphLock lock(graphMutex());
+  return slot->spec();
+}
+
+const Shape &Tensor::sizes(Loc loc) const { return specOf(*this, loc).shape; }
+int64_t Tensor::size(int64_t dim, Loc loc) const {
+  const Shape &shape = sizes(loc);
+  auto rank = static_cast<int64_t>(shape.size());
+  if (rank == 0)
+    fail("Dimension specified as " + std::to_string(dim) + " but tensor has no dimensions", loc);
+  return numberOr(shape[static_cast<size_t>(wrapDim(dim, rank, loc))], "the size of this dimension", loc);
+}
+int64_t Tensor::numel(Loc loc) const {
+  return numberOr(specOf(*this, loc).count(), "the number of elements of this tensor", loc);
+}
+DType Tensor::dtype(Loc loc) const { return specOf(*this, loc).dtype; }
+Device Tensor::device(Loc loc) const { return specOf(*this, loc).device; }
+std::vector<int64_t> Tensor::strides(Loc loc) const {
+  specOf(*this, loc);
+  GraphLock lock(graphMutex());
+  return stridesOf(*slot_);
+}
+bool Tensor::is_contiguous(Loc loc) const {
+  const Shape &shape = sizes(loc);
+  std::vector<int64_t> found = strides(loc), wanted = rowMajor(shape);
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 && found[i] != wanted[i])
+      return numel(loc) == 0;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+bool Tensor::requires_grad(Loc loc) const {
+  GraphLock lock(graphMutex());
+  specOf(*this, loc);
+  return slot_->needsGrad();
+}
+
+Tensor &Tensor::requires_grad_(bool value, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (!is_floating_point(specOf(*this, loc).dtype) && value)
+    fail("only Tensors of floating point dtype can require gradients, found " + std::string(name(dtype(loc))),
+         loc);
+  if (slot_->value().node->requiresGrad) {
+    if (value)
+      return *this; // it does already
+    fail("you can only change requires_grad flags of leaf variables: this tensor is the result of an "
+         "operation; use detach() first",
+         loc, {slot_->value()});
+  }
+  if (value == slot_->requiresGrad)
+    return *this;
+  slot_->requiresGrad = value;
+  if (slot_->view()) {
+    slot_->setValue({}); // made again, as a leaf or not
+    return *this;
+  }
+  Ref current = slot_->value();
+  // Gradients are collected by node. What another tensor holds as well, or what something was computed from
+  // before, to which no gradient flows, is given a node of its own.
+  constexpr long slotAndHere = 2;
+  if (current.node.use_count() > slotAndHere || current.node->results.size() > 1) {
+    NoGradGuard guard;
+    current = current.node->kind == NodeKind::leaf ? leaf(current.spec(), current.buffer(), slot_->loc)
+                                                   : sameValue(current, slot_->loc);
+  } else if (!value) {
+    current.node->accumulators.clear();
+  }
+  slot_->setValue(current);
+  return *this;
+}
+
+Tensor Tensor::grad(Loc loc) const {
+  GraphLock lock(graphMutex());
+  specOf(*this, loc);
+  if (Trace *trace = Trace::current())
+    trace->seeGrad(slot_);
+  slot_->unseenGrads = 0;
+  if (!slot_->grad) {
+    noteMissingGrad(slot_, loc);
+    return {};
+  }
+  return Access::make(slot_->grad);
+}
+
+void Tensor::set_grad(const Tensor &gradient, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Spec &own = specOf(*this, loc);
+  if (gradient.defined()) {
+    const Spec &given = specOf(gradient, loc);
+    if (given.shape != own.shape)
+      fail("a gradient has the shape of its tensor: expected " + shapeText(sizes(loc)) + ", found " +
+               shapeText(gradient.sizes(loc)),
+           loc);
+    if (given.dtype != own.dtype)
+      fail("assigned grad has data of a different type: expected " + std::string(name(own.dtype)) +
+               ", found " + std::string(name(given.dtype)),
+           loc);
+    if (given.device != own.device)
+      fail("assigned grad has data located on a different device: expected " + own.device.str() + ", found " +
+               given.device.str(),
+           loc);
+  }
+  if (Trace *trace = Trace::current())
+    trace->dropGrad(slot_);
+  slot_->unseenGrads = 0;
+  slot_->grad = Access::slot(gradient);
+}
+
+Tensor Tensor::detach(Loc loc) const {
+  GraphLock lock(graphMutex());
+  const Spec &spec = specOf(*this, loc);
+  use(*this, loc);
+  return makeView(*this, {.kind = ViewStep::reshape, .from = spec.shape, .to = spec.shape}, strides(), loc,
+                  /*detached=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The value, which a call on a queue may still have to give.
+static Ref computed(const Tensor &tensor, Loc loc) {
+  Ref value = use(tensor, loc);
+  if (Trace::current())
+    fail("a value cannot be read inside a compiled function, which runs as one list of launches (WEFT-C001): "
+         "return the tensor and read it outside",
+         loc, {value}, "WEFT-C001");
+  if (value.node->needsCuda)
+    failWithoutCuda(value, loc);
+  flush({value});
+  return value;
+}
+
+using UniqueGraphLock = std::unique_lock<std::recursive_mutex>;
+
+/// The value on the host, complete. While it waits the graph is not locked: other threads go on.
+static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, UniqueGraphLock &lock, Loc loc) {
+  Ref value = computed(tensor, loc);
+  if (const auto buffer = value.buffer(); buffer->tracked()) {
+    value = {}; // a value that is held is copied by who writes the tensor meanwhile
+    lock.unlock();
+    (void)buffer->wait(/*seen=*/false);
+    lock.lock();
+    value = computed(tensor, loc);
+  }
+  const auto &buffer = value.buffer();
+  await(*buffer, loc);
+  return {value, static_cast<const std::byte *>(buffer->data())};
+}
+
+size_t Tensor::elements(size_t bytes, Loc loc) const {
+  UniqueGraphLock lock(graphMutex());
+  auto count = static_cast<uint64_t>(readable(*this, lock, loc).first.spec().count());
+  if (count > static_cast<uint64_t>(PTRDIFF_MAX) / bytes)
+    fail("a copy of " + std::to_string(count) + " elements of " + std::to_string(bytes) +
+             " bytes does not fit into memory",
+         loc);
+  return static_cast<size_t>(count);
+}
+
+void Tensor::read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const {
+  UniqueGraphLock lock(graphMutex());
+  if (single && numel(loc) != 1)
+    fail("a Tensor with " + std::to_string(numel(loc)) + " elements cannot be converted to Scalar", loc);
+  auto [value, memory] = readable(*this, lock, loc);
+  convertElements(value.spec().dtype, memory, dtype, data, bytes / itemsize(dtype));
+}
+
+std::vector<std::byte> Tensor::to_bytes(Loc loc) const {
+  UniqueGraphLock lock(graphMutex());
+  auto [value, memory] = readable(*this, lock, loc);
+  return {memory, memory + value.spec().bytes()};
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static void write(const Tensor &target, Ref value, Loc loc) {
+  const auto &slot = Access::slot(target);
+  checkWritable(slot, loc);
+  if (!gradEnabled())
+    value = slot->view() ? withoutHistory(value, loc) : keepHistory(use(target, loc), value, loc);
+  assign(slot, std::move(value));
+  flushIfLarge(loc);
+}
+
+Tensor &Tensor::copy_(const Tensor &source, Loc loc) {
+  GraphLock lock(graphMutex());
+  const Ref target = use(*this, loc), from = use(source, loc);
+  Ref value = transferTo(from, target.spec().device, loc);
+  value = convertTo(value, target.spec().dtype, loc);
+  value = broadcastTo(value, target.spec().shape, loc);
+  // A copy is computed from its source, and not the same: no gradient with respect to the one is that of the
+  // other. No slot is counted for a view, whose node a leaf must not take.
+  if (value == from && (value.requiresGrad() || Access::slot(source)->view()))
+    value = sameValue(value, loc);
+  write(*this, std::move(value), loc);
+  return *this;
+}
+
+Tensor &Tensor::zero_(Loc loc) {
+  GraphLock lock(graphMutex());
+  write(*this, constant(use(*this, loc).spec(), 0, loc), loc);
+  return *this;
+}
+
+Tensor &Tensor::operator=(const Arg &value) && {
+  if (!value.is_number)
+    return copy_(value.tensor, value.loc);
+  fillWith("an assignment", *this, value, BeyondHalf::infinity);
+  return *this;
+}
+
+Tensor Tensor::clone(Loc loc) const {
+  GraphLock lock(graphMutex());
+  return wrap(sameValue(use(*this, loc), loc), loc);
+}
+
+Tensor Tensor::contiguous(Loc loc) const { return is_contiguous(loc) ? *this : clone(loc); }
+
+Tensor &frontend::updateInPlace(Tensor &target, const Tensor &result, Loc loc) {
+  GraphLock lock(graphMutex());
+  Ref value = use(result, loc), before = use(target, loc);
+  if (value.spec().shape != before.spec().shape)
+    fail("output with shape " + shapeText(before.spec().shape) + " doesn't match the broadcast shape " +
+             shapeText(value.spec().shape),
+         loc, {before, value});
+  DType from = value.spec().dtype, to = before.spec().dtype;
+  if ((is_floating_point(from) && !is_floating_point(to)) || (from != DType::i1 && to == DType::i1))
+    fail("result type " + std::string(name(from)) + " can't be cast to the desired output type " +
+             std::string(name(to)),
+         loc, {before});
+  write(target, convertTo(value, to, loc), loc);
+  return target;
+}
+Tensor &Tensor::operator+=(const Arg &other) { return add_(other); }
+Tensor &Tensor::operator-=(const Arg &other) { return sub_(other); }
+Tensor &Tensor::operator*=(const Arg &other) { return mul_(other); }
+Tensor &Tensor::operator/=(const Arg &other) { return div_(other); }
+
+} // namespace weft

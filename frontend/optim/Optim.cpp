@@ -1,0 +1,295 @@
+//===- Optim.cpp - Optimisers: rules and interface --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "weft/optim.hpp"
+
+#include "frontend/graph/Notes.h"
+#include "frontend/graph/Trace.h"
+#include "frontend/lazy/Lazy.h"
+#include "frontend/ops/Ops.h"
+#include "frontend/ops/State.h"
+#include "frontend/optim/OptimState.h"
+
+#include <cmath>
+
+namespace weft::optim {
+
+using namespace frontend;
+using detail::OptimizerState;
+
+/// Throws where a number of a group's options is out of its range.
+static void checkNumber(std::string_view name, double value, Loc loc) {
+  struct Range {
+    std::string_view name;
+    const char *what;
+    double low, high;
+  };
+  static constexpr Range ranges[] = {{"lr", "learning rate", 0, INFINITY},
+                                     {"momentum", "momentum value", 0, INFINITY},
+                                     {"dampening", "dampening", -INFINITY, INFINITY},
+                                     {"beta1", "beta parameter at index 0", 0, 1},
+                                     {"beta2", "beta parameter at index 1", 0, 1},
+                                     {"eps", "epsilon value", 0, INFINITY},
+                                     {"weight_decay", "weight_decay value", 0, INFINITY}};
+  for (const Range &range : ranges)
+    if (range.name == name && !(value >= range.low && value < range.high && std::isfinite(value)))
+      fail(std::string("Invalid ") + range.what + ": " + std::to_string(value) + "; it must be " +
+               (range.high == 1  ? "at least 0 and below 1"
+                : range.low == 0 ? "finite and not negative"
+                                 : "finite"),
+           loc);
+}
+
+//===----------------------------------------------------------------------===//
+// The interface that optimisers share
+//===----------------------------------------------------------------------===//
+
+void Optimizer::step(Loc loc) {
+  GraphLock lock(graphMutex());
+  NoGradGuard guard;
+  std::vector<OptimizerState::Written> written = state_->record(loc);
+  noteUntakenGradients();
+  if (Trace::current() || written.empty())
+    return;
+  // A step happens or it does not: where it fails, every slot gets its value back.
+  std::vector<Ref> values;
+  for (const auto &entry : written)
+    values.push_back(entry.slot->value());
+  try {
+    flush(values);
+  } catch (...) {
+    // What failed on data was put back already, some of it to what was there before this step.
+    std::vector<bool> isBack;
+    for (size_t i = 0; i < written.size(); ++i)
+      isBack.push_back(written[i].slot->value() != values[i]);
+    for (size_t i = written.size(); i-- > 0;)
+      if (!isBack[i])
+        written[i].slot->setValue(written[i].before);
+    throw;
+  }
+}
+
+void Optimizer::zero_grad(bool set_to_none) { clearGradients(parameters(), set_to_none); }
+
+static detail::Hyperparameter &numberOf(OptimizerState &state, size_t group, const std::string &name,
+                                        Loc loc) {
+  if (group >= state.groups.size())
+    fail("the optimiser has " + std::to_string(state.groups.size()) +
+             " parameter groups, numbered from 0: there is no group " + std::to_string(group),
+         loc);
+  std::string known;
+  for (detail::Hyperparameter &number : state.groups[group].numbers) {
+    if (number.name == name)
+      return number;
+    known += (known.empty() ? "" : ", ") + std::string(number.name);
+  }
+  fail("the options of '" + state.kind + "' have no number '" + name + "'; there are " + known, loc);
+}
+
+/// Of the groups [begin, end): all, or where one refuses none.
+static void setNumber(OptimizerState &state, const std::string &name, double value, size_t begin, size_t end,
+                      Loc loc) {
+  GraphLock lock(graphMutex());
+  refuseInTrace("set_option", loc);
+  for (size_t i = begin; i < end; ++i) {
+    numberOf(state, i, name, loc);
+    checkNumber(name, value, loc);
+    state.groups[i].rule->checkChange(name, value, loc);
+  }
+  for (size_t i = begin; i < end; ++i) {
+    detail::Hyperparameter &number = numberOf(state, i, name, loc);
+    number.value = value;
+    // A buffer of its own: calls that are queued keep the value that they were called with.
+    overwrite(number.tensor, Tensor::from(&value, Shape{}, onHost(), loc), loc);
+  }
+}
+
+void Optimizer::set_option(const std::string &name, double value, size_t group, Loc loc) {
+  setNumber(*state_, name, value, group, group + 1, loc);
+}
+void Optimizer::set_option(const std::string &name, double value, Loc loc) {
+  setNumber(*state_, name, value, 0, state_->groups.size(), loc);
+}
+double Optimizer::option(const std::string &name, size_t group, Loc loc) const {
+  GraphLock lock(graphMutex());
+  return numberOf(*state_, group, name, loc).value;
+}
+
+void Optimizer::set_lr(double lr, Loc loc) { set_option("lr", lr, loc); }
+void Optimizer::set_lr(double lr, size_t group, Loc loc) { set_option("lr", lr, group, loc); }
+double Optimizer::lr(size_t group, Loc loc) const { return option("lr", group, loc); }
+
+std::vector<Tensor> Optimizer::parameters() const {
+  std::vector<Tensor> list;
+  for (const detail::Member &member : state_->members)
+    list.push_back(member.parameter);
+  return list;
+}
+
+size_t Optimizer::group_count() const { return state_->groups.size(); }
+
+/// Replaces the value of a slot by what `moved` makes of it.
+template <typename Moved> static void moveSlot(const Tensor &tensor, Moved moved) {
+  const auto &slot = Access::slot(tensor);
+  assign(slot, moved(tensor, slot->loc));
+}
+
+void Optimizer::to(Device device) {
+  device = resolve(device);
+  GraphLock lock(graphMutex());
+  NoGradGuard guard;
+  auto move = [&](const Tensor &tensor) {
+    if (tensor.device() != device)
+      moveSlot(tensor, [&](const Tensor &t, Loc loc) { return movedTo(t, device, loc); });
+  };
+  for (detail::Group &group : state_->groups)
+    for (detail::Hyperparameter &number : group.numbers)
+      move(number.tensor);
+  for (detail::Member &member : state_->members) {
+    if (member.counter)
+      move(member.counter->steps);
+    for (detail::Piece &piece : member.pieces)
+      move(piece.tensor);
+  }
+}
+
+void Optimizer::to(DType dtype, Loc loc) {
+  GraphLock lock(graphMutex());
+  if (!is_floating_point(dtype))
+    fail("an optimiser's state is converted to floating-point types only, found " + std::string(name(dtype)),
+         loc);
+  NoGradGuard guard;
+  for (detail::Member &member : state_->members)
+    for (detail::Piece &piece : member.pieces)
+      if (piece.tensor.dtype() != dtype)
+        moveSlot(piece.tensor, [&](const Tensor &t, Loc loc) { return convertTo(use(t, loc), dtype, loc); });
+}
+
+StateDict Optimizer::state_dict() const {
+  GraphLock lock(graphMutex());
+  return state_->save();
+}
+
+std::vector<std::string> Optimizer::check_state_dict(const StateDict &state) const {
+  GraphLock lock(graphMutex());
+  return state_->check(state);
+}
+
+void Optimizer::load_state_dict(const StateDict &state, Loc loc) {
+  GraphLock lock(graphMutex());
+  refuseInTrace("load_state_dict", loc);
+  throwComplaints("the state of '" + state_->kind + "'", state_->check(state), loc);
+  state_->load(state, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// The rules
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct SgdRule : detail::Rule {
+  SGDOptions options;
+  std::vector<const char *> pieces() const override {
+    return options.momentum != 0 ? std::vector<const char *>{"momentum_buffer"} : std::vector<const char *>{};
+  }
+  const char *op() const override { return "sgd_step"; }
+  std::vector<Attr> attributes() const override {
+    return {{"nesterov", options.nesterov},
+            {"maximize", options.maximize},
+            // p, g, the buffer, step, lr, momentum, dampening, decay; no found_inf
+            {"operandSegmentSizes", std::vector<int64_t>{1, 1, options.momentum != 0, 1, 1, 1, 1, 1, 0}}};
+  }
+  void checkChange(std::string_view name, double value, Loc loc) const override {
+    if (name == "momentum" && (value != 0) != (options.momentum != 0))
+      fail("the momentum of an SGD group that was made with " + std::to_string(options.momentum) +
+               " cannot become " + std::to_string(value) +
+               ": with and without momentum are two formulas; make the group with the one that it needs",
+           loc);
+    if (options.nesterov && ((name == "momentum" && value <= 0) || (name == "dampening" && value != 0)))
+      fail("Nesterov momentum requires a momentum and zero dampening", loc);
+  }
+};
+
+struct AdamRule : detail::Rule {
+  bool amsgrad = false, maximize = false, decoupled = false;
+  std::vector<const char *> pieces() const override {
+    std::vector<const char *> names{"exp_avg", "exp_avg_sq"};
+    if (amsgrad)
+      names.push_back("max_exp_avg_sq");
+    return names;
+  }
+  const char *op() const override { return "adam_step"; }
+  std::vector<Attr> attributes() const override {
+    return {{"decoupled", decoupled},
+            {"maximize", maximize},
+            // p, g, m, v, vmax, step, lr, betas, eps, decay; no found_inf
+            {"operandSegmentSizes", std::vector<int64_t>{1, 1, 1, 1, amsgrad, 1, 1, 1, 1, 1, 1, 0}}};
+  }
+};
+} // namespace
+
+static void addGroup(OptimizerState &state, std::shared_ptr<detail::Rule> rule,
+                     std::vector<Tensor> parameters,
+                     std::initializer_list<std::pair<const char *, double>> numbers, Loc loc) {
+  for (const auto &[name, value] : numbers)
+    checkNumber(name, value, loc);
+  for (const auto &[name, value] : numbers)
+    rule->checkChange(name, value, loc);
+  state.addGroup(std::move(rule), std::move(parameters), numbers, loc);
+}
+
+static void addAdamGroup(OptimizerState &state, std::vector<Tensor> parameters, const AdamOptions &o,
+                         bool decoupled, Loc loc) {
+  auto rule = std::make_shared<AdamRule>();
+  rule->amsgrad = o.amsgrad;
+  rule->maximize = o.maximize;
+  rule->decoupled = decoupled;
+  addGroup(state, std::move(rule), std::move(parameters),
+           {{"lr", o.lr},
+            {"beta1", o.beta1},
+            {"beta2", o.beta2},
+            {"eps", o.eps},
+            {"weight_decay", o.weight_decay}},
+           loc);
+}
+
+static void addSgdGroup(OptimizerState &state, std::vector<Tensor> parameters, const SGDOptions &o, Loc loc) {
+  auto rule = std::make_shared<SgdRule>();
+  rule->options = o;
+  addGroup(
+      state, std::move(rule), std::move(parameters),
+      {{"lr", o.lr}, {"momentum", o.momentum}, {"dampening", o.dampening}, {"weight_decay", o.weight_decay}},
+      loc);
+}
+
+static std::shared_ptr<OptimizerState> makeState(const char *kind) {
+  auto state = std::make_shared<OptimizerState>();
+  state->kind = kind;
+  return state;
+}
+
+SGD::SGD(std::vector<Tensor> parameters, SGDOptions options, Loc loc) : Optimizer(makeState("sgd")) {
+  add_param_group(std::move(parameters), options, loc);
+}
+void SGD::add_param_group(std::vector<Tensor> parameters, SGDOptions options, Loc loc) {
+  addSgdGroup(*state_, std::move(parameters), options, loc);
+}
+
+Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, Loc loc) : Optimizer(makeState("adam")) {
+  add_param_group(std::move(parameters), options, loc);
+}
+void Adam::add_param_group(std::vector<Tensor> parameters, AdamOptions options, Loc loc) {
+  addAdamGroup(*state_, std::move(parameters), options, false, loc);
+}
+
+AdamW::AdamW(std::vector<Tensor> parameters, AdamWOptions options, Loc loc) : Optimizer(makeState("adamw")) {
+  add_param_group(std::move(parameters), options, loc);
+}
+void AdamW::add_param_group(std::vector<Tensor> parameters, AdamWOptions options, Loc loc) {
+  addAdamGroup(*state_, std::move(parameters), options, true, loc);
+}
+
+} // namespace weft::optim

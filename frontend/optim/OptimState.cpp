@@ -1,0 +1,390 @@
+//===- OptimState.cpp - What an optimiser holds --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/optim/OptimState.h"
+
+#include "frontend/graph/Trace.h"
+#include "frontend/ops/Ops.h"
+#include "frontend/ops/State.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <unordered_set>
+
+namespace weft::optim::detail {
+
+using namespace frontend;
+
+void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,
+                              std::initializer_list<std::pair<const char *, double>> numbers, Loc loc) {
+  GraphLock lock(graphMutex());
+  refuseInTrace("add_param_group", loc);
+  if (parameters.empty())
+    fail("optimizer got an empty parameter list: has the module its parts by register_module(), and its own "
+         "parameters by register_parameter()? A member that is not registered is not among parameters()",
+         loc);
+  std::unordered_set<const Slot *> known;
+  std::unordered_set<std::string> names;
+  for (const Member &member : members) {
+    known.insert(Access::slot(member.parameter).get());
+    names.insert(member.name);
+  }
+  for (const Tensor &parameter : parameters) {
+    if (!parameter.defined() || !is_floating_point(parameter.dtype()))
+      fail("an optimiser updates floating-point tensors, found " +
+               (parameter.defined() ? std::string(name(parameter.dtype())) : "an undefined tensor"),
+           loc);
+    // Its gradient goes on to what it was computed from, and never arrives here.
+    if (Ref value = use(parameter, loc); value.node->requiresGrad && !value.node->leafSlot(value.result))
+      fail("can't optimize a non-leaf Tensor: the parameter of shape " + shapeText(value.spec().shape) +
+               " is the result of an operation; give the optimiser what it was computed from, or "
+               ".detach().clone().requires_grad_()",
+           loc, {value});
+    if (const auto &slot = Access::slot(parameter); !known.insert(slot.get()).second)
+      fail("some parameters appear in more than one parameter group, or twice in one: " + nameOf(*slot) +
+               ", of shape " + shapeText(parameter.sizes()),
+           loc);
+  }
+  size_t number = groups.size();
+  Group group{std::move(rule), {}};
+  for (auto [name, value] : numbers) {
+    Tensor tensor = Tensor::from(&value, Shape{}, onHost(), loc);
+    Access::slot(tensor)->name = kind + (number ? ".group" + std::to_string(number) : "") + "." + name;
+    group.numbers.push_back({name, value, tensor});
+  }
+  groups.push_back(std::move(group));
+  for (Tensor &parameter : parameters) {
+    std::string name = Access::slot(parameter)->name;
+    if (name.empty() || !names.insert(name).second)
+      names.insert(name = "param" + std::to_string(members.size()));
+    Access::slot(parameter)->optimized = true;
+    Access::slot(parameter)->optimizer = self;
+    members.push_back({std::move(parameter), std::move(name), number, nullptr, {}});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Making state
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<Counter> OptimizerState::makeCounter(int64_t value, Device device, Loc loc) {
+  SuspendTrace suspend;
+  auto counter = std::make_shared<Counter>();
+  counter->steps = Tensor::from(&value, Shape{}, {.device = device}, loc);
+  Access::slot(counter->steps)->name = kind + ".step";
+  return counter;
+}
+
+/// Zeros in memory of their own. As constants they would be a part of the program of the step that makes the
+/// state, which is then another one than that of the next step.
+static Tensor zerosInMemory(const Spec &spec, Loc loc) {
+  if (!spec.device.is_cpu())
+    return zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, loc);
+  auto buffer = runtime::Buffer::allocate(
+      spec.bytes(),
+      runtime::HostAllocator::get().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}));
+  if (!buffer)
+    fail(buffer.status(), loc);
+  if (spec.bytes() > 0)
+    std::memset((*buffer)->data(), 0, spec.bytes());
+  return wrap(leaf(spec, *buffer, loc), loc);
+}
+
+void OptimizerState::makePieces(Member &member) {
+  SuspendTrace suspend;
+  const auto &slot = Access::slot(member.parameter);
+  const Spec spec = slot->spec();
+  std::vector<Piece> pieces; // all of them, or none where memory ends
+  for (const char *name : groups[member.group].rule->pieces()) {
+    Tensor tensor = zerosInMemory(spec, slot->loc);
+    Access::slot(tensor)->name = kind + "." + member.name + "." + name;
+    pieces.push_back({name, tensor});
+  }
+  member.pieces = std::move(pieces);
+}
+
+/// Makes every compiled function that uses a count compile anew: its type is part of their guards.
+static void retire(const Tensor &steps) {
+  auto buffer = runtime::Buffer::allocate(0).value_or_throw();
+  const auto &slot = Access::slot(steps);
+  slot->setValue(leaf(Spec{DType::i64, {0}, steps.device()}, buffer, slot->loc));
+}
+
+void OptimizerState::splitCounter(const std::vector<Member *> &taking, const std::vector<Member *> &rest,
+                                  Loc loc) {
+  Tensor old = taking[0]->counter->steps;
+  const auto &slot = Access::slot(old);
+  Ref before = slot->value();
+  if (before.node->trace)
+    fail("this is the second step of the optimiser in one compiled function, and other parameters have a "
+         "gradient than at the first: compile the two steps as two functions",
+         loc);
+  SuspendTrace suspend;
+  for (const auto *part : {&taking, &rest}) {
+    auto counter = std::make_shared<Counter>();
+    counter->steps = wrap(before, slot->loc);
+    Access::slot(counter->steps)->name = slot->name;
+    for (Member *member : *part)
+      member->counter = counter;
+  }
+  retire(old);
+}
+
+void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
+  const Spec &own = Access::slot(member.parameter)->spec();
+  for (const Piece &piece : member.pieces) {
+    const Spec &spec = Access::slot(piece.tensor)->spec();
+    if (spec.device != own.device)
+      fail("the state of the optimiser for '" + member.name + "' is on " + spec.device.str() +
+               ", where the parameter was when it was made, and the parameter is on " + own.device.str() +
+               " now (WEFT-O003)\n  to fix, move the optimiser too: optimizer.to(\"" + own.device.str() +
+               "\")",
+           loc, {}, "WEFT-O003");
+    if (spec.dtype != own.dtype)
+      fail("the state of the optimiser for '" + member.name + "' is " + std::string(name(spec.dtype)) +
+               " and the parameter is " + std::string(name(own.dtype)) +
+               " now (WEFT-O003)\n  to fix, convert the optimiser too: optimizer.to(weft::" +
+               std::string(name(own.dtype)) + ")",
+           loc, {}, "WEFT-O003");
+  }
+}
+
+void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
+  // Who has a count has all of its state; where all step, no count is split.
+  const bool isThere = stepping.size() == members.size() &&
+                       std::all_of(stepping.begin(), stepping.end(),
+                                   [](const Member *member) { return member->counter != nullptr; });
+  if (isThere && !Trace::current()) {
+    makeState(stepping, loc);
+    return;
+  }
+  // What follows may make state: if it fails, or a trace under way, everything is as before.
+  std::vector<std::pair<std::shared_ptr<Slot>, Ref>> values;
+  for (const Member &member : members)
+    if (member.counter && !Access::slot(member.counter->steps)->value().node->trace)
+      values.emplace_back(Access::slot(member.counter->steps), Access::slot(member.counter->steps)->value());
+  const std::function<void()> undo = [this, before = members, values = std::move(values)] {
+    members = before;
+    for (const auto &[slot, value] : values)
+      if (slot->value() != value)
+        slot->setValue(value);
+  };
+  if (Trace *trace = Trace::current()) {
+    trace->onFailure(undo);
+    makeState(stepping, loc);
+    return;
+  }
+  try {
+    makeState(stepping, loc);
+  } catch (...) {
+    undo();
+    throw;
+  }
+}
+
+void OptimizerState::makeState(const std::vector<Member *> &stepping, Loc loc) {
+  std::unordered_set<const Member *> steps(stepping.begin(), stepping.end());
+  // Sharers of each count, in the order of the members.
+  std::vector<std::pair<const Counter *, std::pair<std::vector<Member *>, std::vector<Member *>>>> shared;
+  for (Member &member : members) {
+    if (!member.counter)
+      continue;
+    auto it = std::find_if(shared.begin(), shared.end(),
+                           [&](const auto &entry) { return entry.first == member.counter.get(); });
+    if (it == shared.end())
+      it = shared.insert(shared.end(), {member.counter.get(), {}});
+    (steps.contains(&member) ? it->second.first : it->second.second).push_back(&member);
+  }
+  for (auto &[counter, parts] : shared)
+    if (!parts.first.empty() && !parts.second.empty())
+      splitCounter(parts.first, parts.second, loc);
+
+  std::map<size_t, std::shared_ptr<Counter>> fresh;
+  std::map<size_t, Device> devices;
+  for (Member *member : stepping) {
+    Device device = member->parameter.device();
+    auto [known, first] = devices.emplace(member->group, device);
+    if (!first && known->second != device)
+      fail("Expected all tensors to be on the same device, but found at least two devices, " +
+               known->second.str() + " and " + device.str() + "! (WEFT-P001)\n  in parameter group " +
+               std::to_string(member->group) + " of the optimiser: make one group for each device",
+           loc, {}, "WEFT-P001");
+    if (first)
+      for (Hyperparameter &number : groups[member->group].numbers)
+        if (number.tensor.device() != device) {
+          SuspendTrace suspend;
+          const auto &slot = Access::slot(number.tensor);
+          assign(slot, use(number.tensor.to(device, slot->loc), slot->loc));
+        }
+    checkPlacement(*member, loc);
+    if (!member->counter) {
+      std::shared_ptr<Counter> &counter = fresh[member->group];
+      if (!counter)
+        counter = makeCounter(0, device, loc);
+      member->counter = counter;
+    }
+    if (member->pieces.empty())
+      makePieces(*member);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// One step
+//===----------------------------------------------------------------------===//
+
+std::vector<OptimizerState::Written> OptimizerState::record(Loc loc) {
+  std::vector<Member *> stepping;
+  std::vector<Tensor> gradients;
+  for (Member &member : members)
+    if (Tensor gradient = member.parameter.grad(); gradient.defined()) {
+      stepping.push_back(&member);
+      gradients.push_back(gradient);
+    }
+  if (stepping.empty())
+    return {};
+  prepare(stepping, loc);
+  // Everything is recorded before anything is written, so that an error changes nothing.
+  std::vector<std::pair<Tensor, Ref>> updates;
+  for (size_t i = 0; i < stepping.size(); ++i) {
+    Member &member = *stepping[i];
+    const Group &group = groups[member.group];
+    std::vector<Ref> operands{use(member.parameter, loc), use(gradients[i], loc)};
+    for (const Piece &piece : member.pieces)
+      operands.push_back(use(piece.tensor, loc));
+    operands.push_back(use(member.counter->steps, loc));
+    for (const Hyperparameter &number : group.numbers)
+      operands.push_back(use(number.tensor, loc));
+    auto node = frontend::record(group.rule->op(), std::move(operands), group.rule->attributes(), loc);
+    updates.emplace_back(member.parameter, Ref{node, 0});
+    for (size_t p = 0; p < member.pieces.size(); ++p)
+      updates.emplace_back(member.pieces[p].tensor, Ref{node, static_cast<uint32_t>(p + 1)});
+  }
+  std::unordered_set<const Counter *> advanced;
+  for (Member *member : stepping)
+    if (advanced.insert(member->counter.get()).second) {
+      const Tensor &steps = member->counter->steps;
+      updates.emplace_back(steps, use(add({steps, loc}, {1, loc}), loc));
+    }
+  std::vector<Written> written;
+  for (auto &[tensor, value] : updates) {
+    const auto &slot = Access::slot(tensor);
+    std::shared_ptr<Slot> storage = slot->storage();
+    written.push_back({storage, storage->value()});
+    assign(slot, std::move(value));
+  }
+  return written;
+}
+
+//===----------------------------------------------------------------------===//
+// Saving and loading
+//===----------------------------------------------------------------------===//
+
+static std::string numberName(size_t group, const char *name) {
+  return "group" + std::to_string(group) + "." + name;
+}
+
+StateDict OptimizerState::save() const {
+  StateDict dict;
+  for (const Member &member : members) {
+    if (!member.counter)
+      continue;
+    dict.emplace_back(member.name + ".step", member.counter->steps);
+    for (const Piece &piece : member.pieces)
+      dict.emplace_back(member.name + "." + piece.name, piece.tensor);
+  }
+  for (size_t i = 0; i < groups.size(); ++i)
+    for (const Hyperparameter &number : groups[i].numbers)
+      dict.emplace_back(numberName(i, number.name), number.tensor);
+  return dict;
+}
+
+std::vector<std::string> OptimizerState::check(const StateDict &state) const {
+  StateIndex index(state);
+  std::unordered_set<std::string> expected;
+  std::vector<std::string> complaints;
+  auto complain = [&](std::string text) {
+    if (!text.empty())
+      complaints.push_back(std::move(text));
+  };
+  for (size_t i = 0; i < groups.size(); ++i)
+    for (const Hyperparameter &number : groups[i].numbers) {
+      std::string name = numberName(i, number.name);
+      const Tensor *found = index.find(name);
+      expected.insert(name);
+      complain(!found ? "missing: " + name : shapeComplaint(name, {}, found->sizes()));
+      if (found && found->numel() == 1 && !std::isfinite(found->item<double>()))
+        complain("invalid: " + name + " is " + std::to_string(found->item<double>()));
+    }
+  for (const Member &member : members) {
+    std::vector<std::pair<std::string, Shape>> own{{member.name + ".step", {}}};
+    for (const char *piece : groups[member.group].rule->pieces())
+      own.emplace_back(member.name + "." + piece, member.parameter.sizes());
+    bool any = std::any_of(own.begin(), own.end(), [&](const auto &e) { return index.find(e.first); });
+    for (const auto &[name, shape] : own) {
+      expected.insert(name);
+      const Tensor *found = index.find(name);
+      if (any)
+        complain(!found ? "missing: " + name : shapeComplaint(name, shape, found->sizes()));
+    }
+  }
+  for (const auto &[name, tensor] : state)
+    if (!expected.contains(name))
+      complain("unexpected: " + name);
+  return complaints;
+}
+
+void OptimizerState::load(const StateDict &state, Loc loc) {
+  StateIndex index(state);
+  for (size_t i = 0; i < groups.size(); ++i)
+    for (Hyperparameter &number : groups[i].numbers) {
+      const Tensor &value = *index.find(numberName(i, number.name));
+      number.value = value.item<double>();
+      overwrite(number.tensor, value, loc);
+    }
+  // Members that shared a count and are given equal ones go on sharing it: nothing compiles again then.
+  struct Sharers {
+    std::shared_ptr<Counter> before; ///< null: none yet, and then only members of one group share
+    size_t group;
+    std::map<int64_t, std::vector<Member *>> byValue;
+  };
+  std::vector<Sharers> sharers; // in the order of the members
+  for (Member &member : members) {
+    const Tensor *steps = index.find(member.name + ".step");
+    if (!steps && !member.counter)
+      continue;
+    auto it = std::find_if(sharers.begin(), sharers.end(), [&](const Sharers &s) {
+      return s.before == member.counter && (s.before || s.group == member.group);
+    });
+    if (it == sharers.end())
+      it = sharers.insert(sharers.end(), {member.counter, member.group, {}});
+    it->byValue[steps ? steps->item<int64_t>() : 0].push_back(&member);
+    if (member.pieces.empty())
+      makePieces(member);
+    for (Piece &piece : member.pieces) {
+      const Tensor *value = index.find(member.name + "." + piece.name);
+      overwrite(piece.tensor, value ? *value : zeros_like(piece.tensor), loc);
+    }
+  }
+  for (Sharers &sharing : sharers) {
+    if (sharing.before && sharing.byValue.size() == 1) {
+      int64_t value = sharing.byValue.begin()->first;
+      overwrite(sharing.before->steps, Tensor::from(&value, Shape{}, onHost(), loc), loc);
+      continue;
+    }
+    if (sharing.before)
+      retire(sharing.before->steps);
+    for (auto &[value, group] : sharing.byValue) {
+      const Tensor &parameter = group[0]->parameter;
+      auto counter = makeCounter(value, parameter.device(), Access::slot(parameter)->loc);
+      for (Member *member : group)
+        member->counter = counter;
+    }
+  }
+}
+
+} // namespace weft::optim::detail
