@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The loops run on libgomp's threads through its ABI, as Weft's own executor does, instead of on a pool of
-// their own: idle threads of OpenMP spin for a while, so that a second pool beside them would be timed
-// against spinning threads. (clang's -fopenmp would bring a second OpenMP library into the process, with the
-// same effect.)
+// The loops run on libgomp's threads, through its ABI. Idle ones spin for about a millisecond, as those of
+// Weft's pool do: before each block of calls there is a pause in which both go to sleep (Timing.h). (clang's
+// -fopenmp would bring a second OpenMP library into the process.)
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_BENCH_TEAM_H

@@ -73,8 +73,7 @@ std::string failure(const std::string &name, const std::string &why) {
 
 /// What a row's own process does; its last words go to `out`.
 void run_here(const Row &row, bool asJson, int out) {
-  // libgomp keeps a team for every thread that uses it, and lets nobody spin once there are more threads than
-  // processors. With all work on this thread, there is one team.
+  // Kernels beside loops that this thread calls: the queue's thread is no part of what is compared.
   if (row.inlineQueue)
     ::setenv("WEFT_CPU_QUEUE", "inline", 0);
   std::string text;

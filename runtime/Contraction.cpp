@@ -15,12 +15,12 @@
 #include <list>
 #include <map>
 #include <mutex>
-#include <tuple>
+#include <utility>
 
 namespace weft::runtime {
 namespace {
 
-// Below this, waking the team costs more than it saves; as the least operations of a library's call it was
+// Below this, waking the pool costs more than it saves; as the least operations of a library's call it was
 // measured by `weft-runtime-tests --gtest_also_run_disabled_tests --gtest_filter=*Speed*`.
 constexpr double serialFlops = 600e3;
 constexpr size_t cacheCapacity = 1024;
@@ -117,8 +117,7 @@ Status check_shape(const ContractionShape &shape) {
   return {};
 }
 
-// Sees a library's answer by shape, by what the plan says, and by how many threads it was made for.
-using Key = std::tuple<ContractionShape, ContractionChoice, int, bool>;
+using Key = std::pair<ContractionShape, ContractionChoice>;
 struct Cache {
   std::mutex mutex;
   std::list<std::pair<Key, std::shared_ptr<const Contraction>>> order; // newest first
@@ -129,18 +128,10 @@ Cache &cache() {
   return *instance;
 }
 
-// oneDNN divides the work when a primitive is made. A small one is made for one thread, whatever the queue's
-// mode, so that its result never depends on the mode; with another executor than libgomp's it has no team to
-// run on.
-int library_threads(const ContractionShape &shape) {
-  return flops(shape) < serialFlops || !executor().is_openmp() ? 1 : executor().width();
-}
-
 } // namespace
 
-Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
-                                                                      int threads);
-ContractionSupport ask_library_contraction(const ContractionShape &shape, int threads);
+Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape);
+ContractionSupport ask_library_contraction(const ContractionShape &shape);
 
 Contraction::~Contraction() = default;
 
@@ -157,20 +148,20 @@ Expected<std::shared_ptr<const Contraction>> Contraction::make_own(const Contrac
 Expected<std::shared_ptr<const Contraction>> Contraction::make_library(const ContractionShape &shape) {
   if (Status status = check_shape(shape); !status)
     return status;
-  return make_library_contraction(shape, library_threads(shape));
+  return make_library_contraction(shape);
 }
 
 ContractionSupport Contraction::ask_library(const ContractionShape &shape) {
   if (Status status = check_shape(shape); !status)
     return {false, status.message(), false, 0};
-  return ask_library_contraction(shape, library_threads(shape));
+  return ask_library_contraction(shape);
 }
 
 Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionShape &shape,
                                                               const ContractionChoice &choice) {
   if (Status status = check_shape(shape); !status)
     return status;
-  const Key key(shape, choice, executor().width(), executor().is_openmp());
+  const Key key(shape, choice);
   Cache &known = cache();
   const std::lock_guard lock(known.mutex);
   if (const auto found = known.entries.find(key); found != known.entries.end()) {

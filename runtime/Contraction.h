@@ -83,8 +83,6 @@ public:
 
   /// Bytes of scratch that run() needs for a team of `width` threads, 64-byte aligned.
   virtual size_t scratch_bytes(int width) const = 0;
-  /// Whether it runs on libgomp's threads by itself, so that it needs a team (Executor::prepare).
-  virtual bool needs_team() const { return false; }
   /// Bytes of that which a library asked for.
   virtual size_t workspace_bytes() const { return 0; }
   /// `serial`: on the calling thread alone. The result is the same.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks that threads compute beside each other, for a library whose own division of the work follows the
-// number of threads. The cut is a function of the shape alone, and so are the bits of the result.
+// Blocks that threads compute beside each other, each by a library on one thread. The cut is a function of
+// the shape alone, and so are the bits of the result.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_CONTRACTIONBLOCKS_H
@@ -23,11 +23,17 @@ struct ContractionBlocks {
   int64_t batch, m, n, k;
 };
 
+/// Where a product may be cut.
+enum class BlockCut {
+  anywhere, ///< blocks are parts of larger matrices, with room between their rows
+  rows,     ///< blocks of rows, or of the batch, whose operands are dense where those of the product are
+};
+
 /// Cuts the batch first, then rows and columns. The sum over k stays whole but for two cases, where the
 /// partial sums are added in order: a result with too few elements, and a vector times a matrix whose rows
 /// lie along the result, which a cut of the columns would read in short pieces. All extents of `s` are at
 /// least 1.
-inline ContractionBlocks contraction_blocks(const ContractionShape &s) {
+inline ContractionBlocks contraction_blocks(const ContractionShape &s, BlockCut cut) {
   // Measured with oneDNN's gemm:jit on AVX2. A small product is worth a few blocks; from then on a block has
   // to be large enough that the copies of its operands, which the library packs, cost little.
   constexpr double smallBlock = 320e3, largeBlock = 24e6;
@@ -52,15 +58,17 @@ inline ContractionBlocks contraction_blocks(const ContractionShape &s) {
   const bool long_rows = s.m == 1 && s.b_strides[2] == 1;
   // oneDNN has nothing fast for a dense column as the result, which partial sums would be.
   const bool column = s.n == 1;
-  if (s.batch == 1 && s.dtype == DType::f32 && (tiny || long_rows) && !column && s.k >= 2 * shortestSum) {
+  if (cut == BlockCut::anywhere && s.batch == 1 && s.dtype == DType::f32 && (tiny || long_rows) && !column &&
+      s.k >= 2 * shortestSum) {
     block.k = round_up(pieces_of(s.k, std::min(parts, s.k / shortestSum)));
     return block;
   }
   for (int64_t count = 1; 2 * count <= parts; count *= 2) {
     const int64_t rows = round_up(pieces_of(block.m, 2)), columns = round_up(pieces_of(block.n, 2));
-    if (rows < block.m && (block.m >= block.n || columns >= block.n))
+    const bool fewColumns = cut == BlockCut::rows || columns >= block.n;
+    if (rows < block.m && (block.m >= block.n || fewColumns))
       block.m = rows;
-    else if (columns < block.n)
+    else if (!fewColumns)
       block.n = columns;
     else
       break;

@@ -9,9 +9,10 @@
 // only what is known to be good gets there. Its relu turns NaN into 0, so that is a pass of our own. A
 // residual is a binary post-operation: its `sum` would begin with the residual, and round otherwise.
 //
-// Where oneDNN would divide the sum over k among its threads, the runtime divides the product instead, into
-// blocks that follow from the shape (ContractionBlocks.h), and oneDNN computes each on one thread. Where the
-// order of a sum would depend on how an operand lies, the operand is copied first (PackedContraction.h).
+// oneDNN's own division of a product among threads follows from their number, and so would the bits of the
+// result. So the runtime divides the product, into blocks that follow from the shape (ContractionBlocks.h);
+// oneDNN computes each on one thread, and the executor hands them out. Where the order of a sum would depend
+// on how an operand lies, the operand is copied first (PackedContraction.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,11 +85,25 @@ struct Described {
   std::string refusal;
 };
 
-/// Whether the bits of an implementation are the same for every number of threads that it is made for.
-/// `gemm:jit` divides the sum over k among its threads where that is fastest, and so does what is not known.
-/// `brg` does so only where the first operand is transposed and k is 2,048 or more, which does not reach it
-/// (`packing_of`).
-bool divides_by_shape(std::string_view implementation) { return implementation.starts_with("brg"); }
+/// Whether an implementation takes operands and results with room between their rows, as parts of larger
+/// matrices have. `gemm:jit` does; `brg` becomes another implementation there, which adds in another order.
+bool takes_room(std::string_view implementation) { return implementation.starts_with("gemm"); }
+
+BlockCut cut_of(std::string_view implementation) {
+  return takes_room(implementation) ? BlockCut::anywhere : BlockCut::rows;
+}
+
+/// Whether an implementation is one that products of this type are to have. Later oneDNNs have a `brg` for
+/// AVX2 too: only `gemm:jit` is asked there, so that all versions are cut and packed alike.
+bool suits(std::string_view implementation, DType dtype, int64_t k) {
+  if (implementation.starts_with("ref"))
+    return false;
+  if (dtype == DType::f32 && cpu_level() != CpuLevel::v4)
+    return implementation.starts_with("gemm:jit");
+  // With AMX, a sum over an odd k ends the process with an illegal instruction for some m (oneDNN 2.6.3:
+  // k = 63, m = 198).
+  return k % 2 == 0 || implementation.find("amx") == std::string_view::npos;
+}
 
 /// A primitive of oneDNN with what describes its arguments.
 class Product {
@@ -148,61 +163,7 @@ void relu_row(DType dtype, void *c, int64_t at, int64_t columns) {
   }
 }
 
-/// One primitive for the whole product, which divides it among libgomp's threads itself.
-class WholeContraction final : public Contraction {
-public:
-  WholeContraction(const Described &described, const ContractionShape &shape, int threads)
-      : shape_(shape), product_(described), threads_(threads),
-        name_("onednn:" + std::string(described.description.impl_info_str()) + ":" +
-              std::to_string(threads)) {}
-
-  size_t scratch_bytes(int width) const override { return product_.scratch_bytes(); }
-  size_t workspace_bytes() const override { return product_.scratch_bytes(); }
-  bool needs_team() const override { return threads_ > 1; }
-  std::string implementation() const override { return name_; }
-
-  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
-             bool serial) const override {
-    // The primitive decides how work is divided; a serial run of it does the same parts one after another.
-    const OpenMPWidthScope scope(threads_);
-    std::unique_lock<std::mutex> team;
-    if (threads_ > 1)
-      team = std::unique_lock(team_mutex());
-    try {
-      product_.run(a, b, c, bias, residual, scratch);
-    } catch (const dnnl::error &error) {
-      return refused(error.what());
-    }
-    if (team)
-      team.unlock();
-    if (shape_.residual && !product_.adds_residual())
-      by_rows(serial, [&](int64_t at) { add_row(c, residual, at, shape_.n); });
-    if (shape_.relu)
-      by_rows(serial, [&](int64_t at) { relu_row(shape_.dtype, c, at, shape_.n); });
-    return {};
-  }
-
-private:
-  /// Calls `row` with the position of each row of the result.
-  template <typename Row> void by_rows(bool serial, Row row) const {
-    const auto body = [&](int64_t begin, int64_t end, int) {
-      for (int64_t i = begin; i < end; ++i)
-        row(i / shape_.m * shape_.c_strides[0] + i % shape_.m * shape_.c_strides[1]);
-    };
-    const int64_t rows = shape_.batch * shape_.m;
-    if (serial || threads_ == 1)
-      body(0, rows, 0);
-    else
-      executor().parallel_for(rows, std::max<int64_t>(1, 16384 / shape_.n), body);
-  }
-
-  const ContractionShape shape_;
-  const Product product_;
-  const int threads_;
-  const std::string name_;
-};
-
-Described describe(const ContractionShape &s, int threads) {
+Described describe(const ContractionShape &s) {
   const auto refuse = [](std::string why) { return Described{{}, false, std::move(why)}; };
   if (s.dtype != DType::f32 && s.dtype != DType::bf16)
     return refuse("element type " + std::string(name(s.dtype)));
@@ -231,7 +192,7 @@ Described describe(const ContractionShape &s, int threads) {
     }
     return memory::desc(dims, type, steps);
   };
-  const OpenMPWidthScope scope(threads);
+  const OneOpenMPThread one;
   try {
     const memory::desc a = matrix(s.m, s.k, s.a_strides), b = matrix(s.k, s.n, s.b_strides),
                        c = matrix(s.m, s.n, s.c_strides);
@@ -248,23 +209,23 @@ Described describe(const ContractionShape &s, int threads) {
         after.append_binary(dnnl::algorithm::binary_add, c);
         attributes.set_post_ops(after);
       }
+#if DNNL_VERSION_MAJOR >= 3
+      dnnl::matmul::primitive_desc found(engine(), a, b, bias, c, attributes, /*allow_empty=*/true);
+#else
       const dnnl::matmul::desc operation =
           s.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
       dnnl::matmul::primitive_desc found(operation, attributes, engine(), /*allow_empty=*/true);
-      // With AMX, a sum over an odd k ends the process with an illegal instruction for some m (oneDNN 2.6.3:
-      // k = 63, m = 198). The next one is asked for here, while `operation`, which it looks at, is there.
-      while (s.k % 2 != 0 && found.get(/*allow_empty=*/true) &&
-             std::string_view(found.impl_info_str()).find("amx") != std::string_view::npos)
+#endif
+      // The next one is asked for here, while `operation`, which oneDNN 2 looks at for it, is there.
+      while (found.get(/*allow_empty=*/true) && !suits(found.impl_info_str(), s.dtype, s.k))
         if (!found.next_impl())
           return dnnl::matmul::primitive_desc();
       return found;
     };
     Described plain{make(false), false, {}};
     if (!plain.description.get(/*allow_empty=*/true))
-      return refuse("it said so");
+      return refuse("it offers none");
     const std::string_view implementation = plain.description.impl_info_str();
-    if (implementation.starts_with("ref"))
-      return refuse("only the reference one");
     if (!s.residual)
       return plain;
     // Another implementation would add the products in another order than without the residual.
@@ -284,7 +245,7 @@ struct DescribedBlocks {
   std::map<Extents, Described> described;
   std::string refusal;
 
-  explicit DescribedBlocks(const ContractionShape &shape) : block(contraction_blocks(shape)) {
+  DescribedBlocks(const ContractionShape &shape, BlockCut cut) : block(contraction_blocks(shape, cut)) {
     for_each(shape, [&](int64_t, int64_t, int64_t, int64_t, const Extents &extents) {
       if (!refusal.empty() || described.contains(extents))
         return;
@@ -297,7 +258,7 @@ struct DescribedBlocks {
         part.bias = part.residual = part.relu = false;
         part.c_strides = {part.m * part.n, part.n, 1};
       }
-      Described found = describe(part, 1);
+      Described found = describe(part);
       refusal = found.refusal;
       described.emplace(extents, std::move(found));
     });
@@ -331,6 +292,16 @@ struct DescribedBlocks {
     return blocks * block_bytes() +
            (block.k < s.k ? blocks * static_cast<size_t>(s.m * s.n) * sizeof(float) : 0);
   }
+  /// The implementations of the blocks, in the order of their extents.
+  std::string implementations() const {
+    std::string names;
+    for (const auto &[extents, found] : described)
+      if (const std::string name = found.description.impl_info_str(); names.empty())
+        names = name;
+      else if (!names.ends_with(name))
+        names += "+" + name;
+    return names;
+  }
   bool adds_residual(const ContractionShape &s) const {
     return s.residual &&
            (block.k < s.k ||
@@ -341,9 +312,9 @@ struct DescribedBlocks {
 /// Blocks that each take one thread, handed out by the executor.
 class BlockedContraction final : public Contraction {
 public:
-  BlockedContraction(const DescribedBlocks &blocks, const ContractionShape &s, std::string_view name)
+  BlockedContraction(const DescribedBlocks &blocks, const ContractionShape &s)
       : shape_(s), sums_cut_(blocks.block.k < s.k), scratch_bytes_(blocks.scratch_bytes(s)),
-        block_bytes_(blocks.block_bytes()), name_("onednn:" + std::string(name) + ":blocks") {
+        block_bytes_(blocks.block_bytes()), name_("onednn:" + blocks.implementations()) {
     for (const auto &[extents, found] : blocks.described)
       products_.emplace(extents, found);
     const auto item = static_cast<int64_t>(itemsize(s.dtype));
@@ -370,12 +341,11 @@ public:
     const auto count = static_cast<int64_t>(blocks_.size());
     auto *const own = static_cast<std::byte *>(scratch);
     auto *const sums = reinterpret_cast<float *>(own + blocks_.size() * block_bytes_);
-    // No exception may leave a body: the threads of the team have nobody to catch it.
+    // No exception may leave a body: the threads of an executor have nobody to catch it.
     std::atomic<const char *> refusal{nullptr};
     std::atomic<bool> exhausted{false};
     const auto body = [&](int64_t begin, int64_t end, int) {
-      // A primitive asks for libgomp's number of threads when it runs, on whichever thread that is.
-      const OpenMPWidthScope one(1);
+      const OneOpenMPThread one;
       try {
         for (int64_t t = begin; t < end; ++t) {
           const Block &block = blocks_[static_cast<size_t>(t)];
@@ -479,27 +449,20 @@ Layout layout_of(int64_t batch, int64_t rows, int64_t columns, const std::array<
 
 /// Which operands have to be copied, so that `implementation`, which computes the product of rows, adds in
 /// the same order for this layout. Found by comparing bits over random shapes, and held by
-/// Contraction.BitsDoNotDependOnHowOperandsLie: `brg` is the implementation only for operands without room
-/// between rows; it takes either for columns, but adds otherwise where those of `a` are longer than 1,024.
-/// `gemm:jit` takes room, and adds otherwise for columns. Those stay as they are, since their copies would
-/// cost as much as small products: without AVX-512 the bits of a product follow from its shape and from
-/// which operands are transposed.
+/// Contraction.BitsDoNotDependOnHowOperandsLie: `brg` takes columns for either operand, but adds otherwise
+/// where those of `a` are longer than 1,024; a block of rows is no dense part of them. `gemm:jit` adds
+/// otherwise for columns. Those stay as they are, since their copies would cost as much as small products:
+/// without AVX-512 the bits of a product follow from its shape and from which operands are transposed.
 Packing packing_of(const ContractionShape &s, std::string_view implementation) {
+  if (takes_room(implementation))
+    return {!fits(s.batch, s.m, s.k, s.a_strides), !fits(s.batch, s.k, s.n, s.b_strides), !result_fits(s)};
   const Layout a = layout_of(s.batch, s.m, s.k, s.a_strides), b = layout_of(s.batch, s.k, s.n, s.b_strides),
                c = layout_of(s.batch, s.m, s.n, s.c_strides);
   constexpr int64_t longest = 1024;
-  if (divides_by_shape(implementation))
-    return {a == Layout::anything || (a == Layout::columns && s.k > longest), b == Layout::anything,
-            c != Layout::rows};
-  return {!fits(s.batch, s.m, s.k, s.a_strides), !fits(s.batch, s.k, s.n, s.b_strides), !result_fits(s)};
+  const bool isCut = contraction_blocks(s, BlockCut::rows).m < s.m;
+  return {a == Layout::anything || (a == Layout::columns && (s.k > longest || isCut)), b == Layout::anything,
+          c != Layout::rows};
 }
-
-/// What computes a product: of `shape`, the operands packed.
-struct Choice {
-  Packing packing;
-  ContractionShape shape;
-  Described described;
-};
 
 /// Whether elements of an operand repeat: a copy would be larger than the operand.
 bool repeats(const ContractionShape &s) {
@@ -510,69 +473,66 @@ bool repeats(const ContractionShape &s) {
   return any(s.a_strides, s.m, s.k) || any(s.b_strides, s.k, s.n);
 }
 
+/// What computes a product: blocks of `shape`, the operands packed; or why nothing does.
+struct Choice {
+  Packing packing;
+  ContractionShape shape;
+  std::unique_ptr<DescribedBlocks> blocks; ///< null where there is a refusal
+  std::string refusal;
+};
+
 /// Whether oneDNN takes a product, and which implementation, is asked for operands in rows: how they lie
 /// decides neither, unless their elements repeat.
-Choice choose(const ContractionShape &s, int threads) {
-  const auto with = [&](const Packing &packing) {
-    const ContractionShape shape = packed_shape(s, packing);
-    return Choice{packing, shape, describe(shape, threads)};
-  };
+Choice choose(const ContractionShape &s) {
+  const auto refuse = [](std::string why) { return Choice{{}, {}, nullptr, std::move(why)}; };
   const auto is_rows = [&](int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
     return layout_of(s.batch, rows, columns, strides) == Layout::rows;
   };
-  Choice rows = with(
-      {!is_rows(s.m, s.k, s.a_strides), !is_rows(s.k, s.n, s.b_strides), !is_rows(s.m, s.n, s.c_strides)});
-  if (!rows.described.refusal.empty() || !rows.packing.any())
+  const Packing all = {!is_rows(s.m, s.k, s.a_strides), !is_rows(s.k, s.n, s.b_strides),
+                       !is_rows(s.m, s.n, s.c_strides)};
+  const Described whole = describe(packed_shape(s, all));
+  if (!whole.refusal.empty())
+    return refuse(whole.refusal);
+  if (all.any() && repeats(s))
+    return refuse("an operand whose elements repeat");
+  const std::string implementation = whole.description.impl_info_str();
+  const auto with = [&](const Packing &packing) {
+    const ContractionShape shape = packed_shape(s, packing);
+    return Choice{packing, shape, std::make_unique<DescribedBlocks>(shape, cut_of(implementation)), {}};
+  };
+  Choice rows = with(all);
+  if (!rows.blocks->refusal.empty())
+    return refuse(rows.blocks->refusal);
+  if (!all.any())
     return rows;
-  if (repeats(s))
-    return {{}, s, Described{{}, false, "an operand whose elements repeat"}};
-  const std::string implementation = rows.described.description.impl_info_str();
   Choice some = with(packing_of(s, implementation));
   const bool same =
-      some.described.refusal.empty() && some.described.description.impl_info_str() == implementation;
-  return same ? some : rows;
+      some.blocks->refusal.empty() && some.blocks->implementations() == rows.blocks->implementations();
+  return same ? std::move(some) : std::move(rows);
 }
 
 } // namespace
 
-Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
-                                                                      int threads) {
-  const Choice choice = choose(shape, threads);
-  const Described &found = choice.described;
-  if (!found.refusal.empty())
-    return Status::error("oneDNN has no fast implementation of this contraction: " + found.refusal);
-  const std::string_view name = found.description.impl_info_str();
-  std::shared_ptr<const Contraction> made;
+Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape) {
+  constexpr std::string_view refusal = "oneDNN has no fast implementation of this contraction: ";
+  const Choice choice = choose(shape);
+  if (!choice.blocks)
+    return Status::error(std::string(refusal) + choice.refusal);
   try {
-    if (divides_by_shape(name)) {
-      const OpenMPWidthScope scope(threads);
-      made = std::make_shared<WholeContraction>(found, choice.shape, threads);
-    } else {
-      const DescribedBlocks blocks(choice.shape);
-      if (!blocks.refusal.empty())
-        return Status::error("oneDNN has no fast implementation of a block of this contraction: " +
-                             blocks.refusal);
-      const OpenMPWidthScope scope(1);
-      made = std::make_shared<BlockedContraction>(blocks, choice.shape, name);
-    }
+    const OneOpenMPThread one;
+    std::shared_ptr<const Contraction> made =
+        std::make_shared<BlockedContraction>(*choice.blocks, choice.shape);
+    return choice.packing.any() ? make_packed(shape, choice.packing, std::move(made)) : std::move(made);
   } catch (const dnnl::error &error) {
-    return Status::error("oneDNN has no fast implementation of this contraction: " +
-                         std::string(error.what()));
+    return Status::error(std::string(refusal) + error.what());
   }
-  return choice.packing.any() ? make_packed(shape, choice.packing, std::move(made)) : std::move(made);
 }
 
-ContractionSupport ask_library_contraction(const ContractionShape &shape, int threads) {
-  const Choice choice = choose(shape, threads);
-  const Described &found = choice.described;
-  if (!found.refusal.empty())
-    return {false, found.refusal, false, 0};
-  if (divides_by_shape(found.description.impl_info_str()))
-    return {true, {}, found.adds_residual, found.description.scratchpad_desc().get_size()};
-  const DescribedBlocks blocks(choice.shape);
-  if (!blocks.refusal.empty())
-    return {false, blocks.refusal, false, 0};
-  return {true, {}, blocks.adds_residual(choice.shape), blocks.scratch_bytes(choice.shape)};
+ContractionSupport ask_library_contraction(const ContractionShape &shape) {
+  const Choice choice = choose(shape);
+  if (!choice.blocks)
+    return {false, choice.refusal, false, 0};
+  return {true, {}, choice.blocks->adds_residual(choice.shape), choice.blocks->scratch_bytes(choice.shape)};
 }
 
 std::string Contraction::library() {

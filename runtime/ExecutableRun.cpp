@@ -108,16 +108,7 @@ Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &l
 Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
                                  const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
                                  const CallOrigin *origin) const {
-  Executor &team = executor();
-  // Without memory for a team everything runs here, but for a library that cannot.
-  if (!serial && !team.prepare()) {
-    if (std::ranges::any_of(launches, [](const Launch &launch) {
-          return launch.contraction && launch.contraction->needs_team();
-        }))
-      return Status::error("CPU out of memory. There is none for a team of threads", "WEFT-M001");
-    serial = true;
-  }
-  const int width = serial ? 1 : team.width();
+  const int width = serial ? 1 : executor().width();
   const size_t shared_scratch = contraction_scratch(width);
   const size_t total = temporary_bytes(width);
   std::byte *arena = nullptr;
@@ -175,7 +166,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
       if (serial)
         body(0, launch.tasks, 0);
       else
-        team.parallel_for(launch.tasks, launch.grain, body);
+        executor().parallel_for(launch.tasks, launch.grain, body);
       break;
     }
     case LaunchKind::contraction:
@@ -200,7 +191,7 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
       if (serial && chunks)
         body(0, chunks, 0);
       else
-        team.parallel_for(chunks, 1, body);
+        executor().parallel_for(chunks, 1, body);
       break;
     }
     case LaunchKind::print: {

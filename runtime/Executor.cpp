@@ -1,4 +1,4 @@
-//===- Executor.cpp - The one team of threads -----------------------------===//
+//===- Executor.cpp - The threads that compute -----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,17 +15,15 @@
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sched.h>
 #include <string_view>
-#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
-// libgomp's own interface; the names are its ABI.
+// libgomp's, which oneDNN asks how many threads a primitive may have.
 extern "C" {
-void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
-int omp_get_thread_num();
 int omp_get_max_threads();
 void omp_set_num_threads(int threads);
 }
@@ -100,47 +98,6 @@ bool ran_here(int64_t tasks, int64_t &grain, int width, Executor::Body body) {
   body(0, tasks, std::max(currentWorker, 0));
   return true;
 }
-
-/// Whether libgomp has made this thread a team, whose memory it keeps.
-thread_local bool teamIsMade = false;
-
-/// libgomp ends the process where it gets no memory or no threads for a team. It is asked for one only where
-/// as much could be had a moment ago.
-bool can_make_team(int width) {
-  constexpr size_t stack = size_t(8) << 20, records = size_t(1) << 20;
-  const size_t bytes = static_cast<size_t>(width) * stack;
-  void *const stacks =
-      ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (stacks == MAP_FAILED)
-    return false;
-  ::munmap(stacks, bytes);
-  void *volatile probe = std::malloc(records);
-  std::free(probe);
-  return probe != nullptr;
-}
-
-class OpenMPExecutor final : public Executor {
-public:
-  explicit OpenMPExecutor(int width) : width_(std::clamp(width, 1, maxWidth)), split_(width_) {}
-  int width() const override { return width_; }
-  bool is_openmp() const override { return true; }
-  bool prepare() override { return width_ == 1 || currentWorker >= 0 || teamIsMade || can_make_team(width_); }
-  void parallel_for(int64_t tasks, int64_t grain, Body body) override {
-    if (ran_here(tasks, grain, prepare() ? width_ : 1, body))
-      return;
-    const std::lock_guard lock(team_mutex());
-    teamIsMade = true;
-    split_.start(tasks, grain, body);
-    // Always the full width: libgomp ends the threads that a smaller region does not need. If it gives
-    // fewer, those it gives take the other runs.
-    GOMP_parallel([](void *data) { static_cast<Split *>(data)->work(omp_get_thread_num()); }, &split_,
-                  static_cast<unsigned>(width_), 0);
-  }
-
-private:
-  const int width_;
-  Split split_; ///< under team_mutex()
-};
 
 /// Polls a condition for a while before its thread sleeps: to be woken takes about 30 us, longer than most
 /// launches. On a machine where other processes run, polling takes the time of a thread that has work; there
@@ -271,19 +228,7 @@ std::atomic<Executor *> current{nullptr};
 
 Executor &default_executor() {
   // Never destroyed: queues may still run when the process ends.
-  static Executor *const instance = [] {
-#if __has_feature(thread_sanitizer)
-    const bool threads = true;
-#else
-    const char *value = std::getenv("WEFT_EXECUTOR");
-    const std::string_view kind = value ? value : "";
-    const bool threads = kind == "threads";
-    if (!threads && !kind.empty() && kind != "openmp")
-      std::fprintf(stderr, "weft: WEFT_EXECUTOR is '%s', expected threads or openmp; using openmp\n", value);
-#endif
-    return (threads ? make_thread_executor(default_width()) : make_openmp_executor(default_width()))
-        .release();
-  }();
+  static Executor *const instance = make_thread_executor(default_width()).release();
   return *instance;
 }
 
@@ -323,20 +268,14 @@ Executor &executor() {
 void set_executor(Executor *executor) { current.store(executor, std::memory_order_release); }
 
 std::unique_ptr<Executor> make_thread_executor(int width) { return std::make_unique<PoolExecutor>(width); }
-std::unique_ptr<Executor> make_openmp_executor(int width) { return std::make_unique<OpenMPExecutor>(width); }
 
-std::mutex &team_mutex() {
-  static std::mutex *const mutex = new std::mutex;
-  return *mutex;
+OneOpenMPThread::OneOpenMPThread() : before_(omp_get_max_threads()) {
+  if (before_ != 1)
+    omp_set_num_threads(1);
 }
 
-OpenMPWidthScope::OpenMPWidthScope(int width) : before_(omp_get_max_threads()) {
-  if (before_ != width)
-    omp_set_num_threads(width);
-}
-
-OpenMPWidthScope::~OpenMPWidthScope() {
-  if (omp_get_max_threads() != before_)
+OneOpenMPThread::~OneOpenMPThread() {
+  if (before_ != 1)
     omp_set_num_threads(before_);
 }
 

@@ -1,14 +1,12 @@
-//===- Executor.h - The one team of threads ---------------------*- C++ -*-===//
+//===- Executor.h - The threads that compute --------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// All compute of a process, kernels and oneDNN alike, runs on one team of threads: a pool of our own beside
-// OpenMP's spinning team made alternating work 1.6 times slower. So the default executor calls libgomp,
-// which oneDNN is built on. WEFT_EXECUTOR=threads (and a build for the thread sanitizer, which does not know
-// libgomp's barriers) takes a pool of our own; an embedder may set another.
+// All compute of a process runs on one pool of threads: kernels, and the blocks of matrix products, each of
+// which oneDNN computes on one thread. An embedder may put an executor of its own in the pool's place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTOR_H
@@ -18,7 +16,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 
 namespace weft::runtime {
@@ -51,11 +48,6 @@ public:
   /// range runs on the calling thread; so does everything when called from inside a body.
   virtual void parallel_for(int64_t tasks, int64_t grain, Body body) = 0;
   virtual int width() const = 0;
-  /// Whether the calling thread can have a team, or has one. parallel_for() runs everything on the calling
-  /// thread where it cannot.
-  virtual bool prepare() { return true; }
-  /// Whether the threads are libgomp's, which oneDNN runs on too.
-  virtual bool is_openmp() const { return false; }
 };
 
 /// The process's executor.
@@ -65,22 +57,18 @@ WEFT_RUNTIME_API void set_executor(Executor *executor);
 /// A pool of `width` threads, the caller's included. A launch ends when its work is done, whether or not all
 /// of them came: beside other processes a thread may wait for a processor longer than a step takes.
 WEFT_RUNTIME_API std::unique_ptr<Executor> make_thread_executor(int width);
-WEFT_RUNTIME_API std::unique_ptr<Executor> make_openmp_executor(int width);
 /// WEFT_NUM_THREADS, or the number of processors that this process may run on: those of its affinity mask, at
 /// most the quota of its control groups.
 WEFT_RUNTIME_API int default_width();
 
-/// libgomp keeps a team for every thread that opens a parallel region. Holding this while one is open keeps
-/// two issuing threads from running two teams at once.
-WEFT_RUNTIME_API std::mutex &team_mutex();
-
-/// Number of threads that libgomp's regions opened by this thread get, within a scope.
-class WEFT_RUNTIME_API OpenMPWidthScope {
+/// While one lives, oneDNN makes and runs primitives on the calling thread alone. It asks OpenMP for the
+/// number of threads at both, and would open a team of its own.
+class WEFT_RUNTIME_API OneOpenMPThread {
 public:
-  explicit OpenMPWidthScope(int width);
-  ~OpenMPWidthScope();
-  OpenMPWidthScope(const OpenMPWidthScope &) = delete;
-  OpenMPWidthScope &operator=(const OpenMPWidthScope &) = delete;
+  OneOpenMPThread();
+  ~OneOpenMPThread();
+  OneOpenMPThread(const OneOpenMPThread &) = delete;
+  OneOpenMPThread &operator=(const OneOpenMPThread &) = delete;
 
 private:
   int before_;

@@ -89,7 +89,6 @@ public:
     return (packing_.a ? bytes_of_a() : 0) + (packing_.b ? bytes_of_b() : 0) +
            (packing_.c ? bytes_of_c() * (shape_.residual ? 2 : 1) : 0) + inner_->scratch_bytes(width);
   }
-  bool needs_team() const override { return inner_->needs_team(); }
   size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
   std::string implementation() const override {
     return inner_->implementation() + ":packed-" + (packing_.a ? "a" : "") + (packing_.b ? "b" : "") +

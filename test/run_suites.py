@@ -449,8 +449,6 @@ THREAD_SANITIZER_ENVIRONMENT = {
     **INSTRUMENTED,
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1"
                     ":external_symbolizer_path=/usr/bin/llvm-symbolizer-19",
-    # libgomp is not instrumented and would be reported; the executor on std::thread does the same work.
-    "WEFT_EXECUTOR": "threads",
 }
 # What a sanitizer's subset leaves out: thousands of equal steps, which take minutes, and find what one step does.
 THOUSANDS_OF_STEPS = ("ContractLazy.TenThousandUncompiledStepsRunInFlatMemory",

@@ -411,7 +411,7 @@ WEFT_C_API weft_status weft_set_allocator(const weft_allocator *allocator);
 
 /*===-- Threads -------------------------------------------------------------===*/
 
-/** Runs the tasks of kernels on the embedder's threads, instead of a team of the runtime's. */
+/** Runs the tasks of kernels on the embedder's threads, instead of a pool of the runtime's. */
 typedef struct weft_executor {
   size_t struct_size;
   void *user;

@@ -34,11 +34,10 @@ namespace weft::tool {
 
 /// What libraries, scripts and tests read: the variables of docs/debugging.md, which a house test compares.
 static constexpr const char *knownVariables[] = {
-    "WEFT_ALLOC_CONF",        "WEFT_CACHE",       "WEFT_CACHE_DIR",      "WEFT_CACHE_MAX_MB",
-    "WEFT_CHECK_CAPTURES",    "WEFT_CPU_QUEUE",   "WEFT_DATA_DIR",       "WEFT_DEVICE",
-    "WEFT_EXECUTOR",          "WEFT_EXPLAIN",     "WEFT_JOBS",           "WEFT_LLVM_PREFIX",
-    "WEFT_NO_MEMORY_CACHING", "WEFT_NUM_THREADS", "WEFT_PARITY_SAMPLES", "WEFT_TEST_LEVEL",
-    "WEFT_TRACE_DIR"};
+    "WEFT_ALLOC_CONF",     "WEFT_CACHE",          "WEFT_CACHE_DIR",   "WEFT_CACHE_MAX_MB",
+    "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",      "WEFT_DATA_DIR",    "WEFT_DEVICE",
+    "WEFT_EXPLAIN",        "WEFT_JOBS",           "WEFT_LLVM_PREFIX", "WEFT_NO_MEMORY_CACHING",
+    "WEFT_NUM_THREADS",    "WEFT_PARITY_SAMPLES", "WEFT_TEST_LEVEL",  "WEFT_TRACE_DIR"};
 
 static std::string sizeText(uint64_t bytes) { return codegen::bytesText(static_cast<int64_t>(bytes)); }
 
@@ -213,8 +212,7 @@ example: weft doctor
     report.problem("processor", processor + " (WEFT-L010)", "use a processor with AVX2 at least");
   else
     report.good("processor", processor + (level == runtime::CpuLevel::v4 ? " (AVX-512)" : " (AVX2)"));
-  report.good("threads", std::to_string(runtime::executor().width()) +
-                             (runtime::executor().is_openmp() ? " of libgomp" : " of Weft's own") + ", on " +
+  report.good("threads", std::to_string(runtime::executor().width()) + " on " +
                              std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " processors");
   // A wrong WEFT_ALLOC_CONF is reported by the first allocation.
   if (auto probe = runtime::Buffer::allocate(64); !probe)

@@ -323,8 +323,7 @@ void expect_bits(const ContractionShape &shape, Executor &team, const std::vecto
     EXPECT_TRUE(problem.run(*chosen, serial).ok());
     EXPECT_EQ(problem.c.bytes, expected)
         << shape.batch << "x" << shape.m << "x" << shape.n << "x" << shape.k << " "
-        << chosen->implementation() << " on " << team.width()
-        << (team.is_openmp() ? " of OpenMP" : " threads") << (serial ? ", serial" : "");
+        << chosen->implementation() << " on " << team.width() << " threads" << (serial ? ", serial" : "");
   }
   set_executor(nullptr);
 }
@@ -442,14 +441,8 @@ TEST(Contraction, BitsDoNotDependOnThreads) {
       ASSERT_TRUE(problem.run(*Contraction::get(shape).value_or_throw()).ok());
       if (dtype == DType::f32)
         problem.expect_right();
-      for (const int width : {1, 2, 3, 4}) {
-        if (dtype != DType::f32 && width > 1)
-          continue; // our own kernel, on the team of the process already
-        if (executor().is_openmp())
-          expect_bits(shape, *make_openmp_executor(width), problem.c.bytes);
-        if (dtype == DType::f32)
-          expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
-      }
+      for (const int width : {1, 2, 3, 4})
+        expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
     }
 }
 
@@ -485,11 +478,8 @@ TEST(Contraction, BitsDoNotDependOnThreadsWithEpiloguesBatchesAndTranspositions)
       if (HasFatalFailure())
         FAIL() << batch << "x" << m << "x" << n << "x" << k << " layout " << layout << " epilogue "
                << epilogue;
-      for (const int width : {1, 2, 3, 4}) {
-        if (executor().is_openmp())
-          expect_bits(shape, *make_openmp_executor(width), problem.c.bytes);
+      for (const int width : {1, 2, 3, 4})
         expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
-      }
     }
 }
 
@@ -501,7 +491,8 @@ TEST(Contraction, BlocksCoverTheProductAndFollowFromItsShape) {
       return static_cast<int64_t>(1 + random() % (1u << random() % bits));
     };
     ContractionShape shape = Problem::dense(DType::f32, extent(8), extent(14), extent(14), extent(14));
-    const ContractionBlocks block = contraction_blocks(shape);
+    const BlockCut cut = round % 2 ? BlockCut::anywhere : BlockCut::rows;
+    const ContractionBlocks block = contraction_blocks(shape, cut);
     const auto what = ::testing::Message()
                       << shape.batch << "x" << shape.m << "x" << shape.n << "x" << shape.k;
     for (const auto &[whole, part] :
@@ -515,22 +506,26 @@ TEST(Contraction, BlocksCoverTheProductAndFollowFromItsShape) {
                   pieces(shape.k, block.k),
               64)
         << what;
+    if (cut == BlockCut::rows)
+      EXPECT_TRUE(block.n == shape.n && block.k == shape.k) << what;
     // A sum is cut only where nothing else is.
     if (block.k < shape.k)
       EXPECT_TRUE(block.m == shape.m && block.n == shape.n && shape.batch == 1) << what;
     shape.bias = shape.residual = shape.relu = true;
-    const ContractionBlocks with = contraction_blocks(shape);
+    const ContractionBlocks with = contraction_blocks(shape, cut);
     EXPECT_TRUE(with.batch == block.batch && with.m == block.m && with.n == block.n && with.k == block.k)
         << what;
   }
-  const auto count = [&](const ContractionShape &shape) {
-    const ContractionBlocks block = contraction_blocks(shape);
+  const auto count = [&](const ContractionShape &shape, BlockCut cut = BlockCut::anywhere) {
+    const ContractionBlocks block = contraction_blocks(shape, cut);
     return pieces(shape.m, block.m) * pieces(shape.n, block.n) * pieces(shape.k, block.k);
   };
   EXPECT_EQ(count(Problem::dense(DType::f32, 1, 64, 64, 64)), 1);
   EXPECT_EQ(count(Problem::dense(DType::f32, 1, 128, 256, 512)), 4);
   EXPECT_EQ(count(Problem::dense(DType::f32, 1, 1024, 1024, 1024)), 64);
   EXPECT_EQ(count(Problem::dense(DType::f32, 1, 8, 16, 100000)), 4);
+  EXPECT_EQ(count(Problem::dense(DType::f32, 1, 64, 512, 784), BlockCut::rows), 4);
+  EXPECT_EQ(count(Problem::dense(DType::f32, 1, 8, 16, 100000), BlockCut::rows), 1);
 }
 
 // A limit of the plan means the same on a machine with more threads, and nothing behind the scratch is

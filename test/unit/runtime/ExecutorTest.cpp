@@ -44,10 +44,6 @@ TEST(Executor, CoversEveryTaskOnce) {
   expect_covers(executor());
   for (int width : {1, 2, 3, 5})
     expect_covers(*make_thread_executor(width));
-#if !__has_feature(thread_sanitizer)
-  for (int width : {1, 2, 3})
-    expect_covers(*make_openmp_executor(width));
-#endif
 }
 
 TEST(Executor, OneTaskAndNestedCallsRunOnTheCaller) {
