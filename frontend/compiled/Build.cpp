@@ -10,6 +10,7 @@
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/View.h"
 #include "frontend/lazy/Lazy.h"
+#include "frontend/ops/Handle.h"
 
 #include <algorithm>
 #include <unordered_map>

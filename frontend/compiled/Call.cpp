@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Compiled.h"
 #include "frontend/compiled/Strides.h"
+#include "frontend/graph/Undo.h"
 #include "frontend/graph/View.h"
 #include "frontend/lazy/Lazy.h"
+#include "frontend/ops/Handle.h"
 
 #include <algorithm>
 #include <cstring>

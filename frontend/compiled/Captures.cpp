@@ -7,6 +7,7 @@
 #include "frontend/compiled/Captures.h"
 
 #include "frontend/compiled/Compiled.h"
+#include "frontend/ops/Handle.h"
 #include "frontend/ops/HostConvert.h"
 
 #include <algorithm>

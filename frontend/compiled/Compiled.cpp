@@ -7,6 +7,7 @@
 #include "frontend/compiled/Compiled.h"
 #include "frontend/compiled/Explain.h"
 #include "frontend/compiled/Save.h"
+#include "frontend/graph/Undo.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/ops/Ops.h"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Strides.h"
 
+#include "frontend/graph/Layout.h"
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/View.h"
 #include "ir/StridedLayout.h"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Variant.h"
 #include "frontend/compiled/Strides.h"
+#include "frontend/graph/Layout.h"
 #include "frontend/graph/View.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/lazy/Pending.h"

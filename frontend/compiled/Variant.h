@@ -7,6 +7,7 @@
 #ifndef WEFT_FRONTEND_COMPILED_VARIANT_H
 #define WEFT_FRONTEND_COMPILED_VARIANT_H
 
+#include "frontend/compiled/Declared.h"
 #include "frontend/compiler/Session.h"
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/Trace.h"

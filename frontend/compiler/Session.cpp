@@ -7,6 +7,7 @@
 #include "frontend/compiler/Session.h"
 
 #include "frontend/compiler/TraceFolder.h"
+#include "frontend/graph/OpDefinitions.h"
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/Trace.h"
 

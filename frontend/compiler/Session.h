@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only door between the recorded program and MLIR: nothing of MLIR shows here.
+// The only door between the recorded program and MLIR: nothing of MLIR shows here. What the graph asks of the
+// definitions of ops while it records goes through the same door, by graph/OpDefinitions.h, since the graph
+// is below this room.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_COMPILER_SESSION_H
@@ -36,14 +38,6 @@ struct Program {
   std::vector<bool> shipped;          ///< per result: whether a package has it
   std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors; null in the lazy graph
 };
-
-/// The ops of the dialect that may find an error in the values that they are given when they run, without
-/// `weft.`: what they state themselves.
-const std::vector<std::string> &fallibleOps();
-
-/// The result types of `weft.<name>`, by the op's own definition; an error is the text of its verifier.
-Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
-                                         const std::vector<Attr> &attrs);
 
 /// The region as text of the IR.
 std::string emitText(const Region &region);

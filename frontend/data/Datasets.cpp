@@ -7,6 +7,7 @@
 #include "weft/data.hpp"
 
 #include "frontend/data/RowSource.h"
+#include "frontend/files/TensorFiles.h"
 #include "frontend/io/Digits.h"
 #include "frontend/io/Mnist.h"
 #include "frontend/ops/Ops.h"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/data/Prefetcher.h"
 #include "frontend/data/RowSource.h"
+#include "frontend/graph/Undo.h"
 #include "frontend/io/BatchOrder.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/ops/Ops.h"

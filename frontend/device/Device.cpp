@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/device.hpp"
 
-#include "frontend/ops/Ops.h"
+#include "frontend/graph/Message.h"
 #include "runtime/DeviceName.h"
 
 #include <cstdlib>

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "weft/memory.hpp"
 
+#include "frontend/graph/Message.h"
 #include "frontend/lazy/Lazy.h"
-#include "frontend/ops/Ops.h"
 #include "runtime/HostAllocator.h"
 #include "runtime/Queue.h"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/profile.hpp"
 
+#include "frontend/graph/Message.h"
 #include "runtime/Profiler.h"
 #include "weft/tensor.hpp"
 

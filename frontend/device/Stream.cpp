@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "weft/stream.hpp"
 
+#include "frontend/graph/Message.h"
 #include "frontend/lazy/Lazy.h"
-#include "frontend/ops/Ops.h"
 #include "runtime/Queue.h"
 #include "weft/tensor.hpp"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/io.hpp"
 
+#include "frontend/files/TensorFiles.h"
 #include "frontend/io/Message.h"
 #include "frontend/io/Npy.h"
 #include "frontend/io/Npz.h"

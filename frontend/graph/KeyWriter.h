@@ -7,7 +7,7 @@
 #ifndef WEFT_FRONTEND_GRAPH_KEYWRITER_H
 #define WEFT_FRONTEND_GRAPH_KEYWRITER_H
 
-#include "frontend/graph/Graph.h"
+#include "frontend/graph/Node.h"
 
 namespace weft::frontend {
 

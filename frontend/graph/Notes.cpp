@@ -7,9 +7,7 @@
 #include "frontend/graph/Notes.h"
 #include "frontend/graph/Trace.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <map>
 #include <unordered_set>
 
 namespace weft::frontend {
@@ -72,76 +70,6 @@ void noteUntakenGradients() {
         ": of several backward() no optimiser took them and nobody read them so far. Is the module "
         "registered that has them, and are they among what the optimiser was given? Where no gradient is "
         "wanted, use requires_grad_(false)");
-}
-
-//===----------------------------------------------------------------------===//
-// Lazy programs
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// An operation or a value of a program, with its type.
-struct Step {
-  const char *name;
-  Spec spec;
-  Loc loc;
-};
-
-/// What was compiled for the values of one line.
-struct Compiled {
-  int programs = 0;
-  bool told = false;
-  std::vector<Step> steps;    ///< of the last program
-  int resized = 0, grown = 0; ///< programs in a row with the same operations, and with ever more of them
-};
-
-bool haveEqualNames(const std::vector<Step> &a, const std::vector<Step> &b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Step &x, const Step &y) { return std::string_view(x.name) == y.name; });
-}
-
-std::string changeOf(const std::vector<Step> &was, const std::vector<Step> &is) {
-  if (was.size() != is.size())
-    return "it had " + std::to_string(was.size()) + " operations and values, and has " +
-           std::to_string(is.size());
-  for (size_t i = 0; i < is.size(); ++i)
-    if (std::string_view(was[i].name) != is[i].name)
-      return "'" + std::string(was[i].name) + "' is now '" + is[i].name + "', made at " + str(is[i].loc);
-    else if (was[i].spec != is[i].spec)
-      return was[i].spec.str() + " is now " + is[i].spec.str() + ", made at " + str(is[i].loc);
-  return "its operations have other attributes";
-}
-} // namespace
-
-void noteLazyCompile(const Region &region, Loc wanted) {
-  using Place = std::tuple<std::string_view, uint32_t, uint32_t>;
-  static auto *places = new std::map<Place, Compiled>;
-  constexpr size_t most = 1024;
-  if (places->size() > most)
-    places->clear();
-  Compiled &compiled = (*places)[{wanted.file_name(), wanted.line(), wanted.column()}];
-  if (compiled.told)
-    return;
-  std::vector<Step> steps;
-  for (const RegionArgument &argument : region.arguments)
-    steps.push_back({argument.value.node->name, argument.value.spec(), argument.value.node->loc});
-  for (const Node *node : region.nodes)
-    if (!node->results.empty())
-      steps.push_back({node->name, node->results[0].spec, node->loc});
-  // One line may stand for a few programs, as a function does that is called in several places.
-  constexpr int ofOtherSizes = 3, ever = 4, any = 8;
-  compiled.resized = haveEqualNames(steps, compiled.steps) ? compiled.resized + 1 : 1;
-  compiled.grown = steps.size() > compiled.steps.size() ? compiled.grown + 1 : 1;
-  if (++compiled.programs >= any || compiled.resized >= ofOtherSizes || compiled.grown >= ever) {
-    compiled.told = true;
-    std::fprintf(
-        stderr,
-        "weft: the %s lazy program is compiled for the values of %s: %s. Each program of other sizes "
-        "or operations is compiled by itself: give sizes that grow a few fixed values, or make a "
-        "function of it with compile() and a Dim\n",
-        compiled.programs == 3 ? "third" : (std::to_string(compiled.programs) + "th").c_str(),
-        str(wanted).c_str(), changeOf(compiled.steps, steps).c_str());
-  }
-  compiled.steps = std::move(steps);
 }
 
 } // namespace weft::frontend

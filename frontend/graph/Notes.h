@@ -7,7 +7,7 @@
 #ifndef WEFT_FRONTEND_GRAPH_NOTES_H
 #define WEFT_FRONTEND_GRAPH_NOTES_H
 
-#include "frontend/graph/Region.h"
+#include "frontend/graph/Graph.h"
 
 namespace weft::frontend {
 
@@ -19,9 +19,6 @@ void noteGradient(const std::shared_ptr<Slot> &leaf);
 /// An optimiser takes a step. Says of leaves that got several gradients since the program last looked at one,
 /// and that no optimiser has, that nobody took their gradients.
 void noteUntakenGradients();
-
-/// A lazy program was compiled for this region. Says at the third program of one source line what changes.
-void noteLazyCompile(const Region &region, Loc wanted);
 
 } // namespace weft::frontend
 

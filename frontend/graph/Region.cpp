@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Region.h"
-#include "frontend/compiler/Session.h"
+
 #include "frontend/graph/KeyWriter.h"
+#include "frontend/graph/Record.h"
 
 #include <algorithm>
 #include <cstring>
@@ -163,11 +164,6 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
   });
   if (!numbersAreConstants)
     sortByUse(nodes, leaves);
-}
-
-bool mayFail(const Node &node) {
-  static const std::vector<std::string> &names = fallibleOps();
-  return std::find(names.begin(), names.end(), std::string_view(node.name)) != names.end();
 }
 
 std::vector<const Node *> fallibleNodes(const Region &region) {

@@ -79,9 +79,7 @@ template <typename Nodes> void sortByUse(const Nodes &nodes, std::vector<Ref> &l
   leaves = std::move(sorted);
 }
 
-/// Whether running it can fail on values: an index out of bounds.
-bool mayFail(const Node &node);
-/// The nodes of the region of which that is true. Their numbers in this list are what the checks of a lazy
+/// The nodes of the region that may fail on values. Their numbers in this list are what the checks of a lazy
 /// program know of them: the source lines are those of the nodes that a call stands for, and not of those
 /// that it was compiled for.
 std::vector<const Node *> fallibleNodes(const Region &region);

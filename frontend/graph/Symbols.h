@@ -13,12 +13,11 @@
 #ifndef WEFT_FRONTEND_GRAPH_SYMBOLS_H
 #define WEFT_FRONTEND_GRAPH_SYMBOLS_H
 
-#include "frontend/graph/Graph.h"
 #include "ir/Size.h"
-#include "weft/dim.hpp"
+#include "weft/tensor.hpp"
 
 #include <algorithm>
-#include <map>
+#include <string>
 
 namespace weft::frontend {
 
@@ -33,29 +32,6 @@ inline std::string sizeText(int64_t entry) { return ir::sizeText(sizeOf(entry));
 int64_t entryOf(ir::Size size, Loc loc);
 /// The same for sizes that were seen to be expressible when their tensor was made.
 int64_t entryOf(ir::Size size);
-
-/// The value of each symbol in a call.
-using SizeValues = std::map<std::string, int64_t>;
-
-/// What the user declared of the arguments of a compiled function.
-struct Declared {
-  Declared() = default;
-  /// Throws Error where two Dims of one name differ, or a Dim stands only in sums and products.
-  Declared(const std::vector<ArgumentSpec> &specs, Loc loc);
-  /// The values of the symbols in a call with these arguments; throws Error naming the one that does not fit.
-  SizeValues bind(const std::vector<Spec> &found, Loc loc) const;
-
-  std::vector<Spec> arguments;
-  std::vector<Dim> symbols;
-};
-
-/// Entries of a shape, types and attributes for a call.
-int64_t concrete(int64_t entry, const SizeValues &values);
-Spec concrete(Spec spec, const SizeValues &values);
-Attr concrete(Attr attr, const SizeValues &values);
-
-/// Whether a value is of the declared type, whatever its dynamic sizes are.
-bool fits(const Spec &declared, const Spec &found);
 
 /// Whether an entry is at least `bound` in every call of the function that is being traced.
 bool isAtLeast(int64_t entry, int64_t bound);

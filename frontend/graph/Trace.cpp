@@ -7,25 +7,9 @@
 #include "frontend/graph/Trace.h"
 #include "frontend/graph/View.h"
 
-#include <atomic>
-
 namespace weft::frontend {
 
-static Trace *&currentTrace() {
-  thread_local Trace *trace = nullptr;
-  return trace;
-}
-
-Trace *Trace::current() { return currentTrace(); }
-
-static uint64_t nextNumber() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
-}
-
-TraceMark::TraceMark(const Trace *trace) : number_(trace ? trace->number_ : 0) {}
-
-Trace::Trace() : number_(nextNumber()), previous_(currentTrace()) { currentTrace() = this; }
+Trace::Trace() = default;
 
 Trace::~Trace() {
   if (active_)
@@ -143,7 +127,7 @@ void Trace::writeMode(const std::shared_ptr<bool> &flag, bool value) {
 
 void Trace::restore() {
   active_ = false;
-  currentTrace() = previous_;
+  leave();
   for (auto it = touched_.rbegin(); it != touched_.rend(); ++it) {
     if (it->before)
       it->slot->setValue(it->before);
@@ -164,8 +148,5 @@ std::vector<Trace::Change> Trace::finish() {
   restore();
   return changes;
 }
-
-SuspendTrace::SuspendTrace() : suspended_(currentTrace()) { currentTrace() = nullptr; }
-SuspendTrace::~SuspendTrace() { currentTrace() = suspended_; }
 
 } // namespace weft::frontend

@@ -40,7 +40,7 @@ struct ModeChange {
 /// One run of the user's function, recorded. Until `finish`, operations on its thread go to it. A trace is a
 /// transaction: `restore` gives every slot back what it had, and without `keep` the state that was made for
 /// it goes with it.
-class Trace {
+class Trace : public TraceScope {
 public:
   Trace();
   ~Trace();
@@ -48,7 +48,7 @@ public:
   Trace &operator=(const Trace &) = delete;
 
   /// The trace under way on this thread, or null.
-  static Trace *current();
+  static Trace *current() { return static_cast<Trace *>(TraceScope::current()); }
 
   /// A tensor that stands for an argument of the call: same type, or the one that is declared for it, and the
   /// same place in gradients.
@@ -92,32 +92,16 @@ public:
   const std::vector<ModeChange> &modes() const { return modes_; }
 
 private:
-  friend class TraceMark;
   void restore();
   /// What was touched before, or is touched now; null for what the trace made.
   TouchedSlot *known(const std::shared_ptr<Slot> &slot);
   ModeChange &mode(const std::shared_ptr<bool> &flag);
-  const uint64_t number_; ///< of all traces of the process, from 1 on
-  Trace *previous_;
   bool active_ = true, backward_ = false;
   std::vector<Ref> effects_;
   std::vector<TouchedSlot> touched_;
   std::unordered_map<const Slot *, size_t> index_;
   std::vector<ModeChange> modes_;
   std::vector<std::function<void()>> undo_;
-};
-
-/// While one lives, operations go to the lazy graph although a trace is under way: for state that counts as
-/// older than the trace.
-class SuspendTrace {
-public:
-  SuspendTrace();
-  ~SuspendTrace();
-  SuspendTrace(const SuspendTrace &) = delete;
-  SuspendTrace &operator=(const SuspendTrace &) = delete;
-
-private:
-  Trace *suspended_;
 };
 
 } // namespace weft::frontend

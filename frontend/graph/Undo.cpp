@@ -1,84 +1,19 @@
-//===- Undo.cpp - What an operation that failed leaves --------------------===//
+//===- Undo.cpp - What an operation that failed leaves -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Whether an index is in range shows when its operation runs, and by then tensors were written with what
-// follows from it; a call on a queue may fail long after its results were used. Until that is known, a slot
-// keeps what such a write replaced, and goes back to it.
-//
-//===----------------------------------------------------------------------===//
-#include "frontend/graph/Trace.h"
-#include "frontend/lazy/Lazy.h"
+#include "frontend/graph/Undo.h"
+
+#include "frontend/graph/Message.h"
+#include "frontend/graph/Recording.h"
+#include "frontend/graph/Slot.h"
 
 #include <algorithm>
 #include <unordered_set>
 
 namespace weft::frontend {
-
-/// Whether `later` is computed from `earlier`; also true where that takes long to find out.
-static bool isComputedFrom(const Ref &later, const Ref &earlier) {
-  constexpr size_t longest = 256;
-  std::unordered_set<const Node *> seen;
-  std::vector<const Node *> stack{later.node.get()};
-  while (!stack.empty() && seen.size() < longest) {
-    const Node *node = stack.back();
-    stack.pop_back();
-    if (node == earlier.node.get())
-      return true;
-    if (node->serial > earlier.node->serial && seen.insert(node).second)
-      for (const Ref &operand : node->operands)
-        stack.push_back(operand.node.get());
-  }
-  return !stack.empty();
-}
-
-void Slot::write(Ref value) {
-  GraphLock lock(graphMutex());
-  if (Trace::current() || view_ || !value_ || value == value_) { // a trace puts back what it wrote itself
-    setValue(std::move(value));
-    return;
-  }
-  if (!mayBeLost(value)) {
-    before_.clear();
-  } else {
-    // A value that is kept for nothing else would keep alive all that it is computed from.
-    if (isPending(value_) && value_.node->fallible && !isComputedFrom(value, value_))
-      tryFlush({value_});
-    // Values that a queue has yet to give are many where the program runs ahead; of them, those before one
-    // that is certain are not needed.
-    constexpr size_t some = 8;
-    if (!mayBeLost(value_))
-      before_.clear();
-    else if (before_.size() >= some && before_.size() % some == 0)
-      if (auto certain = std::find_if_not(before_.rbegin(), before_.rend(), mayBeLost);
-          certain != before_.rend())
-        before_.erase(before_.begin(), std::prev(certain.base()));
-    if (!value.buffer() || value.buffer() != value_.buffer()) // or else the call wrote what the slot has
-      before_.push_back(value_);
-  }
-  setValue(std::move(value));
-  forgetBefore();
-}
-
-template <typename Predicate> bool Slot::undoWrites(Predicate isLost) {
-  while (!before_.empty()) {
-    Ref last = std::move(before_.back());
-    before_.pop_back();
-    if (isLost(last))
-      continue;
-    // Computed while no slot held it, it may lie in the storage of another value.
-    if (last.node->kind == NodeKind::op && last.node->computed(last.result)) {
-      GradMode mode(!requiresGrad);
-      last = sameValue(last, loc);
-    }
-    setValue(std::move(last));
-    return true;
-  }
-  return false;
-}
 
 /// Undoes what follows from `failed`, where given, and from values that calls on queues did not give.
 static void undo(const Node *failed) {

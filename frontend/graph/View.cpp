@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/View.h"
 
+#include "frontend/graph/Message.h"
+#include "frontend/graph/Record.h"
 #include "frontend/graph/Symbols.h"
-#include "frontend/graph/Trace.h"
-#include "frontend/ops/Ops.h"
-#include "ir/StridedLayout.h"
-#include "runtime/Overlap.h"
 
 #include <algorithm>
 #include <numeric>
@@ -28,15 +26,10 @@ std::vector<int64_t> rowMajor(const Shape &shape) {
   return strides;
 }
 
-std::vector<int64_t> stridesOf(const Slot &slot) {
-  return slot.view() ? slot.view()->strides : rowMajor(slot.spec().shape);
-}
-
-/// The element of the base that is the first of the view. Every size is a number, and none is 0.
-static int64_t offsetOf(const View &view) {
-  std::vector<int64_t> index(view.spec.shape.size(), 0);
-  for (size_t i = view.steps.size(); i-- > 0;) {
-    const ViewStep &step = view.steps[i];
+int64_t View::offset(const Shape &baseShape) const {
+  std::vector<int64_t> index(spec.shape.size(), 0);
+  for (size_t i = steps.size(); i-- > 0;) {
+    const ViewStep &step = steps[i];
     if (step.kind == ViewStep::slice) {
       for (size_t d = 0; d < index.size(); ++d)
         index[d] = step.start[d] + index[d] * step.steps[d];
@@ -60,43 +53,10 @@ static int64_t offsetOf(const View &view) {
         index[d] = linear % std::max<int64_t>(step.from[d], 1);
     }
   }
-  const Shape &base = view.base->spec().shape;
   int64_t offset = 0;
   for (size_t d = 0; d < index.size(); ++d)
-    offset = offset * base[d] + index[d];
+    offset = offset * baseShape[d] + index[d];
   return offset;
-}
-
-std::optional<StridedPlace> placeOf(const View &view) {
-  const Shape &shape = view.spec.shape;
-  if (anySymbolic(shape) || anySymbolic(view.strides))
-    return std::nullopt;
-  StridedPlace place;
-  if (!ir::isRowMajor(shape, view.strides)) {
-    if (!ir::stridedLayout(shape, view.strides))
-      return std::nullopt;
-    place.strides = view.strides;
-    // What a dimension of one element says is no part of a signature.
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (shape[d] == 1)
-        place.strides[d] = 0;
-  }
-  if (std::find(shape.begin(), shape.end(), 0) == shape.end())
-    place.offset = static_cast<size_t>(offsetOf(view));
-  return place;
-}
-
-bool areDisjoint(const Slot &a, const Slot &b) {
-  for (const Slot *slot : {&a, &b})
-    if (anySymbolic(slot->spec().shape) || anySymbolic(stridesOf(*slot)))
-      return false;
-  // What has no elements begins nowhere.
-  if (a.spec().count() == 0 || b.spec().count() == 0)
-    return true;
-  const auto offset = [](const Slot &slot) { return slot.view() ? offsetOf(*slot.view()) : 0; };
-  const std::vector<int64_t> stridesOfA = stridesOf(a), stridesOfB = stridesOf(b);
-  return runtime::areDisjoint(runtime::StridedBox{offset(a), a.spec().shape, stridesOfA},
-                              runtime::StridedBox{offset(b), b.spec().shape, stridesOfB});
 }
 
 std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
@@ -159,7 +119,7 @@ Ref ViewStep::apply(Ref value, Loc loc) const {
     return record1("transpose", {std::move(value)}, {{"perm", perm}}, loc);
   case slice:
     // A trace has its places anyway, and says more with them.
-    if (!Trace::current() && isWindow(*this)) {
+    if (!TraceScope::current() && isWindow(*this)) {
       std::vector<Ref> operands{value};
       addStarts(*this, value.spec().device, operands, loc);
       return record1("dynamic_slice", std::move(operands), {{"sizes", to}}, loc);
@@ -171,13 +131,13 @@ Ref ViewStep::apply(Ref value, Loc loc) const {
   return value;
 }
 
-static bool isIdentity(const ViewStep &step) {
-  switch (step.kind) {
-  case ViewStep::transpose:
-    return std::is_sorted(step.perm.begin(), step.perm.end());
+bool ViewStep::isIdentity() const {
+  switch (kind) {
+  case transpose:
+    return std::is_sorted(perm.begin(), perm.end());
   default:
     // A slice of the operand's own shape takes all of it.
-    return step.from == step.to;
+    return from == to;
   }
 }
 
@@ -232,8 +192,7 @@ static std::optional<ViewStep> sliceFirst(ViewStep &moved, const ViewStep &slice
   return first;
 }
 
-/// Appends a step; a chain of views must not make a chain of steps where one says the same.
-static void append(std::vector<ViewStep> &steps, ViewStep step) {
+void append(std::vector<ViewStep> &steps, ViewStep step) {
   std::vector<ViewStep> after; // steps that a slice went past
   while (!steps.empty()) {
     if (step.kind == ViewStep::slice) {
@@ -251,10 +210,10 @@ static void append(std::vector<ViewStep> &steps, ViewStep step) {
     }
     break;
   }
-  if (!isIdentity(step))
+  if (!step.isIdentity())
     steps.push_back(std::move(step));
   for (size_t i = after.size(); i-- > 0;)
-    if (!isIdentity(after[i]))
+    if (!after[i].isIdentity())
       steps.push_back(std::move(after[i]));
 }
 
@@ -265,19 +224,6 @@ bool View::overlaps() const {
     if (strides[i] == 0 && spec.shape[i] != 1)
       return true;
   return false;
-}
-
-Ref View::read(Loc loc) const {
-  // A source that has left the base for storage of its own has nothing to say of what was written since.
-  bool hasLeft = source != base && !source->view();
-  // What is a leaf now and was none is a number to what was made before.
-  bool stops = stopsGrad() || hasLeft || (source->requiresGrad && !madeOfLeaf);
-  Ref value = hasLeft ? base->value() : source->value();
-  // The handle's own mode counts, and not the one under which it is used.
-  GradMode mode(!stops);
-  for (const ViewStep &step : hasLeft ? steps : sourceSteps)
-    value = step.apply(std::move(value), loc);
-  return stops ? withoutHistory(std::move(value), loc) : value;
 }
 
 /// `into` with the elements that a slice takes replaced by `value`. One select over the base, so that it is
@@ -347,7 +293,7 @@ static Ref updateByStrides(const View &view, Ref into, Ref value, Loc loc) {
     sizes.push_back(shape[d]);
     perm.push_back(static_cast<int64_t>(d));
   }
-  int64_t offset = offsetOf(view);
+  int64_t offset = view.offset(into.spec().shape);
   // The elements at their places in a base that holds nothing else, dimension by dimension from the last on.
   auto spread = [&](Ref part) {
     auto pad = [&](Ref operand, int64_t low, int64_t high, int64_t interior) {
@@ -402,103 +348,6 @@ Ref View::update(Ref into, Ref value, Loc loc) const {
     }
   }
   return value;
-}
-
-//===----------------------------------------------------------------------===//
-// Slots
-//===----------------------------------------------------------------------===//
-
-Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> strides, Loc loc, bool detached) {
-  GraphLock lock(graphMutex());
-  Ref value = use(tensor, loc);
-  const auto &parent = Access::slot(tensor);
-  auto view = std::make_shared<View>();
-  view->base = parent->storage();
-  view->spec = Spec{value.spec().dtype, step.to, value.spec().device};
-  view->strides = std::move(strides);
-  view->source = parent;
-  view->detached = detached;
-  view->madeWithoutGrad = !gradEnabled();
-  view->madeOfLeaf = parent->requiresGrad;
-  if (const View *own = parent->view()) {
-    view->steps = own->steps;
-    // A leaf collects gradients, however it came by its elements.
-    if (!parent->requiresGrad) {
-      view->source = own->source;
-      view->sourceSteps = own->sourceSteps;
-      view->detached |= own->detached;
-      view->madeWithoutGrad |= own->madeWithoutGrad;
-      view->madeOfLeaf = own->madeOfLeaf;
-    }
-  }
-  Ref derived;
-  {
-    GradMode mode(!view->stopsGrad());
-    derived = isIdentity(step) ? value : step.apply(value, loc);
-    if (view->stopsGrad())
-      derived = withoutHistory(std::move(derived), loc);
-  }
-  append(view->sourceSteps, step);
-  append(view->steps, std::move(step));
-  auto slot = std::make_shared<Slot>();
-  slot->loc = loc;
-  slot->trace = Trace::current();
-  slot->makeView(std::move(view), std::move(derived));
-  return Access::make(std::move(slot));
-}
-
-void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc) {
-  const View *view = slot->view();
-  if (view && view->overlaps())
-    fail("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-         "location. Please clone() the tensor before performing the operation.",
-         loc);
-  if (!gradEnabled())
-    return;
-  if (slot->requiresGrad)
-    fail("a leaf Variable that requires grad is being used in an in-place operation: wrap it in a "
-         "NoGradGuard",
-         loc);
-  if (view && !view->stopsGrad() && view->source->requiresGrad)
-    fail("a view of a leaf Variable that requires grad is being used in an in-place operation: wrap it in a "
-         "NoGradGuard",
-         loc);
-  if (view && view->madeWithoutGrad && !view->detached && view->source->needsGrad())
-    fail("A view was created in no_grad mode and is being modified inplace with grad mode enabled: make the "
-         "view and write to it on the same side of the NoGradGuard",
-         loc);
-}
-
-void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
-  const View &view = *slot->view();
-  Loc loc = value.node->loc;
-  if (view.overlaps())
-    checkWritable(slot, loc);
-  if (Trace *trace = Trace::current(); trace && slot->trace != trace)
-    trace->touch(slot);
-  bool needsGrad = value.requiresGrad();
-  if (needsGrad && gradEnabled() && !view.reachesBase())
-    fail("a value that requires a gradient is written through a view that stops gradients (WEFT-G004), and "
-         "neither the view nor its base could pass them on: write it to the tensor itself, or .detach() the "
-         "value",
-         loc, {value}, "WEFT-G004");
-  const Ref before = useSlot(view.base, loc);
-  const bool flows = gradEnabled() && view.reachesBase();
-  Ref updated;
-  {
-    GradMode mode(flows);
-    updated = view.update(before, value, loc);
-  }
-  if (!flows)
-    updated = keepHistory(before, std::move(updated), loc);
-  const bool keepsHistory = updated.requiresGrad() && !view.stopsGrad() && (!flows || !needsGrad);
-  assign(view.base, std::move(updated));
-  // Reading the view again needs no detour by the base, unless the value's gradients are not the view's: a
-  // part of what requires a gradient does so too, whatever was written to it.
-  bool leaf = slot->requiresGrad || value.node->accumulator(value.result) ||
-              (!view.stopsGrad() && view.source->requiresGrad);
-  if (!leaf && !keepsHistory && (!needsGrad || gradEnabled()))
-    slot->setValue(std::move(value));
 }
 
 } // namespace weft::frontend

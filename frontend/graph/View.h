@@ -13,11 +13,13 @@
 #ifndef WEFT_FRONTEND_GRAPH_VIEW_H
 #define WEFT_FRONTEND_GRAPH_VIEW_H
 
-#include "frontend/graph/Graph.h"
+#include "frontend/graph/Node.h"
 
 #include <optional>
 
 namespace weft::frontend {
+
+struct Slot;
 
 /// One operation of an index map.
 struct ViewStep {
@@ -27,9 +29,12 @@ struct ViewStep {
   std::vector<int64_t> start = {}, limit = {}, steps = {}; ///< slice
 
   Ref apply(Ref value, Loc loc) const;
+  /// Whether it gives its operand.
+  bool isIdentity() const;
   friend bool operator==(const ViewStep &, const ViewStep &) = default;
 };
 
+/// What a slot is that shares the elements of another: a map into that.
 struct View {
   std::shared_ptr<Slot> base;
   Spec spec;
@@ -48,38 +53,21 @@ struct View {
   bool stopsGrad() const { return detached || madeWithoutGrad; }
   /// Whether gradients flow between it and the base: none pass a leaf that is a view itself.
   bool reachesBase() const { return !stopsGrad() && source == base; }
-  /// What the map gives of the current value of the source.
-  Ref read(Loc loc) const;
+  /// The element of the base, which has this shape, that is the first of the view. Every size is a number,
+  /// and none is 0.
+  int64_t offset(const Shape &baseShape) const;
   /// The base's value with the elements of the view replaced.
   Ref update(Ref base, Ref value, Loc loc) const;
 };
 
+/// Appends a step to a map. A chain of views makes no chain of steps where one says the same.
+void append(std::vector<ViewStep> &steps, ViewStep step);
+
 /// The strides of a row-major tensor.
 std::vector<int64_t> rowMajor(const Shape &shape);
-/// The strides in elements of its storage, as in PyTorch.
-std::vector<int64_t> stridesOf(const Slot &slot);
-/// Where the elements of a view of computed storage lie, for a call that reads them in place.
-struct StridedPlace {
-  std::vector<int64_t> strides; ///< in elements; empty: row-major
-  size_t offset = 0;            ///< of the first element, in elements of the base
-};
-/// Nothing where the view steps through no row-major memory (ir/StridedLayout.h).
-std::optional<StridedPlace> placeOf(const View &view);
-/// Whether it is certain that two tensors share no element. Each is a tensor that has storage of its own, or
-/// a view.
-bool areDisjoint(const Slot &a, const Slot &b);
 /// The strides with which `to` shows the elements of (`from`, `strides`) in the same order, if there are any.
 std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
                                                 const Shape &to);
-
-/// A view of a tensor: one more step on top of what it is itself.
-Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> strides, Loc loc,
-                bool detached = false);
-/// Writes a value of the view's own type to its place in the base.
-void writeView(const std::shared_ptr<Slot> &slot, Ref value);
-/// Throws PyTorch's errors for an in-place operation on this slot: a leaf that requires a gradient, a view of
-/// one, a view that overlaps itself.
-void checkWritable(const std::shared_ptr<Slot> &slot, Loc loc);
 
 } // namespace weft::frontend
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/lazy/Lazy.h"
 #include "frontend/compiler/Session.h"
-#include "frontend/graph/Notes.h"
-#include "frontend/graph/Trace.h"
+#include "frontend/graph/Undo.h"
 #include "frontend/lazy/Pending.h"
+#include "frontend/lazy/Recompilation.h"
 
 #include <algorithm>
 #include <cstring>

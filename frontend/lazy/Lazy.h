@@ -13,14 +13,6 @@
 
 namespace weft::frontend {
 
-/// Whether a value is recorded outside of a trace and not computed.
-bool isPending(const Ref &value);
-/// Whether a value may turn out to be an error: what data decides, or what a call on a queue is to give.
-bool mayBeLost(const Ref &value);
-/// Whether a value is, or follows from, what a call on a queue is to give.
-bool followsCall(const Ref &value);
-/// Whether it could not be computed when it was tried, or follows from what could not.
-bool isKnownToFail(const Ref &value);
 /// Computes these values, and what else is pending (Pending.h). Throws Error where one of these fails: where
 /// data made an operation fail, every slot that was written with what follows from it holds what it held
 /// before.
@@ -30,9 +22,6 @@ bool tryFlush(const std::vector<Ref> &values);
 /// Computes as many of these values as do not fail, and every value that a slot holds on the way to them.
 /// Whether that was all of them.
 bool tryCompute(std::vector<Ref> values);
-/// Waits until the elements are in a buffer. Throws the Error of the call that was to write them, after what
-/// follows from it is undone like that of a flush.
-void await(runtime::Buffer &buffer, Loc loc);
 /// Throws the Error of a value that this build cannot compute.
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
 /// Throws WEFT-E001 for a device that this build has no backend for.

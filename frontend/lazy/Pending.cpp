@@ -10,22 +10,10 @@
 #include "runtime/Queue.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <unordered_set>
 
 namespace weft::frontend {
-
-uint32_t threadNumber() {
-  static std::atomic<uint32_t> last{0};
-  thread_local const uint32_t number = ++last;
-  return number;
-}
-
-uint64_t &recordedNodes() {
-  thread_local uint64_t count = 0;
-  return count;
-}
 
 //===----------------------------------------------------------------------===//
 // Beside what a flush is asked for

@@ -17,11 +17,6 @@
 
 namespace weft::frontend {
 
-/// The number of this thread, from 1 on.
-uint32_t threadNumber();
-/// How many nodes this thread has recorded.
-uint64_t &recordedNodes();
-
 /// The values of slots that a flush of `wanted` computes as well: what this thread, or the one that recorded
 /// `wanted`, has recorded and not computed. Left out is what is known to fail, what needs a device that is
 /// not there, and what would make `wanted` wait for a call, or share its failure, that it does not follow

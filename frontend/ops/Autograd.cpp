@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "weft/autograd.hpp"
 
+#include "frontend/graph/History.h"
 #include "frontend/graph/Notes.h"
 #include "frontend/graph/Region.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/ops/Ops.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 namespace weft {
@@ -74,35 +74,6 @@ static std::shared_ptr<Node> gradientOf(const Ref &root, const std::vector<Ref> 
   NoGradGuard guard;
   return record("gradient", std::move(operands), {}, loc);
 }
-
-namespace frontend {
-
-Ref withoutHistory(Ref value, Loc loc) {
-  NoGradGuard guard;
-  return value.requiresGrad() ? sameValue(std::move(value), loc) : value;
-}
-
-/// The difference of a finite number and itself is +0, and subtracting that changes no bit of any number: so
-/// the value is the new one, and what flows back to the difference goes to the old one.
-Ref keepHistory(const Ref &before, Ref value, Loc loc) {
-  value = withoutHistory(std::move(value), loc);
-  if (!before.requiresGrad() || before.node->accumulator(before.result))
-    return value;
-  Ref finite;
-  {
-    NoGradGuard guard;
-    finite = record1("lt",
-                     {record1("abs", {before}, {}, loc),
-                      constant(before.spec(), std::numeric_limits<double>::infinity(), loc)},
-                     {}, loc);
-  }
-  GradMode mode(true);
-  const Ref history = record1("select", {finite, before, constant(before.spec(), 0, loc)}, {}, loc);
-  const Ref difference = record1("sub", {withoutHistory(history, loc), history}, {}, loc);
-  return record1("sub", {value, difference}, {}, loc);
-}
-
-} // namespace frontend
 
 static bool isOlder(const Ref &a, const Ref &b) {
   return std::pair(a.node->serial, a.result) < std::pair(b.node->serial, b.result);

@@ -10,6 +10,7 @@
 #include "frontend/ops/HostConvert.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/Promotion.h"
+#include "weft/dim.hpp"
 
 #include <cmath>
 #include <utility>

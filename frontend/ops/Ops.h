@@ -7,29 +7,18 @@
 #ifndef WEFT_FRONTEND_OPS_OPS_H
 #define WEFT_FRONTEND_OPS_OPS_H
 
-#include "frontend/graph/Graph.h"
+#include "frontend/graph/Shapes.h"
+#include "frontend/ops/Handle.h"
+#include "weft/autograd.hpp"
 #include "weft/creation.hpp"
 #include "weft/operators.hpp"
 
-namespace weft::io {
-struct HostArray;
-}
-
 namespace weft::frontend {
-
-/// What a reader of files gives, as a tensor.
-Tensor toTensor(const io::HostArray &array);
 
 /// Options of what is made on the host, whatever device other tensors are made on.
 inline TensorOptions onHost(std::optional<DType> dtype = {}) { return {.dtype = dtype, .device = Device()}; }
 
 inline int64_t rankOf(const Ref &value) { return static_cast<int64_t>(value.spec().shape.size()); }
-/// "[2, 3]".
-std::string shapeText(const Shape &shape);
-/// Throws Error for more dimensions than a tensor may have.
-void checkRank(const Shape &shape, Loc loc);
-/// The number of elements; throws Error on too many dimensions, negative sizes and overflow.
-int64_t checkedCount(const Shape &shape, Loc loc);
 /// `dim` counted from the front; throws Error outside of [-rank, rank).
 int64_t wrapDim(int64_t dim, int64_t rank, Loc loc);
 /// All dimensions where `dims` is empty, else these, counted from the front, sorted.
@@ -37,13 +26,6 @@ std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Lo
 
 /// The common type of two tensors of equal priority, as in PyTorch.
 DType promote(DType a, DType b);
-Ref convertTo(Ref value, DType dtype, Loc loc);
-Ref transferTo(Ref value, Device device, Loc loc);
-Ref broadcastTo(Ref value, const Shape &shape, Loc loc);
-Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
-
-/// Throws Error with the status' message and code, and the source line, where it is an error.
-void throwAt(const Status &status, Loc loc);
 /// Throws Error, which names the function, where the dtype is not a floating-point one.
 void checkFloat(const Ref &value, const char *function, Loc loc);
 /// The same for products, of operands of one dtype: throws Error where they are truth values, whose products

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Graph.h"
 #include "frontend/graph/Trace.h"
+#include "frontend/ops/Handle.h"
 #include "runtime/TensorText.h"
 
 #include <cstdio>

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/View.h"
-#include "frontend/lazy/Lazy.h"
 #include "frontend/ops/Ops.h"
-#include "weft/limits.hpp"
+#include "weft/dim.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -18,62 +17,6 @@ namespace weft {
 using namespace frontend;
 
 namespace frontend {
-
-std::string shapeText(const Shape &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + sizeText(shape[i]);
-  return text + "]";
-}
-
-void checkRank(const Shape &shape, Loc loc) {
-  if (shape.size() > maxRank)
-    fail("a tensor of " + std::to_string(shape.size()) + " dimensions was asked for; at most " +
-             std::to_string(maxRank) + " are possible",
-         loc);
-}
-
-int64_t checkedCount(const Shape &shape, Loc loc) {
-  checkRank(shape, loc);
-  int64_t count = 1;
-  bool empty = false;
-  // Sizes of zero do not excuse the others: strides would overflow.
-  if (anySymbolic(shape)) {
-    // The ranges of symbols are the function's; that it is not too large is checked when it is compiled.
-    // From both ends: strides are products of the last sizes.
-    ir::Size product = 8, ofLast = 8;
-    for (size_t i = shape.size(); i-- > 0;)
-      if (shape[i] != 0)
-        ofLast *= sizeOf(shape[i]);
-    for (int64_t size : shape) {
-      if (!sizeOf(size).isCount())
-        fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
-                 shapeText(shape),
-             loc);
-      if (size != 0)
-        product *= sizeOf(size);
-    }
-    if (!product.isExpressible() || !ofLast.isExpressible())
-      fail("a tensor of shape " + shapeText(shape) +
-               " has a number of bytes that cannot be expressed: expected less than 2^63, or " +
-               ir::polynomialText("Dims") + "; make it smaller, or give it fewer Dims",
-           loc);
-    return Spec{DType::f32, shape, {}}.count();
-  }
-  for (int64_t size : shape) {
-    if (size < 0)
-      fail("Trying to create tensor with negative dimension " + std::to_string(size) + ": " +
-               shapeText(shape),
-           loc);
-    empty |= size == 0;
-    // Room for the widest element, so that bytes do not overflow either.
-    if (size != 0 && __builtin_mul_overflow(count, size, &count))
-      count = INT64_MAX;
-    if (count > INT64_MAX / 8)
-      fail("a tensor of shape " + shapeText(shape) + " has more than 2^63 bytes", loc);
-  }
-  return empty ? 0 : count;
-}
 
 int64_t wrapDim(int64_t dim, int64_t rank, Loc loc) {
   // A 0-dimensional tensor takes 0 and -1, as in PyTorch.
@@ -102,11 +45,6 @@ std::vector<int64_t> wrapDims(const std::vector<int64_t> &dims, int64_t rank, Lo
   return result;
 }
 
-void throwAt(const Status &status, Loc loc) {
-  if (!status.ok())
-    fail(status, loc);
-}
-
 void checkFloat(const Ref &value, const char *function, Loc loc) {
   if (!is_floating_point(value.spec().dtype))
     fail(std::string(function) + " only supports floating-point dtypes, found " +
@@ -120,45 +58,6 @@ Tensor unchanged(Ref value, Loc loc) {
 
 Ref atLeast1(Ref value, Loc loc) {
   return value.spec().shape.empty() ? reshapeTo(std::move(value), {1}, loc) : value;
-}
-
-Ref convertTo(Ref value, DType dtype, Loc loc) {
-  return value.spec().dtype == dtype ? value : record1("convert", {value}, {{"to", dtype}}, loc);
-}
-
-Ref transferTo(Ref value, Device device, Loc loc) {
-  device = resolve(device);
-  return value.spec().device == device ? value : record1("transfer", {value}, {{"to", device}}, loc);
-}
-
-Ref reshapeTo(Ref value, const Shape &shape, Loc loc) {
-  checkRank(shape, loc);
-  return value.spec().shape == shape ? value : record1("reshape", {value}, {{"shape", shape}}, loc);
-}
-
-Ref broadcastTo(Ref value, const Shape &shape, Loc loc) {
-  checkRank(shape, loc);
-  const Shape &from = value.spec().shape;
-  if (from == shape)
-    return value;
-  const auto both = [&] {
-    return "Target sizes: " + shapeText(shape) + ".  Tensor sizes: " + shapeText(from);
-  };
-  if (from.size() > shape.size())
-    fail("expand: the number of sizes provided (" + std::to_string(shape.size()) +
-             ") must be greater or equal to the number of dimensions in the tensor (" +
-             std::to_string(from.size()) + ").  " + both(),
-         loc, {value});
-  const size_t added = shape.size() - from.size();
-  for (size_t i = from.size(); i-- > 0;)
-    if (from[i] != shape[added + i] && from[i] != 1)
-      fail("The expanded size of the tensor (" + sizeText(shape[added + i]) +
-               ") must match the existing size (" + sizeText(from[i]) + ") at non-singleton dimension " +
-               std::to_string(added + i) + ".  " + both(),
-           loc, {value});
-  std::vector<int64_t> dims(from.size());
-  std::iota(dims.begin(), dims.end(), static_cast<int64_t>(shape.size() - from.size()));
-  return record1("broadcast_in_dim", {value}, {{"dims", dims}, {"shape", shape}}, loc);
 }
 
 } // namespace frontend

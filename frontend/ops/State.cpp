@@ -7,6 +7,7 @@
 #include "frontend/ops/State.h"
 
 #include "frontend/graph/Trace.h"
+#include "frontend/graph/Undo.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/ops/HostConvert.h"
 #include "frontend/ops/Ops.h"

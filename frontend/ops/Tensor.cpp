@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "weft/tensor.hpp"
 
+#include "frontend/graph/History.h"
+#include "frontend/graph/Layout.h"
 #include "frontend/graph/Symbols.h"
 #include "frontend/graph/Trace.h"
+#include "frontend/graph/Undo.h"
 #include "frontend/graph/View.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/lazy/Pending.h"

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "weft/report.hpp"
 
+#include "frontend/graph/Message.h"
 #include "frontend/io/Progress.h"
 #include "frontend/io/Svg.h"
-#include "frontend/ops/Ops.h"
 
 #include <algorithm>
 #include <chrono>

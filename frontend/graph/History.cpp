@@ -1,0 +1,41 @@
+//===- History.cpp - What gradients flow through -------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/graph/History.h"
+
+#include "frontend/graph/Record.h"
+#include "frontend/graph/Recording.h"
+
+#include <limits>
+
+namespace weft::frontend {
+
+Ref withoutHistory(Ref value, Loc loc) {
+  GradMode off(false);
+  return value.requiresGrad() ? sameValue(std::move(value), loc) : value;
+}
+
+/// The difference of a finite number and itself is +0, and subtracting that changes no bit of any number: so
+/// the value is the new one, and what flows back to the difference goes to the old one.
+Ref keepHistory(const Ref &before, Ref value, Loc loc) {
+  value = withoutHistory(std::move(value), loc);
+  if (!before.requiresGrad() || before.node->accumulator(before.result))
+    return value;
+  Ref finite;
+  {
+    GradMode off(false);
+    finite = record1("lt",
+                     {record1("abs", {before}, {}, loc),
+                      constant(before.spec(), std::numeric_limits<double>::infinity(), loc)},
+                     {}, loc);
+  }
+  GradMode mode(true);
+  const Ref history = record1("select", {finite, before, constant(before.spec(), 0, loc)}, {}, loc);
+  const Ref difference = record1("sub", {withoutHistory(history, loc), history}, {}, loc);
+  return record1("sub", {value, difference}, {}, loc);
+}
+
+} // namespace weft::frontend

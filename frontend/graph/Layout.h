@@ -1,0 +1,33 @@
+//===- Layout.h - Where the elements of a slot lie -----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_GRAPH_LAYOUT_H
+#define WEFT_FRONTEND_GRAPH_LAYOUT_H
+
+#include "frontend/graph/Slot.h"
+#include "frontend/graph/View.h"
+
+#include <optional>
+#include <vector>
+
+namespace weft::frontend {
+
+/// The strides in elements of its storage, as in PyTorch.
+std::vector<int64_t> stridesOf(const Slot &slot);
+/// Where the elements of a view of computed storage lie, for a call that reads them in place.
+struct StridedPlace {
+  std::vector<int64_t> strides; ///< in elements; empty: row-major
+  size_t offset = 0;            ///< of the first element, in elements of the base
+};
+/// Nothing where the view steps through no row-major memory (ir/StridedLayout.h).
+std::optional<StridedPlace> placeOf(const View &view);
+/// Whether it is certain that two tensors share no element. Each is a tensor that has storage of its own, or
+/// a view.
+bool areDisjoint(const Slot &a, const Slot &b);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_GRAPH_LAYOUT_H

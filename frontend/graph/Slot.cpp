@@ -1,0 +1,297 @@
+//===- Slot.cpp - What a handle refers to --------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/graph/Slot.h"
+
+#include "frontend/graph/History.h"
+#include "frontend/graph/Record.h"
+#include "frontend/graph/Recording.h"
+#include "frontend/graph/View.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace weft::frontend {
+
+static std::unordered_set<Slot *> &pending() {
+  static auto *set = new std::unordered_set<Slot *>;
+  return *set;
+}
+
+/// Slots that keep what they held before, and gradients that may have to be none again.
+static std::unordered_set<Slot *> &revocable() {
+  static auto *set = new std::unordered_set<Slot *>;
+  return *set;
+}
+
+void Slot::setValue(Ref value) {
+  GraphLock lock(graphMutex());
+  // A view's value can be made again: it is neither pending nor kept for its own sake.
+  if (view_) {
+    value_ = std::move(value);
+  } else {
+    if (!views_.empty() && value && value.spec() != spec_)
+      for (Slot *view : std::vector<Slot *>(views_))
+        view->cut();
+    forgetViews();
+    if (value)
+      ++value.node->results[value.result].liveSlots;
+    if (value_)
+      --value_.node->results[value_.result].liveSlots;
+    value_ = std::move(value);
+    if (value_ && isPending(value_))
+      pending().insert(this);
+    else
+      pending().erase(this);
+    if (value_ && spec_ != value_.spec())
+      spec_ = value_.spec();
+  }
+  if (value_ && requiresGrad) {
+    if (!accumulator_) {
+      accumulator_ = std::make_shared<GradAccumulator>();
+      accumulator_->slot = weak_from_this();
+    }
+    value_.node->accumulators.resize(value_.node->results.size());
+    value_.node->accumulators[value_.result] = accumulator_;
+  }
+}
+
+void Slot::settle(Ref leaf) {
+  if (leaf) {
+    std::vector<std::pair<Slot *, Ref>> kept;
+    for (Slot *view : views_)
+      if (view->value_ && view->value_.requiresGrad())
+        kept.emplace_back(view, view->value_);
+    setValue(std::move(leaf));
+    for (auto &[view, value] : kept)
+      view->value_ = std::move(value);
+  }
+  forgetBefore();
+}
+
+/// What the map of a view gives of the current value of its source.
+static Ref read(const View &view, Loc loc) {
+  // A source that has left the base for storage of its own has nothing to say of what was written since.
+  bool hasLeft = view.source != view.base && !view.source->view();
+  // What is a leaf now and was none is a number to what was made before.
+  bool stops = view.stopsGrad() || hasLeft || (view.source->requiresGrad && !view.madeOfLeaf);
+  Ref value = hasLeft ? view.base->value() : view.source->value();
+  // The handle's own mode counts, and not the one under which it is used.
+  GradMode mode(!stops);
+  for (const ViewStep &step : hasLeft ? view.steps : view.sourceSteps)
+    value = step.apply(std::move(value), loc);
+  return stops ? withoutHistory(std::move(value), loc) : value;
+}
+
+const Ref &Slot::value() {
+  if (!value_ && view_) {
+    Ref value = read(*view_, loc);
+    // A leaf's gradient ends at a node of its own.
+    if (requiresGrad) {
+      GradMode off(false);
+      value = sameValue(value, loc);
+    }
+    setValue(std::move(value));
+  }
+  return value_;
+}
+
+void Slot::makeView(std::shared_ptr<const View> view, Ref value) {
+  GraphLock lock(graphMutex());
+  view_ = std::move(view);
+  spec_ = view_->spec;
+  viewIndex_ = view_->base->views_.size();
+  view_->base->views_.push_back(this);
+  setValue(std::move(value));
+}
+
+std::shared_ptr<Slot> Slot::storage() { return view_ ? view_->base : shared_from_this(); }
+
+void Slot::forgetViews() {
+  for (Slot *view : views_)
+    view->value_ = {};
+}
+
+/// Takes a view off its base's list.
+static void unlink(std::vector<Slot *> &views, size_t index, size_t Slot::*position) {
+  views[index] = views.back();
+  views[index]->*position = index;
+  views.pop_back();
+}
+
+void Slot::cut() {
+  if (!view_)
+    return;
+  // What gradients flow to it through views that are made of it must not be lost with its place.
+  for (Slot *view : view_->base->views_)
+    if (view->view_->source.get() == this)
+      view->value();
+  Ref current = value();
+  unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
+  view_ = nullptr;
+  value_ = {};
+  setValue(std::move(current));
+}
+
+Slot::~Slot() {
+  GraphLock lock(graphMutex());
+  pending().erase(this);
+  revocable().erase(this);
+  if (view_)
+    unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
+  else if (value_)
+    --value_.node->results[value_.result].liveSlots;
+  value_ = {};
+  if (accumulator_)
+    accumulator_->grad = grad;
+  grad.reset();
+}
+
+//===----------------------------------------------------------------------===//
+// What writes replaced
+//===----------------------------------------------------------------------===//
+
+/// Whether `later` is computed from `earlier`; also true where that takes long to find out.
+static bool isComputedFrom(const Ref &later, const Ref &earlier) {
+  constexpr size_t longest = 256;
+  std::unordered_set<const Node *> seen;
+  std::vector<const Node *> stack{later.node.get()};
+  while (!stack.empty() && seen.size() < longest) {
+    const Node *node = stack.back();
+    stack.pop_back();
+    if (node == earlier.node.get())
+      return true;
+    if (node->serial > earlier.node->serial && seen.insert(node).second)
+      for (const Ref &operand : node->operands)
+        stack.push_back(operand.node.get());
+  }
+  return !stack.empty();
+}
+
+bool Slot::shouldComputeBefore(const Ref &value) const {
+  return !view_ && value_ && value != value_ && mayBeLost(value) && isPending(value_) &&
+         value_.node->fallible && !isComputedFrom(value, value_);
+}
+
+void Slot::write(Ref value) {
+  GraphLock lock(graphMutex());
+  if (view_ || !value_ || value == value_) {
+    setValue(std::move(value));
+    return;
+  }
+  if (!mayBeLost(value)) {
+    before_.clear();
+  } else {
+    // Values that a queue has yet to give are many where the program runs ahead; of them, those before one
+    // that is certain are not needed.
+    constexpr size_t some = 8;
+    if (!mayBeLost(value_))
+      before_.clear();
+    else if (before_.size() >= some && before_.size() % some == 0)
+      if (auto certain = std::find_if_not(before_.rbegin(), before_.rend(), mayBeLost);
+          certain != before_.rend())
+        before_.erase(before_.begin(), std::prev(certain.base()));
+    if (!value.buffer() || value.buffer() != value_.buffer()) // or else the call wrote what the slot has
+      before_.push_back(value_);
+  }
+  setValue(std::move(value));
+  forgetBefore();
+}
+
+bool Slot::undoWrites(const std::function<bool(const Ref &)> &isLost) {
+  while (!before_.empty()) {
+    Ref last = std::move(before_.back());
+    before_.pop_back();
+    if (isLost(last))
+      continue;
+    // Computed while no slot held it, it may lie in the storage of another value.
+    if (last.node->kind == NodeKind::op && last.node->computed(last.result)) {
+      GradMode mode(!requiresGrad);
+      last = sameValue(last, loc);
+    }
+    setValue(std::move(last));
+    return true;
+  }
+  return false;
+}
+
+void Slot::forgetBefore() {
+  if (isPending(value_))
+    return;
+  const bool uncertain = mayBeLost(value_);
+  if (!uncertain)
+    before_.clear();
+  if (uncertain && (!before_.empty() || !gradOf.expired()))
+    revocable().insert(this);
+  else
+    revocable().erase(this);
+}
+
+//===----------------------------------------------------------------------===//
+// Slots that wait
+//===----------------------------------------------------------------------===//
+
+/// The slots of a set that satisfy `wanted`, in the order in which their values were recorded: everything
+/// that follows from it, argument numbers among it, must not depend on where slots lie in memory.
+template <typename Predicate>
+static std::vector<std::shared_ptr<Slot>> slotsInOrder(const std::unordered_set<Slot *> &set,
+                                                       Predicate wanted) {
+  std::vector<std::shared_ptr<Slot>> slots;
+  for (Slot *slot : set)
+    if (wanted(*slot))
+      if (auto shared = slot->weak_from_this().lock())
+        slots.push_back(std::move(shared));
+  std::sort(slots.begin(), slots.end(), [](const auto &a, const auto &b) {
+    return std::pair(a->value().node->serial, a->value().result) <
+           std::pair(b->value().node->serial, b->value().result);
+  });
+  return slots;
+}
+
+std::vector<std::shared_ptr<Slot>> pendingSlots() {
+  return slotsInOrder(pending(), [](Slot &) { return true; });
+}
+
+std::vector<std::shared_ptr<Slot>> uncertainSlots() {
+  return slotsInOrder(revocable(), [](Slot &slot) { return !isPending(slot.value()); });
+}
+
+void forgetCertain() {
+  GraphLock lock(graphMutex());
+  for (const auto &slot : uncertainSlots())
+    slot->forgetBefore();
+}
+
+void settleSlots() {
+  auto computed = [](Slot &slot) { return slot.value().node->computed(slot.value().result); };
+  Ref value, settled; // slots in order: those of one value, which share its leaf, follow each other
+  forgetCertain();
+  for (const auto &slot : slotsInOrder(pending(), computed)) {
+    if (slot->value().node->requiresGrad) {
+      slot->settle({});
+      pending().erase(slot.get());
+      continue;
+    }
+    // What was computed from a leaf of gradients before must not differ from what is computed from it later:
+    // its node stays.
+    if (const Ref &own = slot->value(); own.node->accumulator(own.result) && own.node->results.size() == 1) {
+      own.node->becomeLeaf();
+      slot->settle({});
+      pending().erase(slot.get());
+      continue;
+    }
+    if (slot->value() != value) {
+      value = slot->value();
+      settled = leaf(value.spec(), value.buffer(), value.node->loc);
+      settled.node->source = value.node;
+    }
+    slot->settle(settled);
+  }
+}
+
+size_t pendingCount() { return pending().size(); }
+
+} // namespace weft::frontend

@@ -1,0 +1,19 @@
+//===- Recompilation.h - Lines whose programs are compiled ever anew -------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_FRONTEND_LAZY_RECOMPILATION_H
+#define WEFT_FRONTEND_LAZY_RECOMPILATION_H
+
+#include "frontend/graph/Region.h"
+
+namespace weft::frontend {
+
+/// A lazy program was compiled for this region. Says at the third program of one source line what changes.
+void noteLazyCompile(const Region &region, Loc wanted);
+
+} // namespace weft::frontend
+
+#endif // WEFT_FRONTEND_LAZY_RECOMPILATION_H
