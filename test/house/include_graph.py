@@ -14,8 +14,17 @@ PUBLIC = r"weft/\w+\.(hpp|h)"
 COMPILER_LIBRARIES = r"(mlir|llvm|mlir-c|llvm-c)/.+"
 # What runtime/ shows to the compiler: the format of packages, plans and images, and what a kernel is called with.
 PACKAGE = r"runtime/(Package|Image|Kernel|KernelSignature|PlanVerifier|DynamicPlan|plan_generated)\.h"
+# Sizes as expressions, strides, roles and options are plain C++: their headers include nothing of MLIR.
+PLAIN_IR = r"ir/(ArgumentRole|CompilerOptions|HtmlText|Size|SourceExcerpt|StridedLayout)\.h"
 GTEST = r"gtest/.+|gmock/.+"
 RUNTIME_LIBRARIES = r"flatbuffers/.+|dnnl\.hp*|sanitizer/\w+_interface\.h"
+
+
+
+def rooms(*names):
+    """The headers of these rooms of the frontend."""
+    return rf"frontend/({'|'.join(names)})/\w+\.h"
+
 
 # Folder -> patterns of what may be included from it, besides the standard and system headers.
 RULES = {
@@ -27,8 +36,19 @@ RULES = {
                 COMPILER_LIBRARIES],
     # Image compilation knows upstream dialects only, so that other front ends can use it.
     "codegen/cpu": [r"codegen/cpu/.+", r"runtime/(Kernel|TemporaryFile)\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
-    # Sizes as expressions, strides, roles and options are plain C++: their headers include nothing of MLIR.
-    "frontend": [r"frontend/.+", r"runtime/.+", r"ir/(ArgumentRole|CompilerOptions|HtmlText|Size|SourceExcerpt|StridedLayout)\.h", PUBLIC],
+    # The frontend's rooms, the lowest first; a file that stands in none is refused. What nn/ and the rooms after it do,
+    # programs could do too: they need neither the runtime nor the IR.
+    "frontend/graph": [rooms("graph"), PLAIN_IR, r"runtime/(Buffer|Overlap)\.h", PUBLIC],
+    "frontend/compiler": [rooms("graph", "compiler"), r"frontend/io/AtomicFile\.h", PLAIN_IR, r"runtime/.+", PUBLIC],
+    "frontend/lazy": [rooms("graph", "compiler", "lazy"), r"runtime/.+", PUBLIC],
+    "frontend/device": [rooms("graph", "lazy", "device"), r"runtime/.+", PUBLIC],
+    "frontend/ops": [rooms("graph", "lazy", "ops"), r"runtime/TensorText\.h", PUBLIC],
+    "frontend/compiled": [rooms("graph", "compiler", "lazy", "ops", "compiled"), PLAIN_IR, r"runtime/.+", PUBLIC],
+    "frontend/nn": [rooms("graph", "ops", "nn"), PUBLIC],
+    "frontend/optim": [rooms("graph", "lazy", "ops", "optim"), PUBLIC],
+    "frontend/files": [rooms("graph", "ops", "io", "files"), PUBLIC],
+    "frontend/data": [rooms("graph", "lazy", "ops", "io", "files", "data"), PUBLIC],
+    "frontend/program": [rooms("graph", "lazy", "ops", "io", "program"), PUBLIC],
     "frontend/io": [r"frontend/io/.+", r"runtime/TemporaryFile\.h", r"weft/(status|dtype|limits|philox|export)\.hpp", r"zlib\.h"],
     "tools": [r"tools/.+", r"(ir|passes|codegen|frontend|runtime)/.+", PUBLIC, COMPILER_LIBRARIES],
     "examples": [PUBLIC],
@@ -128,18 +148,73 @@ SELF_TEST = [
     ("codegen/Emit.cpp", '#include "runtime/Queue.h"', False),
     ("codegen/Emit.cpp", '#include "runtime/Package.h"', True),
     ("codegen/cpu/LinkImage.cpp", '#include "ir/Dialect.h"', False),
+    ("frontend/Tensor.cpp", '#include "weft/tensor.hpp"', False),
+    ("frontend/graph/Slot.cpp", '#include "frontend/graph/View.h"', True),
+    ("frontend/graph/Slot.cpp", '#include "ir/Size.h"', True),
+    ("frontend/graph/Slot.cpp", '#include "ir/Dialect.h"', False),
+    ("frontend/graph/Slot.cpp", '#include "mlir/IR/MLIRContext.h"', False),
+    ("frontend/graph/Slot.cpp", '#include "runtime/Queue.h"', False),
+    ("frontend/graph/Slot.cpp", '#include "frontend/lazy/Lazy.h"', False),
+    ("frontend/graph/Record.cpp", '#include "frontend/compiler/Session.h"', False),
+    ("frontend/graph/Trace.cpp", '#include "frontend/compiled/Compiled.h"', False),
     ("frontend/compiler/Session.cpp", '#include "passes/Pipeline.h"', True),
+    ("frontend/compiler/Session.cpp", '#include "frontend/graph/Region.h"', True),
+    ("frontend/compiler/Session.cpp", '#include "frontend/lazy/Lazy.h"', False),
+    ("frontend/compiler/TraceFolder.cpp", '#include "passes/Pipeline.h"', False),
+    ("frontend/compiler/TraceFolder.cpp", '#include "frontend/io/AtomicFile.h"', True),
+    ("frontend/compiler/TraceFolder.cpp", '#include "frontend/io/Npy.h"', False),
+    ("frontend/lazy/Lazy.cpp", '#include "frontend/compiler/Session.h"', True),
+    ("frontend/lazy/Lazy.cpp", '#include "frontend/ops/Handle.h"', False),
+    ("frontend/device/Stream.cpp", '#include "runtime/Queue.h"', True),
+    ("frontend/device/Stream.cpp", '#include "frontend/ops/Ops.h"', False),
+    ("frontend/ops/Tensor.cpp", '#include "frontend/lazy/Lazy.h"', True),
+    ("frontend/ops/Tensor.cpp", '#include "frontend/compiler/Session.h"', False),
+    ("frontend/ops/Tensor.cpp", '#include "frontend/compiled/Variant.h"', False),
     ("frontend/ops/Tensor.cpp", '#include "passes/Pipeline.h"', False),
-    ("frontend/ops/Tensor.cpp", '#include "ir/Size.h"', True),
-    ("frontend/ops/Tensor.cpp", '#include "ir/Dialect.h"', False),
     ("frontend/ops/Tensor.cpp", '#include "mlir/IR/MLIRContext.h"', False),
-    ("frontend/io/Npy.cpp", '#include "frontend/lazy/Lazy.h"', False),
+    ("frontend/compiled/Build.cpp", '#include "frontend/ops/Ops.h"', True),
+    ("frontend/compiled/Build.cpp", '#include "frontend/nn/ModuleState.h"', False),
+    ("frontend/nn/Module.cpp", '#include "frontend/ops/State.h"', True),
+    ("frontend/nn/Module.cpp", '#include "frontend/optim/OptimState.h"', False),
+    ("frontend/nn/Module.cpp", '#include "runtime/Buffer.h"', False),
+    ("frontend/optim/Optim.cpp", '#include "frontend/lazy/Lazy.h"', True),
+    ("frontend/optim/Optim.cpp", '#include "frontend/nn/ModuleState.h"', False),
+    ("frontend/files/TensorFiles.cpp", '#include "frontend/io/Npy.h"', True),
+    ("frontend/files/TensorFiles.cpp", '#include "frontend/data/RowSource.h"', False),
+    ("frontend/data/Datasets.cpp", '#include "frontend/files/TensorFiles.h"', True),
+    ("frontend/data/Datasets.cpp", '#include "frontend/nn/ModuleState.h"', False),
+    ("frontend/program/Report.cpp", '#include "frontend/io/Svg.h"', True),
+    ("frontend/program/Report.cpp", '#include "frontend/optim/OptimState.h"', False),
+    ("frontend/io/Npy.cpp", '#include "frontend/graph/Graph.h"', False),
+    ("frontend/io/Npy.cpp", '#include "frontend/io/Message.h"', True),
     ("frontend/io/Npy.cpp", '#include <zlib.h>', True),
     ("examples/mnist.cpp", '#include <weft/weft.hpp>', True),
     ("examples/mnist.cpp", '#include "frontend/compiler/Session.h"', False),
     ("bench/bench.cpp", '#include "passes/Pipeline.h"', False),
     ("somewhere/File.cpp", '#include "weft/dtype.hpp"', False),
 ]
+
+
+def room_cycle(rules, files):
+    """Rooms of the frontend that may include headers of each other, in order, or None: arrows go one way only."""
+    names = [folder for folder in rules if folder.startswith("frontend/")]
+    below = {folder: [other for other in names if other != folder and
+                      any(re.fullmatch(pattern, path) for pattern in rules[folder]
+                          for path in files if folder_of(path) == other)] for folder in names}
+    done = set()
+
+    def walk(folder, way):
+        if folder in way:
+            return way[way.index(folder):] + [folder]
+        if folder in done:
+            return None
+        for other in below[folder]:
+            if found := walk(other, way + [folder]):
+                return found
+        done.add(folder)
+        return None
+
+    return next((found for folder in names if (found := walk(folder, []))), None)
 
 
 def main():
@@ -149,7 +224,12 @@ def main():
         found = wrong(path, quoted, name, set())
         checks.check((found is None) == right,
                      f"self-test: '{line}' in {path} was {'refused' if found else 'accepted'}")
+    above = RULES | {"frontend/graph": [rooms("graph", "lazy")]}
+    checks.check(room_cycle(above, ["frontend/graph/Slot.h", "frontend/lazy/Lazy.h"]) is not None,
+                 "self-test: rooms that may include each other were accepted")
     files = cxx_files()
+    cycle = room_cycle(RULES, files)
+    checks.check(cycle is None, f"RULES let rooms include each other: {' -> '.join(cycle or [])}")
     known = set(files)
     for path in files:
         found = [f"{path}:{line}: includes '{name}': {reason}" for line, quoted, name in includes(read(path) or "")
