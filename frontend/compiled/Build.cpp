@@ -170,20 +170,54 @@ Flat CompiledImpl::traceArguments(Trace &trace, const Variant &variant, const Fl
   return inputs;
 }
 
+std::vector<int> CompiledImpl::sameArguments(const Slots &slots) const {
+  std::vector<int> sameAs;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    sameAs.push_back(-1);
+    // Arguments that are declared with two shapes are two, though one tensor fits both.
+    for (size_t j = 0; j < i && sameAs[i] < 0; ++j)
+      if (slots[j] == slots[i] && sameAs[j] < 0 &&
+          (!declared_ || declared_->arguments[j].shape == declared_->arguments[i].shape))
+        sameAs[i] = static_cast<int>(j);
+  }
+  return sameAs;
+}
+
+std::vector<Ref> CompiledImpl::takeResults(Variant &variant, const Flat &outputs, Loc loc) const {
+  std::vector<Ref> results;
+  for (size_t i = 0; i < outputs.tensors.size(); ++i) {
+    results.push_back(use(outputs.tensors[i], loc));
+    if (Access::slot(outputs.tensors[i])->view()) {
+      std::string note = "result " + std::to_string(i) + " of '" + options_.name + "' is a view (made at " +
+                         str(Access::slot(outputs.tensors[i])->loc) + ") and is returned as a copy of " +
+                         results[i].spec().bytesText() + " bytes";
+      if (has(options_.strict, Strict::donate))
+        fail(note + underStrict("WEFT-D010", "donate") + ": return the tensor it is a view of, or a clone()",
+             loc, {}, "WEFT-D010");
+      variant.notes += "WEFT-D010: " + note + "\n";
+    }
+  }
+  return results;
+}
+
+/// Whether the host does something after a call that must not happen if the call fails.
+static bool waitsForSuccess(const Variant &variant) {
+  bool acts = false;
+  for (const Binding &binding : variant.bindings)
+    acts |=
+        binding.gradResult >= 0 || binding.gradSlot || binding.gradArgument >= 0 || binding.freshResult >= 0;
+  for (const ModeChange &mode : variant.modes)
+    acts |= mode.after.has_value();
+  return acts && variant.program->mayFail;
+}
+
 std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots, Loc loc) {
   auto variant = std::make_shared<Variant>();
   variant->structure = arguments.structure;
   variant->gradMode = gradEnabled();
   variant->loc = loc;
   variant->pins.resize(slots.size());
-  for (size_t i = 0; i < slots.size(); ++i) {
-    variant->sameAs.push_back(-1);
-    // Arguments that are declared with two shapes are two, though one tensor fits both.
-    for (size_t j = 0; j < i && variant->sameAs[i] < 0; ++j)
-      if (slots[j] == slots[i] && variant->sameAs[j] < 0 &&
-          (!declared_ || declared_->arguments[j].shape == declared_->arguments[i].shape))
-        variant->sameAs[i] = static_cast<int>(j);
-  }
+  variant->sameAs = sameArguments(slots);
 
   Region region;
   if (declared_)
@@ -207,20 +241,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
       }
     if (again)
       continue;
-    std::vector<Ref> results;
-    for (size_t i = 0; i < outputs.tensors.size(); ++i) {
-      results.push_back(use(outputs.tensors[i], loc));
-      if (Access::slot(outputs.tensors[i])->view()) {
-        std::string note = "result " + std::to_string(i) + " of '" + options_.name + "' is a view (made at " +
-                           str(Access::slot(outputs.tensors[i])->loc) + ") and is returned as a copy of " +
-                           results[i].spec().bytesText() + " bytes";
-        if (has(options_.strict, Strict::donate))
-          fail(note + underStrict("WEFT-D010", "donate") +
-                   ": return the tensor it is a view of, or a clone()",
-               loc, {}, "WEFT-D010");
-        variant->notes += "WEFT-D010: " + note + "\n";
-      }
-    }
+    const std::vector<Ref> results = takeResults(*variant, outputs, loc);
     variant->resultStructure = outputs.structure;
     variant->modes = trace.modes();
     bool tookGradients = trace.tookGradients();
@@ -247,12 +268,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     variant->program = *program;
     trace.keep();
   }
-  for (const Binding &binding : variant->bindings)
-    variant->waits |=
-        binding.gradResult >= 0 || binding.gradSlot || binding.gradArgument >= 0 || binding.freshResult >= 0;
-  for (const ModeChange &mode : variant->modes)
-    variant->waits |= mode.after.has_value();
-  variant->waits &= variant->program->mayFail;
+  variant->waits = waitsForSuccess(*variant);
   variant->number = compiled_++;
   variant->signature = describe(slots, variant->structure, variant->modes);
   variant->argumentBuffers.resize(region.arguments.size());

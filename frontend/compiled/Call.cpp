@@ -58,49 +58,45 @@ void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc lo
   fail(told, loc);
 }
 
-Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
-  auto &in = variant.argumentBuffers;
-  auto &out = variant.resultBuffers;
+/// The slots that the bindings stand for in this call; what it reads of them is computed. `waits` becomes
+/// true where the host does something after the call that must not happen if it fails.
+static Slots resolveBindings(const Variant &variant, const Slots &arguments, bool &waits) {
   Slots bound;
   bound.reserve(variant.bindings.size());
-  bool waits = variant.waits;
-  {
-    std::vector<Ref> missing;
-    for (const Binding &binding : variant.bindings) {
-      bound.push_back(binding.resolve(arguments));
-      const Ref &value = storageValue(binding, *bound.back());
-      if (binding.argument >= 0 && !value.node->computed(value.result))
-        missing.push_back(value);
-      waits |= variant.program->mayFail &&
-               ((binding.writes() && bound.back()->view()) || (binding.clearsGrad && bound.back()->grad));
-    }
-    if (!missing.empty())
-      flush(missing);
+  std::vector<Ref> missing;
+  for (const Binding &binding : variant.bindings) {
+    bound.push_back(binding.resolve(arguments));
+    const Ref &value = storageValue(binding, *bound.back());
+    if (binding.argument >= 0 && !value.node->computed(value.result))
+      missing.push_back(value);
+    waits |= variant.program->mayFail &&
+             ((binding.writes() && bound.back()->view()) || (binding.clearsGrad && bound.back()->grad));
   }
-  // What gradients need of the values before the call is recorded before they are overwritten.
-  Replay recorded;
-  if (variant.differentiable())
-    recorded = replay(variant, bound, sizes);
+  if (!missing.empty())
+    flush(missing);
+  return bound;
+}
+
+void CompiledImpl::takeArguments(Variant &variant, const Slots &bound, Loc loc) const {
+  auto &in = variant.argumentBuffers;
+  const auto refuseCopy = [&](const Binding &binding, const char *why, const char *code, const char *remedy) {
+    std::fill(in.begin(), in.end(), nullptr);
+    fail("'" + options_.name + "' would copy " + binding.spec.bytesText() + " bytes of " + binding.str() +
+             why + underStrict(code, "donate") + remedy,
+         loc, {}, code);
+  };
   for (size_t i = 0; i < bound.size(); ++i) {
     const Binding &binding = variant.bindings[i];
     if (binding.argument < 0)
       continue;
-    if (binding.tiedResult >= 0 && has(options_.strict, Strict::donate) && isHeld(*bound[i])) {
-      std::fill(in.begin(), in.end(), nullptr);
-      fail("'" + options_.name + "' would copy " + binding.spec.bytesText() + " bytes of " + binding.str() +
-               " before it writes them, since something else holds the value" +
-               underStrict("WEFT-D011", "donate") + ": drop what holds it, or let it hold a clone()",
-           loc, {}, "WEFT-D011");
-    }
+    if (binding.tiedResult >= 0 && has(options_.strict, Strict::donate) && isHeld(*bound[i]))
+      refuseCopy(binding, " before it writes them, since something else holds the value", "WEFT-D011",
+                 ": drop what holds it, or let it hold a clone()");
     bool copied = false;
     if (copiesStrides(binding, *bound[i])) {
-      if (has(options_.strict, Strict::donate)) {
-        std::fill(in.begin(), in.end(), nullptr);
-        fail("'" + options_.name + "' would copy " + binding.spec.bytesText() + " bytes of " + binding.str() +
-                 ", which is not row-major in memory" + underStrict("WEFT-D013", "donate") +
-                 ": pass row-major memory, as contiguous() gives it",
-             loc, {}, "WEFT-D013");
-      }
+      if (has(options_.strict, Strict::donate))
+        refuseCopy(binding, ", which is not row-major in memory", "WEFT-D013",
+                   ": pass row-major memory, as contiguous() gives it");
       ++variant.stridedCopies;
       variant.lastStridedCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
     }
@@ -111,7 +107,11 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
       variant.lastCopy = binding.str() + ", " + binding.spec.bytesText() + " bytes";
     }
   }
-  ++variant.calls;
+}
+
+void CompiledImpl::execute(Variant &variant, const SizeValues &sizes, bool waits, Loc loc) {
+  auto &in = variant.argumentBuffers;
+  auto &out = variant.resultBuffers;
   runtime::RunOptions options;
   options.origin = runtime::CallOrigin{
       .number = calls_, .file = loc.file_name(), .line = loc.line(), .lines = nullptr, .caller = id_};
@@ -136,24 +136,36 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
     std::fill(out.begin(), out.end(), nullptr);
     failCall(status, variant, loc);
   }
-  // A value with the operations that it came by, for `backward`, and the storage that the call gave it.
-  auto computed = [](Ref ref, const std::shared_ptr<runtime::Buffer> &buffer, Loc at) {
-    if (ref.node->computed(ref.result))
-      ref = sameValue(ref, at);
-    ref.buffer() = buffer;
-    return ref;
-  };
+}
+
+/// A value with the operations that it came by, for `backward`, and the storage that the call gave it.
+static Ref withStorage(Ref value, const std::shared_ptr<runtime::Buffer> &buffer, Loc loc) {
+  if (value.node->computed(value.result))
+    value = sameValue(value, loc);
+  value.buffer() = buffer;
+  return value;
+}
+
+/// The C++ result of a call that ran.
+static Flat wrapResults(const Variant &variant, const Replay &recorded, const SizeValues &sizes) {
   Flat results;
   results.structure = variant.resultStructure;
   results.tensors.reserve(variant.resultMap.size());
   for (size_t i = 0; i < variant.resultMap.size(); ++i) {
-    const auto &buffer = out[variant.resultMap[i]];
+    const auto &buffer = variant.resultBuffers[variant.resultMap[i]];
     Loc at = variant.resultLocs[i];
     bool differentiable = variant.differentiable() && recorded.results[i].requiresGrad();
-    results.tensors.push_back(wrap(differentiable ? computed(recorded.results[i], buffer, at)
+    results.tensors.push_back(wrap(differentiable ? withStorage(recorded.results[i], buffer, at)
                                                   : leaf(concrete(variant.resultSpecs[i], sizes), buffer, at),
                                    at));
   }
+  return results;
+}
+
+/// Gives slots the values and gradients that a call left, which ran.
+static void writeBindings(const Variant &variant, const Slots &bound, const Slots &arguments,
+                          const Replay &recorded, const SizeValues &sizes) {
+  const auto &out = variant.resultBuffers;
   for (size_t i = 0; i < bound.size(); ++i) {
     const Binding &binding = variant.bindings[i];
     const auto &slot = bound[i];
@@ -162,7 +174,7 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
       bool differentiable =
           variant.differentiable() && recorded.written[i].requiresGrad() && !slot->requiresGrad;
       if (differentiable)
-        assign(slot, computed(recorded.written[i], buffer, slot->loc));
+        assign(slot, withStorage(recorded.written[i], buffer, slot->loc));
       else if (binding.freshResult >= 0 || slot->view())
         assign(slot, leaf(concrete(binding.freshSpec, sizes), buffer, slot->loc));
     }
@@ -178,11 +190,25 @@ Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValue
       slot->grad->name = slot->name + ".grad";
     }
   }
+}
+
+Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
+  bool waits = variant.waits;
+  const Slots bound = resolveBindings(variant, arguments, waits);
+  // What gradients need of the values before the call is recorded before they are overwritten.
+  Replay recorded;
+  if (variant.differentiable())
+    recorded = replay(variant, bound, sizes);
+  takeArguments(variant, bound, loc);
+  ++variant.calls;
+  execute(variant, sizes, waits, loc);
+  Flat results = wrapResults(variant, recorded, sizes);
+  writeBindings(variant, bound, arguments, recorded, sizes);
   for (const ModeChange &mode : variant.modes)
     if (mode.after)
       *mode.flag = *mode.after;
-  std::fill(in.begin(), in.end(), nullptr);
-  std::fill(out.begin(), out.end(), nullptr);
+  std::fill(variant.argumentBuffers.begin(), variant.argumentBuffers.end(), nullptr);
+  std::fill(variant.resultBuffers.begin(), variant.resultBuffers.end(), nullptr);
   return results;
 }
 

@@ -166,33 +166,76 @@ static std::string explanationOf(const Variant &variant, bool full, Loc loc) {
   return *text;
 }
 
+Flat CompiledImpl::callInTrace(const Trace &outer, const Flat &arguments, Loc loc) {
+  // One kernel may hold operations of both, and has one mode.
+  if (outer.numerics != options_.numerics) {
+    auto mode = [](Numerics numerics) { return numerics == Numerics::fast ? "fast" : "eager"; };
+    fail("'" + options_.name + "' was compiled with " + mode(options_.numerics) +
+             " numerics and is called inside of '" + outer.function + "', which has " + mode(outer.numerics) +
+             ": a compiled function and what it calls have one mode; give both the same CompileOptions::"
+             "numerics, or call the function that '" +
+             options_.name + "' was made of",
+         loc);
+  }
+  // A function that calls itself without end would end the stack.
+  struct Depth {
+    explicit Depth(int &depth) : depth(depth) { ++depth; }
+    ~Depth() { --depth; }
+    int &depth;
+  } level(depth_);
+  if (depth_ > maxDepth)
+    fail("'" + options_.name + "' calls itself " + std::to_string(maxDepth) +
+             " deep while it is recorded: a recursion must end, on a number that the host knows",
+         loc);
+  return fn_(arguments);
+}
+
+std::shared_ptr<Variant> CompiledImpl::find(const Flat &arguments, const Slots &slots,
+                                            std::optional<Mismatch> &reason) {
+  for (size_t i = 0; i < variants_.size(); ++i) {
+    std::optional<Mismatch> why = findMismatch(*variants_[i], slots, arguments.structure);
+    if (!why) {
+      std::shared_ptr<Variant> found = variants_[i];
+      if (i > 0)
+        std::rotate(variants_.begin(), variants_.begin() + static_cast<ptrdiff_t>(i),
+                    variants_.begin() + static_cast<ptrdiff_t>(i) + 1);
+      return found;
+    }
+    if (i == 0)
+      reason = std::move(why);
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Variant> CompiledImpl::add(const Flat &arguments, const Slots &slots,
+                                           const std::optional<Mismatch> &reason, Loc loc) {
+  std::string text = reason ? missed(*reason, arguments, slots, loc) : "";
+  why_ = reason ? std::string(reason->code) + ": " + text : "";
+  std::shared_ptr<Variant> made = build(arguments, slots, loc);
+  if (reason) {
+    made->code = reason->code;
+    if (variants_.size() == maxVariants) {
+      advice_ = "64 variants";
+      text += "; the least recently used of " + std::to_string(maxVariants) + " variants, " +
+              variants_.back()->signature + ", was dropped (WEFT-R006)";
+      variants_.pop_back();
+    }
+    made->reason = std::move(text);
+  }
+  variants_.insert(variants_.begin(), made);
+  report(*made, loc);
+  if (const ExplainMode mode = explainMode(); mode == ExplainMode::variants || mode == ExplainMode::full)
+    std::fprintf(stderr, "%s\n%s", explanationOf(*made, mode == ExplainMode::full, loc).c_str(),
+                 made->notes.c_str());
+  // State that the trace made counts as older than the call, and may be pending still.
+  flushAll();
+  return made;
+}
+
 Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   GraphLock lock(graphMutex());
-  // Called from a function that is being traced, it contributes its operations.
-  if (const Trace *outer = Trace::current()) {
-    // One kernel may hold operations of both, and has one mode.
-    if (outer->numerics != options_.numerics) {
-      auto mode = [](Numerics numerics) { return numerics == Numerics::fast ? "fast" : "eager"; };
-      fail("'" + options_.name + "' was compiled with " + mode(options_.numerics) +
-               " numerics and is called inside of '" + outer->function + "', which has " +
-               mode(outer->numerics) +
-               ": a compiled function and what it calls have one mode; give both the same CompileOptions::"
-               "numerics, or call the function that '" +
-               options_.name + "' was made of",
-           loc);
-    }
-    // A function that calls itself without end would end the stack.
-    struct Depth {
-      explicit Depth(int &depth) : depth(depth) { ++depth; }
-      ~Depth() { --depth; }
-      int &depth;
-    } level(depth_);
-    if (depth_ > maxDepth)
-      fail("'" + options_.name + "' calls itself " + std::to_string(maxDepth) +
-               " deep while it is recorded: a recursion must end, on a number that the host knows",
-           loc);
-    return fn_(arguments);
-  }
+  if (const Trace *outer = Trace::current())
+    return callInTrace(*outer, arguments, loc);
   Slots slots;
   slots.reserve(arguments.tensors.size());
   for (const Tensor &argument : arguments.tensors) {
@@ -210,44 +253,12 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   if (pendingCount() > 0)
     flushAll();
   std::optional<Mismatch> reason;
-  std::shared_ptr<Variant> found;
-  for (size_t i = 0; i < variants_.size(); ++i) {
-    std::optional<Mismatch> why = findMismatch(*variants_[i], slots, arguments.structure);
-    if (!why) {
-      found = variants_[i];
-      if (i > 0)
-        std::rotate(variants_.begin(), variants_.begin() + static_cast<ptrdiff_t>(i),
-                    variants_.begin() + static_cast<ptrdiff_t>(i) + 1);
-      break;
-    }
-    if (i == 0)
-      reason = std::move(why);
-  }
-  if (!found) {
-    std::string text = reason ? missed(*reason, arguments, slots, loc) : "";
-    why_ = reason ? std::string(reason->code) + ": " + text : "";
-    found = build(arguments, slots, loc);
-    if (reason) {
-      found->code = reason->code;
-      if (variants_.size() == maxVariants) {
-        advice_ = "64 variants";
-        text += "; the least recently used of " + std::to_string(maxVariants) + " variants, " +
-                variants_.back()->signature + ", was dropped (WEFT-R006)";
-        variants_.pop_back();
-      }
-      found->reason = std::move(text);
-    }
-    variants_.insert(variants_.begin(), found);
-    report(*found, loc);
-    if (const ExplainMode mode = explainMode(); mode == ExplainMode::variants || mode == ExplainMode::full)
-      std::fprintf(stderr, "%s\n%s", explanationOf(*found, mode == ExplainMode::full, loc).c_str(),
-                   found->notes.c_str());
-    // State that the trace made counts as older than the call, and may be pending still.
-    flushAll();
-  } else if (checksCaptures_) {
-    checkCaptures(*found, arguments, slots, loc);
-  }
-  return run(*found, slots, sizes, loc);
+  std::shared_ptr<Variant> variant = find(arguments, slots, reason);
+  if (!variant)
+    variant = add(arguments, slots, reason, loc);
+  else if (checksCaptures_)
+    checkCaptures(*variant, arguments, slots, loc);
+  return run(*variant, slots, sizes, loc);
 }
 
 void CompiledImpl::prepare(Loc loc) {

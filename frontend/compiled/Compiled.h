@@ -49,7 +49,20 @@ private:
   const Variant &chosen(std::optional<size_t> number, Loc loc);
   /// "variant 1, one of 2".
   std::string nameOf(const Variant &variant) const;
+  /// A call from a function that is being traced: it contributes its operations.
+  Flat callInTrace(const Trace &outer, const Flat &arguments, Loc loc);
+  /// The variant that fits these arguments, which becomes the most recently used; null where none does, and
+  /// `reason` is why the last one did not.
+  std::shared_ptr<Variant> find(const Flat &arguments, const Slots &slots, std::optional<Mismatch> &reason);
+  /// Another variant, for these arguments.
+  std::shared_ptr<Variant> add(const Flat &arguments, const Slots &slots,
+                               const std::optional<Mismatch> &reason, Loc loc);
   std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, Loc loc);
+  /// Per argument: the earlier one that is the same tensor, or -1.
+  std::vector<int> sameArguments(const Slots &slots) const;
+  /// The values that a recorded function returned. A view is returned as a copy, which the variant notes, or
+  /// which is an error where the user asked for that.
+  std::vector<Ref> takeResults(Variant &variant, const Flat &outputs, Loc loc) const;
   /// From what a trace left, the function to compile and how calls bind to it.
   Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
               const std::vector<Ref> &effects, bool tookGradients);
@@ -71,6 +84,11 @@ private:
   /// Which variant is explained, where there are several, with a line for each.
   std::string variantsText(const Variant &shown) const;
   Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
+  /// Puts the memory of the arguments where the executable takes it from. What is written, and what is not
+  /// row-major, may have to be copied; throws Error where the user asked to refuse that.
+  void takeArguments(Variant &variant, const Slots &bound, Loc loc) const;
+  /// Runs the executable, and with `waits` waits for its results. Throws Error where it fails.
+  void execute(Variant &variant, const SizeValues &sizes, bool waits, Loc loc);
   [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
 
   static constexpr size_t maxVariants = 64;
