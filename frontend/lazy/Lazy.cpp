@@ -115,23 +115,24 @@ static void markFailed(const Node *failed, const std::vector<Node *> &nodesInOrd
         node == failed || std::any_of(node->operands.begin(), node->operands.end(), isKnownToFail);
 }
 
-/// `undoes`: writes that follow from what failed, since the program is told of it. Otherwise the failure
-/// stays as it is, for who reads a value.
-static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = nullptr) {
-  GraphLock lock(graphMutex());
-  std::vector<Ref> wanted;
-  std::set<std::pair<const Node *, uint32_t>> asked;
+/// Those of the values that are not there, each once. Numbers of the user are given storage.
+static std::vector<Ref> missingOf(const std::vector<Ref> &values) {
+  std::vector<Ref> missing;
+  std::set<std::pair<const Node *, uint32_t>> seen;
   for (const Ref &ref : values) {
     if (ref.node->needsCuda)
       failWithoutCuda(ref, ref.node->loc);
     if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
       ref.buffer() = numberBuffer(*ref.node);
-    if (!ref.node->computed(ref.result) && asked.emplace(ref.node.get(), ref.result).second)
-      wanted.push_back(ref);
+    if (!ref.node->computed(ref.result) && seen.emplace(ref.node.get(), ref.result).second)
+      missing.push_back(ref);
   }
-  if (wanted.empty())
-    return;
+  return missing;
+}
 
+/// The program that computes these values. Its results are also what slots hold on the way to them: that is
+/// kept, so that reading it later computes nothing twice.
+static Region makeRegion(const std::vector<Ref> &wanted) {
   Region region;
   region.isLazy = true;
   std::vector<Ref> leaves;
@@ -140,47 +141,58 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
     region.arguments.push_back(
         {ref, "",
          ref.node->kind == NodeKind::number ? ir::ArgumentRole::scalar : ir::ArgumentRole::argument});
-  // What a slot holds is kept, so that reading it later computes nothing twice.
+  std::set<std::pair<const Node *, uint32_t>> asked;
   std::unordered_map<const Node *, std::shared_ptr<Node>> owners;
-  for (const Ref &ref : wanted)
+  for (const Ref &ref : wanted) {
+    asked.emplace(ref.node.get(), ref.result);
     owners[ref.node.get()] = ref.node;
+  }
   for (const Node *node : region.nodes)
     for (const Ref &operand : node->operands)
       owners[operand.node.get()] = operand.node;
-  std::vector<Ref> results;
   for (Node *node : region.nodes)
-    for (uint32_t i = 0; i < node->results.size(); ++i) {
-      Ref ref{owners.at(node), i};
+    for (uint32_t i = 0; i < node->results.size(); ++i)
       if (!node->computed(i) && (node->results[i].liveSlots > 0 || asked.contains({node, i})))
-        results.push_back(ref);
-    }
-  if (results.empty()) { // parts of what is there
+        region.results.push_back({{owners.at(node), i}, "", -1});
+  return region;
+}
+
+/// The compiled function of the region, or of one with the same structure. `wanted`: the line of the value
+/// that it is for.
+static std::shared_ptr<Program> programOf(Region &region, Loc wanted) {
+  static auto *cache = new FlushCache;
+  std::string key = structuralKey(region);
+  if (std::shared_ptr<Program> known = cache->find(key))
+    return known;
+  region.loc = wanted;
+  region.reason =
+      "a lazy program that is not compiled yet (operations: " + std::to_string(region.nodes.size()) +
+      ", inputs: " + std::to_string(region.arguments.size()) +
+      ", results: " + std::to_string(region.results.size()) + ")";
+  auto compiled = compileRegion(region);
+  if (!compiled)
+    fail(compiled.status(), wanted);
+  cache->insert(std::move(key), *compiled);
+  noteLazyCompile(region, wanted);
+  return *compiled;
+}
+
+/// `undoes`: writes that follow from what failed, since the program is told of it. Otherwise the failure
+/// stays as it is, for who reads a value.
+static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = nullptr) {
+  GraphLock lock(graphMutex());
+  const std::vector<Ref> wanted = missingOf(values);
+  if (wanted.empty())
+    return;
+  Region region = makeRegion(wanted);
+  if (region.results.empty()) { // parts of what is there
     settleSlots();
     return;
   }
-  for (const Ref &ref : results)
-    region.results.push_back({ref, "", -1});
-
-  static auto *cache = new FlushCache;
-  std::string key = structuralKey(region);
-  std::shared_ptr<Program> program = cache->find(key);
-  if (!program) {
-    region.loc = wanted[0].node->loc;
-    region.reason =
-        "a lazy program that is not compiled yet (operations: " + std::to_string(region.nodes.size()) +
-        ", inputs: " + std::to_string(region.arguments.size()) +
-        ", results: " + std::to_string(region.results.size()) + ")";
-    auto compiled = compileRegion(region);
-    if (!compiled)
-      fail(compiled.status(), wanted[0].node->loc);
-    program = *compiled;
-    cache->insert(std::move(key), program);
-    noteLazyCompile(region, wanted[0].node->loc);
-  }
-
-  std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(results.size());
-  for (const Ref &ref : leaves)
-    arguments.push_back(bufferOf(ref));
+  const std::shared_ptr<Program> program = programOf(region, wanted[0].node->loc);
+  std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(region.results.size());
+  for (const RegionArgument &argument : region.arguments)
+    arguments.push_back(bufferOf(argument.value));
   runtime::CallOrigin origin;
   origin.caller = nextSerial();
   std::vector<const Node *> fallible;
@@ -209,8 +221,8 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
       markFailed(failed, region.nodes);
     failFlush(status, failed, undoes, isNews, wanted[0].node->loc);
   }
-  for (size_t i = 0; i < results.size(); ++i)
-    results[i].buffer() = std::move(computed[i]);
+  for (size_t i = 0; i < region.results.size(); ++i)
+    region.results[i].value.buffer() = std::move(computed[i]);
   settleSlots();
 }
 
