@@ -166,21 +166,17 @@ Labels implicitResult(const std::vector<Labels> &inputs, int64_t ellipsis) {
   return result;
 }
 
-} // namespace
-
-Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, Loc loc) {
-  size_t arrow = equation.find("->");
-  std::vector<std::string_view> parts = separate(std::string_view(equation).substr(0, arrow));
-  if (operands.empty())
-    fail("einsum(): must provide at least one operand", loc);
-  if (parts.size() != operands.size())
-    fail("einsum(): the equation \"" + equation + "\" has subscripts for " + std::to_string(parts.size()) +
-             " operands, and " + std::to_string(operands.size()) + " were given",
-         loc);
-  GraphLock lock(graphMutex());
-  std::vector<Labels> inputs;
+/// The operands of an equation with the letters of their dimensions.
+struct Operands {
   std::vector<Ref> refs;
-  int64_t ellipsis = 0;
+  std::vector<Labels> labels; ///< of each, with one label for each dimension
+  int64_t ellipsis = 0;       ///< the most dimensions that an ellipsis stands for
+};
+
+Operands parseOperands(const std::vector<std::string_view> &parts, const std::vector<Tensor> &operands,
+                       Loc loc) {
+  Operands parsed;
+  std::vector<Ref> &refs = parsed.refs;
   for (size_t i = 0; i < parts.size(); ++i) {
     refs.push_back(use(operands[i], loc));
     if (refs[i].spec().dtype != refs[0].spec().dtype)
@@ -199,33 +195,35 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, 
                (open ? "" : " and no ellipsis was given"),
            loc, {refs[i]});
     if (open)
-      ellipsis = std::max(ellipsis, rank - named);
-    inputs.push_back(spread(labels, rank - named));
+      parsed.ellipsis = std::max(parsed.ellipsis, rank - named);
+    parsed.labels.push_back(spread(labels, rank - named));
   }
-  if (operands.size() > 1)
-    checkContracted("einsum()", refs, loc);
-  Labels output;
-  if (arrow == std::string::npos) {
-    output = implicitResult(inputs, ellipsis);
-  } else {
-    output = spread(parseSubscripts(std::string_view(equation).substr(arrow + 2), loc), ellipsis);
-    for (size_t i = 0; i < output.size(); ++i) {
-      bool known = std::any_of(inputs.begin(), inputs.end(),
-                               [&](const Labels &labels) { return has(labels, output[i]); });
-      if (!known)
-        fail("einsum(): output subscript " + labelText(output[i]) +
-                 " does not appear in the equation for any input operand",
-             loc);
-      if (std::count(output.begin(), output.end(), output[i]) > 1)
-        fail("einsum(): output subscript " + labelText(output[i]) + " appears more than once in the output",
-             loc);
-    }
+  return parsed;
+}
+
+/// The letters after "->".
+Labels parseResult(std::string_view subscripts, const Operands &operands, Loc loc) {
+  Labels output = spread(parseSubscripts(subscripts, loc), operands.ellipsis);
+  for (Label label : output) {
+    bool known = std::any_of(operands.labels.begin(), operands.labels.end(),
+                             [&](const Labels &labels) { return has(labels, label); });
+    if (!known)
+      fail("einsum(): output subscript " + labelText(label) +
+               " does not appear in the equation for any input operand",
+           loc);
+    if (std::count(output.begin(), output.end(), label) > 1)
+      fail("einsum(): output subscript " + labelText(label) + " appears more than once in the output", loc);
   }
-  // A dimension of size 1 goes with any size.
+  return output;
+}
+
+/// The operands with each letter once, and of one size wherever it stands: a dimension of size 1 goes with
+/// any size, and is left out where that is another.
+std::vector<Term> alignedTerms(const std::vector<Tensor> &operands, const Operands &parsed, Loc loc) {
   std::map<Label, int64_t> sizes;
   std::vector<Term> terms;
   for (size_t i = 0; i < operands.size(); ++i) {
-    terms.push_back(takeDiagonals({operands[i], inputs[i]}, loc));
+    terms.push_back(takeDiagonals({operands[i], parsed.labels[i]}, loc));
     for (size_t d = 0; d < terms[i].labels.size(); ++d) {
       int64_t own = terms[i].tensor.sizes(loc)[d];
       int64_t &size = sizes.try_emplace(terms[i].labels[d], own).first->second;
@@ -233,7 +231,7 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, 
         fail("einsum(): subscript " + labelText(terms[i].labels[d]) + " has size " + sizeText(own) +
                  " for operand " + std::to_string(i) +
                  " which does not broadcast with previously seen size " + sizeText(size),
-             loc, refs);
+             loc, parsed.refs);
       size = size == 1 ? own : size;
     }
   }
@@ -249,6 +247,11 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, 
     if (!single.empty())
       term = {term.tensor.squeeze(single, loc), kept};
   }
+  return terms;
+}
+
+/// The product of the terms, from left to right, summed over what `output` does not have.
+Term contract(const std::vector<Term> &terms, const Labels &output, Loc loc) {
   Term result = terms[0];
   for (size_t i = 1; i < terms.size(); ++i) {
     Labels needed = output;
@@ -264,7 +267,28 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, 
     right.tensor = right.tensor.to(dtype, loc);
     result = multiply(left, right, needed, loc);
   }
-  result = sumOver(result, [&](Label label) { return !has(output, label); }, loc);
+  return sumOver(result, [&](Label label) { return !has(output, label); }, loc);
+}
+
+} // namespace
+
+Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands, Loc loc) {
+  size_t arrow = equation.find("->");
+  std::vector<std::string_view> parts = separate(std::string_view(equation).substr(0, arrow));
+  if (operands.empty())
+    fail("einsum(): must provide at least one operand", loc);
+  if (parts.size() != operands.size())
+    fail("einsum(): the equation \"" + equation + "\" has subscripts for " + std::to_string(parts.size()) +
+             " operands, and " + std::to_string(operands.size()) + " were given",
+         loc);
+  GraphLock lock(graphMutex());
+  const Operands parsed = parseOperands(parts, operands, loc);
+  if (operands.size() > 1)
+    checkContracted("einsum()", parsed.refs, loc);
+  const Labels output = arrow == std::string::npos
+                            ? implicitResult(parsed.labels, parsed.ellipsis)
+                            : parseResult(std::string_view(equation).substr(arrow + 2), parsed, loc);
+  const Term result = contract(alignedTerms(operands, parsed, loc), output, loc);
   IntList order;
   for (Label label : output)
     order.push_back(std::find(result.labels.begin(), result.labels.end(), label) - result.labels.begin());
