@@ -74,9 +74,11 @@ void Slot::settle(Ref leaf) {
 
 /// What the map of a view gives of the current value of its source.
 static Ref read(const View &view, Loc loc) {
-  // A source that has left the base for storage of its own has nothing to say of what was written since.
+  // A source that was cut off its base has storage of its own now, and does not see what is written to the
+  // base.
   bool hasLeft = view.source != view.base && !view.source->view();
-  // What is a leaf now and was none is a number to what was made before.
+  // Where the source became a leaf of gradients after this view was made of it, its value is a constant to
+  // the view.
   bool stops = view.stopsGrad() || hasLeft || (view.source->requiresGrad && !view.madeOfLeaf);
   Ref value = hasLeft ? view.base->value() : view.source->value();
   // The handle's own mode counts, and not the one under which it is used.
@@ -185,8 +187,8 @@ void Slot::write(Ref value) {
   if (!mayBeLost(value)) {
     before_.clear();
   } else {
-    // Values that a queue has yet to give are many where the program runs ahead; of them, those before one
-    // that is certain are not needed.
+    // A program that runs ahead of its queue adds a value here with every write. Those older than the last
+    // certain one are not needed: an undo goes back no further.
     constexpr size_t some = 8;
     if (!mayBeLost(value_))
       before_.clear();

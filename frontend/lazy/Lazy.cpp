@@ -276,7 +276,8 @@ void flush(const std::vector<Ref> &values) {
   if (computes && std::none_of(values.begin(), values.end(),
                                [](const Ref &ref) { return ref.node->needsCuda || isKnownToFail(ref); }))
     computeTogether(values);
-  // What was found when nobody was told is told now, without all that was recorded since.
+  // A failure that an earlier flush found, and had nobody to report to, is reported now, by a program of that
+  // operation alone.
   if (auto known = std::find_if(values.begin(), values.end(), isKnownToFail); known != values.end())
     compute({originOf(*known)}, /*undoes=*/true);
   compute(values, /*undoes=*/true);
