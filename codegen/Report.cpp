@@ -7,9 +7,9 @@
 #include "codegen/Report.h"
 
 #include "ir/Reasons.h"
-#include "passes/LaunchList.h"
-#include "passes/MemoryPlan.h"
-#include "passes/PlanReport.h"
+#include "passes/launch/LaunchList.h"
+#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/PlanReport.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

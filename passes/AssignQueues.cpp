@@ -10,8 +10,8 @@
 // as its condition is there, so that fewer writes have to wait for it. What the host sees keeps its order.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/LaunchList.h"
 #include "passes/Passes.h"
+#include "passes/launch/LaunchList.h"
 
 #include "llvm/ADT/MapVector.h"
 #include <queue>

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
-#include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
+#include "passes/launch/MemoryPlan.h"
 
 #include "ir/Contraction.h"
 #include "ir/TargetDescription.h"

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
-#include "passes/ApplyNumerics.h"
-#include "passes/FusionEmitter.h"
-#include "passes/OptimizerSteps.h"
 #include "passes/Passes.h"
+#include "passes/fusion/FusionEmitter.h"
+#include "passes/fusion/FusionNumerics.h"
+#include "passes/fusion/OptimizerSteps.h"
 
 #include "ir/Schedule.h"
 #include "ir/Updates.h"

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
-#include "passes/LaunchGraph.h"
 #include "passes/Passes.h"
+#include "passes/launch/LaunchGraph.h"
 
 #include <set>
 

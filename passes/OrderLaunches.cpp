@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
-#include "passes/LaunchGraph.h"
-#include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
+#include "passes/launch/LaunchGraph.h"
+#include "passes/launch/MemoryPlan.h"
 
 #include "llvm/Support/MathExtras.h"
 #include <set>

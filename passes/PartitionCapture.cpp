@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
-#include "passes/LaunchList.h"
 #include "passes/Passes.h"
+#include "passes/launch/LaunchList.h"
 
 using namespace mlir;
 using namespace weft::ir;

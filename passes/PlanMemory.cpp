@@ -12,10 +12,10 @@
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/TargetDescription.h"
-#include "passes/FusionCost.h"
-#include "passes/LaunchList.h"
-#include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
+#include "passes/fusion/FusionCost.h"
+#include "passes/launch/LaunchList.h"
+#include "passes/launch/MemoryPlan.h"
 
 #include "ir/Updates.h"
 

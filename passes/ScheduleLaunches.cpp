@@ -11,8 +11,8 @@
 // per queue says what that is.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/LaunchList.h"
 #include "passes/Passes.h"
+#include "passes/launch/LaunchList.h"
 
 using namespace mlir;
 using namespace weft::ir;

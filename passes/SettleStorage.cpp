@@ -10,9 +10,9 @@
 // value then writes it where it belongs, without a copy.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/LaunchList.h"
 #include "passes/Passes.h"
 #include "passes/SettleStrides.h"
+#include "passes/launch/LaunchList.h"
 
 using namespace mlir;
 using namespace weft::ir;

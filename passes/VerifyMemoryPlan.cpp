@@ -9,9 +9,9 @@
 // place.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/LaunchList.h"
-#include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
+#include "passes/launch/LaunchList.h"
+#include "passes/launch/MemoryPlan.h"
 
 #include "ir/Updates.h"
 

@@ -14,7 +14,7 @@
 #include "ir/Dialect.h"
 #include "ir/Reasons.h"
 #include "ir/TargetDescription.h"
-#include "passes/PlanReport.h"
+#include "passes/launch/PlanReport.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "RandomProgram.h"
 #include "ir/interp/Interpreter.h"
-#include "passes/LaunchList.h"
-#include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
-#include "passes/PlanReport.h"
+#include "passes/launch/LaunchList.h"
+#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/PlanReport.h"
 #include "test/random/Devices.h"
 
 #include "mlir/IR/Verifier.h"

@@ -1,4 +1,4 @@
-//===- LaunchGraph.h - In which orders launches may be issued --*- C++ -*-===//
+//===- LaunchGraph.h - In which orders launches may be issued -*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 // So a reordered list needs no copy that it did not need before.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_LAUNCHGRAPH_H
-#define WEFT_PASSES_LAUNCHGRAPH_H
+#ifndef WEFT_PASSES_LAUNCH_LAUNCHGRAPH_H
+#define WEFT_PASSES_LAUNCH_LAUNCHGRAPH_H
 
-#include "passes/LaunchList.h"
+#include "passes/launch/LaunchList.h"
 
 namespace weft::passes {
 
@@ -63,4 +63,4 @@ private:
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_LAUNCHGRAPH_H
+#endif // WEFT_PASSES_LAUNCH_LAUNCHGRAPH_H

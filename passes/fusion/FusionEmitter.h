@@ -1,13 +1,13 @@
-//===- FusionEmitter.h - From groups to weft.fusion ------------*- C++ -*-===//
+//===- FusionEmitter.h - From groups to weft.fusion -----------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_FUSIONEMITTER_H
-#define WEFT_PASSES_FUSIONEMITTER_H
+#ifndef WEFT_PASSES_FUSION_FUSIONEMITTER_H
+#define WEFT_PASSES_FUSION_FUSIONEMITTER_H
 
-#include "passes/FusionGroups.h"
+#include "passes/fusion/FusionGraph.h"
 
 namespace weft::passes {
 
@@ -17,4 +17,4 @@ mlir::LogicalResult emitFusions(FusionGraph &graph);
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_FUSIONEMITTER_H
+#endif // WEFT_PASSES_FUSION_FUSIONEMITTER_H

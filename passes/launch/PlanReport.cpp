@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/PlanReport.h"
+#include "passes/launch/PlanReport.h"
 #include "ir/Decisions.h"
 #include "ir/Reasons.h"
-#include "passes/LaunchList.h"
-#include "passes/MemoryPlan.h"
+#include "passes/launch/LaunchList.h"
+#include "passes/launch/MemoryPlan.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

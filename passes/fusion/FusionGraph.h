@@ -1,4 +1,4 @@
-//===- FusionGroups.h - Ops gathered into kernels --------------*- C++ -*-===//
+//===- FusionGraph.h - Ops gathered into kernels --------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 // near-linear time.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_FUSIONGROUPS_H
-#define WEFT_PASSES_FUSIONGROUPS_H
+#ifndef WEFT_PASSES_FUSION_FUSIONGRAPH_H
+#define WEFT_PASSES_FUSION_FUSIONGRAPH_H
 
-#include "passes/FusionCost.h"
+#include "passes/fusion/FusionCost.h"
 #include "llvm/ADT/DenseMap.h"
 #include <optional>
 #include <string>
@@ -180,4 +180,4 @@ private:
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_FUSIONGROUPS_H
+#endif // WEFT_PASSES_FUSION_FUSIONGRAPH_H

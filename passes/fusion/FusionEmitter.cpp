@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/FusionEmitter.h"
+#include "passes/fusion/FusionEmitter.h"
 
 #include "ir/Schedule.h"
 #include "ir/Updates.h"

@@ -1,10 +1,10 @@
-//===- ApplyNumerics.cpp - What fast numerics allow kernels to do ---------===//
+//===- FusionNumerics.cpp - What fast numerics allow kernels to do --------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/ApplyNumerics.h"
+#include "passes/fusion/FusionNumerics.h"
 #include "ir/FunctionAttributes.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/FusionGroups.h"
+#include "passes/fusion/FusionGraph.h"
 
 using namespace mlir;
 using namespace weft::ir;

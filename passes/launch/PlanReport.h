@@ -1,11 +1,11 @@
-//===- PlanReport.h - A launch list as a table -----------------*- C++ -*-===//
+//===- PlanReport.h - A launch list as a table ----------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_PLANREPORT_H
-#define WEFT_PASSES_PLANREPORT_H
+#ifndef WEFT_PASSES_LAUNCH_PLANREPORT_H
+#define WEFT_PASSES_LAUNCH_PLANREPORT_H
 
 #include "ir/Decisions.h"
 #include <string>
@@ -37,4 +37,4 @@ std::string formatCapture(ir::FuncOp func);
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_PLANREPORT_H
+#endif // WEFT_PASSES_LAUNCH_PLANREPORT_H

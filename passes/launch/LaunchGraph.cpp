@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/LaunchGraph.h"
+#include "passes/launch/LaunchGraph.h"
 
 #include "ir/Updates.h"
-#include "passes/MemoryPlan.h"
+#include "passes/launch/MemoryPlan.h"
 
 using namespace mlir;
 using namespace weft::ir;

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/LaunchList.h"
+#include "passes/launch/LaunchList.h"
 #include "ir/Decisions.h"
 #include "ir/Placement.h"
-#include "passes/MemoryPlan.h"
+#include "passes/launch/MemoryPlan.h"
 
 using namespace mlir;
 using namespace weft::ir;

@@ -1,11 +1,11 @@
-//===- MemoryPlan.h - Storage of the values of a launch list ---*- C++ -*-===//
+//===- MemoryPlan.h - Storage of the values of a launch list --*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_MEMORYPLAN_H
-#define WEFT_PASSES_MEMORYPLAN_H
+#ifndef WEFT_PASSES_LAUNCH_MEMORYPLAN_H
+#define WEFT_PASSES_LAUNCH_MEMORYPLAN_H
 
 #include "ir/Dialect.h"
 #include <vector>
@@ -62,4 +62,4 @@ mlir::LogicalResult verifyMemoryPlan(ir::FuncOp func);
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_MEMORYPLAN_H
+#endif // WEFT_PASSES_LAUNCH_MEMORYPLAN_H

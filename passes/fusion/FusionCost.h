@@ -1,4 +1,4 @@
-//===- FusionCost.h - What a kernel costs, in picoseconds ------*- C++ -*-===//
+//===- FusionCost.h - What a kernel costs, in picoseconds -----*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 // into kernels; its absolute numbers mean little.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_FUSIONCOST_H
-#define WEFT_PASSES_FUSIONCOST_H
+#ifndef WEFT_PASSES_FUSION_FUSIONCOST_H
+#define WEFT_PASSES_FUSION_FUSIONCOST_H
 
 #include "ir/Dialect.h"
 #include "ir/TargetDescription.h"
@@ -46,4 +46,4 @@ int64_t kernelTasks(const ir::TargetDescription &target, ir::FusionKind kind, ll
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_FUSIONCOST_H
+#endif // WEFT_PASSES_FUSION_FUSIONCOST_H

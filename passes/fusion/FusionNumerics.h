@@ -1,11 +1,11 @@
-//===- ApplyNumerics.h - What fast numerics allow kernels -*- C++ -*---------===//
+//===- FusionNumerics.h - What fast numerics allow kernels ----*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_APPLYNUMERICS_H
-#define WEFT_PASSES_APPLYNUMERICS_H
+#ifndef WEFT_PASSES_FUSION_FUSIONNUMERICS_H
+#define WEFT_PASSES_FUSION_FUSIONNUMERICS_H
 
 #include "ir/Decisions.h"
 
@@ -18,4 +18,4 @@ void applyNumerics(ir::FuncOp func, std::vector<ir::Decision> *decisions);
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_APPLYNUMERICS_H
+#endif // WEFT_PASSES_FUSION_FUSIONNUMERICS_H

@@ -1,11 +1,11 @@
-//===- OptimizerSteps.h - Optimiser steps as one kernel --------*- C++ -*-===//
+//===- OptimizerSteps.h - Optimiser steps as one kernel -------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_OPTIMIZERSTEPS_H
-#define WEFT_PASSES_OPTIMIZERSTEPS_H
+#ifndef WEFT_PASSES_FUSION_OPTIMIZERSTEPS_H
+#define WEFT_PASSES_FUSION_OPTIMIZERSTEPS_H
 
 #include "ir/Dialect.h"
 
@@ -17,4 +17,4 @@ ir::FusionOp wrapOptimizerSteps(llvm::ArrayRef<mlir::Operation *> steps);
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_OPTIMIZERSTEPS_H
+#endif // WEFT_PASSES_FUSION_OPTIMIZERSTEPS_H

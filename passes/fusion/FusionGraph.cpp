@@ -1,10 +1,10 @@
-//===- FusionGroups.cpp - The graph that fusion works on ------------------===//
+//===- FusionGraph.cpp - The graph that fusion works on -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/FusionGroups.h"
+#include "passes/fusion/FusionGraph.h"
 
 #include "ir/Schedule.h"
 #include "ir/Updates.h"

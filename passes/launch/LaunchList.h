@@ -1,4 +1,4 @@
-//===- LaunchList.h - What a launch list is made of ------------*- C++ -*-===//
+//===- LaunchList.h - What a launch list is made of -----------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 //   weft.capture  of a launch: which captured region it is part of; none if left out
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_LAUNCHLIST_H
-#define WEFT_PASSES_LAUNCHLIST_H
+#ifndef WEFT_PASSES_LAUNCH_LAUNCHLIST_H
+#define WEFT_PASSES_LAUNCH_LAUNCHLIST_H
 
 #include "ir/Dialect.h"
 #include "ir/LaunchAttributes.h"
@@ -78,4 +78,4 @@ mlir::LogicalResult verifyQueueOrder(ir::FuncOp func);
 
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_LAUNCHLIST_H
+#endif // WEFT_PASSES_LAUNCH_LAUNCHLIST_H
