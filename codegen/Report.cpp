@@ -8,7 +8,7 @@
 
 #include "ir/Reasons.h"
 #include "passes/launch/LaunchList.h"
-#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/LaunchStorage.h"
 #include "passes/launch/PlanReport.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -20,6 +20,9 @@ inline constexpr llvm::StringLiteral strides = "weft.strides", callerShape = "we
 inline constexpr llvm::StringLiteral numerics = "weft.numerics";
 /// Of a fusion under fast numerics: its kernel may round a * b + c once.
 inline constexpr llvm::StringLiteral contract = "contract";
+/// Of a `weft.assert`: it stands for the check of an index that was recorded, from `weft-record-checks` until
+/// `weft-settle-checks`.
+inline constexpr llvm::StringLiteral recordedCheck = "weft.recorded_check";
 } // namespace attr
 
 /// What the argument is; nothing where the attribute is none of the roles, which the verifier refuses.

@@ -7,7 +7,6 @@
 #include "ir/Decisions.h"
 #include "ir/FunctionAttributes.h"
 #include "passes/Passes.h"
-#include "passes/launch/MemoryPlan.h"
 
 #include "ir/Contraction.h"
 #include "ir/TargetDescription.h"

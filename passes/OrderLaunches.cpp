@@ -12,8 +12,9 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
 #include "passes/Passes.h"
+#include "passes/launch/ArenaPacking.h"
 #include "passes/launch/LaunchGraph.h"
-#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/LaunchStorage.h"
 
 #include "llvm/Support/MathExtras.h"
 #include <set>

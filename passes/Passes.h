@@ -12,11 +12,19 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
+namespace weft::ir {
+class ContractionLibrary;
+} // namespace weft::ir
+
 namespace weft::passes {
 
 // Declarations of `createX()` and of the options of every pass in Passes.td.
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
+
+/// QueryLibraries with a library that is there, which outlives the pass; null for the table of the target.
+std::unique_ptr<mlir::Pass> createQueryLibraries(const QueryLibrariesOptions &options,
+                                                 const ir::ContractionLibrary *library);
 
 // `registerWeftPasses()`, which makes them known to `weft-opt`.
 #define GEN_PASS_REGISTRATION

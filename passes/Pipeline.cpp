@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Pipeline.h"
 #include "ir/TargetDescription.h"
-#include "passes/QueryLibraries.h"
+#include "passes/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassOptions.h"

@@ -14,8 +14,10 @@
 #include "ir/TargetDescription.h"
 #include "passes/Passes.h"
 #include "passes/fusion/FusionCost.h"
+#include "passes/launch/ArenaPacking.h"
 #include "passes/launch/LaunchList.h"
-#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/LaunchStorage.h"
+#include "passes/launch/MemoryPlanVerifier.h"
 
 #include "ir/Updates.h"
 

@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/QueryLibraries.h"
 #include "ir/Contraction.h"
+#include "ir/ContractionLibrary.h"
 #include "ir/Decisions.h"
 #include "ir/TargetDescription.h"
+#include "passes/Passes.h"
 
 using namespace mlir;
 using namespace weft::ir;

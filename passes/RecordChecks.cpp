@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
-#include "passes/RecordedChecks.h"
 
+#include "ir/FunctionAttributes.h"
 #include "ir/Updates.h"
 
 #include "mlir/IR/Builders.h"
@@ -78,7 +78,7 @@ struct RecordChecks : impl::RecordChecksBase<RecordChecks> {
       Sym checked = symbolic.checkedIndex(check->index, check->size, check->name, check->dim);
       Sym inside = symbolic.compare<GeOp>(checked, symbolic.like(checked, 0));
       auto assertion = builder.create<AssertOp>(op->getLoc(), inside.value, "an index is out of bounds");
-      assertion->setAttr(recordedCheck, builder.getUnitAttr());
+      assertion->setAttr(attr::recordedCheck, builder.getUnitAttr());
     }
   }
 };

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
-#include "passes/RecordedChecks.h"
 
+#include "ir/FunctionAttributes.h"
 #include "ir/Updates.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -39,7 +39,7 @@ Value elementsBehind(Value index) {
 using CheckKey = std::pair<Value, int64_t>;
 CheckKey keyOf(Operation *op) { return {elementsBehind(indexOperandOf(op).get()), indexedSize(op).raw()}; }
 
-bool isRecorded(Operation *op) { return isa<AssertOp>(op) && op->hasAttr(recordedCheck); }
+bool isRecorded(Operation *op) { return isa<AssertOp>(op) && op->hasAttr(attr::recordedCheck); }
 
 /// Whether all that is made of `value` are recorded assertions, and comparisons for them.
 bool onlyRecordedReaders(Value value) {
@@ -83,7 +83,7 @@ struct SettleChecks : impl::SettleChecksBase<SettleChecks> {
       // A condition of another form was settled by folding: an index that is known to be in range.
       const bool isKnown = !check || !checksIndex(check);
       if (!isKnown && made.insert(keyOf(check)).second) {
-        assertion->removeAttr(recordedCheck);
+        assertion->removeAttr(attr::recordedCheck);
         continue;
       }
       SmallVector<Operation *> unused{assertion};

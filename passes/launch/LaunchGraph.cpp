@@ -7,7 +7,7 @@
 #include "passes/launch/LaunchGraph.h"
 
 #include "ir/Updates.h"
-#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/LaunchStorage.h"
 
 using namespace mlir;
 using namespace weft::ir;

@@ -7,7 +7,7 @@
 #include "passes/launch/LaunchList.h"
 #include "ir/Decisions.h"
 #include "ir/Placement.h"
-#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/LaunchStorage.h"
 
 using namespace mlir;
 using namespace weft::ir;

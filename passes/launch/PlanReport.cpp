@@ -8,7 +8,7 @@
 #include "ir/Decisions.h"
 #include "ir/Reasons.h"
 #include "passes/launch/LaunchList.h"
-#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/LaunchStorage.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

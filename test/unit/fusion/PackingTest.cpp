@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/ArenaPacking.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -9,7 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/launch/LaunchList.h"
-#include "passes/launch/MemoryPlan.h"
+#include "passes/launch/LaunchStorage.h"
 #include "passes/launch/PlanReport.h"
 #include "test/random/Devices.h"
 

@@ -1,11 +1,11 @@
-//===- MemoryPlan.h - Storage of the values of a launch list --*- C++ -*-===//
+//===- ArenaPacking.h - Offsets of the values of an arena -----*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_PASSES_LAUNCH_MEMORYPLAN_H
-#define WEFT_PASSES_LAUNCH_MEMORYPLAN_H
+#ifndef WEFT_PASSES_LAUNCH_ARENAPACKING_H
+#define WEFT_PASSES_LAUNCH_ARENAPACKING_H
 
 #include "ir/Dialect.h"
 #include <vector>
@@ -44,22 +44,6 @@ ArenaPlan packArena(llvm::ArrayRef<ArenaBuffer> buffers);
 /// inexpressible where those of one class, side by side, overflow.
 DynamicArenaPlan packDynamicArena(llvm::ArrayRef<DynamicBuffer> buffers, const ir::SymbolRanges &ranges);
 
-/// The value whose storage `value` is a view of: itself, unless it is a reshape or bitcast.
-mlir::Value storageRoot(mlir::Value value);
-
-/// The same through updates too, which write in place: the value that was the first in its storage.
-mlir::Value storageHead(mlir::Value value);
-
-/// Whether launch `op` reads each element of operand `operand` only before it writes the element of result
-/// `result` with the same linear index, and never another time: then both can have one storage.
-bool readsInPlace(mlir::Operation *op, unsigned operand, unsigned result);
-
-/// What a launch's result is stored in, or null. Arguments have the storage of their number.
-ir::SliceAttr sliceOf(mlir::Value value);
-
-/// Proves that the plan of a function is sound; emits what is not.
-mlir::LogicalResult verifyMemoryPlan(ir::FuncOp func);
-
 } // namespace weft::passes
 
-#endif // WEFT_PASSES_LAUNCH_MEMORYPLAN_H
+#endif // WEFT_PASSES_LAUNCH_ARENAPACKING_H

@@ -1,0 +1,103 @@
+//===- LaunchStorage.cpp - Which values share storage ----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/launch/LaunchStorage.h"
+
+#include "ir/Updates.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+
+Value storageRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isStorageView(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+Value storageHead(Value value) {
+  for (;;) {
+    value = storageRoot(value);
+    Operation *op = value.getDefiningOp();
+    if (!op || !updateIn(op))
+      return value;
+    value = op->getOperand(0);
+  }
+}
+
+/// Whether everything that is computed from `work` is computed, and used, at the same index; `last` may use
+/// it.
+static bool usedElementwise(SmallVector<Value> work, Operation *last) {
+  llvm::SmallDenseSet<Operation *> seen;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (user == last || isa<YieldOp>(user) || !seen.insert(user).second)
+        continue;
+      if (!isa<ElementwiseOp>(user))
+        return false;
+      work.push_back(user->getResult(0));
+    }
+  return true;
+}
+
+/// Whether an update of a window at a fixed place reads this operand there only, each element where the new
+/// one is written: `state[2:4] += x`.
+static bool readsItsWindow(FusionOp fusion, unsigned operand) {
+  auto update = dyn_cast_or_null<DynamicUpdateSliceOp>(updateIn(fusion));
+  if (!update)
+    return false;
+  SmallVector<Size> place;
+  for (Value start : update.getStarts()) {
+    APInt value;
+    if (!matchPattern(start, m_ConstantInt(&value)))
+      return false;
+    place.push_back(value.getSExtValue());
+  }
+  SmallVector<Value> work;
+  for (Operation *user : fusion.getBody().front().getArgument(operand).getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    if (!slice || slice.getStart() != ArrayRef(place) || slice.getType() != update.getU().getType() ||
+        llvm::any_of(slice.getStep(), [](int64_t step) { return step != 1; }))
+      return false;
+    work.push_back(slice.getResult());
+  }
+  return usedElementwise(std::move(work), update);
+}
+
+bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion)
+    return false;
+  if (fusion.getKind() == FusionKind::update)
+    return operand == 0 || readsItsWindow(fusion, operand);
+  Block &body = fusion.getBody().front();
+  BlockArgument argument = body.getArgument(operand);
+  Value written = body.getTerminator()->getOperand(result);
+  auto read = cast<RankedTensorType>(argument.getType()), made = cast<RankedTensorType>(written.getType());
+  if (itemsize(dtypeOf(read)) != itemsize(dtypeOf(made)) || sizesOf(read) != sizesOf(made))
+    return false;
+  if (fusion.getKind() == FusionKind::multi_tensor)
+    return argument.hasOneUse() && *argument.getUsers().begin() == written.getDefiningOp();
+  if (fusion.getKind() != FusionKind::loop)
+    return false;
+  return usedElementwise({argument}, nullptr);
+}
+
+SliceAttr sliceOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return SliceAttr::get(value.getContext(), StorageKind::argument, argument.getArgNumber(),
+                          bytesOf(value.getType()));
+  Operation *op = value.getDefiningOp();
+  auto slices = op->getAttrOfType<ArrayAttr>(attr::slices);
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  return slices && number < slices.size() ? dyn_cast<SliceAttr>(slices[number]) : SliceAttr();
+}
+
+} // namespace weft::passes
