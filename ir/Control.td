@@ -55,7 +55,7 @@ def Weft_FuncOp : Weft_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Autom
   let description = [{
     Argument attributes: `weft.name` (string), `weft.role` ("argument", "state", "scalar", "random"), `weft.donated`,
     `weft.strides = array<i64: 1, 64>`: calls give memory with these strides, in elements, instead of row-major memory.
-    `weft-settle-storage` makes such an argument the row-major memory that it is a view of, and notes what calls give in
+    `weft-normalize-layouts` makes such an argument the row-major memory that it is a view of, and notes what calls give in
     `weft.shape` beside the strides.
 
     An argument whose role is not "argument" is kept by its name, in files and packages: no two such arguments of a

@@ -183,6 +183,15 @@ def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
   }];
 }
 
+def NormalizeLayouts : Weft_FuncPass<"weft-normalize-layouts"> {
+  let summary = "makes every argument row-major";
+  let description = [{
+    An argument with `weft.strides` gets the type of the row-major memory that the strides step through, and what reads
+    it reads a slice, transposition or broadcast of that, which fusion makes index arithmetic. The shape that calls give
+    stays beside the strides as `weft.shape`. Strides that are row-major are dropped.
+  }];
+}
+
 def OrderLaunches : Weft_FuncPass<"weft-order-launches"> {
   let summary = "orders launches so that they need less memory";
   let description = [{
@@ -275,9 +284,7 @@ def SettleStorage : Weft_FuncPass<"weft-settle-storage"> {
   let summary = "turns weft.copy_into and weft.alias into ties of results";
   let description = [{
     A write to a donated argument ties the result that returns it to the argument; a returned alias shares the storage
-    of its argument or of an earlier result (`weft.alias_of_argument`, `weft.alias_of_result`). An argument with
-    `weft.strides` becomes the row-major memory that the strides step through, and what reads it a view of that, which
-    fusion makes index arithmetic; the shape that calls give stays beside the strides as `weft.shape`. WEFT-D006: the old value
+    of its argument or of an earlier result (`weft.alias_of_argument`, `weft.alias_of_result`). WEFT-D006: the old value
     is read after the write. WEFT-D007: the argument is not donated. WEFT-D008: what is written is not returned.
   }];
 }

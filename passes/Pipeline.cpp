@@ -80,9 +80,11 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.module(createInlinerPass({}, [](OpPassManager &) {}));
     add.module(createSymbolDCEPass());
   } else if (phase == "placement") {
-    // The rule is checked on the whole program before logical devices become those of the target. Storage and
-    // mixtures of devices become facts of results and copies; what follows knows only values.
+    // The rule is checked on the whole program before logical devices become those of the target. Layouts,
+    // storage and mixtures of devices become views, facts of results and copies; what follows knows only
+    // row-major values.
     add.module(createVerifyPlacement());
+    add.function(createNormalizeLayouts());
     add.function(createSettleStorage());
     add.function(createPlaceHostOperands());
     add.module(createMapDevices(MapDevicesOptions{options.target}));

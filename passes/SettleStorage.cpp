@@ -10,9 +10,8 @@
 // value then writes it where it belongs, without a copy.
 //
 //===----------------------------------------------------------------------===//
+#include "ir/LaunchAttributes.h"
 #include "passes/Passes.h"
-#include "passes/SettleStrides.h"
-#include "passes/launch/LaunchList.h"
 
 using namespace mlir;
 using namespace weft::ir;
@@ -28,7 +27,6 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
     FuncOp func = getOperation();
     if (func.isExternal())
       return;
-    settleStrides(func);
     Block &body = func.getBody().front();
     Operation *terminator = body.getTerminator();
     // Ties first: they follow from what is returned, under any alias of it.

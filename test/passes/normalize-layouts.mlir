@@ -1,5 +1,5 @@
-// RUN: weft-opt %s --weft-settle-storage -split-input-file -verify-diagnostics | FileCheck %s
-// RUN: weft-opt %s --weft-settle-storage --weft-settle-storage -split-input-file | FileCheck %s
+// RUN: weft-opt %s --weft-normalize-layouts -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: weft-opt %s --weft-normalize-layouts --weft-normalize-layouts -split-input-file | FileCheck %s
 
 #cpu = #weft.device<cpu>
 // Another order of dimensions is a transposition of row-major memory.
