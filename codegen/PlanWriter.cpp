@@ -366,7 +366,7 @@ private:
   Status addKernel(FusionOp fusion) {
     auto schedule = fusion.getSchedule();
     if (!schedule)
-      return problem(fusion, "has no schedule; run --weft-schedule first");
+      return problem(fusion, "has no schedule; run --weft-choose-schedules first");
     auto made = launch(fusion, symbols.lookup(fusion));
     rt::KernelLaunchT kernel;
     kernel.symbol = symbols.lookup(fusion);

@@ -21,7 +21,7 @@ inline constexpr llvm::StringLiteral numerics = "weft.numerics";
 /// Of a fusion under fast numerics: its kernel may round a * b + c once.
 inline constexpr llvm::StringLiteral contract = "contract";
 /// Of a `weft.assert`: it stands for the check of an index that was recorded, from `weft-record-checks` until
-/// `weft-settle-checks`.
+/// `weft-elide-checks`.
 inline constexpr llvm::StringLiteral recordedCheck = "weft.recorded_check";
 } // namespace attr
 

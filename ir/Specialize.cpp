@@ -52,7 +52,7 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
     else
       func->setAttr(attr::symbols, ArrayAttr::get(module.getContext(), left));
   }
-  // A schedule is right for the sizes that it was chosen for: --weft-schedule chooses another.
+  // A schedule is right for the sizes that it was chosen for: --weft-choose-schedules chooses another.
   module.walk([&](FusionOp fusion) {
     if (!symbolsOf(fusion).empty())
       fusion.removeScheduleAttr();

@@ -118,7 +118,7 @@ def Weft_LibraryAttr : Weft_Attr<"Library", "library"> {
 def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
   let summary = "how a fusion becomes a kernel";
   let description = [{
-    Every number that the shape of a kernel depends on. `--weft-schedule` chooses them by a pure function of shapes,
+    Every number that the shape of a kernel depends on. `--weft-choose-schedules` chooses them by a pure function of shapes,
     dtypes and target, and keeps a schedule that is there; the verifier of `weft.fusion` proves that a schedule is
     right for its fusion, and whoever makes a kernel chooses nothing. `#weft.schedule<row, vector = 16, lanes = 16,
     partials = 64, prefetch = 4096, tasks = 64, grain = 4, scratch = 0>` begins with the kind of its fusion. The

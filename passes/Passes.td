@@ -31,8 +31,8 @@ def AssignQueues : Weft_FuncPass<"weft-assign-queues"> {
     assertion as soon as its condition is; what the host sees (weft.print, weft.assert) keeps its order. Compute is on
     one queue a device, copies to it and from it on one each. A function with one queue has no attributes; with
     more, `weft.queues` names them and `weft.queue` is the number of each launch that is not on the first. Tokens,
-    barriers, events, forks and joins of the program have done their work then and go: `weft-schedule` puts in
-    those that the queues need.
+    barriers, events, forks and joins of the program have done their work then and go: `weft-schedule-launches` puts
+    in those that the queues need.
   }];
 }
 
@@ -49,15 +49,6 @@ def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose table answers: a name of ir/devices">,
                  Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
-}
-
-def AttachSchedules : Weft_FuncPass<"weft-schedule"> {
-  let summary = "chooses the schedule of every fusion";
-  let description = [{
-    A pure function of shapes, dtypes and target (ir/Schedule.h). A fusion that has a schedule keeps it: the verifier has
-    proven that it is right.
-  }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose sizes decide: a name of ir/devices">];
 }
 
 def Canonicalize : Weft_FuncPass<"weft-canonicalize"> {
@@ -90,6 +81,15 @@ def CheckCalls : Weft_ModulePass<"weft-check-calls"> {
   let options = [Option<"maxOps", "max-ops", "uint64_t", "1048576", "operations of all functions after inlining">];
 }
 
+def ChooseSchedules : Weft_FuncPass<"weft-choose-schedules"> {
+  let summary = "chooses the schedule of every fusion";
+  let description = [{
+    A pure function of shapes, dtypes and target (ir/Schedule.h). A fusion that has a schedule keeps it: the verifier has
+    proven that it is right.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose sizes decide: a name of ir/devices">];
+}
+
 def CleanTransfers : Weft_FuncPass<"weft-clean-transfers"> {
   let summary = "fewer and smaller copies between devices";
   let description = [{
@@ -99,7 +99,7 @@ def CleanTransfers : Weft_FuncPass<"weft-clean-transfers"> {
   }];
 }
 
-def DecomposeComposites : Weft_FuncPass<"weft-decompose"> {
+def DecomposeComposites : Weft_FuncPass<"weft-decompose-composites"> {
   let summary = "replaces composites by their primitives";
   let description = [{
     softmax, log_softmax and cross_entropy become primitives, with the same statistics in f32 for halves. It
@@ -114,6 +114,14 @@ def Differentiate : Weft_FuncPass<"weft-differentiate"> {
     value to `of` get a cotangent, which are added in op order. An op without a derivative on such a path is
     WEFT-G001. Each op that is built carries the location of the op that it differentiates. A `wrt` value
     that `of` does not depend on gets zeros.
+  }];
+}
+
+def ElideChecks : Weft_FuncPass<"weft-elide-checks"> {
+  let summary = "drops the recorded checks that an op still makes";
+  let description = [{
+    The assertions of `--weft-record-checks` whose index is still checked by an op that something reads go, with what
+    only they read. The others stay, as `weft.assert` of the program.
   }];
 }
 
@@ -258,7 +266,7 @@ def RecordChecks : Weft_FuncPass<"weft-record-checks"> {
   let summary = "writes the checks of the recorded program down";
   let description = [{
     What nothing in the program reads goes. Then each index that an op checks gets an assertion that it is in range, at the
-    end: no rewrite that follows removes it, whatever becomes of the op's readers. `--weft-settle-checks` drops those
+    end: no rewrite that follows removes it, whatever becomes of the op's readers. `--weft-elide-checks` drops those
     that are not needed in the end.
   }];
 }
@@ -269,23 +277,6 @@ def ScheduleLaunches : Weft_FuncPass<"weft-schedule-launches"> {
     A launch waits for the launches on other queues that wrote what it reads, and for those that used the bytes that it
     writes, unless what its queue waited for before implies that. Every queue is forked from the first at the start
     and joined by it at the end. A function with one queue stays as it is.
-  }];
-}
-
-def SettleChecks : Weft_FuncPass<"weft-settle-checks"> {
-  let summary = "drops the recorded checks that an op still makes";
-  let description = [{
-    The assertions of `--weft-record-checks` whose index is still checked by an op that something reads go, with what
-    only they read. The others stay, as `weft.assert` of the program.
-  }];
-}
-
-def SettleStorage : Weft_FuncPass<"weft-settle-storage"> {
-  let summary = "turns weft.copy_into and weft.alias into ties of results";
-  let description = [{
-    A write to a donated argument ties the result that returns it to the argument; a returned alias shares the storage
-    of its argument or of an earlier result (`weft.alias_of_argument`, `weft.alias_of_result`). WEFT-D006: the old value
-    is read after the write. WEFT-D007: the argument is not donated. WEFT-D008: what is written is not returned.
   }];
 }
 
@@ -323,6 +314,15 @@ def SplitReductions : Weft_FuncPass<"weft-split-reductions"> {
   let options = [Option<"minExtent", "min-extent", "int64_t", "32768",
                         "reduced elements from which to split">,
                  Option<"maxResults", "max-results", "int64_t", "64", "results from which not to split">];
+}
+
+def TieResults : Weft_FuncPass<"weft-tie-results"> {
+  let summary = "turns weft.copy_into and weft.alias into ties of results";
+  let description = [{
+    A write to a donated argument ties the result that returns it to the argument; a returned alias shares the storage
+    of its argument or of an earlier result (`weft.alias_of_argument`, `weft.alias_of_result`). WEFT-D006: the old value
+    is read after the write. WEFT-D007: the argument is not donated. WEFT-D008: what is written is not returned.
+  }];
 }
 
 def VerifyMemoryPlan : Weft_FuncPass<"weft-verify-memory-plan"> {

@@ -85,7 +85,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     // row-major values.
     add.module(createVerifyPlacement());
     add.function(createNormalizeLayouts());
-    add.function(createSettleStorage());
+    add.function(createTieResults());
     add.function(createPlaceHostOperands());
     add.module(createMapDevices(MapDevicesOptions{options.target}));
   } else if (phase == "differentiation") {
@@ -109,7 +109,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createCanonicalizeContractions());
     add.cleanup();
     // Equal values are one now, and nothing is folded from here on.
-    add.function(createSettleChecks());
+    add.function(createElideChecks());
   } else if (phase == "fusion") {
     // Who multiplies is asked and written down; contractions then take their epilogues first, so that what is
     // left over is fused with its neighbours.
@@ -129,7 +129,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     // schedule too. The proof then holds for the order as well.
     add.function(createScheduleLaunches());
     add.function(createVerifyMemoryPlan());
-    add.function(createAttachSchedules(AttachSchedulesOptions{options.target}));
+    add.function(createChooseSchedules(ChooseSchedulesOptions{options.target}));
     add.function(createPartitionCapture(PartitionCaptureOptions{leastCaptured, report}));
     if (!options.strict.empty())
       add.function(createEnforceStrict(EnforceStrictOptions{options.strict}));

@@ -43,10 +43,10 @@ private:
   LogicalResult checkLaunchList();
   void number();
   void noteStridedCopies();
-  void settleUpdates();
+  void placeUpdates();
   std::string whyNotUpdated(FusionOp update, StringRef &code);
   bool mayUpdateArgument(FusionOp update, unsigned argument);
-  void settleResults();
+  void placeResults();
   bool sharesStorage(unsigned result, Value root);
   std::string whyNotInPlace(Value root, unsigned argument, StringRef &code);
   Value copy(Value value);
@@ -190,7 +190,7 @@ std::string PlanMemory::whyNotUpdated(FusionOp update, StringRef &code) {
 }
 
 /// An update that cannot write its base gets a copy to write.
-void PlanMemory::settleUpdates() {
+void PlanMemory::placeUpdates() {
   struct Copy {
     FusionOp update;
     StringRef code;
@@ -280,7 +280,7 @@ bool PlanMemory::sharesStorage(unsigned result, Value root) {
   return false;
 }
 
-void PlanMemory::settleResults() {
+void PlanMemory::placeResults() {
   Operation *terminator = func.getBody().front().getTerminator();
   struct Copy {
     unsigned result;
@@ -495,8 +495,8 @@ void PlanMemory::runOnOperation() {
   number();
   if (report)
     noteStridedCopies();
-  settleUpdates();
-  settleResults();
+  placeUpdates();
+  placeResults();
   number();
   if (failed(assignArena()) || failed(assignConstants()))
     return signalPassFailure();

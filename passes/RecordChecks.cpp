@@ -8,7 +8,7 @@
 // An op that checks an index may lose its readers to a rewrite: of a window that is the whole tensor nothing
 // below it is read. Whether such a rewrite applies depends on sizes, so that a program would fail for some
 // and not for others. Each check of the program as it was recorded is therefore written down as an assertion,
-// which no rewrite removes; SettleChecks drops those that some op still makes.
+// which no rewrite removes; ElideChecks drops those that some op still makes.
 //
 // What nothing reads in the recorded program is not computed and not checked; it goes first.
 //

@@ -317,7 +317,7 @@ def house(level):
 
     # Further checks are tests of CMake with this label.
     scripts = ("formatting", "runner", "include_graph", "text_rules", "symbols", "generated", "reasons", "environment",
-               "semantics", "messages", "contract", "standard_error")
+               "semantics", "messages", "contract", "standard_error", "names")
     return side_by_side([functools.partial(check, script) for script in scripts] +
                         [functools.partial(ctest, "house", selection=["-L", "^house$"])])
 

@@ -33,7 +33,7 @@
 /// `--target=NAME` is the `target` of every pass on the command line that has one and does not say it itself.
 static std::vector<std::string> withTarget(int argc, char **argv) {
   constexpr llvm::StringLiteral passesWithTarget[] = {"--weft-pipeline",        "--weft-fuse",
-                                                      "--weft-map-devices",     "--weft-schedule",
+                                                      "--weft-map-devices",     "--weft-choose-schedules",
                                                       "--weft-plan-memory",     "--weft-query-libraries",
                                                       "--weft-attach-epilogues"};
   std::vector<std::string> words(argv, argv + argc);

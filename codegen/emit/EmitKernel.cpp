@@ -29,7 +29,7 @@ static void allowContraction(ModuleOp kernel) {
 Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol, int64_t firstCheck) {
   auto schedule = fusion.getSchedule();
   if (!schedule)
-    return Status::error("a fusion has no schedule; run --weft-schedule before its kernel is made");
+    return Status::error("a fusion has no schedule; run --weft-choose-schedules before its kernel is made");
   KernelBuilder kernel(fusion, symbol);
   kernel.firstCheck = firstCheck;
   Status status;

@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --pass-pipeline='builtin.module(weft.func(weft-schedule),weft-emit-kernels)' | FileCheck %s
+// RUN: weft-opt %s --pass-pipeline='builtin.module(weft.func(weft-choose-schedules),weft-emit-kernels)' | FileCheck %s
 
 #cpu = #weft.device<cpu>
 

@@ -1,5 +1,5 @@
-// RUN: weft-opt %s --pass-pipeline='builtin.module(weft.func(weft-schedule),weft-emit-kernels)' | FileCheck %s
-// RUN: weft-opt %s --pass-pipeline='builtin.module(weft.func(weft-schedule))' | FileCheck %s --check-prefix=SCHEDULE
+// RUN: weft-opt %s --pass-pipeline='builtin.module(weft.func(weft-choose-schedules),weft-emit-kernels)' | FileCheck %s
+// RUN: weft-opt %s --pass-pipeline='builtin.module(weft.func(weft-choose-schedules))' | FileCheck %s --check-prefix=SCHEDULE
 
 #cpu = #weft.device<cpu>
 

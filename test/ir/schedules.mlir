@@ -1,7 +1,7 @@
 // RUN: weft-opt %s | weft-opt | FileCheck %s
 // RUN: weft-opt %s --mlir-print-op-generic | weft-opt | FileCheck %s
 
-// Schedules that are right, and not the ones that --weft-schedule chooses: one task may be larger or smaller, vectors
+// Schedules that are right, and not the ones that --weft-choose-schedules chooses: one task may be larger or smaller, vectors
 // narrower or wider, as long as every element lies in one task.
 
 #cpu = #weft.device<cpu>

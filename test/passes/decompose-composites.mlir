@@ -1,6 +1,6 @@
-// RUN: weft-opt %s --weft-decompose | FileCheck %s
-// RUN: weft-opt %s --weft-decompose --weft-decompose | FileCheck %s
-// RUN: weft-opt %s --weft-decompose | FileCheck %s --check-prefix=NONE --implicit-check-not=softmax --implicit-check-not=cross_entropy
+// RUN: weft-opt %s --weft-decompose-composites | FileCheck %s
+// RUN: weft-opt %s --weft-decompose-composites --weft-decompose-composites | FileCheck %s
+// RUN: weft-opt %s --weft-decompose-composites | FileCheck %s --check-prefix=NONE --implicit-check-not=softmax --implicit-check-not=cross_entropy
 
 #cpu = #weft.device<cpu>
 // NONE-LABEL: weft.func @row_max(

@@ -1,5 +1,5 @@
 // RUN: weft-opt %s --weft-pipeline --verify-each | FileCheck %s
-// RUN: weft-opt %s --weft-simplify --weft-canonicalize --weft-split-reductions --weft-canonicalize-contractions --weft-decompose | FileCheck %s
+// RUN: weft-opt %s --weft-simplify --weft-canonicalize --weft-split-reductions --weft-canonicalize-contractions --weft-decompose-composites | FileCheck %s
 
 #cpu = #weft.device<cpu>
 

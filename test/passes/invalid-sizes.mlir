@@ -1,4 +1,4 @@
-// RUN: weft-opt %s -split-input-file --verify-diagnostics --pass-pipeline='builtin.module(weft.func(weft-fuse,weft-schedule,weft-plan-memory))'
+// RUN: weft-opt %s -split-input-file --verify-diagnostics --pass-pipeline='builtin.module(weft.func(weft-fuse,weft-choose-schedules,weft-plan-memory))'
 
 // Nothing is written where a size of it cannot be expressed.
 

@@ -7,7 +7,7 @@
 
 // What each pass did, in the order in which they run, summed over the functions and over the runs of a pass. Counting
 // changes nothing.
-// CHECK: weft-decompose 2 runs, {{[0-9]+}} -> {{[0-9]+}} ops: {{.*}}weft.rmax +1, weft.softmax -1
+// CHECK: weft-decompose-composites 2 runs, {{[0-9]+}} -> {{[0-9]+}} ops: {{.*}}weft.rmax +1, weft.softmax -1
 // CHECK: weft-query-libraries 2 runs, {{[0-9]+}} -> {{[0-9]+}} ops; decisions: WEFT-N004 1
 // CHECK: weft-attach-epilogues 2 runs, {{.*}}weft.add -1; decisions: WEFT-N005 1
 // CHECK: weft-fuse 2 runs, {{.*}} weft.fusion +2, {{.*}}; decisions: {{.*}}fused

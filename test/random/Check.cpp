@@ -68,9 +68,9 @@ std::string outOfRange(StringRef text) {
 
 /// Rewrites whose results the interpreter itself rounds otherwise: it adds in the order of the text.
 bool mayRound(StringRef pass) {
-  return llvm::is_contained(
-      {"weft-decompose", "weft-split-reductions", "weft-canonicalize-contractions", "weft-attach-epilogues"},
-      pass);
+  return llvm::is_contained({"weft-decompose-composites", "weft-split-reductions",
+                             "weft-canonicalize-contractions", "weft-attach-epilogues"},
+                            pass);
 }
 
 /// The program without calls and gradients, which the analysis reads.

@@ -1,4 +1,4 @@
-//===- SettleStorage.cpp - Writes and aliases become facts of results -----===//
+//===- TieResults.cpp - Writes and aliases become facts of results --------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,12 +17,12 @@ using namespace mlir;
 using namespace weft::ir;
 
 namespace weft::passes {
-#define GEN_PASS_DEF_SETTLESTORAGE
+#define GEN_PASS_DEF_TIERESULTS
 #include "passes/Passes.h.inc"
 
 namespace {
 
-struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
+struct TieResults : impl::TieResultsBase<TieResults> {
   void runOnOperation() override {
     FuncOp func = getOperation();
     if (func.isExternal())
@@ -31,10 +31,10 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
     Operation *terminator = body.getTerminator();
     // Ties first: they follow from what is returned, under any alias of it.
     for (auto write : body.getOps<CopyIntoOp>())
-      if (failed(settleWrite(func, write)))
+      if (failed(tieWrite(func, write)))
         return signalPassFailure();
     for (OpOperand &operand : terminator->getOpOperands())
-      settleAlias(func, operand);
+      noteAlias(func, operand);
     for (Operation &op : llvm::make_early_inc_range(body)) {
       Value value;
       if (auto write = dyn_cast<CopyIntoOp>(op))
@@ -85,7 +85,7 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
     }
   }
 
-  LogicalResult settleWrite(FuncOp func, CopyIntoOp write) {
+  LogicalResult tieWrite(FuncOp func, CopyIntoOp write) {
     // What reads the old value after the write would read the new one.
     for (OpOperand &use : write.getDst().getUses()) {
       Operation *reader = use.getOwner();
@@ -124,7 +124,7 @@ struct SettleStorage : impl::SettleStorageBase<SettleStorage> {
   }
 
   /// A result that is an alias of an argument, or of an earlier result, shares its storage.
-  void settleAlias(FuncOp func, OpOperand &operand) {
+  void noteAlias(FuncOp func, OpOperand &operand) {
     unsigned result = operand.getOperandNumber();
     if (!operand.get().getDefiningOp<AliasOp>() || func.getTiedArgument(result) >= 0)
       return;

@@ -1,4 +1,4 @@
-//===- SettleChecks.cpp - Who makes the checks that were recorded ---------===//
+//===- ElideChecks.cpp - Recorded checks that some op makes ---------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace weft::ir;
 
 namespace weft::passes {
-#define GEN_PASS_DEF_SETTLECHECKS
+#define GEN_PASS_DEF_ELIDECHECKS
 #include "passes/Passes.h.inc"
 
 namespace {
@@ -65,7 +65,7 @@ bool checksAll(Operation *op) {
   });
 }
 
-struct SettleChecks : impl::SettleChecksBase<SettleChecks> {
+struct ElideChecks : impl::ElideChecksBase<ElideChecks> {
   void runOnOperation() override {
     FuncOp func = getOperation();
     SmallVector<AssertOp> recorded;
@@ -80,7 +80,7 @@ struct SettleChecks : impl::SettleChecksBase<SettleChecks> {
       Operation *compare = assertion.getCondition().getDefiningOp();
       Operation *check =
           compare && compare->getNumOperands() > 0 ? compare->getOperand(0).getDefiningOp() : nullptr;
-      // A condition of another form was settled by folding: an index that is known to be in range.
+      // A condition of another form was decided by folding: an index that is known to be in range.
       const bool isKnown = !check || !checksIndex(check);
       if (!isKnown && made.insert(keyOf(check)).second) {
         assertion->removeAttr(attr::recordedCheck);

@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --weft-settle-storage -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: weft-opt %s --weft-tie-results -split-input-file -verify-diagnostics | FileCheck %s
 
 #cpu = #weft.device<cpu>
 // A write to a donated argument ties the result to it; the value itself is what was written.

@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --weft-settle-checks -split-input-file | FileCheck %s
+// RUN: weft-opt %s --weft-elide-checks -split-input-file | FileCheck %s
 // RUN: weft-opt %s --weft-pipeline='to=decomposition' -split-input-file | FileCheck %s --check-prefix=ALL
 
 #cpu = #weft.device<cpu>

@@ -1,7 +1,7 @@
-// RUN: weft-opt %s --weft-schedule | FileCheck %s
-// RUN: weft-opt %s --weft-schedule --weft-schedule | FileCheck %s
-// RUN: weft-opt %s --weft-schedule=target=sm_100 | FileCheck %s --check-prefix=LARGE
-// RUN: not weft-opt %s --weft-schedule=target=tpu 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: weft-opt %s --weft-choose-schedules | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules --weft-choose-schedules | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules=target=sm_100 | FileCheck %s --check-prefix=LARGE
+// RUN: not weft-opt %s --weft-choose-schedules=target=tpu 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not weft-opt %s --weft-fuse=target=tpu 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // On a target with a larger last level nothing bypasses it; a target without a description is none.

@@ -1,4 +1,4 @@
-//===- AttachSchedules.cpp - Chooses the schedule of every fusion ---------===//
+//===- ChooseSchedules.cpp - Chooses the schedule of every fusion ---------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,12 +9,12 @@
 
 namespace weft::passes {
 
-#define GEN_PASS_DEF_ATTACHSCHEDULES
+#define GEN_PASS_DEF_CHOOSESCHEDULES
 #include "passes/Passes.h.inc"
 
 namespace {
-struct AttachSchedules : impl::AttachSchedulesBase<AttachSchedules> {
-  using AttachSchedulesBase::AttachSchedulesBase;
+struct ChooseSchedules : impl::ChooseSchedulesBase<ChooseSchedules> {
+  using ChooseSchedulesBase::ChooseSchedulesBase;
 
   void runOnOperation() override {
     const ir::TargetDescription *description = ir::findTarget(target);

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Names that follow from each other, so that who knows one finds the others.
+
+A pass `MapDevices` of passes/Passes.td is in passes/MapDevices.cpp, runs as --weft-map-devices and is tested by
+test/passes/map-devices.mlir; the list is in alphabetical order. Every other file of passes/ is one of PIPELINE; what is
+no pass is in a room.
+"""
+
+import re
+
+from common import Checks, read, tracked_files
+
+PASSES = "passes/"
+# What is no pass and knows them all: their declarations, their order, and what counts what they did.
+PIPELINE = {"CMakeLists.txt", "Passes.h", "Passes.td", "Pipeline.cpp", "Pipeline.h", "Statistics.cpp", "Statistics.h"}
+DECLARATION = re.compile(r'^def (\w+) : Weft_\w+Pass<"([^"]*)">', re.MULTILINE)
+
+
+def kebab(name):
+    """SplitReductions is split-reductions."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def wrong_passes(declarations, files):
+    """What is wrong with the names of the passes in the text of Passes.td, among the files of the tree."""
+    found = []
+    passes = DECLARATION.findall(declarations)
+    names = [name for name, _ in passes]
+    if names != sorted(names):
+        found.append("passes/Passes.td is not in alphabetical order")
+    for name, flag in passes:
+        if flag != "weft-" + kebab(name):
+            found.append(f"the pass {name} runs as --{flag} and not as --weft-{kebab(name)}")
+        for file in (f"{PASSES}{name}.cpp", f"test/passes/{kebab(name)}.mlir"):
+            if file not in files:
+                found.append(f"the pass {name} has no {file}")
+    for file in sorted(files):
+        own = file.removeprefix(PASSES)
+        if file.startswith(PASSES) and "/" not in own and own not in PIPELINE and own.removesuffix(".cpp") not in names:
+            found.append(f"{file} is no pass; what passes are made of is in a room, such as passes/launch/")
+    return found
+
+
+def self_test(checks):
+    right = {"passes/Fuse.cpp", "passes/SplitReductions.cpp", "passes/Pipeline.cpp", "passes/launch/LaunchList.cpp",
+             "test/passes/fuse.mlir", "test/passes/split-reductions.mlir"}
+    text = 'def Fuse : Weft_FuncPass<"weft-fuse"> {\n}\ndef SplitReductions : Weft_ModulePass<"weft-split-reductions"> {\n'
+    checks.check(not wrong_passes(text, right), "self-test: right names of passes were refused")
+    for what, declarations, files in (
+            ("another flag", text.replace("weft-split-reductions", "weft-split"), right),
+            ("a flag of another form", text.replace("weft-split-reductions", "weft-splitReductions"), right),
+            ("a pass without a file", text, right - {"passes/Fuse.cpp"}),
+            ("a pass without a test", text, right - {"test/passes/fuse.mlir"}),
+            ("a file that is no pass", text, right | {"passes/LaunchList.h"}),
+            ("a header beside a pass", text, right | {"passes/Fuse.h"}),
+            ("another order", text.replace("Fuse :", "Tuse :"), right | {"passes/Tuse.cpp", "test/passes/tuse.mlir"})):
+        checks.check(wrong_passes(declarations, files), f"self-test: {what} was accepted")
+
+
+def main():
+    checks = Checks()
+    self_test(checks)
+    found = wrong_passes(read("passes/Passes.td"), set(tracked_files()))
+    checks.check(not found, "\n        ".join(found))
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
