@@ -9,8 +9,8 @@ if(WEFT_SANITIZE MATCHES "thread")
   set(subset
     codegen/CacheTest          # kernels that are compiled beside each other
     codegen/KernelHarness
-    frontend/ContractTestLoops # updates by many threads
-    frontend/ContractTestRun   # calls that run later, on the queue
+    frontend/ContractLoopsTest # updates by many threads
+    frontend/ContractRunTest   # calls that run later, on the queue
     frontend/LoaderTest        # batches that are read ahead
     frontend/MemoryTest        # the allocator's figures while calls run
     frontend/StreamTest
@@ -19,11 +19,11 @@ else()
   set(WEFT_SANITIZER_SUBSET_FOLDERS io runtime ir passes codegen frontend)
   set(subset
     # Of the interpreter, what reads at places that are data.
-    "ir/[^i].*" ir/interp_indexing_test
+    "ir/[^I].*" ir/InterpreterIndexingTest
     # Kernels, their images and their cache; not the values of elementary functions.
     codegen/CacheTest codegen/ImageTest codegen/KernelHarness
     # Each sentence of docs/contract.md: who owns what, and for how long.
-    "frontend/ContractTest[A-Z][a-z]+"
+    "frontend/Contract[A-Z][a-z]+Test"
     # What the contract leaves to others: files, data, dynamic sizes, threads.
     frontend/CheckpointTest frontend/DimTest frontend/LoaderTest frontend/MemoryTest
     frontend/SaveTest frontend/StreamTest frontend/ThreadsTest)

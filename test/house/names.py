@@ -3,17 +3,18 @@
 
 A pass `MapDevices` of passes/Passes.td is in passes/MapDevices.cpp, runs as --weft-map-devices and is tested by
 test/passes/map-devices.mlir; the list is in alphabetical order. Every other file of passes/ is one of PIPELINE; what is
-no pass is in a room.
+no pass is in a room. GoogleTests are in files of the name XTest.cpp.
 """
 
 import re
 
-from common import Checks, read, tracked_files
+from common import DEFINED_TEST, Checks, read, tracked_files
 
 PASSES = "passes/"
 # What is no pass and knows them all: their declarations, their order, and what counts what they did.
 PIPELINE = {"CMakeLists.txt", "Passes.h", "Passes.td", "Pipeline.cpp", "Pipeline.h", "Statistics.cpp", "Statistics.h"}
 DECLARATION = re.compile(r'^def (\w+) : Weft_\w+Pass<"([^"]*)">', re.MULTILINE)
+UNIT = re.compile(r"test/unit/.*\.(cpp|h)")
 
 
 def kebab(name):
@@ -41,6 +42,13 @@ def wrong_passes(declarations, files):
     return found
 
 
+def wrong_test(name, text):
+    """What is wrong with the name of a file of test/unit, or nothing."""
+    if DEFINED_TEST.search(text) and not re.fullmatch(r".*/([A-Z][a-z0-9]*)+Test\.cpp", name):
+        return f"{name} has tests, and its name is not of the form XTest.cpp"
+    return None
+
+
 def self_test(checks):
     right = {"passes/Fuse.cpp", "passes/SplitReductions.cpp", "passes/Pipeline.cpp", "passes/launch/LaunchList.cpp",
              "test/passes/fuse.mlir", "test/passes/split-reductions.mlir"}
@@ -55,13 +63,24 @@ def self_test(checks):
             ("a header beside a pass", text, right | {"passes/Fuse.h"}),
             ("another order", text.replace("Fuse :", "Tuse :"), right | {"passes/Tuse.cpp", "test/passes/tuse.mlir"})):
         checks.check(wrong_passes(declarations, files), f"self-test: {what} was accepted")
+    for name, has_tests, holds in (
+            ("test/unit/ir/SizeTest.cpp", True, True), ("test/unit/runtime/CApiTest.cpp", True, True),
+            ("test/unit/ir/size_test.cpp", True, False), ("test/unit/ir/TestSize.cpp", True, False),
+            ("test/unit/ir/Harness.cpp", True, False), ("test/unit/ir/Harness.cpp", False, True)):
+        found = wrong_test(name, "TEST(Size, Adds) {\n" if has_tests else "int x;\n")
+        checks.check((found is None) == holds, f"self-test: {name} was {'refused' if found else 'accepted'}")
 
 
 def main():
     checks = Checks()
     self_test(checks)
-    found = wrong_passes(read("passes/Passes.td"), set(tracked_files()))
+    files = tracked_files()
+    found = wrong_passes(read("passes/Passes.td"), set(files))
     checks.check(not found, "\n        ".join(found))
+    for name in files:
+        if UNIT.fullmatch(name):
+            found = wrong_test(name, read(name) or "")
+            checks.check(found is None, found)
     checks.finish()
 
 

@@ -1,4 +1,4 @@
-//===- simplify_test.cpp - Rewrites keep every value ----------------------===//
+//===- SimplifyTest.cpp - Rewrites keep every value -----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ContractTestLazy.cpp - Slices and messages of lazy execution ---------===//
+//===- ContractLazyTest.cpp - Slices and messages of lazy execution -------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One test for each sentence of the contract of lazy execution (docs/contract.md) that speaks of slices, of
-// storage that values share, and of failures. What else it says of lazy execution is in ContractTestRun.cpp.
+// storage that values share, and of failures. What else it says of lazy execution is in ContractRunTest.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
@@ -187,7 +187,7 @@ TEST(ContractLazySlices, TwoTensorsOfOneComputedValueAreWrittenApart) {
 /// The lines of this file that a message names.
 static std::vector<int> linesIn(const std::string &message) {
   std::vector<int> lines;
-  std::string file = "ContractTestLazy.cpp:";
+  std::string file = "ContractLazyTest.cpp:";
   for (size_t at = message.find(file); at != std::string::npos; at = message.find(file, at + 1))
     lines.push_back(std::atoi(message.c_str() + at + file.size()));
   return lines;

@@ -1,11 +1,11 @@
-//===- interp_elementwise_test.cpp - What each elementwise op means --------===//
+//===- InterpreterElementwiseTest.cpp - What each elementwise op means ----===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// As interp_test.cpp: results against values worked out by hand.
+// As InterpreterTest.cpp: results against values worked out by hand.
 //
 //===----------------------------------------------------------------------===//
 #include "Support.h"

@@ -1,4 +1,4 @@
-//===- interp_composite_test.cpp - What composites and functions mean ------===//
+//===- InterpreterCompositeTest.cpp - What composites and functions mean --===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- size_test.cpp - Sizes as numbers and expressions --------------------===//
+//===- SizeTest.cpp - Sizes as numbers and expressions --------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ContractTestChecks.cpp - Which checks a program makes ----------------===//
+//===- ContractChecksTest.cpp - Which checks a program makes --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,11 @@
-//===- contraction_test.cpp - Contractions as matrix products -------------===//
+//===- ContractionTest.cpp - Contractions as matrix products --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Testing.h"
 #include "ir/Contraction.h"
+#include "Testing.h"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-//===- interp_errors_test.cpp - What only values or a run can show ---------===//
+//===- InterpreterErrorsTest.cpp - What only values or a run can show -----===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

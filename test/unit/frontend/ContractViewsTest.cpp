@@ -1,4 +1,4 @@
-//===- ContractTestViews.cpp - Views -------------------------------------===//
+//===- ContractViewsTest.cpp - Views --------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- literal_test.cpp - Rounding, wrapping, bytes ------------------------===//
+//===- LiteralTest.cpp - Rounding, wrapping, bytes ------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- parse_test.cpp - Text to IR, and its bounds ------------------------===//
+//===- ParseTest.cpp - Text to IR, and its bounds -------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

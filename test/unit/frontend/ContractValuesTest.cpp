@@ -1,4 +1,4 @@
-//===- ContractTestValues.cpp - Values and state -------------------------===//
+//===- ContractValuesTest.cpp - Values and state --------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -214,7 +214,7 @@ TEST(ContractValues, AValueMadeInATraceIsAnErrorAfterItThatNamesItsLine) {
   });
   f(ones({2}));
   EXPECT_ERROR(kept + 1, "was made while a function was being compiled");
-  EXPECT_ERROR(kept + 1, "ContractTestValues.cpp");
+  EXPECT_ERROR(kept + 1, "ContractValuesTest.cpp");
   EXPECT_ERROR(kept.t(), "was made while a function was being compiled");
   // Nor is it a value of another trace, be it of the same function for other shapes.
   auto g = compile([&](Tensor x) { return x + kept; });
@@ -228,7 +228,7 @@ TEST(ContractValues, AValueMadeInATraceIsAnErrorAfterItThatNamesItsLine) {
   EXPECT_EQ(floats(h(ones({2}))), Floats(2, 5));
   EXPECT_EQ(floats(h(zeros({2}))), Floats(2, 3)); // recorded once, as a number that the lambda captures
   EXPECT_ERROR(h(ones({3})), "was made while a function was being compiled");
-  EXPECT_ERROR(h(ones({3})), "ContractTestValues.cpp");
+  EXPECT_ERROR(h(ones({3})), "ContractValuesTest.cpp");
 }
 
 TEST(ContractValues, GradientsAndOptimiserStateMadeInATraceHaveAnOwner) {

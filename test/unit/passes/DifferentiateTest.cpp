@@ -1,4 +1,4 @@
-//===- differentiate_test.cpp - Derivatives against differences -----------===//
+//===- DifferentiateTest.cpp - Derivatives against differences ------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

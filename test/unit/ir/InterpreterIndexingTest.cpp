@@ -1,4 +1,4 @@
-//===- interp_indexing_test.cpp - Joins, windows and indices by hand ------===//
+//===- InterpreterIndexingTest.cpp - Joins, windows and indices by hand ---===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

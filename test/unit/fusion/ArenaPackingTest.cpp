@@ -1,4 +1,4 @@
-//===- PackingTest.cpp - The arena's packing ------------------------------===//
+//===- ArenaPackingTest.cpp - The arena's packing -------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

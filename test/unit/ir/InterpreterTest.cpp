@@ -1,4 +1,4 @@
-//===- interp_test.cpp - What each op means --------------------------------===//
+//===- InterpreterTest.cpp - What each op means ---------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,11 @@
-//===- op_facts_test.cpp - What ops state about themselves ----------------===//
+//===- OpFactsTest.cpp - What ops state about themselves ------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "ir/Dialect.h"
 #include "ir/OpFacts.h"
+#include "ir/Dialect.h"
 #include "ir/Parse.h"
 
 #include "mlir/IR/MLIRContext.h"

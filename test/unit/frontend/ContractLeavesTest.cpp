@@ -1,4 +1,4 @@
-//===- ContractTestLeaves.cpp - Leaves of gradients that are gone -----------===//
+//===- ContractLeavesTest.cpp - Leaves of gradients that are gone ---------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ContractTestLoops.cpp - Steady loops of lazy execution ---------------===//
+//===- ContractLoopsTest.cpp - Steady loops of lazy execution -------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ContractTestCompile.cpp - Guards, arguments, results -----------------===//
+//===- ContractCompileTest.cpp - Guards, arguments, results ---------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -57,7 +57,7 @@ TEST(ContractGuards, ADeviceThatIsNotThereIsAnErrorAndNoVariant) {
   EXPECT_EQ(f.variants().size(), 1u);
 }
 
-// More of this is in ContractTestStrides.cpp.
+// More of this is in ContractStridesTest.cpp.
 TEST(ContractGuards, StridesOfAnArgumentThatIsOnlyRead) {
   auto f = compile([](Tensor x) { return x * 1; });
   Tensor x = arange(6, {.dtype = f32}).view({2, 3});
@@ -194,7 +194,7 @@ TEST(ContractGuards, ARecompilationNamesTheGuardWithOldAndNewValueAndTheSourceLi
   ::unsetenv("WEFT_EXPLAIN");
   for (const std::string &part : {std::string("'increment'"), std::string("WEFT-R001"),
                                   std::string("argument 0 was tensor<2xf32, cpu> and is tensor<3xf32, cpu>"),
-                                  "ContractTestCompile.cpp:" + std::to_string(line)})
+                                  "ContractCompileTest.cpp:" + std::to_string(line)})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_EQ(f.variants()[0].loc.line(), line);
   EXPECT_EQ(f.variants()[1].reason, "");

@@ -1,4 +1,4 @@
-//===- diagnostics_test.cpp - Diagnostics as failures, and what they quote --===//
+//===- DiagnosticsTest.cpp - Diagnostics as failures, and what they quote -===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ContractTestRun.cpp - Lazy execution; a step happens or it does not --===//
+//===- ContractRunTest.cpp - Lazy execution; a step happens or it does not -===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -251,7 +251,7 @@ struct FailingStep : ::testing::Test {
   void expectUntouched(const std::string &message) {
     EXPECT_NE(message.find("Target 7 is out of bounds"), std::string::npos) << message;
     EXPECT_NE(message.find("call 2 of 'train'"), std::string::npos) << message;
-    EXPECT_NE(message.find("ContractTestRun.cpp:" + std::to_string(badLine)), std::string::npos) << message;
+    EXPECT_NE(message.find("ContractRunTest.cpp:" + std::to_string(badLine)), std::string::npos) << message;
     EXPECT_EQ(step.bits(), before);
   }
 };

@@ -1,4 +1,4 @@
-//===- differentiate_kinks_test.cpp - Derivatives where there is none ------===//
+//===- DifferentiateKinksTest.cpp - Derivatives where there is none -------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ContractTestStrides.cpp - Arguments that are not row-major ------------===//
+//===- ContractStridesTest.cpp - Arguments that are not row-major ---------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
