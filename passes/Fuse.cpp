@@ -51,6 +51,8 @@ public:
 private:
   void prepare(FuncOp func, const TargetDescription &costs);
   void mergeGroups(FusionGraph &graph);
+  bool mergeRound(FusionGraph &graph, std::vector<Candidate> &waiting, bool isFirst);
+  void reportRefusals(FusionGraph &graph, std::vector<Candidate> refused);
   void inlineGroups(FusionGraph &graph);
   void note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
             const std::string &message);
@@ -198,14 +200,15 @@ void splitConcat(ConcatOp op, const TargetDescription &target) {
 }
 
 std::string describe(const FusionGraph &graph, unsigned node) {
-  Operation *op = graph.nodes[node].op;
+  Operation *op = graph.getNodes()[node].op;
   return (op->getName().getStringRef() + "#" + Twine(node)).str();
 }
 
 /// What a kernel costs that its readers do not compute instead.
 std::string priceAlone(const FusionGraph &graph, const FusionGroup &group) {
   KernelWork work = graph.workOf(group);
-  return ("its own kernel takes " + Twine((kernelTime(graph.target, work) + graph.target.launchPs) / 1000) +
+  const TargetDescription &target = graph.getTarget();
+  return ("its own kernel takes " + Twine((kernelTime(target, work) + target.launchPs) / 1000) +
           " ns and moves " + Twine(work.readBytes + work.writtenBytes) + " bytes")
       .str();
 }
@@ -239,96 +242,115 @@ void Fuse::note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, 
                 const std::string &message) {
   if (!report)
     return;
-  decisions.push_back({code.str(), locationText(graph.nodes[to].op->getLoc()), describe(graph, from),
+  decisions.push_back({code.str(), locationText(graph.getNodes()[to].op->getLoc()), describe(graph, from),
                        describe(graph, to), saved, message});
 }
 
-void Fuse::mergeGroups(FusionGraph &graph) {
-  auto groupOf = [&](unsigned node) { return graph.nodes[node].group; };
-  auto versions = [&](unsigned a, unsigned b) { return graph.groups[a].version + graph.groups[b].version; };
-  // Producers and consumers; then readers of one value, each with the next.
-  std::vector<Candidate> waiting;
-  waiting.reserve(graph.edges.size());
-  for (const FusionEdge &edge : graph.edges)
-    waiting.push_back({0, edge.from, edge.to, 0, false});
-  std::vector<int64_t> lastReader(graph.values.size(), -1);
-  for (unsigned node = 0, e = static_cast<unsigned>(graph.nodes.size()); node < e; ++node) {
-    if (graph.groups[groupOf(node)].opaque)
+/// The group that a node is in now.
+static unsigned groupOf(const FusionGraph &graph, unsigned node) { return graph.getNodes()[node].group; }
+
+/// Changes with every merge of either group.
+static unsigned versionsOf(const FusionGraph &graph, unsigned a, unsigned b) {
+  return graph.getGroups()[a].version + graph.getGroups()[b].version;
+}
+
+/// Producers and consumers; then readers of one value, each with the next.
+static std::vector<Candidate> findCandidates(FusionGraph &graph) {
+  ArrayRef<FusionNode> nodes = graph.getNodes();
+  std::vector<Candidate> found;
+  found.reserve(graph.getEdges().size());
+  for (const FusionEdge &edge : graph.getEdges())
+    found.push_back({0, edge.from, edge.to, 0, false});
+  std::vector<int64_t> lastReader(graph.getNumValues(), -1);
+  for (unsigned node = 0, e = static_cast<unsigned>(nodes.size()); node < e; ++node) {
+    if (graph.getGroups()[nodes[node].group].opaque)
       continue;
     SmallVector<unsigned> read;
-    for (Value operand : graph.nodes[node].op->getOperands())
+    for (Value operand : nodes[node].op->getOperands())
       if (ReadPath path = graph.pathOf(operand); path.source)
-        if (unsigned value = graph.valueOf.lookup(path.source); !llvm::is_contained(read, value))
+        if (unsigned value = graph.numberOf(path.source); !llvm::is_contained(read, value))
           read.push_back(value);
     for (unsigned value : read) {
       if (lastReader[value] >= 0)
-        waiting.push_back({0, static_cast<unsigned>(lastReader[value]), node, 0, true});
+        found.push_back({0, static_cast<unsigned>(lastReader[value]), node, 0, true});
       lastReader[value] = node;
     }
   }
+  return found;
+}
+
+/// Merges what can be merged of `waiting`, which holds the refused ones afterwards, with the versions at
+/// which they were refused. Whether something was merged.
+bool Fuse::mergeRound(FusionGraph &graph, std::vector<Candidate> &waiting, bool isFirst) {
+  bool merging = false;
+  std::priority_queue<Candidate> queue;
+  std::vector<Candidate> refused;
+  for (Candidate c : waiting) {
+    unsigned a = groupOf(graph, c.from), b = groupOf(graph, c.to);
+    if (a == b || graph.getGroups()[a].opaque || graph.getGroups()[b].opaque)
+      continue;
+    bool unchanged = !isFirst && versionsOf(graph, a, b) == c.versions;
+    FusionRefusal refusal;
+    std::optional<FusionMerge> merged = unchanged ? std::nullopt : graph.evaluate(a, b, refusal);
+    c.versions = versionsOf(graph, a, b);
+    if (merged)
+      queue.push({merged->saved, c.from, c.to, c.versions, c.siblings});
+    else
+      refused.push_back(c);
+  }
+  while (!queue.empty()) {
+    Candidate top = queue.top();
+    queue.pop();
+    unsigned a = groupOf(graph, top.from), b = groupOf(graph, top.to);
+    if (a == b)
+      continue;
+    FusionRefusal refusal;
+    std::optional<FusionMerge> merged = graph.evaluate(a, b, refusal);
+    if (!merged) {
+      top.versions = versionsOf(graph, a, b);
+      refused.push_back(top);
+      continue;
+    }
+    // Prices change as groups grow; one that fell waits for its turn.
+    if (versionsOf(graph, a, b) != top.versions && merged->saved < top.saved && !queue.empty()) {
+      queue.push({merged->saved, top.from, top.to, versionsOf(graph, a, b), top.siblings});
+      continue;
+    }
+    note(graph, "fused", top.from, top.to, merged->saved, stringifyFusionKind(merged->kind).str());
+    graph.merge(a, b, *merged);
+    merging = true;
+  }
+  waiting = std::move(refused);
+  return merging;
+}
+
+void Fuse::mergeGroups(FusionGraph &graph) {
+  std::vector<Candidate> waiting = findCandidates(graph);
   // What cannot be merged now may be later, when what lies between is part of one of the two. A few rounds
   // do: each is for values that reach a kernel by one more way.
   constexpr unsigned maxRounds = 8;
   bool merging = true;
-  for (unsigned round = 0; round < maxRounds && merging; ++round) {
-    merging = false;
-    std::priority_queue<Candidate> queue;
-    std::vector<Candidate> refused;
-    auto offer = [&](Candidate c) {
-      unsigned a = groupOf(c.from), b = groupOf(c.to);
-      if (a == b || graph.groups[a].opaque || graph.groups[b].opaque)
-        return;
-      bool unchanged = round > 0 && versions(a, b) == c.versions;
-      FusionRefusal refusal;
-      std::optional<FusionMerge> merged = unchanged ? std::nullopt : graph.evaluate(a, b, refusal);
-      c.versions = versions(a, b);
-      if (merged)
-        queue.push({merged->saved, c.from, c.to, c.versions, c.siblings});
-      else
-        refused.push_back(c);
-    };
-    for (const Candidate &c : waiting)
-      offer(c);
-    while (!queue.empty()) {
-      Candidate top = queue.top();
-      queue.pop();
-      unsigned a = groupOf(top.from), b = groupOf(top.to);
-      if (a == b)
-        continue;
-      FusionRefusal refusal;
-      std::optional<FusionMerge> merged = graph.evaluate(a, b, refusal);
-      if (!merged) {
-        top.versions = versions(a, b);
-        refused.push_back(top);
-        continue;
-      }
-      // Prices change as groups grow; one that fell waits for its turn.
-      if (versions(a, b) != top.versions && merged->saved < top.saved && !queue.empty()) {
-        queue.push({merged->saved, top.from, top.to, versions(a, b), top.siblings});
-        continue;
-      }
-      note(graph, "fused", top.from, top.to, merged->saved, stringifyFusionKind(merged->kind).str());
-      graph.merge(a, b, *merged);
-      merging = true;
-    }
-    waiting = std::move(refused);
-  }
-  if (!report)
-    return;
-  llvm::sort(waiting, [](const Candidate &x, const Candidate &y) {
+  for (unsigned round = 0; round < maxRounds && merging; ++round)
+    merging = mergeRound(graph, waiting, round == 0);
+  if (report)
+    reportRefusals(graph, std::move(waiting));
+}
+
+/// One decision for two kernels, however many values they share. Where one reads the other, that is said.
+void Fuse::reportRefusals(FusionGraph &graph, std::vector<Candidate> refused) {
+  llvm::sort(refused, [](const Candidate &x, const Candidate &y) {
     return std::tuple(x.from, x.to, x.siblings) < std::tuple(y.from, y.to, y.siblings);
   });
-  // One decision for two kernels, however many values they share. Where one reads the other, that is said.
   auto pairOf = [&](const Candidate &c) -> std::pair<unsigned, unsigned> {
-    return std::minmax(groupOf(c.from), groupOf(c.to));
+    return std::minmax(groupOf(graph, c.from), groupOf(graph, c.to));
   };
   DenseSet<std::pair<unsigned, unsigned>> connected;
-  for (const Candidate &c : waiting)
+  for (const Candidate &c : refused)
     if (!c.siblings)
       connected.insert(pairOf(c));
-  for (const Candidate &c : waiting) {
+  for (const Candidate &c : refused) {
     FusionRefusal refusal;
-    unsigned a = groupOf(c.from), b = groupOf(c.to);
+    unsigned a = groupOf(graph, c.from), b = groupOf(graph, c.to);
     if (a == b || (c.siblings && connected.contains(pairOf(c))) || told.contains(pairOf(c)) ||
         graph.evaluate(a, b, refusal))
       continue;
@@ -339,23 +361,23 @@ void Fuse::mergeGroups(FusionGraph &graph) {
 }
 
 void Fuse::inlineGroups(FusionGraph &graph) {
-  // From the end, so that a reader is settled before what it reads.
-  for (unsigned id = static_cast<unsigned>(graph.groups.size()); id-- > 0;) {
-    FusionGroup &group = graph.groups[id];
+  // From the end, so that a reader is decided before what it reads.
+  for (unsigned id = static_cast<unsigned>(graph.getGroups().size()); id-- > 0;) {
+    const FusionGroup &group = graph.getGroups()[id];
     if (!group.alive || group.opaque || group.out.empty())
       continue;
     FusionRefusal refusal;
     std::optional<int64_t> saved = graph.evaluateInlining(id, refusal);
-    unsigned reader = graph.edges[group.out.back()].to;
+    unsigned reader = graph.getEdges()[group.out.back()].to;
     if (!saved) {
-      if (told.lookup(std::minmax(id, graph.nodes[reader].group)) == refusal.code)
+      if (told.lookup(std::minmax(id, groupOf(graph, reader))) == refusal.code)
         continue;
       if (refusal.code != "WEFT-F001") // a value that has to be in memory anyway is no decision
         note(graph, refusal.code, group.lastNode, reader, 0,
              refusal.message + "; " + priceAlone(graph, group));
       continue;
     }
-    group.inlined = true;
+    graph.inlineIntoReaders(id);
     note(graph, "inlined", group.lastNode, reader, *saved, "computed inside of its readers");
   }
 }

@@ -51,7 +51,7 @@ private:
 class GroupEmitter {
 public:
   GroupEmitter(FusionGraph &graph, unsigned id, StoredValues &stored, OpBuilder &builder)
-      : graph(graph), id(id), group(graph.groups[id]), stored(stored), builder(builder),
+      : graph(graph), id(id), group(graph.getGroups()[id]), stored(stored), builder(builder),
         body(builder.getContext()) {}
 
   void run();
@@ -68,7 +68,7 @@ private:
   }
   bool isInlined(Value value) const {
     int64_t maker = graph.groupOf(value);
-    return maker >= 0 && graph.groups[maker].inlined;
+    return maker >= 0 && graph.getGroups()[maker].inlined;
   }
   void collect(Value value);
   void collectOperands(Operation *op);
@@ -84,7 +84,7 @@ private:
 
   FusionGraph &graph;
   unsigned id;
-  FusionGroup &group;
+  const FusionGroup &group;
   StoredValues &stored;
   OpBuilder &builder;
   OpBuilder body;
@@ -243,10 +243,11 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
 }
 
 void GroupEmitter::run() {
-  llvm::sort(group.nodes);
+  SmallVector<unsigned> nodes(group.nodes.begin(), group.nodes.end());
+  llvm::sort(nodes);
   SmallVector<Location> locations;
-  for (unsigned node : group.nodes) {
-    Operation *op = graph.nodes[node].op;
+  for (unsigned node : nodes) {
+    Operation *op = graph.getNodes()[node].op;
     if (!llvm::is_contained(locations, op->getLoc()) && locations.size() < 8)
       locations.push_back(op->getLoc());
     if (!isUpdateOp(op)) {
@@ -263,7 +264,7 @@ void GroupEmitter::run() {
   body.setInsertionPointToEnd(block);
   if (group.kind == FusionKind::update) {
     // An argument of its own, whatever else of the update reads the same memory.
-    Operation *op = graph.nodes[group.nodes.front()].op;
+    Operation *op = graph.getNodes()[nodes.front()].op;
     Value base =
         stored.get(graph.memoryOf(op->getOperand(0)), sizesOf(typeOf(op->getOperand(0))), op->getLoc());
     block->addArgument(base.getType(), base.getLoc());
@@ -271,11 +272,12 @@ void GroupEmitter::run() {
   }
   SmallVector<std::pair<unsigned, Operation *>> order; // by position, our own nodes among the others
   for (Operation *op : needed)
-    order.push_back({graph.orderOf.lookup(op), op});
+    order.push_back({graph.positionOf(op), op});
   llvm::DenseMap<Operation *, Place> ours;
-  for (unsigned node : group.nodes) {
-    ours[graph.nodes[node].op] = graph.nodes[node].place;
-    order.push_back({graph.orderOf.lookup(graph.nodes[node].op), graph.nodes[node].op});
+  for (unsigned number : nodes) {
+    const FusionNode &node = graph.getNodes()[number];
+    ours[node.op] = node.place;
+    order.push_back({graph.positionOf(node.op), node.op});
   }
   llvm::sort(order);
   order.erase(std::unique(order.begin(), order.end()), order.end());
@@ -289,9 +291,9 @@ void GroupEmitter::run() {
 
   SmallVector<Value> yields, before;
   SmallVector<Type> types;
-  for (unsigned node : group.nodes)
-    for (Value result : graph.nodes[node].op->getResults())
-      if (graph.isStored(graph.values[graph.valueOf.lookup(result)])) {
+  for (unsigned node : nodes)
+    for (Value result : graph.getNodes()[node].op->getResults())
+      if (graph.isStored(result)) {
         before.push_back(result);
         yields.push_back(computed.lookup(result));
         types.push_back(yields.back().getType());
@@ -308,22 +310,25 @@ void GroupEmitter::run() {
 }
 
 LogicalResult emitFusions(FusionGraph &graph) {
-  Block &entry = graph.func.getBody().front();
+  Block &entry = graph.getFunction().getBody().front();
   SmallVector<Operation *> before;
   for (Operation &op : entry.without_terminator())
     before.push_back(&op);
   OpBuilder builder(entry.getTerminator());
   StoredValues stored(builder);
+  ArrayRef<FusionNode> nodes = graph.getNodes();
+  ArrayRef<FusionEdge> edges = graph.getEdges();
+  ArrayRef<FusionGroup> groups = graph.getGroups();
 
   // Groups in an order that respects edges; among those that may come next, the one whose last op came first.
-  std::vector<unsigned> waits(graph.groups.size());
-  for (const FusionEdge &edge : graph.edges)
-    if (graph.nodes[edge.from].group != graph.nodes[edge.to].group)
-      ++waits[graph.nodes[edge.to].group];
+  std::vector<unsigned> waits(groups.size());
+  for (const FusionEdge &edge : edges)
+    if (nodes[edge.from].group != nodes[edge.to].group)
+      ++waits[nodes[edge.to].group];
   // What has effects keeps its order.
   std::vector<unsigned> effects;
   llvm::DenseMap<unsigned, unsigned> nextEffect;
-  for (const FusionNode &node : graph.nodes)
+  for (const FusionNode &node : nodes)
     if (auto rule = dyn_cast<MemoryEffectOpInterface>(node.op);
         rule && rule.hasEffect<MemoryEffects::Write>()) {
       if (!effects.empty()) {
@@ -336,7 +341,7 @@ LogicalResult emitFusions(FusionGraph &graph) {
                       std::greater<>>
       ready;
   size_t alive = 0, done = 0;
-  for (auto [id, group] : llvm::enumerate(graph.groups)) {
+  for (auto [id, group] : llvm::enumerate(groups)) {
     if (!group.alive)
       continue;
     ++alive;
@@ -347,16 +352,16 @@ LogicalResult emitFusions(FusionGraph &graph) {
     unsigned id = ready.top().second;
     ready.pop();
     ++done;
-    FusionGroup &group = graph.groups[id];
+    const FusionGroup &group = groups[id];
     for (unsigned edge : group.out) {
-      unsigned next = graph.nodes[graph.edges[edge].to].group;
+      unsigned next = nodes[edges[edge].to].group;
       if (next != id && --waits[next] == 0)
-        ready.push({graph.groups[next].lastNode, next});
+        ready.push({groups[next].lastNode, next});
     }
     if (auto next = nextEffect.find(id); next != nextEffect.end() && --waits[next->second] == 0)
-      ready.push({graph.groups[next->second].lastNode, next->second});
+      ready.push({groups[next->second].lastNode, next->second});
     if (group.opaque) {
-      Operation *op = graph.nodes[group.nodes.front()].op;
+      Operation *op = nodes[group.nodes.front()].op;
       for (OpOperand &operand : op->getOpOperands()) {
         Value read = operand.get();
         if (!isa<RankedTensorType>(read.getType()))
@@ -371,13 +376,11 @@ LogicalResult emitFusions(FusionGraph &graph) {
       GroupEmitter(graph, id, stored, builder).run();
   }
   if (done != alive)
-    return graph.func.emitError() << "fusion formed a cycle: " << alive - done << " of " << alive
-                                  << " kernels wait for each other; this is a defect of weft-fuse";
+    return graph.getFunction().emitError() << "fusion formed a cycle: " << alive - done << " of " << alive
+                                           << " kernels wait for each other; this is a defect of weft-fuse";
   // What is left of the old text: nodes and views.
   for (Operation *op : llvm::reverse(before)) {
-    auto it = graph.nodeOf.find(op);
-    bool keep = it != graph.nodeOf.end() && graph.groups[graph.nodes[it->second].group].opaque;
-    if (keep)
+    if (graph.isOpaque(op))
       continue;
     op->dropAllUses();
     op->erase();

@@ -113,6 +113,28 @@ FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target)
     orderOf[&op] = static_cast<unsigned>(ops.size());
     ops.push_back(&op);
   }
+  findMaterialized(ops);
+  for (Operation *op : ops) {
+    for (Value result : op->getResults())
+      pathOf(result);
+    if (isView(op) && !materialized.lookup(op))
+      continue;
+    // What is in memory without being written has no kernel.
+    addNode(*op, isa<UndefOp>(op) || (!isView(op) && !isComputed(op)));
+  }
+  for (unsigned i = 0, e = static_cast<unsigned>(nodes.size()); i < e; ++i)
+    addEdges(i);
+  visited.assign(groups.size(), 0);
+  for (FusionValue &value : values) {
+    if (value.node < 0 || !isStored(value))
+      continue;
+    FusionGroup &group = groups[nodes[value.node].group];
+    group.writtenBytes += value.bytes;
+    ++group.outputs;
+  }
+}
+
+void FusionGraph::findMaterialized(ArrayRef<Operation *> ops) {
   // Views that something opaque reads have to be in memory; a reshape of something in memory is free.
   llvm::DenseMap<Operation *, bool> exposed;
   for (Operation *op : llvm::reverse(ops)) {
@@ -136,24 +158,6 @@ FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target)
     depth[op] = below + (isa<ReshapeOp>(op) && below == 0 ? 0 : 1);
     if (depth[op] > maxViews && !isa<ReshapeOp>(op) && !isCheap(op))
       materialized[op] = true;
-  }
-  for (Operation *op : ops) {
-    for (Value result : op->getResults())
-      pathOf(result);
-    if (isView(op) && !materialized.lookup(op))
-      continue;
-    // What is in memory without being written has no kernel.
-    addNode(*op, isa<UndefOp>(op) || (!isView(op) && !isComputed(op)));
-  }
-  for (unsigned i = 0, e = static_cast<unsigned>(nodes.size()); i < e; ++i)
-    addEdges(i);
-  visited.assign(groups.size(), 0);
-  for (FusionValue &value : values) {
-    if (value.node < 0 || !isStored(value))
-      continue;
-    FusionGroup &group = groups[nodes[value.node].group];
-    group.writtenBytes += value.bytes;
-    ++group.outputs;
   }
 }
 
@@ -248,6 +252,11 @@ void FusionGraph::addEdges(unsigned id) {
   }
 }
 
+bool FusionGraph::isOpaque(Operation *op) const {
+  auto it = nodeOf.find(op);
+  return it != nodeOf.end() && groups[nodes[it->second].group].opaque;
+}
+
 int64_t FusionGraph::groupOf(Value value) const {
   Operation *op = value.getDefiningOp();
   auto it = op ? nodeOf.find(op) : nodeOf.end();
@@ -278,7 +287,7 @@ SmallVector<unsigned> FusionGraph::edgesBetween(unsigned a, unsigned b) const {
   return found;
 }
 
-unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
+void FusionGraph::joinRanks(unsigned a, unsigned b) {
   // What comes before either of the two keeps coming before both, and what comes after after both: the ranks
   // that these groups have are given out anew.
   SmallVector<unsigned> after, before, ranks;
@@ -297,7 +306,9 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   next += 2;
   for (unsigned group : after)
     groups[group].rank = ranks[next++];
+}
 
+void FusionGraph::absorbEdges(unsigned a, unsigned b) {
   for (unsigned edge : edgesBetween(a, b)) {
     FusionValue &value = values[edges[edge].value];
     FusionGroup &maker = groups[nodes[edges[edge].from].group], &reader = groups[nodes[edges[edge].to].group];
@@ -312,15 +323,9 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
       reader.readBytes -= value.bytes;
     }
   }
-  for (auto [id, place] : {std::pair(a, merged.placeA), std::pair(b, merged.placeB)})
-    if (groups[id].kind == FusionKind::loop && place == Place::kept)
-      for (unsigned node : groups[id].nodes)
-        nodes[node].place = place;
-  auto sizeOf = [](const FusionGroup &g) {
-    return g.nodes.size() + g.in.size() + g.out.size() + g.inputs.size();
-  };
-  if (sizeOf(groups[a]) < sizeOf(groups[b]))
-    std::swap(a, b);
+}
+
+void FusionGraph::addMembers(unsigned a, unsigned b) {
   FusionGroup &into = groups[a], &from = groups[b];
   for (unsigned node : from.nodes)
     nodes[node].group = a;
@@ -344,6 +349,27 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
       into.readBytes -= values[value].bytes;
     mine += count;
   }
+  from.alive = false;
+  from.nodes = {};
+  from.in = {};
+  from.out = {};
+  from.inputs.clear();
+}
+
+unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
+  joinRanks(a, b);
+  absorbEdges(a, b);
+  for (auto [id, place] : {std::pair(a, merged.placeA), std::pair(b, merged.placeB)})
+    if (groups[id].kind == FusionKind::loop && place == Place::kept)
+      for (unsigned node : groups[id].nodes)
+        nodes[node].place = place;
+  auto sizeOf = [](const FusionGroup &g) {
+    return g.nodes.size() + g.in.size() + g.out.size() + g.inputs.size();
+  };
+  if (sizeOf(groups[a]) < sizeOf(groups[b]))
+    std::swap(a, b);
+  addMembers(a, b);
+  FusionGroup &into = groups[a], &from = groups[b];
   into.kind = merged.kind;
   into.domain = merged.domain;
   into.reduced = merged.reduced;
@@ -355,11 +381,6 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   into.rowGather &= into.pinned;
   into.lastNode = std::max(into.lastNode, from.lastNode);
   into.version = std::max(into.version, from.version) + 1; // grows for every node
-  from.alive = false;
-  from.nodes = {};
-  from.in = {};
-  from.out = {};
-  from.inputs.clear();
   return a;
 }
 

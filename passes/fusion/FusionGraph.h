@@ -56,16 +56,6 @@ struct FusionNode {
   Place place = Place::domain;
 };
 
-/// A value that a kernel may read or write.
-struct FusionValue {
-  mlir::Value value;
-  int64_t node = -1; ///< the node that makes it; none for arguments
-  int64_t bytes = 0;
-  unsigned reads = 0;   ///< edges that leave it
-  unsigned inner = 0;   ///< of these, edges to the group that makes it
-  bool escapes = false; ///< something that is no group reads it
-};
-
 struct FusionGroup {
   bool alive = true;
   bool opaque = false;    ///< an op that is no kernel of ours: it takes part in the order only
@@ -111,24 +101,39 @@ struct FusionMerge {
   int64_t saved;
 };
 
+/// The groups of one function, and what they may become. Nodes, groups and values have numbers; a group that
+/// was merged into another is not alive, and its number stays. The function itself is changed by
+/// emitFusions() only.
 class FusionGraph {
 public:
+  /// Each op that computes is a group of its own.
   FusionGraph(ir::FuncOp func, const ir::TargetDescription &target);
 
-  /// Whether groups `a` and `b` may become one, and what that saves.
-  std::optional<FusionMerge> evaluate(unsigned a, unsigned b, FusionRefusal &refusal);
-  /// What a refusal costs. Where the two cannot be one kernel it is that of one with as many tasks as the
-  /// larger.
-  FusionPrice priceOf(unsigned a, unsigned b) const;
-  /// Makes them one, and returns which of the two numbers remains.
-  unsigned merge(unsigned a, unsigned b, const FusionMerge &merged);
-  /// What computing loop group `a` inside of every reader saves, or why that cannot be.
-  std::optional<int64_t> evaluateInlining(unsigned a, FusionRefusal &refusal);
-
+  /// \name The graph as it is
+  /// @{
+  ir::FuncOp getFunction() const { return func; }
+  const ir::TargetDescription &getTarget() const { return target; }
+  llvm::ArrayRef<FusionNode> getNodes() const { return nodes; }
+  llvm::ArrayRef<FusionEdge> getEdges() const { return edges; }
+  llvm::ArrayRef<FusionGroup> getGroups() const { return groups; }
+  size_t getNumValues() const { return values.size(); }
+  /// The number of a value that some node reads or makes.
+  unsigned numberOf(mlir::Value value) const { return valueOf.lookup(value); }
   bool isNode(mlir::Operation *op) const { return nodeOf.count(op); }
+  /// Whether the op is a group that is no kernel of ours, and stays as it is.
+  bool isOpaque(mlir::Operation *op) const;
   /// The group of a value's op, or -1.
   int64_t groupOf(mlir::Value value) const;
-  bool isStored(const FusionValue &value) const { return value.escapes || value.inner < value.reads; }
+  /// Where an op of the function stands among the others.
+  unsigned positionOf(mlir::Operation *op) const { return orderOf.lookup(op); }
+  /// Whether the kernel that makes a value has to write it to memory.
+  bool isStored(mlir::Value value) const { return isStored(values[numberOf(value)]); }
+  /// What a group's kernel reads, writes and computes.
+  KernelWork workOf(const FusionGroup &group) const;
+  /// @}
+
+  /// \name How values are read
+  /// @{
   ReadPath pathOf(mlir::Value value);
   /// What something that reads memory reads: the value itself, or what it is a reshape of.
   mlir::Value memoryOf(mlir::Value value);
@@ -137,13 +142,87 @@ public:
   static bool isReduction(mlir::Operation *op);
   /// Whether an op picks one element of each row of its table.
   static bool isRowGather(mlir::Operation *op);
-  KernelWork workOf(const FusionGroup &group) const;
+  /// @}
+
+  /// \name What may become of two groups
+  /// @{
+  /// Whether groups `a` and `b` may become one, and what that saves.
+  std::optional<FusionMerge> evaluate(unsigned a, unsigned b, FusionRefusal &refusal);
+  /// What a refusal costs. Where the two cannot be one kernel it is that of one with as many tasks as the
+  /// larger.
+  FusionPrice priceOf(unsigned a, unsigned b) const;
+  /// Makes them one, and returns which of the two numbers remains. `merged` is what evaluate() gave for them
+  /// as they are now.
+  unsigned merge(unsigned a, unsigned b, const FusionMerge &merged);
+  /// What computing loop group `a` inside of every reader saves, or why that cannot be.
+  std::optional<int64_t> evaluateInlining(unsigned a, FusionRefusal &refusal);
+  /// Lets every reader compute loop group `a`, which then has no kernel of its own.
+  void inlineIntoReaders(unsigned a) { groups[a].inlined = true; }
+  /// @}
+
+private:
+  /// A value that a kernel may read or write.
+  struct FusionValue {
+    mlir::Value value;
+    int64_t node = -1; ///< the node that makes it; none for arguments
+    int64_t bytes = 0;
+    unsigned reads = 0;   ///< edges that leave it
+    unsigned inner = 0;   ///< of these, edges to the group that makes it
+    bool escapes = false; ///< something that is no group reads it
+  };
+
+  /// \name Construction
+  /// @{
+  /// Notes the views that have to be in memory, of the ops in the order of the text.
+  void findMaterialized(llvm::ArrayRef<mlir::Operation *> ops);
+  void addNode(mlir::Operation &op, bool opaque);
+  void addEdges(unsigned node);
+  unsigned internValue(mlir::Value value);
+  /// @}
+
+  static bool isStored(const FusionValue &value) { return value.escapes || value.inner < value.reads; }
   int64_t tasksOf(ir::FusionKind kind, llvm::ArrayRef<ir::Size> domain, unsigned reduced) const {
     return kernelTasks(target, kind, ranges.largest(domain), reduced);
   }
-
   /// Bytes or operations as the model counts them: so few that those of all values can be added.
   int64_t costOf(ir::Size size) const { return std::min(ranges.largest(size), int64_t(1) << 44); }
+  llvm::SmallVector<unsigned> edgesBetween(unsigned a, unsigned b) const;
+  FusionPrice price(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between, int64_t tasks) const;
+
+  /// \name Legality
+  /// @{
+  bool placesAgree(const FusionEdge &edge, const FusionMerge &merged, unsigned a, unsigned b,
+                   FusionRefusal &refusal) const;
+  /// What `a` and `b` become by their kinds and domains, which the edges `between` connect.
+  std::optional<FusionMerge> combine(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
+                                     FusionRefusal &refusal) const;
+  std::optional<FusionMerge> combineLoops(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
+                                          FusionRefusal &refusal) const;
+  /// Of a scan and a loop.
+  std::optional<FusionMerge> combineScan(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
+                                         FusionRefusal &refusal) const;
+  std::optional<FusionMerge> combineReductions(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
+                                               FusionRefusal &refusal) const;
+  /// Of a loop and reductions along rows or columns.
+  std::optional<FusionMerge> combineLoopAndReduction(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
+                                                     FusionRefusal &refusal) const;
+  /// The place that a loop takes beside the reductions of `anchor`, by what connects the two.
+  Place placeOfLoop(unsigned loop, const FusionGroup &anchor, llvm::ArrayRef<unsigned> between) const;
+  /// The groups between `a` and `b` that come after `a`, and those that come before `b`; false if one is
+  /// both, or if finding out takes too long.
+  bool separate(unsigned a, unsigned b, llvm::SmallVectorImpl<unsigned> &after,
+                llvm::SmallVectorImpl<unsigned> &before);
+  /// @}
+
+  /// \name Merging
+  /// @{
+  /// Gives `a` and `b` one rank, between those of what comes before and after them.
+  void joinRanks(unsigned a, unsigned b);
+  /// What the edges between `a` and `b` carry is no longer read from memory by them.
+  void absorbEdges(unsigned a, unsigned b);
+  /// Adds the nodes, edges and inputs of `from` to `into`.
+  void addMembers(unsigned into, unsigned from);
+  /// @}
 
   ir::FuncOp func;
   const ir::TargetDescription &target;
@@ -156,25 +235,9 @@ public:
   llvm::DenseMap<mlir::Value, unsigned> valueOf;
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   llvm::DenseMap<mlir::Operation *, unsigned> orderOf; ///< position of every op of the function
-
-private:
-  void addNode(mlir::Operation &op, bool opaque);
-  void addEdges(unsigned node);
-  unsigned internValue(mlir::Value value);
-  llvm::SmallVector<unsigned> edgesBetween(unsigned a, unsigned b) const;
-  FusionPrice price(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between, int64_t tasks) const;
-  bool placesAgree(const FusionEdge &edge, const FusionMerge &merged, unsigned a, unsigned b,
-                   FusionRefusal &refusal) const;
-  std::optional<FusionMerge> combine(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
-                                     FusionRefusal &refusal) const;
-  /// The groups between `a` and `b` that come after `a`, and those that come before `b`; false if one is
-  /// both, or if finding out takes too long.
-  bool separate(unsigned a, unsigned b, llvm::SmallVectorImpl<unsigned> &after,
-                llvm::SmallVectorImpl<unsigned> &before);
-
   llvm::DenseMap<mlir::Value, ReadPath> paths;
-  llvm::DenseMap<mlir::Operation *, bool> materialized;
-  std::vector<unsigned> visited;
+  llvm::DenseMap<mlir::Operation *, bool> materialized; ///< views that are in memory
+  std::vector<unsigned> visited;                        ///< by group: the search that saw it last
   unsigned visit = 0;
 };
 

@@ -72,20 +72,28 @@ bool FusionGraph::placesAgree(const FusionEdge &edge, const FusionMerge &merged,
   return false;
 }
 
+/// Why groups over two domains stay two.
+static std::optional<FusionMerge> domainsDiffer(const FusionGroup &a, const FusionGroup &b,
+                                                FusionRefusal &refusal) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "domains [";
+  os << sizesText(a.domain);
+  os << "] (" << stringifyFusionKind(a.kind) << ") and [";
+  os << sizesText(b.domain);
+  os << "] (" << stringifyFusionKind(b.kind) << ") differ";
+  refusal = {"WEFT-F001", text};
+  return std::nullopt;
+}
+
+/// A kernel of the kind and domain of `anchor`.
+static FusionMerge mergedLike(const FusionGroup &anchor) {
+  return {anchor.kind, anchor.domain, anchor.reduced, Place::domain, Place::domain, 0};
+}
+
 std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef<unsigned> between,
                                                 FusionRefusal &refusal) const {
   const FusionGroup &ga = groups[a], &gb = groups[b];
-  auto mismatch = [&]() -> std::optional<FusionMerge> {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << "domains [";
-    os << sizesText(ga.domain);
-    os << "] (" << stringifyFusionKind(ga.kind) << ") and [";
-    os << sizesText(gb.domain);
-    os << "] (" << stringifyFusionKind(gb.kind) << ") differ";
-    refusal = {"WEFT-F001", text};
-    return std::nullopt;
-  };
   bool loopA = ga.kind == FusionKind::loop, loopB = gb.kind == FusionKind::loop;
   if (ga.kind == FusionKind::update || gb.kind == FusionKind::update) {
     refusal = {"WEFT-F001", "an update writes in place and stands alone"};
@@ -95,74 +103,92 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
     refusal = {"WEFT-F001", "a concat is computed part by part, which a reduction is not"};
     return std::nullopt;
   }
+  if (loopA && loopB)
+    return combineLoops(a, b, between, refusal);
+  if ((loopA ? gb : ga).kind == FusionKind::scan)
+    return combineScan(a, b, between, refusal);
+  if (!loopA && !loopB)
+    return combineReductions(a, b, between, refusal);
+  return combineLoopAndReduction(a, b, between, refusal);
+}
+
+std::optional<FusionMerge> FusionGraph::combineLoops(unsigned a, unsigned b, ArrayRef<unsigned> between,
+                                                     FusionRefusal &refusal) const {
+  const FusionGroup &ga = groups[a], &gb = groups[b];
+  // Under another shape an elementwise op is the same op.
+  if (ga.domain != gb.domain &&
+      (between.empty() || (ga.pinned && gb.pinned) || productOf(ga.domain) != productOf(gb.domain)))
+    return domainsDiffer(ga, gb, refusal);
   FusionMerge merged{FusionKind::loop, {}, 0, Place::domain, Place::domain, 0};
-  if (loopA && loopB) {
-    // Under another shape an elementwise op is the same op.
-    if (ga.domain != gb.domain &&
-        (between.empty() || (ga.pinned && gb.pinned) || productOf(ga.domain) != productOf(gb.domain)))
-      return mismatch();
-    merged.domain = ga.domain == gb.domain || gb.pinned ? gb.domain : ga.pinned ? ga.domain : gb.domain;
-    return merged;
+  merged.domain = ga.domain == gb.domain || gb.pinned ? gb.domain : ga.pinned ? ga.domain : gb.domain;
+  return merged;
+}
+
+std::optional<FusionMerge> FusionGraph::combineScan(unsigned a, unsigned b, ArrayRef<unsigned> between,
+                                                    FusionRefusal &refusal) const {
+  const FusionGroup &ga = groups[a], &gb = groups[b];
+  bool loopA = ga.kind == FusionKind::loop;
+  if (!loopA && gb.kind != FusionKind::loop) {
+    refusal = {"WEFT-F003", "a kernel holds one scan"};
+    return std::nullopt;
   }
-  const FusionGroup &anchor = loopA ? gb : ga;
-  merged.kind = anchor.kind;
-  merged.domain = anchor.domain;
-  merged.reduced = anchor.reduced;
-  if (merged.kind == FusionKind::scan) {
-    if (!loopA && !loopB) {
-      refusal = {"WEFT-F003", "a kernel holds one scan"};
-      return std::nullopt;
-    }
-    // A scan leaves a value at every point: what is beside it is computed point by point too.
-    const FusionGroup &loop = loopA ? ga : gb;
-    bool pointwise = llvm::all_of(between, [&](unsigned edge) { return edges[edge].kind == ReadKind::same; });
-    if (!pointwise || (loop.domain != anchor.domain && (between.empty() || loop.pinned ||
-                                                        productOf(loop.domain) != productOf(anchor.domain))))
-      return mismatch();
-    return merged;
+  // A scan leaves a value at every point: what is beside it is computed point by point too.
+  const FusionGroup &loop = loopA ? ga : gb, &scan = loopA ? gb : ga;
+  bool pointwise = llvm::all_of(between, [&](unsigned edge) { return edges[edge].kind == ReadKind::same; });
+  if (!pointwise || (loop.domain != scan.domain &&
+                     (between.empty() || loop.pinned || productOf(loop.domain) != productOf(scan.domain))))
+    return domainsDiffer(ga, gb, refusal);
+  return mergedLike(scan);
+}
+
+std::optional<FusionMerge> FusionGraph::combineReductions(unsigned a, unsigned b, ArrayRef<unsigned> between,
+                                                          FusionRefusal &refusal) const {
+  const FusionGroup &ga = groups[a], &gb = groups[b];
+  if (ga.kind != gb.kind || ga.domain != gb.domain || ga.reduced != gb.reduced)
+    return domainsDiffer(ga, gb, refusal);
+  if (ga.kind == FusionKind::column && !between.empty()) {
+    refusal = {"WEFT-F003", "a reduction of columns depends on another"};
+    return std::nullopt;
   }
-  if (!loopA && !loopB) {
-    if (ga.kind != gb.kind || ga.domain != gb.domain || ga.reduced != gb.reduced)
-      return mismatch();
-    if (ga.kind == FusionKind::column && !between.empty()) {
-      refusal = {"WEFT-F003", "a reduction of columns depends on another"};
-      return std::nullopt;
-    }
-    return merged;
+  return mergedLike(ga);
+}
+
+Place FusionGraph::placeOfLoop(unsigned id, const FusionGroup &anchor, ArrayRef<unsigned> between) const {
+  const FusionGroup &loop = groups[id];
+  if (between.empty()) {
+    bool picksOfRows = loop.rowGather && loop.nodes.size() == 1 &&
+                       shapeOf(nodes[loop.nodes[0]].op->getOperand(0)) == ArrayRef(anchor.domain);
+    return picksOfRows ? Place::kept : Place::domain;
   }
-  // The place that a loop takes beside reductions follows from what connects the two.
-  const FusionGroup &loop = loopA ? ga : gb;
-  unsigned loopId = loopA ? a : b;
-  Place place = Place::domain;
-  if (!between.empty()) {
-    const FusionEdge &edge = edges[between.front()];
-    bool fromLoop = nodes[edge.from].group == loopId;
-    const FusionNode &other = nodes[fromLoop ? edge.to : edge.from];
-    if (edge.kind == ReadKind::broadcast)
-      place = fromLoop ? Place::kept : Place::domain;
-    else if (edge.kind == ReadKind::gathered)
-      place = fromLoop ? Place::domain : Place::kept;
-    else if (isReduction(other.op))
-      place = fromLoop ? Place::domain : Place::kept;
-    else
-      place = other.place;
-  } else if (loop.rowGather && loop.nodes.size() == 1 &&
-             shapeOf(nodes[loop.nodes[0]].op->getOperand(0)) == ArrayRef(anchor.domain)) {
-    place = Place::kept;
-  }
+  const FusionEdge &edge = edges[between.front()];
+  bool fromLoop = nodes[edge.from].group == id;
+  const FusionNode &other = nodes[fromLoop ? edge.to : edge.from];
+  if (edge.kind == ReadKind::broadcast)
+    return fromLoop ? Place::kept : Place::domain;
+  if (edge.kind == ReadKind::gathered || isReduction(other.op))
+    return fromLoop ? Place::domain : Place::kept;
+  return other.place;
+}
+
+std::optional<FusionMerge> FusionGraph::combineLoopAndReduction(unsigned a, unsigned b,
+                                                                ArrayRef<unsigned> between,
+                                                                FusionRefusal &refusal) const {
+  const FusionGroup &ga = groups[a], &gb = groups[b];
+  bool loopA = ga.kind == FusionKind::loop;
+  const FusionGroup &loop = loopA ? ga : gb, &anchor = loopA ? gb : ga;
+  Place place = placeOfLoop(loopA ? a : b, anchor, between);
   SmallVector<Size> need(place == Place::domain ? ArrayRef(anchor.domain) : anchor.keptShape());
   if (productOf(loop.domain) != productOf(need))
-    return mismatch();
-  if (loop.domain != need && loop.pinned &&
-      !(loop.rowGather && place == Place::kept && anchor.kind == FusionKind::row))
-    return mismatch();
-  if (loop.domain != need && between.empty() && !loop.rowGather)
-    return mismatch();
-  if (loop.rowGather && loop.pinned && anchor.kind == FusionKind::row && place == Place::kept)
+    return domainsDiffer(ga, gb, refusal);
+  bool picksOfRows = loop.rowGather && place == Place::kept && anchor.kind == FusionKind::row;
+  if (loop.domain != need && ((loop.pinned && !picksOfRows) || (between.empty() && !loop.rowGather)))
+    return domainsDiffer(ga, gb, refusal);
+  if (picksOfRows && loop.pinned)
     for (unsigned node : loop.nodes)
       if (auto gather = dyn_cast<GatherOp>(nodes[node].op))
         if (anchor.reduced != 1 || shapeOf(gather.getA()) != ArrayRef(anchor.domain))
-          return mismatch();
+          return domainsDiffer(ga, gb, refusal);
+  FusionMerge merged = mergedLike(anchor);
   (loopA ? merged.placeA : merged.placeB) = place;
   return merged;
 }
