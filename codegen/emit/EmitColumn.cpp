@@ -16,6 +16,7 @@
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Loops.h"
 #include "codegen/emit/Reducer.h"
+#include "codegen/emit/ReductionBody.h"
 
 #include "ir/Schedule.h"
 #include "llvm/Support/MathExtras.h"
@@ -25,55 +26,28 @@ namespace weft::codegen {
 
 namespace {
 
-/// The body over [rows][columns], for vectors or for scalars.
-struct ColumnBody {
-  ColumnBody(ir::FusionOp fusion, int64_t lanes) : space(ir::rangesOf(fusion)), graph(fusion, space) {
-    SmallVector<ir::Size> domain = fusion.getDomain();
+struct ColumnBody : ReductionBody {
+  ColumnBody(ir::FusionOp fusion, int64_t lanes) : ReductionBody(fusion, fusion.getNumReducedDims(), lanes) {
     unsigned reduced = fusion.getNumReducedDims();
-    auto rank = static_cast<unsigned>(domain.size());
-    ir::Size rows = ir::productOf(ArrayRef(domain).take_front(reduced));
-    ir::Size columns = ir::productOf(ArrayRef(domain).drop_front(reduced));
-    space.lanes = lanes;
-    row = space.addLoop(rows - 1);
-    column = space.addLoop(columns - 1, lanes);
+    unsigned keptDims = static_cast<unsigned>(fusion.getDomain().size()) - reduced;
     inTask = space.addLoop(columns - 1, lanes);
-    IndexExpr at = space.expr(column);
-    at.lane = lanes > 1 ? 1 : 0;
-    graph.setKeptIndex(at);
-    TensorIndex kept, whole;
-    whole.groups.push_back({reduced, rows, space.expr(row)});
-    if (rank > reduced) {
-      kept.groups.push_back({rank - reduced, columns, at});
-      whole.groups.push_back({rank - reduced, columns, at});
-    }
     // A domain without kept dimensions has one column.
-    if (rank == reduced)
-      graph.setKeptIndex(IndexExpr());
+    graph.setKeptIndex(keptDims ? inRow : IndexExpr());
+    whole.groups.push_back({reduced, rows, space.expr(row)});
+    if (keptDims) {
+      kept.groups.push_back({keptDims, columns, inRow});
+      whole.groups.push_back({keptDims, columns, inRow});
+    }
     address = linearIndex(space, whole);
     keptAddress = linearIndex(space, kept);
     scratchAddress = space.expr(inTask);
     scratchAddress.lane = lanes > 1 ? 1 : 0;
-    Block &body = fusion.getBody().front();
-    for (Operation &op : body.without_terminator())
-      if (ir::isReductionOp(&op)) {
-        operands.push_back(graph.request(op.getOperand(0), whole));
-        auto &nodes = results.emplace_back();
-        for (unsigned i = 0; i < (isa<ir::WelfordOp>(op) ? 2u : 1u); ++i)
-          nodes.push_back(graph.request(op.getResult(i), kept));
-      }
-    for (Value value : body.getTerminator()->getOperands()) {
-      bool domainShaped = ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain);
-      roots.push_back(graph.request(value, domainShaped ? whole : kept));
-    }
+    requestAll();
     status = graph.expand();
   }
 
-  IndexSpace space;
-  BodyGraph graph;
-  VarId row, column, inTask;
-  IndexExpr address, keptAddress, scratchAddress;
-  SmallVector<int> operands, roots;
-  SmallVector<SmallVector<int, 2>> results; ///< of each reduction
+  VarId inTask;             ///< the column, counted from the first of the task
+  IndexExpr scratchAddress; ///< of a column's partial results
   Status status;
 };
 
@@ -100,18 +74,16 @@ private:
   KernelBuilder &kernel;
   ir::FusionOp fusion;
   int64_t lanes, rowsAtOnce, block;
-  ir::Size rows = 0, width = 0;
   ColumnBody vectors, scalars;
   SmallVector<Reducer> reducers;
   SmallVector<SmallVector<Value, 2>> partials; ///< in scratch, per reducer
-  SmallVector<bool> ofDomain;
-  bool secondPass = false; ///< a result of the domain's shape needs a reduction
+  bool secondPass = false;                     ///< a result of the domain's shape needs a reduction
   BodyEmitter *vectorEmitter = nullptr, *scalarEmitter = nullptr;
   Value low, high; ///< columns of the task
 };
 
 void ColumnEmitter::columns(Visit visit) {
-  strip(kernel, low, high, lanes, ir::isMultipleOf(width, lanes), [&](Value column, bool vector) {
+  strip(kernel, low, high, lanes, ir::isMultipleOf(vectors.columns, lanes), [&](Value column, bool vector) {
     ColumnBody &body = vector ? vectors : scalars;
     BodyEmitter &emitter = vector ? *vectorEmitter : *scalarEmitter;
     emitter.setVar(body.column, column);
@@ -123,7 +95,7 @@ void ColumnEmitter::columns(Visit visit) {
 void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped) {
   SmallVector<Value> values;
   for (auto [i, root] : llvm::enumerate(body.roots))
-    values.push_back(ofDomain[i] == domainShaped ? emitter.emit(root) : Value());
+    values.push_back(body.ofDomain[i] == domainShaped ? emitter.emit(root) : Value());
   for (auto [i, value] : llvm::enumerate(values))
     if (value)
       emitter.store(kernel.result(static_cast<unsigned>(i)), domainShaped ? body.address : body.keptAddress,
@@ -184,7 +156,7 @@ void ColumnEmitter::accumulate(Value row, int64_t count, bool storeOnTheWay) {
 
 void ColumnEmitter::emitTask(Value task) {
   low = kernel.mul(task, block);
-  high = kernel.minimum(kernel.addIndex(low, block), kernel.index(width));
+  high = kernel.minimum(kernel.addIndex(low, block), kernel.index(vectors.columns));
   columns([&](ColumnBody &body, BodyEmitter &emitter) {
     for (auto [i, reducer] : llvm::enumerate(reducers))
       storeState(body, emitter, static_cast<unsigned>(i), reducer.identity(body.space.lanes));
@@ -195,6 +167,7 @@ void ColumnEmitter::emitTask(Value task) {
   auto single = [&](Value begin, Value end) {
     kernel.forLoop(begin, end, 1, [&](Value row) { accumulate(row, 1, !secondPass); });
   };
+  const ir::Size rows = vectors.rows;
   if (!rows.isNumber()) {
     Value end = kernel.index(rows);
     Value middle = kernel.create<arith::SubIOp>(
@@ -232,10 +205,6 @@ Status ColumnEmitter::emit() {
   for (Status *status : {&vectors.status, &scalars.status})
     if (!status->ok())
       return *status;
-  SmallVector<ir::Size> domain = fusion.getDomain();
-  unsigned reduced = fusion.getNumReducedDims();
-  rows = ir::productOf(ArrayRef(domain).take_front(reduced));
-  width = ir::productOf(ArrayRef(domain).drop_front(reduced));
   auto passes = ir::rowPasses(fusion);
   Block &body = fusion.getBody().front();
   int64_t offset = 0;
@@ -251,10 +220,8 @@ Status ColumnEmitter::emit() {
     }
     partials.push_back(std::move(buffers));
   }
-  for (Value value : body.getTerminator()->getOperands()) {
-    ofDomain.push_back(ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain));
-    secondPass |= ofDomain.back() && passes.lookup(value) > 0;
-  }
+  for (auto [value, ofDomain] : llvm::zip(body.getTerminator()->getOperands(), vectors.ofDomain))
+    secondPass |= ofDomain && passes.lookup(value) > 0;
   BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
   vectorEmitter = &vector;
   scalarEmitter = &scalar;

@@ -20,6 +20,7 @@
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Loops.h"
 #include "codegen/emit/Reducer.h"
+#include "codegen/emit/ReductionBody.h"
 
 #include "ir/Schedule.h"
 #include "llvm/Support/MathExtras.h"
@@ -29,51 +30,22 @@ namespace weft::codegen {
 
 namespace {
 
-/// The body over [rows][n], for vectors or for scalars.
-struct RowBody {
-  RowBody(ir::FusionOp fusion, int64_t lanes)
-      : space(ir::rangesOf(fusion)), graph(fusion, space, IndexExpr()) {
-    SmallVector<ir::Size> domain = fusion.getDomain();
-    unsigned reduced = fusion.getNumReducedDims();
-    auto keptDims = static_cast<unsigned>(domain.size()) - reduced;
-    ir::Size rows = ir::productOf(ArrayRef(domain).take_front(keptDims));
-    ir::Size n = ir::productOf(ArrayRef(domain).drop_front(keptDims));
-    space.lanes = lanes;
-    row = space.addLoop(rows - 1);
-    column = space.addLoop(n - 1, lanes);
+struct RowBody : ReductionBody {
+  RowBody(ir::FusionOp fusion, int64_t lanes) : ReductionBody(fusion, keptDims(fusion), lanes) {
     IndexExpr rowExpr = rows != 1 && rows != 0 ? space.expr(row) : IndexExpr();
     graph.setKeptIndex(rowExpr);
-    if (keptDims)
-      kept.groups.push_back({keptDims, rows, rowExpr});
+    if (unsigned dims = keptDims(fusion))
+      kept.groups.push_back({dims, rows, rowExpr});
     whole = kept;
-    IndexExpr at = space.expr(column);
-    at.lane = lanes > 1 ? 1 : 0;
-    whole.groups.push_back({reduced, n, at});
+    whole.groups.push_back({fusion.getNumReducedDims(), columns, inRow});
     address = linearIndex(space, whole);
     keptAddress = rowExpr;
-    inRow = at;
-    Block &body = fusion.getBody().front();
-    for (Operation &op : body.without_terminator())
-      if (ir::isReductionOp(&op)) {
-        operands.push_back(graph.request(op.getOperand(0), whole));
-        auto &nodes = results.emplace_back();
-        for (unsigned i = 0; i < (isa<ir::WelfordOp>(op) ? 2u : 1u); ++i)
-          nodes.push_back(graph.request(op.getResult(i), kept));
-      }
-    for (Value value : body.getTerminator()->getOperands()) {
-      bool domainShaped = ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain);
-      roots.push_back(graph.request(value, domainShaped ? whole : kept));
-    }
+    requestAll();
   }
 
-  IndexSpace space;
-  BodyGraph graph;
-  VarId row, column;
-  TensorIndex kept, whole;
-  IndexExpr address, keptAddress, inRow;
-  SmallVector<int> operands;                ///< of the reductions, in op order
-  SmallVector<SmallVector<int, 2>> results; ///< of each
-  SmallVector<int> roots;                   ///< of the fusion's results
+  static unsigned keptDims(ir::FusionOp fusion) {
+    return static_cast<unsigned>(fusion.getDomain().size()) - fusion.getNumReducedDims();
+  }
 };
 
 class RowEmitter {
@@ -92,7 +64,6 @@ public:
   ir::ScheduleAttr schedule;
   int64_t lanes, granule, blockSize, groups; ///< of a vector; of partial results: side by side, and in all
   RowBody vectors, scalars;
-  SmallVector<ir::Size> domain;
   ir::Size length = 0;
 
 private:
@@ -108,22 +79,25 @@ private:
   void emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar);
   /// The same for rows whose length is known at run time.
   void emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter &scalar);
+  /// The reductions of `active` over the first `vectorEnd` elements of a row of known length.
+  SmallVector<Reducer::State> reduceVectors(unsigned pass, int64_t vectorEnd, ArrayRef<Value> streams,
+                                            BodyEmitter &vector);
   /// The reductions of `active` over single elements of a row.
   SmallVector<Reducer::State> reduceRest(unsigned pass, ArrayRef<Value> initial, Value from, Value to,
                                          ArrayRef<Value> streams, BodyEmitter &scalar);
   SmallVector<Value> identities();
   Reducer::State treeOfGroups(unsigned reducer, ArrayRef<Reducer::State> vectors);
+  /// What a reduction gives: the passes after this one read it.
+  void setResult(unsigned reducer, const Reducer::State &total, BodyEmitter &vector, BodyEmitter &scalar);
 
   SmallVector<Reducer> reducers;
   SmallVector<unsigned> passOf; ///< of each reducer
   SmallVector<Kept> kept;
-  SmallVector<bool> ofDomain; ///< which results have the domain's shape
   unsigned lastPass = 0;
   SmallVector<unsigned> active; ///< the reducers of the pass being emitted
 };
 
 Status RowEmitter::prepare() {
-  domain = fusion.getDomain();
   length = ir::rowLength(fusion);
   auto passes = ir::rowPasses(fusion);
   lastPass = ir::lastRowPass(fusion);
@@ -134,8 +108,6 @@ Status RowEmitter::prepare() {
       reducers.back().combinesEmpty = !length.isNumber();
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
-  for (Value value : body.getTerminator()->getOperands())
-    ofDomain.push_back(ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain));
   int64_t offset = 0;
   for (auto [value, pass] : ir::keptRowValues(fusion, schedule.getKeep())) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
@@ -198,7 +170,7 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
   // All values before the first store: an operand may share its buffer with a result.
   SmallVector<Value> values;
   for (auto [i, root] : llvm::enumerate(body.roots))
-    values.push_back(ofDomain[i] ? emitter.emit(root) : Value());
+    values.push_back(body.ofDomain[i] ? emitter.emit(root) : Value());
   for (auto [i, value] : llvm::enumerate(values)) {
     if (!value)
       continue;
@@ -317,13 +289,69 @@ void RowEmitter::emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter
   for (auto [k, i] : llvm::enumerate(active))
     totals.push_back(treeOfGroups(i, states[k]));
   auto rest = reduceRest(pass, identities(), vectorEnd, end, {}, scalar);
-  for (auto [k, i] : llvm::enumerate(active)) {
-    Reducer::State total = reducers[i].combine(totals[k], rest[k]);
-    for (auto [number, result] : llvm::enumerate(reducers[i].finish(total))) {
-      vector.setNode(vectors.results[i][number], result);
-      scalar.setNode(scalars.results[i][number], result);
-    }
+  for (auto [k, i] : llvm::enumerate(active))
+    setResult(i, reducers[i].combine(totals[k], rest[k]), vector, scalar);
+}
+
+void RowEmitter::setResult(unsigned reducer, const Reducer::State &total, BodyEmitter &vector,
+                           BodyEmitter &scalar) {
+  for (auto [number, result] : llvm::enumerate(reducers[reducer].finish(total))) {
+    vector.setNode(vectors.results[reducer][number], result);
+    scalar.setNode(scalars.results[reducer][number], result);
   }
+}
+
+SmallVector<Reducer::State> RowEmitter::reduceVectors(unsigned pass, int64_t vectorEnd,
+                                                      ArrayRef<Value> streams, BodyEmitter &vector) {
+  int64_t perGranule = granule / lanes, perBlock = blockSize / lanes;
+  int64_t blocksEnd = length.asNumber() / blockSize * blockSize;
+  int64_t usedGroups = std::min(groups, vectorEnd / granule), used = usedGroups * perGranule;
+  // states[reducer][vector of the block of 64]
+  SmallVector<SmallVector<Reducer::State>> states(active.size());
+  for (auto [k, i] : llvm::enumerate(active))
+    for (int64_t v = 0; v < used; ++v)
+      states[k].push_back(reducers[i].identity(lanes));
+  auto advance = [&](Value column, int64_t v) {
+    // A scope of its own, so that the values of one vector are not taken for those of the next.
+    kernel.pushScope(nullptr);
+    SmallVector<Reducer::State> current;
+    for (auto &state : states)
+      current.push_back(state[v]);
+    step(pass, vectors, vector, column, current, streams);
+    for (auto [state, next] : llvm::zip(states, current))
+      state[v] = next;
+    kernel.popScope();
+  };
+  if (blocksEnd > 0) {
+    auto unpack = [&](ValueRange values) {
+      size_t at = 0;
+      for (auto &state : states)
+        for (auto &one : state)
+          for (Value &value : one)
+            value = values[at++];
+    };
+    auto pack = [&] {
+      SmallVector<Value> values;
+      for (auto &state : states)
+        for (auto &one : state)
+          llvm::append_range(values, one);
+      return values;
+    };
+    auto results = kernel.forLoop(kernel.index(0), kernel.index(blocksEnd), blockSize, pack(),
+                                  [&](Value column, ValueRange values) {
+                                    unpack(values);
+                                    for (int64_t v = 0; v < perBlock; ++v)
+                                      advance(kernel.addIndex(column, v * lanes), v);
+                                    return pack();
+                                  });
+    unpack(results);
+  }
+  for (int64_t at = blocksEnd; at < vectorEnd; at += lanes)
+    advance(kernel.index(at), (at - blocksEnd) / lanes);
+  SmallVector<Reducer::State> totals;
+  for (auto [k, i] : llvm::enumerate(active))
+    totals.push_back(treeOfGroups(i, states[k]));
+  return totals;
 }
 
 void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar) {
@@ -346,61 +374,9 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
                      [&](Value column) { step(pass, scalars, scalar, column, {}, streams); });
     return;
   }
-
-  // states[reducer][vector of the block of 64]
-  int64_t perGranule = granule / lanes, perBlock = blockSize / std::max<int64_t>(lanes, 1);
   SmallVector<Reducer::State> totals(active.size());
-  if (vectorEnd > 0) {
-    int64_t blocksEnd = *known / blockSize * blockSize;
-    int64_t usedGroups = std::min(groups, vectorEnd / granule), used = usedGroups * perGranule;
-    SmallVector<SmallVector<Reducer::State>> states(active.size());
-    for (auto [k, i] : llvm::enumerate(active))
-      for (int64_t v = 0; v < used; ++v)
-        states[k].push_back(reducers[i].identity(lanes));
-    auto advance = [&](Value column, int64_t v) {
-      // A scope of its own, so that the values of one vector are not taken for those of the next.
-      kernel.pushScope(nullptr);
-      SmallVector<Reducer::State> current;
-      for (auto &state : states)
-        current.push_back(state[v]);
-      step(pass, vectors, vector, column, current, streams);
-      for (auto [state, next] : llvm::zip(states, current))
-        state[v] = next;
-      kernel.popScope();
-    };
-    if (blocksEnd > 0) {
-      SmallVector<Value> carried;
-      for (auto &state : states)
-        for (auto &one : state)
-          llvm::append_range(carried, one);
-      auto unpack = [&](ValueRange values) {
-        size_t at = 0;
-        for (auto &state : states)
-          for (auto &one : state)
-            for (Value &value : one)
-              value = values[at++];
-      };
-      auto pack = [&] {
-        SmallVector<Value> values;
-        for (auto &state : states)
-          for (auto &one : state)
-            llvm::append_range(values, one);
-        return values;
-      };
-      auto results = kernel.forLoop(kernel.index(0), kernel.index(blocksEnd), blockSize, carried,
-                                    [&](Value column, ValueRange values) {
-                                      unpack(values);
-                                      for (int64_t v = 0; v < perBlock; ++v)
-                                        advance(kernel.addIndex(column, v * lanes), v);
-                                      return pack();
-                                    });
-      unpack(results);
-    }
-    for (int64_t at = blocksEnd; at < vectorEnd; at += lanes)
-      advance(kernel.index(at), (at - blocksEnd) / lanes);
-    for (auto [k, i] : llvm::enumerate(active))
-      totals[k] = treeOfGroups(i, states[k]);
-  }
+  if (vectorEnd > 0)
+    totals = reduceVectors(pass, vectorEnd, streams, vector);
   if (vectorEnd < *known || vectorEnd == 0) {
     SmallVector<Value> initial = identities();
     Value from = kernel.index(vectorEnd), to = kernel.index(length);
@@ -408,12 +384,8 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
     for (auto [k, i] : llvm::enumerate(active))
       totals[k] = vectorEnd > 0 ? reducers[i].combine(totals[k], rest[k]) : rest[k];
   }
-  for (auto [k, i] : llvm::enumerate(active)) {
-    for (auto [number, result] : llvm::enumerate(reducers[i].finish(totals[k]))) {
-      vector.setNode(vectors.results[i][number], result);
-      scalar.setNode(scalars.results[i][number], result);
-    }
-  }
+  for (auto [k, i] : llvm::enumerate(active))
+    setResult(i, totals[k], vector, scalar);
 }
 
 void RowEmitter::emitRow(Value row, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar) {
@@ -423,7 +395,7 @@ void RowEmitter::emitRow(Value row, ArrayRef<Value> streams, BodyEmitter &vector
     emitPass(pass, streams, vector, scalar);
   SmallVector<Value> values;
   for (auto [i, root] : llvm::enumerate(scalars.roots))
-    values.push_back(ofDomain[i] ? Value() : scalar.emit(root));
+    values.push_back(scalars.ofDomain[i] ? Value() : scalar.emit(root));
   for (auto [i, value] : llvm::enumerate(values))
     if (value)
       scalar.store(kernel.result(static_cast<unsigned>(i)), scalars.keptAddress, value);

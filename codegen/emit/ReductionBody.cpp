@@ -1,0 +1,42 @@
+//===- ReductionBody.cpp - A body around reductions -----------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/emit/ReductionBody.h"
+
+#include "ir/Schedule.h"
+
+using namespace mlir;
+namespace weft::codegen {
+
+ReductionBody::ReductionBody(ir::FusionOp fusion, unsigned rowDims, int64_t lanes)
+    : space(ir::rangesOf(fusion)), graph(fusion, space) {
+  SmallVector<ir::Size> domain = fusion.getDomain();
+  rows = ir::productOf(ArrayRef(domain).take_front(rowDims));
+  columns = ir::productOf(ArrayRef(domain).drop_front(rowDims));
+  space.lanes = lanes;
+  row = space.addLoop(rows - 1);
+  column = space.addLoop(columns - 1, lanes);
+  inRow = space.expr(column);
+  inRow.lane = lanes > 1 ? 1 : 0;
+}
+
+void ReductionBody::requestAll() {
+  Block &body = graph.fusion.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (ir::isReductionOp(&op)) {
+      operands.push_back(graph.request(op.getOperand(0), whole));
+      auto &nodes = results.emplace_back();
+      for (unsigned i = 0; i < (isa<ir::WelfordOp>(op) ? 2u : 1u); ++i)
+        nodes.push_back(graph.request(op.getResult(i), kept));
+    }
+  SmallVector<ir::Size> domain = graph.fusion.getDomain();
+  for (Value value : body.getTerminator()->getOperands()) {
+    ofDomain.push_back(ir::sizesOf(cast<RankedTensorType>(value.getType())) == ArrayRef(domain));
+    roots.push_back(graph.request(value, ofDomain.back() ? whole : kept));
+  }
+}
+
+} // namespace weft::codegen
