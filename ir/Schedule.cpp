@@ -247,12 +247,12 @@ SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, ArrayRef<
                     [&](Operation *op, Value) { return llvm::is_contained(keep, numbers.lookup(op)); });
 }
 
-/// The values that are dearer to compute again than to store and to load, as far as they fit in scratch.
+/// The values that cost more to compute again than to store and to load, as far as they fit in scratch.
 static SmallVector<int64_t> worthKeeping(FusionOp fusion, int64_t scratchBytes) {
   // A store and a load of a line of the first-level cache take about as long as a dozen additions of vectors,
   // so one elementary function is worth it and a few products are not. `most` keeps sums of costs from
   // overflow.
-  constexpr int64_t dear = 12, most = 1 << 20;
+  constexpr int64_t storeAndLoad = 12, most = 1 << 20;
   llvm::DenseMap<Value, int64_t> cost; // of computing a value from memory
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     int64_t sum = additionsPerElement(&op);
@@ -264,7 +264,7 @@ static SmallVector<int64_t> worthKeeping(FusionOp fusion, int64_t scratchBytes) 
   }
   int64_t used = 0;
   auto kept = chooseKept(fusion, [&](Operation *, Value value) {
-    if (cost.lookup(value) < dear || used + keptBytes(fusion, value) > scratchBytes)
+    if (cost.lookup(value) < storeAndLoad || used + keptBytes(fusion, value) > scratchBytes)
       return false;
     used += keptBytes(fusion, value);
     return true;
@@ -477,10 +477,11 @@ static int64_t grainOf(int64_t elements, int64_t tasks) {
 /// hundreds.
 static int64_t grainOfChunks(int64_t tasks) { return std::clamp<int64_t>(tasks / 256, 1, 16); }
 
-ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
-  Schedule schedule(fusion.getKind());
+/// Fills in the numbers that the kind of a fusion has, and changes the length of vectors where it has to be
+/// another. Returns the elements of one task; 0 where that is a chunk or a tile.
+static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, Schedule &schedule,
+                             int64_t &vector) {
   SymbolRanges ranges = rangesOf(fusion);
-  int64_t vector = vectorWidth(fusion), elements = 0; // of one task; 0: it is a chunk
   switch (fusion.getKind()) {
   case FusionKind::loop:
     if (std::optional<unsigned> dim = transposedDim(fusion)) {
@@ -495,19 +496,18 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
     } else {
       schedule[ScheduleField::chunk] = loopChunk(fusion);
     }
-    break;
+    return 0;
   case FusionKind::row:
     schedule[ScheduleField::lanes] = reductionLanes;
     schedule[ScheduleField::partials] = rowPartials;
     // A page, where the processor's own prefetching ends.
     schedule[ScheduleField::prefetch] = 4096;
     schedule.keep = worthKeeping(fusion, target.scratchBytes);
-    elements = std::max<int64_t>(ranges.largest(rowLength(fusion)), 1);
-    break;
+    return std::max<int64_t>(ranges.largest(rowLength(fusion)), 1);
   case FusionKind::column:
     schedule[ScheduleField::rows] = columnRows;
     schedule[ScheduleField::block] = columnBlock(fusion);
-    break;
+    return 0;
   case FusionKind::scan: {
     ScanShape shape = scanShape(fusion);
     schedule[ScheduleField::lanes] = reductionLanes;
@@ -519,28 +519,34 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
       schedule[ScheduleField::block] = 64;
       ofTask *= schedule[ScheduleField::block];
     }
-    elements = std::max<int64_t>(ranges.largest(ofTask), 1);
-    break;
+    return std::max<int64_t>(ranges.largest(ofTask), 1);
   }
   case FusionKind::update: {
     Operation *update = updateIn(fusion);
     if (isa<DynamicUpdateSliceOp>(update)) {
       schedule[ScheduleField::chunk] = loopChunk(fusion);
-      break;
+      return 0;
     }
     if (isa<ScatterOp>(update))
       vector = 1; // every element has an index of its own
     cutUpdate(update, schedule);
     UpdateTiles tiles = updateTiles(update, schedule[ScheduleField::block], schedule[ScheduleField::range]);
-    elements = std::max<int64_t>(ranges.largest(tiles.count * tiles.block), 1);
-    break;
+    return std::max<int64_t>(ranges.largest(tiles.count * tiles.block), 1);
   }
   case FusionKind::multi_tensor:
     // 32 KiB of f32, a few microseconds for the four or five tensors of a step.
     schedule[ScheduleField::chunk] = 8192;
     vector = 16;
-    break;
+    return 0;
   }
+  return 0;
+}
+
+ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
+  Schedule schedule(fusion.getKind());
+  SymbolRanges ranges = rangesOf(fusion);
+  int64_t vector = vectorWidth(fusion);
+  int64_t elements = chooseNumbers(fusion, target, schedule, vector);
   schedule[ScheduleField::vector] = vector;
   schedule.tasks = tasksOf(fusion, schedule);
   if (!schedule.tasks.isExpressible()) {

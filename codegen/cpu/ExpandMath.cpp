@@ -109,41 +109,13 @@ Value expandF32(MathEmitter &e, Operation *op) {
       .Default([](Operation *) { return Value(); });
 }
 
-/// The f64 form of `op`: calls of imports where the C library has the function, formulas elsewhere.
-Value expandF64(MathEmitter &e, Operation *op, ImportCalls &imports) {
+/// The f64 form of hyperbolic functions, their inverses and cube roots, by formulas over imports.
+Value expandHyperbolicF64(MathEmitter &e, Operation *op, ImportCalls &imports) {
   Value x = op->getOperand(0);
-  auto call = [&](StringRef name) { return imports.call(e, name, op->getOperands()); };
   auto call1 = [&](StringRef name, Value v) { return imports.call(e, name, v); };
   Value one = nullptr;
   auto unit = [&] { return one ? one : one = e.d(1.0); };
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](math::ExpOp) { return call("exp"); })
-      .Case([&](math::ExpM1Op) { return call("expm1"); })
-      .Case([&](math::LogOp) { return call("log"); })
-      .Case([&](math::Log1pOp) { return call("log1p"); })
-      .Case([&](math::Log2Op) { return call("log2"); })
-      .Case([&](math::SinOp) { return call("sin"); })
-      .Case([&](math::CosOp) { return call("cos"); })
-      .Case([&](math::TanOp) { return call("tan"); })
-      .Case([&](math::TanhOp) { return call("tanh"); })
-      .Case([&](math::AsinOp) { return call("asin"); })
-      .Case([&](math::AcosOp) { return call("acos"); })
-      .Case([&](math::AtanOp) { return call("atan"); })
-      .Case([&](math::ErfOp) { return call("erf"); })
-      .Case([&](math::PowFOp) { return call("pow"); })
-      .Case([&](math::Atan2Op) { return call("atan2"); })
-      .Case([&](arith::RemFOp) { return call("fmod"); })
-      .Case([&](math::FPowIOp) {
-        Value exponent = e.intToF64(op->getOperand(1));
-        return imports.call(e, "pow", {x, exponent});
-      })
-      .Case([&](math::Exp2Op) { return imports.call(e, "pow", {e.d(2.0), x}); })
-      .Case([&](math::Log10Op) {
-        // log(x) / log(10) is exact to an ulp or two; powers of ten may miss their whole number by one.
-        return e.mul(call1("log", x), e.d(0x1.bcb7b1526e50ep-2));
-      })
-      .Case([&](math::RsqrtOp) { return e.div(unit(), e.sqrt(x)); })
-      .Case([&](math::RoundOp) { return mathfn::round(e, x, /*isF64=*/true); })
       .Case([&](math::SinhOp) {
         // t + t / (t + 1) with t = expm1(|x|), halved first because t may overflow before the result.
         Value t = call1("expm1", e.abs(x));
@@ -190,6 +162,42 @@ Value expandF64(MathEmitter &e, Operation *op, ImportCalls &imports) {
         return e.copysign(e.select(usable, e.add(y, step), a), x);
       })
       .Default([](Operation *) { return Value(); });
+}
+
+/// The f64 form of `op`: calls of imports where the C library has the function, formulas elsewhere.
+Value expandF64(MathEmitter &e, Operation *op, ImportCalls &imports) {
+  Value x = op->getOperand(0);
+  auto call = [&](StringRef name) { return imports.call(e, name, op->getOperands()); };
+  auto call1 = [&](StringRef name, Value v) { return imports.call(e, name, v); };
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](math::ExpOp) { return call("exp"); })
+      .Case([&](math::ExpM1Op) { return call("expm1"); })
+      .Case([&](math::LogOp) { return call("log"); })
+      .Case([&](math::Log1pOp) { return call("log1p"); })
+      .Case([&](math::Log2Op) { return call("log2"); })
+      .Case([&](math::SinOp) { return call("sin"); })
+      .Case([&](math::CosOp) { return call("cos"); })
+      .Case([&](math::TanOp) { return call("tan"); })
+      .Case([&](math::TanhOp) { return call("tanh"); })
+      .Case([&](math::AsinOp) { return call("asin"); })
+      .Case([&](math::AcosOp) { return call("acos"); })
+      .Case([&](math::AtanOp) { return call("atan"); })
+      .Case([&](math::ErfOp) { return call("erf"); })
+      .Case([&](math::PowFOp) { return call("pow"); })
+      .Case([&](math::Atan2Op) { return call("atan2"); })
+      .Case([&](arith::RemFOp) { return call("fmod"); })
+      .Case([&](math::FPowIOp) {
+        Value exponent = e.intToF64(op->getOperand(1));
+        return imports.call(e, "pow", {x, exponent});
+      })
+      .Case([&](math::Exp2Op) { return imports.call(e, "pow", {e.d(2.0), x}); })
+      .Case([&](math::Log10Op) {
+        // log(x) / log(10) is exact to an ulp or two; powers of ten may miss their whole number by one.
+        return e.mul(call1("log", x), e.d(0x1.bcb7b1526e50ep-2));
+      })
+      .Case([&](math::RsqrtOp) { return e.div(e.d(1.0), e.sqrt(x)); })
+      .Case([&](math::RoundOp) { return mathfn::round(e, x, /*isF64=*/true); })
+      .Default([&](Operation *) { return expandHyperbolicF64(e, op, imports); });
 }
 
 struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {

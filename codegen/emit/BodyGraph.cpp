@@ -124,55 +124,9 @@ int BodyGraph::request(Value value, TensorIndex index) {
       index = std::move(mapped);
       continue;
     }
-    BodyNode node;
-    node.op = op;
-    node.value = value;
     if (auto gather = dyn_cast<ir::GatherOp>(op)) {
-      // Dimensions [0, dim) and those after the index's are the operand's own.
-      auto dim = static_cast<unsigned>(gather.getDim());
-      ArrayRef<ir::Size> shape = shapeOf(value), from = shapeOf(gather.getA());
-      bool along = gather.getKind() == ir::GatherKind::along;
-      auto indexRank = along ? 1u : static_cast<unsigned>(shapeOf(gather.getIndex()).size());
-      TensorIndex which;
-      if (along) {
-        which = index;
-      } else if (indexRank > 0) {
-        which.groups.push_back({indexRank, productOf(shapeOf(gather.getIndex())),
-                                rangeIndex(space, index, shape, dim, dim + indexRank)});
-      }
-      int checked = chosenIndex(gather, which);
-      if (from[dim] == 0) {
-        node.kind = BodyNode::zero;
-        node.deps = {checked};
-        return intern(std::move(node), {keyOf(value), checked});
-      }
-      bool perLane = space.dependsOnLane(nodes[checked].expr);
-      IndexExpr chosen = space.expr(space.addGathered(checked, from[dim], perLane));
-      auto rank = static_cast<unsigned>(shape.size());
-      mapped.groups.clear();
-      // With `along` the index may be smaller than the operand, so each dimension is one of its own.
-      auto keep = [&](unsigned begin, unsigned end, unsigned operandBegin) {
-        if (begin == end)
-          return;
-        if (!along) {
-          mapped.groups.push_back({end - begin, productOf(from.slice(operandBegin, end - begin)),
-                                   rangeIndex(space, index, shape, begin, end)});
-          return;
-        }
-        for (unsigned d = begin; d < end; ++d)
-          mapped.groups.push_back({1, from[d], rangeIndex(space, index, shape, d, d + 1)});
-      };
-      keep(0, dim, 0);
-      mapped.groups.push_back({1, from[dim], chosen});
-      keep(dim + indexRank, rank, dim + 1);
-      if (from[dim] == 1 && ir::checksIndex(gather)) {
-        // There is one place to read, and the index does not say where: it is checked all the same.
-        node.kind = BodyNode::padded;
-        for (int64_t lane = 0; lane < (perLane ? space.lanes : 1); ++lane)
-          node.deps.push_back(perLane ? chosenIndex(gather, atLane(which, lane)) : checked);
-        node.index = std::move(mapped);
-        return intern(std::move(node), {keyOf(value), internIndex(index)});
-      }
+      if (std::optional<int> node = mapGather(gather, index, mapped))
+        return *node;
       value = gather.getA();
       index = std::move(mapped);
       continue;
@@ -190,56 +144,115 @@ int BodyGraph::request(Value value, TensorIndex index) {
     }
     if (auto pad = dyn_cast<ir::PadOp>(op))
       return requestPad(pad, index);
-    if (isa<ir::UndefOp>(op)) {
-      node.kind = BodyNode::zero;
-      return intern(std::move(node), {keyOf(value)});
-    }
-    if (isa<ir::ConstantOp>(op)) {
-      node.kind = BodyNode::constant;
-      if (!isa<SplatElementsAttr>(op->getAttr("value")) && status.ok())
-        status = Status::error("fusion holds a weft.constant that is no splat; it must be an operand");
-      return intern(std::move(node), {keyOf(value)});
-    }
-    if (auto iota = dyn_cast<ir::IotaOp>(op)) {
-      node.kind = BodyNode::iota;
-      auto dim = static_cast<unsigned>(iota.getDim());
-      node.expr = rangeIndex(space, index, shapeOf(value), dim, dim + 1);
-      return leaf(std::move(node));
-    }
-    if (auto dim = dyn_cast<ir::DimOp>(op)) {
-      node.kind = BodyNode::iota;
-      node.expr = IndexExpr(dim.getSize());
-      return leaf(std::move(node));
-    }
-    if (auto philox = dyn_cast<ir::RngBitsPhiloxOp>(op)) {
-      if (value == philox.getNext()) {
-        node.kind = BodyNode::philoxNext;
-        return intern(std::move(node), {keyOf(value)});
-      }
-      node.kind = BodyNode::philox;
-      node.expr = linearIndex(space, index);
-      return leaf(std::move(node));
-    }
-    if (ir::isReductionOp(op) || ir::isScanOp(op)) {
-      if (!(linearIndex(space, index) == keptIndex) && status.ok())
-        status = Status::error("fusion reads the result of '" + op->getName().getStringRef().str() +
-                               "' at another index than the one being computed; it must be cut there");
-      node.kind = BodyNode::reduction;
-      node.expr = keptIndex;
-      return intern(std::move(node), {keyOf(value)});
-    }
-    if (!isa<ir::ElementwiseOp>(op)) {
-      if (status.ok())
-        status = Status::error("'" + op->getName().getStringRef().str() + "' cannot stand in a kernel");
-      node.kind = BodyNode::zero;
-      return intern(std::move(node), {keyOf(value)});
-    }
-    node.kind = BodyNode::elementwise;
-    int indexId = internIndex(index);
-    int id = intern(std::move(node), {keyOf(value), indexId});
-    nodeIndex[id] = indexId;
-    return id;
+    return requestComputed(op, value, index);
   }
+}
+
+std::optional<int> BodyGraph::mapGather(ir::GatherOp gather, const TensorIndex &index, TensorIndex &mapped) {
+  // Dimensions [0, dim) and those after the index's are the operand's own.
+  Value value = gather.getResult();
+  auto dim = static_cast<unsigned>(gather.getDim());
+  ArrayRef<ir::Size> shape = shapeOf(value), from = shapeOf(gather.getA());
+  bool along = gather.getKind() == ir::GatherKind::along;
+  auto indexRank = along ? 1u : static_cast<unsigned>(shapeOf(gather.getIndex()).size());
+  TensorIndex which;
+  if (along) {
+    which = index;
+  } else if (indexRank > 0) {
+    which.groups.push_back({indexRank, productOf(shapeOf(gather.getIndex())),
+                            rangeIndex(space, index, shape, dim, dim + indexRank)});
+  }
+  int checked = chosenIndex(gather, which);
+  BodyNode node;
+  node.op = gather;
+  node.value = value;
+  if (from[dim] == 0) {
+    node.kind = BodyNode::zero;
+    node.deps = {checked};
+    return intern(std::move(node), {keyOf(value), checked});
+  }
+  bool perLane = space.dependsOnLane(nodes[checked].expr);
+  IndexExpr chosen = space.expr(space.addGathered(checked, from[dim], perLane));
+  auto rank = static_cast<unsigned>(shape.size());
+  mapped.groups.clear();
+  // With `along` the index may be smaller than the operand, so each dimension is one of its own.
+  auto keep = [&](unsigned begin, unsigned end, unsigned operandBegin) {
+    if (begin == end)
+      return;
+    if (!along) {
+      mapped.groups.push_back({end - begin, productOf(from.slice(operandBegin, end - begin)),
+                               rangeIndex(space, index, shape, begin, end)});
+      return;
+    }
+    for (unsigned d = begin; d < end; ++d)
+      mapped.groups.push_back({1, from[d], rangeIndex(space, index, shape, d, d + 1)});
+  };
+  keep(0, dim, 0);
+  mapped.groups.push_back({1, from[dim], chosen});
+  keep(dim + indexRank, rank, dim + 1);
+  if (from[dim] != 1 || !ir::checksIndex(gather))
+    return std::nullopt;
+  // There is one place to read, and the index does not say where: it is checked all the same.
+  node.kind = BodyNode::padded;
+  for (int64_t lane = 0; lane < (perLane ? space.lanes : 1); ++lane)
+    node.deps.push_back(perLane ? chosenIndex(gather, atLane(which, lane)) : checked);
+  node.index = std::move(mapped);
+  return intern(std::move(node), {keyOf(value), internIndex(index)});
+}
+
+int BodyGraph::requestComputed(Operation *op, Value value, const TensorIndex &index) {
+  BodyNode node;
+  node.op = op;
+  node.value = value;
+  if (isa<ir::UndefOp>(op)) {
+    node.kind = BodyNode::zero;
+    return intern(std::move(node), {keyOf(value)});
+  }
+  if (isa<ir::ConstantOp>(op)) {
+    node.kind = BodyNode::constant;
+    if (!isa<SplatElementsAttr>(op->getAttr("value")) && status.ok())
+      status = Status::error("fusion holds a weft.constant that is no splat; it must be an operand");
+    return intern(std::move(node), {keyOf(value)});
+  }
+  if (auto iota = dyn_cast<ir::IotaOp>(op)) {
+    node.kind = BodyNode::iota;
+    auto dim = static_cast<unsigned>(iota.getDim());
+    node.expr = rangeIndex(space, index, shapeOf(value), dim, dim + 1);
+    return leaf(std::move(node));
+  }
+  if (auto dim = dyn_cast<ir::DimOp>(op)) {
+    node.kind = BodyNode::iota;
+    node.expr = IndexExpr(dim.getSize());
+    return leaf(std::move(node));
+  }
+  if (auto philox = dyn_cast<ir::RngBitsPhiloxOp>(op)) {
+    if (value == philox.getNext()) {
+      node.kind = BodyNode::philoxNext;
+      return intern(std::move(node), {keyOf(value)});
+    }
+    node.kind = BodyNode::philox;
+    node.expr = linearIndex(space, index);
+    return leaf(std::move(node));
+  }
+  if (ir::isReductionOp(op) || ir::isScanOp(op)) {
+    if (!(linearIndex(space, index) == keptIndex) && status.ok())
+      status = Status::error("fusion reads the result of '" + op->getName().getStringRef().str() +
+                             "' at another index than the one being computed; it must be cut there");
+    node.kind = BodyNode::reduction;
+    node.expr = keptIndex;
+    return intern(std::move(node), {keyOf(value)});
+  }
+  if (!isa<ir::ElementwiseOp>(op)) {
+    if (status.ok())
+      status = Status::error("'" + op->getName().getStringRef().str() + "' cannot stand in a kernel");
+    node.kind = BodyNode::zero;
+    return intern(std::move(node), {keyOf(value)});
+  }
+  node.kind = BodyNode::elementwise;
+  int indexId = internIndex(index);
+  int id = intern(std::move(node), {keyOf(value), indexId});
+  nodeIndex[id] = indexId;
+  return id;
 }
 
 Status BodyGraph::expand() {

@@ -97,7 +97,12 @@ private:
   int requestAt(mlir::Value value, int indexId);
   IndexExpr atLane(const IndexExpr &e, int64_t lane);
   TensorIndex atLane(const TensorIndex &index, int64_t lane);
+  /// The index in the operand of a view of the element at `index` of its result; false for other ops.
   bool mapView(mlir::Operation *op, const TensorIndex &index, TensorIndex &mapped);
+  /// The same for the table of a gather; a node where its element is not read at one index.
+  std::optional<int> mapGather(ir::GatherOp gather, const TensorIndex &index, TensorIndex &mapped);
+  /// The node of a value that is no argument and not read through.
+  int requestComputed(mlir::Operation *op, mlir::Value value, const TensorIndex &index);
   int requestPad(ir::PadOp op, const TensorIndex &index);
   bool mapConcat(ir::ConcatOp op, const TensorIndex &index, mlir::Value &part, TensorIndex &mapped);
   int requestConcat(ir::ConcatOp op, const TensorIndex &index);

@@ -29,107 +29,123 @@ static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
   return groups;
 }
 
+static void mapReshape(ir::ReshapeOp reshape, IndexSpace &space, const TensorIndex &index,
+                       TensorIndex &mapped) {
+  // The operand's groups begin where a group of the result begins and the sizes before it agree.
+  ArrayRef<ir::Size> from = shapeOf(reshape.getA());
+  unsigned at = 0, begin = 0;
+  ir::Size before = 1, beforeOperand = 1;
+  IndexExpr expr;
+  for (const auto &group : index.groups) {
+    expr = space.linear(expr, group.size, group.expr);
+    before *= group.size;
+    while (at < from.size() && ir::isPartOf(beforeOperand, before))
+      beforeOperand *= from[at++];
+    if (beforeOperand != before || at == begin)
+      continue;
+    mapped.groups.push_back({at - begin, productOf(from.slice(begin, at - begin)), expr});
+    expr = IndexExpr();
+    begin = at;
+    before = beforeOperand = 1;
+  }
+  auto rank = static_cast<unsigned>(from.size());
+  if (begin < rank)
+    mapped.groups.push_back({rank - begin, productOf(from.drop_front(begin)), expr});
+}
+
+static void mapBroadcast(ir::BroadcastInDimOp broadcast, IndexSpace &space, const TensorIndex &index,
+                         TensorIndex &mapped) {
+  ArrayRef<ir::Size> from = shapeOf(broadcast.getA()), shape = broadcast.getShape();
+  ArrayRef<int64_t> dims = broadcast.getDims();
+  SmallVector<unsigned> groups = groupOfDims(index);
+  auto rank = static_cast<unsigned>(from.size());
+  auto stretched = [&](unsigned j) { return from[j] == 1; };
+  for (unsigned j = 0; j < rank;) {
+    if (stretched(j)) {
+      mapped.groups.push_back({1, 1, IndexExpr()});
+      ++j;
+      continue;
+    }
+    unsigned end = j + 1;
+    while (end < rank && !stretched(end) && dims[end] == dims[end - 1] + 1 &&
+           groups[dims[end]] == groups[dims[j]])
+      ++end;
+    mapped.groups.push_back({end - j, productOf(from.slice(j, end - j)),
+                             rangeIndex(space, index, shape, static_cast<unsigned>(dims[j]),
+                                        static_cast<unsigned>(dims[end - 1]) + 1)});
+    j = end;
+  }
+}
+
+static void mapTranspose(ir::TransposeOp transpose, IndexSpace &space, const TensorIndex &index,
+                         TensorIndex &mapped) {
+  ArrayRef<int64_t> perm = transpose.getPerm();
+  ArrayRef<ir::Size> shape = shapeOf(transpose.getResult()), from = shapeOf(transpose.getA());
+  SmallVector<unsigned> inverse(perm.size()), groups = groupOfDims(index);
+  for (auto [i, p] : llvm::enumerate(perm))
+    inverse[p] = static_cast<unsigned>(i);
+  for (unsigned j = 0; j < inverse.size();) {
+    unsigned end = j + 1;
+    while (end < inverse.size() && inverse[end] == inverse[end - 1] + 1 &&
+           groups[inverse[end]] == groups[inverse[j]])
+      ++end;
+    mapped.groups.push_back({end - j, productOf(from.slice(j, end - j)),
+                             rangeIndex(space, index, shape, inverse[j], inverse[end - 1] + 1)});
+    j = end;
+  }
+}
+
+static void mapReverse(ir::ReverseOp reverse, IndexSpace &space, const TensorIndex &index,
+                       TensorIndex &mapped) {
+  ArrayRef<ir::Size> shape = shapeOf(reverse.getResult());
+  SmallVector<unsigned> groups = groupOfDims(index);
+  auto rank = static_cast<unsigned>(shape.size());
+  auto turns = [&](unsigned d) { return llvm::is_contained(reverse.getDims(), static_cast<int64_t>(d)); };
+  for (unsigned j = 0; j < rank;) {
+    unsigned end = j + 1;
+    while (end < rank && turns(end) == turns(j) && groups[end] == groups[j])
+      ++end;
+    ir::Size count = productOf(shape.slice(j, end - j));
+    IndexExpr expr = rangeIndex(space, index, shape, j, end);
+    if (turns(j))
+      expr = add(scale(expr, -1), IndexExpr(count - 1));
+    mapped.groups.push_back({end - j, count, expr});
+    j = end;
+  }
+}
+
+static void mapSlice(ir::SliceOp slice, IndexSpace &space, const TensorIndex &index, TensorIndex &mapped) {
+  ArrayRef<ir::Size> from = shapeOf(slice.getA()), shape = shapeOf(slice.getResult());
+  SmallVector<unsigned> groups = groupOfDims(index);
+  auto rank = static_cast<unsigned>(from.size());
+  for (unsigned j = 0; j < rank;) {
+    unsigned end = j + 1;
+    int64_t step = slice.getStep()[j];
+    while (step == 1 && end < rank && from[end] == shape[end] && groups[end] == groups[j])
+      ++end;
+    ir::Size inner = productOf(from.slice(j + 1, end - j - 1));
+    IndexExpr expr = scale(rangeIndex(space, index, shape, j, end), step);
+    mapped.groups.push_back({end - j, from[j] * inner, add(expr, IndexExpr(slice.getStart()[j] * inner))});
+    j = end;
+  }
+}
+
 bool BodyGraph::mapView(Operation *op, const TensorIndex &index, TensorIndex &mapped) {
   if (isa<ir::FullOp>(op))
     return true;
-  if (auto reshape = dyn_cast<ir::ReshapeOp>(op)) {
-    // The operand's groups begin where a group of the result begins and the sizes before it agree.
-    ArrayRef<ir::Size> from = shapeOf(reshape.getA());
-    unsigned at = 0, begin = 0;
-    ir::Size before = 1, beforeOperand = 1;
-    IndexExpr expr;
-    for (const auto &group : index.groups) {
-      expr = space.linear(expr, group.size, group.expr);
-      before *= group.size;
-      while (at < from.size() && ir::isPartOf(beforeOperand, before))
-        beforeOperand *= from[at++];
-      if (beforeOperand != before || at == begin)
-        continue;
-      mapped.groups.push_back({at - begin, productOf(from.slice(begin, at - begin)), expr});
-      expr = IndexExpr();
-      begin = at;
-      before = beforeOperand = 1;
-    }
-    auto rank = static_cast<unsigned>(from.size());
-    if (begin < rank)
-      mapped.groups.push_back({rank - begin, productOf(from.drop_front(begin)), expr});
-    return true;
-  }
-  if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
-    ArrayRef<ir::Size> from = shapeOf(broadcast.getA()), shape = broadcast.getShape();
-    ArrayRef<int64_t> dims = broadcast.getDims();
-    SmallVector<unsigned> groups = groupOfDims(index);
-    auto rank = static_cast<unsigned>(from.size());
-    auto stretched = [&](unsigned j) { return from[j] == 1; };
-    for (unsigned j = 0; j < rank;) {
-      if (stretched(j)) {
-        mapped.groups.push_back({1, 1, IndexExpr()});
-        ++j;
-        continue;
-      }
-      unsigned end = j + 1;
-      while (end < rank && !stretched(end) && dims[end] == dims[end - 1] + 1 &&
-             groups[dims[end]] == groups[dims[j]])
-        ++end;
-      mapped.groups.push_back({end - j, productOf(from.slice(j, end - j)),
-                               rangeIndex(space, index, shape, static_cast<unsigned>(dims[j]),
-                                          static_cast<unsigned>(dims[end - 1]) + 1)});
-      j = end;
-    }
-    return true;
-  }
-  if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {
-    ArrayRef<int64_t> perm = transpose.getPerm();
-    ArrayRef<ir::Size> shape = shapeOf(op->getResult(0)), from = shapeOf(transpose.getA());
-    SmallVector<unsigned> inverse(perm.size()), groups = groupOfDims(index);
-    for (auto [i, p] : llvm::enumerate(perm))
-      inverse[p] = static_cast<unsigned>(i);
-    for (unsigned j = 0; j < inverse.size();) {
-      unsigned end = j + 1;
-      while (end < inverse.size() && inverse[end] == inverse[end - 1] + 1 &&
-             groups[inverse[end]] == groups[inverse[j]])
-        ++end;
-      mapped.groups.push_back({end - j, productOf(from.slice(j, end - j)),
-                               rangeIndex(space, index, shape, inverse[j], inverse[end - 1] + 1)});
-      j = end;
-    }
-    return true;
-  }
-  if (auto reverse = dyn_cast<ir::ReverseOp>(op)) {
-    ArrayRef<ir::Size> shape = shapeOf(op->getResult(0));
-    SmallVector<unsigned> groups = groupOfDims(index);
-    auto rank = static_cast<unsigned>(shape.size());
-    auto turns = [&](unsigned d) { return llvm::is_contained(reverse.getDims(), static_cast<int64_t>(d)); };
-    for (unsigned j = 0; j < rank;) {
-      unsigned end = j + 1;
-      while (end < rank && turns(end) == turns(j) && groups[end] == groups[j])
-        ++end;
-      ir::Size count = productOf(shape.slice(j, end - j));
-      IndexExpr expr = rangeIndex(space, index, shape, j, end);
-      if (turns(j))
-        expr = add(scale(expr, -1), IndexExpr(count - 1));
-      mapped.groups.push_back({end - j, count, expr});
-      j = end;
-    }
-    return true;
-  }
-  if (auto slice = dyn_cast<ir::SliceOp>(op)) {
-    ArrayRef<ir::Size> from = shapeOf(slice.getA()), shape = shapeOf(op->getResult(0));
-    SmallVector<unsigned> groups = groupOfDims(index);
-    auto rank = static_cast<unsigned>(from.size());
-    for (unsigned j = 0; j < rank;) {
-      unsigned end = j + 1;
-      int64_t step = slice.getStep()[j];
-      while (step == 1 && end < rank && from[end] == shape[end] && groups[end] == groups[j])
-        ++end;
-      ir::Size inner = productOf(from.slice(j + 1, end - j - 1));
-      IndexExpr expr = scale(rangeIndex(space, index, shape, j, end), step);
-      mapped.groups.push_back({end - j, from[j] * inner, add(expr, IndexExpr(slice.getStart()[j] * inner))});
-      j = end;
-    }
-    return true;
-  }
-  return false;
+  if (auto reshape = dyn_cast<ir::ReshapeOp>(op))
+    mapReshape(reshape, space, index, mapped);
+  else if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op))
+    mapBroadcast(broadcast, space, index, mapped);
+  else if (auto transpose = dyn_cast<ir::TransposeOp>(op))
+    mapTranspose(transpose, space, index, mapped);
+  else if (auto reverse = dyn_cast<ir::ReverseOp>(op))
+    mapReverse(reverse, space, index, mapped);
+  else if (auto slice = dyn_cast<ir::SliceOp>(op))
+    mapSlice(slice, space, index, mapped);
+  else
+    return false;
+  return true;
 }
 
 void BodyGraph::splitLanes(BodyNode::Bound &bound) {

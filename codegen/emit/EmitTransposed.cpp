@@ -104,125 +104,163 @@ void transpose(KernelBuilder &kernel, SmallVectorImpl<Value> &rows) {
   }
 }
 
+class TransposedEmitter {
+public:
+  explicit TransposedEmitter(KernelBuilder &kernel);
+  Status emit();
+
+private:
+  /// All tasks; results in `streams` are written past the caches.
+  void emitTasks(ArrayRef<Value> streams);
+  /// The square of vectors whose first element is at `row` and `column`.
+  void emitSquare(Value row, Value column);
+  /// Puts the squares of the transposed operands into scratch, as the vectors of the result's rows.
+  void transposeOperands(Value row, Value column);
+  /// What is left of a tile beside whole squares, by single elements.
+  void emitSingle(Value rowFrom, Value rowTo, Value columnFrom, Value columnTo);
+  void store(TileBody &body, BodyEmitter &emitter);
+  /// The end of the last whole square between `from` and `to`.
+  Value endOfSquares(Value from, Value to, bool exact);
+
+  KernelBuilder &kernel;
+  ir::ScheduleAttr schedule;
+  SmallVector<ir::Size> domain;
+  unsigned rowDim, columnDim;
+  int64_t lanes, height, width, tileRows, tileColumns;
+  bool exactRows, exactColumns; ///< tiles hold whole squares only
+  TileBody vectors, scalars;
+  SmallVector<int>
+      transposed;             ///< operands: one step of the row is one element, one of the column is a stride
+  SmallVector<Value> squares; ///< of each, in scratch
+  // While tasks are emitted.
+  BodyEmitter *vector = nullptr, *scalar = nullptr;
+  ArrayRef<Value> streams;
+};
+
 } // namespace
 
-Status detail::emitTransposed(KernelBuilder &kernel) {
-  ir::FusionOp fusion = kernel.fusion;
-  ir::ScheduleAttr schedule = *fusion.getSchedule();
-  SmallVector<ir::Size> domain = fusion.getDomain();
-  auto rowDim = static_cast<unsigned>(schedule.number(ir::ScheduleField::tileDim));
-  unsigned columnDim = *ir::innermostDim(domain);
-  int64_t lanes = schedule.getVector(), height = domain[rowDim].asNumber(),
-          width = domain[columnDim].asNumber();
-  int64_t tileRows = schedule.number(ir::ScheduleField::tileRows),
-          tileColumns = schedule.number(ir::ScheduleField::tileColumns);
-  TileBody vectors(fusion, rowDim, columnDim, lanes), scalars(fusion, rowDim, columnDim, 1);
+TransposedEmitter::TransposedEmitter(KernelBuilder &kernel)
+    : kernel(kernel), schedule(*kernel.fusion.getSchedule()), domain(kernel.fusion.getDomain()),
+      rowDim(static_cast<unsigned>(schedule.number(ir::ScheduleField::tileDim))),
+      columnDim(*ir::innermostDim(domain)), lanes(schedule.getVector()), height(domain[rowDim].asNumber()),
+      width(domain[columnDim].asNumber()), tileRows(schedule.number(ir::ScheduleField::tileRows)),
+      tileColumns(schedule.number(ir::ScheduleField::tileColumns)), exactRows(height % lanes == 0),
+      exactColumns(width % lanes == 0), vectors(kernel.fusion, rowDim, columnDim, lanes),
+      scalars(kernel.fusion, rowDim, columnDim, 1) {}
+
+Status TransposedEmitter::emit() {
   for (Status *status : {&vectors.status, &scalars.status})
     if (!status->ok())
       return *status;
-
-  // Operands to be transposed: one step of the row is one element, one of the column is a stride.
-  SmallVector<int> transposed;
   for (int id : vectors.graph.ordered(vectors.roots)) {
     if (static_cast<int64_t>(transposed.size()) < schedule.number(ir::ScheduleField::squares) &&
         vectors.isTransposed(vectors.graph.node(id)))
       transposed.push_back(id);
   }
-  SmallVector<Value> squares;
   int64_t offset = 0;
   for (int id : transposed) {
     Type memory = KernelBuilder::memoryType(getElementTypeOrSelf(vectors.graph.node(id).value.getType()));
     squares.push_back(kernel.scratchView(offset, lanes * lanes, memory));
     offset += lanes * lanes * (memory.getIntOrFloatBitWidth() / 8);
   }
-
-  bool exactRows = height % lanes == 0, exactColumns = width % lanes == 0;
-  bool streaming = schedule.getStreaming() && exactColumns;
-  auto emit = [&](ArrayRef<Value> streams) {
-    BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
-    auto store = [&](TileBody &body, BodyEmitter &emitter) {
-      SmallVector<Value> values;
-      for (int root : body.roots)
-        values.push_back(emitter.emit(root));
-      for (auto [i, value] : llvm::enumerate(values)) {
-        bool stream = body.address.lane != 0 && !streams.empty() && streams[i];
-        emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value,
-                      stream);
-      }
-    };
-    auto square = [&](Value row, Value column) {
-      kernel.pushScope(nullptr);
-      vector.setVar(vectors.row, row);
-      vector.setVar(vectors.column, column);
-      for (auto [id, buffer] : llvm::zip(transposed, squares)) {
-        const BodyNode &node = vectors.graph.node(id);
-        Type memory = cast<MemRefType>(buffer.getType()).getElementType();
-        for (int dep : node.deps) // where a window begins
-          vector.emit(dep);
-        SmallVector<Value> lines;
-        for (int64_t j = 0; j < lanes; ++j) {
-          IndexExpr line = node.expr;
-          line.constant += j * line.lane;
-          line.lane = 1;
-          lines.push_back(vector.load(kernel.operand(node.argument), line, memory));
-        }
-        transpose(kernel, lines);
-        for (auto [j, line] : llvm::enumerate(lines))
-          kernel.create<vector::StoreOp>(line, buffer,
-                                         ValueRange{kernel.index(static_cast<int64_t>(j) * lanes)});
-      }
-      kernel.popScope();
-      vector.setVar(vectors.column, column);
-      kernel.forLoop(kernel.index(0), kernel.index(lanes), 1, [&](Value k) {
-        vector.setVar(vectors.row, kernel.add(row, k));
-        for (auto [id, buffer] : llvm::zip(transposed, squares)) {
-          Type element = getElementTypeOrSelf(vectors.graph.node(id).value.getType());
-          vector.setNode(id, vector.loadVector(buffer, kernel.mul(k, lanes), element));
-        }
-        store(vectors, vector);
-      });
-    };
-    auto single = [&](Value rowFrom, Value rowTo, Value columnFrom, Value columnTo) {
-      kernel.forLoop(rowFrom, rowTo, 1, [&](Value row) {
-        scalar.setVar(scalars.row, row);
-        kernel.forLoop(columnFrom, columnTo, 1, [&](Value column) {
-          scalar.setVar(scalars.column, column);
-          store(scalars, scalar);
-        });
-      });
-    };
-    auto wholeTiles = [&](Value from, Value to, bool exact) -> Value {
-      if (exact)
-        return to;
-      Value rest = kernel.create<arith::RemUIOp>(kernel.create<arith::SubIOp>(to, from), kernel.index(lanes));
-      return kernel.create<arith::SubIOp>(to, rest);
-    };
-    ir::Size rowBlocks = ir::ceilDiv(height, tileRows), columnBlocks = ir::ceilDiv(width, tileColumns);
-    kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
-      Value columnBlock = kernel.create<arith::RemUIOp>(task, kernel.index(columnBlocks));
-      Value rest = kernel.create<arith::DivUIOp>(task, kernel.index(columnBlocks));
-      Value rowBlock = kernel.create<arith::RemUIOp>(rest, kernel.index(rowBlocks));
-      Value outer = kernel.create<arith::DivUIOp>(rest, kernel.index(rowBlocks));
-      vector.setVar(vectors.outer, outer);
-      scalar.setVar(scalars.outer, outer);
-      Value rowFrom = kernel.mul(rowBlock, tileRows);
-      Value rowTo = kernel.minimum(kernel.addIndex(rowFrom, tileRows), kernel.index(height));
-      Value columnFrom = kernel.mul(columnBlock, tileColumns);
-      Value columnTo = kernel.minimum(kernel.addIndex(columnFrom, tileColumns), kernel.index(width));
-      Value rowMiddle = wholeTiles(rowFrom, rowTo, exactRows);
-      Value columnMiddle = wholeTiles(columnFrom, columnTo, exactColumns);
-      // Down the rows inside, which is along the transposed operand: its lines come as streams.
-      kernel.forLoop(columnFrom, columnMiddle, lanes, [&](Value column) {
-        kernel.forLoop(rowFrom, rowMiddle, lanes, [&](Value row) { square(row, column); });
-      });
-      if (!exactColumns)
-        single(rowFrom, rowMiddle, columnMiddle, columnTo);
-      if (!exactRows)
-        single(rowMiddle, rowTo, columnFrom, columnTo);
-    });
-  };
-  emitWithStreams(kernel, streaming, lanes, emit);
+  emitWithStreams(kernel, schedule.getStreaming() && exactColumns, lanes,
+                  [&](ArrayRef<Value> buffers) { emitTasks(buffers); });
   return {};
 }
+
+void TransposedEmitter::store(TileBody &body, BodyEmitter &emitter) {
+  SmallVector<Value> values;
+  for (int root : body.roots)
+    values.push_back(emitter.emit(root));
+  for (auto [i, value] : llvm::enumerate(values)) {
+    bool stream = body.address.lane != 0 && !streams.empty() && streams[i];
+    emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)), body.address, value, stream);
+  }
+}
+
+void TransposedEmitter::transposeOperands(Value row, Value column) {
+  kernel.pushScope(nullptr);
+  vector->setVar(vectors.row, row);
+  vector->setVar(vectors.column, column);
+  for (auto [id, buffer] : llvm::zip(transposed, squares)) {
+    const BodyNode &node = vectors.graph.node(id);
+    Type memory = cast<MemRefType>(buffer.getType()).getElementType();
+    for (int dep : node.deps) // where a window begins
+      vector->emit(dep);
+    SmallVector<Value> lines;
+    for (int64_t j = 0; j < lanes; ++j) {
+      IndexExpr line = node.expr;
+      line.constant += j * line.lane;
+      line.lane = 1;
+      lines.push_back(vector->load(kernel.operand(node.argument), line, memory));
+    }
+    transpose(kernel, lines);
+    for (auto [j, line] : llvm::enumerate(lines))
+      kernel.create<vector::StoreOp>(line, buffer, ValueRange{kernel.index(static_cast<int64_t>(j) * lanes)});
+  }
+  kernel.popScope();
+}
+
+void TransposedEmitter::emitSquare(Value row, Value column) {
+  transposeOperands(row, column);
+  vector->setVar(vectors.column, column);
+  kernel.forLoop(kernel.index(0), kernel.index(lanes), 1, [&](Value k) {
+    vector->setVar(vectors.row, kernel.add(row, k));
+    for (auto [id, buffer] : llvm::zip(transposed, squares)) {
+      Type element = getElementTypeOrSelf(vectors.graph.node(id).value.getType());
+      vector->setNode(id, vector->loadVector(buffer, kernel.mul(k, lanes), element));
+    }
+    store(vectors, *vector);
+  });
+}
+
+void TransposedEmitter::emitSingle(Value rowFrom, Value rowTo, Value columnFrom, Value columnTo) {
+  kernel.forLoop(rowFrom, rowTo, 1, [&](Value row) {
+    scalar->setVar(scalars.row, row);
+    kernel.forLoop(columnFrom, columnTo, 1, [&](Value column) {
+      scalar->setVar(scalars.column, column);
+      store(scalars, *scalar);
+    });
+  });
+}
+
+Value TransposedEmitter::endOfSquares(Value from, Value to, bool exact) {
+  if (exact)
+    return to;
+  Value rest = kernel.create<arith::RemUIOp>(kernel.create<arith::SubIOp>(to, from), kernel.index(lanes));
+  return kernel.create<arith::SubIOp>(to, rest);
+}
+
+void TransposedEmitter::emitTasks(ArrayRef<Value> buffers) {
+  BodyEmitter vectorEmitter(kernel, vectors.graph), scalarEmitter(kernel, scalars.graph);
+  vector = &vectorEmitter;
+  scalar = &scalarEmitter;
+  streams = buffers;
+  ir::Size rowBlocks = ir::ceilDiv(height, tileRows), columnBlocks = ir::ceilDiv(width, tileColumns);
+  kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
+    Value columnBlock = kernel.create<arith::RemUIOp>(task, kernel.index(columnBlocks));
+    Value rest = kernel.create<arith::DivUIOp>(task, kernel.index(columnBlocks));
+    Value rowBlock = kernel.create<arith::RemUIOp>(rest, kernel.index(rowBlocks));
+    Value outer = kernel.create<arith::DivUIOp>(rest, kernel.index(rowBlocks));
+    vector->setVar(vectors.outer, outer);
+    scalar->setVar(scalars.outer, outer);
+    Value rowFrom = kernel.mul(rowBlock, tileRows);
+    Value rowTo = kernel.minimum(kernel.addIndex(rowFrom, tileRows), kernel.index(height));
+    Value columnFrom = kernel.mul(columnBlock, tileColumns);
+    Value columnTo = kernel.minimum(kernel.addIndex(columnFrom, tileColumns), kernel.index(width));
+    Value rowMiddle = endOfSquares(rowFrom, rowTo, exactRows);
+    Value columnMiddle = endOfSquares(columnFrom, columnTo, exactColumns);
+    // Down the rows inside, which is along the transposed operand: its lines come as streams.
+    kernel.forLoop(columnFrom, columnMiddle, lanes, [&](Value column) {
+      kernel.forLoop(rowFrom, rowMiddle, lanes, [&](Value row) { emitSquare(row, column); });
+    });
+    if (!exactColumns)
+      emitSingle(rowFrom, rowMiddle, columnMiddle, columnTo);
+    if (!exactRows)
+      emitSingle(rowMiddle, rowTo, columnFrom, columnTo);
+  });
+}
+
+Status detail::emitTransposed(KernelBuilder &kernel) { return TransposedEmitter(kernel).emit(); }
 
 } // namespace weft::codegen
