@@ -5,20 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionCost.h"
+#include "ir/ElementCount.h"
 
 using namespace mlir;
 using namespace weft::ir;
 
 namespace weft::passes {
-
-/// As many as can be counted: costs are compared, and no size is made of them.
-static int64_t elementCount(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    if (__builtin_mul_overflow(count, size, &count))
-      return INT64_MAX;
-  return count;
-}
 
 int64_t flopsPerElement(Operation *op) {
   // What moves an element, or adds it up, takes an instruction too.

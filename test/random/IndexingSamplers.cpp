@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Samplers.h"
-#include "ir/Schedule.h"
+#include "ir/ElementCount.h"
 
 #include <optional>
 
@@ -15,11 +15,6 @@ namespace weft::randomtest {
 static bool hasDims(const Entry &e) { return !e.shape().empty(); }
 
 static uint64_t unsignedOf(int64_t value) { return static_cast<uint64_t>(value); }
-
-/// The elements of a shape, as many as can be counted.
-static int64_t countOf(ArrayRef<int64_t> shape) {
-  return ir::productOf(ir::toSizes(shape)).number().value_or(INT64_MAX);
-}
 
 /// A value of the program and one of its dimensions.
 struct Place {
@@ -53,7 +48,7 @@ void sampleConcat(ProgramBuilder &p) {
     Shape other(shape);
     if (!oneIn(p.random, 3))
       other[dim] = p.anySize();
-    if (countOf(other) > p.maxElements) // the other dimensions of what is empty may be large
+    if (ir::elementCount(other) > p.maxElements) // the other dimensions of what is empty may be large
       other[dim] = 0;
     parts.insert(parts.begin() + static_cast<int64_t>(p.random.below(parts.size() + 1)),
                  p.obtain(dtype, other));
@@ -153,7 +148,7 @@ static Shape indexShape(ProgramBuilder &p, ArrayRef<int64_t> from, size_t dim, b
 
 /// An index into a dimension of `size` elements, or null. `kind` as in Inputs.h.
 static Value indexInto(ProgramBuilder &p, ArrayRef<int64_t> shape, int64_t size, StringRef kind = "index") {
-  int64_t count = countOf(shape);
+  int64_t count = ir::elementCount(shape);
   if ((size == 0 && count > 0 && kind == "index") || count > p.maxElements)
     return {};
   DType dtype = oneIn(p.random, 2) ? DType::i64 : DType::i32;
@@ -193,7 +188,7 @@ void sampleScatter(ProgramBuilder &p) {
   for (int64_t size : shape)
     written.push_back(size + static_cast<int64_t>(oneIn(p.random, 6) ? p.random.below(3) : 0));
   auto [index, mode] = anyIndex(p, shape, from[dim]);
-  if (!index || countOf(written) > p.maxElements)
+  if (!index || ir::elementCount(written) > p.maxElements)
     return;
   auto kind = dtype == DType::i1 ? ir::ScatterKind::set : static_cast<ir::ScatterKind>(p.random.below(5));
   bool smooth = kind == ir::ScatterKind::add || kind == ir::ScatterKind::set;
@@ -210,7 +205,7 @@ void sampleIndexUpdate(ProgramBuilder &p) {
   written.append(shape);
   written.append(from.begin() + static_cast<int64_t>(dim) + 1, from.end());
   auto [index, mode] = anyIndex(p, shape, from[dim]);
-  if (!index || countOf(written) > p.maxElements)
+  if (!index || ir::elementCount(written) > p.maxElements)
     return;
   bool accumulate = dtype != DType::i1 && oneIn(p.random, 2);
   Value u = p.obtain(dtype, written);
@@ -225,7 +220,7 @@ void sampleOutOfRange(ProgramBuilder &p) {
   Shape rows{1 + static_cast<int64_t>(p.random.below(40))}, along(from), written(from);
   along[dim] = rows[0];
   written[dim] = rows[0];
-  if (countOf(written) > p.maxElements)
+  if (ir::elementCount(written) > p.maxElements)
     return;
   uint64_t how = p.random.below(4);
   // The last element is outside; others may be.
