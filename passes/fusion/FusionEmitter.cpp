@@ -214,7 +214,8 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
     Value table = read(gather.getAMutable(), Place::domain);
     Value index = reshaped(read(gather.getIndexMutable(), Place::kept), sizesOf(typeOf(gather.getIndex())),
                            gather.getLoc());
-    auto picked = body.create<GatherOp>(gather.getLoc(), table, index, gather.getDim(), gather.getKind());
+    auto picked = body.create<GatherOp>(gather.getLoc(), table, index, gather.getDim(), gather.getKind(),
+                                        gather.getMode());
     picked->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
     computed[gather.getResult()] = reshaped(picked, shapeAt(place), gather.getLoc());
     return;

@@ -101,6 +101,21 @@ weft.func @pick(%x: tensor<6x8xf32, #cpu>, %i: tensor<6x1xi64, #cpu>) -> tensor<
 // -----
 #cpu = #weft.device<cpu>
 
+// What becomes of an index out of range stays as the gather says it.
+// CHECK-LABEL: weft.func @pick_clipped
+// CHECK:         weft.fusion row
+// CHECK:           weft.gather {{.*}} kind = along mode = clip
+weft.func @pick_clipped(%x: tensor<6x8xf32, #cpu>, %i: tensor<6x1xi64, #cpu>) -> tensor<6xf32, #cpu> {
+  %0 = weft.rmax %x, dims = [1] : tensor<6x8xf32, #cpu>
+  %1 = weft.gather %x, %i, dim = 1, kind = along mode = clip : tensor<6x8xf32, #cpu>, tensor<6x1xi64, #cpu>
+  %2 = weft.reshape %1 : tensor<6x1xf32, #cpu> -> tensor<6xf32, #cpu>
+  %3 = weft.sub %0, %2 : tensor<6xf32, #cpu>
+  weft.return %3 : tensor<6xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
 // The gradient through relu is stored for the contraction and summed for the bias by one column kernel.
 // CHECK-LABEL: weft.func @column
 // CHECK:         %[[F:.*]]:2 = weft.fusion column (%arg0, %arg1)
