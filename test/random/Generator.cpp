@@ -389,7 +389,8 @@ std::optional<std::string> findMissingSampler(const OpCatalog &catalog) {
   return std::nullopt;
 }
 
-OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &catalog, uint64_t seed) {
+OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &catalog, uint64_t seed,
+                                      std::optional<uint64_t> length) {
   ProgramBuilder p(&context, seed);
   // Verifiers are asked whether an op fits; what they say is of no interest.
   ScopedDiagnosticHandler silence(&context, [](Diagnostic &) { return success(); });
@@ -399,8 +400,9 @@ OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, const OpCatalog &cat
   // Something to begin with.
   for (uint64_t i = 0, n = 1 + p.random.below(3); i < n; ++i)
     p.argument(p.anyDType(), p.anyShape(), oneIn(p.random, 12) ? "special" : "plain");
-  uint64_t length = std::array{3, 6, 12, 24}[pick(p.random, {2, 4, 4, 2})];
-  for (uint64_t i = 0, n = 1 + p.random.below(length); i < n; ++i) {
+  if (!length)
+    length = 1 + p.random.below(std::array{3, 6, 12, 24}[pick(p.random, {2, 4, 4, 2})]);
+  for (uint64_t i = 0; i < *length; ++i) {
     if (oneIn(p.random, 40)) {
       sampleCall(p, catalog);
       continue;

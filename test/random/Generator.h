@@ -18,9 +18,11 @@ namespace weft::randomtest {
 inline constexpr llvm::StringLiteral kEntry = "main";
 
 /// A verified program, the same for one seed on every machine. Its arguments are named as Inputs.h says, so
-/// that with the same seed they get values on which most of the program is finite.
+/// that with the same seed they get values on which most of the program is finite. It has a few ops, or
+/// about `length` of them.
 mlir::OwningOpRef<mlir::ModuleOp> generateProgram(mlir::MLIRContext &context, const OpCatalog &catalog,
-                                                  uint64_t seed);
+                                                  uint64_t seed,
+                                                  std::optional<uint64_t> length = std::nullopt);
 /// An op of the catalogue that the generator has no way to make, or nothing.
 std::optional<std::string> findMissingSampler(const OpCatalog &catalog);
 
