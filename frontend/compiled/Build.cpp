@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace weft::frontend {
 
@@ -211,7 +212,8 @@ static bool waitsForSuccess(const Variant &variant) {
   return acts && variant.program->mayFail;
 }
 
-std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots, Loc loc) {
+std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots,
+                                             const std::string &why, bool &paused, Loc loc) {
   auto variant = std::make_shared<Variant>();
   variant->structure = arguments.structure;
   variant->gradMode = gradEnabled();
@@ -219,6 +221,15 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
   variant->pins.resize(slots.size());
   variant->sameAs = sameArguments(slots);
 
+  struct Compiling {
+    explicit Compiling(CompiledImpl &impl) : impl(impl), before(std::exchange(impl.isCompiling_, true)) {}
+    ~Compiling() {
+      impl.isCompiling_ = before;
+      impl.compiled_.notify_all();
+    }
+    CompiledImpl &impl;
+    const bool before;
+  } const compiling(*this);
   Region region;
   if (declared_)
     variant->symbols = declared_->symbols;
@@ -260,17 +271,17 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     if (!declared_)
       takeStrides(*variant, region, slots);
     region.loc = loc;
-    region.reason = why_.empty() ? "the first variant of '" + options_.name + "'" : why_;
-    region.signature = describe(slots, variant->structure, variant->modes);
-    auto program = compileRegion(region);
+    region.reason = why.empty() ? "the first variant of '" + options_.name + "'" : why;
+    region.signature = variant->signature = describe(slots, variant->structure, variant->modes);
+    const PausePermit permit; // the trace is over, and every slot has again what it had outside
+    auto program = compileRegion(region, paused);
     if (!program)
       fail(program.status(), loc);
     variant->program = *program;
     trace.keep();
   }
   variant->waits = waitsForSuccess(*variant);
-  variant->number = compiled_++;
-  variant->signature = describe(slots, variant->structure, variant->modes);
+  variant->number = made_++;
   variant->argumentBuffers.resize(region.arguments.size());
   variant->resultBuffers.resize(region.results.size());
   return variant;

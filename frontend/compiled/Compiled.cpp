@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace weft::frontend {
 
@@ -20,12 +21,12 @@ std::string underStrict(const char *code, const char *mode) {
   return std::string(" (") + code + ", an error under strict=" + mode + ")";
 }
 
-void CompiledImpl::report(const Variant &variant, Loc loc) {
+void CompiledImpl::report(const Variant &variant, const std::string &advice, Loc loc) {
   // Unasked, a function says once each that it is compiled for other arguments, and what its author can do
   // about it. What a step brings by itself, gradients and modes, is no news.
   const bool asked = explainMode() == ExplainMode::recompile;
-  const bool news = !advice_.empty() || variant.code == "WEFT-R001";
-  if (variant.code.empty() || (!asked && (!news || !advised_.insert(advice_).second)))
+  const bool news = !advice.empty() || variant.code == "WEFT-R001";
+  if (variant.code.empty() || (!asked && (!news || !advised_.insert(advice).second)))
     return;
   std::fprintf(stderr, "weft: '%s' (%s) compiled again (%s), at %s: %s\n", options_.name.c_str(),
                str(loc_).c_str(), variant.code.c_str(), str(loc).c_str(), variant.reason.c_str());
@@ -144,10 +145,10 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Flat &arguments
   // Once for each kind: at the third variant of arguments of other types, or at the third of the kind.
   if (const std::string kind = mismatch.kind; !kind.empty()) {
     const bool third = ++missed_[kind] >= 2 || std::string_view(mismatch.code) == "WEFT-R001";
-    if (advice_.empty() && compiled_ >= 2 && third) {
+    if (advice_.empty() && made_ >= 2 && third) {
       advice_ = kind;
       reason += "; this is " +
-                (compiled_ == 2 ? "the third variant" : "variant number " + std::to_string(compiled_ + 1)) +
+                (made_ == 2 ? "the third variant" : "variant number " + std::to_string(made_ + 1)) +
                 ", and each " + kind + " is compiled by itself" + mismatch.remedy;
     }
   }
@@ -208,14 +209,15 @@ std::shared_ptr<Variant> CompiledImpl::find(const Flat &arguments, const Slots &
 }
 
 std::shared_ptr<Variant> CompiledImpl::add(const Flat &arguments, const Slots &slots,
-                                           const std::optional<Mismatch> &reason, Loc loc) {
+                                           const std::optional<Mismatch> &reason, bool &paused, Loc loc) {
   std::string text = reason ? missed(*reason, arguments, slots, loc) : "";
-  why_ = reason ? std::string(reason->code) + ": " + text : "";
-  std::shared_ptr<Variant> made = build(arguments, slots, loc);
+  std::string advice = reason ? std::exchange(advice_, {}) : "";
+  const std::shared_ptr<Variant> made =
+      build(arguments, slots, reason ? std::string(reason->code) + ": " + text : "", paused, loc);
   if (reason) {
     made->code = reason->code;
     if (variants_.size() == maxVariants) {
-      advice_ = "64 variants";
+      advice = "64 variants";
       text += "; the least recently used of " + std::to_string(maxVariants) + " variants, " +
               variants_.back()->signature + ", was dropped (WEFT-R006)";
       variants_.pop_back();
@@ -223,7 +225,7 @@ std::shared_ptr<Variant> CompiledImpl::add(const Flat &arguments, const Slots &s
     made->reason = std::move(text);
   }
   variants_.insert(variants_.begin(), made);
-  report(*made, loc);
+  report(*made, advice, loc);
   if (const ExplainMode mode = explainMode(); mode == ExplainMode::variants || mode == ExplainMode::full)
     std::fprintf(stderr, "%s\n%s", explanationOf(*made, mode == ExplainMode::full, loc).c_str(),
                  made->notes.c_str());
@@ -250,15 +252,33 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
     sizes = declared_->bind(specs, loc);
   }
   ++calls_;
-  if (pendingCount() > 0)
+  if (pendingCount() > 0) {
+    const PausePermit permit; // nothing was seen yet but which slots are the arguments
     flushAll();
-  std::optional<Mismatch> reason;
-  std::shared_ptr<Variant> variant = find(arguments, slots, reason);
-  if (!variant)
-    variant = add(arguments, slots, reason, loc);
-  else if (checksCaptures_)
-    checkCaptures(*variant, arguments, slots, loc);
-  return run(*variant, slots, sizes, loc);
+  }
+  return run(*variantFor(arguments, slots, loc), slots, sizes, loc);
+}
+
+std::shared_ptr<Variant> CompiledImpl::variantFor(const Flat &arguments, const Slots &slots, Loc loc) {
+  for (bool isNew = false;;) {
+    std::optional<Mismatch> reason;
+    if (auto found = find(arguments, slots, reason)) {
+      if (checksCaptures_ && !isNew)
+        checkCaptures(*found, arguments, slots, loc);
+      return found;
+    }
+    // Another thread compiles this function, maybe for these arguments.
+    if (isCompiling_ && graphMutex().depth() == 1) {
+      compiled_.wait(graphMutex());
+      continue;
+    }
+    bool paused = false;
+    std::shared_ptr<Variant> made = add(arguments, slots, reason, paused, loc);
+    if (!paused)
+      return made;
+    // Other threads may have changed meanwhile what it was compiled for.
+    isNew = true;
+  }
 }
 
 void CompiledImpl::prepare(Loc loc) {
@@ -280,7 +300,10 @@ void CompiledImpl::prepare(Loc loc) {
     slots.push_back(Access::slot(placeholder));
     arguments.tensors.push_back(std::move(placeholder));
   }
-  variants_.push_back(build(arguments, slots, loc));
+  bool paused = false;
+  std::shared_ptr<Variant> made = build(arguments, slots, "", paused, loc);
+  if (variants_.empty()) // another thread may have made one meanwhile
+    variants_.push_back(std::move(made));
   flushAll();
 }
 

@@ -11,6 +11,7 @@
 #include "frontend/compiled/Variant.h"
 #include "weft/compile.hpp"
 
+#include <condition_variable>
 #include <map>
 #include <set>
 
@@ -54,10 +55,14 @@ private:
   /// The variant that fits these arguments, which becomes the most recently used; null where none does, and
   /// `reason` is why the last one did not.
   std::shared_ptr<Variant> find(const Flat &arguments, const Slots &slots, std::optional<Mismatch> &reason);
-  /// Another variant, for these arguments.
+  /// The same, made where there is none. One thread at a time makes variants of a function; others wait.
+  std::shared_ptr<Variant> variantFor(const Flat &arguments, const Slots &slots, Loc loc);
+  /// Another variant, for these arguments. `paused`: whether other threads had the graph while it was compiled.
   std::shared_ptr<Variant> add(const Flat &arguments, const Slots &slots,
-                               const std::optional<Mismatch> &reason, Loc loc);
-  std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, Loc loc);
+                               const std::optional<Mismatch> &reason, bool &paused, Loc loc);
+  /// Records and compiles. `why`: which guard missed; empty for the first variant.
+  std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, const std::string &why,
+                                 bool &paused, Loc loc);
   /// Per argument: the earlier one that is the same tensor, or -1.
   std::vector<int> sameArguments(const Slots &slots) const;
   /// The values that a recorded function returned. A view is returned as a copy, which the variant notes, or
@@ -80,7 +85,7 @@ private:
   /// compiled.
   void checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc);
   /// Says why the function is compiled again, where that was asked for or something can be done about it.
-  void report(const Variant &variant, Loc loc);
+  void report(const Variant &variant, const std::string &advice, Loc loc);
   /// Which variant is explained, where there are several, with a line for each.
   std::string variantsText(const Variant &shown) const;
   Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
@@ -103,9 +108,10 @@ private:
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   const uint64_t id_ = nextSerial();               ///< what calls name themselves by in failures
   uint64_t calls_ = 0;
-  size_t compiled_ = 0;                  ///< variants, those that were dropped among them
-  std::string advice_;                   ///< on the compilation under way, empty for none
-  std::string why_;                      ///< of it: which guard missed; empty for the first variant
+  size_t made_ = 0;                      ///< variants, those that were dropped among them
+  bool isCompiling_ = false;             ///< a thread makes a variant, and may have paused the graph's lock
+  std::condition_variable_any compiled_; ///< it is done, with the graph's lock
+  std::string advice_;                   ///< what `missed` has to say to the author, empty for nothing
   std::set<std::string> advised_;        ///< what was said already without being asked
   std::map<std::string, size_t> missed_; ///< how often guards of one kind did
   std::map<std::pair<int, int>, std::string> noDim_; ///< of arguments and dimensions: what `whyNoDim` found

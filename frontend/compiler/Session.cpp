@@ -24,8 +24,12 @@
 #include "llvm/ADT/ScopeExit.h"
 
 #include <atomic>
+#include <cassert>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
+#include <optional>
 
 using namespace mlir;
 
@@ -40,26 +44,87 @@ static std::shared_ptr<MLIRContext> makeContext() {
   return made;
 }
 
-/// What is built now is built in this one. Guarded by the graph's lock.
-static std::shared_ptr<MLIRContext> &currentContext() {
+namespace {
+
+/// A context of MLIR, which one thread at a time uses.
+struct CompilerContext {
+  std::shared_ptr<MLIRContext> mlir = makeContext();
+  uint64_t weight = 0; ///< of what was built in it
+  bool busy = false;   ///< guarded by the pool's mutex, as the rest
+};
+
+/// The contexts that are there: one, unless threads compile at the same time.
+struct ContextPool {
+  std::mutex mutex;
+  std::condition_variable released;
+  std::vector<std::shared_ptr<CompilerContext>> contexts;
+};
+
+ContextPool &pool() {
   // Never destroyed: tensors in global variables may outlive every static object.
-  static auto *current = new std::shared_ptr<MLIRContext>(makeContext());
-  return *current;
+  static auto *made = new ContextPool;
+  return *made;
 }
 
-static MLIRContext &context() { return *currentContext(); }
-
-/// A context keeps every type, attribute and location that it has seen: a program with ever new shapes gets a
-/// new one now and then. Called before something is built; a module that is kept keeps its own.
-static void noteUseOfContext(uint64_t weight) {
-  constexpr uint64_t most = 1 << 14; // some MiB
-  static uint64_t used = 0;
-  if (used >= most) {
-    currentContext() = makeContext();
-    used = 0;
+/// While one lives, this thread has a context for itself, in which context() builds.
+class ContextUse {
+public:
+  /// Of a free context, or a new one. A context keeps every type, attribute and location that it has seen: a
+  /// program with ever new shapes gets a new one now and then. A module that is kept keeps its own.
+  explicit ContextUse(uint64_t weight) {
+    constexpr uint64_t most = 1 << 14; // some MiB
+    const std::lock_guard lock(pool().mutex);
+    auto &contexts = pool().contexts;
+    std::erase_if(contexts, [](const auto &known) { return !known->busy && known->weight >= most; });
+    const auto found = llvm::find_if(contexts, [](const auto &known) { return !known->busy; });
+    if (found == contexts.end()) {
+      context_ = std::make_shared<CompilerContext>();
+      contexts.push_back(context_);
+    } else {
+      context_ = *found;
+    }
+    context_->weight += weight;
+    begin();
   }
-  used += weight;
+  /// Of this one, once it is free.
+  explicit ContextUse(std::shared_ptr<CompilerContext> context) : context_(std::move(context)) {
+    std::unique_lock lock(pool().mutex);
+    pool().released.wait(lock, [&] { return !context_->busy; });
+    begin();
+  }
+  ~ContextUse() {
+    active() = previous_;
+    const std::lock_guard lock(pool().mutex);
+    context_->busy = false;
+    pool().released.notify_all();
+  }
+  ContextUse(const ContextUse &) = delete;
+  ContextUse &operator=(const ContextUse &) = delete;
+
+  const std::shared_ptr<CompilerContext> &get() const { return context_; }
+  /// The context that this thread uses, or null.
+  static MLIRContext *&active() {
+    thread_local MLIRContext *context = nullptr;
+    return context;
+  }
+
+private:
+  void begin() {
+    context_->busy = true;
+    previous_ = active();
+    active() = context_->mlir.get();
+  }
+  std::shared_ptr<CompilerContext> context_;
+  MLIRContext *previous_ = nullptr;
+};
+
+} // namespace
+
+static MLIRContext &context() {
+  assert(ContextUse::active() && "a ContextUse has to live");
+  return *ContextUse::active();
 }
+
 /// An inference makes a few types, a compilation all that its passes make.
 static constexpr uint64_t weightOfInference = 1, weightOfCompilation = 16;
 
@@ -67,6 +132,7 @@ const std::vector<std::string> &fallibleOps() {
   // Never destroyed, as the context.
   static const auto *names = [] {
     auto *found = new std::vector<std::string>;
+    const ContextUse use(0);
     for (RegisteredOperationName name : context().getRegisteredOperations())
       if (name.hasInterface<ir::FallibleOp>())
         found->push_back(name.stripDialect().str());
@@ -203,7 +269,7 @@ static FailureOr<Operation *> buildOp(OpBuilder &builder, Location loc, StringRe
 
 Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
                                          const std::vector<Attr> &attrs) {
-  noteUseOfContext(weightOfInference);
+  const ContextUse use(weightOfInference);
   ir::DiagnosticCollector said(&context());
   // A block with one argument per operand holds the op while its verifier looks at it.
   OpBuilder builder(&context());
@@ -329,14 +395,13 @@ static std::string print(ModuleOp module) {
   return text;
 }
 
-std::string emitText(const Region &region) { return print(*emit(region)); }
-
 struct TraceModule {
-  std::shared_ptr<MLIRContext> context; ///< of the module, and destroyed after it
+  std::shared_ptr<CompilerContext> context; ///< of the module, and destroyed after it
   OwningOpRef<ModuleOp> module;
 };
 
 Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
+  const ContextUse use(program.trace->context);
   // The passes change the module that they run on.
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
   // A package is for callers that are not known: they give row-major memory.
@@ -358,7 +423,7 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
   return std::move(compiled->package);
 }
 
-/// The report of a program that was compiled, and the module with its launch lists.
+/// The report of a program that was compiled, and the module with its launch lists, in the program's context.
 static Expected<std::pair<codegen::CompileReport, OwningOpRef<ModuleOp>>>
 reportAgain(const Program &program) {
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
@@ -375,6 +440,7 @@ reportAgain(const Program &program) {
 }
 
 Expected<std::string> explainInFull(const Program &program) {
+  const ContextUse use(program.trace->context);
   auto made = reportAgain(program);
   if (!made)
     return made.status();
@@ -383,16 +449,21 @@ Expected<std::string> explainInFull(const Program &program) {
 
 Expected<std::string> explainAsPage(const Program &program, const std::string &title,
                                     const std::string &notes) {
+  const ContextUse use(program.trace->context);
   auto made = reportAgain(program);
   if (!made)
     return made.status();
   return codegen::htmlPage(made->first, title, notes);
 }
 
-/// The region compiled; `record`, where given, gets its texts and numbers.
-static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, CompilationRecord *record) {
+/// The region compiled; `record`, where given, gets its texts and numbers. What is recorded is read first;
+/// then the graph's lock is paused, and `paused` says so.
+static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, CompilationRecord *record,
+                                                          bool &paused) {
   auto start = std::chrono::steady_clock::now();
-  noteUseOfContext(weightOfCompilation);
+  // Before the context, so that this is given back first: who waits for it may hold the graph's lock.
+  std::optional<GraphPause> pause;
+  const ContextUse use(weightOfCompilation);
   ir::DiagnosticCollector said(&context());
   OwningOpRef<ModuleOp> module = emit(region);
   auto program = std::make_shared<Program>();
@@ -401,10 +472,11 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
   if (failed(verify(*module)))
     return said.status("the trace does not verify; this is an error of Weft");
   if (!region.isLazy) // nobody ships a flush, and a module that is kept keeps its context
-    program->trace = std::make_shared<TraceModule>(currentContext(), module->clone());
+    program->trace = std::make_shared<TraceModule>(use.get(), module->clone());
   program->options = region.options;
   for (const RegionResult &result : region.results)
     program->shipped.push_back(result.shipped);
+  paused = static_cast<bool>(pause.emplace());
   codegen::AfterPhase afterPhase;
   if (record) {
     record->recorded = program->traceText;
@@ -450,11 +522,11 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
   return program;
 }
 
-Expected<std::shared_ptr<Program>> compileRegion(const Region &region) {
+Expected<std::shared_ptr<Program>> compileRegion(const Region &region, bool &paused) {
   TraceFolder *folder = TraceFolder::current();
   const int64_t begin = runtime::Profiler::now();
   CompilationRecord record;
-  auto program = compileRecorded(region, folder ? &record : nullptr);
+  auto program = compileRecorded(region, folder ? &record : nullptr, paused);
   const int64_t end = runtime::Profiler::now();
   const std::string name = region.isLazy ? "lazy" : region.name;
   if (runtime::Profiler::enabled())

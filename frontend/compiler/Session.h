@@ -39,11 +39,10 @@ struct Program {
   std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors; null in the lazy graph
 };
 
-/// The region as text of the IR.
-std::string emitText(const Region &region);
-
-/// Compiles a region for the CPU of this process.
-Expected<std::shared_ptr<Program>> compileRegion(const Region &region);
+/// Compiles a region for the CPU of this process. The caller holds the graph's lock, which is paused while
+/// passes and LLVM run, where that is permitted (`GraphPause`). `paused`: whether it was, so that what the
+/// caller knows of the graph may be old.
+Expected<std::shared_ptr<Program>> compileRegion(const Region &region, bool &paused);
 
 /// The program as a package for every processor that Weft makes code for, not this one's level only.
 Expected<std::vector<std::byte>> compileForShipping(const Program &program);

@@ -10,9 +10,30 @@
 
 namespace weft::frontend {
 
-std::recursive_mutex &graphMutex() {
-  static auto *mutex = new std::recursive_mutex; // outlives every tensor in a global variable
+GraphMutex &graphMutex() {
+  static auto *mutex = new GraphMutex; // outlives every tensor in a global variable
   return *mutex;
+}
+
+static bool &mayPause() {
+  thread_local bool permitted = false;
+  return permitted;
+}
+
+PausePermit::PausePermit() : previous_(mayPause()) { mayPause() |= graphMutex().depth() == 1; }
+PausePermit::~PausePermit() { mayPause() = previous_; }
+
+GraphPause::GraphPause() {
+  if (!mayPause())
+    return;
+  depth_ = graphMutex().depth();
+  for (int i = 0; i < depth_; ++i)
+    graphMutex().unlock();
+}
+
+GraphPause::~GraphPause() {
+  for (int i = 0; i < depth_; ++i)
+    graphMutex().lock();
 }
 
 uint64_t nextSerial() {

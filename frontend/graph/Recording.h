@@ -12,9 +12,57 @@
 
 namespace weft::frontend {
 
+/// A recursive mutex that knows how often its thread holds it.
+class GraphMutex {
+public:
+  void lock() {
+    mutex_.lock();
+    ++depth_;
+  }
+  void unlock() {
+    --depth_;
+    mutex_.unlock();
+  }
+  /// Only the thread that holds it may ask.
+  int depth() const { return depth_; }
+
+private:
+  std::recursive_mutex mutex_;
+  int depth_ = 0;
+};
+
 /// The one lock of everything recorded. Recursive: tracing calls user code that calls the interface again.
-std::recursive_mutex &graphMutex();
-using GraphLock = std::lock_guard<std::recursive_mutex>;
+GraphMutex &graphMutex();
+using GraphLock = std::lock_guard<GraphMutex>;
+using UniqueGraphLock = std::unique_lock<GraphMutex>;
+
+/// While one lives, what is called from here may pause the graph's lock to compile. For functions that the
+/// program calls and that rely, after the call, on nothing they have seen of the graph before. Where more
+/// than the function itself holds the lock, as in a trace, nothing is permitted.
+class PausePermit {
+public:
+  PausePermit();
+  ~PausePermit();
+  PausePermit(const PausePermit &) = delete;
+  PausePermit &operator=(const PausePermit &) = delete;
+
+private:
+  bool previous_;
+};
+
+/// Gives the graph's lock to other threads while it lives, where that is permitted.
+class GraphPause {
+public:
+  GraphPause();
+  ~GraphPause();
+  GraphPause(const GraphPause &) = delete;
+  GraphPause &operator=(const GraphPause &) = delete;
+  /// Whether other threads may have changed the graph meanwhile.
+  explicit operator bool() const { return depth_ > 0; }
+
+private:
+  int depth_ = 0;
+};
 
 /// Rises with every call, in all threads.
 uint64_t nextSerial();

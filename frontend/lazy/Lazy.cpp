@@ -10,39 +10,14 @@
 #include "frontend/lazy/Pending.h"
 #include "frontend/lazy/Recompilation.h"
 
+#include "runtime/LeastRecentlyUsed.h"
+
 #include <algorithm>
 #include <cstring>
-#include <list>
 #include <set>
 #include <unordered_map>
 
 namespace weft::frontend {
-
-namespace {
-/// Compiled flushes by structure, least recently used out first.
-class FlushCache {
-public:
-  std::shared_ptr<Program> find(const std::string &key) {
-    auto it = index_.find(key);
-    if (it == index_.end())
-      return nullptr;
-    order_.splice(order_.begin(), order_, it->second);
-    return it->second->second;
-  }
-  void insert(std::string key, std::shared_ptr<Program> program) {
-    order_.emplace_front(std::move(key), std::move(program));
-    index_[order_.front().first] = order_.begin();
-    if (order_.size() > 1024) {
-      index_.erase(order_.back().first);
-      order_.pop_back();
-    }
-  }
-
-private:
-  std::list<std::pair<std::string, std::shared_ptr<Program>>> order_;
-  std::unordered_map<std::string, decltype(order_)::iterator> index_;
-};
-} // namespace
 
 static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node) {
   auto buffer = runtime::Buffer::allocate(itemsize(node.results[0].spec.dtype)).value_or_throw();
@@ -158,23 +133,25 @@ static Region makeRegion(const std::vector<Ref> &wanted) {
 }
 
 /// The compiled function of the region, or of one with the same structure. `wanted`: the line of the value
-/// that it is for.
+/// that it is for. Null where the graph's lock was paused to compile it: what is wanted may be there, and the
+/// nodes of the region gone.
 static std::shared_ptr<Program> programOf(Region &region, Loc wanted) {
-  static auto *cache = new FlushCache;
+  static auto *cache = new runtime::LeastRecentlyUsed<std::string, std::shared_ptr<Program>>(1024);
   std::string key = structuralKey(region);
-  if (std::shared_ptr<Program> known = cache->find(key))
-    return known;
+  if (const std::shared_ptr<Program> *known = cache->find(key))
+    return *known;
   region.loc = wanted;
   region.reason =
       "a lazy program that is not compiled yet (operations: " + std::to_string(region.nodes.size()) +
       ", inputs: " + std::to_string(region.arguments.size()) +
       ", results: " + std::to_string(region.results.size()) + ")";
-  auto compiled = compileRegion(region);
+  noteLazyCompile(region, wanted);
+  bool paused = false;
+  auto compiled = compileRegion(region, paused);
   if (!compiled)
     fail(compiled.status(), wanted);
   cache->insert(std::move(key), *compiled);
-  noteLazyCompile(region, wanted);
-  return *compiled;
+  return paused ? nullptr : *compiled;
 }
 
 /// `undoes`: writes that follow from what failed, since the program is told of it. Otherwise the failure
@@ -190,6 +167,8 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
     return;
   }
   const std::shared_ptr<Program> program = programOf(region, wanted[0].node->loc);
+  if (!program)
+    return compute(values, undoes, isNews);
   std::vector<std::shared_ptr<runtime::Buffer>> arguments, computed(region.results.size());
   for (const RegionArgument &argument : region.arguments)
     arguments.push_back(bufferOf(argument.value));
@@ -315,6 +294,7 @@ void synchronizeAfter(const std::function<Status()> &wait) {
   std::optional<Error> first;
   {
     GraphLock lock(graphMutex());
+    const PausePermit permit;
     const auto computes = [&](const std::vector<Ref> &values) {
       bool isNews = true;
       try {

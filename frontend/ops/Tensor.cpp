@@ -210,10 +210,10 @@ static Ref computed(const Tensor &tensor, Loc loc) {
   return value;
 }
 
-using UniqueGraphLock = std::unique_lock<std::recursive_mutex>;
-
-/// The value on the host, complete. While it waits the graph is not locked: other threads go on.
+/// The value on the host, complete. While it compiles and waits the graph is not locked: other threads
+/// go on.
 static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, UniqueGraphLock &lock, Loc loc) {
+  const PausePermit permit;
   Ref value = computed(tensor, loc);
   if (const auto buffer = value.buffer(); buffer->tracked()) {
     value = {}; // a value that is held is copied by who writes the tensor meanwhile
