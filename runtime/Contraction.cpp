@@ -10,10 +10,9 @@
 #include "runtime/Executor.h"
 #include "runtime/Gemm.h"
 #include "runtime/Image.h"
+#include "runtime/LeastRecentlyUsed.h"
 
 #include <algorithm>
-#include <list>
-#include <map>
 #include <mutex>
 #include <utility>
 
@@ -117,11 +116,10 @@ Status check_shape(const ContractionShape &shape) {
   return {};
 }
 
-using Key = std::pair<ContractionShape, ContractionChoice>;
 struct Cache {
   std::mutex mutex;
-  std::list<std::pair<Key, std::shared_ptr<const Contraction>>> order; // newest first
-  std::map<Key, decltype(order)::iterator> entries;
+  LeastRecentlyUsed<std::pair<ContractionShape, ContractionChoice>, std::shared_ptr<const Contraction>>
+      entries{cacheCapacity};
 };
 Cache &cache() {
   static Cache *const instance = new Cache;
@@ -161,31 +159,24 @@ Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionS
                                                               const ContractionChoice &choice) {
   if (Status status = check_shape(shape); !status)
     return status;
-  const Key key(shape, choice);
+  const std::pair key(shape, choice);
   Cache &known = cache();
   const std::lock_guard lock(known.mutex);
-  if (const auto found = known.entries.find(key); found != known.entries.end()) {
-    known.order.splice(known.order.begin(), known.order, found->second);
-    return found->second->second;
-  }
+  if (const auto *found = known.entries.find(key))
+    return *found;
   Expected<std::shared_ptr<const Contraction>> made =
       flops(shape) < static_cast<double>(choice.library_flops) ? make_own(shape) : make_library(shape);
   if (!made || (*made)->workspace_bytes() > static_cast<size_t>(choice.workspace_bytes))
     made = make_own(shape);
   if (!made)
     return made;
-  known.order.emplace_front(key, *made);
-  known.entries[key] = known.order.begin();
-  if (known.order.size() > cacheCapacity) {
-    known.entries.erase(known.order.back().first);
-    known.order.pop_back();
-  }
+  known.entries.insert(key, *made);
   return made;
 }
 
 size_t Contraction::cached() {
   const std::lock_guard lock(cache().mutex);
-  return cache().order.size();
+  return cache().entries.size();
 }
 
 } // namespace weft::runtime

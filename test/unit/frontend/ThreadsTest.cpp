@@ -121,3 +121,88 @@ TEST(Threads, FailEachWithTheirOwnError) {
               std::string::npos)
         << found[number];
 }
+
+/// A chain of `length` operations, whose compilation takes a while.
+static Tensor longChain(Tensor x, int length) {
+  for (int i = 0; i < length; ++i)
+    x = i % 8 == 7 ? cumsum(x, 0) * 0.5 : sin(x) + static_cast<double>(i);
+  return x;
+}
+
+TEST(Threads, OneRecordsAndRunsWhileTheOtherCompiles) {
+  std::atomic<bool> isRecorded{false}, isDone{false};
+  const auto readsMeanwhile = [&](const auto &compiles) {
+    isRecorded = isDone = false;
+    std::thread other([&] {
+      compiles();
+      isDone = true;
+    });
+    while (!isRecorded)
+      std::this_thread::yield();
+    int reads = 0;
+    Tensor x = ones({16});
+    while (!isDone) {
+      x = x * 0.5 + 1;
+      const float value = x.sum().item<float>(); // it records, compiles at first, and waits
+      reads += !isDone;
+      EXPECT_GE(value, 16);
+    }
+    other.join();
+    return reads;
+  };
+  // All of a call but its trace.
+  auto f = compile([&](Tensor x) {
+    Tensor y = longChain(x, 400);
+    isRecorded = true;
+    return y;
+  });
+  EXPECT_GT(readsMeanwhile([&] { f(ones({32})).sum().item<float>(); }), 0);
+  // A lazy program.
+  EXPECT_GT(readsMeanwhile([&] {
+              Tensor y = longChain(ones({48}), 400);
+              isRecorded = true;
+              y.to_vector<float>();
+            }),
+            0);
+}
+
+TEST(Threads, CompileAFunctionOnceThatBothCall) {
+  auto f = compile([](Tensor x) { return longChain(x, 100); });
+  Floats found[2];
+  const Tensor x[2] = {ones({24}), ones({24})};
+  x[0].to_vector<float>();
+  x[1].to_vector<float>();
+  const uint64_t before = compile_count();
+  twice([&](int number) { found[number] = f(x[number]).to_vector<float>(); });
+  EXPECT_EQ(f.variants().size(), 1u);
+  EXPECT_EQ(compile_count() - before, 1u);
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_EQ(found[0], longChain(ones({24}), 100).to_vector<float>());
+}
+
+// What a function was compiled for may be another thing by the time that it is compiled.
+TEST(Threads, OneChangesWhatTheOtherCompilesFor) {
+  Tensor w = ones({8});
+  std::atomic<bool> isRecorded{false};
+  auto f = compile([&](Tensor x) {
+    Tensor y = longChain(x * w, 200);
+    isRecorded = true;
+    return y;
+  });
+  Floats found;
+  std::thread other([&] { found = f(ones({8})).to_vector<float>(); });
+  while (!isRecorded)
+    std::this_thread::yield();
+  w.requires_grad_();
+  {
+    const NoGradGuard guard;
+    w *= 2;
+  }
+  other.join();
+  // The call came before the change, or after it.
+  const Floats before = longChain(ones({8}), 200).to_vector<float>(),
+               after = longChain(full({8}, 2.0), 200).to_vector<float>();
+  EXPECT_TRUE(found == before || found == after);
+  EXPECT_NE(before, after);
+  EXPECT_EQ(f(ones({8})).to_vector<float>(), after);
+}
