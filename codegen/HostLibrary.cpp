@@ -7,7 +7,7 @@
 #include "codegen/HostLibrary.h"
 
 #include "ir/TargetDescription.h"
-#include "runtime/Contraction.h"
+#include "runtime/gemm/Contraction.h"
 
 #include <algorithm>
 

@@ -26,7 +26,7 @@ namespace weft::codegen {
 llvm::SmallVector<ir::GatherOp> checksOf(ir::FusionOp fusion);
 
 struct PlanBytes {
-  std::vector<std::byte> plan;      ///< a FlatBuffer of runtime/plan.fbs
+  std::vector<std::byte> plan;      ///< a FlatBuffer of runtime/plan/plan.fbs
   std::vector<std::byte> constants; ///< the constant section of this function
   bool launchesKernels = false;     ///< a plan without kernels is bound to none
 };

@@ -14,7 +14,7 @@
 namespace weft::codegen {
 
 /// Functions of the runtime's import table appear in kernel IR as declarations of this prefix and the
-/// name in runtime/Kernel.h: `func.func private @weft.import.exp(f64) -> f64`.
+/// name in runtime/package/Kernel.h: `func.func private @weft.import.exp(f64) -> f64`.
 inline constexpr llvm::StringLiteral importPrefix = "weft.import.";
 
 /// `weft-expand-math`: rewrites a kernel module so that code generation meets no operation that becomes a

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/KernelCache.h"
 
-#include "runtime/Kernel.h"
-#include "runtime/TemporaryFile.h"
+#include "runtime/package/Kernel.h"
+#include "runtime/support/TemporaryFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"

@@ -7,7 +7,7 @@
 #include "codegen/cpu/LowerKernel.h"
 
 #include "codegen/cpu/ExpandMath.h"
-#include "runtime/Kernel.h"
+#include "runtime/package/Kernel.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -125,7 +125,7 @@ Expected<bool> bindImports(ModuleOp module, StringRef name) {
                            importPrefix.str() + "...') only");
     if (!importNumber(symbol.drop_front(importPrefix.size())))
       return Status::error("kernel '" + name.str() + "' calls '" + symbol.str() +
-                           "', which is not in the runtime's import table (runtime/Kernel.h)");
+                           "', which is not in the runtime's import table (runtime/package/Kernel.h)");
   }
   if (declarations.empty())
     return false;

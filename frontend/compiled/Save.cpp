@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/compiled/Save.h"
 
-#include "runtime/Package.h"
+#include "runtime/package/Package.h"
 
 #include <unordered_set>
 

@@ -8,7 +8,7 @@
 #define WEFT_FRONTEND_COMPILED_SAVE_H
 
 #include "frontend/compiler/Session.h"
-#include "runtime/State.h"
+#include "runtime/plan/State.h"
 #include "weft/compile.hpp"
 
 namespace weft::frontend {

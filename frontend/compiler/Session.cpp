@@ -16,7 +16,7 @@
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/RecordedLocation.h"
-#include "runtime/Profiler.h"
+#include "runtime/queue/Profiler.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"

@@ -14,7 +14,7 @@
 #define WEFT_FRONTEND_COMPILER_SESSION_H
 
 #include "frontend/graph/Region.h"
-#include "runtime/Executable.h"
+#include "runtime/execution/Executable.h"
 
 #include <span>
 

@@ -7,7 +7,7 @@
 #include "weft/device.hpp"
 
 #include "frontend/graph/Message.h"
-#include "runtime/DeviceName.h"
+#include "runtime/support/DeviceName.h"
 
 #include <cstdlib>
 #include <mutex>

@@ -8,8 +8,8 @@
 
 #include "frontend/graph/Message.h"
 #include "frontend/lazy/Lazy.h"
-#include "runtime/HostAllocator.h"
-#include "runtime/Queue.h"
+#include "runtime/memory/HostAllocator.h"
+#include "runtime/queue/Queue.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include "weft/profile.hpp"
 
 #include "frontend/graph/Message.h"
-#include "runtime/Profiler.h"
+#include "runtime/queue/Profiler.h"
 #include "weft/tensor.hpp"
 
 #include <cerrno>

@@ -8,7 +8,7 @@
 
 #include "frontend/graph/Message.h"
 #include "frontend/lazy/Lazy.h"
-#include "runtime/Queue.h"
+#include "runtime/queue/Queue.h"
 #include "weft/tensor.hpp"
 
 #include <cstdio>

@@ -8,7 +8,7 @@
 
 #include "frontend/graph/Symbols.h"
 #include "ir/StridedLayout.h"
-#include "runtime/Overlap.h"
+#include "runtime/memory/Overlap.h"
 
 #include <algorithm>
 

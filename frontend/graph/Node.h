@@ -10,7 +10,7 @@
 #include "frontend/graph/GradAccumulator.h"
 #include "frontend/graph/Spec.h"
 #include "frontend/graph/TraceScope.h"
-#include "runtime/Buffer.h"
+#include "runtime/queue/Buffer.h"
 
 #include <array>
 #include <string_view>

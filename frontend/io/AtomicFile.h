@@ -7,7 +7,7 @@
 #ifndef WEFT_FRONTEND_IO_ATOMICFILE_H
 #define WEFT_FRONTEND_IO_ATOMICFILE_H
 
-#include "runtime/TemporaryFile.h"
+#include "runtime/support/TemporaryFile.h"
 #include "weft/status.hpp"
 
 #include <cstddef>

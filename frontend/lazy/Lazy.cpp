@@ -10,7 +10,7 @@
 #include "frontend/lazy/Pending.h"
 #include "frontend/lazy/Recompilation.h"
 
-#include "runtime/LeastRecentlyUsed.h"
+#include "runtime/support/LeastRecentlyUsed.h"
 
 #include <algorithm>
 #include <cstring>

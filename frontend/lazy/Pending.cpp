@@ -7,7 +7,7 @@
 #include "frontend/lazy/Pending.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/lazy/Lazy.h"
-#include "runtime/Queue.h"
+#include "runtime/queue/Queue.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,7 @@
 #include "frontend/graph/Graph.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/ops/Handle.h"
-#include "runtime/TensorText.h"
+#include "runtime/support/TensorText.h"
 
 #include <cstdio>
 #include <ostream>

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/DeviceName.h"
-#include "runtime/Layout.h"
-#include "runtime/Overlap.h"
-#include "runtime/PerThread.h"
-#include "runtime/StatefulExecutable.h"
-#include "runtime/TensorText.h"
 #include "runtime/capi/Packages.h"
+#include "runtime/execution/StatefulExecutable.h"
+#include "runtime/memory/Layout.h"
+#include "runtime/memory/Overlap.h"
+#include "runtime/support/DeviceName.h"
+#include "runtime/support/PerThread.h"
+#include "runtime/support/TensorText.h"
 
 using namespace weft;
 using namespace weft::capi;

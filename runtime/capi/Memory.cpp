@@ -7,9 +7,9 @@
 
 #include "runtime/capi/Support.h"
 
-#include "runtime/Executor.h"
-#include "runtime/HostAllocator.h"
-#include "runtime/Profiler.h"
+#include "runtime/memory/HostAllocator.h"
+#include "runtime/queue/Profiler.h"
+#include "runtime/threads/Executor.h"
 
 #include <memory>
 #include <mutex>

@@ -7,7 +7,7 @@
 
 #include "runtime/capi/Packages.h"
 
-#include "runtime/StatefulExecutable.h"
+#include "runtime/execution/StatefulExecutable.h"
 
 using namespace weft;
 using namespace weft::capi;

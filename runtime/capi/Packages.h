@@ -9,7 +9,7 @@
 
 #include "runtime/capi/Support.h"
 
-#include "runtime/Package.h"
+#include "runtime/package/Package.h"
 
 #include <map>
 #include <memory>

@@ -7,8 +7,8 @@
 
 #include "runtime/capi/Support.h"
 
-#include "runtime/Queue.h"
-#include "runtime/StatefulExecutable.h"
+#include "runtime/execution/StatefulExecutable.h"
+#include "runtime/queue/Queue.h"
 
 #include <mutex>
 #include <unordered_map>

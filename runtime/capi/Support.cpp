@@ -7,8 +7,8 @@
 
 #include "runtime/capi/Support.h"
 
-#include "runtime/DeviceName.h"
-#include "runtime/PerThread.h"
+#include "runtime/support/DeviceName.h"
+#include "runtime/support/PerThread.h"
 
 #include <cstdlib>
 #include <new>

@@ -7,8 +7,8 @@
 #ifndef WEFT_RUNTIME_CAPI_SUPPORT_H
 #define WEFT_RUNTIME_CAPI_SUPPORT_H
 
-#include "runtime/ArgumentError.h"
-#include "runtime/Executable.h"
+#include "runtime/execution/Executable.h"
+#include "runtime/support/ArgumentError.h"
 #include "weft/status.hpp"
 #include "weft/weft.h"
 

@@ -11,9 +11,9 @@
 // the file WEFT_MEMORY_CHECK.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/Executable.h"
-#include "runtime/HostAllocator.h"
-#include "runtime/Queue.h"
+#include "runtime/execution/Executable.h"
+#include "runtime/memory/HostAllocator.h"
+#include "runtime/queue/Queue.h"
 
 #include <cstdio>
 #include <cstdlib>

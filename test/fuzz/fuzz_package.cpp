@@ -9,9 +9,9 @@
 // byte of the input says whether: half of all inputs keep theirs.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/Image.h"
-#include "runtime/Package.h"
-#include "runtime/StatefulExecutable.h"
+#include "runtime/execution/StatefulExecutable.h"
+#include "runtime/package/Package.h"
+#include "runtime/plan/Image.h"
 
 #include <cstring>
 

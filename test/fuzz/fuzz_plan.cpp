@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/PlanVerifier.h"
+#include "runtime/plan/PlanVerifier.h"
 
 #include <cstring>
 #include <vector>

@@ -13,11 +13,12 @@ from common import Checks, cxx_files, read
 PUBLIC = r"weft/\w+\.(hpp|h)"
 COMPILER_LIBRARIES = r"(mlir|llvm|mlir-c|llvm-c)/.+"
 # What runtime/ shows to the compiler: the format of packages, plans and images, and what a kernel is called with.
-PACKAGE = r"runtime/(Package|Image|Kernel|KernelSignature|PlanVerifier|DynamicPlan|plan_generated)\.h"
+PACKAGE = r"runtime/(package|plan)/\w+\.h"
 # Sizes as expressions, strides, roles and options are plain C++: their headers include nothing of MLIR.
 PLAIN_IR = r"ir/(ArgumentRole|CompilerOptions|HtmlText|Size|SourceExcerpt|StridedLayout)\.h"
 GTEST = r"gtest/.+|gmock/.+"
-RUNTIME_LIBRARIES = r"flatbuffers/.+|dnnl\.hp*|sanitizer/\w+_interface\.h"
+RUNTIME_HEADERS = r"weft/(status|dtype|export|limits|philox)\.hpp"
+SANITIZERS = r"sanitizer/\w+_interface\.h"
 
 
 
@@ -29,7 +30,17 @@ def rooms(*names):
 # Folder -> patterns of what may be included from it, besides the standard and system headers.
 RULES = {
     "include/weft": [PUBLIC],
-    "runtime": [r"runtime/.+", r"weft/(status|dtype|export|limits|philox)\.hpp", r"weft/weft\.h", RUNTIME_LIBRARIES],
+    # The rooms of the runtime, from the lowest up.
+    **{f"runtime/{room}": [rf"runtime/({'|'.join([room, *lower])})/.+", RUNTIME_HEADERS, *more] for room, lower, more in (
+        ("support", (), ()),
+        ("memory", ("support",), (SANITIZERS,)),
+        ("threads", ("support",), ()),
+        ("queue", ("support", "memory"), ()),
+        ("gemm", ("support", "threads"), (r"dnnl\.hp*",)),
+        ("package", ("support",), ()),
+        ("plan", ("support", "memory", "gemm", "package"), (r"flatbuffers/.+",)),
+        ("execution", ("support", "memory", "threads", "queue", "gemm", "package", "plan"), ()),
+        ("capi", ("support", "memory", "threads", "queue", "package", "execution"), (r"weft/weft\.h",)))},
     "ir": [r"ir/.+", r"weft/(status|dtype|limits|philox)\.hpp", COMPILER_LIBRARIES],
     # A pass knows the rooms that it uses; a room knows neither passes nor another room.
     "passes": [r"passes/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
@@ -39,21 +50,21 @@ RULES = {
     "codegen": [r"codegen/.+", r"ir/.+", PACKAGE, r"weft/(status|dtype)\.hpp", r"flatbuffers/.+",
                 COMPILER_LIBRARIES],
     # Image compilation knows upstream dialects only, so that other front ends can use it.
-    "codegen/cpu": [r"codegen/cpu/.+", r"runtime/(Kernel|TemporaryFile)\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
+    "codegen/cpu": [r"codegen/cpu/.+", r"runtime/package/Kernel\.h", r"runtime/support/TemporaryFile\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
     # The frontend's rooms, the lowest first; a file that stands in none is refused. What nn/ and the rooms after it do,
     # programs could do too: they need neither the runtime nor the IR.
-    "frontend/graph": [rooms("graph"), PLAIN_IR, r"runtime/(Buffer|Overlap)\.h", PUBLIC],
+    "frontend/graph": [rooms("graph"), PLAIN_IR, r"runtime/(queue/Buffer|memory/Overlap)\.h", PUBLIC],
     "frontend/compiler": [rooms("graph", "compiler"), r"frontend/io/AtomicFile\.h", PLAIN_IR, r"runtime/.+", PUBLIC],
     "frontend/lazy": [rooms("graph", "compiler", "lazy"), r"runtime/.+", PUBLIC],
     "frontend/device": [rooms("graph", "lazy", "device"), r"runtime/.+", PUBLIC],
-    "frontend/ops": [rooms("graph", "lazy", "ops"), r"runtime/TensorText\.h", PUBLIC],
+    "frontend/ops": [rooms("graph", "lazy", "ops"), r"runtime/support/TensorText\.h", PUBLIC],
     "frontend/compiled": [rooms("graph", "compiler", "lazy", "ops", "compiled"), PLAIN_IR, r"runtime/.+", PUBLIC],
     "frontend/nn": [rooms("graph", "ops", "nn"), PUBLIC],
     "frontend/optim": [rooms("graph", "lazy", "ops", "optim"), PUBLIC],
     "frontend/files": [rooms("graph", "ops", "io", "files"), PUBLIC],
     "frontend/data": [rooms("graph", "lazy", "ops", "io", "files", "data"), PUBLIC],
     "frontend/program": [rooms("graph", "lazy", "ops", "io", "program"), PUBLIC],
-    "frontend/io": [r"frontend/io/.+", r"runtime/TemporaryFile\.h", r"weft/(status|dtype|limits|philox|export)\.hpp", r"zlib\.h"],
+    "frontend/io": [r"frontend/io/.+", r"runtime/support/TemporaryFile\.h", r"weft/(status|dtype|limits|philox|export)\.hpp", r"zlib\.h"],
     "tools": [r"tools/.+", r"(ir|passes|codegen|frontend|runtime)/.+", PUBLIC, COMPILER_LIBRARIES],
     "examples": [PUBLIC],
     # The peers of a benchmark are whatever is installed; of Weft it sees what its users see.
@@ -68,12 +79,12 @@ EXCEPTIONS = {
     "codegen/Compile.cpp": [r"passes/.+", r"runtime/.+"],
     "codegen/Report.cpp": [r"passes/launch/.+"],
     # What the compiler asks a library of contractions, the runtime of this process answers.
-    "codegen/HostLibrary.cpp": [r"runtime/Contraction\.h"],
+    "codegen/HostLibrary.cpp": [r"runtime/gemm/Contraction\.h"],
     "frontend/compiler/Session.cpp": [r"(ir|passes|codegen)/.+", COMPILER_LIBRARIES],  # the one file that speaks MLIR
 }
 # These embed the runtime alone, which has no public header yet for all that they need.
 EXCEPTION_PATTERNS = {
-    r"examples/[\w/]*runtime[\w/]*\.cpp": [r"runtime/\w+\.h"],
+    r"examples/[\w/]*runtime[\w/]*\.cpp": [r"runtime/\w+/\w+\.h"],
 }
 SYSTEM_NAMES = r"[a-z0-9_]+(\.h)?"
 SYSTEM_FOLDERS = r"(sys|linux|arpa|netinet)/[a-z0-9_]+\.h"
@@ -130,21 +141,26 @@ SELF_TEST = [
     ("include/weft/tensor.hpp", '#include <llvm/ADT/SmallVector.h>', False),
     ("include/weft/tensor.hpp", '#include <dnnl.h>', False),
     ("include/weft/tensor.hpp", '#include <fmt/format.h>', False),
-    ("runtime/Queue.cpp", '#include "runtime/Queue.h"', True),
-    ("runtime/Queue.cpp", '#include <sys/mman.h>', True),
-    ("runtime/Queue.cpp", '#include "ir/Dialect.h"', False),
-    ("runtime/Queue.cpp", '#include "passes/Passes.h"', False),
-    ("runtime/Queue.cpp", '#include "codegen/Compile.h"', False),
-    ("runtime/Queue.cpp", '#include "frontend/lazy/Lazy.h"', False),
-    ("runtime/Queue.cpp", '  #  include "llvm/Support/Error.h"', False),
-    ("runtime/Queue.cpp", '#include "../ir/Dialect.h"', False),
+    ("runtime/queue/Queue.cpp", '#include "runtime/queue/Queue.h"', True),
+    ("runtime/queue/Queue.cpp", '#include <sys/mman.h>', True),
+    ("runtime/queue/Queue.cpp", '#include "runtime/execution/Executable.h"', False),
+    ("runtime/memory/Layout.cpp", '#include "runtime/queue/Buffer.h"', False),
+    ("runtime/gemm/Contraction.cpp", '#include <dnnl.hpp>', True),
+    ("runtime/plan/Image.cpp", '#include <dnnl.hpp>', False),
+    ("runtime/Queue.cpp", '#include "runtime/queue/Queue.h"', False),
+    ("runtime/queue/Queue.cpp", '#include "ir/Dialect.h"', False),
+    ("runtime/queue/Queue.cpp", '#include "passes/Passes.h"', False),
+    ("runtime/queue/Queue.cpp", '#include "codegen/Compile.h"', False),
+    ("runtime/queue/Queue.cpp", '#include "frontend/lazy/Lazy.h"', False),
+    ("runtime/queue/Queue.cpp", '  #  include "llvm/Support/Error.h"', False),
+    ("runtime/queue/Queue.cpp", '#include "../ir/Dialect.h"', False),
     ("ir/Dialect.cpp", '#include "mlir/IR/Builders.h"', True),
     ("ir/Dialect.cpp", '#include "passes/Passes.h"', False),
-    ("ir/interp/Interpreter.cpp", '#include "runtime/Kernel.h"', False),
+    ("ir/interp/Interpreter.cpp", '#include "runtime/package/Kernel.h"', False),
     ("ir/Dialect.cpp", '#include "weft/tensor.hpp"', False),
     ("passes/Pipeline.cpp", '#include "ir/Dialect.h"', True),
     ("passes/Pipeline.cpp", '#include "codegen/Compile.h"', False),
-    ("passes/Pipeline.cpp", '#include "runtime/Package.h"', False),
+    ("passes/Pipeline.cpp", '#include "runtime/package/Package.h"', False),
     ("passes/Fuse.cpp", '#include "passes/fusion/FusionGraph.h"', True),
     ("passes/PlanMemory.cpp", '#include "passes/launch/LaunchList.h"', True),
     ("passes/fusion/FusionGraph.cpp", '#include "passes/fusion/FusionCost.h"', True),
@@ -158,18 +174,18 @@ SELF_TEST = [
     ("codegen/Compile.cpp", '#include "passes/Pipeline.h"', True),
     ("codegen/Report.cpp", '#include "passes/launch/PlanReport.h"', True),
     ("codegen/Report.cpp", '#include "passes/Pipeline.h"', False),
-    ("codegen/HostLibrary.cpp", '#include "runtime/Contraction.h"', True),
-    ("codegen/HostLibrary.cpp", '#include "runtime/Queue.h"', False),
+    ("codegen/HostLibrary.cpp", '#include "runtime/gemm/Contraction.h"', True),
+    ("codegen/HostLibrary.cpp", '#include "runtime/queue/Queue.h"', False),
     ("codegen/Emit.cpp", '#include "passes/Pipeline.h"', False),
-    ("codegen/Emit.cpp", '#include "runtime/Queue.h"', False),
-    ("codegen/Emit.cpp", '#include "runtime/Package.h"', True),
+    ("codegen/Emit.cpp", '#include "runtime/queue/Queue.h"', False),
+    ("codegen/Emit.cpp", '#include "runtime/package/Package.h"', True),
     ("codegen/cpu/LinkImage.cpp", '#include "ir/Dialect.h"', False),
     ("frontend/Tensor.cpp", '#include "weft/tensor.hpp"', False),
     ("frontend/graph/Slot.cpp", '#include "frontend/graph/View.h"', True),
     ("frontend/graph/Slot.cpp", '#include "ir/Size.h"', True),
     ("frontend/graph/Slot.cpp", '#include "ir/Dialect.h"', False),
     ("frontend/graph/Slot.cpp", '#include "mlir/IR/MLIRContext.h"', False),
-    ("frontend/graph/Slot.cpp", '#include "runtime/Queue.h"', False),
+    ("frontend/graph/Slot.cpp", '#include "runtime/queue/Queue.h"', False),
     ("frontend/graph/Slot.cpp", '#include "frontend/lazy/Lazy.h"', False),
     ("frontend/graph/Record.cpp", '#include "frontend/compiler/Session.h"', False),
     ("frontend/graph/Trace.cpp", '#include "frontend/compiled/Compiled.h"', False),
@@ -181,7 +197,7 @@ SELF_TEST = [
     ("frontend/compiler/TraceFolder.cpp", '#include "frontend/io/Npy.h"', False),
     ("frontend/lazy/Lazy.cpp", '#include "frontend/compiler/Session.h"', True),
     ("frontend/lazy/Lazy.cpp", '#include "frontend/ops/Handle.h"', False),
-    ("frontend/device/Stream.cpp", '#include "runtime/Queue.h"', True),
+    ("frontend/device/Stream.cpp", '#include "runtime/queue/Queue.h"', True),
     ("frontend/device/Stream.cpp", '#include "frontend/ops/Ops.h"', False),
     ("frontend/ops/Tensor.cpp", '#include "frontend/lazy/Lazy.h"', True),
     ("frontend/ops/Tensor.cpp", '#include "frontend/compiler/Session.h"', False),
@@ -192,7 +208,7 @@ SELF_TEST = [
     ("frontend/compiled/Build.cpp", '#include "frontend/nn/ModuleState.h"', False),
     ("frontend/nn/Module.cpp", '#include "frontend/ops/State.h"', True),
     ("frontend/nn/Module.cpp", '#include "frontend/optim/OptimState.h"', False),
-    ("frontend/nn/Module.cpp", '#include "runtime/Buffer.h"', False),
+    ("frontend/nn/Module.cpp", '#include "runtime/queue/Buffer.h"', False),
     ("frontend/optim/Optim.cpp", '#include "frontend/lazy/Lazy.h"', True),
     ("frontend/optim/Optim.cpp", '#include "frontend/nn/ModuleState.h"', False),
     ("frontend/files/TensorFiles.cpp", '#include "frontend/io/Npy.h"', True),

@@ -38,8 +38,8 @@ foreach(target ${NEEDED})
 endforeach()
 TEXT
 cat >"$work/program/runtime.cpp" <<'TEXT'
-#include "runtime/Buffer.h"
-#include "runtime/Package.h"
+#include "runtime/queue/Buffer.h"
+#include "runtime/package/Package.h"
 #include <cstdio>
 int main() {
   auto buffer = weft::runtime::Buffer::allocate(4096);

@@ -9,11 +9,11 @@
 #include "Inputs.h"
 
 #include "codegen/Compile.h"
-#include "runtime/Executable.h"
-#include "runtime/HostAllocator.h"
-#include "runtime/Layout.h"
-#include "runtime/Package.h"
-#include "runtime/Queue.h"
+#include "runtime/execution/Executable.h"
+#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/Layout.h"
+#include "runtime/package/Package.h"
+#include "runtime/queue/Queue.h"
 
 #include <cstring>
 

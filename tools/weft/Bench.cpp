@@ -8,8 +8,8 @@
 
 #include "codegen/Report.h"
 #include "frontend/io/Json.h"
-#include "runtime/Executor.h"
-#include "runtime/Profiler.h"
+#include "runtime/queue/Profiler.h"
+#include "runtime/threads/Executor.h"
 
 #include <algorithm>
 #include <chrono>

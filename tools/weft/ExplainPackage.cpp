@@ -7,9 +7,9 @@
 #include "ExplainPackage.h"
 
 #include "ir/Decisions.h"
-#include "runtime/Executable.h"
-#include "runtime/Package.h"
-#include "runtime/StatefulExecutable.h"
+#include "runtime/execution/Executable.h"
+#include "runtime/execution/StatefulExecutable.h"
+#include "runtime/package/Package.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

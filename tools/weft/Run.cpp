@@ -12,7 +12,7 @@
 #include "ir/Dialect.h"
 #include "ir/Specialize.h"
 #include "ir/interp/Interpreter.h"
-#include "runtime/Executable.h"
+#include "runtime/execution/Executable.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -9,9 +9,9 @@
 #include "codegen/Compile.h"
 #include "frontend/io/Npz.h"
 #include "frontend/io/Safetensors.h"
-#include "runtime/Layout.h"
-#include "runtime/State.h"
-#include "runtime/StatefulExecutable.h"
+#include "runtime/execution/StatefulExecutable.h"
+#include "runtime/memory/Layout.h"
+#include "runtime/plan/State.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -10,7 +10,7 @@
 #include "Tool.h"
 
 #include "ir/interp/Literal.h"
-#include "runtime/Executable.h"
+#include "runtime/execution/Executable.h"
 
 #include <map>
 

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "BadInput.h"
 
-#include "runtime/Package.h"
+#include "runtime/package/Package.h"
 #include "weft/weft.h"
 
 #include <cstring>

@@ -7,7 +7,7 @@
 #include "KernelHarness.h"
 
 #include "codegen/cpu/KernelCache.h"
-#include "runtime/TemporaryFile.h"
+#include "runtime/support/TemporaryFile.h"
 
 #include <atomic>
 #include <cerrno>

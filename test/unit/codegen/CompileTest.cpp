@@ -8,7 +8,7 @@
 
 #include "ExecuteHarness.h"
 #include "ir/interp/Interpreter.h"
-#include "runtime/Executable.h"
+#include "runtime/execution/Executable.h"
 
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"

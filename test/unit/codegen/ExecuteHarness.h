@@ -10,7 +10,7 @@
 #include "KernelHarness.h"
 #include "ir/Dialect.h"
 #include "ir/interp/Literal.h"
-#include "runtime/Kernel.h"
+#include "runtime/package/Kernel.h"
 
 #include <string>
 #include <vector>

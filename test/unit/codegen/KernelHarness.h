@@ -9,7 +9,7 @@
 
 #include "codegen/cpu/LinkImage.h"
 #include "codegen/cpu/LowerKernel.h"
-#include "runtime/Kernel.h"
+#include "runtime/package/Kernel.h"
 #include "test/unit/TestLevel.h"
 
 #include "mlir/IR/MLIRContext.h"

@@ -9,9 +9,9 @@
 
 #include "ir/Contraction.h"
 #include "ir/TargetDescription.h"
-#include "runtime/Contraction.h"
-#include "runtime/Executable.h"
-#include "runtime/plan_generated.h"
+#include "runtime/execution/Executable.h"
+#include "runtime/gemm/Contraction.h"
+#include "runtime/plan/plan_generated.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"

@@ -8,7 +8,7 @@
 
 #include "codegen/PlanWriter.h"
 #include "codegen/emit/EmitKernel.h"
-#include "runtime/KernelSignature.h"
+#include "runtime/plan/KernelSignature.h"
 
 #include "mlir/IR/Builders.h"
 #include "gtest/gtest.h"

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
-#include "runtime/Queue.h"
+#include "runtime/queue/Queue.h"
 
 #include <fstream>
 

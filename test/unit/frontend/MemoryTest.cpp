@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "Helpers.h"
 
-#include "runtime/Executable.h"
-#include "runtime/Package.h"
+#include "runtime/execution/Executable.h"
+#include "runtime/package/Package.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -7,7 +7,7 @@
 #include "frontend/io/Npy.h"
 #include "Testing.h"
 #include "frontend/io/Npz.h"
-#include "runtime/TemporaryFile.h"
+#include "runtime/support/TemporaryFile.h"
 #include "test/unit/Deflate.h"
 
 #include <csignal>

@@ -9,7 +9,7 @@
 
 #include "PlanFixture.h"
 
-#include "runtime/State.h"
+#include "runtime/plan/State.h"
 #include "weft/weft.h"
 
 #include <string>

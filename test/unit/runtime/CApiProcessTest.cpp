@@ -7,7 +7,7 @@
 
 #include "CApiFixture.h"
 
-#include "runtime/Executor.h"
+#include "runtime/threads/Executor.h"
 #include "test/unit/TestLevel.h"
 
 #include <cstdio>

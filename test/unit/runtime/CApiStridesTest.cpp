@@ -7,7 +7,7 @@
 
 #include "CApiFixture.h"
 
-#include "runtime/Overlap.h"
+#include "runtime/memory/Overlap.h"
 
 #include <array>
 #include <cstring>

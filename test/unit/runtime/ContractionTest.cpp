@@ -7,11 +7,11 @@
 
 #include "PlanFixture.h"
 
-#include "runtime/Contraction.h"
-#include "runtime/ContractionBlocks.h"
-#include "runtime/Executor.h"
-#include "runtime/Gemm.h"
-#include "runtime/Image.h"
+#include "runtime/gemm/Contraction.h"
+#include "runtime/gemm/ContractionBlocks.h"
+#include "runtime/gemm/Gemm.h"
+#include "runtime/plan/Image.h"
+#include "runtime/threads/Executor.h"
 
 #include <algorithm>
 #include <chrono>

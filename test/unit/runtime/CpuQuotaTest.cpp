@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/CpuQuota.h"
+#include "runtime/threads/CpuQuota.h"
 #include "test/unit/TemporaryFolder.h"
 
 #include <gtest/gtest.h>

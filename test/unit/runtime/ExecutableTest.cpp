@@ -7,8 +7,8 @@
 
 #include "PlanFixture.h"
 
-#include "runtime/Executor.h"
-#include "runtime/Profiler.h"
+#include "runtime/queue/Profiler.h"
+#include "runtime/threads/Executor.h"
 
 #include <algorithm>
 #include <chrono>

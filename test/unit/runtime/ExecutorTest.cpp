@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Executor.h"
+#include "runtime/threads/Executor.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 
 #include "PlanFixture.h"
 
-#include "runtime/DynamicPlan.h"
-#include "runtime/KernelSignature.h"
-#include "runtime/PlanVerifier.h"
+#include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/PlanVerifier.h"
 
 #include <functional>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/LeastRecentlyUsed.h"
+#include "runtime/support/LeastRecentlyUsed.h"
 
 #include <gtest/gtest.h>
 

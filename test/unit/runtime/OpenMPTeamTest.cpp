@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Buffer.h"
-#include "runtime/Contraction.h"
-#include "runtime/Executor.h"
+#include "runtime/gemm/Contraction.h"
+#include "runtime/queue/Buffer.h"
+#include "runtime/threads/Executor.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "PlanFixture.h"
 
-#include "runtime/TemporaryFile.h"
+#include "runtime/support/TemporaryFile.h"
 
 #include <ctime>
 #include <fcntl.h>

@@ -8,9 +8,9 @@
 #ifndef WEFT_TEST_UNIT_RUNTIME_PLANFIXTURE_H
 #define WEFT_TEST_UNIT_RUNTIME_PLANFIXTURE_H
 
-#include "runtime/Executable.h"
-#include "runtime/Package.h"
-#include "runtime/plan_generated.h"
+#include "runtime/execution/Executable.h"
+#include "runtime/package/Package.h"
+#include "runtime/plan/plan_generated.h"
 
 #include <gtest/gtest.h>
 

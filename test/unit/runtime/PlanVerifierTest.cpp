@@ -7,8 +7,8 @@
 
 #include "PlanFixture.h"
 
-#include "runtime/DynamicPlan.h"
-#include "runtime/PlanVerifier.h"
+#include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/PlanVerifier.h"
 
 #include <functional>
 

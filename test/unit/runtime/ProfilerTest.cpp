@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Profiler.h"
+#include "runtime/queue/Profiler.h"
 
 #include <gtest/gtest.h>
 

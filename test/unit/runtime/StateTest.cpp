@@ -7,8 +7,8 @@
 
 #include "PlanFixture.h"
 
-#include "runtime/State.h"
-#include "runtime/StatefulExecutable.h"
+#include "runtime/execution/StatefulExecutable.h"
+#include "runtime/plan/State.h"
 
 #include <functional>
 

@@ -1,0 +1,427 @@
+//===- Executable.cpp - A compiled function, ready to call ----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/execution/Executable.h"
+
+#include "runtime/execution/ExecutableImpl.h"
+#include "runtime/memory/Layout.h"
+#include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/PlanVerifier.h"
+#include "runtime/plan/plan_generated.h"
+#include "runtime/support/TensorText.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::runtime {
+namespace {
+
+std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
+
+template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
+  return vector ? vector->size() : 0;
+}
+
+TensorInfo tensor_info(const fb::TensorType &type) {
+  TensorInfo info;
+  info.dtype = static_cast<DType>(type.dtype());
+  info.device = text(type.device());
+  info.bytes = itemsize(info.dtype);
+  for (uint32_t i = 0; i < length(type.shape()); ++i)
+    info.shape.push_back(is_expression(type.shape()->Get(i)) ? -1 : type.shape()->Get(i));
+  for (int64_t extent : info.shape)
+    info.bytes *= extent < 0 ? 0 : static_cast<size_t>(extent);
+  return info;
+}
+
+Signature signature_of(const fb::Plan &plan) {
+  Signature signature;
+  signature.function = text(plan.function());
+  signature.target = text(plan.target());
+  for (uint32_t i = 0; i < length(plan.arguments()); ++i) {
+    const fb::Argument *argument = plan.arguments()->Get(i);
+    signature.arguments.push_back({text(argument->name()), tensor_info(*argument->type()),
+                                   static_cast<ArgumentRole>(argument->role()), argument->donated()});
+    if (length(argument->strides()) == 0)
+      continue;
+    TensorInfo &type = signature.arguments.back().type;
+    type.strides.assign(argument->strides()->begin(), argument->strides()->end());
+    type.bytes = strided_elements(type.shape, type.strides).value_or(0) * itemsize(type.dtype);
+  }
+  for (uint32_t i = 0; i < length(plan.results()); ++i) {
+    const fb::Result *result = plan.results()->Get(i);
+    signature.results.push_back({text(result->name()), tensor_info(*result->type()), result->tied_to(),
+                                 result->alias_argument(), result->alias_result()});
+  }
+  for (uint32_t i = 0; i < length(plan.symbols()); ++i) {
+    const fb::Symbol *symbol = plan.symbols()->Get(i);
+    signature.symbols.push_back({text(symbol->name()), symbol->min(), symbol->max()});
+  }
+  return signature;
+}
+
+/// What a package has of one function for the CPU.
+struct PlanSections {
+  const fb::Plan *plan = nullptr;
+  std::span<const std::byte> plan_bytes;
+  std::span<const std::byte> constants;
+};
+
+Expected<PlanSections> read_sections(const Package &package, std::string_view function) {
+  const std::string suffix = std::string(function) + ".cpu";
+  const Expected<std::span<const std::byte>> section = package.section("plan." + suffix);
+  if (!section)
+    return section.status();
+  const Expected<const fb::Plan *> plan = read_plan(*section);
+  if (!plan)
+    return plan.status().context("package '" + package.source() + "', section 'plan." + suffix + "': ");
+  PlanSections sections;
+  sections.plan = *plan;
+  sections.plan_bytes = *section;
+  for (const std::string &name : {"constants." + suffix, std::string("constants")}) {
+    if (!package.contains(name))
+      continue;
+    const Expected<std::span<const std::byte>> constants = package.section(name);
+    if (!constants)
+      return constants.status();
+    sections.constants = *constants;
+    break;
+  }
+  return sections;
+}
+
+/// Whether the plan was made for these kernels, and nobody changed it since.
+Status check_seal(const Package &package, std::string_view function, const PlanSections &sections,
+                  const Image *image) {
+  const std::string name = "seal." + std::string(function) + ".cpu";
+  const Expected<std::span<const std::byte>> section = package.section(name);
+  if (!section)
+    return section.status();
+  uint64_t seal = 0;
+  if (section->size() == sizeof seal)
+    std::memcpy(&seal, section->data(), sizeof seal);
+  if (section->size() == sizeof seal && seal == plan_seal(sections.plan_bytes, image ? image->binding() : 0))
+    return {};
+  return Status::error(
+      "package '" + package.source() + "': the plan of '" + std::string(function) +
+          "' and its kernels were not made together, or one of them was changed: compile the "
+          "program again",
+      "WEFT-L016");
+}
+
+Status check_plan(const Package &package, std::string_view function, const PlanSections &sections,
+                  const Image *image) {
+  const fb::Plan &plan = *sections.plan;
+  // Of a plan with symbols the rest is checked for the sizes of each call.
+  Status status =
+      length(plan.symbols()) ? verify_symbols(plan) : verify_plan(plan, sections.constants.size(), image);
+  if (!status)
+    return status.context("package '" + package.source() + "': ");
+  if (text(plan.function()) != function || text(plan.target()) != "cpu")
+    return Status::error("package '" + package.source() + "': section 'plan." + std::string(function) +
+                             ".cpu' holds the plan of '" + text(plan.function()) + "' for " +
+                             text(plan.target()),
+                         "WEFT-L008");
+  return {};
+}
+
+} // namespace
+
+Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Executable::~Executable() = default;
+const Signature &Executable::signature() const { return impl_->signature; }
+uint64_t Executable::arena_bytes() const { return impl_->arena_bytes; }
+uint64_t Executable::arena_lower_bound_bytes() const { return impl_->arena_lower_bound; }
+PlannedMemory Executable::planned_memory() const { return impl_->planned_memory(impl_->is_cheap()); }
+double Executable::estimated_ns() const { return impl_->cost_ns; }
+size_t Executable::launch_count() const { return impl_->launches.size(); }
+
+Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Package> package,
+                                                       std::string_view function) {
+  return load(std::move(package), function, nullptr);
+}
+
+Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Package> package,
+                                                       std::string_view function,
+                                                       std::shared_ptr<const Image> image) {
+  Expected<PlanSections> sections = read_sections(*package, function);
+  if (!sections)
+    return sections.status();
+  const fb::Plan &plan = *sections->plan;
+  bool kernels = false;
+  for (uint32_t i = 0; i < length(plan.launches()); ++i)
+    kernels |= plan.launches()->Get(i)->op_type() == fb::LaunchOp::KernelLaunch;
+  if (!image && kernels) {
+    const std::string prefix = plan.image() ? plan.image()->str() : "image.cpu";
+    Expected<std::shared_ptr<Image>> loaded = Image::load(*package, prefix);
+    if (!loaded)
+      return loaded.status();
+    image = *loaded;
+  }
+  // A plan without kernels is bound to none, whatever its neighbours launch.
+  if (Status status = check_seal(*package, function, *sections, kernels ? image.get() : nullptr); !status)
+    return status;
+  if (Status status = check_plan(*package, function, *sections, image.get()); !status)
+    return status;
+  auto impl = std::make_unique<Impl>();
+  impl->package = std::move(package);
+  impl->constants = sections->constants.data();
+  impl->image = image;
+  impl->constant_bytes = sections->constants.size();
+  if (length(plan.symbols()) == 0) {
+    if (Status status = impl->build(plan); !status)
+      return status.context("package '" + impl->package->source() + "': ");
+    return std::make_shared<Executable>(std::move(impl));
+  }
+  impl->dynamic = &plan;
+  impl->signature = signature_of(plan);
+  auto executable = std::make_shared<Executable>(std::move(impl));
+  // What does not depend on sizes is found wrong here, and not at the first call.
+  std::vector<int64_t> least;
+  for (const SymbolInfo &symbol : executable->signature().symbols)
+    least.push_back(symbol.min);
+  if (auto first = executable->at(least); !first)
+    return first.status();
+  return executable;
+}
+
+Expected<std::vector<int64_t>> Executable::bind(std::span<const std::vector<int64_t>> argument_shapes) const {
+  if (!impl_->dynamic)
+    return std::vector<int64_t>();
+  return bind_symbols(*impl_->dynamic, argument_shapes);
+}
+
+namespace {
+
+std::vector<std::string> sizes_of(const TensorInfo &type, const fb::Plan *plan,
+                                  const fb::TensorType *symbolic) {
+  std::vector<std::string> sizes;
+  for (uint32_t i = 0; i < type.shape.size(); ++i)
+    sizes.push_back(plan ? expression_text(*plan, symbolic->shape()->Get(i)) : std::to_string(type.shape[i]));
+  return sizes;
+}
+
+} // namespace
+
+std::vector<std::string> Executable::argument_sizes(size_t index) const {
+  const fb::Plan *plan = impl_->dynamic;
+  return sizes_of(impl_->signature.arguments.at(index).type, plan,
+                  plan ? plan->arguments()->Get(static_cast<uint32_t>(index))->type() : nullptr);
+}
+
+std::vector<std::string> Executable::result_sizes(size_t index) const {
+  const fb::Plan *plan = impl_->dynamic;
+  return sizes_of(impl_->signature.results.at(index).type, plan,
+                  plan ? plan->results()->Get(static_cast<uint32_t>(index))->type() : nullptr);
+}
+
+Expected<std::shared_ptr<Executable>> Executable::at(std::span<const int64_t> sizes) {
+  Impl &impl = *impl_;
+  if (!impl.dynamic)
+    return shared_from_this();
+  constexpr size_t capacity = 64;
+  const std::vector<int64_t> key(sizes.begin(), sizes.end());
+  {
+    const std::lock_guard lock(impl.instances_mutex);
+    const auto found = std::find_if(impl.instances.begin(), impl.instances.end(),
+                                    [&](const auto &instance) { return instance.first == key; });
+    if (found != impl.instances.end()) {
+      impl.instances.splice(impl.instances.begin(), impl.instances, found);
+      return found->second;
+    }
+  }
+  const std::string where = "package '" + impl.package->source() + "': ";
+  Expected<std::vector<uint64_t>> bytes = plan_of_numbers(*impl.dynamic, sizes);
+  if (!bytes)
+    return bytes.status().context(where);
+  auto made = std::make_unique<Impl>();
+  made->package = impl.package;
+  made->image = impl.image;
+  made->constants = impl.constants;
+  made->calls = impl.calls;
+  made->own_plan = *std::move(bytes);
+  Expected<const fb::Plan *> plan = read_plan(std::as_bytes(std::span(made->own_plan)));
+  if (!plan)
+    return plan.status().context(where);
+  if (Status status = verify_plan(**plan, impl.constant_bytes, impl.image.get()); !status)
+    return status.context(where);
+  if (Status status = made->build(**plan); !status)
+    return status.context(where);
+  auto instance = std::make_shared<Executable>(std::move(made));
+  const std::lock_guard lock(impl.instances_mutex);
+  impl.instances.emplace_front(key, instance);
+  if (impl.instances.size() > capacity)
+    impl.instances.pop_back();
+  return instance;
+}
+
+Expected<Signature> read_signature(const Package &package, std::string_view function) {
+  const Expected<PlanSections> sections = read_sections(package, function);
+  if (!sections)
+    return sections.status();
+  if (Status status = check_plan(package, function, *sections, nullptr); !status)
+    return status;
+  return signature_of(*sections->plan);
+}
+
+/// Where a launch or a check comes from.
+template <typename T> static Origin origin_of(const T &part) {
+  Origin origin;
+  origin.text = text(part.location());
+  origin.recorded = part.recorded();
+  if (const fb::Place *place = part.place()) {
+    origin.file = text(place->file());
+    origin.line = place->line();
+    origin.column = place->column();
+  }
+  return origin;
+}
+
+Status Executable::Impl::build(const fb::Plan &plan) {
+  signature = signature_of(plan);
+  HostAllocator &allocator = HostAllocator::get();
+  for (const ArgumentInfo &argument : signature.arguments)
+    any_donated |= argument.donated;
+  for (const ResultInfo &result : signature.results)
+    if (result.tied_to < 0 && !result.is_alias())
+      fresh_bytes += result.type.bytes;
+  for (uint32_t i = 0; i < length(plan.checks()); ++i) {
+    const fb::Check &check = *plan.checks()->Get(i);
+    checks.push_back({check.kind() == fb::CheckKind::index ? FailedCheck::index : FailedCheck::other,
+                      check.dimension(), check.size(), text(check.subject()), origin_of(check)});
+  }
+  arena_bytes = align_line(plan.arena_bytes());
+  arena_lower_bound = plan.arena_lower_bound_bytes();
+  if (arena_bytes > allocator.limit())
+    return allocator.out_of_memory(arena_bytes, "the temporaries of '" + signature.function + "'");
+
+  // An out-of-memory report names a result by the line that computes it.
+  std::vector<const fb::Launch *> made_by(signature.results.size());
+  const auto written = [&](uint32_t index, const fb::Launch *launch) {
+    const fb::Buffer *buffer = plan.buffers()->Get(index);
+    if (buffer->storage() == fb::Storage::result)
+      made_by[buffer->index()] = launch;
+  };
+  const auto argument_count = static_cast<uint32_t>(signature.arguments.size());
+  const auto result_count = static_cast<uint32_t>(signature.results.size());
+  const auto add_operand = [&](uint32_t index) -> uint64_t {
+    const fb::Buffer *buffer = plan.buffers()->Get(index);
+    uint32_t base = argument_count + result_count;
+    switch (buffer->storage()) {
+    case fb::Storage::argument:
+      base = buffer->index();
+      break;
+    case fb::Storage::result:
+      base = argument_count + buffer->index();
+      break;
+    case fb::Storage::arena:
+      break;
+    case fb::Storage::constant:
+      ++base;
+      break;
+    }
+    operands.push_back({base, buffer->offset()});
+    return buffer->bytes();
+  };
+  for (uint32_t i = 0; i < length(plan.launches()); ++i) {
+    const fb::Launch *source = plan.launches()->Get(i);
+    Launch launch;
+    launch.first_operand = static_cast<uint32_t>(operands.size());
+    launch.may_fail = source->may_fail();
+    any_fallible |= launch.may_fail;
+    launch.name = text(source->name());
+    launch.origin = origin_of(*source);
+    launch.flops = source->flops();
+    uint64_t touched = 0;
+    if (const fb::KernelLaunch *kernel = source->op_as_KernelLaunch()) {
+      Expected<KernelFn> function = image->find(kernel->symbol()->string_view());
+      if (!function)
+        return function.status();
+      launch.function = *function;
+      if (launch.name.empty())
+        launch.name = kernel->symbol()->str();
+      launch.sizes = kernel->sizes() ? kernel->sizes()->data() : nullptr;
+      launch.tasks = kernel->tasks();
+      launch.grain = kernel->grain();
+      kernel_scratch = std::max(kernel_scratch, align_line(kernel->scratch_bytes()));
+      for (uint32_t j = 0; j < length(kernel->buffers()); ++j)
+        touched += add_operand(kernel->buffers()->Get(j));
+      for (uint32_t j = kernel->first_result(); j < length(kernel->buffers()); ++j)
+        written(kernel->buffers()->Get(j), source);
+    } else if (const fb::ContractionLaunch *product = source->op_as_ContractionLaunch()) {
+      launch.kind = LaunchKind::contraction;
+      ContractionShape shape;
+      shape.dtype = static_cast<DType>(product->dtype());
+      shape.batch = product->batch();
+      shape.m = product->m();
+      shape.n = product->n();
+      shape.k = product->k();
+      for (uint32_t d = 0; d < 3; ++d) {
+        shape.a_strides[d] = product->a_strides()->Get(d);
+        shape.b_strides[d] = product->b_strides()->Get(d);
+        shape.c_strides[d] = product->c_strides()->Get(d);
+      }
+      shape.bias = launch.bias = product->bias() >= 0;
+      shape.residual = launch.residual = product->residual() >= 0;
+      shape.relu = product->relu();
+      Expected<std::shared_ptr<const Contraction>> contraction = Contraction::get(
+          shape, {product->library_flops(), static_cast<int64_t>(product->workspace_bytes())});
+      if (!contraction)
+        return contraction.status();
+      launch.contraction = *contraction;
+      if (launch.name.empty())
+        launch.name = "contraction";
+      for (uint32_t buffer : {product->a(), product->b(), product->c()})
+        touched += add_operand(buffer);
+      written(product->c(), source);
+      if (launch.bias)
+        touched += add_operand(static_cast<uint32_t>(product->bias()));
+      if (launch.residual)
+        touched += add_operand(static_cast<uint32_t>(product->residual()));
+      launch.flops = std::max<uint64_t>(launch.flops,
+                                        static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k));
+    } else if (const fb::HostLaunch *host = source->op_as_HostLaunch()) {
+      launch.kind = host->action() == fb::HostAction::print ? LaunchKind::print : LaunchKind::require;
+      launch.dtype = static_cast<DType>(host->dtype());
+      for (uint32_t d = 0; d < length(host->shape()); ++d)
+        launch.shape.push_back(host->shape()->Get(d));
+      launch.text = text(host->text());
+      launch.value_bytes = add_operand(host->buffer());
+      touched = launch.value_bytes;
+      if (launch.name.empty())
+        launch.name = launch.kind == LaunchKind::print ? "print" : "assert";
+    } else {
+      const fb::CopyLaunch *copy = source->op_as_CopyLaunch();
+      launch.kind = LaunchKind::copy;
+      if (launch.name.empty())
+        launch.name = "copy";
+      launch.copy_bytes = static_cast<int64_t>(add_operand(copy->source()));
+      touched = 2 * static_cast<uint64_t>(launch.copy_bytes);
+      add_operand(copy->destination());
+      written(copy->destination(), source);
+    }
+    launch.bytes = source->bytes_read() + source->bytes_written();
+    if (launch.bytes == 0)
+      launch.bytes = touched;
+    // Serial speed of one core: 8 bytes or 16 operations a nanosecond.
+    cost_ns += 50 + static_cast<double>(std::max(launch.bytes, touched)) / 8 +
+               static_cast<double>(launch.flops) / 16;
+    launches.push_back(std::move(launch));
+  }
+  // Each label holds the function's name again, so that long ones are cut.
+  const std::string of = " of '" + shortened(signature.function) + "'";
+  for (size_t i = 0; i < signature.results.size(); ++i) {
+    const std::string &name = signature.results[i].name;
+    const Origin at = made_by[i] ? origin_of(*made_by[i]) : Origin();
+    const std::string what =
+        (name.empty() ? "result " + std::to_string(i) : "result '" + shortened(name) + "'") + of;
+    result_labels.push_back(allocator.intern_label({what, shortened(at.text), shortened(at.file), at.line}));
+  }
+  return {};
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,133 @@
+//===- ExecutableImpl.h - What a loaded function is made of -----*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Internal to Executable.cpp, which builds it, ExecutableCheck.cpp, which checks calls, and
+// ExecutableRun.cpp, which runs them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_EXECUTION_EXECUTABLEIMPL_H
+#define WEFT_RUNTIME_EXECUTION_EXECUTABLEIMPL_H
+
+#include "runtime/execution/Executable.h"
+#include "runtime/gemm/Contraction.h"
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <mutex>
+
+namespace weft::fb {
+struct Plan;
+} // namespace weft::fb
+
+namespace weft::runtime {
+
+inline size_t align_line(size_t bytes) {
+  constexpr size_t lineBytes = 64;
+  return (bytes + lineBytes - 1) / lineBytes * lineBytes;
+}
+
+// Where a pointer of the plan comes from: arguments, results, the arena, constants, in this order.
+struct Operand {
+  uint32_t base;
+  uint64_t offset;
+};
+
+/// Where in the program something comes from.
+struct Origin {
+  std::string text; // "train.cpp:12:3", several lines with ", " between
+  std::string file; // of the first line; empty where it is not known
+  uint32_t line = 0, column = 0;
+  int32_t recorded = -1; // number among CallOrigin::lines
+};
+
+enum class LaunchKind : uint8_t { kernel, contraction, copy, print, require };
+
+struct Launch {
+  LaunchKind kind = LaunchKind::kernel;
+  bool may_fail = false;
+  uint32_t first_operand = 0; // in Impl::operands
+  // Kernel
+  KernelFn function = nullptr;
+  const int64_t *sizes = nullptr;
+  int64_t tasks = 0, grain = 1;
+  // Contraction: operands a, b, c, and bias and residual where it has them
+  std::shared_ptr<const Contraction> contraction;
+  bool bias = false, residual = false;
+  // Copy
+  int64_t copy_bytes = 0;
+  // Print, require
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  size_t value_bytes = 0;
+  std::string text;
+  // For the profiler, and for errors
+  std::string name;
+  Origin origin;
+  uint64_t bytes = 0, flops = 0;
+};
+
+struct Check {
+  FailedCheck kind = FailedCheck::other;
+  int64_t dimension = -1, size = 0;
+  std::string subject;
+  Origin origin;
+};
+
+struct Executable::Impl {
+  std::shared_ptr<const Package> package; // keeps constants and sizes mapped
+  std::shared_ptr<const Image> image;
+  Signature signature;
+  std::vector<Launch> launches;
+  std::vector<Operand> operands;
+  std::vector<Check> checks;
+  std::vector<uint32_t> result_labels;
+  const std::byte *constants = nullptr;
+  uint64_t arena_bytes = 0, arena_lower_bound = 0;
+  uint64_t fresh_bytes = 0;  // of results that are tied to no argument
+  size_t kernel_scratch = 0; // per worker
+  double cost_ns = 0;
+  bool any_donated = false;
+  bool any_fallible = false;
+  std::shared_ptr<std::atomic<uint64_t>> calls = std::make_shared<std::atomic<uint64_t>>(0);
+  // Of a function with symbols: its plan, and executables for the sizes that were used last, newest first.
+  const fb::Plan *dynamic = nullptr;
+  uint64_t constant_bytes = 0;
+  std::mutex instances_mutex;
+  std::list<std::pair<std::vector<int64_t>, std::shared_ptr<Executable>>> instances;
+  // Of one of these: the plan of numbers.
+  std::vector<uint64_t> own_plan;
+
+  Status build(const fb::Plan &plan);
+  Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
+                 Queue &queue, bool serial, const CallOrigin *origin) const;
+  Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
+                         std::span<const std::shared_ptr<Buffer>> outputs, bool host_sees) const;
+  Status check_outputs(std::span<const std::shared_ptr<Buffer>> outputs) const;
+  Status check_overlaps(std::span<const std::shared_ptr<Buffer>> arguments,
+                        std::span<const std::shared_ptr<Buffer>> outputs) const;
+  Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
+                      bool serial) const;
+  size_t temporary_bytes(int width) const;
+  PlannedMemory planned_memory(bool serial) const;
+  /// Whether a call is so short that its launches stay on one thread.
+  bool is_cheap() const { return cost_ns < inlineCostNs; }
+  Status failed_check(const CheckRecord &record, const Launch &launch, const CallOrigin *origin) const;
+  /// A failure with what is known of the call that it is one of.
+  Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;
+  size_t contraction_scratch(int width) const {
+    size_t bytes = 0;
+    for (const Launch &launch : launches)
+      if (launch.contraction)
+        bytes = std::max(bytes, launch.contraction->scratch_bytes(width));
+    return align_line(bytes);
+  }
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_EXECUTION_EXECUTABLEIMPL_H

@@ -1,0 +1,452 @@
+//===- ExecutableRun.cpp - One call of a compiled function ------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/execution/ExecutableImpl.h"
+#include "runtime/queue/Profiler.h"
+#include "runtime/support/PerThread.h"
+#include "runtime/support/TensorText.h"
+#include "runtime/threads/Executor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <immintrin.h>
+#include <mutex>
+
+namespace weft::runtime {
+namespace {
+
+constexpr int64_t copyChunkBytes = 256 << 10;
+
+// One check record to a cache line, so that threads do not share them.
+struct alignas(64) CheckSlot {
+  CheckRecord record;
+};
+
+struct PointersOfCall {
+  std::vector<void *> pointers;
+};
+
+/// Calls take their places in queues, and note themselves in the buffers that they use, under this lock: so
+/// there is one order of all calls, and a call waits for earlier ones only.
+std::mutex &order_mutex() {
+  static auto *const mutex = new std::mutex;
+  return *mutex;
+}
+
+/// Records the time of a call's launches where the profiler is on.
+struct ProfiledCall {
+  const std::string &function;
+  const uint64_t number;
+  const CallOrigin *const origin;
+  const int64_t begin_ns = Profiler::enabled() ? Profiler::now() : 0;
+
+  ~ProfiledCall() {
+    if (!begin_ns)
+      return;
+    try {
+      std::string detail = number ? "call " + std::to_string(number) : "";
+      if (origin && origin->file)
+        detail += std::string(" at ") + origin->file + ":" + std::to_string(origin->line);
+      Profiler::get().record(Profiler::Span::call, function, detail, begin_ns, Profiler::now());
+    } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch): the call counts, its record does not
+    }
+  }
+};
+
+} // namespace
+
+size_t Executable::Impl::temporary_bytes(int width) const {
+  return arena_bytes + contraction_scratch(width) +
+         static_cast<size_t>(width) * (kernel_scratch + (any_fallible ? sizeof(CheckSlot) : 0));
+}
+
+/// Where it comes from: the source line that the call gives, or else the program.
+static void set_location(FailureInfo &info, const Origin &from, const CallOrigin *call) {
+  info.operation = from.recorded;
+  if (call && call->lines && from.recorded >= 0 && static_cast<size_t>(from.recorded) < call->lines->size()) {
+    const SourceLine &line = (*call->lines)[static_cast<size_t>(from.recorded)];
+    info.file = line.file ? line.file : "";
+    info.line = line.line;
+    info.column = line.column;
+    info.location = info.file + ":" + std::to_string(line.line) + ":" + std::to_string(line.column);
+    return;
+  }
+  info.location = from.text;
+  info.file = from.file;
+  info.line = from.line;
+  info.column = from.column;
+}
+
+Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &launch,
+                                      const CallOrigin *origin) const {
+  FailureInfo info;
+  info.check = FailedCheck::other;
+  info.position = record.position;
+  info.value = record.value;
+  const Origin *from = &launch.origin;
+  if (record.check >= 1 && static_cast<uint64_t>(record.check) <= checks.size()) {
+    const Check &check = checks[static_cast<size_t>(record.check - 1)];
+    info.check = check.kind;
+    info.dimension = check.dimension;
+    info.size = check.size;
+    info.subject = check.subject;
+    if (!check.origin.text.empty())
+      from = &check.origin;
+  }
+  if (info.check == FailedCheck::other)
+    info.what = "check " + std::to_string(record.check) + " failed";
+  set_location(info, *from, origin);
+  return Status::error(std::move(info));
+}
+
+Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
+                                 const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
+                                 const CallOrigin *origin) const {
+  const int width = serial ? 1 : executor().width();
+  const size_t shared_scratch = contraction_scratch(width);
+  const size_t total = temporary_bytes(width);
+  std::byte *arena = nullptr;
+  if (total) {
+    Expected<std::byte *> memory = queue.arena(total);
+    if (!memory)
+      return memory.status();
+    arena = *memory;
+  }
+  std::byte *const library_scratch = arena + arena_bytes;
+  std::byte *const scratch = library_scratch + shared_scratch;
+  // Null where no launch can fail.
+  CheckSlot *const slots =
+      arena && any_fallible
+          ? reinterpret_cast<CheckSlot *>(scratch + static_cast<size_t>(width) * kernel_scratch)
+          : nullptr;
+
+  // One array of pointers for all launches; it outlives the call so that a steady loop allocates nothing.
+  std::vector<void *> &storage = PerThread<PointersOfCall>::get().pointers;
+  const size_t argument_count = signature.arguments.size(), result_count = signature.results.size();
+  const size_t base_count = argument_count + result_count + 2;
+  if (storage.size() < base_count + operands.size())
+    storage.resize(base_count + operands.size());
+  void **const bases = storage.data();
+  for (size_t i = 0; i < argument_count; ++i)
+    bases[i] = arguments[i]->data();
+  for (size_t i = 0; i < result_count; ++i)
+    bases[argument_count + i] = results[i]->data();
+  bases[base_count - 2] = arena;
+  bases[base_count - 1] = const_cast<std::byte *>(constants);
+  void **const pointers = bases + base_count;
+  for (size_t i = 0; i < operands.size(); ++i)
+    pointers[i] = static_cast<std::byte *>(bases[operands[i].base]) + operands[i].offset;
+
+  const bool profiled = Profiler::enabled();
+  for (const Launch &launch : launches) {
+    void **const at = pointers + launch.first_operand;
+    const int64_t begin_ns = profiled ? Profiler::now() : 0;
+    const bool checked = slots && launch.may_fail && launch.kind == LaunchKind::kernel && launch.tasks > 0;
+    switch (launch.kind) {
+    case LaunchKind::kernel: {
+      if (launch.tasks == 0)
+        break;
+      if (checked)
+        for (int worker = 0; worker < width; ++worker)
+          slots[worker].record = CheckRecord();
+      const auto body = [&](int64_t begin, int64_t end, int worker) {
+        const KernelFrame frame = {at, launch.sizes, kernel_imports(),
+                                   scratch + static_cast<size_t>(worker) * kernel_scratch,
+                                   slots ? &slots[worker].record : nullptr};
+        launch.function(&frame, begin, end);
+        // Kernels may use streaming stores, which only this orders before what comes next.
+        _mm_sfence();
+      };
+      if (serial)
+        body(0, launch.tasks, 0);
+      else
+        executor().parallel_for(launch.tasks, launch.grain, body);
+      break;
+    }
+    case LaunchKind::contraction:
+      // The primitive exists and its scratch is there: what can still fail here is a bug or a broken
+      // machine, and something may have been written already.
+      if (Status status = launch.contraction->run(at[0], at[1], at[2], launch.bias ? at[3] : nullptr,
+                                                  launch.residual ? at[launch.bias ? 4 : 3] : nullptr,
+                                                  library_scratch, serial);
+          !status)
+        return status.with([&](FailureInfo &info) {
+          info.what = launch.name + ", donated arguments are no longer valid: " + info.what;
+          set_location(info, launch.origin, origin);
+        });
+      break;
+    case LaunchKind::copy: {
+      const auto body = [&](int64_t begin, int64_t end, int) {
+        const int64_t from = begin * copyChunkBytes, to = std::min(end * copyChunkBytes, launch.copy_bytes);
+        std::memcpy(static_cast<std::byte *>(at[1]) + from, static_cast<const std::byte *>(at[0]) + from,
+                    static_cast<size_t>(to - from));
+      };
+      const int64_t chunks = (launch.copy_bytes + copyChunkBytes - 1) / copyChunkBytes;
+      if (serial && chunks)
+        body(0, chunks, 0);
+      else
+        executor().parallel_for(chunks, 1, body);
+      break;
+    }
+    case LaunchKind::print: {
+      // One write, so that lines of several queues do not mix.
+      try {
+        const std::string line = (launch.text.empty() ? "" : launch.text + ": ") +
+                                 tensor_text(launch.dtype, launch.shape, at[0]) + "\n";
+        std::fwrite(line.data(), 1, line.size(), stdout);
+      } catch (const std::bad_alloc &) {
+        // State may have been written already, so that the call must not fail here.
+        std::fputs("(no memory for the text of a tensor)\n", stdout);
+      }
+      std::fflush(stdout);
+      break;
+    }
+    case LaunchKind::require:
+      if (const void *wrong = launch.value_bytes ? std::memchr(at[0], 0, launch.value_bytes) : nullptr) {
+        FailureInfo info;
+        info.check = FailedCheck::condition;
+        info.what = launch.text;
+        info.position = static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0]);
+        set_location(info, launch.origin, origin);
+        return Status::error(std::move(info));
+      }
+      break;
+    }
+    if (profiled)
+      Profiler::get().record(launch.name, launch.origin.text, begin_ns, Profiler::now(), launch.bytes,
+                             launch.flops);
+    if (!checked)
+      continue;
+    CheckRecord first;
+    for (int worker = 0; worker < width; ++worker) {
+      const CheckRecord &record = slots[worker].record;
+      if (record.check && (!first.check || record.position < first.position ||
+                           (record.position == first.position && record.check < first.check)))
+        first = record;
+    }
+    if (first.check)
+      return failed_check(first, launch, origin);
+  }
+  return {};
+}
+
+Status Executable::Impl::in_call(const Status &status, uint64_t call,
+                                 const std::optional<CallOrigin> &origin) const {
+  return status.with([&](FailureInfo &info) {
+    info.function = signature.function;
+    info.call = call;
+    if (!origin)
+      return;
+    info.caller = origin->caller;
+    info.call_file = origin->file ? origin->file : "";
+    info.call_line = origin->line;
+  });
+}
+
+Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
+                       std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
+  Impl &impl = *impl_;
+  const Signature &signature = impl.signature;
+  if (impl.dynamic)
+    return Status::error("'" + signature.function +
+                         "' has sizes that a call chooses: bind them to the arguments' shapes, and run the "
+                         "executable for these sizes");
+  if (arguments.size() != signature.arguments.size() || results.size() != signature.results.size())
+    return Status::error("'" + signature.function + "' takes " + std::to_string(signature.arguments.size()) +
+                         " arguments and gives " + std::to_string(signature.results.size()) +
+                         " results, found " + std::to_string(arguments.size()) + " and room for " +
+                         std::to_string(results.size()));
+  static const Expected<QueueMode> default_mode = queue_mode_from_environment();
+  if (!options.mode && !default_mode)
+    return default_mode.status();
+  const QueueMode mode = options.mode ? *options.mode : *default_mode;
+  if (Status status = impl.check_arguments(arguments, options.outputs, options.host_sees); !status)
+    return status;
+  const uint64_t call =
+      options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
+  Queue &queue = options.queue ? *options.queue : Queue::current();
+  const bool cheap = impl.is_cheap();
+  if (Status status = impl.check_memory(queue, options.outputs, cheap); !status)
+    return impl.in_call(status, call, options.origin);
+
+  // Results are made beside the caller's span, which may be where the arguments are.
+  constexpr size_t few = 8;
+  std::array<std::shared_ptr<Buffer>, few> few_results;
+  std::vector<std::shared_ptr<Buffer>> many_results;
+  if (results.size() > few)
+    many_results.resize(results.size());
+  std::shared_ptr<Buffer> *const made = results.size() > few ? many_results.data() : few_results.data();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (signature.results[i].tied_to >= 0) {
+      made[i] = arguments[static_cast<size_t>(signature.results[i].tied_to)];
+      continue;
+    }
+    if (const ResultInfo &alias = signature.results[i]; alias.is_alias()) {
+      made[i] = alias.alias_argument >= 0 ? arguments[static_cast<size_t>(alias.alias_argument)]
+                                          : made[static_cast<size_t>(alias.alias_result)];
+      continue;
+    }
+    if (!options.outputs.empty() && options.outputs[i]) {
+      made[i] = options.outputs[i];
+      continue;
+    }
+    Expected<std::shared_ptr<Buffer>> buffer =
+        Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i]);
+    if (!buffer)
+      return impl.in_call(buffer.status(), call, options.origin);
+    made[i] = *std::move(buffer);
+  }
+
+  // On the caller's thread, once the queue is the caller's.
+  const auto run_here = [&](std::span<const Ticket> foreign) -> Status {
+    const LeaveScope leave(queue);
+    for (const Ticket &ticket : foreign)
+      ticket.wait();
+    // A call that this one waited for may have failed since the arguments were checked.
+    Status status;
+    for (size_t i = 0; i < arguments.size() && status.ok(); ++i)
+      if (arguments[i]->tracked())
+        status = arguments[i]->settle(options.host_sees);
+    const ProfiledCall profile{impl.signature.function, call, options.origin ? &*options.origin : nullptr};
+    if (status.ok())
+      status = impl.in_call(
+          impl.execute(arguments.data(), made, queue, cheap, options.origin ? &*options.origin : nullptr),
+          call, options.origin);
+    if (status.ok())
+      std::move(made, made + results.size(), results.begin());
+    return status;
+  };
+  // While there is one queue, its order is the order of all calls, and nothing needs to be noted.
+  if (!Queue::several() && (mode == QueueMode::inlined || (mode == QueueMode::automatic && cheap))) {
+    bool entered = true;
+    if (mode == QueueMode::inlined)
+      queue.enter();
+    else
+      entered = static_cast<bool>(queue.try_enter());
+    if (entered && !Queue::several())
+      return run_here({});
+    if (entered)
+      queue.leave();
+  }
+
+  struct Call {
+    std::shared_ptr<Executable> executable;
+    std::vector<std::shared_ptr<Buffer>> arguments, results;
+    std::vector<Ticket> foreign;
+    Queue *queue;
+    uint64_t number, sequence;
+    std::optional<CallOrigin> origin;
+    bool serial;
+    std::shared_ptr<Failure> no_memory; // made beforehand: then there may be none for it
+
+    void operator()() const noexcept {
+      for (const Ticket &ticket : foreign)
+        ticket.wait();
+      std::shared_ptr<Failure> failure;
+      for (size_t i = 0; i < arguments.size() && !failure; ++i)
+        failure = arguments[i]->blocking(sequence);
+      if (!failure) {
+        try {
+          const Impl &impl = *executable->impl_;
+          const ProfiledCall profile{impl.signature.function, number, origin ? &*origin : nullptr};
+          const Status status = impl.in_call(
+              impl.execute(arguments.data(), results.data(), *queue, serial, origin ? &*origin : nullptr),
+              number, origin);
+          if (status.ok())
+            return;
+          failure = std::make_shared<Failure>(status);
+        } catch (...) {
+          failure = no_memory;
+        }
+        queue->report(failure);
+      }
+      const Signature &signature = executable->impl_->signature;
+      for (size_t i = 0; i < results.size(); ++i)
+        if (!signature.results[i].is_alias())
+          results[i]->note_failure(failure, /*permanent=*/signature.results[i].tied_to < 0);
+      for (size_t i = 0; i < arguments.size(); ++i)
+        if (signature.arguments[i].donated)
+          arguments[i]->note_failure(failure, /*permanent=*/false);
+    }
+  };
+  uint64_t bytes = impl.fresh_bytes;
+  for (const ArgumentInfo &argument : signature.arguments)
+    bytes += argument.role == ArgumentRole::argument ? argument.type.bytes : 0;
+  queue.await_room(bytes);
+  std::unique_lock order(order_mutex());
+  std::vector<Ticket> foreign;
+  const std::span<const std::shared_ptr<Buffer>> outputs = options.outputs;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i]->tracked())
+      arguments[i]->foreign_tickets(queue, signature.arguments[i].donated, foreign);
+  for (const std::shared_ptr<Buffer> &output : outputs)
+    if (output && output->tracked())
+      output->foreign_tickets(queue, /*writes=*/true, foreign);
+  const bool may_fail =
+      impl.any_fallible || std::any_of(arguments.begin(), arguments.end(),
+                                       [](const auto &argument) { return argument->uncertain(); });
+  const auto note = [&](const Ticket &ticket, std::span<const std::shared_ptr<Buffer>> used) {
+    for (size_t i = 0; i < used.size(); ++i) {
+      used[i]->note_use(ticket);
+      if (signature.arguments[i].donated)
+        used[i]->note_write(ticket, may_fail);
+    }
+  };
+  Ticket place;
+  if (mode == QueueMode::inlined)
+    place = queue.reserve();
+  else if (mode == QueueMode::automatic && cheap && foreign.empty())
+    place = queue.try_enter();
+  if (place) {
+    try {
+      note(place, arguments);
+    } catch (...) {
+      // What waits behind this place goes on.
+      order.unlock();
+      Queue::await_turn(place);
+      queue.leave();
+      throw;
+    }
+    for (const std::shared_ptr<Buffer> &output : outputs)
+      if (output)
+        output->note_write(place);
+    order.unlock();
+    Queue::await_turn(place);
+    return run_here(foreign);
+  }
+  const std::vector<std::shared_ptr<Buffer>> held(arguments.begin(), arguments.end());
+  if (queue.is_external())
+    for (const std::shared_ptr<Buffer> &argument : held)
+      argument->prepare_use();
+  const Ticket ticket = queue.submit(Call{shared_from_this(),
+                                          held,
+                                          {made, made + results.size()},
+                                          std::move(foreign),
+                                          &queue,
+                                          call,
+                                          next_sequence(),
+                                          options.origin,
+                                          cheap,
+                                          std::make_shared<Failure>(out_of_memory())},
+                                     bytes);
+  try {
+    note(ticket, held);
+  } catch (...) {
+    // Without a note nobody would wait for the call. For an external queue, which may be waiting for this
+    // thread, notes have their memory.
+    ticket.wait();
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!signature.results[i].is_alias())
+      made[i]->note_write(ticket, may_fail);
+  std::move(made, made + results.size(), results.begin());
+  return {};
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,332 @@
+//===- StatefulExecutable.cpp - A compiled function with its state --------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/execution/StatefulExecutable.h"
+
+#include "runtime/support/ArgumentError.h"
+
+#include "runtime/plan/State.h"
+#include "runtime/support/DeviceName.h"
+#include "runtime/support/TensorText.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace weft::runtime {
+namespace {
+
+std::string shape_text(DType dtype, std::span<const int64_t> shape) {
+  std::string text = "tensor<";
+  for (int64_t extent : shape)
+    text += std::to_string(extent) + "x";
+  return text + std::string(name(dtype)) + ">";
+}
+
+/// The nearest bfloat16, or half with `half`, of a number; ties to even.
+uint16_t narrow(float value, bool half) {
+  if (half)
+    return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return static_cast<uint16_t>((bits >> 16) | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+/// The number as one element, or an error where the type cannot hold it.
+Expected<std::array<std::byte, 8>> element_of(DType dtype, double value) {
+  std::array<std::byte, 8> bytes = {};
+  const auto put = [&](auto element) {
+    std::memcpy(bytes.data(), &element, sizeof element);
+    return Expected<std::array<std::byte, 8>>(bytes);
+  };
+  const auto whole = [&](auto least) -> Expected<std::array<std::byte, 8>> {
+    using Integer = decltype(least);
+    // The bounds as doubles: the lower one is exact, the upper one is a power of two.
+    const double low = static_cast<double>(std::numeric_limits<Integer>::min());
+    const double high = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
+    if (!(value >= low && value < high) || std::floor(value) != value)
+      return argument_error("the number " + std::to_string(value) + " is no " + std::string(name(dtype)));
+    return put(static_cast<Integer>(value));
+  };
+  switch (dtype) {
+  case DType::i1:
+    return put(static_cast<uint8_t>(value != 0));
+  case DType::i8:
+    return whole(int8_t());
+  case DType::i16:
+    return whole(int16_t());
+  case DType::i32:
+    return whole(int32_t());
+  case DType::i64:
+    return whole(int64_t());
+  case DType::ui8:
+    return whole(uint8_t());
+  case DType::f16:
+    return put(narrow(static_cast<float>(value), true));
+  case DType::bf16:
+    return put(narrow(static_cast<float>(value), false));
+  case DType::f32:
+    return put(static_cast<float>(value));
+  case DType::f64:
+    return put(value);
+  }
+  return Status::error("unknown dtype");
+}
+
+} // namespace
+
+Status check_device_map(std::string_view map) {
+  const auto check = [](std::string_view text, bool target) -> Status {
+    const Expected<DeviceName> device = parse_device_name(text);
+    if (!device)
+      return device.status().context("device map: ");
+    if (target && device->cuda)
+      return Status::error("device map: this build of Weft has no CUDA backend, so nothing can run on '" +
+                               std::string(text) + "': map the package's devices to \"cpu\"",
+                           "WEFT-E001");
+    return {};
+  };
+  if (map.empty() || map.find('=') == std::string_view::npos)
+    return map.empty() ? Status() : check(map, true);
+  while (!map.empty()) {
+    const size_t comma = std::min(map.find(','), map.size());
+    const std::string_view item = map.substr(0, comma);
+    map.remove_prefix(std::min(comma + 1, map.size()));
+    const size_t equals = item.find('=');
+    if (equals == std::string_view::npos)
+      return Status::error("device map: expected logical=real, found '" + std::string(item) + "'",
+                           "WEFT-E004");
+    if (Status status = check(item.substr(0, equals), false); !status)
+      return status;
+    if (Status status = check(item.substr(equals + 1), true); !status)
+      return status;
+  }
+  return {};
+}
+
+std::vector<std::string> package_functions(const Package &package,
+                                           std::map<std::string, std::vector<std::string>> *targets) {
+  std::map<std::string, std::vector<std::string>> found;
+  for (const std::string &section : package.names()) {
+    const size_t dot = section.rfind('.');
+    if (section.starts_with("plan.") && dot > 5)
+      found[section.substr(5, dot - 5)].push_back(section.substr(dot + 1));
+  }
+  std::vector<std::string> functions;
+  for (const auto &[function, list] : found)
+    functions.push_back(function);
+  if (targets)
+    *targets = std::move(found);
+  return functions;
+}
+
+Expected<std::shared_ptr<StatefulExecutable>> StatefulExecutable::load(std::shared_ptr<const Package> package,
+                                                                       std::string_view function,
+                                                                       std::string_view device_map) {
+  if (Status status = check_device_map(device_map); !status)
+    return status;
+  std::map<std::string, std::vector<std::string>> targets;
+  const std::vector<std::string> functions = package_functions(*package, &targets);
+  const auto list = [](const std::vector<std::string> &names) {
+    std::string text;
+    for (const std::string &name : names)
+      text += (text.empty() ? "'" : ", '") + name + "'";
+    return text.empty() ? "none" : text;
+  };
+  const auto found = targets.find(std::string(function));
+  if (found == targets.end())
+    return Status::error("package '" + package->source() + "' has no function '" + std::string(function) +
+                             "'; it has " + list(functions),
+                         "WEFT-L007");
+  if (std::find(found->second.begin(), found->second.end(), "cpu") == found->second.end())
+    return Status::error("package '" + package->source() + "' has no plan of '" + std::string(function) +
+                             "' for the target 'cpu'; it has " + list(found->second) +
+                             ": save it with {.targets = {\"cpu\"}}",
+                         "WEFT-L007");
+  Expected<std::shared_ptr<Executable>> executable = Executable::load(package, function);
+  if (!executable)
+    return executable.status();
+  return make(*executable, *package);
+}
+
+Expected<std::shared_ptr<StatefulExecutable>> StatefulExecutable::make(std::shared_ptr<Executable> executable,
+                                                                       const Package &package) {
+  std::shared_ptr<StatefulExecutable> made(new StatefulExecutable(std::move(executable)));
+  const Signature &signature = made->signature();
+  const auto wrong = [&](const std::string &what) {
+    return Status::error("package '" + package.source() + "', function '" + signature.function + "': " + what,
+                         "WEFT-L012");
+  };
+  made->held_.resize(signature.arguments.size());
+  for (size_t i = 0; i < signature.arguments.size(); ++i) {
+    const ArgumentInfo &argument = signature.arguments[i];
+    if (argument.role == ArgumentRole::argument) {
+      made->inputs_.push_back(i);
+      continue;
+    }
+    if (std::find(argument.type.shape.begin(), argument.type.shape.end(), -1) != argument.type.shape.end())
+      return wrong("the state '" + argument.name +
+                   "' has a size that each call chooses: pass it as an argument");
+    if (argument.name.empty())
+      return wrong("argument " + std::to_string(i) + " is state and has no name");
+    if (!made->state_.try_emplace(argument.name, Entry{i, false}).second)
+      return wrong("two arguments have the name '" + argument.name + "'");
+  }
+  for (size_t i = 0; i < signature.results.size(); ++i) {
+    const int tied = signature.results[i].tied_to;
+    const bool own =
+        tied >= 0 && signature.arguments[static_cast<size_t>(tied)].role != ArgumentRole::argument;
+    if (!own) {
+      made->outputs_.push_back(i);
+      continue;
+    }
+    made->state_.find(signature.arguments[static_cast<size_t>(tied)].name)->second.written = true;
+    made->writes_state_ = true;
+  }
+  Expected<std::vector<StateValue>> values = read_state(package, signature.function);
+  if (!values)
+    return values.status();
+  for (const StateValue &value : *values) {
+    const auto entry = made->state_.find(value.name);
+    if (entry == made->state_.end())
+      return wrong("it keeps a value of '" + value.name + "', which is no state of the function");
+    const TensorInfo &type = signature.arguments[entry->second.argument].type;
+    if (value.dtype != type.dtype || value.shape != type.shape)
+      return wrong("the kept value of '" + value.name + "' is " + shape_text(value.dtype, value.shape) +
+                   ", the function takes " + shape_text(type.dtype, type.shape));
+    if (Status status = made->set_state(value.name, value.bytes); !status)
+      return status;
+  }
+  return made;
+}
+
+Expected<const StatefulExecutable::Entry *> StatefulExecutable::find(std::string_view name) const {
+  const auto found = state_.find(name);
+  if (found != state_.end())
+    return &found->second;
+  std::string list;
+  size_t shown = 0;
+  for (const auto &[known, entry] : state_)
+    if (++shown <= 20)
+      list += (list.empty() ? "'" : ", '") + known + "'";
+  return argument_error("'" + signature().function + "' has no state '" + std::string(name) + "'; it has " +
+                        (list.empty() ? "none" : list) +
+                        (shown > 20 ? " and " + std::to_string(shown - 20) + " more" : ""));
+}
+
+Expected<std::shared_ptr<Executable>>
+StatefulExecutable::at(std::span<const std::vector<int64_t>> input_shapes) const {
+  const Signature &signature = this->signature();
+  if (signature.symbols.empty())
+    return executable_;
+  if (input_shapes.size() != inputs_.size())
+    return Status::error("'" + signature.function + "' takes " + std::to_string(inputs_.size()) +
+                         " inputs, found the shapes of " + std::to_string(input_shapes.size()));
+  std::vector<std::vector<int64_t>> shapes;
+  for (const ArgumentInfo &argument : signature.arguments)
+    shapes.push_back(argument.type.shape);
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    shapes[inputs_[i]] = input_shapes[i];
+  const Expected<std::vector<int64_t>> sizes = executable_->bind(shapes);
+  if (!sizes)
+    return sizes.status();
+  return executable_->at(*sizes);
+}
+
+Status StatefulExecutable::run(Executable &instance, std::span<const std::shared_ptr<Buffer>> inputs,
+                               std::span<const std::shared_ptr<Buffer>> memory,
+                               std::span<std::shared_ptr<Buffer>> results, const RunOptions &options) {
+  const Signature &signature = this->signature();
+  if (inputs.size() != inputs_.size() || results.size() != outputs_.size() ||
+      (!memory.empty() && memory.size() != outputs_.size()))
+    return argument_error("'" + signature.function + "' takes " + std::to_string(inputs_.size()) +
+                          " inputs and gives " + std::to_string(outputs_.size()) + " outputs, found " +
+                          std::to_string(inputs.size()) + " and " + std::to_string(results.size()));
+  std::vector<std::shared_ptr<Buffer>> all_results(signature.results.size()), places;
+  if (!memory.empty()) {
+    places.resize(signature.results.size());
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      places[outputs_[i]] = memory[i];
+  }
+  RunOptions all = options;
+  all.outputs = places;
+  std::unique_lock lock(mutex_);
+  std::vector<std::shared_ptr<Buffer>> arguments = held_;
+  // Without state to write, calls may overlap; with it, the next call must not be issued before this one is.
+  if (!writes_state_)
+    lock.unlock();
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    arguments[inputs_[i]] = inputs[i];
+  for (const auto &[name, entry] : state_)
+    if (!arguments[entry.argument])
+      return Status::error("'" + signature.function + "': the state '" + name +
+                               "' has no value: the package keeps none, so set it first",
+                           "WEFT-L014");
+  if (Status status = instance.run(arguments, all_results, all); !status)
+    return status;
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    results[i] = std::move(all_results[outputs_[i]]);
+  return {};
+}
+
+Status StatefulExecutable::get_state(std::string_view name, std::span<std::byte> bytes) {
+  const Expected<const Entry *> entry = find(name);
+  if (!entry)
+    return entry.status();
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Buffer> buffer = held_[(*entry)->argument];
+  if (!buffer)
+    return Status::error("the state '" + std::string(name) + "' has no value yet: set it first", "WEFT-L014");
+  if (bytes.size() != buffer->bytes())
+    return argument_error("the state '" + std::string(name) + "' has " + std::to_string(buffer->bytes()) +
+                          " bytes, found room for " + std::to_string(bytes.size()));
+  if (Status status = buffer->wait(); !status)
+    return status;
+  if (!bytes.empty())
+    std::memcpy(bytes.data(), buffer->data(), bytes.size());
+  return {};
+}
+
+Status StatefulExecutable::set_state(std::string_view name, std::span<const std::byte> bytes) {
+  const Expected<const Entry *> entry = find(name);
+  if (!entry)
+    return entry.status();
+  const ArgumentInfo &argument = signature().arguments[(*entry)->argument];
+  if (bytes.size() != argument.type.bytes)
+    return argument_error(
+        "the state '" + std::string(name) + "' is " + shape_text(argument.type.dtype, argument.type.shape) +
+        " with " + std::to_string(argument.type.bytes) + " bytes, found " + std::to_string(bytes.size()));
+  const uint32_t label = HostAllocator::get().intern_label(
+      {"state '" + shortened(argument.name) + "' of '" + shortened(signature().function) + "'"});
+  Expected<std::shared_ptr<Buffer>> buffer = Buffer::allocate(bytes.size(), label);
+  if (!buffer)
+    return buffer.status();
+  if (!bytes.empty())
+    std::memcpy((*buffer)->data(), bytes.data(), bytes.size());
+  const std::lock_guard lock(mutex_);
+  held_[(*entry)->argument] = *std::move(buffer);
+  return {};
+}
+
+Status StatefulExecutable::set_scalar(std::string_view name, double value) {
+  const Expected<const Entry *> entry = find(name);
+  if (!entry)
+    return entry.status();
+  const TensorInfo &type = signature().arguments[(*entry)->argument].type;
+  if (!type.shape.empty())
+    return argument_error("the state '" + std::string(name) + "' is " + shape_text(type.dtype, type.shape) +
+                          " and no single number: set it as a tensor");
+  const Expected<std::array<std::byte, 8>> element = element_of(type.dtype, value);
+  if (!element)
+    return element.status().context("setting '" + std::string(name) + "': ");
+  return set_state(name, std::span(*element).first(type.bytes));
+}
+
+} // namespace weft::runtime

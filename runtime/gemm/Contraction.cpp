@@ -1,0 +1,182 @@
+//===- Contraction.cpp - Matrix products -----------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/gemm/Contraction.h"
+
+#include "runtime/gemm/Gemm.h"
+#include "runtime/support/CpuLevel.h"
+#include "runtime/support/LeastRecentlyUsed.h"
+#include "runtime/threads/Executor.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace weft::runtime {
+namespace {
+
+// Below this, waking the pool costs more than it saves; as the least operations of a library's call it was
+// measured by `weft-runtime-tests --gtest_also_run_disabled_tests --gtest_filter=*Speed*`.
+constexpr double serialFlops = 600e3;
+constexpr size_t cacheCapacity = 1024;
+
+double flops(const ContractionShape &shape) {
+  return 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+         static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
+const GemmTable &gemm_table() {
+  switch (cpu_level()) {
+  case CpuLevel::v4:
+    return gemmV4;
+  case CpuLevel::v3:
+    return gemmV3;
+  case CpuLevel::baseline:
+    break;
+  }
+  return gemmBaseline;
+}
+
+/// The fastest kernel of ours on this processor, and its name.
+std::pair<GemmTileFn, std::string> choose_kernel(DType dtype) {
+  const auto number = static_cast<size_t>(dtype);
+  if (const GemmTileFn pairs = gemmVnni.functions[number];
+      pairs && cpu_level() == CpuLevel::v4 && __builtin_cpu_supports("avx512vnni"))
+    return {pairs, "weft:avx512vnni"};
+  return {gemm_table().functions[number], "weft:" + std::string(name(cpu_level()))};
+}
+
+class OwnContraction final : public Contraction {
+public:
+  explicit OwnContraction(const ContractionShape &shape)
+      : shape_(shape), kernel_(choose_kernel(shape.dtype)) {}
+
+  size_t scratch_bytes(int width) const override { return static_cast<size_t>(width) * gemmScratchBytes; }
+  std::string implementation() const override { return kernel_.second; }
+
+  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
+             bool serial) const override {
+    const ContractionShape &s = shape_;
+    const int64_t down = (s.m + gemmTileM - 1) / gemmTileM, across = (s.n + gemmTileN - 1) / gemmTileN;
+    const int64_t tasks = s.batch * down * across;
+    const int64_t item = static_cast<int64_t>(itemsize(s.dtype));
+    const auto body = [&](int64_t begin, int64_t end, int worker) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t batch = task / (down * across);
+        const int64_t i = task / across % down * gemmTileM, j = task % across * gemmTileN;
+        GemmTile tile;
+        tile.a = static_cast<const char *>(a) + item * (batch * s.a_strides[0] + i * s.a_strides[1]);
+        tile.b = static_cast<const char *>(b) + item * (batch * s.b_strides[0] + j * s.b_strides[2]);
+        const int64_t at = item * (batch * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2]);
+        tile.c = static_cast<char *>(c) + at;
+        tile.residual = s.residual ? static_cast<const char *>(residual) + at : nullptr;
+        tile.bias = s.bias ? static_cast<const char *>(bias) + item * j : nullptr;
+        tile.scratch = static_cast<char *>(scratch) + worker * gemmScratchBytes;
+        tile.m = std::min(gemmTileM, s.m - i);
+        tile.n = std::min(gemmTileN, s.n - j);
+        tile.k = s.k;
+        tile.a_m = s.a_strides[1];
+        tile.a_k = s.a_strides[2];
+        tile.b_k = s.b_strides[1];
+        tile.b_n = s.b_strides[2];
+        tile.c_m = s.c_strides[1];
+        tile.c_n = s.c_strides[2];
+        tile.relu = s.relu;
+        kernel_.first(&tile);
+      }
+    };
+    if (tasks <= 0)
+      return {};
+    if (serial || flops(s) < serialFlops)
+      body(0, tasks, 0);
+    else
+      executor().parallel_for(tasks, 1, body);
+    return {};
+  }
+
+private:
+  const ContractionShape shape_;
+  const std::pair<GemmTileFn, std::string> kernel_;
+};
+
+Status check_shape(const ContractionShape &shape) {
+  if (!contraction_supports(shape.dtype))
+    return Status::error("no contraction of element type " + std::string(name(shape.dtype)));
+  for (int64_t extent : {shape.batch, shape.m, shape.n, shape.k})
+    if (extent < 0)
+      return Status::error("contraction with a negative extent " + std::to_string(extent));
+  for (const auto *strides : {&shape.a_strides, &shape.b_strides, &shape.c_strides})
+    for (int64_t stride : *strides)
+      if (stride < 0)
+        return Status::error("contraction with a negative stride " + std::to_string(stride));
+  return {};
+}
+
+struct Cache {
+  std::mutex mutex;
+  LeastRecentlyUsed<std::pair<ContractionShape, ContractionChoice>, std::shared_ptr<const Contraction>>
+      entries{cacheCapacity};
+};
+Cache &cache() {
+  static Cache *const instance = new Cache;
+  return *instance;
+}
+
+} // namespace
+
+Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape);
+ContractionSupport ask_library_contraction(const ContractionShape &shape);
+
+Contraction::~Contraction() = default;
+
+bool contraction_supports(DType dtype) {
+  return gemmBaseline.functions[static_cast<size_t>(dtype)] != nullptr;
+}
+
+Expected<std::shared_ptr<const Contraction>> Contraction::make_own(const ContractionShape &shape) {
+  if (Status status = check_shape(shape); !status)
+    return status;
+  return std::shared_ptr<const Contraction>(std::make_shared<OwnContraction>(shape));
+}
+
+Expected<std::shared_ptr<const Contraction>> Contraction::make_library(const ContractionShape &shape) {
+  if (Status status = check_shape(shape); !status)
+    return status;
+  return make_library_contraction(shape);
+}
+
+ContractionSupport Contraction::ask_library(const ContractionShape &shape) {
+  if (Status status = check_shape(shape); !status)
+    return {false, status.message(), false, 0};
+  return ask_library_contraction(shape);
+}
+
+Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionShape &shape,
+                                                              const ContractionChoice &choice) {
+  if (Status status = check_shape(shape); !status)
+    return status;
+  const std::pair key(shape, choice);
+  Cache &known = cache();
+  const std::lock_guard lock(known.mutex);
+  if (const auto *found = known.entries.find(key))
+    return *found;
+  Expected<std::shared_ptr<const Contraction>> made =
+      flops(shape) < static_cast<double>(choice.library_flops) ? make_own(shape) : make_library(shape);
+  if (!made || (*made)->workspace_bytes() > static_cast<size_t>(choice.workspace_bytes))
+    made = make_own(shape);
+  if (!made)
+    return made;
+  known.entries.insert(key, *made);
+  return made;
+}
+
+size_t Contraction::cached() {
+  const std::lock_guard lock(cache().mutex);
+  return cache().entries.size();
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,81 @@
+//===- ContractionBlocks.h - How a matrix product is cut ---------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks that threads compute beside each other, each by a library on one thread. The cut is a function of
+// the shape alone, and so are the bits of the result.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_GEMM_CONTRACTIONBLOCKS_H
+#define WEFT_RUNTIME_GEMM_CONTRACTIONBLOCKS_H
+
+#include "runtime/gemm/Contraction.h"
+
+#include <algorithm>
+
+namespace weft::runtime {
+
+/// The extents of a block; the last one along a dimension may be smaller.
+struct ContractionBlocks {
+  int64_t batch, m, n, k;
+};
+
+/// Where a product may be cut.
+enum class BlockCut {
+  anywhere, ///< blocks are parts of larger matrices, with room between their rows
+  rows,     ///< blocks of rows, or of the batch, whose operands are dense where those of the product are
+};
+
+/// Cuts the batch first, then rows and columns. The sum over k stays whole but for two cases, where the
+/// partial sums are added in order: a result with too few elements, and a vector times a matrix whose rows
+/// lie along the result, which a cut of the columns would read in short pieces. All extents of `s` are at
+/// least 1.
+inline ContractionBlocks contraction_blocks(const ContractionShape &s, BlockCut cut) {
+  // Measured with oneDNN's gemm:jit on AVX2. A small product is worth a few blocks; from then on a block has
+  // to be large enough that the copies of its operands, which the library packs, cost little.
+  constexpr double smallBlock = 320e3, largeBlock = 24e6;
+  constexpr int64_t few = 4, most = 64, edge = 16, shortestSum = 256;
+  const auto pieces_of = [](int64_t extent, int64_t pieces) { return (extent + pieces - 1) / pieces; };
+  const auto round_up = [](int64_t extent) { return (extent + edge - 1) / edge * edge; };
+
+  const double flops = 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) *
+                       static_cast<double>(s.n) * static_cast<double>(s.k);
+  const double least = std::min(flops / smallBlock, static_cast<double>(few));
+  const auto wanted =
+      static_cast<int64_t>(std::clamp(flops / largeBlock, std::max(least, 1.0), static_cast<double>(most)));
+  ContractionBlocks block{s.batch, s.m, s.n, s.k};
+  if (s.batch >= wanted) {
+    block.batch = pieces_of(s.batch, wanted);
+    return block;
+  }
+  block.batch = 1;
+  const int64_t parts = std::min(most / s.batch, pieces_of(wanted, s.batch));
+
+  const bool tiny = std::min(s.m, s.n) <= edge && std::max(s.m, s.n) < 8 * edge;
+  const bool long_rows = s.m == 1 && s.b_strides[2] == 1;
+  // oneDNN has nothing fast for a dense column as the result, which partial sums would be.
+  const bool column = s.n == 1;
+  if (cut == BlockCut::anywhere && s.batch == 1 && s.dtype == DType::f32 && (tiny || long_rows) && !column &&
+      s.k >= 2 * shortestSum) {
+    block.k = round_up(pieces_of(s.k, std::min(parts, s.k / shortestSum)));
+    return block;
+  }
+  for (int64_t count = 1; 2 * count <= parts; count *= 2) {
+    const int64_t rows = round_up(pieces_of(block.m, 2)), columns = round_up(pieces_of(block.n, 2));
+    const bool fewColumns = cut == BlockCut::rows || columns >= block.n;
+    if (rows < block.m && (block.m >= block.n || fewColumns))
+      block.m = rows;
+    else if (!fewColumns)
+      block.n = columns;
+    else
+      break;
+  }
+  return block;
+}
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_GEMM_CONTRACTIONBLOCKS_H

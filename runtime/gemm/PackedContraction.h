@@ -1,0 +1,36 @@
+//===- PackedContraction.h - Products of operands that lie anyhow -*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A library adds products in an order that depends on how its operands lie. How a value lies depends on more
+// than the program says: a view that was read in between has memory of its own. So an operand that would
+// change the order is copied to rows of its own first, and the bits follow from the extents alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_GEMM_PACKEDCONTRACTION_H
+#define WEFT_RUNTIME_GEMM_PACKEDCONTRACTION_H
+
+#include "runtime/gemm/Contraction.h"
+
+namespace weft::runtime {
+
+/// Which tensors of a contraction are row-major copies while it runs.
+struct Packing {
+  bool a = false, b = false, c = false; ///< `c`: the result, and a residual, which lies as it does
+  bool any() const { return a || b || c; }
+};
+
+/// The shape with those tensors in rows without room between them.
+ContractionShape packed_shape(const ContractionShape &shape, const Packing &packing);
+
+/// A contraction of `shape` that runs `inner`, which is of `packed_shape(shape, packing)`. Its scratch has
+/// the copies, then what `inner` needs.
+std::shared_ptr<const Contraction> make_packed(const ContractionShape &shape, const Packing &packing,
+                                               std::shared_ptr<const Contraction> inner);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_GEMM_PACKEDCONTRACTION_H

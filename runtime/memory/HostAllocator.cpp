@@ -1,0 +1,329 @@
+//===- HostAllocator.cpp - Caching allocator of host memory -----------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/memory/HostAllocator.h"
+
+#include "runtime/memory/HostAllocatorImpl.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace weft::runtime {
+using namespace host_memory;
+namespace {
+
+std::string json_string(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      result += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20)
+      result += c;
+    else
+      result += ' ';
+  }
+  return result + "\"";
+}
+
+alignas(64) std::byte emptyAllocation[64];
+
+} // namespace
+
+HostAllocator &HostAllocator::get() {
+  static HostAllocator *const instance = [] {
+    const char *text = std::getenv("WEFT_ALLOC_CONF");
+    const char *uncached = std::getenv("WEFT_NO_MEMORY_CACHING");
+    Expected<AllocatorConfig> config = parse_allocator_config(text ? text : "");
+    const std::string_view off = uncached ? uncached : "";
+    if (!off.empty() && off != "0" && off != "1")
+      std::fprintf(stderr, "weft: WEFT_NO_MEMORY_CACHING is '%s', expected 0 or 1; taken as 1\n", uncached);
+    auto *allocator = new HostAllocator(config ? *config : AllocatorConfig(), off.empty() || off == "0");
+    allocator->config_status_ = config.status();
+    return allocator;
+  }();
+  return *instance;
+}
+
+HostAllocator::HostAllocator(AllocatorConfig config, bool caching)
+    : impl_(std::make_unique<HostAllocatorImpl>(std::move(config), caching)) {}
+HostAllocator::~HostAllocator() = default;
+
+uint32_t HostAllocator::intern_label(const MemoryLabel &label) {
+  std::string text(label.what);
+  if (!label.location.empty())
+    text.append(" (").append(label.location).append(")");
+  const std::lock_guard lock(impl_->mutex);
+  const auto found = impl_->label_numbers.find(text);
+  if (found != impl_->label_numbers.end())
+    return found->second;
+  const auto number = static_cast<uint32_t>(impl_->labels.size());
+  impl_->labels.push_back({std::string(label.what), text, std::string(label.file), label.line});
+  try {
+    impl_->label_numbers.emplace(std::move(text), number);
+  } catch (...) {
+    impl_->labels.pop_back();
+    throw;
+  }
+  return number;
+}
+
+Expected<HostBlock> HostAllocator::allocate(size_t bytes, uint32_t label) {
+  if (!config_status_.ok())
+    return config_status_;
+  if (bytes == 0)
+    return HostBlock{emptyAllocation, 0, nullptr};
+  const std::lock_guard lock(impl_->mutex);
+  if (label >= impl_->labels.size())
+    label = 0;
+  Block *block = bytes <= maxRequest ? impl_->take(bytes, label) : nullptr;
+  if (!block) {
+    ++impl_->ooms;
+    return Status::error(impl_->out_of_memory_message(bytes, impl_->labels[label].text), "WEFT-M001");
+  }
+  return HostBlock{block->data, bytes, block};
+}
+
+void HostAllocator::free(const HostBlock &block) {
+  if (!block.handle)
+    return;
+  const std::lock_guard lock(impl_->mutex);
+  impl_->give_back(static_cast<Block *>(block.handle));
+}
+
+bool HostAllocator::fits(uint64_t bytes) const {
+  const std::lock_guard lock(impl_->mutex);
+  const uint64_t allocated = static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
+  return bytes == 0 || (allocated <= impl_->limit && bytes <= impl_->limit - allocated);
+}
+
+Status HostAllocator::out_of_memory(uint64_t bytes, const std::string &purpose) {
+  const std::lock_guard lock(impl_->mutex);
+  ++impl_->ooms;
+  return Status::error(impl_->out_of_memory_message(bytes, purpose), "WEFT-M001");
+}
+
+Status HostAllocator::set_raw(const RawAllocator &raw) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->release_cached(0, UINT64_MAX);
+  if (!impl_->segments.empty())
+    return Status::error("the source of memory cannot change while " +
+                             readable(static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current)) +
+                             " are in use: set it before the first allocation, or give everything back first",
+                         "WEFT-M003");
+  impl_->raw = raw;
+  return {};
+}
+
+uint64_t HostAllocator::empty_cache() {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->release_cached(0, UINT64_MAX);
+}
+
+void HostAllocator::set_limit(uint64_t bytes) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->limit = bytes;
+}
+
+Status HostAllocator::set_memory_fraction(double fraction) {
+  if (!(fraction > 0 && fraction <= 1))
+    return Status::error("the memory fraction must be above 0 and up to 1, found " + std::to_string(fraction),
+                         "WEFT-M002");
+  set_limit(static_cast<uint64_t>(static_cast<double>(machine_bytes()) * fraction));
+  return {};
+}
+
+uint64_t HostAllocator::limit() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->limit;
+}
+
+uint64_t HostAllocator::memory_allocated() const {
+  const std::lock_guard lock(impl_->mutex);
+  return static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
+}
+uint64_t HostAllocator::max_memory_allocated() const {
+  const std::lock_guard lock(impl_->mutex);
+  return static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].peak);
+}
+uint64_t HostAllocator::memory_reserved() const {
+  const std::lock_guard lock(impl_->mutex);
+  return static_cast<uint64_t>(impl_->stats[reservedBytes][allPools].current);
+}
+uint64_t HostAllocator::max_memory_reserved() const {
+  const std::lock_guard lock(impl_->mutex);
+  return static_cast<uint64_t>(impl_->stats[reservedBytes][allPools].peak);
+}
+
+void HostAllocator::reset_peak_stats() {
+  const std::lock_guard lock(impl_->mutex);
+  for (auto &row : impl_->stats)
+    for (Stat &stat : row)
+      stat.peak = stat.current;
+  for (Stat *stat : {&impl_->oversize_allocations, &impl_->oversize_segments, &impl_->arena_bytes})
+    stat->peak = stat->current;
+}
+
+// What is live counts as allocated, so that allocated - freed stays the current value.
+void HostAllocator::reset_accumulated_stats() {
+  const std::lock_guard lock(impl_->mutex);
+  const auto reset = [](Stat &stat) {
+    stat.allocated = stat.current;
+    stat.freed = 0;
+  };
+  for (auto &row : impl_->stats)
+    for (Stat &stat : row)
+      reset(stat);
+  for (Stat *stat : {&impl_->oversize_allocations, &impl_->oversize_segments, &impl_->arena_bytes})
+    reset(*stat);
+  impl_->alloc_retries = impl_->ooms = impl_->device_allocs = impl_->device_frees = 0;
+}
+
+std::map<std::string, int64_t> HostAllocator::stats() const {
+  const std::lock_guard lock(impl_->mutex);
+  std::map<std::string, int64_t> result;
+  const auto put = [&](const std::string &key, const Stat &stat) {
+    result[key + ".current"] = stat.current;
+    result[key + ".peak"] = stat.peak;
+    result[key + ".allocated"] = stat.allocated;
+    result[key + ".freed"] = stat.freed;
+  };
+  for (int id = 0; id < statCount; ++id)
+    for (int pool = 0; pool < poolCount; ++pool)
+      put(std::string(statNames[id]) + "." + poolNames[pool],
+          impl_->stats[static_cast<size_t>(id)][static_cast<size_t>(pool)]);
+  put("oversize_allocations", impl_->oversize_allocations);
+  put("oversize_segments", impl_->oversize_segments);
+  put("weft.arena_bytes", impl_->arena_bytes);
+  result["num_alloc_retries"] = impl_->alloc_retries;
+  result["num_ooms"] = impl_->ooms;
+  result["num_sync_all_streams"] = 0;
+  result["num_device_alloc"] = impl_->device_allocs;
+  result["num_device_free"] = impl_->device_frees;
+  result["max_split_size"] =
+      impl_->config.max_split_bytes == UINT64_MAX ? -1 : static_cast<int64_t>(impl_->config.max_split_bytes);
+  return result;
+}
+
+std::string HostAllocator::stats_json() const {
+  std::string text;
+  for (const auto &[key, value] : stats())
+    text += (text.empty() ? "{" : ", ") + json_string(key) + ": " + std::to_string(value);
+  return text + "}";
+}
+
+std::string HostAllocator::summary() const {
+  const auto values = stats();
+  std::string text = "host memory             current         peak        total        freed\n";
+  for (int id = 0; id < statCount; ++id) {
+    const std::string key = std::string(statNames[id]) + ".all.";
+    char line[128];
+    const auto cell = [&](const char *metric) {
+      const uint64_t value = static_cast<uint64_t>(values.at(key + metric));
+      return std::string_view(statNames[id]).ends_with("_bytes") ? readable(value) : std::to_string(value);
+    };
+    std::snprintf(line, sizeof line, "%-20s %12s %12s %12s %12s\n", statNames[id], cell("current").c_str(),
+                  cell("peak").c_str(), cell("allocated").c_str(), cell("freed").c_str());
+    text += line;
+  }
+  text += "out of memory " + std::to_string(values.at("num_ooms")) + " times, retried " +
+          std::to_string(values.at("num_alloc_retries")) + " times, limit " + readable(limit()) + "\n";
+  std::string ignored;
+  for (const std::string &name : config().ignored)
+    ignored += (ignored.empty() ? "" : ", ") + name;
+  return ignored.empty() ? text : text + "options that mean nothing for host memory: " + ignored + "\n";
+}
+
+namespace {
+
+// The source line of a label as a frame of PyTorch's snapshots.
+std::string frames_json(const Label &label) {
+  if (label.line == 0)
+    return "[]";
+  return "[{\"filename\": " + json_string(label.file) + ", \"line\": " + std::to_string(label.line) +
+         ", \"name\": " + json_string(label.what) + "}]";
+}
+
+} // namespace
+
+std::string HostAllocator::snapshot_json() const {
+  const std::lock_guard lock(impl_->mutex);
+  std::string text = "{\"segments\": [";
+  bool first_segment = true;
+  const auto field = [](const char *name, uint64_t value) {
+    return ", \"" + std::string(name) + "\": " + std::to_string(value);
+  };
+  for (const auto &[data, first] : impl_->segments) {
+    uint64_t bytes = 0, allocated = 0, requested = 0;
+    std::string blocks;
+    for (const Block *block = first; block; block = block->after) {
+      bytes += block->bytes;
+      allocated += block->live ? block->bytes : 0;
+      requested += block->live ? block->requested : 0;
+      const Label label = block->live ? impl_->labels[block->label] : Label();
+      blocks += (block == first ? "" : ", ") + std::string("{\"address\": ") +
+                std::to_string(reinterpret_cast<uintptr_t>(block->data)) + field("size", block->bytes) +
+                field("requested_size", block->live ? block->requested : 0) +
+                ", \"state\": " + (block->live ? "\"active_allocated\"" : "\"inactive\"") +
+                ", \"label\": " + json_string(label.text) + ", \"frames\": " + frames_json(label) + "}";
+    }
+    text += (first_segment ? "" : ", ") + std::string("{\"address\": ") +
+            std::to_string(reinterpret_cast<uintptr_t>(data)) + ", \"device\": \"cpu\"" +
+            field("total_size", bytes) + field("allocated_size", allocated) +
+            field("active_size", allocated) + field("requested_size", requested) +
+            ", \"segment_type\": " + (first->pool == smallPool ? "\"small\"" : "\"large\"") +
+            ", \"blocks\": [" + blocks + "]}";
+    first_segment = false;
+  }
+  return text + "]}";
+}
+
+const AllocatorConfig &HostAllocator::config() const { return impl_->config; }
+
+void HostAllocator::note_arena_bytes(int64_t change) {
+  const std::lock_guard lock(impl_->mutex);
+  if (change >= 0)
+    impl_->arena_bytes.add(change);
+  else
+    impl_->arena_bytes.remove(-change);
+}
+
+Status HostAllocator::check() const {
+  const std::lock_guard lock(impl_->mutex);
+  int64_t live = 0, live_bytes = 0, requested = 0, reserved = 0, split_free = 0;
+  const auto fail = [](const std::string &what) { return Status::error("host allocator: " + what); };
+  for (const auto &[data, first] : impl_->segments) {
+    const std::byte *at = data;
+    for (const Block *block = first; block; block = block->after) {
+      if (block->data != at)
+        return fail("a block does not begin where the one before it ends");
+      at += block->bytes;
+      reserved += static_cast<int64_t>(block->bytes);
+      if (block->after && block->after->before != block)
+        return fail("neighbour links disagree");
+      if (block->live) {
+        ++live;
+        live_bytes += static_cast<int64_t>(block->bytes);
+        requested += static_cast<int64_t>(block->requested);
+      } else if (block->after && !block->after->live) {
+        return fail("two free neighbours were not joined");
+      } else if (block->split()) {
+        ++split_free;
+      }
+    }
+  }
+  const auto current = [&](StatId id) { return impl_->stats[id][allPools].current; };
+  if (current(allocation) != live || current(allocatedBytes) != live_bytes ||
+      current(activeBytes) != live_bytes || current(requestedBytes) != requested ||
+      current(reservedBytes) != reserved || current(inactiveSplit) != split_free ||
+      current(segmentCount) != static_cast<int64_t>(impl_->segments.size()))
+    return fail("statistics disagree with the blocks");
+  return {};
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,414 @@
+//===- HostAllocatorImpl.cpp - Taking, splitting and joining blocks ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/memory/HostAllocatorImpl.h"
+
+#include <bit>
+#include <cstdio>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, bytes) ((void)(address), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes) ((void)(address), (void)(bytes))
+#endif
+
+namespace weft::runtime {
+using namespace host_memory;
+namespace {
+
+uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// Bytes of the machine that no process uses.
+uint64_t available_bytes() {
+  const long pages = ::sysconf(_SC_AVPHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : 0;
+}
+
+} // namespace
+
+uint64_t host_memory::machine_bytes() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : maxRequest;
+}
+
+std::string host_memory::readable(uint64_t bytes) {
+  const char *units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  double value = static_cast<double>(bytes);
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  char text[64];
+  std::snprintf(text, sizeof text, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+  return text;
+}
+
+void *HostAllocatorImpl::map_segment(uint64_t bytes) {
+  if (raw.allocate) {
+    void *data = raw.allocate(raw.user, bytes, smallSegment);
+    if (data && reinterpret_cast<uintptr_t>(data) % granule != 0) {
+      raw.free(raw.user, data, bytes);
+      return nullptr;
+    }
+    return data;
+  }
+  // Too much is mapped and the ends are cut off, so that the segment begins on a huge page.
+  const uint64_t whole = bytes + smallSegment;
+  void *mapping =
+      ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED)
+    return nullptr;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(mapping);
+  const uintptr_t aligned = round_up(begin, smallSegment);
+  if (aligned > begin)
+    ::munmap(mapping, aligned - begin);
+  if (begin + whole > aligned + bytes)
+    ::munmap(reinterpret_cast<void *>(aligned + bytes), begin + whole - aligned - bytes);
+  // Advice only: a kernel without huge pages refuses it, and everything still works.
+  (void)::madvise(reinterpret_cast<void *>(aligned), bytes, MADV_HUGEPAGE);
+  return reinterpret_cast<void *>(aligned);
+}
+
+void HostAllocatorImpl::unmap_segment(void *data, uint64_t bytes) {
+  if (raw.free)
+    raw.free(raw.user, data, bytes);
+  else
+    ::munmap(data, bytes);
+}
+
+HostAllocatorImpl::HostAllocatorImpl(AllocatorConfig config, bool caching)
+    : config(std::move(config)), caching(caching),
+      limit(std::min(static_cast<uint64_t>(static_cast<double>(machine_bytes()) *
+                                           this->config.per_process_memory_fraction),
+                     this->config.memory_limit_bytes)) {
+  bins.fill(nullptr);
+  bin_bits.fill(0);
+  labels.emplace_back();
+}
+
+HostAllocatorImpl::~HostAllocatorImpl() {
+  for (auto &[data, first] : segments) {
+    uint64_t bytes = 0;
+    for (Block *block = first; block;) {
+      Block *after = block->after;
+      bytes += block->bytes;
+      delete block;
+      block = after;
+    }
+    ASAN_UNPOISON_MEMORY_REGION(data, bytes);
+    unmap_segment(data, bytes);
+  }
+  while (Block *block = spare) {
+    spare = block->bin_after;
+    delete block;
+  }
+}
+
+uint64_t HostAllocatorImpl::rounded(uint64_t bytes) const {
+  uint64_t result = round_up(std::max<uint64_t>(bytes, 1), granule);
+  for (const auto &[up_to, divisions] : config.roundup_power2_divisions) {
+    if (bytes > up_to)
+      continue;
+    // Between two powers of two there are `divisions` sizes.
+    const uint64_t power = std::bit_floor(result);
+    if (divisions > 1 && power != result)
+      result = round_up(power + round_up(result - power, std::max(power / divisions, granule)), granule);
+    break;
+  }
+  return result;
+}
+
+Block *HostAllocatorImpl::new_record(Pool pool) {
+  BlocksBySize::node_type node = spare ? std::move(spare->node) : BlocksBySize::node_type();
+  if (pool == largePool && node.empty()) {
+    Block any;
+    BlocksBySize made = {&any};
+    node = made.extract(made.begin());
+  }
+  Block *block = spare;
+  if (block)
+    spare = block->bin_after;
+  else
+    block = new Block;
+  *block = Block();
+  block->pool = pool;
+  block->node = std::move(node);
+  return block;
+}
+
+void HostAllocatorImpl::insert_free(Block *block) {
+  if (block->pool == largePool) {
+    block->node.value() = block;
+    large_free.insert(std::move(block->node));
+  } else {
+    const size_t bin = block->bytes / granule;
+    block->bin_before = nullptr;
+    block->bin_after = bins[bin];
+    if (bins[bin])
+      bins[bin]->bin_before = block;
+    bins[bin] = block;
+    bin_bits[bin / 64] |= uint64_t(1) << (bin % 64);
+  }
+  if (block->split()) {
+    count(inactiveSplit, block->pool, 1);
+    count(inactiveSplitBytes, block->pool, static_cast<int64_t>(block->bytes));
+  }
+}
+
+void HostAllocatorImpl::remove_free(Block *block) {
+  if (block->pool == largePool) {
+    block->node = large_free.extract(block);
+  } else {
+    const size_t bin = block->bytes / granule;
+    if (block->bin_before)
+      block->bin_before->bin_after = block->bin_after;
+    else
+      bins[bin] = block->bin_after;
+    if (block->bin_after)
+      block->bin_after->bin_before = block->bin_before;
+    if (!bins[bin])
+      bin_bits[bin / 64] &= ~(uint64_t(1) << (bin % 64));
+    block->bin_before = block->bin_after = nullptr;
+  }
+  if (block->split()) {
+    discount(inactiveSplit, block->pool, 1);
+    discount(inactiveSplitBytes, block->pool, static_cast<int64_t>(block->bytes));
+  }
+}
+
+Block *HostAllocatorImpl::find_free(uint64_t bytes, Pool pool) {
+  if (pool == smallPool) {
+    const size_t first = bytes / granule;
+    for (size_t word = first / 64; word < bin_bits.size(); ++word) {
+      const uint64_t bits =
+          word == first / 64 ? bin_bits[word] & (~uint64_t(0) << (first % 64)) : bin_bits[word];
+      if (bits)
+        return bins[word * 64 + static_cast<size_t>(std::countr_zero(bits))];
+    }
+    return nullptr;
+  }
+  Block key;
+  key.bytes = bytes;
+  const auto found = large_free.lower_bound(&key);
+  if (found == large_free.end())
+    return nullptr;
+  // Oversize blocks are kept for oversize requests, and not wasted on much smaller ones.
+  if (bytes < config.max_split_bytes && (*found)->bytes >= config.max_split_bytes)
+    return nullptr;
+  if (bytes >= config.max_split_bytes && (*found)->bytes - bytes >= config.max_non_split_rounding_bytes)
+    return nullptr;
+  return *found;
+}
+
+Block *HostAllocatorImpl::new_segment(uint64_t bytes, Pool pool) {
+  uint64_t segment_bytes = pool == smallPool    ? smallSegment
+                           : bytes < largeLimit ? config.large_segment_bytes
+                                                : round_up(bytes, smallSegment);
+  if (!caching)
+    segment_bytes = round_up(bytes, 4096);
+  const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);
+  if (segment_bytes > limit || reserved > limit - segment_bytes)
+    return nullptr;
+  Block *block = new_record(pool);
+  void *data = map_segment(segment_bytes);
+  if (!data) {
+    keep_record(block);
+    return nullptr;
+  }
+  block->data = static_cast<std::byte *>(data);
+  block->bytes = segment_bytes;
+  try {
+    segments.emplace(block->data, block);
+  } catch (...) {
+    unmap_segment(data, segment_bytes);
+    keep_record(block);
+    throw;
+  }
+  ++device_allocs;
+  count(segmentCount, pool, 1);
+  count(reservedBytes, pool, static_cast<int64_t>(segment_bytes));
+  if (segment_bytes >= config.max_split_bytes)
+    oversize_segments.add(1);
+  ASAN_POISON_MEMORY_REGION(block->data, block->bytes);
+  insert_free(block);
+  return block;
+}
+
+// `block` is free, in its list, and a whole segment.
+void HostAllocatorImpl::release_segment(Block *block) {
+  remove_free(block);
+  segments.erase(block->data);
+  ASAN_UNPOISON_MEMORY_REGION(block->data, block->bytes);
+  unmap_segment(block->data, block->bytes);
+  ++device_frees;
+  discount(segmentCount, block->pool, 1);
+  discount(reservedBytes, block->pool, static_cast<int64_t>(block->bytes));
+  if (block->bytes >= config.max_split_bytes)
+    oversize_segments.remove(1);
+  keep_record(block);
+}
+
+// Gives free segments of at least `at_least_bytes` back until `enough` bytes are.
+uint64_t HostAllocatorImpl::release_cached(uint64_t at_least_bytes, uint64_t enough) {
+  const auto can_go = [&](const Block *first) {
+    return !first->live && !first->after && first->bytes >= at_least_bytes;
+  };
+  uint64_t released = 0;
+  // Where all go, in any order.
+  if (enough == UINT64_MAX) {
+    for (auto segment = segments.begin(); segment != segments.end();) {
+      Block *const first = (segment++)->second;
+      if (can_go(first)) {
+        released += first->bytes;
+        release_segment(first);
+      }
+    }
+    return released;
+  }
+  // Else those that were given back first; without a list of them, which would take memory.
+  while (released < enough) {
+    Block *oldest = nullptr;
+    for (const auto &[data, first] : segments)
+      if (can_go(first) && (!oldest || first->freed_at < oldest->freed_at))
+        oldest = first;
+    if (!oldest)
+      break;
+    released += oldest->bytes;
+    release_segment(oldest);
+  }
+  return released;
+}
+
+void HostAllocatorImpl::collect_garbage(uint64_t more) {
+  if (config.garbage_collection_threshold <= 0)
+    return;
+  const double allowed = config.garbage_collection_threshold * static_cast<double>(limit);
+  const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current) + more;
+  if (static_cast<double>(reserved) > allowed)
+    release_cached(0, reserved - static_cast<uint64_t>(allowed));
+}
+
+Block *HostAllocatorImpl::take(uint64_t requested, uint32_t label) {
+  const uint64_t bytes = rounded(requested);
+  const Pool pool = bytes <= smallLimit ? smallPool : largePool;
+  Block *block = caching ? find_free(bytes, pool) : nullptr;
+  if (!block) {
+    collect_garbage(bytes);
+    block = new_segment(bytes, pool);
+    if (!block) {
+      ++alloc_retries;
+      if (release_cached(bytes, bytes))
+        block = new_segment(bytes, pool);
+    }
+    if (!block && release_cached(0, UINT64_MAX))
+      block = new_segment(bytes, pool);
+    if (!block)
+      return nullptr;
+  }
+  const uint64_t rest = block->bytes - bytes;
+  const bool splits =
+      caching && (pool == smallPool ? rest >= granule : bytes < config.max_split_bytes && rest > smallLimit);
+  Block *const remaining = splits ? new_record(pool) : nullptr;
+  remove_free(block);
+  if (remaining) {
+    remaining->data = block->data + bytes;
+    remaining->bytes = rest;
+    remaining->freed_at = block->freed_at;
+    remaining->before = block;
+    remaining->after = block->after;
+    if (block->after)
+      block->after->before = remaining;
+    block->after = remaining;
+    block->bytes = bytes;
+    insert_free(remaining);
+  }
+  block->live = true;
+  block->requested = requested;
+  block->label = label;
+  const int64_t held = static_cast<int64_t>(block->bytes);
+  count(allocation, pool, 1);
+  count(allocatedBytes, pool, held);
+  count(active, pool, 1);
+  count(activeBytes, pool, held);
+  count(requestedBytes, pool, static_cast<int64_t>(requested));
+  block->oversize = block->bytes >= config.max_split_bytes;
+  if (block->oversize)
+    oversize_allocations.add(1);
+  ASAN_UNPOISON_MEMORY_REGION(block->data, requested);
+  return block;
+}
+
+void HostAllocatorImpl::give_back(Block *block) {
+  const Pool pool = block->pool;
+  const int64_t held = static_cast<int64_t>(block->bytes);
+  discount(allocation, pool, 1);
+  discount(allocatedBytes, pool, held);
+  discount(active, pool, 1);
+  discount(activeBytes, pool, held);
+  discount(requestedBytes, pool, static_cast<int64_t>(block->requested));
+  if (block->oversize)
+    oversize_allocations.remove(1);
+  ASAN_POISON_MEMORY_REGION(block->data, block->bytes);
+  block->live = false;
+  block->freed_at = ++clock;
+  if (Block *next = block->after; next && !next->live) {
+    remove_free(next);
+    block->bytes += next->bytes;
+    block->after = next->after;
+    if (next->after)
+      next->after->before = block;
+    keep_record(next);
+  }
+  if (Block *previous = block->before; previous && !previous->live) {
+    remove_free(previous);
+    previous->bytes += block->bytes;
+    previous->after = block->after;
+    if (block->after)
+      block->after->before = previous;
+    previous->freed_at = block->freed_at;
+    keep_record(block);
+    block = previous;
+  }
+  insert_free(block);
+  if (!caching && !block->split())
+    release_segment(block);
+}
+
+// The fields of PyTorch's message that a host has, in its order.
+std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, const std::string &purpose) const {
+  const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);
+  const uint64_t allocated = static_cast<uint64_t>(stats[allocatedBytes][allPools].current);
+  std::string text = "CPU out of memory. Tried to allocate " + readable(requested);
+  if (!purpose.empty())
+    text += " for " + purpose;
+  text += ". The machine has a total capacity of " + readable(machine_bytes()) + " of which " +
+          readable(available_bytes()) + " is free. The limit is " + readable(limit) + ", of which " +
+          readable(limit > reserved ? limit - reserved : 0) + " is free; " + readable(allocated) +
+          " is allocated (" + readable(static_cast<uint64_t>(arena_bytes.current)) +
+          " of it in arenas) and " + readable(reserved - allocated) + " is reserved but unallocated.";
+  std::vector<const Block *> live;
+  for (const auto &[data, first] : segments)
+    for (const Block *block = first; block; block = block->after)
+      if (block->live)
+        live.push_back(block);
+  const size_t shown = std::min<size_t>(live.size(), 10);
+  std::partial_sort(live.begin(), live.begin() + static_cast<std::ptrdiff_t>(shown), live.end(),
+                    [](const Block *a, const Block *b) {
+                      return a->bytes != b->bytes ? a->bytes > b->bytes : a->data < b->data;
+                    });
+  for (size_t i = 0; i < shown; ++i)
+    text += (i ? ", " : " Largest live buffers: ") + readable(live[i]->bytes) + " " +
+            (live[i]->label ? labels[live[i]->label].text : std::string("(unnamed)"));
+  text += shown ? ". " : " ";
+  return text +
+         "Use a smaller batch, drop buffers that are no longer needed, or raise the limit "
+         "(set_memory_limit, or per_process_memory_fraction or weft_memory_limit_mb in WEFT_ALLOC_CONF)";
+}
+
+} // namespace weft::runtime

@@ -1,0 +1,129 @@
+//===- Image.h - Compiled kernels as one block of memory --------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A CPU image is position independent and refers to nothing outside itself: loading copies it and sets
+// page protections; there is nothing to relocate. Text, read-only data and data keep the distances they
+// were linked at. No page is ever writable and executable at once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_PLAN_IMAGE_H
+#define WEFT_RUNTIME_PLAN_IMAGE_H
+
+#include "runtime/package/Kernel.h"
+#include "runtime/support/CpuLevel.h"
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weft::fb {
+struct ImageSignatures;
+} // namespace weft::fb
+
+namespace weft::runtime {
+
+class Package;
+
+inline constexpr uint64_t imagePageBytes = 4096;
+
+/// The first bytes of an image section. Segment addresses count from the first byte of text. In the
+/// section, text, read-only data and data follow this header, in that order and without gaps, then the
+/// symbol rows, then their names, then the signatures of the kernels.
+struct ImageHeader {
+  char magic[8];              ///<  0: "WEFTIMG" and a zero
+  uint32_t version;           ///<  8
+  uint32_t level;             ///< 12: CpuLevel
+  uint64_t text_bytes;        ///< 16: text begins at address 0
+  uint64_t rodata_address;    ///< 24: a multiple of the page size
+  uint64_t rodata_bytes;      ///< 32
+  uint64_t data_address;      ///< 40: a multiple of the page size
+  uint64_t data_bytes;        ///< 48: bytes in the section
+  uint64_t data_memory_bytes; ///< 56: bytes in memory; the rest is zero
+  uint64_t symbol_count;      ///< 64
+  uint64_t name_bytes;        ///< 72
+  uint64_t signature_bytes;   ///< 80: a FlatBuffer, ImageSignatures of plan.fbs
+  uint64_t binding;           ///< 88: the same in all images of the same kernels; part of each plan's seal
+};
+static_assert(sizeof(ImageHeader) == 96);
+
+struct ImageSymbolRow {
+  uint64_t address;
+  uint32_t name_offset; ///< counts from the first name
+  uint32_t name_bytes;
+};
+static_assert(sizeof(ImageSymbolRow) == 16);
+
+/// What the linker of code generation hands over. Addresses are relative to the first byte of text.
+struct ImageLayout {
+  struct Symbol {
+    std::string name;
+    uint64_t address = 0;
+  };
+  CpuLevel level = CpuLevel::v3;
+  std::span<const std::byte> text;
+  uint64_t rodata_address = 0;
+  std::span<const std::byte> rodata;
+  uint64_t data_address = 0;
+  std::span<const std::byte> data;
+  uint64_t data_memory_bytes = 0; ///< at least data.size(); 0 means exactly that
+  std::vector<Symbol> symbols;
+  std::span<const std::byte> signatures; ///< none: launches are not compared with any
+  uint64_t binding = 0;
+};
+
+/// The bytes of an image section. What is wrong in the layout shows when the image is loaded.
+WEFT_RUNTIME_API std::vector<std::byte> build_image(const ImageLayout &layout);
+
+/// Kernels by name, mapped and ready to call.
+class WEFT_RUNTIME_API Image {
+public:
+  static Expected<std::shared_ptr<Image>> load(std::span<const std::byte> section);
+  /// The best image in `package` that this processor can run: the sections are called
+  /// `<prefix>.x86-64-v4` and `<prefix>.x86-64-v3`. `level` stands in for the processor's in tests.
+  static Expected<std::shared_ptr<Image>> load(const Package &package, std::string_view prefix,
+                                               CpuLevel level = cpu_level());
+  /// Kernels that are already in the process.
+  static std::shared_ptr<Image>
+  from_functions(std::initializer_list<std::pair<std::string, KernelFn>> functions);
+  ~Image();
+  Image(const Image &) = delete;
+  Image &operator=(const Image &) = delete;
+
+  Expected<KernelFn> find(std::string_view symbol) const;
+  std::vector<std::string> symbols() const;
+  CpuLevel level() const { return level_; }
+  /// What the kernels were compiled for, or null where nobody said (from_functions()).
+  const fb::ImageSignatures *signatures() const { return signatures_; }
+  /// A number for the kernels that a plan's seal is made with; 0 for from_functions().
+  uint64_t binding() const { return binding_; }
+  /// Where the image lies in memory; empty for from_functions().
+  std::span<const std::byte> mapping() const;
+
+private:
+  Image() = default;
+  Status read_signatures(std::span<const std::byte> bytes);
+  std::vector<std::pair<std::string, KernelFn>> functions_; ///< sorted by name
+  void *mapping_ = nullptr;
+  size_t mapping_bytes_ = 0;
+  CpuLevel level_ = CpuLevel::baseline;
+  std::vector<uint64_t> signature_bytes_; ///< aligned, as a FlatBuffer must be
+  const fb::ImageSignatures *signatures_ = nullptr;
+  uint64_t binding_ = 0;
+};
+
+/// The functions that kernels reach through KernelFrame::imports, by ImportId.
+WEFT_RUNTIME_API void *const *kernel_imports();
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_PLAN_IMAGE_H

@@ -1,0 +1,536 @@
+//===- PlanVerifier.cpp - What a plan must fulfil before it runs ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/PlanVerifier.h"
+#include "runtime/memory/Layout.h"
+
+#include "runtime/gemm/Contraction.h"
+#include "runtime/package/Kernel.h"
+#include "runtime/plan/DecodedBytes.h"
+#include "runtime/plan/Image.h"
+#include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/plan_generated.h"
+#include "runtime/support/TensorText.h"
+#include "weft/dtype.hpp"
+#include "weft/limits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::runtime {
+namespace {
+
+constexpr uint64_t maxBytes = uint64_t(1) << 47; // the address space of a process
+constexpr uint64_t maxScratchBytes = uint64_t(1) << 32;
+
+std::string number(auto value) { return std::to_string(value); }
+
+std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
+
+template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
+  return vector ? vector->size() : 0;
+}
+
+// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
+bool aligned(const flatbuffers::Vector<int64_t> *vector) {
+  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
+}
+
+// Checks one plan; members hold what several checks share.
+class Verifier {
+public:
+  Verifier(const fb::Plan &plan, uint64_t constant_bytes, const Image *image)
+      : plan_(plan), constant_bytes_(constant_bytes), image_(image) {}
+
+  Status run() {
+    if (!plan_.function() || !plan_.target())
+      return fail("the function or the target has no name");
+    if (plan_.kernel_abi() != kernelAbi)
+      return Status::error(prefix() + "kernel ABI is " + number(plan_.kernel_abi()) + ", this runtime has " +
+                               number(kernelAbi) + ": compile the program again",
+                           "WEFT-L011");
+    if (plan_.arena_bytes() > maxBytes)
+      return too_large("the arena of " + number(plan_.arena_bytes()) + " bytes");
+    for (auto step : {&Verifier::check_signature, &Verifier::check_buffers, &Verifier::check_launches})
+      if (Status status = (this->*step)(); !status)
+        return status;
+    return {};
+  }
+
+private:
+  std::string prefix() const {
+    return "plan of '" + text(plan_.function()) + "' for " + text(plan_.target()) + ": ";
+  }
+  Status fail(const std::string &message) const { return Status::error(prefix() + message, "WEFT-L008"); }
+  // No damage: a program may ask for that much.
+  Status too_large(const std::string &what) const {
+    return Status::error("CPU out of memory. Tried to allocate more bytes than a process can address for " +
+                             what + ", in the " + prefix().substr(0, prefix().size() - 2),
+                         "WEFT-M001");
+  }
+
+  // Bytes of a tensor, or nothing after `problem` was filled; empty where they are too many.
+  std::optional<uint64_t> tensor_bytes(const fb::TensorType *type, std::string &problem) const {
+    if (!type) {
+      problem = "has no type";
+      return std::nullopt;
+    }
+    if (type->dtype() > static_cast<uint8_t>(DType::f64)) {
+      problem = "has unknown element type " + number(type->dtype());
+      return std::nullopt;
+    }
+    if (!aligned(type->shape())) {
+      problem = "has a misaligned shape";
+      return std::nullopt;
+    }
+    if (length(type->shape()) > maxRank) {
+      problem = "has " + number(length(type->shape())) + " dimensions, and at most " + number(maxRank) +
+                " are possible";
+      return std::nullopt;
+    }
+    uint64_t bytes = itemsize(static_cast<DType>(type->dtype()));
+    bool empty = false;
+    for (uint32_t i = 0; i < length(type->shape()); ++i) {
+      const int64_t extent = type->shape()->Get(i);
+      if (extent < 0) {
+        problem = "has negative extent " + number(extent) + " in dimension " + number(i);
+        return std::nullopt;
+      }
+      empty |= extent == 0;
+      // An empty tensor may have any other extents; they must still not overflow.
+      if (__builtin_mul_overflow(bytes, std::max<uint64_t>(1, static_cast<uint64_t>(extent)), &bytes) ||
+          bytes > maxBytes) {
+        problem.clear();
+        return std::nullopt;
+      }
+    }
+    return empty ? 0 : bytes;
+  }
+
+  static bool same_type(const fb::TensorType &a, const fb::TensorType &b) {
+    if (a.dtype() != b.dtype() || length(a.shape()) != length(b.shape()) ||
+        text(a.device()) != text(b.device()))
+      return false;
+    for (uint32_t i = 0; i < length(a.shape()); ++i)
+      if (a.shape()->Get(i) != b.shape()->Get(i))
+        return false;
+    return true;
+  }
+
+  Status check_signature() {
+    std::string problem;
+    for (uint32_t i = 0; i < length(plan_.arguments()); ++i) {
+      const fb::Argument *argument = plan_.arguments()->Get(i);
+      const std::optional<uint64_t> bytes = tensor_bytes(argument->type(), problem);
+      if (!bytes)
+        return problem.empty() ? too_large(value_name("argument", i, text(argument->name())))
+                               : fail(value_name("argument", i, text(argument->name())) + " " + problem);
+      if (static_cast<uint8_t>(argument->role()) > static_cast<uint8_t>(fb::Role::random))
+        return fail("argument " + number(i) + " has unknown role " +
+                    number(static_cast<int>(argument->role())));
+      argument_bytes_.push_back(*bytes);
+      if (Status status = check_strides(*argument, i); !status)
+        return status;
+    }
+    std::vector<bool> tied(argument_bytes_.size());
+    for (uint32_t i = 0; i < length(plan_.results()); ++i) {
+      const fb::Result *result = plan_.results()->Get(i);
+      const std::string what = value_name("result", i, text(result->name())) + " ";
+      const std::optional<uint64_t> bytes = tensor_bytes(result->type(), problem);
+      if (!bytes)
+        return problem.empty() ? too_large(value_name("result", i, text(result->name())))
+                               : fail(what + problem);
+      result_bytes_.push_back(*bytes);
+      if (Status status = check_alias(what, *result, i); !status)
+        return status;
+      if (result->tied_to() == -1)
+        continue;
+      const auto to = static_cast<uint32_t>(result->tied_to());
+      if (result->tied_to() < 0 || to >= argument_bytes_.size())
+        return fail(what + "is tied to argument " + number(result->tied_to()) + " of " +
+                    number(argument_bytes_.size()));
+      const fb::Argument *argument = plan_.arguments()->Get(to);
+      if (!argument->donated())
+        return fail(what + "is tied to argument " + number(to) + ", which is not donated");
+      if (!same_type(*result->type(), *argument->type()))
+        return fail(what + "has another type than argument " + number(to) + ", which it is tied to");
+      if (tied[to])
+        return fail(what + "is tied to argument " + number(to) + ", as another result is");
+      tied[to] = true;
+    }
+    return {};
+  }
+
+  // Strides step forward through memory that nothing writes; they make the argument's bytes what they reach.
+  Status check_strides(const fb::Argument &argument, uint32_t i) {
+    if (length(argument.strides()) == 0)
+      return {};
+    const std::string what = value_name("argument", i, text(argument.name())) + " ";
+    if (!aligned(argument.strides()))
+      return fail(what + "has misaligned strides");
+    if (length(argument.strides()) != length(argument.type()->shape()))
+      return fail(what + "of rank " + number(length(argument.type()->shape())) + " has " +
+                  number(length(argument.strides())) + " strides");
+    if (argument.donated())
+      return fail(what + "is donated and has strides: memory that is written is row-major");
+    if (argument.role() != fb::Role::argument)
+      return fail(what + "is kept between calls and has strides: only what a call brings has");
+    const std::vector<int64_t> shape(argument.type()->shape()->begin(), argument.type()->shape()->end());
+    const std::vector<int64_t> strides(argument.strides()->begin(), argument.strides()->end());
+    for (size_t d = 0; d < strides.size(); ++d)
+      if (strides[d] < 0)
+        return fail(what + "has the negative stride " + number(strides[d]) + " in dimension " + number(d));
+    const std::optional<uint64_t> elements = strided_elements(shape, strides);
+    if (!elements || *elements > maxBytes / itemsize(static_cast<DType>(argument.type()->dtype())))
+      return fail(what + "has strides that reach over more bytes than a process can address");
+    argument_bytes_.back() = *elements * itemsize(static_cast<DType>(argument.type()->dtype()));
+    return {};
+  }
+
+  // A result that is a buffer of another is of as many bytes, and not one that a tie replaces as well.
+  Status check_alias(const std::string &what, const fb::Result &result, uint32_t number_of_result) const {
+    const int argument = result.alias_argument(), other = result.alias_result();
+    if (argument == -1 && other == -1)
+      return {};
+    if ((argument != -1) + (other != -1) + (result.tied_to() != -1) > 1)
+      return fail(what + "is tied or an alias more than once");
+    const bool known = argument != -1
+                           ? argument >= 0 && static_cast<size_t>(argument) < argument_bytes_.size()
+                           : other >= 0 && static_cast<uint32_t>(other) < number_of_result;
+    if (!known)
+      return fail(what + "is an alias of " +
+                  (argument != -1 ? "argument " + number(argument) : "result " + number(other)) +
+                  ", which does not come before it");
+    if (argument != -1 && length(plan_.arguments()->Get(static_cast<uint32_t>(argument))->strides()))
+      return fail(what + "is an alias of argument " + number(argument) + ", which has strides");
+    const uint64_t bytes = argument != -1 ? argument_bytes_[static_cast<size_t>(argument)]
+                                          : result_bytes_[static_cast<size_t>(other)];
+    if (bytes != result_bytes_[number_of_result])
+      return fail(what + "has " + number(result_bytes_[number_of_result]) + " bytes, but is an alias of " +
+                  number(bytes));
+    return {};
+  }
+
+  Status check_buffers() {
+    for (uint32_t i = 0; i < length(plan_.buffers()); ++i) {
+      const fb::Buffer *buffer = plan_.buffers()->Get(i);
+      const std::string what = "buffer " + number(i);
+      uint64_t capacity = 0;
+      std::string storage;
+      switch (buffer->storage()) {
+      case fb::Storage::argument:
+        if (buffer->index() >= argument_bytes_.size())
+          return fail(what + " lies in argument " + number(buffer->index()) + " of " +
+                      number(argument_bytes_.size()));
+        capacity = argument_bytes_[buffer->index()];
+        storage = "argument " + number(buffer->index());
+        break;
+      case fb::Storage::result:
+        if (buffer->index() >= result_bytes_.size())
+          return fail(what + " lies in result " + number(buffer->index()) + " of " +
+                      number(result_bytes_.size()));
+        if (const fb::Result *result = plan_.results()->Get(buffer->index());
+            result->alias_argument() != -1 || result->alias_result() != -1)
+          return fail(what + " lies in result " + number(buffer->index()) +
+                      ", which is an alias and has no storage");
+        capacity = result_bytes_[buffer->index()];
+        storage = "result " + number(buffer->index());
+        break;
+      case fb::Storage::arena:
+        capacity = plan_.arena_bytes();
+        storage = "the arena";
+        break;
+      case fb::Storage::constant:
+        capacity = constant_bytes_;
+        storage = "the constants";
+        break;
+      default:
+        return fail(what + " has unknown storage " + number(static_cast<int>(buffer->storage())));
+      }
+      if (buffer->offset() > capacity || buffer->bytes() > capacity - buffer->offset()) {
+        std::string text = what + " [" + number(buffer->offset()) + ", +" + number(buffer->bytes());
+        text += ") lies outside " + storage + " of " + number(capacity) + " bytes";
+        return fail(text);
+      }
+    }
+    return {};
+  }
+
+  const fb::Buffer *buffer(uint32_t index) const {
+    return index < length(plan_.buffers()) ? plan_.buffers()->Get(index) : nullptr;
+  }
+
+  // The storage that a buffer really lies in: a tied result is its argument.
+  std::pair<fb::Storage, uint32_t> place(const fb::Buffer &buffer) const {
+    if (buffer.storage() == fb::Storage::result)
+      if (const int tied = plan_.results()->Get(buffer.index())->tied_to(); tied >= 0)
+        return {fb::Storage::argument, static_cast<uint32_t>(tied)};
+    const bool indexed = buffer.storage() == fb::Storage::argument || buffer.storage() == fb::Storage::result;
+    return {buffer.storage(), indexed ? buffer.index() : 0};
+  }
+
+  bool overlap(const fb::Buffer &a, const fb::Buffer &b) const {
+    return place(a) == place(b) && a.bytes() && b.bytes() && a.offset() < b.offset() + b.bytes() &&
+           b.offset() < a.offset() + a.bytes();
+  }
+
+  Status check_write(const std::string &what, const fb::Buffer &buffer, uint32_t launch) const {
+    const auto [storage, index] = place(buffer);
+    if (storage == fb::Storage::constant)
+      return fail(what + " writes a constant");
+    if (storage != fb::Storage::argument)
+      return {};
+    if (!plan_.arguments()->Get(index)->donated())
+      return fail(what + " writes argument " + number(index) + ", which is not donated");
+    if (static_cast<int64_t>(launch) <= last_fallible_)
+      return fail(what + " writes donated argument " + number(index) + " before launch " +
+                  number(last_fallible_) +
+                  " is done, which may fail: a failing call must leave its state as it was");
+    return {};
+  }
+
+  Status check_launches() {
+    for (uint32_t i = 0; i < length(plan_.launches()); ++i)
+      if (plan_.launches()->Get(i)->may_fail())
+        last_fallible_ = i;
+    for (uint32_t i = 0; i < length(plan_.launches()); ++i) {
+      const fb::Launch *launch = plan_.launches()->Get(i);
+      std::string what = "launch " + number(i);
+      if (launch->name())
+        what += " '" + text(launch->name()) + "'";
+      if (launch->location())
+        what += " (" + text(launch->location()) + ")";
+      Status status;
+      if (!launch->op())
+        status = fail(what + " has no operation");
+      else if (const auto *kernel = launch->op_as_KernelLaunch())
+        status = check_kernel(what, *kernel, launch->may_fail(), i);
+      else if (const auto *contraction = launch->op_as_ContractionLaunch())
+        status = check_contraction(what, *contraction, i);
+      else if (const auto *copy = launch->op_as_CopyLaunch())
+        status = check_copy(what, *copy, i);
+      else if (const auto *host = launch->op_as_HostLaunch())
+        status = check_host(what, *host, launch->may_fail());
+      else
+        status = fail(what + " is of an unknown kind: " + number(static_cast<int>(launch->op_type())));
+      if (!status)
+        return status;
+    }
+    return {};
+  }
+
+  Status check_kernel(const std::string &what, const fb::KernelLaunch &kernel, bool may_fail,
+                      uint32_t launch) const {
+    std::vector<uint64_t> operand_bytes;
+    if (!kernel.symbol())
+      return fail(what + " names no kernel");
+    if (image_)
+      if (Expected<KernelFn> found = image_->find(kernel.symbol()->string_view()); !found)
+        return found.status().with([&](FailureInfo &info) {
+          info.context.insert(0, prefix() + what + ": ");
+          info.code = "WEFT-L008";
+        });
+    if (!aligned(kernel.sizes()))
+      return fail(what + " has misaligned sizes");
+    if (kernel.tasks() < 0 || kernel.grain() < 1)
+      return fail(what + " has " + number(kernel.tasks()) + " tasks in runs of " + number(kernel.grain()) +
+                  "; expected at least 0 and at least 1");
+    if (kernel.tasks() > INT64_MAX - kernel.grain())
+      return fail(what + " has too many tasks: " + number(kernel.tasks()));
+    if (kernel.scratch_bytes() > maxScratchBytes)
+      return fail(what + " asks for " + number(kernel.scratch_bytes()) + " bytes of scratch, more than " +
+                  number(maxScratchBytes));
+    if (kernel.first_result() > length(kernel.buffers()))
+      return fail(what + ": first result " + number(kernel.first_result()) + " of " +
+                  number(length(kernel.buffers())) + " buffers");
+    for (uint32_t i = 0; i < length(kernel.buffers()); ++i) {
+      const fb::Buffer *operand = buffer(kernel.buffers()->Get(i));
+      if (!operand)
+        return fail(what + ": operand " + number(i) + " is buffer " + number(kernel.buffers()->Get(i)) +
+                    " of " + number(length(plan_.buffers())));
+      operand_bytes.push_back(operand->bytes());
+      if (i < kernel.first_result())
+        continue;
+      if (Status status = check_write(what, *operand, launch); !status)
+        return status;
+    }
+    if (image_ && image_->signatures())
+      if (Status status = check_launch_signature(*image_->signatures(), kernel, may_fail, operand_bytes);
+          !status)
+        return fail(what + " " + status.message());
+    return {};
+  }
+
+  Status check_contraction(const std::string &what, const fb::ContractionLaunch &launch,
+                           uint32_t index) const {
+    if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
+        !contraction_supports(static_cast<DType>(launch.dtype())))
+      return fail(what + ": no contraction of element type number " + number(launch.dtype()));
+    const uint64_t item = itemsize(static_cast<DType>(launch.dtype()));
+    const auto extents = {launch.batch(), launch.m(), launch.n(), launch.k()};
+    int64_t work = std::ranges::count(extents, 0) == 0; // of nothing there is none, however large the rest
+    for (int64_t extent : extents)
+      if (extent < 0 || __builtin_mul_overflow(work, extent, &work) || work > maxProductWork)
+        return fail(what + ": extents " + number(launch.batch()) + ", " + number(launch.m()) + ", " +
+                    number(launch.n()) + ", " + number(launch.k()) + " are negative or too large");
+    const struct {
+      const char *name;
+      uint32_t buffer;
+      const flatbuffers::Vector<int64_t> *strides;
+      std::array<int64_t, 3> extents;
+    } operands[] = {{"a", launch.a(), launch.a_strides(), {launch.batch(), launch.m(), launch.k()}},
+                    {"b", launch.b(), launch.b_strides(), {launch.batch(), launch.k(), launch.n()}},
+                    {"c", launch.c(), launch.c_strides(), {launch.batch(), launch.m(), launch.n()}},
+                    {"residual",
+                     static_cast<uint32_t>(launch.residual()),
+                     launch.c_strides(),
+                     {launch.batch(), launch.m(), launch.n()}}};
+    for (const auto &operand : std::span(operands).first(launch.residual() == -1 ? 3 : 4)) {
+      const std::string which = what + ": operand " + operand.name;
+      const fb::Buffer *range = buffer(operand.buffer);
+      if (!range)
+        return fail(which + " is buffer " + number(operand.buffer) + " of " +
+                    number(length(plan_.buffers())));
+      if (!aligned(operand.strides))
+        return fail(which + " has misaligned strides");
+      if (length(operand.strides) != 3)
+        return fail(which + " has " + number(length(operand.strides)) + " strides, expected 3");
+      uint64_t last = 0;
+      bool empty = false;
+      for (uint32_t d = 0; d < 3; ++d) {
+        const int64_t stride = operand.strides->Get(d), extent = operand.extents[d];
+        uint64_t reach = 0;
+        if (stride < 0)
+          return fail(which + " has negative stride " + number(stride));
+        empty |= extent == 0;
+        if (extent > 0 && (__builtin_mul_overflow(static_cast<uint64_t>(extent - 1),
+                                                  static_cast<uint64_t>(stride), &reach) ||
+                           __builtin_add_overflow(last, reach, &last) || last > maxBytes))
+          return fail(which + " reaches beyond what a process can address");
+      }
+      const uint64_t bytes = empty ? 0 : (last + 1) * item;
+      if (bytes > range->bytes())
+        return fail(which + " reaches over " + number(bytes) + " bytes of buffer " + number(operand.buffer) +
+                    " of " + number(range->bytes()));
+    }
+    const fb::Buffer &result = *buffer(launch.c());
+    // Every element of c has a place of its own if each stride is beyond the reach of the smaller ones.
+    std::array<std::pair<int64_t, int64_t>, 3> steps;
+    for (uint32_t d = 0; d < 3; ++d)
+      steps[d] = {launch.c_strides()->Get(d), operands[2].extents[d]};
+    std::sort(steps.begin(), steps.end());
+    // Where there is none, there is nothing to share.
+    bool hasElements = std::ranges::none_of(steps, [](const auto &step) { return step.second == 0; });
+    int64_t reach = 0;
+    for (const auto &[stride, extent] : steps) {
+      if (hasElements && extent > 1 && stride <= reach)
+        return fail(what + ": elements of c share memory: stride " + number(stride) + ", reach " +
+                    number(reach));
+      reach += extent > 1 ? stride * (extent - 1) : 0;
+    }
+    if (launch.bias() != -1) {
+      const fb::Buffer *bias = launch.bias() < 0 ? nullptr : buffer(static_cast<uint32_t>(launch.bias()));
+      if (!bias || bias->bytes() / item < static_cast<uint64_t>(launch.n()))
+        return fail(what + ": bias is buffer " + number(launch.bias()) +
+                    ", which does not exist or holds less than " + number(launch.n()) + " elements");
+      if (overlap(*bias, result))
+        return fail(what + ": c overlaps the bias");
+    }
+    if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result) ||
+        (launch.residual() != -1 && overlap(*buffer(static_cast<uint32_t>(launch.residual())), result)))
+      return fail(what + ": c overlaps an operand");
+    if (launch.library_flops() < 0 || launch.workspace_bytes() > maxBytes)
+      return fail(what + ": the library is used from " + number(launch.library_flops()) +
+                  " operations on, with " + number(launch.workspace_bytes()) + " bytes of workspace");
+    // A plan without a name is older than the field, and means what the runtime has.
+    if (const std::string library = text(launch.library());
+        !library.empty() && std::ranges::find(contractionLibraries, library) == contractionLibraries.end())
+      return Status::error(prefix() + what + " is for the library '" + library + "', and this runtime has '" +
+                               std::string(contractionLibraries[0]) + "', and '" +
+                               std::string(contractionLibraries[1]) +
+                               "', a kernel of its own: compile the program again for what is here",
+                           "WEFT-L015");
+    return check_write(what, result, index);
+  }
+
+  Status check_host(const std::string &what, const fb::HostLaunch &host, bool may_fail) const {
+    if (static_cast<uint8_t>(host.action()) > static_cast<uint8_t>(fb::HostAction::require))
+      return fail(what + " asks for the unknown action " + number(static_cast<int>(host.action())));
+    const fb::Buffer *value = buffer(host.buffer());
+    if (!value)
+      return fail(what + " reads buffer " + number(host.buffer()) + " of " + number(length(plan_.buffers())));
+    if (host.dtype() > static_cast<uint8_t>(DType::f64))
+      return fail(what + " has unknown element type " + number(host.dtype()));
+    if (!aligned(host.shape()))
+      return fail(what + " has a misaligned shape");
+    if (length(host.shape()) > maxRank)
+      return fail(what + " has " + number(length(host.shape())) + " dimensions, and at most " +
+                  number(maxRank) + " are possible");
+    uint64_t bytes = itemsize(static_cast<DType>(host.dtype()));
+    for (uint32_t i = 0; i < length(host.shape()); ++i)
+      if (host.shape()->Get(i) < 0 ||
+          __builtin_mul_overflow(bytes, static_cast<uint64_t>(host.shape()->Get(i)), &bytes))
+        return fail(what + " has extent " + number(host.shape()->Get(i)) + " in dimension " + number(i) +
+                    ", which is negative or too large");
+    if (bytes != value->bytes())
+      return fail(what + " reads " + number(bytes) + " bytes of buffer " + number(host.buffer()) + " of " +
+                  number(value->bytes()));
+    if (host.action() == fb::HostAction::require &&
+        (static_cast<DType>(host.dtype()) != DType::i1 || !may_fail))
+      return fail(what + " requires what is no truth value, or is not marked as one that may fail");
+    return {};
+  }
+
+  Status check_copy(const std::string &what, const fb::CopyLaunch &copy, uint32_t launch) const {
+    const fb::Buffer *from = buffer(copy.source()), *to = buffer(copy.destination());
+    if (!from || !to)
+      return fail(what + " copies buffer " + number(copy.source()) + " to " + number(copy.destination()) +
+                  " of " + number(length(plan_.buffers())));
+    if (from->bytes() != to->bytes())
+      return fail(what + " copies " + number(from->bytes()) + " bytes to " + number(to->bytes()));
+    if (overlap(*from, *to))
+      return fail(what + " copies between overlapping ranges");
+    return check_write(what, *to, launch);
+  }
+
+  const fb::Plan &plan_;
+  const uint64_t constant_bytes_;
+  const Image *image_;
+  std::vector<uint64_t> argument_bytes_, result_bytes_;
+  int64_t last_fallible_ = -1;
+};
+
+} // namespace
+
+Expected<const fb::Plan *> read_plan(std::span<const std::byte> bytes) {
+  const auto *data = reinterpret_cast<const uint8_t *>(bytes.data());
+  // FlatBuffers reads through aligned pointers; packages align every section.
+  if (reinterpret_cast<uintptr_t>(data) % alignof(uint64_t) != 0)
+    return Status::error("the plan's bytes are not aligned to 8", "WEFT-L008");
+  if (bytes.size() < 16 || bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return Status::error("a plan cannot take " + number(bytes.size()) + " bytes", "WEFT-L008");
+  flatbuffers::Verifier verifier(data, bytes.size(), /*max_depth=*/16, /*max_tables=*/50'000'000);
+  if (!fb::VerifyPlanBuffer(verifier))
+    return Status::error("the plan's bytes are no valid plan: damaged, or of another format", "WEFT-L008");
+  const fb::Plan *plan = fb::GetPlan(data);
+  if (!DecodedBytes(bytes.size()).fits(*plan))
+    return Status::error("the plan's bytes are no valid plan: its " + number(bytes.size()) +
+                             " bytes stand for more than as many, so that parts of it are shared, and a plan "
+                             "shares none",
+                         "WEFT-L008");
+  return plan;
+}
+
+Status verify_plan(const fb::Plan &plan, uint64_t constant_bytes, const Image *image) {
+  return Verifier(plan, constant_bytes, image).run();
+}
+
+} // namespace weft::runtime

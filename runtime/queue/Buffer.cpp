@@ -1,0 +1,176 @@
+//===- Buffer.cpp - A counted block of host memory ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/queue/Buffer.h"
+
+namespace weft::runtime {
+
+Expected<std::shared_ptr<Buffer>> Buffer::allocate(size_t bytes, uint32_t label) {
+  Expected<HostBlock> block = HostAllocator::get().allocate(bytes, label);
+  if (!block)
+    return block.status();
+  try {
+    return std::make_shared<Buffer>(block->data, bytes, block->handle, nullptr);
+  } catch (...) {
+    HostAllocator::get().free(*block);
+    throw;
+  }
+}
+
+std::shared_ptr<Buffer> Buffer::wrap(void *data, size_t bytes, std::function<void(void *)> deleter) {
+  return std::make_shared<Buffer>(data, bytes, nullptr, std::move(deleter));
+}
+
+std::shared_ptr<Buffer> Buffer::part(std::shared_ptr<Buffer> whole, size_t offset, size_t bytes) {
+  auto made =
+      std::make_shared<Buffer>(static_cast<std::byte *>(whole->data()) + offset, bytes, nullptr, nullptr);
+  made->whole_ = whole->whole_ ? whole->whole_ : std::move(whole);
+  return made;
+}
+
+Buffer::~Buffer() {
+  if (handle_)
+    HostAllocator::get().free({data_, bytes_, handle_});
+  else if (deleter_)
+    deleter_(data_);
+}
+
+Status Buffer::settle_locked(bool seen) {
+  if (write_.done())
+    write_ = {};
+  std::erase_if(uses_, [](const Ticket &use) { return use.done(); });
+  Status status;
+  if (failure_) {
+    if (permanent_ || !failure_->seen())
+      status = failure_->status();
+    if (seen) {
+      failure_->mark_seen();
+      if (!permanent_)
+        failure_ = nullptr;
+    }
+  }
+  tracked_.store(write_ || !uses_.empty() || failure_, std::memory_order_release);
+  return status;
+}
+
+Status Buffer::settle(bool seen) {
+  if (whole_)
+    return whole_->settle(seen);
+  if (!tracked())
+    return {};
+  const std::lock_guard lock(mutex_);
+  return settle_locked(seen);
+}
+
+Status Buffer::wait(bool seen) {
+  if (whole_)
+    return whole_->wait(seen);
+  if (!tracked())
+    return {};
+  Ticket ticket;
+  {
+    const std::lock_guard lock(mutex_);
+    ticket = write_;
+  }
+  ticket.wait();
+  return settle(seen);
+}
+
+Status Buffer::wait_unused() {
+  if (whole_)
+    return whole_->wait_unused();
+  if (!tracked())
+    return {};
+  std::vector<Ticket> tickets;
+  {
+    const std::lock_guard lock(mutex_);
+    tickets = uses_;
+  }
+  for (const Ticket &ticket : tickets)
+    ticket.wait();
+  return wait();
+}
+
+bool Buffer::uncertain() const {
+  if (whole_)
+    return whole_->uncertain();
+  if (!tracked())
+    return false;
+  // A call notes its failure before it is done.
+  const std::lock_guard lock(mutex_);
+  return failure_ || (write_may_fail_ && write_ && !write_.done());
+}
+
+bool Buffer::lost() const {
+  if (whole_)
+    return whole_->lost();
+  if (!tracked())
+    return false;
+  const std::lock_guard lock(mutex_);
+  return failure_ && permanent_ && failure_->seen();
+}
+
+void Buffer::note_write(const Ticket &ticket, bool may_fail) {
+  if (whole_)
+    return whole_->note_write(ticket, may_fail);
+  const std::lock_guard lock(mutex_);
+  write_ = ticket;
+  write_may_fail_ = may_fail;
+  tracked_.store(true, std::memory_order_release);
+}
+
+void Buffer::note_use(const Ticket &ticket) {
+  if (whole_)
+    return whole_->note_use(ticket);
+  const std::lock_guard lock(mutex_);
+  std::erase_if(uses_, [&](const Ticket &use) { return use.same_queue(ticket); });
+  uses_.push_back(ticket);
+  tracked_.store(true, std::memory_order_release);
+}
+
+void Buffer::prepare_use() {
+  if (whole_)
+    return whole_->prepare_use();
+  const std::lock_guard lock(mutex_);
+  uses_.reserve(uses_.size() + 1);
+}
+
+void Buffer::note_failure(std::shared_ptr<Failure> failure, bool permanent) {
+  if (whole_)
+    return whole_->note_failure(std::move(failure), permanent);
+  const std::lock_guard lock(mutex_);
+  if (permanent_)
+    return;
+  failure_ = std::move(failure);
+  permanent_ = permanent;
+  tracked_.store(true, std::memory_order_release);
+}
+
+std::shared_ptr<Failure> Buffer::blocking(uint64_t sequence) const {
+  if (whole_)
+    return whole_->blocking(sequence);
+  if (!tracked())
+    return nullptr;
+  const std::lock_guard lock(mutex_);
+  return failure_ && (permanent_ || failure_->blocks(sequence)) ? failure_ : nullptr;
+}
+
+void Buffer::foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket> &tickets) const {
+  if (whole_)
+    return whole_->foreign_tickets(queue, writes, tickets);
+  if (!tracked())
+    return;
+  const std::lock_guard lock(mutex_);
+  if (write_ && !write_.belongs_to(queue))
+    tickets.push_back(write_);
+  if (writes)
+    for (const Ticket &use : uses_)
+      if (!use.belongs_to(queue))
+        tickets.push_back(use);
+}
+
+} // namespace weft::runtime

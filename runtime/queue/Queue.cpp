@@ -1,0 +1,523 @@
+//===- Queue.cpp - Asynchronous queues of the CPU --------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/queue/Queue.h"
+
+#include "runtime/memory/HostAllocator.h"
+#include "runtime/queue/Profiler.h"
+
+#include <array>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace weft::runtime {
+
+uint64_t next_sequence() {
+  static std::atomic<uint64_t> counter{1};
+  return counter.fetch_add(1, std::memory_order_relaxed);
+}
+
+const Status &out_of_memory() {
+  static const Status *const status = new Status(Status::error("out of memory", "WEFT-M001"));
+  return *status;
+}
+
+Expected<QueueMode> queue_mode_from_environment() {
+  const char *value = std::getenv("WEFT_CPU_QUEUE");
+  const std::string_view text = value ? value : "auto";
+  if (text == "auto" || text.empty())
+    return QueueMode::automatic;
+  if (text == "async")
+    return QueueMode::async;
+  if (text == "inline")
+    return QueueMode::inlined;
+  return Status::error("WEFT_CPU_QUEUE is '" + std::string(text) + "'; expected auto, async or inline");
+}
+
+/// What the queue's thread shares with the handle and with tickets: it may outlive the handle.
+struct QueueState {
+  struct Work {
+    uint64_t number;
+    std::function<void()> run; // empty on an external queue: a caller's place
+    uint64_t bytes = 0;        // that it keeps alive
+  };
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Work> work;
+  uint64_t submitted = 0; // places given away
+  uint64_t bytes = 0;     // that work keeps alive which is not complete
+  std::atomic<uint64_t> completed{0};
+  uint64_t granted = 0; // on an external queue: the caller's place that the executor has come to
+  bool stopping = false;
+  Queue::Post post; // of an external queue
+  Ticket before;    // what must be done before anything runs here
+  std::thread thread;
+  uint64_t unposted = 0; // on an external queue: work whose post failed, and that runs with what comes next
+  std::shared_ptr<Failure> failures; // that were reported, oldest first: a list that needs no memory
+  std::exception_ptr thrown;         // by work that lets exceptions out
+  HostBlock arena;                   // touched only by whoever runs the queue's work
+  std::atomic<size_t> arena_bytes{0};
+
+  bool has_room(uint64_t more) const {
+    const uint64_t waiting = submitted - completed.load(std::memory_order_relaxed);
+    return waiting < Queue::manyWaiting ||
+           (waiting < Queue::maxWaiting && bytes + more <= Queue::maxWaitingBytes);
+  }
+  bool busy() const { return completed.load(std::memory_order_relaxed) != submitted; }
+  /// Whether the work with this number is next. With the lock held.
+  bool turn(uint64_t number) const { return completed.load(std::memory_order_relaxed) + 1 == number; }
+  void wait(uint64_t number) {
+    if (completed.load(std::memory_order_acquire) >= number)
+      return;
+    const ProfiledSpan span(Profiler::Span::wait, "wait for a call");
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= number; });
+  }
+  void complete_locked() {
+    completed.store(completed.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    changed.notify_all();
+  }
+  void run();
+  void run_posted();
+  bool run_next(std::unique_lock<std::mutex> &lock);
+  void run_work(Work &next, std::unique_lock<std::mutex> &lock);
+  Status synchronize();
+  /// Behind those that nobody has been told of; the others go.
+  void report_locked(std::shared_ptr<Failure> failure) {
+    std::shared_ptr<Failure> *end = &failures;
+    while (*end)
+      if ((*end)->seen())
+        *end = std::exchange((*end)->reported_next_, nullptr);
+      else
+        end = &(*end)->reported_next_;
+    *end = std::move(failure);
+  }
+  void release_arena() {
+    HostAllocator::get().free(arena);
+    HostAllocator::get().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
+    arena = {};
+    arena_bytes.store(0, std::memory_order_relaxed);
+  }
+  ~QueueState() {
+    while (failures) // one by one: each holds the next
+      failures = std::exchange(failures->reported_next_, nullptr);
+    if (arena.handle)
+      release_arena();
+  }
+};
+
+namespace {
+
+/// Every queue of the process, and what the first of them beside the default had to wait for.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<QueueState>> states;
+  Ticket transition;
+
+  static Registry &get() {
+    static Registry *const registry = new Registry;
+    return *registry;
+  }
+  std::vector<std::shared_ptr<QueueState>> live() {
+    const std::lock_guard lock(mutex);
+    std::vector<std::shared_ptr<QueueState>> result;
+    for (const std::weak_ptr<QueueState> &state : states)
+      if (std::shared_ptr<QueueState> alive = state.lock())
+        result.push_back(std::move(alive));
+    return result;
+  }
+  void add(const std::shared_ptr<QueueState> &state) {
+    const std::lock_guard lock(mutex);
+    std::erase_if(states, [](const std::weak_ptr<QueueState> &known) { return known.expired(); });
+    states.push_back(state);
+  }
+};
+
+std::atomic<bool> severalQueues{false};
+thread_local Queue *currentQueue = nullptr;
+thread_local bool runsQueue = false;
+/// The caller's place that this thread is about to take on an external queue, whose executor may run what is
+/// posted at once, on this thread.
+thread_local const QueueState *takesPlaceOn = nullptr;
+thread_local uint64_t takesPlace = 0;
+
+} // namespace
+
+void QueueState::run() {
+  runsQueue = true;
+  before.wait();
+  std::unique_lock lock(mutex);
+  for (;;) {
+    changed.wait(lock, [&] { return work.empty() ? stopping : turn(work.front().number); });
+    if (work.empty())
+      return;
+    Work next = std::move(work.front());
+    work.pop_front();
+    run_work(next, lock);
+  }
+}
+
+// With the lock held, as before and after it.
+void QueueState::run_work(Work &next, std::unique_lock<std::mutex> &lock) {
+  lock.unlock();
+  std::exception_ptr stray;
+  try {
+    next.run();
+  } catch (...) {
+    stray = std::current_exception();
+  }
+  // Buffers that only this call kept alive return to the allocator before the call counts as done.
+  next.run = nullptr;
+  lock.lock();
+  if (stray && !thrown)
+    thrown = std::move(stray);
+  bytes -= next.bytes;
+  complete_locked();
+}
+
+// One posted piece: the oldest work, whichever submission posted it.
+void QueueState::run_posted() {
+  before.wait();
+  std::unique_lock lock(mutex);
+  const uint64_t more = std::exchange(unposted, 0);
+  for (uint64_t i = 0; i <= more && run_next(lock); ++i) {
+  }
+}
+
+bool QueueState::run_next(std::unique_lock<std::mutex> &lock) {
+  // An executor that runs pieces side by side still gets them in order.
+  changed.wait(lock, [&] { return work.empty() || turn(work.front().number); });
+  if (work.empty())
+    return false;
+  Work next = std::move(work.front());
+  work.pop_front();
+  if (next.run) {
+    run_work(next, lock);
+    return true;
+  }
+  granted = next.number;
+  changed.notify_all();
+  if (takesPlaceOn == this && takesPlace == next.number)
+    return true; // this thread goes on with it when the executor returns
+  changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= next.number; });
+  return true;
+}
+
+bool Ticket::done() const { return !state_ || state_->completed.load(std::memory_order_acquire) >= number_; }
+void Ticket::wait() const {
+  if (state_)
+    state_->wait(number_);
+}
+bool Ticket::belongs_to(const Queue &queue) const { return state_ == queue.state_; }
+
+Queue &Queue::get_default() {
+  static Queue *const queue = [] {
+    auto state = std::make_shared<QueueState>();
+    Registry::get().add(state);
+    return new Queue(std::move(state));
+  }();
+  return *queue;
+}
+
+Queue &Queue::current() { return currentQueue ? *currentQueue : get_default(); }
+
+Queue *Queue::set_current(Queue *queue) { return std::exchange(currentQueue, queue); }
+
+Queue &Queue::pooled() {
+  // No std::call_once: where there is no memory, an exception cannot pass through the C library's.
+  static std::mutex *const mutex = new std::mutex;
+  static size_t next = 0;
+  static std::array<Queue *, poolSize> pool = {};
+  const std::lock_guard lock(*mutex);
+  Queue *&queue = pool[next % poolSize];
+  if (!queue)
+    queue = new Queue;
+  ++next;
+  return *queue;
+}
+
+std::unique_ptr<Queue> Queue::external(Post post) {
+  std::shared_ptr<QueueState> state = make_state();
+  state->post = std::move(post);
+  return std::unique_ptr<Queue>(new Queue(std::move(state)));
+}
+
+bool Queue::several() { return severalQueues.load(std::memory_order_seq_cst); }
+
+// Calls that run on their callers are noted in their buffers only once there are several queues. The others
+// therefore wait for what runs on the default queue at the moment when there come to be several.
+std::shared_ptr<QueueState> Queue::make_state() {
+  auto state = std::make_shared<QueueState>();
+  QueueState &main = *get_default().state_;
+  Registry &registry = Registry::get();
+  {
+    const std::lock_guard lock(registry.mutex);
+    if (!severalQueues.exchange(true, std::memory_order_seq_cst)) {
+      const std::lock_guard main_lock(main.mutex);
+      registry.transition.state_ = get_default().state_;
+      registry.transition.number_ = main.submitted;
+    }
+    state->before = registry.transition;
+  }
+  registry.add(state);
+  return state;
+}
+
+Queue::Queue(std::shared_ptr<QueueState> state) : state_(std::move(state)) {}
+Queue::Queue() : Queue(make_state()) {}
+
+Queue::~Queue() {
+  std::thread thread;
+  uint64_t last;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+    thread = std::move(state_->thread);
+    last = state_->submitted;
+  }
+  state_->changed.notify_all();
+  if (state_->post) {
+    state_->wait(last);
+    return;
+  }
+  if (!thread.joinable())
+    return;
+  // The last handle may go away in the queue's own work; the thread then ends by itself.
+  if (thread.get_id() == std::this_thread::get_id())
+    thread.detach();
+  else
+    thread.join();
+}
+
+Ticket Queue::submit(const std::shared_ptr<QueueState> &state, std::function<void()> work, uint64_t bytes) {
+  Ticket ticket;
+  ticket.state_ = state;
+  const bool has_work = static_cast<bool>(work);
+  std::function<void()> piece;
+  if (state->post)
+    // Whoever runs a piece twice gets nothing the second time: other work must not come early.
+    piece = [state, once = std::make_shared<std::atomic<bool>>(false)] {
+      if (!once->exchange(true))
+        state->run_posted();
+    };
+  {
+    const std::lock_guard lock(state->mutex);
+    // A thread that is there before its work finds none and waits.
+    if (!state->post && !state->thread.joinable() && !state->stopping)
+      state->thread = std::thread([state] { state->run(); });
+    ticket.number_ = state->submitted + 1;
+    state->work.push_back({ticket.number_, std::move(work), bytes});
+    ++state->submitted;
+    state->bytes += bytes;
+  }
+  if (!state->post) {
+    state->changed.notify_all();
+    return ticket;
+  }
+  if (!has_work) {
+    takesPlaceOn = state.get();
+    takesPlace = ticket.number_;
+  }
+  try {
+    state->post(std::move(piece));
+    takesPlaceOn = nullptr;
+  } catch (...) {
+    takesPlaceOn = nullptr;
+    const std::lock_guard lock(state->mutex);
+    if (state->submitted == ticket.number_ && !state->work.empty() &&
+        state->work.back().number == ticket.number_) {
+      state->work.pop_back();
+      --state->submitted;
+      state->bytes -= bytes;
+      throw;
+    }
+    ++state->unposted; // others wait behind it
+  }
+  return ticket;
+}
+
+Ticket Queue::submit(std::function<void()> work, uint64_t bytes) {
+  return submit(state_, std::move(work), bytes);
+}
+
+void Queue::await_room(uint64_t bytes) {
+  if (state_->post || runsQueue)
+    return;
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->has_room(bytes))
+      return;
+  }
+  const ProfiledSpan span(Profiler::Span::wait, "wait for room in the queue");
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->has_room(bytes); });
+}
+
+Status QueueState::synchronize() {
+  const ProfiledSpan span(Profiler::Span::wait, "synchronize");
+  std::unique_lock lock(mutex);
+  const uint64_t last = submitted;
+  changed.wait(lock, [&] { return completed.load(std::memory_order_relaxed) >= last; });
+  const std::exception_ptr stray = std::exchange(thrown, nullptr);
+  std::shared_ptr<Failure> seen = std::exchange(failures, nullptr);
+  lock.unlock();
+  std::shared_ptr<Failure> first;
+  while (seen) {
+    if (!first && !seen->seen())
+      first = seen;
+    seen->mark_seen();
+    seen = std::exchange(seen->reported_next_, nullptr);
+  }
+  if (first)
+    return first->status();
+  if (!stray)
+    return {};
+  try {
+    std::rethrow_exception(stray);
+  } catch (const std::bad_alloc &) {
+    return out_of_memory();
+  } catch (const std::exception &error) {
+    return Status::error(error.what());
+  } catch (...) {
+    return Status::error("unknown error");
+  }
+}
+
+Status Queue::synchronize() { return state_->synchronize(); }
+
+Status Queue::synchronize_all() {
+  Status first;
+  for (const std::shared_ptr<QueueState> &state : Registry::get().live())
+    if (Status status = state->synchronize(); !status && first.ok())
+      first = status;
+  return first;
+}
+
+void Queue::trim_all() {
+  for (const std::shared_ptr<QueueState> &state : Registry::get().live())
+    trim(state);
+}
+
+bool Queue::idle() const {
+  const std::lock_guard lock(state_->mutex);
+  return !state_->busy();
+}
+
+bool Queue::is_external() const { return state_->post != nullptr; }
+
+void Queue::wait_for(Queue &other) {
+  Ticket last;
+  {
+    const std::lock_guard lock(other.state_->mutex);
+    last.state_ = other.state_;
+    last.number_ = other.state_->submitted;
+  }
+  if (!last.done() && !last.belongs_to(*this))
+    submit([last] { last.wait(); });
+}
+
+Ticket Queue::try_enter() {
+  Ticket place;
+  if (state_->post || !state_->before.done())
+    return place;
+  const std::lock_guard lock(state_->mutex);
+  if (state_->busy())
+    return place;
+  place.state_ = state_;
+  place.number_ = ++state_->submitted;
+  return place;
+}
+
+Ticket Queue::reserve(const std::shared_ptr<QueueState> &state) {
+  if (state->post)
+    return submit(state, nullptr);
+  Ticket place;
+  const std::lock_guard lock(state->mutex);
+  place.state_ = state;
+  place.number_ = ++state->submitted;
+  return place;
+}
+
+Ticket Queue::reserve() { return reserve(state_); }
+
+void Queue::await_turn(const Ticket &place) {
+  QueueState &state = *place.state_;
+  state.before.wait();
+  std::unique_lock lock(state.mutex);
+  state.changed.wait(lock,
+                     [&] { return state.post ? state.granted == place.number_ : state.turn(place.number_); });
+}
+
+void Queue::enter() { await_turn(reserve()); }
+
+void Queue::leave() {
+  const std::lock_guard lock(state_->mutex);
+  state_->complete_locked();
+}
+
+void Queue::report(std::shared_ptr<Failure> failure) {
+  const std::lock_guard lock(state_->mutex);
+  state_->report_locked(std::move(failure));
+}
+
+Expected<std::byte *> Queue::arena(size_t bytes) {
+  QueueState &state = *state_;
+  if (bytes > state.arena.bytes) {
+    HostAllocator &allocator = HostAllocator::get();
+    static const uint32_t label = allocator.intern_label({"arena of temporaries"});
+    if (state.arena.handle)
+      state.release_arena();
+    Expected<HostBlock> block = allocator.allocate(bytes, label);
+    if (!block)
+      return block.status();
+    state.arena = *block;
+    state.arena_bytes.store(bytes, std::memory_order_relaxed);
+    allocator.note_arena_bytes(static_cast<int64_t>(bytes));
+  }
+  return static_cast<std::byte *>(state.arena.data);
+}
+
+size_t Queue::arena_bytes() const { return state_->arena_bytes.load(std::memory_order_relaxed); }
+
+void Queue::trim(const std::shared_ptr<QueueState> &state) {
+  if (state->arena_bytes.load(std::memory_order_relaxed) == 0)
+    return;
+  // Its executor may be the caller's thread, for which nobody may wait.
+  if (state->post) {
+    std::unique_lock lock(state->mutex);
+    if (!state->busy()) { // nothing can begin while the lock is held
+      if (state->arena.handle)
+        state->release_arena();
+      return;
+    }
+    lock.unlock();
+    // The work keeps no state: what is posted does, and a state that kept itself would never end.
+    submit(state, [raw = state.get()] {
+      if (raw->arena.handle)
+        raw->release_arena();
+      HostAllocator::get().empty_cache();
+    });
+    return;
+  }
+  await_turn(reserve(state));
+  if (state->arena.handle)
+    state->release_arena();
+  const std::lock_guard lock(state->mutex);
+  state->complete_locked();
+}
+
+void Queue::trim() { trim(state_); }
+
+} // namespace weft::runtime

@@ -1,0 +1,79 @@
+//===- Executor.h - The threads that compute --------------------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All compute of a process runs on one pool of threads: kernels, and the blocks of matrix products, each of
+// which oneDNN computes on one thread. An embedder may put an executor of its own in the pool's place.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_THREADS_EXECUTOR_H
+#define WEFT_RUNTIME_THREADS_EXECUTOR_H
+
+#include "weft/export.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace weft::runtime {
+
+/// Refers to a callable without owning it; it must outlive the call.
+template <typename Signature> class function_ref;
+template <typename Result, typename... Args> class function_ref<Result(Args...)> {
+public:
+  template <typename Callable>
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, function_ref>)
+  function_ref(Callable &&callable)
+      : object_(const_cast<void *>(static_cast<const void *>(&callable))),
+        call_([](void *object, Args... args) -> Result {
+          return (*static_cast<std::remove_reference_t<Callable> *>(object))(args...);
+        }) {}
+  Result operator()(Args... args) const { return call_(object_, args...); }
+
+private:
+  void *object_;
+  Result (*call_)(void *, Args...);
+};
+
+/// Runs ranges of tasks on threads. `worker` is below width(), and no two concurrent calls of one
+/// parallel_for share it. Which thread runs which range is open; no result may depend on it.
+class WEFT_RUNTIME_API Executor {
+public:
+  using Body = function_ref<void(int64_t begin, int64_t end, int worker)>;
+  virtual ~Executor();
+  /// Covers [0, tasks) with ranges whose bounds are multiples of `grain`. Returns when all have run. A single
+  /// range runs on the calling thread; so does everything when called from inside a body.
+  virtual void parallel_for(int64_t tasks, int64_t grain, Body body) = 0;
+  virtual int width() const = 0;
+};
+
+/// The process's executor.
+WEFT_RUNTIME_API Executor &executor();
+/// Replaces it; null brings the default back. Not while anything runs. The caller keeps ownership.
+WEFT_RUNTIME_API void set_executor(Executor *executor);
+/// A pool of `width` threads, the caller's included. A launch ends when its work is done, whether or not all
+/// of them came: beside other processes a thread may wait for a processor longer than a step takes.
+WEFT_RUNTIME_API std::unique_ptr<Executor> make_thread_executor(int width);
+/// WEFT_NUM_THREADS, or the number of processors that this process may run on: those of its affinity mask, at
+/// most the quota of its control groups.
+WEFT_RUNTIME_API int default_width();
+
+/// While one lives, oneDNN makes and runs primitives on the calling thread alone. It asks OpenMP for the
+/// number of threads at both, and would open a team of its own.
+class WEFT_RUNTIME_API OneOpenMPThread {
+public:
+  OneOpenMPThread();
+  ~OneOpenMPThread();
+  OneOpenMPThread(const OneOpenMPThread &) = delete;
+  OneOpenMPThread &operator=(const OneOpenMPThread &) = delete;
+
+private:
+  int before_;
+};
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_THREADS_EXECUTOR_H
