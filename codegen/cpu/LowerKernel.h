@@ -16,7 +16,8 @@
 // KernelFrame::sizes in order. Argument attributes `llvm.noalias`, `llvm.align` and `llvm.readonly` are
 // honoured, no alignment beyond the element's is assumed without them. The unit attribute
 // `weft.vectorize` lets LLVM's loop vectoriser at the kernel, which is otherwise taken as it is.
-// Out comes `extern "C" void name(const KernelFrame *, int64_t begin, int64_t end)` (runtime/package/Kernel.h).
+// Out comes `extern "C" void name(const KernelFrame *, int64_t begin, int64_t end)`
+// (runtime/package/Kernel.h).
 //
 // Everything here may be called from several threads at once: each call works in contexts of its own on
 // the kernel's canonical text, which is also what kernels are cached by.

@@ -213,7 +213,7 @@ static bool waitsForSuccess(const Variant &variant) {
 }
 
 std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots &slots,
-                                             const std::string &why, bool &paused, Loc loc) {
+                                             const std::string &why, bool &isOld, Loc loc) {
   auto variant = std::make_shared<Variant>();
   variant->structure = arguments.structure;
   variant->gradMode = gradEnabled();
@@ -225,7 +225,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     explicit Compiling(CompiledImpl &impl) : impl(impl), before(std::exchange(impl.isCompiling_, true)) {}
     ~Compiling() {
       impl.isCompiling_ = before;
-      impl.compiled_.notify_all();
+      ++impl.compilations_;
+      impl.compilations_.notify_all();
     }
     CompiledImpl &impl;
     const bool before;
@@ -273,8 +274,16 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     region.loc = loc;
     region.reason = why.empty() ? "the first variant of '" + options_.name + "'" : why;
     region.signature = variant->signature = describe(slots, variant->structure, variant->modes);
+    const auto mismatch = [&] {
+      const std::optional<Mismatch> found = findMismatch(*variant, slots, arguments.structure);
+      return found ? found->text : std::string();
+    };
+    // A function that changes what it is given may not fit it any more; that is no news.
+    const std::string before = mismatch();
+    bool paused = false;
     const PausePermit permit; // the trace is over, and every slot has again what it had outside
     auto program = compileRegion(region, paused);
+    isOld = paused && mismatch() != before;
     if (!program)
       fail(program.status(), loc);
     variant->program = *program;

@@ -209,11 +209,11 @@ std::shared_ptr<Variant> CompiledImpl::find(const Flat &arguments, const Slots &
 }
 
 std::shared_ptr<Variant> CompiledImpl::add(const Flat &arguments, const Slots &slots,
-                                           const std::optional<Mismatch> &reason, bool &paused, Loc loc) {
+                                           const std::optional<Mismatch> &reason, bool &isOld, Loc loc) {
   std::string text = reason ? missed(*reason, arguments, slots, loc) : "";
   std::string advice = reason ? std::exchange(advice_, {}) : "";
   const std::shared_ptr<Variant> made =
-      build(arguments, slots, reason ? std::string(reason->code) + ": " + text : "", paused, loc);
+      build(arguments, slots, reason ? std::string(reason->code) + ": " + text : "", isOld, loc);
   if (reason) {
     made->code = reason->code;
     if (variants_.size() == maxVariants) {
@@ -269,14 +269,16 @@ std::shared_ptr<Variant> CompiledImpl::variantFor(const Flat &arguments, const S
     }
     // Another thread compiles this function, maybe for these arguments.
     if (isCompiling_ && graphMutex().depth() == 1) {
-      compiled_.wait(graphMutex());
+      const uint32_t seen = compilations_.load();
+      graphMutex().unlock();
+      compilations_.wait(seen);
+      graphMutex().lock();
       continue;
     }
-    bool paused = false;
-    std::shared_ptr<Variant> made = add(arguments, slots, reason, paused, loc);
-    if (!paused)
+    bool isOld = false;
+    std::shared_ptr<Variant> made = add(arguments, slots, reason, isOld, loc);
+    if (!isOld)
       return made;
-    // Other threads may have changed meanwhile what it was compiled for.
     isNew = true;
   }
 }
@@ -300,8 +302,8 @@ void CompiledImpl::prepare(Loc loc) {
     slots.push_back(Access::slot(placeholder));
     arguments.tensors.push_back(std::move(placeholder));
   }
-  bool paused = false;
-  std::shared_ptr<Variant> made = build(arguments, slots, "", paused, loc);
+  bool isOld = false; // the guards of a call look at that
+  std::shared_ptr<Variant> made = build(arguments, slots, "", isOld, loc);
   if (variants_.empty()) // another thread may have made one meanwhile
     variants_.push_back(std::move(made));
   flushAll();

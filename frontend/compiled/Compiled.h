@@ -11,7 +11,7 @@
 #include "frontend/compiled/Variant.h"
 #include "weft/compile.hpp"
 
-#include <condition_variable>
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -57,12 +57,13 @@ private:
   std::shared_ptr<Variant> find(const Flat &arguments, const Slots &slots, std::optional<Mismatch> &reason);
   /// The same, made where there is none. One thread at a time makes variants of a function; others wait.
   std::shared_ptr<Variant> variantFor(const Flat &arguments, const Slots &slots, Loc loc);
-  /// Another variant, for these arguments. `paused`: whether other threads had the graph while it was compiled.
+  /// Another variant, for these arguments. `paused`: whether other threads had the graph while it was
+  /// compiled.
   std::shared_ptr<Variant> add(const Flat &arguments, const Slots &slots,
-                               const std::optional<Mismatch> &reason, bool &paused, Loc loc);
+                               const std::optional<Mismatch> &reason, bool &isOld, Loc loc);
   /// Records and compiles. `why`: which guard missed; empty for the first variant.
   std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, const std::string &why,
-                                 bool &paused, Loc loc);
+                                 bool &isOld, Loc loc);
   /// Per argument: the earlier one that is the same tensor, or -1.
   std::vector<int> sameArguments(const Slots &slots) const;
   /// The values that a recorded function returned. A view is returned as a copy, which the variant notes, or
@@ -108,12 +109,12 @@ private:
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   const uint64_t id_ = nextSerial();               ///< what calls name themselves by in failures
   uint64_t calls_ = 0;
-  size_t made_ = 0;                      ///< variants, those that were dropped among them
-  bool isCompiling_ = false;             ///< a thread makes a variant, and may have paused the graph's lock
-  std::condition_variable_any compiled_; ///< it is done, with the graph's lock
-  std::string advice_;                   ///< what `missed` has to say to the author, empty for nothing
-  std::set<std::string> advised_;        ///< what was said already without being asked
-  std::map<std::string, size_t> missed_; ///< how often guards of one kind did
+  size_t made_ = 0;                       ///< variants, those that were dropped among them
+  bool isCompiling_ = false;              ///< a thread makes a variant, and may have paused the graph's lock
+  std::atomic<uint32_t> compilations_{0}; ///< that are done; what other threads wait for
+  std::string advice_;                    ///< what `missed` has to say to the author, empty for nothing
+  std::set<std::string> advised_;         ///< what was said already without being asked
+  std::map<std::string, size_t> missed_;  ///< how often guards of one kind did
   std::map<std::pair<int, int>, std::string> noDim_; ///< of arguments and dimensions: what `whyNoDim` found
 };
 

@@ -185,7 +185,7 @@ TEST(Threads, OneChangesWhatTheOtherCompilesFor) {
   Tensor w = ones({8});
   std::atomic<bool> isRecorded{false};
   auto f = compile([&](Tensor x) {
-    Tensor y = longChain(x * w, 200);
+    Tensor y = longChain(x, 200) * w;
     isRecorded = true;
     return y;
   });
@@ -200,8 +200,8 @@ TEST(Threads, OneChangesWhatTheOtherCompilesFor) {
   }
   other.join();
   // The call came before the change, or after it.
-  const Floats before = longChain(ones({8}), 200).to_vector<float>(),
-               after = longChain(full({8}, 2.0), 200).to_vector<float>();
+  const Tensor chain = longChain(ones({8}), 200);
+  const Floats before = chain.to_vector<float>(), after = (chain * 2).to_vector<float>();
   EXPECT_TRUE(found == before || found == after);
   EXPECT_NE(before, after);
   EXPECT_EQ(f(ones({8})).to_vector<float>(), after);
