@@ -1,0 +1,127 @@
+"""The rows in JAX."""
+
+import os
+
+from peer_timing import COLUMNS_2D, N, PAIRS, ROWS_2D, SIDE, data, measure, mlp_inputs, whole_numbers
+
+
+class Jax:
+    columns = ["jax"]
+
+    def __init__(self, threads):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        import jax
+        self.jax = jax
+        self.version = jax.__version__
+
+    def array(self, shape, seed):
+        return self.jax.device_put(data(shape, seed))
+
+    def functions(self, row):
+        jax = self.jax
+        np = jax.numpy
+        if row == "mul_add":
+            return (lambda x, y: x * 2 + y * y - x), (self.array((N,), 0), self.array((N,), 1))
+        if row == "gelu_sigmoid":
+            return (lambda x, y, z: jax.nn.gelu(x * y + z, approximate=True) * jax.nn.sigmoid(z),
+                    tuple(self.array((N,), i) for i in range(3)))
+        if row == "bias_relu":
+            return (lambda x, r, c: jax.nn.relu((x + r) * c),
+                    (self.array((SIDE, SIDE), 0), self.array((SIDE,), 1), self.array((SIDE, 1), 2)))
+        if row == "transpose_add":
+            return (lambda x, y: x.T + y), (self.array((SIDE, SIDE), 0), self.array((SIDE, SIDE), 1))
+        if row == "softmax":
+            return (lambda x: jax.nn.softmax(x, axis=1)), (self.array((ROWS_2D, COLUMNS_2D), 0),)
+        def layer_norm(x, w, b):
+            return jax.nn.standardize(x, axis=1, epsilon=1e-5) * w + b
+
+        if row == "layer_norm":
+            return layer_norm, (self.array((ROWS_2D, COLUMNS_2D), 0), self.array((COLUMNS_2D,), 1), self.array((COLUMNS_2D,), 2))
+        if row == "residual_norm_gelu":
+            return ((lambda x, r, w, b: jax.nn.gelu(layer_norm(x + r, w, b), approximate=True)),
+                    (self.array((ROWS_2D, COLUMNS_2D), 0), self.array((ROWS_2D, COLUMNS_2D), 1),
+                     self.array((COLUMNS_2D,), 2), self.array((COLUMNS_2D,), 3)))
+        if row.startswith("product_") and row != "product_f64":  # which JAX has not without a switch for the process
+            dtype = {"i32": np.int32, "bf16": np.bfloat16, "f16": np.float16}[row[8:]]
+            return (lambda x, y: x @ y), tuple(jax.device_put(whole_numbers(i)).astype(dtype) for i in range(2))
+        if row == "column_sum":
+            return (lambda x: (x * x).sum(0)), (self.array((ROWS_2D, COLUMNS_2D), 0),)
+        if row == "full_sum":
+            return (lambda x: (x * x).sum()), (self.array((N,), 0),)
+        if row == "small_call":
+            return (lambda x, y: x * 2 + y * y - x), (self.array((8,), 0), self.array((8,), 1))
+        if row == "alternating":
+            def alternating(x, w):
+                h = x
+                for _ in range(PAIRS):
+                    z = h @ w
+                    h = np.tanh(z) * jax.nn.sigmoid(z) + x
+                return h
+            return alternating, (self.array((2048, 128), 0), self.array((128, 128), 1) * 0.1)
+        return None
+
+    def step(self):
+        jax = self.jax
+        np = jax.numpy
+        sizes = [(784, 512), (512, 256), (256, 10)]
+        params = []
+        for i, (fan_in, fan_out) in enumerate(sizes):
+            bound = fan_in ** -0.5
+            key_w, key_b = jax.random.split(jax.random.PRNGKey(i))
+            params.append((jax.random.uniform(key_w, (fan_out, fan_in), minval=-bound, maxval=bound),
+                           jax.random.uniform(key_b, (fan_out,), minval=-bound, maxval=bound)))
+        zeros = jax.tree_util.tree_map(np.zeros_like, params)
+        state = (params, zeros, jax.tree_util.tree_map(np.zeros_like, params), np.zeros((), np.int32))
+
+        def loss_of(params, images, labels):
+            h = images.reshape(images.shape[0], -1).astype(np.float32) / 255
+            for i, (weight, bias) in enumerate(params):
+                h = h @ weight.T + bias
+                if i + 1 < len(params):
+                    h = jax.nn.relu(h)
+            return -np.take_along_axis(jax.nn.log_softmax(h), labels[:, None], axis=1).mean()
+
+        def step(state, images, labels):
+            params, m, v, count = state
+            loss, grads = jax.value_and_grad(loss_of)(params, images, labels)
+            count = count + 1
+            tree_map = jax.tree_util.tree_map
+            m = tree_map(lambda m, g: 0.9 * m + 0.1 * g, m, grads)
+            v = tree_map(lambda v, g: 0.999 * v + 0.001 * g * g, v, grads)
+            a = 1e-3 / (1 - 0.9 ** count.astype(np.float32))
+            b = 1 - 0.999 ** count.astype(np.float32)
+            params = tree_map(lambda p, m, v: p - a * m / (np.sqrt(v / b) + 1e-8), params, m, v)
+            return (params, m, v, count), loss
+
+        run = jax.jit(step, donate_argnums=0)
+        images, labels = (jax.device_put(a) for a in mlp_inputs())
+        box = [state]
+
+        def call():
+            box[0], loss = run(box[0], images, labels)
+            box.append(loss)
+            del box[1:-1]
+            return loss
+
+        return call, lambda: jax.block_until_ready(box)
+
+    def run(self, row):
+        if row == "mlp_step":
+            call, wait = self.step()
+
+            def waited():
+                call()
+                wait()
+            return {"jax": measure(waited, lambda: None, warm_calls=4)}
+        made = self.functions(row)
+        if made is None:
+            return {}
+        function, arguments = made
+        compiled = self.jax.jit(function)
+        if row == "small_call":  # calls follow each other; only the last is waited for
+            last = [None]
+
+            def call():
+                last[0] = compiled(*arguments)
+            return {"jax": measure(call, lambda: last[0].block_until_ready())}
+        return {"jax": measure(lambda: compiled(*arguments).block_until_ready(), lambda: None)}

@@ -1,0 +1,59 @@
+"""What the peers share: sizes, inputs, and how a call is timed, which is as in Timing.h."""
+
+import statistics
+import time
+
+SAMPLES = 7
+N = 1 << 24  # elements of the large vectors
+SIDE = 4096
+ROWS_2D, COLUMNS_2D = 8192, 1024
+PAIRS = 8  # of `alternating`
+PRODUCT = 512
+
+
+def measure(call, wait, samples=SAMPLES, block_seconds=0.03, warm_calls=2):
+    """Milliseconds a call, by `samples` blocks of calls, each block about `block_seconds` long. As in Timing.h, a
+    block's number is the median of its calls, or the mean where they take less than a millisecond."""
+    for _ in range(warm_calls):
+        call()
+    wait()
+    start = time.perf_counter()
+    call()
+    wait()
+    once = max(time.perf_counter() - start, 1e-7)
+    calls = max(1, min(20000, int(block_seconds / once)))
+    times = []
+    for _ in range(samples):
+        single = []
+        start = last = time.perf_counter()
+        for _ in range(calls):
+            call()
+            if once >= 1e-3:
+                wait()
+                now = time.perf_counter()
+                single.append(now - last)
+                last = now
+        wait()
+        mean = (time.perf_counter() - start) / calls
+        times.append((statistics.median(single) if single else mean) * 1e3)
+    return {"ms": statistics.median(times), "min_ms": min(times), "samples_ms": times}
+
+
+def data(shape, seed):
+    """The inputs of all peers: normal numbers from a fixed seed."""
+    import numpy
+    return numpy.random.default_rng(seed).standard_normal(shape, dtype=numpy.float32)
+
+
+def whole_numbers(seed):
+    """For products: from -3 to 3, which every dtype has."""
+    import numpy
+    return numpy.random.default_rng(seed).integers(-3, 4, (PRODUCT, PRODUCT)).astype(numpy.float32)
+
+
+def mlp_inputs():
+    import numpy
+    generator = numpy.random.default_rng(7)
+    images = generator.integers(0, 256, (128, 28, 28), dtype=numpy.uint8)
+    labels = generator.integers(0, 10, (128,), dtype=numpy.int64)
+    return images, labels

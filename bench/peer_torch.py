@@ -1,0 +1,96 @@
+"""The rows in PyTorch, eager and compiled."""
+
+from peer_timing import COLUMNS_2D, N, PAIRS, ROWS_2D, SIDE, data, measure, mlp_inputs, whole_numbers
+
+
+class Torch:
+    def __init__(self, threads, compiled=True):
+        import torch
+        self.torch = torch
+        torch.set_num_threads(threads)
+        self.version = torch.__version__
+        self.columns = ["torch eager"] + (["torch.compile"] if compiled else [])
+
+    def tensor(self, shape, seed):
+        return self.torch.from_numpy(data(shape, seed))
+
+    def functions(self, row):
+        torch, functional = self.torch, self.torch.nn.functional
+        if row == "copy":
+            source, target = self.tensor((N,), 0), torch.zeros(N)
+            return (lambda: target.copy_(source)), ()
+        if row == "mul_add":
+            return (lambda x, y: x * 2 + y * y - x), (self.tensor((N,), 0), self.tensor((N,), 1))
+        if row == "gelu_sigmoid":
+            return (lambda x, y, z: functional.gelu(x * y + z, approximate="tanh") * torch.sigmoid(z),
+                    tuple(self.tensor((N,), i) for i in range(3)))
+        if row == "bias_relu":
+            return (lambda x, r, c: torch.relu((x + r) * c),
+                    (self.tensor((SIDE, SIDE), 0), self.tensor((SIDE,), 1), self.tensor((SIDE, 1), 2)))
+        if row == "transpose_add":
+            return (lambda x, y: x.T + y), (self.tensor((SIDE, SIDE), 0), self.tensor((SIDE, SIDE), 1))
+        if row == "softmax":
+            return (lambda x: torch.softmax(x, 1)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
+        if row == "layer_norm":
+            return ((lambda x, w, b: functional.layer_norm(x, (COLUMNS_2D,), w, b)),
+                    (self.tensor((ROWS_2D, COLUMNS_2D), 0), self.tensor((COLUMNS_2D,), 1), self.tensor((COLUMNS_2D,), 2)))
+        if row == "residual_norm_gelu":
+            return ((lambda x, r, w, b: functional.gelu(functional.layer_norm(x + r, (COLUMNS_2D,), w, b), approximate="tanh")),
+                    (self.tensor((ROWS_2D, COLUMNS_2D), 0), self.tensor((ROWS_2D, COLUMNS_2D), 1),
+                     self.tensor((COLUMNS_2D,), 2), self.tensor((COLUMNS_2D,), 3)))
+        if row.startswith("product_"):
+            dtype = {"i32": torch.int32, "bf16": torch.bfloat16, "f16": torch.float16, "f64": torch.float64}[row[8:]]
+            return (lambda x, y: x @ y), tuple(torch.from_numpy(whole_numbers(i)).to(dtype) for i in range(2))
+        if row == "column_sum":
+            return (lambda x: (x * x).sum(0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
+        if row == "full_sum":
+            return (lambda x: (x * x).sum()), (self.tensor((N,), 0),)
+        if row == "small_call":
+            return (lambda x, y: x * 2 + y * y - x), (self.tensor((8,), 0), self.tensor((8,), 1))
+        if row == "alternating":
+            def alternating(x, w):
+                h = x
+                for _ in range(PAIRS):
+                    z = h @ w
+                    h = torch.tanh(z) * torch.sigmoid(z) + x
+                return h
+            return alternating, (self.tensor((2048, 128), 0), self.tensor((128, 128), 1) * 0.1)
+        return None
+
+    def step(self, compiled):
+        torch = self.torch
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(784, 512), torch.nn.ReLU(), torch.nn.Linear(512, 256),
+                                    torch.nn.ReLU(), torch.nn.Linear(256, 10))
+        # fused=True is PyTorch's fastest Adam on a CPU; a compiled step fuses the plain one by itself.
+        adam = torch.optim.Adam(model.parameters(), lr=1e-3, fused=None if compiled else True)
+
+        def step(images, labels):
+            logits = model(images.flatten(1).float() / 255)
+            loss = torch.nn.functional.cross_entropy(logits, labels)
+            loss.backward()
+            adam.step()
+            adam.zero_grad()
+            return loss.detach()
+
+        images, labels = (torch.from_numpy(a) for a in mlp_inputs())
+        run = torch.compile(step) if compiled else step
+        return lambda: run(images, labels)
+
+    def run(self, row):
+        torch = self.torch
+        wait = lambda: None
+        if row == "mlp_step":
+            return {column: measure(self.step(column == "torch.compile"), wait, warm_calls=6) for column in self.columns}
+        made = self.functions(row)
+        if made is None:
+            return {}
+        function, arguments = made
+        results = {}
+        with torch.no_grad():
+            results["torch eager"] = measure(lambda: function(*arguments), wait)
+            if "torch.compile" in self.columns and row != "copy":
+                torch._dynamo.reset()
+                compiled = torch.compile(function)
+                results["torch.compile"] = measure(lambda: compiled(*arguments), wait)
+        return results
