@@ -68,6 +68,21 @@ void column_sum(const float *x, float *out, int64_t rows, int64_t columns);
 /// *out = sum of x^2
 void full_sum(const float *x, float *out, int64_t n);
 
+/// Matrices of `middle` rows and `inner` columns, `outer` of them. At most 256 rows; the columns are a
+/// multiple of 128.
+struct Middle {
+  int64_t outer, middle, inner;
+};
+/// \name Over the rows of each matrix, which are read from memory once
+/// @{
+void softmax_middle(const float *x, float *out, const Middle &shape, Stores stores);
+/// Each column less its mean, over its standard deviation.
+void norm_middle(const float *x, float *out, const Middle &shape, Stores stores);
+void mean_middle(const float *x, float *out, const Middle &shape);
+/// With Bessel's correction.
+void var_middle(const float *x, float *out, const Middle &shape);
+/// @}
+
 } // namespace hand
 } // namespace weft::bench
 

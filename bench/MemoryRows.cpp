@@ -22,6 +22,7 @@ namespace weft::bench {
 namespace {
 
 constexpr int64_t vectorSize = int64_t(1) << 24, side = 4096, tableRows = 8192, tableColumns = 1024;
+constexpr hand::Middle middleShape = {64, 197, 768};
 
 /// Normal-looking numbers without a random generator's time: a sum of four uniform ones.
 void fill(Floats &values, uint64_t seed) {
@@ -219,6 +220,52 @@ RowResult run_full_sum() {
   return run(
       vectorSize * 4, [&] { return f(x.tensor); },
       [&](Stores) { hand::full_sum(x.data(), out.data(), vectorSize); }, out, false, 1e-4);
+}
+
+namespace {
+
+constexpr int64_t middleCount = middleShape.outer * middleShape.middle * middleShape.inner;
+
+/// A row whose result is as large as its input, over the dimension in the middle.
+RowResult run_middle(const std::function<Tensor(Tensor)> &body,
+                     void (*loop)(const float *, float *, const hand::Middle &, Stores)) {
+  const Input x(middleCount, {middleShape.outer, middleShape.middle, middleShape.inner}, 1);
+  Floats out(middleCount);
+  const auto f = compile(body, {.name = "middle"});
+  return run(
+      2 * middleCount * 4, [&] { return f(x.tensor); },
+      [&](Stores stores) { loop(x.data(), out.data(), middleShape, stores); }, out, true, 1e-5);
+}
+
+/// A row with one number for each column.
+RowResult run_middle(const std::function<Tensor(Tensor)> &body,
+                     void (*loop)(const float *, float *, const hand::Middle &)) {
+  const Input x(middleCount, {middleShape.outer, middleShape.middle, middleShape.inner}, 1);
+  Floats out(middleShape.outer * middleShape.inner);
+  const auto f = compile(body, {.name = "middle"});
+  return run(
+      middleCount * 4, [&] { return f(x.tensor); }, [&](Stores) { loop(x.data(), out.data(), middleShape); },
+      out, false, 1e-5);
+}
+
+} // namespace
+
+RowResult run_softmax_middle() {
+  return run_middle([](Tensor x) { return softmax(x, 1); }, hand::softmax_middle);
+}
+RowResult run_norm_middle() {
+  return run_middle(
+      [](Tensor x) {
+        auto [variance, mean] = var_mean(x, {1}, 0, true);
+        return (x - mean) * rsqrt(variance + normEps);
+      },
+      hand::norm_middle);
+}
+RowResult run_mean_middle() {
+  return run_middle([](Tensor x) { return x.mean({1}); }, hand::mean_middle);
+}
+RowResult run_var_middle() {
+  return run_middle([](Tensor x) { return x.var({1}); }, hand::var_middle);
 }
 
 } // namespace weft::bench

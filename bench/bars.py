@@ -22,6 +22,7 @@ def over(row, *names):
 
 
 HAND_95 = ("hand loop's speed >= 0.95", lambda row: over(row, "hand"), 1 / 0.95)
+HAND_85 = ("hand loop's speed >= 0.85", lambda row: over(row, "hand"), 1 / 0.85)
 HAND_90 = ("hand loop's speed >= 0.9", lambda row: over(row, "hand"), 1 / 0.9)
 HAND_80 = ("hand loop's speed >= 0.8", lambda row: over(row, "hand"), 1 / 0.8)
 FASTER_THAN_DRJIT = ("<= 1 of drjit", lambda row: over(row, "drjit"), 1.0)
@@ -45,6 +46,10 @@ BARS = {
     "residual_norm_gelu": [HAND_90, HALF_OF_COMPILERS],
     "column_sum": [HAND_90, NO_SLOWER_THAN_JAX],
     "full_sum": [HAND_90, NO_SLOWER_THAN_JAX],
+    "softmax_middle": [HAND_85],
+    "norm_middle": [HAND_85],
+    "mean_middle": [HAND_85],
+    "var_middle": [HAND_85],
     "mlp_step": [("<= 0.75 of best(torch, torch.compile, jax)",
                   lambda row: over(row, "torch", "compiled", "jax"), 0.75)],
     "alternating": [("<= 1.1 of the sum of its parts", lambda row: over(row, "parts"), 1.1)],

@@ -4,7 +4,7 @@ import glob
 import os
 import re
 
-from peer_timing import COLUMNS_2D, N, ROWS_2D, SIDE, data, measure
+from peer_timing import COLUMNS_2D, MIDDLE, N, ROWS_2D, SIDE, data, measure
 
 
 class DrJit:
@@ -64,6 +64,23 @@ class DrJit:
                                         self.tensor((1, COLUMNS_2D), 2), self.tensor((1, COLUMNS_2D), 3))
         if row == "column_sum":
             return (lambda x: dr.sum(x * x, axis=0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
+        if row.endswith("_middle"):
+            across = lambda reduce, x: reduce(x, axis=1, mode="evaluated")[:, None, :]
+
+            def softmax_middle(x):
+                e = dr.exp(x - across(dr.max, x))
+                return e / across(dr.sum, e)
+
+            def norm(x):
+                centred = x - across(dr.mean, x)
+                return centred * dr.rsqrt(across(dr.mean, centred * centred) + 1e-5)
+
+            def var(x):
+                centred = x - across(dr.mean, x)
+                return dr.sum(centred * centred, axis=1) * (1 / (MIDDLE[1] - 1))
+
+            bodies = {"softmax": softmax_middle, "norm": norm, "mean": lambda x: dr.mean(x, axis=1), "var": var}
+            return bodies[row[:-7]], (self.tensor(MIDDLE, 0),)
         if row == "full_sum":
             return (lambda x: dr.sum(x * x)), (self.vector(0),)
         if row == "small_call":

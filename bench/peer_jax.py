@@ -2,7 +2,7 @@
 
 import os
 
-from peer_timing import COLUMNS_2D, N, PAIRS, ROWS_2D, SIDE, data, measure, mlp_inputs, whole_numbers
+from peer_timing import COLUMNS_2D, MIDDLE, N, PAIRS, ROWS_2D, SIDE, data, measure, mlp_inputs, whole_numbers
 
 
 class Jax:
@@ -46,6 +46,11 @@ class Jax:
             return (lambda x, y: x @ y), tuple(jax.device_put(whole_numbers(i)).astype(dtype) for i in range(2))
         if row == "column_sum":
             return (lambda x: (x * x).sum(0)), (self.array((ROWS_2D, COLUMNS_2D), 0),)
+        if row.endswith("_middle"):
+            bodies = {"softmax": lambda x: jax.nn.softmax(x, axis=1),
+                      "norm": lambda x: jax.nn.standardize(x, axis=1, epsilon=1e-5), "mean": lambda x: x.mean(1),
+                      "var": lambda x: x.var(1, ddof=1)}
+            return bodies[row[:-7]], (self.array(MIDDLE, 0),)
         if row == "full_sum":
             return (lambda x: (x * x).sum()), (self.array((N,), 0),)
         if row == "small_call":

@@ -9,6 +9,7 @@ SIDE = 4096
 ROWS_2D, COLUMNS_2D = 8192, 1024
 PAIRS = 8  # of `alternating`
 PRODUCT = 512
+MIDDLE = (64, 197, 768)
 
 
 def measure(call, wait, samples=SAMPLES, block_seconds=0.03, warm_calls=2):

@@ -1,6 +1,6 @@
 """The rows in PyTorch, eager and compiled."""
 
-from peer_timing import COLUMNS_2D, N, PAIRS, ROWS_2D, SIDE, data, measure, mlp_inputs, whole_numbers
+from peer_timing import COLUMNS_2D, MIDDLE, N, PAIRS, ROWS_2D, SIDE, data, measure, mlp_inputs, whole_numbers
 
 
 class Torch:
@@ -43,6 +43,14 @@ class Torch:
             return (lambda x, y: x @ y), tuple(torch.from_numpy(whole_numbers(i)).to(dtype) for i in range(2))
         if row == "column_sum":
             return (lambda x: (x * x).sum(0)), (self.tensor((ROWS_2D, COLUMNS_2D), 0),)
+        if row.endswith("_middle"):
+            def norm(x):
+                variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
+                return (x - mean) * torch.rsqrt(variance + 1e-5)
+
+            bodies = {"softmax": lambda x: torch.softmax(x, 1), "norm": norm, "mean": lambda x: x.mean(1),
+                      "var": lambda x: x.var(1)}
+            return bodies[row[:-7]], (self.tensor(MIDDLE, 0),)
         if row == "full_sum":
             return (lambda x: (x * x).sum()), (self.tensor((N,), 0),)
         if row == "small_call":

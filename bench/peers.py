@@ -19,8 +19,8 @@ import sys
 import time
 
 ROWS = ["copy", "mul_add", "gelu_sigmoid", "bias_relu", "transpose_add", "softmax", "layer_norm",
-        "residual_norm_gelu", "column_sum", "full_sum", "mlp_step", "small_call", "alternating", "product_i32",
-        "product_bf16", "product_f16", "product_f64"]
+        "residual_norm_gelu", "column_sum", "full_sum", "softmax_middle", "norm_middle", "mean_middle", "var_middle",
+        "mlp_step", "small_call", "alternating", "product_i32", "product_bf16", "product_f16", "product_f64"]
 PEERS = ["torch", "jax", "drjit"]
 
 

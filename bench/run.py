@@ -45,6 +45,10 @@ TITLES = {
     "product_f64": "f64 matmul, 512^3",
     "cold_compile": "MLP step: compile, no caches",
     "disk_compile": "MLP step: compile, disk cache",
+    "softmax_middle": "softmax, dim 1 of 64 x 197 x 768",
+    "norm_middle": "normalised, dim 1 of 64 x 197 x 768",
+    "mean_middle": "mean, dim 1 of 64 x 197 x 768",
+    "var_middle": "variance, dim 1 of 64 x 197 x 768",
     "runtime_size": "libweft-runtime.so, stripped",
 }
 COMPILE_ROWS = ["cold_compile", "disk_compile"]
