@@ -44,7 +44,14 @@ RowResult run_softmax_middle();
 RowResult run_norm_middle();
 RowResult run_mean_middle();
 RowResult run_var_middle();
+RowResult run_one_row();
 RowResult run_mlp_step();
+RowResult run_deep_step();
+RowResult run_lstm_step();
+RowResult run_gpt_step();
+RowResult run_adam_300();
+RowResult run_adam_3000();
+RowResult run_loader_step();
 RowResult run_small_call();
 RowResult run_alternating();
 RowResult run_product_i32();
@@ -52,8 +59,9 @@ RowResult run_product_bf16();
 RowResult run_product_f16();
 RowResult run_product_f64();
 
-/// The training step in a process that has not compiled anything: how long its first call takes, as JSON.
-std::string first_step();
+/// A step ("mlp_step", "adam_300") in a process that has not compiled anything: how long its first call
+/// takes, as JSON.
+std::string first_step(const std::string &name);
 
 } // namespace weft::bench
 

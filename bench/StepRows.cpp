@@ -1,4 +1,4 @@
-//===- StepRows.cpp - A training step, small calls, alternation -----------===//
+//===- StepRows.cpp - Training steps and what is near them ----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,60 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Rows.h"
+#include "Steps.h"
 
-#include <weft/weft.hpp>
-
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 
 namespace weft::bench {
 namespace {
-
-struct Mlp : nn::Module {
-  nn::Linear fc1 = register_module("fc1", nn::Linear(784, 512));
-  nn::Linear fc2 = register_module("fc2", nn::Linear(512, 256));
-  nn::Linear fc3 = register_module("fc3", nn::Linear(256, 10));
-  Tensor operator()(Tensor x) { return fc3(relu(fc2(relu(fc1(x))))); }
-};
-
-/// The step of the demo: a batch of 128 images and labels of no meaning, forward, backward, Adam.
-class Training {
-public:
-  Training() : adam_(model_.parameters(), {.lr = 1e-3}) {
-    std::vector<uint8_t> images(128 * 28 * 28);
-    std::vector<int64_t> labels(128);
-    uint32_t state = 7;
-    const auto next = [&state] { return (state = state * 1664525u + 1013904223u) >> 16; };
-    for (uint8_t &pixel : images)
-      pixel = static_cast<uint8_t>(next());
-    for (int64_t &label : labels)
-      label = next() % 10;
-    images_ = Tensor::from(images, {128, 28, 28});
-    labels_ = Tensor::from(labels, {128});
-  }
-
-  auto compiled() {
-    return compile(
-        [this](Tensor images, Tensor labels) {
-          Tensor logits = model_(images.flatten(1).to(f32) / 255);
-          Tensor loss = nn::cross_entropy(logits, labels);
-          loss.backward();
-          adam_.step();
-          adam_.zero_grad();
-          return loss;
-        },
-        {.name = "mlp_step"});
-  }
-
-  const Tensor &images() const { return images_; }
-  const Tensor &labels() const { return labels_; }
-
-private:
-  Mlp model_;
-  optim::Adam adam_;
-  Tensor images_, labels_;
-};
 
 /// Sum of the durations of launches in a Chrome trace, in microseconds, and their number.
 std::pair<double, int> launches(const std::string &trace) {
@@ -75,46 +30,180 @@ std::pair<double, int> launches(const std::string &trace) {
 
 Tensor normal(Shape shape, double scale) { return randn(std::move(shape)) * scale; }
 
-} // namespace
+void expect_near(double found, double expected, double tolerance, const std::string &what) {
+  if (!(std::abs(found - expected) <= tolerance * (1 + std::abs(expected))))
+    throw std::runtime_error(what + " is " + number(found) + ", expected " + number(expected));
+}
 
-RowResult run_mlp_step() {
-  manual_seed(0);
-  Training training;
-  const auto step = training.compiled();
-  const auto call = [&] {
-    const Tensor loss = step(training.images(), training.labels());
-    synchronize();
-  };
-  const float before = step(training.images(), training.labels()).item<float>();
-  RowResult result;
-  result.samples = alternate({{"weft", call}}, {.alternations = 15, .block_ms = 60});
+/// A step that was compiled, has the same first losses as without compile(), and was timed.
+class TimedStep {
+public:
+  explicit TimedStep(const std::string &name) : step_(make_step(name)), compiled_(step_.compiled()) {
+    const Step plain = make_step(name); // from the same initial values
+    for (int i = 0; i < 3; ++i) {
+      const double expected = plain.body(plain.x, plain.y).item<float>();
+      const double found = compiled_(step_.x, step_.y).item<float>();
+      expect_near(found, expected, 1e-6, "loss " + std::to_string(i) + " of the compiled step");
+      first_ = i ? first_ : found;
+    }
+  }
+  Tensor operator()() const { return compiled_(step_.x, step_.y); }
+  Contender contender() const {
+    return {"weft", [this] {
+              const Tensor loss = (*this)();
+              synchronize();
+            }};
+  }
+  /// Fails where the training did nothing, which would be fast.
+  std::string losses() const {
+    const double last = (*this)().item<float>();
+    if (!(last < first_))
+      throw std::runtime_error("the loss did not fall: " + number(first_) + " before, " + number(last) +
+                               " after");
+    return "loss " + number(first_) + " at first, " + number(last) + " at the end";
+  }
+  const Step &step() const { return step_; }
 
-  // What the caller's thread is held up for, on an idle queue.
+private:
+  Step step_;
+  decltype(step_.compiled()) compiled_;
+  double first_ = 0;
+};
+
+/// What a step's time is made of. `return_us` is what the caller's thread is held up for, on an idle queue;
+/// `host_us` what lies outside the launches.
+std::vector<std::pair<std::string, double>> parts(const TimedStep &step, int calls) {
+  const std::function<void()> call = step.contender().call;
   std::vector<double> returns;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < calls; ++i) {
     const double start = milliseconds_now();
-    const Tensor loss = step(training.images(), training.labels());
+    const Tensor loss = step();
     returns.push_back((milliseconds_now() - start) * 1e3);
     synchronize();
   }
-  // What of a step's time lies outside its launches.
-  constexpr int profiled = 200;
   double wall = 0;
   const Profile profile = weft::profile([&] {
     const double start = milliseconds_now();
-    for (int i = 0; i < profiled; ++i)
+    for (int i = 0; i < calls; ++i)
       call();
     wall = milliseconds_now() - start;
   });
   const auto [inside, count] = launches(profile.chrome_trace());
-  const float after = step(training.images(), training.labels()).item<float>();
-  if (!(after < before))
-    throw std::runtime_error("the loss did not fall: " + std::to_string(before) + " before, " +
-                             std::to_string(after) + " after");
-  result.figures = {{"return_us", median(std::move(returns))},
-                    {"host_us", wall / profiled * 1e3 - inside / profiled},
-                    {"launches", static_cast<double>(count) / profiled}};
-  result.note = "loss " + number(before) + " at first, " + number(after) + " at the end";
+  return {{"return_us", median(std::move(returns))},
+          {"host_us", (wall * 1e3 - inside) / calls},
+          {"launches", static_cast<double>(count) / calls}};
+}
+
+RowResult run_step(const std::string &name, Schedule schedule, int profiled) {
+  const TimedStep step(name);
+  RowResult result;
+  result.samples = alternate({step.contender()}, schedule);
+  result.figures = parts(step, profiled);
+  result.note = step.losses();
+  return result;
+}
+
+/// Parameters after `steps` of Adam with gradients that stay as they are: each step moves by the learning
+/// rate in the gradient's direction.
+void check(const Update &update, const Update &fresh, int steps) {
+  for (const size_t i : {size_t(0), update.parameters.size() - 1}) {
+    const std::vector<float> found = update.parameters[i].detach().to_vector<float>(),
+                             before = fresh.parameters[i].detach().to_vector<float>(),
+                             gradient = fresh.gradients[i].to_vector<float>();
+    for (size_t k = 0; k < found.size(); ++k)
+      expect_near(found[k], before[k] - steps * 1e-3 * gradient[k] / (std::abs(gradient[k]) + 1e-8), 1e-5,
+                  "element " + std::to_string(k) + " of matrix " + std::to_string(i));
+  }
+}
+
+RowResult run_adam(int64_t count) {
+  const Update update(count);
+  const auto step = update.compiled();
+  for (int i = 0; i < 3; ++i)
+    step();
+  check(update, Update(count), 3);
+  RowResult result;
+  result.samples = alternate({{"weft",
+                               [&] {
+                                 step();
+                                 synchronize();
+                               }}},
+                             {.alternations = 15, .block_ms = 20});
+  result.note = std::to_string(step.variants().size()) + " variants";
+  return result;
+}
+
+} // namespace
+
+RowResult run_mlp_step() { return run_step("mlp_step", {.alternations = 15, .block_ms = 60}, 200); }
+RowResult run_deep_step() { return run_step("deep_step", {.alternations = 15, .block_ms = 40}, 200); }
+RowResult run_lstm_step() { return run_step("lstm_step", {.alternations = 15, .block_ms = 60}, 50); }
+RowResult run_gpt_step() { return run_step("gpt_step", {.alternations = 9, .block_ms = 300}, 5); }
+RowResult run_adam_300() { return run_adam(300); }
+RowResult run_adam_3000() { return run_adam(3000); }
+
+RowResult run_one_row() {
+  manual_seed(0);
+  Mlp model;
+  const Tensor x = normal({1, 784}, 1);
+  const auto f = compile(
+      [model](Tensor x) mutable {
+        NoGradGuard no_grad;
+        return model(x);
+      },
+      {.name = "one_row"});
+  std::vector<double> h;
+  for (const float value : x.to_vector<float>())
+    h.push_back(value);
+  for (const nn::Linear &layer : {model.fc1, model.fc2, model.fc3}) {
+    const std::vector<float> weight = layer.weight.detach().to_vector<float>(),
+                             bias = layer.bias.detach().to_vector<float>();
+    std::vector<double> next(bias.begin(), bias.end());
+    for (size_t i = 0; i < next.size(); ++i) {
+      for (size_t j = 0; j < h.size(); ++j)
+        next[i] += weight[i * h.size() + j] * h[j];
+      if (next.size() != 10)
+        next[i] = std::max(next[i], 0.0);
+    }
+    h = std::move(next);
+  }
+  const std::vector<float> found = f(x).to_vector<float>();
+  for (size_t i = 0; i < h.size(); ++i)
+    expect_near(found[i], h[i], 1e-5, "element " + std::to_string(i));
+  RowResult result;
+  result.samples = alternate({{"weft",
+                               [&] {
+                                 const Tensor y = f(x);
+                                 synchronize();
+                               }}},
+                             {.alternations = 15, .block_ms = 20});
+  return result;
+}
+
+RowResult run_loader_step() {
+  // One step for both, so that the loader's part is all that differs.
+  const TimedStep step("mlp_step");
+  constexpr int64_t batches = 64;
+  std::vector<Tensor> images, labels;
+  for (int64_t i = 0; i < batches; ++i) {
+    images.push_back(step.step().x);
+    labels.push_back(step.step().y);
+  }
+  const data::TensorDataset set(cat(images, 0), cat(labels, 0));
+  data::DataLoader loader(set, {.batch_size = 128, .shuffle = true, .num_workers = 2});
+  const auto compiled = step.step().compiled();
+  auto at = loader.begin();
+  const auto loaded = [&] {
+    if (at == loader.end())
+      at = loader.begin();
+    const Tensor loss = compiled((*at).images, (*at).labels);
+    ++at;
+    synchronize();
+  };
+  RowResult result;
+  result.samples =
+      alternate({{"weft", loaded}, {"plain", step.contender().call}}, {.alternations = 15, .block_ms = 60});
+  result.note = step.losses();
   return result;
 }
 
@@ -176,30 +265,40 @@ RowResult run_alternating() {
   return result;
 }
 
-std::string first_step() {
-  manual_seed(0);
+std::string first_step(const std::string &name) {
   const double begin = milliseconds_now();
-  Training training;
+  std::function<void()> call;
+  std::function<std::vector<VariantInfo>()> variants;
+  if (name.starts_with("adam_")) {
+    const auto update = std::make_shared<Update>(std::stoll(name.substr(5)));
+    const auto step = std::make_shared<decltype(update->compiled())>(update->compiled());
+    call = [update, step] { (*step)(); };
+    variants = [step] { return step->variants(); };
+  } else {
+    const auto made = std::make_shared<Step>(make_step(name));
+    const auto step = std::make_shared<decltype(made->compiled())>(made->compiled());
+    call = [made, step] { (void)(*step)(made->x, made->y); };
+    variants = [step] { return step->variants(); };
+    // Initial values are random numbers, which are computed (and their kernels compiled) when they are first
+    // needed.
+    const Tensor warm = randn({8}) + 1.0;
+    (void)warm.to_vector<float>();
+  }
   synchronize();
-  // Initial values are random numbers, which are computed (and their kernels compiled) when they are first
-  // needed.
-  const Tensor warm = randn({8}) + 1.0;
-  (void)warm.to_vector<float>();
   const double start = milliseconds_now();
-  const auto step = training.compiled();
   double times[3];
   double last = start;
   for (double &time : times) {
-    const Tensor loss = step(training.images(), training.labels());
+    call();
     synchronize();
     const double now = milliseconds_now();
     time = now - last;
     last = now;
   }
-  const std::vector<VariantInfo> variants = step.variants();
+  const std::vector<VariantInfo> made = variants();
   return "{\"column\": \"weft\", \"setup_ms\": " + number(start - begin) +
          ", \"first_ms\": " + number(times[0]) + ", \"third_ms\": " + number(times[2]) +
-         ", \"compile_ms\": " + number(variants.empty() ? NAN : variants[0].compile_ms) + "}";
+         ", \"compile_ms\": " + number(made.empty() ? NAN : made[0].compile_ms) + "}";
 }
 
 } // namespace weft::bench

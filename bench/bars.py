@@ -36,6 +36,15 @@ def plain(name):
     return lambda row: row.figures.get(name)
 
 
+def of_best(limit):
+    """Ours over the fastest of three peers."""
+    return (f"<= {limit} of best(torch, torch.compile, jax)", lambda row: over(row, "torch", "compiled", "jax"), limit)
+
+
+def first_call(limit):
+    return (f"first call <= {limit} s", plain("first_s"), limit)
+
+
 BARS = {
     "mul_add": [HAND_95, FASTER_THAN_DRJIT],
     "gelu_sigmoid": [("<= 0.8 of drjit", lambda row: over(row, "drjit"), 0.8)],
@@ -50,8 +59,14 @@ BARS = {
     "norm_middle": [HAND_85],
     "mean_middle": [HAND_85],
     "var_middle": [HAND_85],
-    "mlp_step": [("<= 0.75 of best(torch, torch.compile, jax)",
-                  lambda row: over(row, "torch", "compiled", "jax"), 0.75)],
+    "one_row": [of_best(0.9)],
+    "mlp_step": [of_best(0.75)],
+    "deep_step": [of_best(0.75)],
+    "lstm_step": [of_best(0.5)],
+    "gpt_step": [of_best(0.65)],
+    "adam_300": [first_call(0.3)],
+    "adam_3000": [first_call(1)],
+    "loader_step": [("<= 1.5 of the step without a loader", lambda row: over(row, "plain"), 1.5)],
     "alternating": [("<= 1.1 of the sum of its parts", lambda row: over(row, "parts"), 1.1)],
     "small_call": [("<= 2 us", lambda row: row.weft * 1e3 if row.weft is not None else None, 2.0)],
     "product_i32": [HALF_OF_F32],

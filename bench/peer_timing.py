@@ -10,6 +10,7 @@ ROWS_2D, COLUMNS_2D = 8192, 1024
 PAIRS = 8  # of `alternating`
 PRODUCT = 512
 MIDDLE = (64, 197, 768)
+STEPS = ("mlp_step", "deep_step", "lstm_step", "gpt_step")
 
 
 def measure(call, wait, samples=SAMPLES, block_seconds=0.03, warm_calls=2):
@@ -52,9 +53,18 @@ def whole_numbers(seed):
     return numpy.random.default_rng(seed).integers(-3, 4, (PRODUCT, PRODUCT)).astype(numpy.float32)
 
 
-def mlp_inputs():
+def whole(shape, limit, seed, dtype="int64"):
+    """Numbers below `limit`: bytes of images, labels, words."""
     import numpy
-    generator = numpy.random.default_rng(7)
-    images = generator.integers(0, 256, (128, 28, 28), dtype=numpy.uint8)
-    labels = generator.integers(0, 10, (128,), dtype=numpy.int64)
-    return images, labels
+    return numpy.random.default_rng(seed).integers(0, limit, shape, dtype=dtype)
+
+
+def step_inputs(row):
+    """One batch of a training step, with the shapes of Steps.cpp."""
+    if row == "mlp_step":
+        return whole((128, 28, 28), 256, 7, "uint8"), whole((128,), 10, 8)
+    if row == "deep_step":
+        return data((32, 64), 1), data((32, 64), 2)
+    if row == "lstm_step":
+        return data((32, 20, 64), 1), whole((32,), 10, 2)
+    return whole((16, 128), 65, 1), whole((16, 128), 65, 2)  # gpt_step

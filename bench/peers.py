@@ -6,7 +6,7 @@
     python3 bench/peers.py --list               which peers there are
 
 `scripts/bench` starts one process a peer (--serve) and asks for one row at a time, so that peers and Weft take
-turns; --first-step runs the training step in a fresh process and reports its first call.
+turns; --first-step runs a training step in a fresh process and reports its first call.
 """
 
 import argparse
@@ -20,7 +20,8 @@ import time
 
 ROWS = ["copy", "mul_add", "gelu_sigmoid", "bias_relu", "transpose_add", "softmax", "layer_norm",
         "residual_norm_gelu", "column_sum", "full_sum", "softmax_middle", "norm_middle", "mean_middle", "var_middle",
-        "mlp_step", "small_call", "alternating", "product_i32", "product_bf16", "product_f16", "product_f64"]
+        "one_row", "mlp_step", "deep_step", "lstm_step", "gpt_step", "adam_300", "adam_3000", "small_call",
+        "alternating", "product_i32", "product_bf16", "product_f16", "product_f64"]
 PEERS = ["torch", "jax", "drjit"]
 
 
@@ -80,17 +81,19 @@ def serve(peer, threads, compiled):
     return 0
 
 
-def first_step(column, threads):
-    """The first call of the training step in this process, which is fresh; imports are not counted."""
-    out = own_stdout()
-    wait = lambda: None
+def one_step(column, threads, step):
+    """A training step of one column: a function that does one, and one that waits for it."""
     if column == "jax":
         framework = make("jax", threads, True)
         framework.jax.block_until_ready(framework.jax.numpy.zeros(1) + 1)
-        call, wait = framework.step()
-    else:
-        framework = make("torch", threads, True)
-        call = framework.step(column == "torch.compile")
+        return framework.first(step)
+    return make("torch", threads, True).first(step, column == "torch.compile"), lambda: None
+
+
+def first_step(column, threads, step):
+    """The first call of a training step in this process, which is fresh; imports are not counted."""
+    out = own_stdout()
+    call, wait = one_step(column, threads, step)
     times = []
     for _ in range(3):
         start = time.perf_counter()
@@ -134,7 +137,9 @@ def main():
     parser.add_argument("--no-torch-compile", action="store_true", help="leave out torch.compile, which compiles for minutes")
     parser.add_argument("--list", action="store_true", help="print which peers can be imported")
     parser.add_argument("--serve", choices=PEERS, help="read row names on stdin, answer each with a line of JSON")
-    parser.add_argument("--first-step", choices=["torch eager", "torch.compile", "jax"], help="time the first call of the training step")
+    columns = ["torch eager", "torch.compile", "jax"]
+    parser.add_argument("--first-step", choices=columns, help="time the first call of a training step")
+    parser.add_argument("--step", default="mlp_step", metavar="ROW", help="which step, with --first-step (default: mlp_step)")
     options = parser.parse_args()
     limit_threads(options.threads)
     if options.list:
@@ -143,7 +148,7 @@ def main():
     if options.serve:
         return serve(options.serve, options.threads, not options.no_torch_compile)
     if options.first_step:
-        return first_step(options.first_step, options.threads)
+        return first_step(options.first_step, options.threads, options.step)
     rows = [row for row in ROWS if re.search(options.rows, row)]
     return everything(rows, options.threads, not options.no_torch_compile)
 

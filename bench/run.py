@@ -24,6 +24,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import bars  # noqa: E402
 import paired  # noqa: E402
+import servers  # noqa: E402
+from first_calls import ADAM_ROWS, COMPILE_ROWS, Commands, add_first_calls, compile_rows  # noqa: E402
+from servers import Server  # noqa: E402
 
 TITLES = {
     "copy": "copy 64 MB",
@@ -36,7 +39,18 @@ TITLES = {
     "residual_norm_gelu": "gelu(layer_norm(x+r)), 8192 x 1024",
     "column_sum": "column sum of squares, 8192 x 1024",
     "full_sum": "full sum of squares, 16M",
+    "softmax_middle": "softmax, dim 1 of 64 x 197 x 768",
+    "norm_middle": "normalised, dim 1 of 64 x 197 x 768",
+    "mean_middle": "mean, dim 1 of 64 x 197 x 768",
+    "var_middle": "variance, dim 1 of 64 x 197 x 768",
+    "one_row": "one row through 784-512-256-10",
     "mlp_step": "MLP training step",
+    "deep_step": "20 layers of 64, training step",
+    "lstm_step": "LSTM of 20 steps, training step",
+    "gpt_step": "GPT 4 x 128, training step",
+    "adam_300": "Adam over 300 tensors of 64^2",
+    "adam_3000": "Adam over 3,000 tensors of 64^2",
+    "loader_step": "MLP training step, two loader workers",
     "alternating": "8 x (matmul, kernel)",
     "small_call": "cached call, 8 elements",
     "product_i32": "i32 matmul, 512^3",
@@ -45,65 +59,15 @@ TITLES = {
     "product_f64": "f64 matmul, 512^3",
     "cold_compile": "MLP step: compile, no caches",
     "disk_compile": "MLP step: compile, disk cache",
-    "softmax_middle": "softmax, dim 1 of 64 x 197 x 768",
-    "norm_middle": "normalised, dim 1 of 64 x 197 x 768",
-    "mean_middle": "mean, dim 1 of 64 x 197 x 768",
-    "var_middle": "variance, dim 1 of 64 x 197 x 768",
     "runtime_size": "libweft-runtime.so, stripped",
 }
-COMPILE_ROWS = ["cold_compile", "disk_compile"]
+SECOND = {"alternating": "parts", "loader_step": "plain"}  # what the column of the loop has instead
 COLUMNS = ["torch eager", "torch.compile", "jax", "drjit"]
 PEER_OF = {"torch eager": "torch", "torch.compile": "torch", "jax": "jax", "drjit": "drjit"}
 
 
 def note(text):
     print(text, file=sys.stderr, flush=True)
-
-
-class Server:
-    """A process that answers row names with lines of JSON. One that ends is started again at the next row."""
-
-    def __init__(self, command, environment):
-        self.command, self.environment = command, environment
-        self.child, self.hello = None, {}
-        self.start()
-
-    def start(self):
-        self.child = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                      env=self.environment, stderr=subprocess.PIPE if not VERBOSE else None)
-        if self.child.stderr:  # drained, so that it cannot fill up
-            import threading
-            self.errors = []
-            threading.Thread(target=lambda stream, kept: [kept.append(line) for line in stream],
-                             args=(self.child.stderr, self.errors), daemon=True).start()
-        line = self.child.stdout.readline()
-        self.hello = json.loads(line) if line else {"error": self.why()}
-
-    def why(self):
-        code = self.child.wait()
-        tail = "".join(getattr(self, "errors", [])[-1:]).strip()
-        return f"the process ended with status {code}" + (f": {tail}" if tail else "")
-
-    def ask(self, row):
-        if self.child.poll() is not None:
-            self.start()
-        if "error" in self.hello:
-            return {"results": {}, "error": self.hello["error"]}
-        try:
-            self.child.stdin.write(row + "\n")
-            self.child.stdin.flush()
-            line = self.child.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        return json.loads(line) if line else {"results": {}, "error": self.why()}
-
-    def stop(self):
-        if self.child.poll() is None:
-            self.child.stdin.close()
-            self.child.wait()
-
-
-VERBOSE = False
 
 
 def cpu_model():
@@ -160,42 +124,6 @@ def run_row(name, weft, peers):
     return row
 
 
-def first_steps(rows, binary, python, available, options, environment, visits=5):
-    """The training step's first call in fresh processes: with empty cache folders, then with what those left."""
-    made = {name: {"results": {}, "errors": {}, "figures": {}, "bytes": 0, "note": ""} for name in COMPILE_ROWS}
-
-    def measure(column, command, times):
-        for visit in range(times):
-            folder = tempfile.mkdtemp(prefix="weft-bench-")
-            own = dict(environment, WEFT_CACHE_DIR=folder + "/weft", TORCHINDUCTOR_CACHE_DIR=folder + "/inductor",
-                       TRITON_CACHE_DIR=folder + "/triton", JAX_COMPILATION_CACHE_DIR=folder + "/jax",
-                       JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0", JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="-1")
-            try:
-                for name in COMPILE_ROWS:
-                    done = subprocess.run(command, env=own, capture_output=True, text=True)
-                    if done.returncode != 0:
-                        tail = done.stderr.strip().splitlines()[-1:] or ["no message"]
-                        made[name]["errors"][column] = f"status {done.returncode}: {tail[0]}"
-                        return
-                    found = json.loads(done.stdout.strip().splitlines()[-1])
-                    value = max(found["first_ms"] - (0 if column == "torch.compile" else found["third_ms"]), 0)
-                    merge(made[name]["results"], {column: {"ms": value, "samples_ms": [value]}})
-                    for key in ("setup_ms", "compile_ms"):
-                        if key in found:
-                            made[name]["figures"].setdefault(key, []).append(found[key])
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-
-    measure("weft", [binary, "--first-step"], visits)
-    peers = os.path.join(HERE, "peers.py")
-    for column, times in (("torch.compile", 1), ("jax", 3)):
-        if PEER_OF[column] in available and not (column == "torch.compile" and options.no_torch_compile):
-            measure(column, [python, peers, "--threads", str(options.threads), "--first-step", column], times)
-    for row in made.values():
-        row["figures"] = {key: statistics.median(values) for key, values in row["figures"].items()}
-    return {name: made[name] for name in rows}
-
-
 def runtime_size(build):
     row = {"results": {}, "errors": {}, "figures": {}, "bytes": 0, "note": ""}
     library = os.path.join(build, "lib", "libweft-runtime.so")
@@ -226,7 +154,8 @@ def against(names, options, environment):
     def visit(which, name):
         if name not in COMPILE_ROWS:
             return servers[which].ask(name)
-        row = first_steps([name], binaries[which], None, (), options, environments[which], visits=1)[name]
+        row = compile_rows([name], Commands(binaries[which], None, options.threads), ["weft"], environments[which],
+                           merge, visits=1)[name]
         return {"results": row["results"], **({"error": row["errors"]["weft"]} if row["errors"] else {})}
 
     load = os.getloadavg()[0]
@@ -262,7 +191,7 @@ def summarise(name, row):
     best = min(((medians[column], column) for column in COLUMNS if column in medians), default=None)
     row["best_peer"] = best[1] if best else None
     row["over_best_peer"] = weft / best[0] if weft and best else None
-    failed = "weft" in row["errors"]  # a row that we cannot run is missed, whatever the peers did
+    failed = any(who.startswith("weft") for who in row["errors"])  # a row that we cannot run is missed, whatever the peers did
     row["bars"] = [{"bar": text, "found": found, "limit": limit, "passed": False if failed else passed}
                    for text, found, limit, passed in bars.judge(name, medians, row["figures"])]
     visits = row["results"].get("weft", {}).get("visits_ms", [])
@@ -280,7 +209,7 @@ def table(rows):
         percent = lambda number: "-" if number is None else f"{100 * number:.0f}%"
         ratio = lambda number: "-" if number is None else f"{number:.2f}"
         shown = row["figures"].get("megabytes")
-        second = "parts" if name == "alternating" else "f32" if name.startswith("product") else "hand"
+        second = SECOND.get(name, "f32" if name.startswith("product") else "hand")
         cells = [TITLES[name], f"{shown:.1f} MB" if shown else value("weft"), milliseconds(weft.get("min_ms")),
                  percent(weft.get("spread")), percent(row["drift"]), value(second), ratio(row["speed_of_hand"]),
                  percent(row["share_of_copy"]), *[value(column) for column in COLUMNS], ratio(row["over_best_peer"])]
@@ -342,8 +271,7 @@ def main():
                         "ratio of their times for each row")
     parser.add_argument("--rounds", type=int, default=9, help="with --against: visits of each build to each row (default: 9)")
     options = parser.parse_args()
-    global VERBOSE
-    VERBOSE = options.verbose
+    servers.VERBOSE = options.verbose
     if options.threads < 1:
         parser.error(f"--threads must be at least 1, found {options.threads}")
     if options.rounds < 1:
@@ -389,16 +317,22 @@ def main():
     result = {"date": datetime.datetime.now().isoformat(timespec="seconds"), "cpu": cpu_model(),
               "threads": options.threads, "commit": commit(), "peers": states,
               "load_before": os.getloadavg()[0], "rows": {}}
+    commands = Commands(binary, python, options.threads)
+    columns = ["weft"] + [column for column in COLUMNS if PEER_OF[column] in peers and column != "drjit" and
+                          not (column == "torch.compile" and options.no_torch_compile)]
     weft = Server([binary, "--serve"], environment) if peer_rows else None
     for i, name in enumerate(peer_rows):
         note(f"bench: [{i + 1}/{len(peer_rows)}] {name}")
-        result["rows"][name] = summarise(name, run_row(name, weft, peers))
+        row = run_row(name, weft, peers)
+        if name in ADAM_ROWS:
+            add_first_calls(name, row, commands, [column for column in columns if column != "torch.compile"], environment)
+        result["rows"][name] = summarise(name, row)
     for server in [*peers.values(), *([weft] if weft else [])]:
         server.stop()
-    compile_rows = [name for name in names if name in COMPILE_ROWS]
-    if compile_rows:
+    compiled = [name for name in names if name in COMPILE_ROWS]
+    if compiled:
         note("bench: first calls of the training step in fresh processes")
-        for name, row in first_steps(compile_rows, binary, python, peers, options, environment).items():
+        for name, row in compile_rows(compiled, commands, columns, environment, merge).items():
             result["rows"][name] = summarise(name, row)
     if "runtime_size" in names:
         result["rows"]["runtime_size"] = summarise("runtime_size", runtime_size(options.build))

@@ -1,0 +1,108 @@
+"""The training steps of Steps.cpp in PyTorch."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from peer_timing import step_inputs
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10))
+
+
+def deep():
+    layers = [nn.Linear(64, 64)]
+    for _ in range(19):
+        layers += [nn.ReLU(), nn.Linear(64, 64)]
+    return nn.Sequential(*layers)
+
+
+class UnrolledLstm(nn.Module):
+    """From linear layers, as Weft's side and examples/lstm.cpp."""
+
+    def __init__(self):
+        super().__init__()
+        self.input, self.state, self.head = nn.Linear(64, 512), nn.Linear(128, 512), nn.Linear(128, 10)
+
+    def forward(self, x):
+        h = c = torch.zeros(x.shape[0], 128)
+        for now in x.unbind(1):
+            i, f, g, o = (self.input(now) + self.state(h)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+        return self.head(h)
+
+
+class LibraryLstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(64, 128, batch_first=True), nn.Linear(128, 10)
+
+    def forward(self, x):
+        return self.head(self.lstm(x)[0][:, -1])
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.before, self.after = nn.LayerNorm(128), nn.LayerNorm(128)
+        self.qkv, self.out = nn.Linear(128, 384), nn.Linear(128, 128)
+        self.up, self.down = nn.Linear(128, 512), nn.Linear(512, 128)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (part.reshape(batch, length, 4, 32).transpose(1, 2) for part in self.qkv(self.before(x)).chunk(3, -1))
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        return x + self.down(functional.gelu(self.up(self.after(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.word, self.place = nn.Embedding(65, 128), nn.Embedding(128, 128)
+        self.blocks = nn.Sequential(*[Block() for _ in range(4)])
+        self.last, self.head = nn.LayerNorm(128), nn.Linear(128, 65, bias=False)
+
+    def forward(self, ids):
+        x = self.word(ids) + self.place(torch.arange(ids.shape[1]))
+        return self.head(self.last(self.blocks(x)))
+
+
+def class_loss(model, x, labels):
+    return functional.cross_entropy(model(x), labels)
+
+
+STEPS = {
+    "mlp_step": ([mlp], lambda model, x, labels: class_loss(model, x.flatten(1).float() / 255, labels)),
+    "deep_step": ([deep], lambda model, x, target: functional.mse_loss(model(x), target)),
+    "lstm_step": ([UnrolledLstm, LibraryLstm], class_loss),
+    "gpt_step": ([Gpt], lambda model, ids, following: functional.cross_entropy(model(ids).flatten(0, 1),
+                                                                              following.flatten())),
+}
+
+
+def steps(row, compiled):
+    models, loss_of = STEPS[row]
+    inputs = [torch.from_numpy(array) for array in step_inputs(row)]
+
+    def made(model):
+        torch.manual_seed(0)
+        model = model()
+        kind = torch.optim.AdamW if row == "gpt_step" else torch.optim.Adam
+        # fused=True is PyTorch's fastest Adam on a CPU; a compiled step fuses the plain one by itself.
+        optimizer = kind(model.parameters(), lr=1e-3, fused=None if compiled else True)
+
+        def step(x, y):
+            loss = loss_of(model, x, y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            return loss.detach()
+
+        run = torch.compile(step) if compiled else step
+        return lambda: run(*inputs)
+
+    # torch.compile calls the library's LSTM as it is: the unrolled one is what it compiles.
+    return [made(model) for model in (models[:1] if compiled else models)]
