@@ -63,6 +63,10 @@ RowResult run_product_f64();
 /// takes, as JSON.
 std::string first_step(const std::string &name);
 
+/// Times the single calls of a step, or of a loop on one thread ("loop:0.5", in milliseconds), as often as
+/// standard input asks for: a line has the seconds that a visit lasts, and the fewest calls.
+void serve_calls(const std::string &what);
+
 } // namespace weft::bench
 
 #endif // WEFT_BENCH_ROWS_H

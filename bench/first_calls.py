@@ -25,6 +25,12 @@ class Commands:
         return [self.python, os.path.join(HERE, "peers.py"), "--threads", str(self.threads), "--first-step", column,
                 "--step", step]
 
+    def calls(self, column, step):
+        if column == "weft":
+            return [self.binary, "--calls", step]
+        return [self.python, os.path.join(HERE, "peers.py"), "--threads", str(self.threads), "--calls", column,
+                "--step", step]
+
 
 def in_fresh_processes(command, environment, times):
     """What `times` processes say that find empty cache folders at first, then what those before left. The last is a

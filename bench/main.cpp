@@ -179,6 +179,9 @@ constexpr const char *help = R"(weft-bench: Weft's side of the benchmark, beside
                          times the first call of a training step (mlp_step, deep_step, lstm_step, gpt_step,
                          adam_300, adam_3000) in this fresh process, as JSON; WEFT_CACHE_DIR names the disk
                          cache that it uses
+  weft-bench --calls WHAT
+                         times every call of such a step, or of a loop on one thread (loop:0.5, in
+                         milliseconds): for each line "SECONDS FEWEST_CALLS" on stdin a line of JSON
 
 WEFT_NUM_THREADS sets the number of threads. scripts/bench runs this beside the peers:
 
@@ -187,7 +190,7 @@ WEFT_NUM_THREADS sets the number of threads. scripts/bench runs this beside the 
 
 int run(int argc, char **argv) {
   const std::string first = argc > 1 ? argv[1] : "";
-  const bool takesStep = first == "--first-step";
+  const bool takesStep = first == "--first-step" || first == "--calls";
   const std::string step = argc > 2 ? argv[2] : "mlp_step";
   if (const int most = takesStep ? 2 : 1; argc - 1 > most) {
     std::fprintf(stderr, "weft-bench: expected at most %d argument%s, found %d; see weft-bench --help\n",
@@ -207,6 +210,10 @@ int run(int argc, char **argv) {
   }
   if (first == "--first-step") {
     std::printf("%s\n", first_step(step).c_str());
+    return 0;
+  }
+  if (first == "--calls") {
+    serve_calls(step);
     return 0;
   }
   if (first.starts_with("-")) {

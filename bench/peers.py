@@ -104,6 +104,30 @@ def first_step(column, threads, step):
     return 0
 
 
+def serve_calls(column, threads, step):
+    """Every call of a training step by itself, as `weft-bench --calls` does it."""
+    out = own_stdout()
+    call, wait = one_step(column, threads, step)
+    for _ in range(6):
+        call()
+        wait()
+    print(json.dumps({"calls_of": step}), file=out, flush=True)
+    for line in sys.stdin:
+        seconds, least = line.split()
+        call()
+        wait()
+        times = []
+        start = last = time.perf_counter()
+        while last - start < float(seconds) or len(times) < int(least):
+            call()
+            wait()
+            now = time.perf_counter()
+            times.append((now - last) * 1e3)
+            last = now
+        print(json.dumps({"calls_ms": times}), file=out, flush=True)
+    return 0
+
+
 def everything(rows, threads, compiled):
     report = {"threads": threads, "peers": {}, "rows": {}}
     for peer in PEERS:
@@ -139,7 +163,9 @@ def main():
     parser.add_argument("--serve", choices=PEERS, help="read row names on stdin, answer each with a line of JSON")
     columns = ["torch eager", "torch.compile", "jax"]
     parser.add_argument("--first-step", choices=columns, help="time the first call of a training step")
-    parser.add_argument("--step", default="mlp_step", metavar="ROW", help="which step, with --first-step (default: mlp_step)")
+    parser.add_argument("--calls", choices=columns, help="time every call of a training step: for each line "
+                        "'SECONDS FEWEST_CALLS' on stdin a line of JSON")
+    parser.add_argument("--step", default="mlp_step", metavar="ROW", help="which step, of the two above (default: mlp_step)")
     options = parser.parse_args()
     limit_threads(options.threads)
     if options.list:
@@ -149,6 +175,8 @@ def main():
         return serve(options.serve, options.threads, not options.no_torch_compile)
     if options.first_step:
         return first_step(options.first_step, options.threads, options.step)
+    if options.calls:
+        return serve_calls(options.calls, options.threads, options.step)
     rows = [row for row in ROWS if re.search(options.rows, row)]
     return everything(rows, options.threads, not options.no_torch_compile)
 

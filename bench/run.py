@@ -6,6 +6,7 @@
     scripts/bench --rows 'softmax|_sum'
     scripts/bench --record               also writes bench/results/<date>-<processor>.json
     scripts/bench --against FOLDER       this build beside another one, without peers: what a change costs
+    scripts/bench --neighbours 2         the training steps, quiet and beside 2 busy processes
 """
 
 import argparse
@@ -15,6 +16,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -23,8 +25,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import bars  # noqa: E402
+import neighbours  # noqa: E402
 import paired  # noqa: E402
 import servers  # noqa: E402
+from call_times import STEP_ROWS  # noqa: E402
 from first_calls import ADAM_ROWS, COMPILE_ROWS, Commands, add_first_calls, compile_rows  # noqa: E402
 from servers import Server  # noqa: E402
 
@@ -170,6 +174,27 @@ def against(names, options, environment):
     return 1 if slower else 0
 
 
+def disturbed(names, options, environment):
+    """The training steps beside busy processes."""
+    names = [name for name in STEP_ROWS if name in names]
+    if not names:
+        sys.exit(f"bench: --neighbours measures these rows: {', '.join(STEP_ROWS)}")
+    commands = Commands(os.path.join(options.build, "bin", "weft-bench"), find_python(options.python), options.threads)
+    load = os.getloadavg()[0]
+    columns = ["weft"] + (["torch eager", "jax"] if options.with_peers else [])
+    rows = neighbours.run(names, options.neighbours, columns, commands, environment, note)
+    print(f"\n{cpu_model()}, {options.threads} processors, Weft at {commit()}, "
+          f"load {load:.1f} before\n")
+    if load > 0.5:
+        print("warning: other work was running; repeat this on a quiet machine\n")
+    neighbours.report(rows, options.neighbours, TITLES)
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump({"cpu": cpu_model(), "threads": options.threads, "load_before": load, "rows": rows}, out, indent=1)
+    failed = [row for row in rows.values() if "error" in row]
+    return 1 if failed else 0
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # The table
 # ---------------------------------------------------------------------------------------------------------------
@@ -270,12 +295,19 @@ def main():
     parser.add_argument("--against", metavar="FOLDER", help="the build folder of another version: both alternately, and the "
                         "ratio of their times for each row")
     parser.add_argument("--rounds", type=int, default=9, help="with --against: visits of each build to each row (default: 9)")
+    parser.add_argument("--neighbours", type=int, nargs="?", const=2, metavar="N", help="only the training steps, call by "
+                        "call, quiet and beside N busy processes that this starts and ends (default: 2)")
+    parser.add_argument("--with-peers", action="store_true", help="with --neighbours: PyTorch's eager and JAX's steps too")
     options = parser.parse_args()
     servers.VERBOSE = options.verbose
     if options.threads < 1:
         parser.error(f"--threads must be at least 1, found {options.threads}")
     if options.rounds < 1:
         parser.error(f"--rounds must be at least 1, found {options.rounds}")
+    if options.neighbours is not None and options.neighbours < 1:
+        parser.error(f"--neighbours must be at least 1, found {options.neighbours}")
+    if options.against is not None and options.neighbours is not None:
+        parser.error("--against and --neighbours are runs of their own: give one of them")
     try:
         wanted = re.compile(options.rows)
     except re.error as error:
@@ -288,6 +320,10 @@ def main():
     if len(available_cpus) > options.threads:
         os.sched_setaffinity(0, available_cpus[:options.threads])
     environment = dict(os.environ, WEFT_NUM_THREADS=str(options.threads))
+    # What was started is ended, and what was made removed, also when somebody ends this.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    if options.neighbours:
+        return disturbed(names, options, environment)
     if options.against:
         return against(names, options, environment)
     binary = os.path.join(options.build, "bin", "weft-bench")
@@ -353,4 +389,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -48,3 +48,9 @@ class Server:
         if self.child.poll() is None:
             self.child.stdin.close()
             self.child.wait()
+
+    def kill(self):
+        """Whatever it does just now."""
+        if self.child.poll() is None:
+            self.child.kill()
+            self.child.wait()
