@@ -7,6 +7,7 @@
     scripts/bench --record               also writes bench/results/<date>-<processor>.json
     scripts/bench --against FOLDER       this build beside another one, without peers: what a change costs
     scripts/bench --neighbours 2         the training steps, quiet and beside 2 busy processes
+    scripts/bench --quota                the training steps in a control group with a quota
 """
 
 import argparse
@@ -27,6 +28,7 @@ sys.path.insert(0, HERE)
 import bars  # noqa: E402
 import neighbours  # noqa: E402
 import paired  # noqa: E402
+import quota  # noqa: E402
 import servers  # noqa: E402
 from call_times import STEP_ROWS  # noqa: E402
 from first_calls import ADAM_ROWS, COMPILE_ROWS, Commands, add_first_calls, compile_rows  # noqa: E402
@@ -174,24 +176,30 @@ def against(names, options, environment):
     return 1 if slower else 0
 
 
-def disturbed(names, options, environment):
-    """The training steps beside busy processes."""
+def disturbed(names, options, environment, available):
+    """The training steps beside busy processes, or with a quota of processor time."""
     names = [name for name in STEP_ROWS if name in names]
     if not names:
-        sys.exit(f"bench: --neighbours measures these rows: {', '.join(STEP_ROWS)}")
+        sys.exit(f"bench: --neighbours and --quota measure these rows: {', '.join(STEP_ROWS)}")
     commands = Commands(os.path.join(options.build, "bin", "weft-bench"), find_python(options.python), options.threads)
     load = os.getloadavg()[0]
-    columns = ["weft"] + (["torch eager", "jax"] if options.with_peers else [])
-    rows = neighbours.run(names, options.neighbours, columns, commands, environment, note)
-    print(f"\n{cpu_model()}, {options.threads} processors, Weft at {commit()}, "
+    if options.quota:
+        rows = quota.run(names, available, commands, environment, note)
+    else:
+        columns = ["weft"] + (["torch eager", "jax"] if options.with_peers else [])
+        rows = neighbours.run(names, options.neighbours, columns, commands, environment, note)
+    print(f"\n{cpu_model()}, {len(available) if options.quota else options.threads} processors, Weft at {commit()}, "
           f"load {load:.1f} before\n")
     if load > 0.5:
         print("warning: other work was running; repeat this on a quiet machine\n")
-    neighbours.report(rows, options.neighbours, TITLES)
+    if options.quota:
+        quota.report(rows, TITLES)
+    else:
+        neighbours.report(rows, options.neighbours, TITLES)
     if options.json:
         with open(options.json, "w") as out:
             json.dump({"cpu": cpu_model(), "threads": options.threads, "load_before": load, "rows": rows}, out, indent=1)
-    failed = [row for row in rows.values() if "error" in row]
+    failed = [row for row in rows.values() if "error" in row or any("error" in found for found in row.values())]
     return 1 if failed else 0
 
 
@@ -298,6 +306,8 @@ def main():
     parser.add_argument("--neighbours", type=int, nargs="?", const=2, metavar="N", help="only the training steps, call by "
                         "call, quiet and beside N busy processes that this starts and ends (default: 2)")
     parser.add_argument("--with-peers", action="store_true", help="with --neighbours: PyTorch's eager and JAX's steps too")
+    parser.add_argument("--quota", action="store_true", help="only the training steps, in a control group that may use 1 "
+                        "and 1.5 processors, beside as many processors by affinity; it is removed at the end")
     options = parser.parse_args()
     servers.VERBOSE = options.verbose
     if options.threads < 1:
@@ -306,8 +316,8 @@ def main():
         parser.error(f"--rounds must be at least 1, found {options.rounds}")
     if options.neighbours is not None and options.neighbours < 1:
         parser.error(f"--neighbours must be at least 1, found {options.neighbours}")
-    if options.against is not None and options.neighbours is not None:
-        parser.error("--against and --neighbours are runs of their own: give one of them")
+    if (options.against is not None) + (options.neighbours is not None) + options.quota > 1:
+        parser.error("--against, --neighbours and --quota are runs of their own: give one of them")
     try:
         wanted = re.compile(options.rows)
     except re.error as error:
@@ -322,8 +332,8 @@ def main():
     environment = dict(os.environ, WEFT_NUM_THREADS=str(options.threads))
     # What was started is ended, and what was made removed, also when somebody ends this.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    if options.neighbours:
-        return disturbed(names, options, environment)
+    if options.quota or options.neighbours:
+        return disturbed(names, options, environment, available_cpus)
     if options.against:
         return against(names, options, environment)
     binary = os.path.join(options.build, "bin", "weft-bench")

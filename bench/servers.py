@@ -9,16 +9,17 @@ VERBOSE = False  # whether they may write on our standard error
 
 class Server:
     """A process that answers lines, such as names of rows, with lines of JSON. One that ends is started again at the
-    next line."""
+    next line. `before` runs in the new process before its program."""
 
-    def __init__(self, command, environment):
-        self.command, self.environment = command, environment
+    def __init__(self, command, environment, before=None):
+        self.command, self.environment, self.before = command, environment, before
         self.child, self.hello = None, {}
         self.start()
 
     def start(self):
         self.child = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                      env=self.environment, stderr=subprocess.PIPE if not VERBOSE else None)
+                                      env=self.environment, stderr=subprocess.PIPE if not VERBOSE else None,
+                                      preexec_fn=self.before)
         if self.child.stderr:  # drained, so that it cannot fill up
             self.errors = []
             threading.Thread(target=lambda stream, kept: [kept.append(line) for line in stream],
