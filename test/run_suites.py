@@ -316,8 +316,8 @@ def house(level):
         return closing_line("house-" + script, [sys.executable, path], timeout=600)
 
     # Further checks are tests of CMake with this label.
-    scripts = ("formatting", "runner", "include_graph", "text_rules", "symbols", "generated", "reasons", "environment",
-               "semantics", "messages", "contract", "standard_error", "names")
+    scripts = ("formatting", "runner", "benchmark", "include_graph", "text_rules", "symbols", "generated", "reasons",
+               "environment", "semantics", "messages", "contract", "standard_error", "names")
     return side_by_side([functools.partial(check, script) for script in scripts] +
                         [functools.partial(ctest, "house", selection=["-L", "^house$"])])
 
