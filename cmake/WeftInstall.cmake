@@ -24,9 +24,11 @@ install(TARGETS ${libraries} EXPORT WeftTargets
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-foreach(header Buffer DeviceName Executable Executor HostAllocator Image Kernel Package Profiler Queue State
-        StatefulExecutable)
-  install(FILES ${CMAKE_SOURCE_DIR}/runtime/${header}.h DESTINATION ${WEFT_RUNTIME_INCLUDE_DIR}/runtime)
+foreach(header support/CpuLevel support/DeviceName memory/HostAllocator threads/Executor queue/Buffer queue/Profiler
+        queue/Queue package/Kernel package/Package plan/Image plan/State execution/Executable
+        execution/StatefulExecutable)
+  cmake_path(GET header PARENT_PATH room)
+  install(FILES ${CMAKE_SOURCE_DIR}/runtime/${header}.h DESTINATION ${WEFT_RUNTIME_INCLUDE_DIR}/runtime/${room})
 endforeach()
 
 # The documents beside each other as in the tree, so that their links hold, and programs to copy.
