@@ -91,6 +91,7 @@ struct Lstm : nn::Module {
 };
 
 constexpr int64_t gptBatch = 16, gptLength = 128, gptWidth = 128, gptHeads = 4, gptDepth = 4, gptWords = 65;
+constexpr int64_t gptHead = gptWidth / gptHeads;
 
 struct Block : nn::Module {
   nn::LayerNorm before = register_module("before", nn::LayerNorm(gptWidth));
@@ -103,11 +104,11 @@ struct Block : nn::Module {
   Tensor attend(const Tensor &x) {
     const int64_t batch = x.size(0), length = x.size(1);
     const auto split = [&](const Tensor &t) {
-      return t.reshape({batch, length, gptHeads, gptWidth / gptHeads}).transpose(1, 2);
+      return t.reshape({batch, length, gptHeads, gptHead}).transpose(1, 2);
     };
     std::vector<Tensor> parts = qkv(x).chunk(3, -1);
     const Tensor q = split(parts[0]), k = split(parts[1]), v = split(parts[2]);
-    Tensor scores = matmul(q, k.transpose(-2, -1)) / std::sqrt(static_cast<double>(gptWidth / gptHeads));
+    Tensor scores = matmul(q, k.transpose(-2, -1)) / std::sqrt(static_cast<double>(gptHead));
     scores = scores.masked_fill(tril(ones({length, length})) == 0, -INFINITY);
     return out(matmul(scores.softmax(-1), v).transpose(1, 2).reshape({batch, length, gptWidth}));
   }

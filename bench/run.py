@@ -2,7 +2,7 @@
 """Runs Weft's rows and the peers' in turn, and prints one table. `scripts/bench` builds and calls this.
 
     scripts/bench                        everything; some minutes, most of it torch.compile
-    scripts/bench --no-torch-compile     two minutes
+    scripts/bench --no-torch-compile     without what takes longest
     scripts/bench --rows 'softmax|_sum'
     scripts/bench --record               also writes bench/results/<date>-<processor>.json
     scripts/bench --against FOLDER       this build beside another one, without peers: what a change costs
@@ -331,7 +331,7 @@ def main():
         os.sched_setaffinity(0, available_cpus[:options.threads])
     environment = dict(os.environ, WEFT_NUM_THREADS=str(options.threads))
     # What was started is ended, and what was made removed, also when somebody ends this.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended by SIGTERM"))
     if options.quota or options.neighbours:
         return disturbed(names, options, environment, available_cpus)
     if options.against:
@@ -402,4 +402,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit("bench: interrupted")
