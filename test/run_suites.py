@@ -582,6 +582,25 @@ def lint(level):
     return closing_line("lint", [os.path.join(ROOT, "scripts", "lint"), "--all"], timeout=3 * HOUR)
 
 
+def debian(level):
+    """Both commands of the README in systems that have nothing installed."""
+    missing = "debootstrap" if not shutil.which("debootstrap") else "root" if os.geteuid() != 0 else None
+    if missing:
+        say(f"    debian: skipped, for want of {missing}")
+        return Counts(skipped=2)
+    counts = Counts()
+    for suite in ("bookworm", "trixie"):
+        # Its last command's closing line is followed by the script's own.
+        outcome = run("debian-" + suite, [os.path.join(ROOT, "scripts", "bare-debian"), suite], timeout=3 * HOUR)
+        found = CLOSING_LINE.findall(outcome.output)
+        if outcome.code != 0 or not found:
+            say(outcome.tail())
+            counts += failure(f"bare-debian {suite} {outcome.why()} ({outcome.log})")
+        else:
+            counts += Counts(int(found[-1][0]), int(found[-1][1]))
+    return counts
+
+
 # In their order, except that those of ONE_PROCESS_EACH run beside each other.
 SUITES = [
     ("house", ("quick", "default", "ci", "full"), house),
@@ -598,6 +617,7 @@ SUITES = [
     ("tsan", ("ci", "full"), tsan),
     ("asan-full", ("full",), asan_full),
     ("lint", ("full",), lint),
+    ("debian", ("full",), debian),
 ]
 # Suites that leave a processor idle when they run alone, those first that take longest. They neither build nor change
 # anything that another one uses.
