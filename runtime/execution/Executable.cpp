@@ -136,7 +136,7 @@ Executable::~Executable() = default;
 const Signature &Executable::signature() const { return impl_->signature; }
 uint64_t Executable::arena_bytes() const { return impl_->arena_bytes; }
 uint64_t Executable::arena_lower_bound_bytes() const { return impl_->arena_lower_bound; }
-PlannedMemory Executable::planned_memory() const { return impl_->planned_memory(impl_->is_cheap()); }
+PlannedMemory Executable::planned_memory() const { return impl_->planned_memory(impl_->is_serial()); }
 double Executable::estimated_ns() const { return impl_->cost_ns; }
 size_t Executable::launch_count() const { return impl_->launches.size(); }
 

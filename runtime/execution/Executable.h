@@ -158,8 +158,13 @@ public:
   /// the temporaries where its queue's arena is smaller. Sizes as requested; the allocator rounds each up.
   /// Not of a function with symbols.
   PlannedMemory planned_memory() const;
-  /// Below this estimate, in nanoseconds, a call runs on its caller in QueueMode::automatic.
-  static constexpr double inlineCostNs = 20000;
+  /// Below this estimate, in nanoseconds of one core that finds nothing in its cache, a call runs on its
+  /// caller in QueueMode::automatic. A hand-off costs 5-10 us and takes the operands to another core's cache:
+  /// one row through a network of 2 MB, estimated at 340 us, takes 60 us on its caller and 130-200 us behind
+  /// a hand-off.
+  static constexpr double inlineCostNs = 400000;
+  /// Below this estimate all launches of a call stay on one thread.
+  static constexpr double serialCostNs = 20000;
   double estimated_ns() const;
   size_t launch_count() const;
 

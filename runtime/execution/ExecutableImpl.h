@@ -115,7 +115,9 @@ struct Executable::Impl {
   size_t temporary_bytes(int width) const;
   PlannedMemory planned_memory(bool serial) const;
   /// Whether a call is so short that its launches stay on one thread.
-  bool is_cheap() const { return cost_ns < inlineCostNs; }
+  bool is_serial() const { return cost_ns < serialCostNs; }
+  /// Whether a call is so short that a hand-off to the queue's thread would cost more than it hides.
+  bool runs_on_caller() const { return cost_ns < inlineCostNs; }
   Status failed_check(const CheckRecord &record, const Launch &launch, const CallOrigin *origin) const;
   /// A failure with what is known of the call that it is one of.
   Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;

@@ -271,8 +271,8 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   const uint64_t call =
       options.origin ? options.origin->number : impl.calls->fetch_add(1, std::memory_order_relaxed) + 1;
   Queue &queue = options.queue ? *options.queue : Queue::current();
-  const bool cheap = impl.is_cheap();
-  if (Status status = impl.check_memory(queue, options.outputs, cheap); !status)
+  const bool serial = impl.is_serial(), on_caller = impl.runs_on_caller();
+  if (Status status = impl.check_memory(queue, options.outputs, serial); !status)
     return impl.in_call(status, call, options.origin);
 
   // Results are made beside the caller's span, which may be where the arguments are.
@@ -316,14 +316,14 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
     const ProfiledCall profile{impl.signature.function, call, options.origin ? &*options.origin : nullptr};
     if (status.ok())
       status = impl.in_call(
-          impl.execute(arguments.data(), made, queue, cheap, options.origin ? &*options.origin : nullptr),
+          impl.execute(arguments.data(), made, queue, serial, options.origin ? &*options.origin : nullptr),
           call, options.origin);
     if (status.ok())
       std::move(made, made + results.size(), results.begin());
     return status;
   };
   // While there is one queue, its order is the order of all calls, and nothing needs to be noted.
-  if (!Queue::several() && (mode == QueueMode::inlined || (mode == QueueMode::automatic && cheap))) {
+  if (!Queue::several() && (mode == QueueMode::inlined || (mode == QueueMode::automatic && on_caller))) {
     bool entered = true;
     if (mode == QueueMode::inlined)
       queue.enter();
@@ -401,7 +401,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   Ticket place;
   if (mode == QueueMode::inlined)
     place = queue.reserve();
-  else if (mode == QueueMode::automatic && cheap && foreign.empty())
+  else if (mode == QueueMode::automatic && on_caller && foreign.empty())
     place = queue.try_enter();
   if (place) {
     try {
@@ -432,7 +432,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
                                           call,
                                           next_sequence(),
                                           options.origin,
-                                          cheap,
+                                          serial,
                                           std::make_shared<Failure>(out_of_memory())},
                                      bytes);
   try {

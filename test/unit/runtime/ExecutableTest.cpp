@@ -427,7 +427,7 @@ TEST(Executable, LoadingNamesWhatIsMissing) {
   EXPECT_EQ(executable->signature().arguments[0].name, "x");
   EXPECT_EQ(executable->signature().arguments[0].type.shape, std::vector<int64_t>{8});
   EXPECT_EQ(executable->signature().results[0].type.bytes, 32u);
-  EXPECT_LT(executable->estimated_ns(), Executable::inlineCostNs);
+  EXPECT_LT(executable->estimated_ns(), Executable::serialCostNs);
 }
 
 // A measurement, not a check: run with --gtest_also_run_disabled_tests.
