@@ -243,8 +243,9 @@ def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
     reader, D002 read at another index, D003 a later launch may fail, D004 the result is an argument or
     another result, D005 the value already has a storage, D009 an alias of an argument that is written. The base of
     an update is copied before, with D012, where something else still needs it. All else shares an arena: offsets are
-    multiples of 64, each
-    value goes to the best gap of its live range. The plan is verified at once.
+    multiples of 64, each value goes to the best gap of its live range. Where temporaries lie on several devices, each
+    device has a part of the arena (`weft.arena_devices`, `weft.arena_begins`), and memory for that part only. The plan
+    is verified at once.
   }];
   let options = [Option<"report", "report", "bool", "true", "record refused donations in weft.decisions">,
                  Option<"target", "target", "std::string", "\"cpu\"", "what a copy costs: a name of ir/devices">];

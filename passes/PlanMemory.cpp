@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
+#include "ir/DeviceArenas.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/TargetDescription.h"
 #include "passes/Passes.h"
@@ -34,12 +35,25 @@ namespace weft::passes {
 
 namespace {
 
+/// Temporaries that are packed together. Buffers of copies between queues have a lane of their own: sharing
+/// bytes with what is computed meanwhile would make the copy wait for it.
+struct Lane {
+  DeviceAttr device;
+  bool copied = false;
+  std::vector<DynamicBuffer> buffers;
+};
+
 class PlanMemory : public impl::PlanMemoryBase<PlanMemory> {
 public:
   using PlanMemoryBase::PlanMemoryBase;
   void runOnOperation() override;
 
 private:
+  /// A buffer, by its lane and its number there.
+  struct Held {
+    unsigned lane, buffer;
+  };
+  using Buffers = llvm::MapVector<Value, Held>;
   LogicalResult checkLaunchList();
   void number();
   void noteStridedCopies();
@@ -52,6 +66,8 @@ private:
   Value copy(Value value);
   Value copy(Value value, OpBuilder &builder);
   LogicalResult assignArena();
+  std::optional<Held> dyingOperand(OpResult result, const Buffers &held, ArrayRef<Lane> lanes);
+  LogicalResult packLanes(ArrayRef<Lane> lanes, const Buffers &held);
   LogicalResult assignConstants();
   void writeSlices();
   int64_t copyTime(Value value) const;
@@ -65,7 +81,8 @@ private:
   llvm::DenseMap<Value, unsigned> lastRead; ///< of a root: the position of the last launch that reads it
   llvm::DenseMap<Value, SliceAttr> storage; ///< of a head
   unsigned lastFailing = 0;                 ///< 1 + the position of the last launch that may fail, or 0
-  DynamicArenaPlan arena;
+  Size arenaBytes = 0, arenaLowerBound = 0;
+  SmallVector<DeviceArena> arenas; ///< the part of each device, in the order of their first temporaries
   std::vector<Decision> decisions;
 };
 
@@ -365,12 +382,43 @@ static bool isCopied(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) { return isa<TransferOp>(user); });
 }
 
+/// The lane of a device's buffers. Those of one device lie together, copied ones behind the others.
+static unsigned laneOf(SmallVectorImpl<Lane> &lanes, DeviceAttr device, bool copied) {
+  for (auto [i, lane] : llvm::enumerate(lanes))
+    if (lane.device == device && lane.copied == copied)
+      return static_cast<unsigned>(i);
+  lanes.push_back({device, copied, {}});
+  return static_cast<unsigned>(lanes.size() - 1);
+}
+
+/// The buffer of an operand that dies at `op`, where every element of it is read before `result`, of the same
+/// device and bytes, is written; none otherwise.
+std::optional<PlanMemory::Held> PlanMemory::dyingOperand(OpResult result, const Buffers &held,
+                                                         ArrayRef<Lane> lanes) {
+  Operation *op = result.getOwner();
+  unsigned at = position.lookup(op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value root = storageRoot(operand.get());
+    auto found = held.find(root);
+    if (found == held.end() || lastRead.lookup(root) != at ||
+        bytesOf(root.getType()) != bytesOf(result.getType()))
+      continue;
+    const Lane &lane = lanes[found->second.lane];
+    if (lane.buffers[found->second.buffer].end != at || lane.copied ||
+        lane.device != deviceOf(result.getType()).withoutSizes())
+      continue;
+    if (llvm::all_of(op->getOpOperands(), [&](OpOperand &o) {
+          return storageRoot(o.get()) != root ||
+                 readsInPlace(op, o.getOperandNumber(), result.getResultNumber());
+        }))
+      return found->second;
+  }
+  return std::nullopt;
+}
+
 LogicalResult PlanMemory::assignArena() {
-  // Buffers of copies between queues have a lane of their own: sharing bytes with what is computed meanwhile
-  // would make the copy wait for it.
-  std::vector<DynamicBuffer> buffers;
-  std::vector<bool> inCopyLane;
-  llvm::MapVector<Value, unsigned> bufferOf;
+  SmallVector<Lane> lanes;
+  Buffers held;
   for (Operation &op : func.getBody().front()) {
     if (!isLaunch(&op) && !isa<UndefOp>(op))
       continue;
@@ -382,66 +430,61 @@ LogicalResult PlanMemory::assignArena() {
       auto read = lastRead.find(result);
       unsigned end = read == lastRead.end() ? at : read->second;
       if (head != result) {
-        unsigned held = bufferOf.lookup(storageRoot(op.getOperand(0)));
-        buffers[held].end = std::max(buffers[held].end, end);
-        bufferOf[result] = held;
+        Held of = held.lookup(storageRoot(op.getOperand(0)));
+        unsigned &last = lanes[of.lane].buffers[of.buffer].end;
+        last = std::max(last, end);
+        held[result] = of;
         continue;
       }
-      Size bytes = bytesOf(result.getType());
-      // An operand that dies here leaves its place, if every element is read before it is written.
-      int64_t inherited = -1;
-      for (OpOperand &operand : op.getOpOperands()) {
-        Value root = storageRoot(operand.get());
-        auto held = bufferOf.find(root);
-        if (held == bufferOf.end() || lastRead.lookup(root) != at || bytesOf(root.getType()) != bytes ||
-            buffers[held->second].end != at || inCopyLane[held->second])
-          continue;
-        bool inPlace = llvm::all_of(op.getOpOperands(), [&](OpOperand &o) {
-          return storageRoot(o.get()) != root ||
-                 readsInPlace(&op, o.getOperandNumber(), result.getResultNumber());
-        });
-        if (!inPlace)
-          continue;
-        inherited = held->second;
-        break;
-      }
-      if (inherited >= 0 && end > at) {
-        buffers[inherited].end = end;
+      std::optional<Held> inherited = dyingOperand(result, held, lanes);
+      if (inherited && end > at) {
+        lanes[inherited->lane].buffers[inherited->buffer].end = end;
       } else {
-        inherited = static_cast<int64_t>(buffers.size());
-        buffers.push_back({bytes, at, end});
-        inCopyLane.push_back(isa<TransferOp>(op) || (queueCount(func) > 1 && isCopied(result)));
+        bool copied = isa<TransferOp>(op) || (queueCount(func) > 1 && isCopied(result));
+        unsigned lane = laneOf(lanes, deviceOf(result.getType()).withoutSizes(), copied);
+        inherited = Held{lane, static_cast<unsigned>(lanes[lane].buffers.size())};
+        lanes[lane].buffers.push_back({bytesOf(result.getType()), at, end});
       }
-      bufferOf[result] = static_cast<unsigned>(inherited);
+      held[result] = *inherited;
     }
   }
-  std::vector<DynamicBuffer> lane;
-  std::vector<unsigned> laneOf(buffers.size());
-  for (auto [id, buffer] : llvm::enumerate(buffers))
-    if (inCopyLane[id]) {
-      laneOf[id] = static_cast<unsigned>(lane.size());
-      lane.push_back(buffer);
-      buffer.bytes = 0;
-    }
-  arena = packDynamicArena(buffers, rangesOf(func));
-  DynamicArenaPlan copies = packDynamicArena(lane, rangesOf(func));
-  Size base = arena.bytes;
-  arena.bytes += copies.bytes;
-  arena.lowerBound += copies.lowerBound;
+  return packLanes(lanes, held);
+}
+
+/// Gives every lane a part of the arena, one device's lanes side by side.
+LogicalResult PlanMemory::packLanes(ArrayRef<Lane> lanes, const Buffers &held) {
+  SymbolRanges ranges = rangesOf(func);
+  std::vector<DynamicArenaPlan> plans(lanes.size());
+  std::vector<Size> bases(lanes.size());
+  arenas.clear();
+  arenaBytes = arenaLowerBound = 0;
+  for (const Lane &of : lanes) {
+    if (arenaOf(arenas, of.device))
+      continue;
+    arenas.push_back({of.device, arenaBytes, 0});
+    for (bool copied : {false, true})
+      for (auto [i, lane] : llvm::enumerate(lanes)) {
+        if (lane.device != of.device || lane.copied != copied)
+          continue;
+        plans[i] = packDynamicArena(lane.buffers, ranges);
+        bases[i] = arenaBytes;
+        arenaBytes += plans[i].bytes;
+        arenaLowerBound += plans[i].lowerBound;
+      }
+    arenas.back().end = arenaBytes;
+  }
   // With the arena all offsets can be expressed: they are sums of some of what it is the sum of. Where sizes
   // are dynamic its largest bytes have to be known, and beyond 2^62 they are not.
-  bool isDynamic = llvm::any_of(bufferOf, [](auto held) { return ir::isDynamic(held.first.getType()); });
-  bool isVast = isDynamic && rangesOf(func).largest(arena.bytes) >= int64_t(1) << 62;
-  if (!arena.bytes.isExpressible() || isVast)
+  bool isDynamic = llvm::any_of(held, [](auto of) { return ir::isDynamic(of.first.getType()); });
+  bool isVast = isDynamic && ranges.largest(arenaBytes) >= int64_t(1) << 62;
+  if (!arenaBytes.isExpressible() || isVast)
     return func.emitError(
         isDynamic ? "has temporaries whose bytes in all cannot be expressed, or are more than 2^62 "
                     "where its symbols are largest; use smaller tensors, or fewer symbols"
                   : "has temporaries of more than 2^63 bytes in all: no memory holds them, use "
                     "smaller tensors");
-  for (auto [value, buffer] : bufferOf)
-    storage[value] =
-        slice(StorageKind::arena,
-              inCopyLane[buffer] ? base + copies.offsets[laneOf[buffer]] : arena.offsets[buffer], value);
+  for (auto [value, of] : held)
+    storage[value] = slice(StorageKind::arena, bases[of.lane] + plans[of.lane].offsets[of.buffer], value);
   return success();
 }
 
@@ -475,8 +518,18 @@ void PlanMemory::writeSlices() {
     if (!slices.empty())
       op.setAttr(attr::slices, b.getArrayAttr(slices));
   }
-  func->setAttr(attr::arenaBytes, sizeAttr(&getContext(), arena.bytes));
-  func->setAttr(attr::arenaLowerBound, sizeAttr(&getContext(), arena.lowerBound));
+  func->setAttr(attr::arenaBytes, sizeAttr(&getContext(), arenaBytes));
+  func->setAttr(attr::arenaLowerBound, sizeAttr(&getContext(), arenaLowerBound));
+  if (arenas.size() < 2)
+    return;
+  SmallVector<Attribute> devices;
+  SmallVector<Size> begins;
+  for (const DeviceArena &arena : arenas) {
+    devices.push_back(arena.device);
+    begins.push_back(arena.begin);
+  }
+  func->setAttr(attr::arenaDevices, b.getArrayAttr(devices));
+  func->setAttr(attr::arenaBegins, SizesAttr::get(&getContext(), begins));
 }
 
 void PlanMemory::runOnOperation() {

@@ -14,6 +14,7 @@
 #include "passes/launch/LaunchList.h"
 #include "passes/launch/LaunchStorage.h"
 
+#include "ir/DeviceArenas.h"
 #include "ir/Updates.h"
 
 #include <map>
@@ -43,7 +44,7 @@ private:
 
   FuncOp func;
   Block &body;
-  Size arenaBytes = 0;
+  SmallVector<DeviceArena> arenas;
   SymbolRanges ranges = rangesOf(func);
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead;
@@ -101,9 +102,19 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
     if (!ranges.atLargest(slice.getPosition()))
       return fail() << "starts at byte " << sizeText(slice.getPosition())
                     << " of the arena, which cannot be computed in 63 bits where its symbols are largest";
-    if (!ranges.isAtMost(slice.getPosition() + bytes, arenaBytes))
+    if (!ranges.isAtMost(slice.getPosition() + bytes, arenas.back().end))
       return fail() << "ends at byte " << sizeText(slice.getPosition() + bytes) << " of an arena of "
-                    << sizeText(arenaBytes) << " bytes";
+                    << sizeText(arenas.back().end) << " bytes";
+    if (const DeviceArena *own = arenaOf(arenas, deviceOf(result.getType()));
+        !own || !ranges.isAtMost(own->begin, slice.getPosition()) ||
+        !ranges.isAtMost(slice.getPosition() + bytes, own->end)) {
+      auto diag = fail() << "is on " << deviceOf(result.getType()).withoutSizes().str() << ", which has ";
+      if (!own)
+        return diag << "no part of the arena";
+      return diag << "bytes [" << sizeText(own->begin) << ", " << sizeText(own->end)
+                  << ") of the arena, but is in bytes [" << sizeText(slice.getPosition()) << ", "
+                  << sizeText(slice.getPosition() + bytes) << ")";
+    }
     break;
   case StorageKind::result: {
     if (index >= terminator.getNumOperands() || func.getTiedArgument(index) >= 0 ||
@@ -308,10 +319,10 @@ LogicalResult PlanVerifier::checkReturn(ReturnOp op) {
 }
 
 LogicalResult PlanVerifier::run() {
-  if (auto bytes = sizeOfAttr(func->getAttr(attr::arenaBytes)))
-    arenaBytes = *bytes;
-  else
-    return func.emitOpError() << "has no memory plan: it needs the attribute " << attr::arenaBytes;
+  auto parts = deviceArenasOf(func);
+  if (failed(parts))
+    return failure();
+  arenas = *parts;
   number();
   for (Operation &op : body)
     if (failed(checkSlices(op)))

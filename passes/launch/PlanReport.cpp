@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/launch/PlanReport.h"
 #include "ir/Decisions.h"
+#include "ir/DeviceArenas.h"
 #include "ir/Reasons.h"
 #include "passes/launch/LaunchList.h"
 #include "passes/launch/LaunchStorage.h"
@@ -140,6 +141,11 @@ std::string formatPlan(FuncOp func) {
        bound = sizeOfAttr(func->getAttr(attr::arenaLowerBound));
   if (bytes && bound)
     os << "; arena " << sizeText(*bytes) << " bytes, lower bound " << sizeText(*bound);
+  if (func->hasAttr(attr::arenaDevices))
+    if (auto arenas = deviceArenasOf(func); succeeded(arenas))
+      for (auto [i, arena] : llvm::enumerate(*arenas))
+        os << (i ? ", " : " (") << arena.device.str() << " " << sizeText(arena.begin) << " to "
+           << sizeText(arena.end) << (i + 1 == arenas->size() ? ")" : "");
   os << '\n';
   if (auto names = func->getAttrOfType<ArrayAttr>(attr::queues)) {
     os << "queues:";
