@@ -8,6 +8,7 @@
 
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
+#include "ir/DeviceArenas.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/LaunchAttributes.h"
 #include "ir/RecordedLocation.h"
@@ -59,6 +60,8 @@ public:
       plan.arena_bytes = unsignedSize(*bytes);
     if (auto bytes = sizeOfAttr(function->getAttr(attr::arenaLowerBound)))
       plan.arena_lower_bound_bytes = unsignedSize(*bytes);
+    if (Status status = addDevices(); !status)
+      return status;
     addSignature();
     for (Operation &op : function.getBody().front()) {
       Status status;
@@ -68,13 +71,13 @@ public:
         status = addKernel(fusion);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
         status = addContraction(dot);
-      else if (auto read = dyn_cast<ToHostScalarOp>(op))
-        status = addCopy(read);
+      else if (isa<ToHostScalarOp, TransferOp>(op))
+        status = addCopy(&op);
       else if (auto print = dyn_cast<PrintOp>(op))
         status = addHost(print, rt::HostAction::print, print.getA(), print.getLabel());
       else if (auto require = dyn_cast<AssertOp>(op))
         status = addHost(require, rt::HostAction::require, require.getCondition(), require.getMessage());
-      else if (!isa<ReturnOp, UndefOp>(op) && !isStorageView(&op))
+      else if (!isa<ReturnOp, UndefOp>(op) && !isStorageView(&op) && !isCarriedOutInOrder(op))
         status = problem(&op, "is not part of a launch list; run the whole pipeline first");
       if (!status)
         return status;
@@ -150,6 +153,74 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
+  // Devices
+  //===--------------------------------------------------------------------===//
+
+  /// What orders streams. A plan is carried out in the order of its list, on one stream a device, and a copy
+  /// waits for both of its sides: that is at least the order that these ask for.
+  static bool isCarriedOutInOrder(Operation &op) {
+    return isa<TokenOp, BarrierOp, EventRecordOp, EventWaitOp, StreamForkOp, StreamJoinOp>(op);
+  }
+
+  uint32_t deviceNumber(Type type) {
+    DeviceAttr device = deviceOf(type).withoutSizes();
+    auto [it, inserted] = deviceNumbers.try_emplace(device, static_cast<uint32_t>(devices.size()));
+    if (inserted)
+      devices.push_back(device);
+    return it->second;
+  }
+
+  /// The devices of all values: those with a part of the arena first, in its order. A plan for the host alone
+  /// has no list.
+  Status addDevices() {
+    SmallVector<DeviceArena> arenas{{DeviceAttr(), 0, 0}};
+    if (function->hasAttr(attr::arenaBytes)) {
+      auto found = deviceArenasOf(function);
+      if (failed(found))
+        return problem(function, "divides its arena in a way that is not sound");
+      arenas = *found;
+    }
+    if (arenas.front().device)
+      for (const DeviceArena &arena : arenas)
+        deviceNumber(RankedTensorType::get({}, Float32Type::get(function.getContext()), arena.device));
+    else if (Type type = firstTemporary())
+      deviceNumber(type);
+    for (Type type : function.getArgumentTypes())
+      deviceNumber(type);
+    for (Type type : function.getResultTypes())
+      deviceNumber(type);
+    for (Operation &op : function.getBody().front())
+      for (Value result : op.getResults())
+        if (isa<RankedTensorType>(result.getType()))
+          deviceNumber(result.getType());
+    if (llvm::all_of(devices, [](DeviceAttr device) { return device.isCpu(); }))
+      return {};
+    Size end = 0;
+    for (DeviceAttr device : devices) {
+      auto part = std::make_unique<rt::DevicePartT>();
+      part->name = device.str();
+      const size_t number = plan.devices.size();
+      Size begin = end;
+      if (number < arenas.size())
+        end = arenas[number].end;
+      part->arena_begin = unsignedSize(begin);
+      part->arena_bytes = unsignedSize(end - begin);
+      plan.devices.push_back(std::move(part));
+    }
+    return {};
+  }
+
+  /// The type of some value in the arena; null where it holds none.
+  Type firstTemporary() {
+    for (Operation &op : function.getBody().front())
+      if (auto slices = op.getAttrOfType<ArrayAttr>(attr::slices))
+        for (auto [slice, result] : llvm::zip(slices, op.getResults()))
+          if (auto found = dyn_cast<SliceAttr>(slice); found && found.getStorage() == StorageKind::arena)
+            return result.getType();
+    return {};
+  }
+
+  //===--------------------------------------------------------------------===//
   // Signature
   //===--------------------------------------------------------------------===//
 
@@ -196,7 +267,7 @@ private:
                 static_cast<int64_t>(itemsize(dtypeOf(value.getType())));
       }
       plan.arguments.push_back(std::move(argument));
-      buffers[value] = bufferIndex(rt::Storage::argument, i, 0, bytes);
+      buffers[value] = bufferIndex(value.getType(), rt::Storage::argument, i, 0, bytes);
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       auto result = std::make_unique<rt::ResultT>();
@@ -218,11 +289,13 @@ private:
   // Buffers
   //===--------------------------------------------------------------------===//
 
-  uint32_t bufferIndex(rt::Storage storage, uint32_t index, Size offset, Size bytes) {
-    auto key = std::tuple(storage, index, offset.raw(), bytes.raw());
+  uint32_t bufferIndex(Type type, rt::Storage storage, uint32_t index, Size offset, Size bytes) {
+    const uint32_t device = deviceNumber(type);
+    auto key = std::tuple(device, storage, index, offset.raw(), bytes.raw());
     auto [it, inserted] = known.try_emplace(key, static_cast<uint32_t>(plan.buffers.size()));
     if (inserted) {
       auto buffer = std::make_unique<rt::BufferT>();
+      buffer->device = device;
       buffer->storage = storage;
       buffer->index = index;
       buffer->offset = unsignedSize(offset);
@@ -250,16 +323,16 @@ private:
     uint32_t index = 0;
     switch (slice.getStorage()) {
     case StorageKind::argument:
-      index = bufferIndex(rt::Storage::argument, number32, 0, bytes);
+      index = bufferIndex(value.getType(), rt::Storage::argument, number32, 0, bytes);
       break;
     case StorageKind::result:
-      index = bufferIndex(rt::Storage::result, number32, 0, bytes);
+      index = bufferIndex(value.getType(), rt::Storage::result, number32, 0, bytes);
       break;
     case StorageKind::arena:
-      index = bufferIndex(rt::Storage::arena, 0, position, bytes);
+      index = bufferIndex(value.getType(), rt::Storage::arena, 0, position, bytes);
       break;
     case StorageKind::constant:
-      index = bufferIndex(rt::Storage::constant, 0, position, bytes);
+      index = bufferIndex(value.getType(), rt::Storage::constant, 0, position, bytes);
       break;
     }
     buffers[value] = index;
@@ -346,12 +419,20 @@ private:
   // Launches
   //===--------------------------------------------------------------------===//
 
+  /// A type of the device that carries a launch out: of a copy between the host and another one, the other.
+  static Type carrierOf(Operation *op) {
+    if (op->getNumResults() && !deviceOf(op->getResult(0).getType()).isCpu())
+      return op->getResult(0).getType();
+    return op->getNumOperands() ? op->getOperand(0).getType() : op->getResult(0).getType();
+  }
+
   std::unique_ptr<rt::LaunchT> launch(Operation *op, std::string name) {
     auto made = std::make_unique<rt::LaunchT>();
     made->name = std::move(name);
     made->location = ir::locationText(op->getLoc());
     made->recorded = static_cast<int32_t>(ir::recordedNumber(op->getLoc()));
     made->place = placeOf(op->getLoc());
+    made->device = deviceNumber(carrierOf(op));
     llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
     Size bytesRead, bytesWritten;
     for (Value value : read)
@@ -513,7 +594,9 @@ private:
   rt::PlanT plan;
   std::vector<std::byte> constants;
   DenseMap<Value, uint32_t> buffers;
-  std::map<std::tuple<rt::Storage, uint32_t, int64_t, int64_t>, uint32_t> known;
+  std::map<std::tuple<uint32_t, rt::Storage, uint32_t, int64_t, int64_t>, uint32_t> known;
+  SmallVector<DeviceAttr> devices; ///< in the order of the plan's
+  DenseMap<DeviceAttr, uint32_t> deviceNumbers;
   std::map<std::string, uint32_t> symbolNumbers;
   std::map<int64_t, int64_t> sizeNumbers;
   bool lacksSize = false; ///< a size of the plan cannot be expressed

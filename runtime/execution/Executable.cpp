@@ -8,8 +8,10 @@
 #include "runtime/execution/Executable.h"
 
 #include "runtime/execution/ExecutableImpl.h"
+#include "runtime/execution/Segments.h"
 #include "runtime/memory/Layout.h"
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanVerifier.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
@@ -147,7 +149,8 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
 
 Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Package> package,
                                                        std::string_view function,
-                                                       std::shared_ptr<const Image> image) {
+                                                       std::shared_ptr<const Image> image,
+                                                       const DeviceMap &devices) {
   Expected<PlanSections> sections = read_sections(*package, function);
   if (!sections)
     return sections.status();
@@ -172,6 +175,8 @@ Expected<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Pac
   impl->constants = sections->constants.data();
   impl->image = image;
   impl->constant_bytes = sections->constants.size();
+  if (Status status = impl->place(plan, devices); !status)
+    return status.context("package '" + impl->package->source() + "': ");
   if (length(plan.symbols()) == 0) {
     if (Status status = impl->build(plan); !status)
       return status.context("package '" + impl->package->source() + "': ");
@@ -242,6 +247,7 @@ Expected<std::shared_ptr<Executable>> Executable::at(std::span<const int64_t> si
   made->package = impl.package;
   made->image = impl.image;
   made->constants = impl.constants;
+  made->devices = impl.devices;
   made->calls = impl.calls;
   made->own_plan = *std::move(bytes);
   Expected<const fb::Plan *> plan = read_plan(std::as_bytes(std::span(made->own_plan)));
@@ -281,14 +287,60 @@ template <typename T> static Origin origin_of(const T &part) {
   return origin;
 }
 
+Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
+  const std::string code = plan.image() ? plan.image()->str() : "image.cpu";
+  for (const PlanDevice &wanted : plan_devices(plan)) {
+    FunctionDevice device;
+    device.name = wanted.name;
+    if (const auto found = map.find(wanted.name); found != map.end())
+      device.device = found->second;
+    else if (wanted.name == host_device().name())
+      device.device = &host_device();
+    if (!device.device)
+      return Status::error("'" + text(plan.function()) + "' runs on '" + wanted.name +
+                               "', which is mapped to no device: name one for it when the function is loaded",
+                           "WEFT-L017");
+    if ("image." + std::string(device.device->code()) != code)
+      return Status::error("'" + text(plan.function()) + "' has kernels in '" + code + "', and '" +
+                               device.device->name() + "', which '" + wanted.name +
+                               "' is mapped to, runs code for '" + std::string(device.device->code()) + "'",
+                           "WEFT-L017");
+    if (constant_bytes && !device.device->is_host()) {
+      Expected<std::shared_ptr<Buffer>> copy = Buffer::allocate(constant_bytes, 0, *device.device);
+      if (!copy)
+        return copy.status();
+      if (Status status = (*copy)->write(0, {constants, constant_bytes}); !status)
+        return status;
+      device.constants = *std::move(copy);
+    }
+    devices.push_back(std::move(device));
+  }
+  return {};
+}
+
 Status Executable::Impl::build(const fb::Plan &plan) {
   signature = signature_of(plan);
+  const std::vector<PlanDevice> parts = plan_devices(plan);
+  for (size_t i = 0; i < devices.size(); ++i) {
+    devices[i].arena_begin = parts[i].arena_begin;
+    devices[i].arena_bytes = parts[i].arena_bytes;
+  }
   HostAllocator &allocator = HostAllocator::get();
   for (const ArgumentInfo &argument : signature.arguments)
     any_donated |= argument.donated;
-  for (const ResultInfo &result : signature.results)
-    if (result.tied_to < 0 && !result.is_alias())
-      fresh_bytes += result.type.bytes;
+  const auto device_of = [&](const TensorInfo &type) {
+    const auto found = std::ranges::find(devices, type.device, &FunctionDevice::name);
+    return found != devices.end() ? found->device : devices[0].device;
+  };
+  for (const ArgumentInfo &argument : signature.arguments)
+    argument_devices.push_back(device_of(argument.type));
+  for (const ResultInfo &result : signature.results) {
+    result_devices.push_back(device_of(result.type));
+    if (result.tied_to >= 0 || result.is_alias())
+      continue;
+    fresh_bytes += result.type.bytes;
+    fresh_host_bytes += result_devices.back()->is_host() ? result.type.bytes : 0;
+  }
   for (uint32_t i = 0; i < length(plan.checks()); ++i) {
     const fb::Check &check = *plan.checks()->Get(i);
     checks.push_back({check.kind() == fb::CheckKind::index ? FailedCheck::index : FailedCheck::other,
@@ -310,7 +362,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   const auto result_count = static_cast<uint32_t>(signature.results.size());
   const auto add_operand = [&](uint32_t index) -> uint64_t {
     const fb::Buffer *buffer = plan.buffers()->Get(index);
-    uint32_t base = argument_count + result_count;
+    uint32_t base = argument_count + result_count + 2 * buffer->device();
     switch (buffer->storage()) {
     case fb::Storage::argument:
       base = buffer->index();
@@ -332,7 +384,10 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     Launch launch;
     launch.first_operand = static_cast<uint32_t>(operands.size());
     launch.may_fail = source->may_fail();
+    launch.device = static_cast<uint8_t>(source->device());
+    FunctionDevice &device = devices[launch.device];
     any_fallible |= launch.may_fail;
+    device.any_fallible |= launch.may_fail;
     launch.name = text(source->name());
     launch.origin = origin_of(*source);
     launch.flops = source->flops();
@@ -347,7 +402,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       launch.sizes = kernel->sizes() ? kernel->sizes()->data() : nullptr;
       launch.tasks = kernel->tasks();
       launch.grain = kernel->grain();
-      kernel_scratch = std::max(kernel_scratch, align_line(kernel->scratch_bytes()));
+      device.kernel_scratch = std::max(device.kernel_scratch, align_line(kernel->scratch_bytes()));
       for (uint32_t j = 0; j < length(kernel->buffers()); ++j)
         touched += add_operand(kernel->buffers()->Get(j));
       for (uint32_t j = kernel->first_result(); j < length(kernel->buffers()); ++j)
@@ -400,6 +455,8 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       if (launch.name.empty())
         launch.name = "copy";
       launch.copy_bytes = static_cast<int64_t>(add_operand(copy->source()));
+      launch.source_device = static_cast<uint8_t>(plan.buffers()->Get(copy->source())->device());
+      launch.destination_device = static_cast<uint8_t>(plan.buffers()->Get(copy->destination())->device());
       touched = 2 * static_cast<uint64_t>(launch.copy_bytes);
       add_operand(copy->destination());
       written(copy->destination(), source);
@@ -412,6 +469,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
                static_cast<double>(launch.flops) / 16;
     launches.push_back(std::move(launch));
   }
+  segments = segments_of(launches, devices);
   // Each label holds the function's name again, so that long ones are cut.
   const std::string of = " of '" + shortened(signature.function) + "'";
   for (size_t i = 0; i < signature.results.size(); ++i) {
@@ -419,7 +477,8 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     const Origin at = made_by[i] ? origin_of(*made_by[i]) : Origin();
     const std::string what =
         (name.empty() ? "result " + std::to_string(i) : "result '" + shortened(name) + "'") + of;
-    result_labels.push_back(allocator.intern_label({what, shortened(at.text), shortened(at.file), at.line}));
+    result_labels.push_back(
+        result_devices[i]->allocator().intern_label({what, shortened(at.text), shortened(at.file), at.line}));
   }
   return {};
 }

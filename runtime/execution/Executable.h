@@ -17,6 +17,7 @@
 #ifndef WEFT_RUNTIME_EXECUTION_EXECUTABLE_H
 #define WEFT_RUNTIME_EXECUTION_EXECUTABLE_H
 
+#include "runtime/device/Device.h"
 #include "runtime/package/Package.h"
 #include "runtime/plan/Image.h"
 #include "runtime/queue/Buffer.h"
@@ -26,6 +27,7 @@
 #include "weft/status.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -117,14 +119,21 @@ struct PlannedMemory {
   uint64_t peak() const { return arguments + results + temporaries; }
 };
 
+/// Where a function's logical devices are on this machine, by name ("cuda:0"). "cpu" is the host and need not
+/// be in it.
+using DeviceMap = std::map<std::string, Device *, std::less<>>;
+
 class WEFT_RUNTIME_API Executable : public std::enable_shared_from_this<Executable> {
 public:
   /// The function's plan for the CPU, with the best kernels that the processor can run.
   static Expected<std::shared_ptr<Executable>> load(std::shared_ptr<const Package> package,
                                                     std::string_view function);
-  /// With these kernels in place of the package's.
-  static Expected<std::shared_ptr<Executable>>
-  load(std::shared_ptr<const Package> package, std::string_view function, std::shared_ptr<const Image> image);
+  /// With these kernels in place of the package's, where `image` is not null, and on these devices. Code
+  /// WEFT-L017 for a device of the plan that is not in the map, or that cannot run its kernels.
+  static Expected<std::shared_ptr<Executable>> load(std::shared_ptr<const Package> package,
+                                                    std::string_view function,
+                                                    std::shared_ptr<const Image> image,
+                                                    const DeviceMap &devices = {});
   ~Executable();
 
   const Signature &signature() const;

@@ -51,6 +51,9 @@ Status Executable::Impl::check_outputs(std::span<const std::shared_ptr<Buffer>> 
       return complain("cannot be chosen: it is that of argument " + std::to_string(result.tied_to));
     if (result.is_alias())
       return complain("cannot be chosen: it shares the storage of another value");
+    if (Device &device = *result_devices[i]; &buffer->device() != &device)
+      return complain("must be on '" + device.name() + "', found memory on '" + buffer->device().name() +
+                      "'");
     if (buffer->bytes() != result.type.bytes)
       return complain("must have " + std::to_string(result.type.bytes) + " bytes, found " +
                       std::to_string(buffer->bytes()));
@@ -73,6 +76,9 @@ Status Executable::Impl::check_arguments(std::span<const std::shared_ptr<Buffer>
     const TensorInfo &type = signature.arguments[i].type;
     if (!buffer)
       return complain(i, "is missing");
+    if (Device &device = *argument_devices[i]; &buffer->device() != &device)
+      return complain(i, "is taken on '" + device.name() + "', found a buffer on '" +
+                             buffer->device().name() + "': copy it there first");
     if (buffer->bytes() != type.bytes)
       return complain(i, "takes " + std::to_string(type.bytes) + " bytes, found a buffer of " +
                              std::to_string(buffer->bytes()));
@@ -137,18 +143,23 @@ PlannedMemory Executable::Impl::planned_memory(bool serial) const {
   for (const ArgumentInfo &argument : signature.arguments)
     planned.arguments += argument.type.bytes;
   planned.results = fresh_bytes;
-  planned.temporaries = temporary_bytes(serial ? 1 : executor().width());
+  for (const FunctionDevice &device : devices)
+    planned.temporaries += temporary_bytes(device, serial ? 1 : executor().width());
   return planned;
 }
 
-// What the call will allocate is known from the plan, so that running out is found before anything runs.
+// What the call will allocate on the host is known from the plan, so that running out is found before
+// anything runs. Other devices hand out results and arenas before anything is issued, and say there what does
+// not fit.
 Status Executable::Impl::check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                                       bool serial) const {
-  const uint64_t temporaries = temporary_bytes(serial ? 1 : executor().width());
+  uint64_t temporaries = 0;
+  for (const FunctionDevice &device : devices)
+    temporaries += device.device->is_host() ? temporary_bytes(device, serial ? 1 : executor().width()) : 0;
   const uint64_t arena = queue.arena_bytes();
-  uint64_t needed = fresh_bytes + (temporaries > arena ? temporaries - arena : 0);
+  uint64_t needed = fresh_host_bytes + (temporaries > arena ? temporaries - arena : 0);
   for (const std::shared_ptr<Buffer> &output : outputs)
-    needed -= output ? output->bytes() : 0;
+    needed -= output && output->device().is_host() ? output->bytes() : 0;
   HostAllocator &allocator = HostAllocator::get();
   if (allocator.fits(needed))
     return {};

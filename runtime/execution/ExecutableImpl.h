@@ -12,6 +12,7 @@
 #ifndef WEFT_RUNTIME_EXECUTION_EXECUTABLEIMPL_H
 #define WEFT_RUNTIME_EXECUTION_EXECUTABLEIMPL_H
 
+#include "runtime/device/Device.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Contraction.h"
 
@@ -31,7 +32,7 @@ inline size_t align_line(size_t bytes) {
   return (bytes + lineBytes - 1) / lineBytes * lineBytes;
 }
 
-// Where a pointer of the plan comes from: arguments, results, the arena, constants, in this order.
+// Where a pointer of the plan comes from: arguments, results, then arena and constants of each device.
 struct Operand {
   uint32_t base;
   uint64_t offset;
@@ -50,6 +51,7 @@ enum class LaunchKind : uint8_t { kernel, contraction, copy, print, require };
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
   bool may_fail = false;
+  uint8_t device = 0;         // in Impl::devices
   uint32_t first_operand = 0; // in Impl::operands
   // Kernel
   KernelFn function = nullptr;
@@ -58,8 +60,9 @@ struct Launch {
   // Contraction: operands a, b, c, and bias and residual where it has them
   std::shared_ptr<const Contraction> contraction;
   bool bias = false, residual = false;
-  // Copy
+  // Copy: `device` carries it out, and is the source's, the destination's or both
   int64_t copy_bytes = 0;
+  uint8_t source_device = 0, destination_device = 0;
   // Print, require
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
@@ -78,18 +81,40 @@ struct Check {
   Origin origin;
 };
 
+/// A device of a function: where it is on this machine, and its part of the function's temporaries.
+struct FunctionDevice {
+  std::string name; // logical, "cuda:0"
+  Device *device = nullptr;
+  uint64_t arena_begin = 0, arena_bytes = 0;
+  size_t kernel_scratch = 0; // per thread
+  bool any_fallible = false;
+  std::shared_ptr<Buffer> constants; // the copy in its memory; null where there are none, and for the host
+};
+
+/// Consecutive launches that one device carries out, or one copy between devices.
+struct Segment {
+  size_t first = 0, last = 0; // in Impl::launches
+  uint8_t device = 0;
+  bool is_copy = false;  // between two devices
+  bool alone = false;    // no other launch joins it
+  bool may_fail = false; // a launch of it
+};
+
 struct Executable::Impl {
   std::shared_ptr<const Package> package; // keeps constants and sizes mapped
   std::shared_ptr<const Image> image;
   Signature signature;
   std::vector<Launch> launches;
   std::vector<Operand> operands;
+  std::vector<FunctionDevice> devices;
+  std::vector<Segment> segments; // none where the host carries out everything
   std::vector<Check> checks;
   std::vector<uint32_t> result_labels;
   const std::byte *constants = nullptr;
   uint64_t arena_bytes = 0, arena_lower_bound = 0;
-  uint64_t fresh_bytes = 0;  // of results that are tied to no argument
-  size_t kernel_scratch = 0; // per worker
+  uint64_t fresh_bytes = 0,
+           fresh_host_bytes = 0; // of results that are tied to no argument; those of the host
+  std::vector<Device *> argument_devices, result_devices;
   double cost_ns = 0;
   bool any_donated = false;
   bool any_fallible = false;
@@ -103,6 +128,8 @@ struct Executable::Impl {
   std::vector<uint64_t> own_plan;
 
   Status build(const fb::Plan &plan);
+  /// Finds the plan's devices on this machine.
+  Status place(const fb::Plan &plan, const DeviceMap &map);
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
                  Queue &queue, bool serial, const CallOrigin *origin) const;
   Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,
@@ -112,7 +139,7 @@ struct Executable::Impl {
                         std::span<const std::shared_ptr<Buffer>> outputs) const;
   Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                       bool serial) const;
-  size_t temporary_bytes(int width) const;
+  size_t temporary_bytes(const FunctionDevice &device, int width) const;
   PlannedMemory planned_memory(bool serial) const;
   /// Whether a call is so short that its launches stay on one thread.
   bool is_serial() const { return cost_ns < serialCostNs; }
@@ -121,10 +148,10 @@ struct Executable::Impl {
   Status failed_check(const CheckRecord &record, const Launch &launch, const CallOrigin *origin) const;
   /// A failure with what is known of the call that it is one of.
   Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;
-  size_t contraction_scratch(int width) const {
+  size_t contraction_scratch(const FunctionDevice &device, int width) const {
     size_t bytes = 0;
     for (const Launch &launch : launches)
-      if (launch.contraction)
+      if (launch.contraction && &devices[launch.device] == &device)
         bytes = std::max(bytes, launch.contraction->scratch_bytes(width));
     return align_line(bytes);
   }

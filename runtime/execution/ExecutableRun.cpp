@@ -6,27 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/execution/ExecutableImpl.h"
+#include "runtime/execution/LaunchRun.h"
+#include "runtime/execution/Segments.h"
+#include "runtime/plan/PlanDevices.h"
 #include "runtime/queue/Profiler.h"
 #include "runtime/support/PerThread.h"
-#include "runtime/support/TensorText.h"
 #include "runtime/threads/Executor.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstring>
-#include <immintrin.h>
 #include <mutex>
 
 namespace weft::runtime {
 namespace {
-
-constexpr int64_t copyChunkBytes = 256 << 10;
-
-// One check record to a cache line, so that threads do not share them.
-struct alignas(64) CheckSlot {
-  CheckRecord record;
-};
 
 struct PointersOfCall {
   std::vector<void *> pointers;
@@ -61,75 +53,21 @@ struct ProfiledCall {
 
 } // namespace
 
-size_t Executable::Impl::temporary_bytes(int width) const {
-  return arena_bytes + contraction_scratch(width) +
-         static_cast<size_t>(width) * (kernel_scratch + (any_fallible ? sizeof(CheckSlot) : 0));
-}
-
-/// Where it comes from: the source line that the call gives, or else the program.
-static void set_location(FailureInfo &info, const Origin &from, const CallOrigin *call) {
-  info.operation = from.recorded;
-  if (call && call->lines && from.recorded >= 0 && static_cast<size_t>(from.recorded) < call->lines->size()) {
-    const SourceLine &line = (*call->lines)[static_cast<size_t>(from.recorded)];
-    info.file = line.file ? line.file : "";
-    info.line = line.line;
-    info.column = line.column;
-    info.location = info.file + ":" + std::to_string(line.line) + ":" + std::to_string(line.column);
-    return;
-  }
-  info.location = from.text;
-  info.file = from.file;
-  info.line = from.line;
-  info.column = from.column;
-}
-
-Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &launch,
-                                      const CallOrigin *origin) const {
-  FailureInfo info;
-  info.check = FailedCheck::other;
-  info.position = record.position;
-  info.value = record.value;
-  const Origin *from = &launch.origin;
-  if (record.check >= 1 && static_cast<uint64_t>(record.check) <= checks.size()) {
-    const Check &check = checks[static_cast<size_t>(record.check - 1)];
-    info.check = check.kind;
-    info.dimension = check.dimension;
-    info.size = check.size;
-    info.subject = check.subject;
-    if (!check.origin.text.empty())
-      from = &check.origin;
-  }
-  if (info.check == FailedCheck::other)
-    info.what = "check " + std::to_string(record.check) + " failed";
-  set_location(info, *from, origin);
-  return Status::error(std::move(info));
+/// What launches of one device need beside arguments, results and constants, in one block: the device's part
+/// of the arena, the scratch of contractions, that of kernels for each thread, and records of checks.
+size_t Executable::Impl::temporary_bytes(const FunctionDevice &device, int width) const {
+  return align_line(device.arena_bytes) + contraction_scratch(device, width) +
+         static_cast<size_t>(width) * (device.kernel_scratch + (device.any_fallible ? sizeof(CheckSlot) : 0));
 }
 
 Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
                                  const std::shared_ptr<Buffer> *results, Queue &queue, bool serial,
                                  const CallOrigin *origin) const {
   const int width = serial ? 1 : executor().width();
-  const size_t shared_scratch = contraction_scratch(width);
-  const size_t total = temporary_bytes(width);
-  std::byte *arena = nullptr;
-  if (total) {
-    Expected<std::byte *> memory = queue.arena(total);
-    if (!memory)
-      return memory.status();
-    arena = *memory;
-  }
-  std::byte *const library_scratch = arena + arena_bytes;
-  std::byte *const scratch = library_scratch + shared_scratch;
-  // Null where no launch can fail.
-  CheckSlot *const slots =
-      arena && any_fallible
-          ? reinterpret_cast<CheckSlot *>(scratch + static_cast<size_t>(width) * kernel_scratch)
-          : nullptr;
-
   // One array of pointers for all launches; it outlives the call so that a steady loop allocates nothing.
   std::vector<void *> &storage = PerThread<PointersOfCall>::get().pointers;
   const size_t argument_count = signature.arguments.size(), result_count = signature.results.size();
-  const size_t base_count = argument_count + result_count + 2;
+  const size_t base_count = argument_count + result_count + 2 * devices.size();
   if (storage.size() < base_count + operands.size())
     storage.resize(base_count + operands.size());
   void **const bases = storage.data();
@@ -137,103 +75,53 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     bases[i] = arguments[i]->data();
   for (size_t i = 0; i < result_count; ++i)
     bases[argument_count + i] = results[i]->data();
-  bases[base_count - 2] = arena;
-  bases[base_count - 1] = const_cast<std::byte *>(constants);
   void **const pointers = bases + base_count;
-  for (size_t i = 0; i < operands.size(); ++i)
-    pointers[i] = static_cast<std::byte *>(bases[operands[i].base]) + operands[i].offset;
-
-  const bool profiled = Profiler::enabled();
-  for (const Launch &launch : launches) {
-    void **const at = pointers + launch.first_operand;
-    const int64_t begin_ns = profiled ? Profiler::now() : 0;
-    const bool checked = slots && launch.may_fail && launch.kind == LaunchKind::kernel && launch.tasks > 0;
-    switch (launch.kind) {
-    case LaunchKind::kernel: {
-      if (launch.tasks == 0)
-        break;
-      if (checked)
-        for (int worker = 0; worker < width; ++worker)
-          slots[worker].record = CheckRecord();
-      const auto body = [&](int64_t begin, int64_t end, int worker) {
-        const KernelFrame frame = {at, launch.sizes, kernel_imports(),
-                                   scratch + static_cast<size_t>(worker) * kernel_scratch,
-                                   slots ? &slots[worker].record : nullptr};
-        launch.function(&frame, begin, end);
-        // Kernels may use streaming stores, which only this orders before what comes next.
-        _mm_sfence();
-      };
-      if (serial)
-        body(0, launch.tasks, 0);
-      else
-        executor().parallel_for(launch.tasks, launch.grain, body);
-      break;
+  const auto bind = [&](size_t i, LaunchRun &run) -> Status {
+    const FunctionDevice &device = devices[i];
+    std::byte *memory = nullptr;
+    if (const size_t total = temporary_bytes(device, width)) {
+      Expected<std::byte *> found = queue.arena(*device.device, total);
+      if (!found)
+        return found.status();
+      memory = *found;
     }
-    case LaunchKind::contraction:
-      // The primitive exists and its scratch is there: what can still fail here is a bug or a broken
-      // machine, and something may have been written already.
-      if (Status status = launch.contraction->run(at[0], at[1], at[2], launch.bias ? at[3] : nullptr,
-                                                  launch.residual ? at[launch.bias ? 4 : 3] : nullptr,
-                                                  library_scratch, serial);
-          !status)
-        return status.with([&](FailureInfo &info) {
-          info.what = launch.name + ", donated arguments are no longer valid: " + info.what;
-          set_location(info, launch.origin, origin);
-        });
-      break;
-    case LaunchKind::copy: {
-      const auto body = [&](int64_t begin, int64_t end, int) {
-        const int64_t from = begin * copyChunkBytes, to = std::min(end * copyChunkBytes, launch.copy_bytes);
-        std::memcpy(static_cast<std::byte *>(at[1]) + from, static_cast<const std::byte *>(at[0]) + from,
-                    static_cast<size_t>(to - from));
-      };
-      const int64_t chunks = (launch.copy_bytes + copyChunkBytes - 1) / copyChunkBytes;
-      if (serial && chunks)
-        body(0, chunks, 0);
-      else
-        executor().parallel_for(chunks, 1, body);
-      break;
-    }
-    case LaunchKind::print: {
-      // One write, so that lines of several queues do not mix.
-      try {
-        const std::string line = (launch.text.empty() ? "" : launch.text + ": ") +
-                                 tensor_text(launch.dtype, launch.shape, at[0]) + "\n";
-        std::fwrite(line.data(), 1, line.size(), stdout);
-      } catch (const std::bad_alloc &) {
-        // State may have been written already, so that the call must not fail here.
-        std::fputs("(no memory for the text of a tensor)\n", stdout);
-      }
-      std::fflush(stdout);
-      break;
-    }
-    case LaunchKind::require:
-      if (const void *wrong = launch.value_bytes ? std::memchr(at[0], 0, launch.value_bytes) : nullptr) {
-        FailureInfo info;
-        info.check = FailedCheck::condition;
-        info.what = launch.text;
-        info.position = static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0]);
-        set_location(info, launch.origin, origin);
-        return Status::error(std::move(info));
-      }
-      break;
-    }
-    if (profiled)
-      Profiler::get().record(launch.name, launch.origin.text, begin_ns, Profiler::now(), launch.bytes,
-                             launch.flops);
-    if (!checked)
-      continue;
-    CheckRecord first;
-    for (int worker = 0; worker < width; ++worker) {
-      const CheckRecord &record = slots[worker].record;
-      if (record.check && (!first.check || record.position < first.position ||
-                           (record.position == first.position && record.check < first.check)))
-        first = record;
-    }
-    if (first.check)
-      return failed_check(first, launch, origin);
+    run.function = this;
+    run.pointers = {pointers, operands.size()};
+    run.library_scratch = memory + align_line(device.arena_bytes);
+    run.scratch = run.library_scratch + contraction_scratch(device, width);
+    if (memory && device.any_fallible)
+      run.checks =
+          reinterpret_cast<CheckSlot *>(run.scratch + static_cast<size_t>(width) * device.kernel_scratch);
+    run.width = width;
+    run.serial = serial;
+    run.origin = origin;
+    // Offsets count from the beginning of the function's arena, of which this device has a part.
+    void **const of_device = bases + argument_count + result_count + 2 * i;
+    of_device[0] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(memory) - device.arena_begin);
+    of_device[1] = device.constants ? device.constants->data() : const_cast<std::byte *>(constants);
+    return {};
+  };
+  const auto resolve = [&] {
+    for (size_t i = 0; i < operands.size(); ++i)
+      pointers[i] =
+          reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(bases[operands[i].base]) + operands[i].offset);
+  };
+  if (segments.empty()) {
+    LaunchRun run;
+    for (size_t i = 0; i < devices.size(); ++i)
+      if (Status status = bind(i, run); !status)
+        return status;
+    resolve();
+    run.launches = launches;
+    return run_launches(run);
   }
-  return {};
+  // All memory is there before anything is issued.
+  std::array<LaunchRun, maxPlanDevices> runs;
+  for (size_t i = 0; i < devices.size(); ++i)
+    if (Status status = bind(i, runs[i]); !status)
+      return status;
+  resolve();
+  return run_segments(*this, std::span(runs).first(devices.size()), queue);
 }
 
 Status Executable::Impl::in_call(const Status &status, uint64_t call,
@@ -297,7 +185,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
       continue;
     }
     Expected<std::shared_ptr<Buffer>> buffer =
-        Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i]);
+        Buffer::allocate(signature.results[i].type.bytes, impl.result_labels[i], *impl.result_devices[i]);
     if (!buffer)
       return impl.in_call(buffer.status(), call, options.origin);
     made[i] = *std::move(buffer);

@@ -25,6 +25,7 @@
 //   WEFT-L014 state without a value
 //   WEFT-L015 a library of contractions that is not here
 //   WEFT-L016 a plan and kernels that were not made together
+//   WEFT-L017 a device of the program has no place on this machine
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_PACKAGE_PACKAGE_H

@@ -39,7 +39,8 @@ public:
                   return string(check.location()) && place(check.place()) && string(check.subject());
                 }) &&
            each(plan.symbols(), [&](const fb::Symbol &symbol) { return string(symbol.name()); }) &&
-           each(plan.sizes(), [&](const fb::SizeExpression &value) { return size(value); });
+           each(plan.sizes(), [&](const fb::SizeExpression &value) { return size(value); }) &&
+           each(plan.devices(), [&](const fb::DevicePart &device) { return string(device.name()); });
   }
 
   bool fits(const fb::ImageSignatures &signatures) {

@@ -274,6 +274,10 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
   }
   for (auto &check : made.checks)
     check->size = evaluate(check->size);
+  for (auto &device : made.devices) {
+    device->arena_begin = evaluate(device->arena_begin);
+    device->arena_bytes = evaluate(device->arena_bytes);
+  }
   made.arena_bytes = evaluate(made.arena_bytes);
   made.arena_lower_bound_bytes = evaluate(made.arena_lower_bound_bytes);
   made.symbols.clear();

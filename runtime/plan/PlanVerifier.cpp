@@ -13,6 +13,7 @@
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
+#include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
 #include "weft/dtype.hpp"
@@ -62,6 +63,8 @@ public:
     for (auto step : {&Verifier::check_signature, &Verifier::check_buffers, &Verifier::check_launches})
       if (Status status = (this->*step)(); !status)
         return status;
+    if (Status status = check_plan_devices(plan_); !status)
+      return fail(status.message());
     return {};
   }
 

@@ -32,7 +32,7 @@ WEFT_RUNTIME_API Expected<const fb::Plan *> read_plan(std::span<const std::byte>
 /// The rules, beside ranges: a tied result has its argument's type, the argument is donated, and no two
 /// results share one; constants and arguments that are not donated are never written; a donated argument
 /// and a result tied to one are written only after the last launch that may fail, so that a failing call
-/// leaves the state as it was.
+/// leaves the state as it was. Those of devices are in runtime/plan/PlanDevices.h.
 WEFT_RUNTIME_API Status verify_plan(const fb::Plan &plan, uint64_t constant_bytes, const Image *image);
 
 } // namespace weft::runtime

@@ -1,4 +1,4 @@
-//===- Buffer.cpp - A counted block of host memory ------------------------===//
+//===- Buffer.cpp - A counted block of memory -----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,34 +9,54 @@
 
 namespace weft::runtime {
 
-Expected<std::shared_ptr<Buffer>> Buffer::allocate(size_t bytes, uint32_t label) {
-  Expected<HostBlock> block = HostAllocator::get().allocate(bytes, label);
+Expected<std::shared_ptr<Buffer>> Buffer::allocate(size_t bytes, uint32_t label, Device &device) {
+  Expected<HostBlock> block = device.allocator().allocate(bytes, label);
   if (!block)
     return block.status();
   try {
-    return std::make_shared<Buffer>(block->data, bytes, block->handle, nullptr);
+    return std::make_shared<Buffer>(device, block->data, bytes, block->handle, nullptr);
   } catch (...) {
-    HostAllocator::get().free(*block);
+    device.allocator().free(*block);
     throw;
   }
 }
 
-std::shared_ptr<Buffer> Buffer::wrap(void *data, size_t bytes, std::function<void(void *)> deleter) {
-  return std::make_shared<Buffer>(data, bytes, nullptr, std::move(deleter));
+std::shared_ptr<Buffer> Buffer::wrap(void *data, size_t bytes, std::function<void(void *)> deleter,
+                                     Device &device) {
+  return std::make_shared<Buffer>(device, data, bytes, nullptr, std::move(deleter));
 }
 
 std::shared_ptr<Buffer> Buffer::part(std::shared_ptr<Buffer> whole, size_t offset, size_t bytes) {
-  auto made =
-      std::make_shared<Buffer>(static_cast<std::byte *>(whole->data()) + offset, bytes, nullptr, nullptr);
+  auto made = std::make_shared<Buffer>(whole->device(), static_cast<std::byte *>(whole->data()) + offset,
+                                       bytes, nullptr, nullptr);
   made->whole_ = whole->whole_ ? whole->whole_ : std::move(whole);
   return made;
 }
 
 Buffer::~Buffer() {
   if (handle_)
-    HostAllocator::get().free({data_, bytes_, handle_});
+    device_.allocator().free({data_, bytes_, handle_});
   else if (deleter_)
     deleter_(data_);
+}
+
+static Status outside(size_t offset, size_t bytes, size_t capacity) {
+  return Status::error("bytes [" + std::to_string(offset) + ", +" + std::to_string(bytes) +
+                       ") lie outside of a buffer of " + std::to_string(capacity));
+}
+
+Status Buffer::read(size_t offset, std::span<std::byte> to) const {
+  if (offset > bytes_ || to.size() > bytes_ - offset)
+    return outside(offset, to.size(), bytes_);
+  return copy_between(host_device(), to.data(), device_, static_cast<const std::byte *>(data_) + offset,
+                      to.size());
+}
+
+Status Buffer::write(size_t offset, std::span<const std::byte> from) {
+  if (offset > bytes_ || from.size() > bytes_ - offset)
+    return outside(offset, from.size(), bytes_);
+  return copy_between(device_, static_cast<std::byte *>(data_) + offset, host_device(), from.data(),
+                      from.size());
 }
 
 Status Buffer::settle_locked(bool seen) {

@@ -1,4 +1,4 @@
-//===- Buffer.h - A counted block of host memory ----------------*- C++ -*-===//
+//===- Buffer.h - A counted block of memory ---------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 #ifndef WEFT_RUNTIME_QUEUE_BUFFER_H
 #define WEFT_RUNTIME_QUEUE_BUFFER_H
 
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/device/Device.h"
 #include "runtime/queue/Queue.h"
 #include "weft/export.hpp"
 #include "weft/status.hpp"
@@ -16,18 +16,22 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace weft::runtime {
 
-/// Memory that arguments and results live in. It remembers the last asynchronous call that writes it and
-/// the last that uses it. A host that reads calls wait() first, one that writes wait_unused().
+/// Memory of a device that arguments and results live in. It remembers the last asynchronous call that writes
+/// it and the last that uses it. A host that reads calls wait() first, one that writes wait_unused().
 class WEFT_RUNTIME_API Buffer {
 public:
-  /// Uninitialised memory from the caching allocator, aligned to 512 bytes.
-  static Expected<std::shared_ptr<Buffer>> allocate(size_t bytes, uint32_t label = 0);
+  /// Uninitialised memory from the device's caching allocator, aligned to 512 bytes. `label` is the
+  /// allocator's.
+  static Expected<std::shared_ptr<Buffer>> allocate(size_t bytes, uint32_t label = 0,
+                                                    Device &device = host_device());
   /// Memory of someone else; `deleter` is called with the pointer when the last user is done.
-  static std::shared_ptr<Buffer> wrap(void *data, size_t bytes, std::function<void(void *)> deleter = {});
+  static std::shared_ptr<Buffer> wrap(void *data, size_t bytes, std::function<void(void *)> deleter = {},
+                                      Device &device = host_device());
   /// `bytes` of `whole` from `offset` on, which must lie in it: the same memory, kept alive, and the same
   /// calls and failures, so that a wait for one is a wait for the other. For readers only: what is written
   /// to, or donated, is a whole buffer.
@@ -36,8 +40,14 @@ public:
   Buffer(const Buffer &) = delete;
   Buffer &operator=(const Buffer &) = delete;
 
+  /// As its device addresses it: the host follows the pointer only where `device().is_host()`.
   void *data() const { return data_; }
   size_t bytes() const { return bytes_; }
+  Device &device() const { return device_; }
+  /// Copies bytes from `offset` on to memory of the host, or back. Error for a range that is not in the
+  /// buffer. The caller has waited as for any other read or write.
+  Status read(size_t offset, std::span<std::byte> to) const;
+  Status write(size_t offset, std::span<const std::byte> from);
 
   /// Waits for the call that writes this buffer. The error of that call, if it failed: the host has then
   /// seen it, unless `seen` says that it goes no further. State keeps the value it had before that call; a
@@ -71,8 +81,8 @@ public:
   void foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket> &tickets) const;
   /// @}
 
-  Buffer(void *data, size_t bytes, void *handle, std::function<void(void *)> deleter)
-      : data_(data), bytes_(bytes), handle_(handle), deleter_(std::move(deleter)) {}
+  Buffer(Device &device, void *data, size_t bytes, void *handle, std::function<void(void *)> deleter)
+      : device_(device), data_(data), bytes_(bytes), handle_(handle), deleter_(std::move(deleter)) {}
 
 private:
   Status settle_locked(bool seen);
@@ -80,6 +90,7 @@ private:
   const Buffer &root() const { return whole_ ? *whole_ : *this; }
   Buffer &root() { return whole_ ? *whole_ : *this; }
 
+  Device &device_;
   void *data_;
   size_t bytes_;
   void *handle_; ///< of the allocator, or null

@@ -7,6 +7,8 @@
 
 #include "runtime/queue/Queue.h"
 
+#include "runtime/device/Device.h"
+
 #include "runtime/memory/HostAllocator.h"
 #include "runtime/queue/Profiler.h"
 
@@ -47,6 +49,22 @@ Expected<QueueMode> queue_mode_from_environment() {
 }
 
 /// What the queue's thread shares with the handle and with tickets: it may outlive the handle.
+/// What a queue keeps on a device beside the host.
+struct DeviceLane {
+  Device &device;
+  std::unique_ptr<DeviceStream> stream;
+  HostBlock arena;
+
+  explicit DeviceLane(Device &of) : device(of) {}
+  void release_arena() {
+    if (!arena.handle)
+      return;
+    device.allocator().free(arena);
+    device.allocator().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
+    arena = {};
+  }
+};
+
 struct QueueState {
   struct Work {
     uint64_t number;
@@ -67,8 +85,12 @@ struct QueueState {
   uint64_t unposted = 0; // on an external queue: work whose post failed, and that runs with what comes next
   std::shared_ptr<Failure> failures; // that were reported, oldest first: a list that needs no memory
   std::exception_ptr thrown;         // by work that lets exceptions out
-  HostBlock arena;                   // touched only by whoever runs the queue's work
-  std::atomic<size_t> arena_bytes{0};
+  // These are touched only by whoever runs the queue's work.
+  HostBlock arena;
+  std::vector<std::unique_ptr<DeviceLane>> lanes; // of devices beside the host
+
+  std::atomic<size_t> arena_bytes{0};  // the host's
+  std::atomic<bool> has_arenas{false}; // on whichever device
 
   bool has_room(uint64_t more) const {
     const uint64_t waiting = submitted - completed.load(std::memory_order_relaxed);
@@ -104,6 +126,19 @@ struct QueueState {
         end = &(*end)->reported_next_;
     *end = std::move(failure);
   }
+  DeviceLane &lane(Device &device) {
+    for (const std::unique_ptr<DeviceLane> &lane : lanes)
+      if (&lane->device == &device)
+        return *lane;
+    return *lanes.emplace_back(std::make_unique<DeviceLane>(device));
+  }
+  void release_arenas() {
+    for (const std::unique_ptr<DeviceLane> &lane : lanes)
+      lane->release_arena();
+    if (arena.handle)
+      release_arena();
+    has_arenas.store(false, std::memory_order_relaxed);
+  }
   void release_arena() {
     HostAllocator::get().free(arena);
     HostAllocator::get().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
@@ -113,8 +148,7 @@ struct QueueState {
   ~QueueState() {
     while (failures) // one by one: each holds the next
       failures = std::exchange(failures->reported_next_, nullptr);
-    if (arena.handle)
-      release_arena();
+    release_arenas();
   }
 };
 
@@ -472,6 +506,34 @@ void Queue::report(std::shared_ptr<Failure> failure) {
   state_->report_locked(std::move(failure));
 }
 
+Expected<DeviceStream *> Queue::stream(Device &device) {
+  DeviceLane &lane = state_->lane(device);
+  if (!lane.stream) {
+    Expected<std::unique_ptr<DeviceStream>> made = device.make_stream();
+    if (!made)
+      return made.status();
+    lane.stream = *std::move(made);
+  }
+  return lane.stream.get();
+}
+
+Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
+  if (device.is_host())
+    return arena(bytes);
+  DeviceLane &lane = state_->lane(device);
+  if (bytes > lane.arena.bytes) {
+    HostAllocator &allocator = device.allocator();
+    lane.release_arena();
+    Expected<HostBlock> block = allocator.allocate(bytes, allocator.intern_label({"arena of temporaries"}));
+    if (!block)
+      return block.status();
+    lane.arena = *block;
+    allocator.note_arena_bytes(static_cast<int64_t>(bytes));
+    state_->has_arenas.store(true, std::memory_order_relaxed);
+  }
+  return static_cast<std::byte *>(lane.arena.data);
+}
+
 Expected<std::byte *> Queue::arena(size_t bytes) {
   QueueState &state = *state_;
   if (bytes > state.arena.bytes) {
@@ -484,6 +546,7 @@ Expected<std::byte *> Queue::arena(size_t bytes) {
       return block.status();
     state.arena = *block;
     state.arena_bytes.store(bytes, std::memory_order_relaxed);
+    state.has_arenas.store(true, std::memory_order_relaxed);
     allocator.note_arena_bytes(static_cast<int64_t>(bytes));
   }
   return static_cast<std::byte *>(state.arena.data);
@@ -492,28 +555,25 @@ Expected<std::byte *> Queue::arena(size_t bytes) {
 size_t Queue::arena_bytes() const { return state_->arena_bytes.load(std::memory_order_relaxed); }
 
 void Queue::trim(const std::shared_ptr<QueueState> &state) {
-  if (state->arena_bytes.load(std::memory_order_relaxed) == 0)
+  if (!state->has_arenas.load(std::memory_order_relaxed))
     return;
   // Its executor may be the caller's thread, for which nobody may wait.
   if (state->post) {
     std::unique_lock lock(state->mutex);
     if (!state->busy()) { // nothing can begin while the lock is held
-      if (state->arena.handle)
-        state->release_arena();
+      state->release_arenas();
       return;
     }
     lock.unlock();
     // The work keeps no state: what is posted does, and a state that kept itself would never end.
     submit(state, [raw = state.get()] {
-      if (raw->arena.handle)
-        raw->release_arena();
+      raw->release_arenas();
       HostAllocator::get().empty_cache();
     });
     return;
   }
   await_turn(reserve(state));
-  if (state->arena.handle)
-    state->release_arena();
+  state->release_arenas();
   const std::lock_guard lock(state->mutex);
   state->complete_locked();
 }

@@ -71,6 +71,8 @@ WEFT_RUNTIME_API Expected<QueueMode> queue_mode_from_environment();
 
 struct QueueState;
 class Queue;
+class Device;
+class DeviceStream;
 
 /// A point in a queue: done once everything submitted up to it has run.
 class WEFT_RUNTIME_API Ticket {
@@ -153,6 +155,10 @@ public:
   /// work or between enter and leave. Growing gives the old memory back first: contents are not kept.
   Expected<std::byte *> arena(size_t bytes);
   size_t arena_bytes() const;
+  /// The same on a device, in its memory.
+  Expected<std::byte *> arena(Device &device, size_t bytes);
+  /// The stream that this queue's calls use on a device, under the same rule.
+  Expected<DeviceStream *> stream(Device &device);
   /// Gives the arena back once the queue is idle: an external queue's by a piece of its work, for which the
   /// call does not wait.
   void trim();

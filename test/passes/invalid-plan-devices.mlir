@@ -26,7 +26,7 @@ weft.func @no_part(%x: tensor<8x8xf32, #cpu>) -> tensor<8x8xf32, #cpu>
 // -----
 #cpu = #weft.device<cpu>
 
-// expected-error @below {{has cpu twice}}
+// expected-error @below {{weft.arena_devices has cpu twice}}
 weft.func @twice() attributes {weft.arena_bytes = 512 : i64, weft.arena_devices = [#cpu, #cpu], weft.arena_begins = #weft.sizes<[0, 256]>} {
   weft.return
 }
@@ -50,7 +50,7 @@ weft.func @half() attributes {weft.arena_bytes = 512 : i64, weft.arena_devices =
 
 // -----
 
-// expected-error @below {{has 3 : i64, expected a device}}
+// expected-error @below {{weft.arena_devices has 3 : i64, expected a device}}
 weft.func @number() attributes {weft.arena_bytes = 512 : i64, weft.arena_devices = [3], weft.arena_begins = #weft.sizes<[0]>} {
   weft.return
 }
@@ -79,5 +79,12 @@ weft.func @disorder() attributes {weft.arena_bytes = 512 : i64, weft.arena_devic
 
 // expected-error @below {{has an arena of 512 bytes, and the part of cuda:0 begins at 576}}
 weft.func @beyond() attributes {weft.arena_bytes = 512 : i64, weft.arena_devices = [#cpu, #gpu], weft.arena_begins = #weft.sizes<[0, 576]>} {
+  weft.return
+}
+
+// -----
+
+// expected-error @below {{has no memory plan: it needs the attribute weft.arena_bytes}}
+weft.func @no_plan() {
   weft.return
 }

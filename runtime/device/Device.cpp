@@ -1,0 +1,50 @@
+//===- Device.cpp ----------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/Device.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::runtime {
+
+Point::State::~State() = default;
+DeviceStream::~DeviceStream() = default;
+Device::~Device() = default;
+
+Status copy_between(Device &to_device, void *to, Device &from_device, const void *from, size_t bytes) {
+  if (bytes == 0)
+    return {};
+  if (to_device.is_host() && from_device.is_host()) {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+  if (from_device.is_host())
+    return to_device.copy_now(to, from, bytes, CopyDirection::host_to_device);
+  if (to_device.is_host())
+    return from_device.copy_now(to, from, bytes, CopyDirection::device_to_host);
+  if (&to_device == &from_device)
+    return to_device.copy_now(to, from, bytes, CopyDirection::device_to_device);
+  constexpr size_t pieceBytes = size_t(4) << 20;
+  HostAllocator &allocator = HostAllocator::get();
+  Expected<HostBlock> block = allocator.allocate(std::min(bytes, pieceBytes));
+  if (!block)
+    return block.status();
+  Status status;
+  for (size_t at = 0; at < bytes && status.ok(); at += pieceBytes) {
+    const size_t piece = std::min(bytes - at, pieceBytes);
+    status = from_device.copy_now(block->data, static_cast<const std::byte *>(from) + at, piece,
+                                  CopyDirection::device_to_host);
+    if (status.ok())
+      status = to_device.copy_now(static_cast<std::byte *>(to) + at, block->data, piece,
+                                  CopyDirection::host_to_device);
+  }
+  allocator.free(*block);
+  return status;
+}
+
+} // namespace weft::runtime

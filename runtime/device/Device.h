@@ -1,0 +1,107 @@
+//===- Device.h - Memory, streams and points of a device --------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the runtime asks of a device. The host is the first: its memory is that of the process, and its
+// stream runs what it is given on the calling thread. Any other device runs beside the host: copies and
+// launches are issued to a stream and return at once; a point says when they are done.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_DEVICE_DEVICE_H
+#define WEFT_RUNTIME_DEVICE_DEVICE_H
+
+#include "runtime/memory/HostAllocator.h"
+#include "weft/export.hpp"
+#include "weft/status.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft::runtime {
+
+struct LaunchRun; // runtime/execution/LaunchRun.h
+
+/// Which side of a copy is memory of the host.
+enum class CopyDirection : uint8_t {
+  host_to_device,
+  device_to_host,
+  device_to_device, ///< of this device, or from another one of its kind
+};
+
+/// A moment in the work of a stream: it has passed once everything that was issued before it is done.
+class WEFT_RUNTIME_API Point {
+public:
+  struct State {
+    virtual ~State();
+    virtual bool passed() const = 0;
+    /// Waits until the point has passed. The error of the work before it that nobody has been told of.
+    virtual Status wait() = 0;
+  };
+  /// A point that has passed.
+  Point() = default;
+  explicit Point(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  bool passed() const { return !state_ || state_->passed(); }
+  Status wait() const { return state_ ? state_->wait() : Status(); }
+
+private:
+  std::shared_ptr<State> state_;
+};
+
+/// Work of one device, in the order in which it is issued. After a failure the stream does nothing more until
+/// a point has reported it.
+class WEFT_RUNTIME_API DeviceStream {
+public:
+  /// Waits for what was issued.
+  virtual ~DeviceStream();
+  /// Copies once the work before it is done. Both ranges stay valid until a later point has passed.
+  virtual Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;
+  /// Carries out launches in order. What the run refers to stays valid until a later point has passed.
+  virtual Status issue(const LaunchRun &run) = 0;
+  /// What is issued from now on runs after a point, which may be one of another device.
+  virtual Status wait_for(const Point &point) = 0;
+  virtual Expected<Point> record() = 0;
+};
+
+/// Lives as long as the process: queues keep streams and memory on it.
+class WEFT_RUNTIME_API Device {
+public:
+  explicit Device(std::string name) : name_(std::move(name)) {}
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  /// "cpu", "cuda:0"
+  const std::string &name() const { return name_; }
+  /// Whether the host reads and writes its memory by address.
+  virtual bool is_host() const { return false; }
+  /// The kind of machine code that it runs, which is that of a package's images: "cpu".
+  virtual std::string_view code() const = 0;
+  /// Hands out its memory.
+  virtual HostAllocator &allocator() = 0;
+  virtual Expected<std::unique_ptr<DeviceStream>> make_stream() = 0;
+  /// Copies before it returns; the caller has waited for work that uses either range.
+  virtual Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;
+
+protected:
+  virtual ~Device();
+
+private:
+  const std::string name_;
+};
+
+/// The machine that the process runs on. It is never destroyed.
+WEFT_RUNTIME_API Device &host_device();
+
+/// Copies between the memories of two devices, one of which may be the host, before it returns. Between two
+/// other devices the bytes go through memory of the host.
+WEFT_RUNTIME_API Status copy_between(Device &to_device, void *to, Device &from_device, const void *from,
+                                     size_t bytes);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_DEVICE_DEVICE_H

@@ -1,0 +1,29 @@
+//===- Segments.h - Calls of functions on several devices -------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_RUNTIME_EXECUTION_SEGMENTS_H
+#define WEFT_RUNTIME_EXECUTION_SEGMENTS_H
+
+#include "runtime/execution/LaunchRun.h"
+#include "runtime/queue/Queue.h"
+
+#include <span>
+#include <vector>
+
+namespace weft::runtime {
+
+/// The launches of a function as segments, in order. None where the host carries out all of them.
+std::vector<Segment> segments_of(std::span<const Launch> launches, std::span<const FunctionDevice> devices);
+
+/// Carries a call out, on the thread of `queue`. Segments of devices are issued to their streams without
+/// waiting. The host waits before a segment of its own if a copy between it and a device is under way, after
+/// a segment that may fail, and at the end. `runs` has one entry for each device of the function, all but
+/// the launches filled in.
+Status run_segments(const Executable::Impl &function, std::span<LaunchRun> runs, Queue &queue);
+
+} // namespace weft::runtime
+
+#endif // WEFT_RUNTIME_EXECUTION_SEGMENTS_H

@@ -1,0 +1,459 @@
+//===- DevicesTest.cpp - Programs on several devices ------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whole programs on the host and on devices whose memory the host cannot read, against the interpreter.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/Compile.h"
+
+#include "ExecuteHarness.h"
+#include "SeparateDevice.h"
+#include "ir/Specialize.h"
+#include "ir/interp/Interpreter.h"
+#include "runtime/execution/Executable.h"
+
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+#include <unistd.h>
+
+using namespace mlir;
+
+namespace weft::testing {
+namespace {
+
+using runtime::Buffer;
+using runtime::Executable;
+
+const std::string aliases =
+    "#cpu = #weft.device<cpu>\n#gpu = #weft.device<cuda:0>\n#next = #weft.device<cuda:1>\n";
+
+/// A program whose devices stay apart, with kernels of the host for each.
+class DeviceProgram {
+public:
+  explicit DeviceProgram(const std::string &text) {
+    DialectRegistry registry;
+    ir::registerDialect(registry);
+    context.appendDialectRegistry(registry);
+    reference = parseSourceString<ModuleOp>(aliases + text, &context);
+    auto module = parseSourceString<ModuleOp>(aliases + text, &context);
+    if (!module) {
+      ADD_FAILURE() << "cannot parse\n" << text;
+      return;
+    }
+    ir::CompilerOptions options;
+    options.disabled = {"weft-map-devices"};
+    auto compiled = codegen::compileModule(*module, options);
+    // The same program with every device on the host.
+    auto again = parseSourceString<ModuleOp>(aliases + text, &context);
+    auto together = codegen::compileModule(*again);
+    if (!compiled || !together) {
+      ADD_FAILURE() << compiled.status().message() << together.status().message();
+      return;
+    }
+    package = runtime::Package::from_memory(std::move(compiled->package)).value_or_throw();
+    hostPackage = runtime::Package::from_memory(std::move(together->package)).value_or_throw();
+  }
+
+  ir::FuncOp function() { return *reference->getOps<ir::FuncOp>().begin(); }
+  runtime::DeviceMap map() { return {{"cuda:0", &device}, {"cuda:1", &next}}; }
+  std::shared_ptr<Executable> load() {
+    auto loaded = Executable::load(package, "main", nullptr, map());
+    EXPECT_TRUE(loaded) << loaded.status().message();
+    return loaded ? *loaded : nullptr;
+  }
+
+  runtime::Device &deviceOf(const runtime::TensorInfo &type) {
+    if (type.device == "cuda:0")
+      return device;
+    if (type.device == "cuda:1")
+      return next;
+    return runtime::host_device();
+  }
+
+  std::vector<ir::Literal> randomArguments(uint64_t seed, ArrayRef<std::vector<int64_t>> shapes = {}) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> real(-1, 1);
+    std::vector<ir::Literal> arguments;
+    for (auto [i, type] : llvm::enumerate(function().getArgumentTypes())) {
+      ir::Literal made(ir::dtypeOf(type), shapes.empty() ? cast<RankedTensorType>(type).getShape()
+                                                         : ArrayRef<int64_t>(shapes[i]));
+      for (int64_t j = 0; j < made.count(); ++j)
+        if (made.isReal())
+          made.setReal(j, real(random));
+        else
+          made.setWhole(j, static_cast<int64_t>(random() % 4));
+      arguments.push_back(std::move(made));
+    }
+    return arguments;
+  }
+
+  std::shared_ptr<Buffer> upload(const ir::Literal &value, runtime::Device &to) {
+    std::vector<std::byte> bytes(static_cast<size_t>(value.count()) * itemsize(value.dtype));
+    value.toBytes(bytes.data());
+    auto buffer = Buffer::allocate(bytes.size(), 0, to).value_or_throw();
+    EXPECT_TRUE(buffer->write(0, bytes).ok());
+    return buffer;
+  }
+
+  static ir::Literal download(const Buffer &buffer, DType dtype, ArrayRef<int64_t> shape) {
+    std::vector<std::byte> bytes(buffer.bytes());
+    EXPECT_TRUE(buffer.read(0, bytes).ok());
+    return ir::Literal::fromBytes(dtype, shape, bytes.data());
+  }
+
+  /// The arguments as buffers on their devices, kept in `buffers`.
+  Status run(Executable &executable, const std::vector<ir::Literal> &arguments,
+             runtime::QueueMode mode = runtime::QueueMode::inlined) {
+    buffers.clear();
+    for (size_t i = 0; i < arguments.size(); ++i)
+      buffers.push_back(upload(arguments[i], deviceOf(executable.signature().arguments[i].type)));
+    results.assign(executable.signature().results.size(), nullptr);
+    if (Status status = executable.run(buffers, results, {nullptr, mode}); !status)
+      return status;
+    for (const auto &result : results)
+      if (Status status = result->wait(); !status)
+        return status;
+    return {};
+  }
+
+  /// Expects the bits of the program on the host alone, which are near to what the interpreter finds.
+  void expectAsOnTheHost(const std::vector<ir::Literal> &arguments, runtime::QueueMode mode,
+                         ArrayRef<int64_t> sizes = {}) {
+    auto host = Executable::load(hostPackage, "main").value_or_throw()->at(sizes).value_or_throw();
+    auto apart = load()->at(sizes).value_or_throw();
+    std::vector<std::shared_ptr<Buffer>> taken, expected(host->signature().results.size());
+    for (const ir::Literal &argument : arguments)
+      taken.push_back(upload(argument, runtime::host_device()));
+    ASSERT_TRUE(host->run(taken, expected, {nullptr, runtime::QueueMode::inlined}).ok());
+    Status status = run(*apart, arguments, mode);
+    ASSERT_TRUE(status.ok()) << status.message();
+    OwningOpRef<ModuleOp> fixed = reference->clone();
+    if (!sizes.empty())
+      ASSERT_TRUE(succeeded(ir::specialize(*fixed, {{"n", sizes[0]}})));
+    auto interpreted = ir::interpretFunction(*fixed->getOps<ir::FuncOp>().begin(), arguments);
+    ASSERT_TRUE(succeeded(interpreted));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const runtime::TensorInfo &type = apart->signature().results[i].type;
+      EXPECT_EQ(&results[i]->device(), &deviceOf(type));
+      std::vector<std::byte> found(results[i]->bytes()), wanted(expected[i]->bytes());
+      ASSERT_TRUE(results[i]->read(0, found).ok() && expected[i]->read(0, wanted).ok());
+      EXPECT_EQ(found, wanted) << "result " << i;
+      const ir::Literal &real = (*interpreted)[i];
+      for (int64_t j = 0; j < real.count() && real.isReal(); ++j) {
+        const auto at = static_cast<size_t>(j);
+        EXPECT_NEAR(download(*results[i], real.dtype, real.shape).real[at], real.real[at],
+                    1e-3 * (1 + std::abs(real.real[at])));
+      }
+    }
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> reference;
+  std::shared_ptr<const runtime::Package> package, hostPackage;
+  SeparateDevice &device = SeparateDevice::get(0), &next = SeparateDevice::get(1);
+  std::vector<std::shared_ptr<Buffer>> buffers, results;
+};
+
+constexpr runtime::QueueMode modes[] = {runtime::QueueMode::inlined, runtime::QueueMode::async};
+
+bool hostCanRead(const void *address) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const bool read = ::write(ends[1], address, 1) == 1;
+  ::close(ends[0]);
+  ::close(ends[1]);
+  return read;
+}
+
+TEST(Devices, TheHostCannotReadMemoryOfTheSeparateDevice) {
+  SeparateDevice &device = SeparateDevice::get(0);
+  const std::vector<std::byte> bytes(4096, std::byte(7));
+  auto buffer = Buffer::allocate(bytes.size(), 0, device).value_or_throw();
+  ASSERT_TRUE(buffer->write(0, bytes).ok());
+  EXPECT_FALSE(hostCanRead(buffer->data()));
+  EXPECT_TRUE(hostCanRead(bytes.data()));
+  std::vector<std::byte> found(100);
+  ASSERT_TRUE(buffer->read(3996, found).ok());
+  EXPECT_EQ(found[99], std::byte(7));
+  EXPECT_EQ(buffer->read(3997, found).message(), "bytes [3997, +100) lie outside of a buffer of 4096");
+  EXPECT_EQ(buffer->write(SIZE_MAX, found).code(), "");
+  EXPECT_FALSE(buffer->write(SIZE_MAX, found).ok());
+  EXPECT_GE(device.allocator().memory_allocated(), 4096u);
+}
+
+TEST(Devices, BytesPassBetweenTwoDevicesThroughTheHost) {
+  SeparateDevice &one = SeparateDevice::get(0), &two = SeparateDevice::get(1);
+  std::vector<std::byte> bytes((9u << 20) + 5), found(bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(i * 31 >> 4);
+  auto from = Buffer::allocate(bytes.size(), 0, one).value_or_throw(),
+       to = Buffer::allocate(bytes.size(), 0, two).value_or_throw();
+  ASSERT_TRUE(from->write(0, bytes).ok());
+  ASSERT_TRUE(runtime::copy_between(two, to->data(), one, from->data(), bytes.size()).ok());
+  ASSERT_TRUE(to->read(0, found).ok());
+  EXPECT_EQ(found, bytes);
+  EXPECT_EQ(two.bytesIn, bytes.size());
+  EXPECT_EQ(one.bytesOut, bytes.size());
+}
+
+// Work of the host and of a device, with copies in both directions. What the host computes meanwhile touches
+// the same arena as the copies.
+constexpr const char *mixed = R"(
+weft.func @main(%a: tensor<24x24xf32, #gpu>, %h: tensor<24x24xf32, #cpu>) -> (tensor<24x24xf32, #cpu>, tensor<24x24xf32, #gpu>, tensor<24x24xf32, #cpu>) {
+  %c = weft.constant dense<0.25> : tensor<24x24xf32, #gpu>
+  %0 = weft.dot_general %h, %h, contract = [1] x [0] : tensor<24x24xf32, #cpu>, tensor<24x24xf32, #cpu>
+  %1 = weft.transfer %0 to #gpu : tensor<24x24xf32, #cpu>
+  %2 = weft.dot_general %a, %1, contract = [1] x [0] : tensor<24x24xf32, #gpu>, tensor<24x24xf32, #gpu>
+  %3 = weft.tanh %2 : tensor<24x24xf32, #gpu>
+  %4 = weft.mul %3, %c : tensor<24x24xf32, #gpu>
+  %5 = weft.dot_general %4, %a, contract = [1] x [0] : tensor<24x24xf32, #gpu>, tensor<24x24xf32, #gpu>
+  %6 = weft.transfer %5 to #cpu : tensor<24x24xf32, #gpu>
+  %7 = weft.dot_general %0, %h, contract = [1] x [0] : tensor<24x24xf32, #cpu>, tensor<24x24xf32, #cpu>
+  %8 = weft.exp %7 : tensor<24x24xf32, #cpu>
+  %9 = weft.dot_general %8, %6, contract = [1] x [0] : tensor<24x24xf32, #cpu>, tensor<24x24xf32, #cpu>
+  %10 = weft.add %9, %7 : tensor<24x24xf32, #cpu>
+  weft.return %10, %5, %6 : tensor<24x24xf32, #cpu>, tensor<24x24xf32, #gpu>, tensor<24x24xf32, #cpu>
+})";
+
+TEST(Devices, AProgramOnTheHostAndADeviceComputesWhatTheInterpreterDoes) {
+  DeviceProgram program(mixed);
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (int delay : {0, 300})
+    for (runtime::QueueMode mode : modes)
+      for (uint64_t seed : {1, 2, 3}) {
+        program.device.delayUs = delay;
+        program.expectAsOnTheHost(program.randomArguments(seed), mode);
+      }
+}
+
+TEST(Devices, CopiesAreThoseOfTheProgram) {
+  DeviceProgram program(mixed);
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  const auto arguments = program.randomArguments(5);
+  ASSERT_TRUE(program.run(*executable, arguments).ok());
+  program.device.copiesIn = program.device.copiesOut = program.device.launches = 0;
+  std::vector<std::shared_ptr<Buffer>> again(3);
+  ASSERT_TRUE(executable->run(program.buffers, again).ok());
+  for (const auto &result : again)
+    ASSERT_TRUE(result->wait().ok());
+  EXPECT_EQ(program.device.copiesIn, 1u);
+  EXPECT_EQ(program.device.copiesOut, 1u);
+  EXPECT_GE(program.device.launches, 3u);
+}
+
+TEST(Devices, EachDeviceHasMemoryForItsOwnTemporariesOnly) {
+  // 1 MiB of temporaries on the device, hardly any on the host.
+  DeviceProgram program(R"(
+weft.func @main(%a: tensor<512x512xf32, #gpu>) -> tensor<f32, #cpu> {
+  %0 = weft.dot_general %a, %a, contract = [1] x [0] : tensor<512x512xf32, #gpu>, tensor<512x512xf32, #gpu>
+  %1 = weft.sum %0, dims = [0, 1] : tensor<512x512xf32, #gpu>
+  %2 = weft.transfer %1 to #cpu : tensor<f32, #gpu>
+  %3 = weft.exp %2 : tensor<f32, #cpu>
+  weft.return %3 : tensor<f32, #cpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  auto queue = std::make_unique<runtime::Queue>();
+  program.buffers = {program.upload(program.randomArguments(1)[0], program.device)};
+  program.results.resize(1);
+  const uint64_t before = program.device.allocator().memory_allocated();
+  ASSERT_TRUE(
+      executable->run(program.buffers, program.results, {queue.get(), runtime::QueueMode::async}).ok());
+  ASSERT_TRUE(program.results[0]->wait().ok());
+  EXPECT_GE(program.device.allocator().memory_allocated() - before, 1u << 20);
+  EXPECT_LT(queue->arena_bytes(), 1u << 16);
+  queue->trim();
+  EXPECT_EQ(program.device.allocator().memory_allocated(), before);
+}
+
+TEST(Devices, StateOnADeviceIsUpdatedWhereItIs) {
+  DeviceProgram program(R"(
+weft.func @main(%s: tensor<1000xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"}, %x: tensor<1000xf32, #cpu>) -> (tensor<1000xf32, #gpu> {weft.tied = 0}) {
+  %0 = weft.transfer %x to #gpu : tensor<1000xf32, #cpu>
+  %1 = weft.add %s, %0 : tensor<1000xf32, #gpu>
+  weft.return %1 : tensor<1000xf32, #gpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes) {
+    const auto arguments = program.randomArguments(3);
+    ASSERT_TRUE(program.run(*executable, arguments, mode).ok());
+    EXPECT_EQ(program.results[0], program.buffers[0]);
+    const ir::Literal found = DeviceProgram::download(*program.buffers[0], DType::f32, {1000});
+    for (int64_t i = 0; i < 1000; ++i)
+      EXPECT_EQ(found.real[static_cast<size_t>(i)],
+                static_cast<double>(static_cast<float>(arguments[0].real[static_cast<size_t>(i)]) +
+                                    static_cast<float>(arguments[1].real[static_cast<size_t>(i)])));
+  }
+}
+
+constexpr const char *indexing = R"(
+weft.func @main(%s: tensor<8xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"}, %t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>) -> (tensor<8xf32, #gpu> {weft.tied = 0}, tensor<4xf32, #cpu>) {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.add %s, %t : tensor<8xf32, #gpu>
+  %2 = weft.transfer %0 to #cpu : tensor<4xf32, #gpu>
+  weft.return %1, %2 : tensor<8xf32, #gpu>, tensor<4xf32, #cpu>
+})";
+
+TEST(Devices, AFailureOnADeviceLeavesItsStateAsItWas) {
+  DeviceProgram program(indexing);
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes) {
+    auto arguments = program.randomArguments(9);
+    arguments[2].setWhole(2, 8);
+    arguments[2].setWhole(3, -9);
+    const Status status = program.run(*executable, arguments, mode);
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.message().find("index 8 is out of bounds for dimension 0 with size 8"),
+              std::string::npos)
+        << status.message();
+    (void)program.buffers[0]->wait();
+    const ir::Literal found = DeviceProgram::download(*program.buffers[0], DType::f32, {8});
+    for (int64_t i = 0; i < 8; ++i)
+      EXPECT_EQ(found.real[static_cast<size_t>(i)],
+                static_cast<double>(static_cast<float>(arguments[0].real[static_cast<size_t>(i)])));
+    // The stream goes on with the next call.
+    arguments[2].setWhole(2, 7);
+    arguments[2].setWhole(3, 0);
+    program.expectAsOnTheHost(arguments, mode);
+  }
+}
+
+TEST(Devices, TheHostPrintsAndTestsACopyOfAValueOfADevice) {
+  DeviceProgram program(R"(
+weft.func @main(%x: tensor<3xf32, #gpu>) -> tensor<3xf32, #gpu> {
+  %z = weft.constant dense<0.0> : tensor<3xf32, #gpu>
+  %0 = weft.neg %x : tensor<3xf32, #gpu>
+  weft.print %0 label = "negated" : tensor<3xf32, #gpu>
+  %1 = weft.lt %0, %z : tensor<3xf32, #gpu>
+  weft.assert %1, "all are negative" : tensor<3xi1, #gpu>
+  weft.return %0 : tensor<3xf32, #gpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  ir::Literal x(DType::f32, {3});
+  for (int64_t i = 0; i < 3; ++i)
+    x.setReal(i, static_cast<double>(i) + 1);
+  ::testing::internal::CaptureStdout();
+  EXPECT_TRUE(program.run(*executable, {x}).ok());
+  const std::string printed = ::testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(printed.starts_with("negated: tensor([-1")) << printed;
+  x.setReal(1, -5);
+  ::testing::internal::CaptureStdout();
+  EXPECT_NE(program.run(*executable, {x}).message().find("all are negative"), std::string::npos);
+  (void)::testing::internal::GetCapturedStdout();
+}
+
+TEST(Devices, AValueMovesFromOneDeviceToAnother) {
+  DeviceProgram program(R"(
+weft.func @main(%a: tensor<64x64xf32, #gpu>) -> (tensor<64x64xf32, #next>, tensor<64x64xf32, #gpu>) {
+  %0 = weft.exp %a : tensor<64x64xf32, #gpu>
+  %1 = weft.transfer %0 to #next : tensor<64x64xf32, #gpu>
+  %2 = weft.dot_general %0, %a, contract = [1] x [0] : tensor<64x64xf32, #gpu>, tensor<64x64xf32, #gpu>
+  %3 = weft.dot_general %2, %a, contract = [1] x [0] : tensor<64x64xf32, #gpu>, tensor<64x64xf32, #gpu>
+  %4 = weft.dot_general %1, %1, contract = [1] x [0] : tensor<64x64xf32, #next>, tensor<64x64xf32, #next>
+  %5 = weft.sqrt %4 : tensor<64x64xf32, #next>
+  weft.return %5, %3 : tensor<64x64xf32, #next>, tensor<64x64xf32, #gpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes) {
+    program.device.delayUs = 200;
+    program.expectAsOnTheHost(program.randomArguments(4), mode);
+  }
+  EXPECT_EQ(program.next.copiesWithin, 2u) << "one a call, by the device that receives";
+}
+
+TEST(Devices, SizesMayBeChosenByACall) {
+  DeviceProgram program(R"(
+weft.func @main(%a: tensor<?x8xf32, #weft.device<cuda:0, [n]>>, %h: tensor<?x8xf32, #weft.device<cpu, [n]>>) -> tensor<?x8xf32, #weft.device<cpu, [n]>> attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+  %0 = weft.transfer %h to #gpu : tensor<?x8xf32, #weft.device<cpu, [n]>>
+  %1 = weft.tanh %0 : tensor<?x8xf32, #weft.device<cuda:0, [n]>>
+  %2 = weft.dot_general %1, %a, contract = [0] x [0] : tensor<?x8xf32, #weft.device<cuda:0, [n]>>, tensor<?x8xf32, #weft.device<cuda:0, [n]>>
+  %3 = weft.dot_general %a, %2, contract = [1] x [0] : tensor<?x8xf32, #weft.device<cuda:0, [n]>>, tensor<8x8xf32, #gpu>
+  %4 = weft.transfer %3 to #cpu : tensor<?x8xf32, #weft.device<cuda:0, [n]>>
+  %5 = weft.exp %4 : tensor<?x8xf32, #weft.device<cpu, [n]>>
+  %6 = weft.add %5, %h : tensor<?x8xf32, #weft.device<cpu, [n]>>
+  weft.return %6 : tensor<?x8xf32, #weft.device<cpu, [n]>>
+})");
+  auto whole = program.load();
+  ASSERT_TRUE(whole);
+  for (int64_t n : {1, 7, 64}) {
+    const std::vector<std::vector<int64_t>> shapes = {{n, 8}, {n, 8}};
+    auto sizes = whole->bind(shapes);
+    ASSERT_TRUE(sizes);
+    for (runtime::QueueMode mode : modes)
+      program.expectAsOnTheHost(program.randomArguments(6, shapes), mode, *sizes);
+  }
+}
+
+TEST(Devices, WhatAProgramNeedsAndIsNotThereIsNamed) {
+  DeviceProgram program(mixed);
+  const auto message = [&](const runtime::DeviceMap &map) {
+    const auto loaded = Executable::load(program.package, "main", nullptr, map);
+    EXPECT_FALSE(loaded);
+    EXPECT_EQ(loaded.status().code(), "WEFT-L017");
+    return loaded.status().message();
+  };
+  EXPECT_NE(message({}).find("'main' runs on 'cuda:0', which is mapped to no device"), std::string::npos);
+  static SeparateDevice other("separate:0", "cuda");
+  EXPECT_NE(
+      message({{"cuda:0", &other}})
+          .find("'main' has kernels in 'image.cpu', and 'separate:0', which 'cuda:0' is mapped to, runs "
+                "code for 'cuda'"),
+      std::string::npos);
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  std::vector<std::shared_ptr<Buffer>> arguments = {Buffer::allocate(24 * 24 * 4).value_or_throw(),
+                                                    Buffer::allocate(24 * 24 * 4).value_or_throw()};
+  std::vector<std::shared_ptr<Buffer>> results(3);
+  EXPECT_NE(executable->run(arguments, results)
+                .message()
+                .find("argument 0 is taken on 'separate:0', found a buffer on 'cpu': copy it there first"),
+            std::string::npos);
+  arguments[0] = Buffer::allocate(24 * 24 * 4, 0, program.device).value_or_throw();
+  const std::vector<std::shared_ptr<Buffer>> outputs = {nullptr, arguments[1], nullptr};
+  EXPECT_NE(executable->run(arguments, results, {nullptr, std::nullopt, outputs})
+                .message()
+                .find("must be on 'separate:0', found memory on 'cpu'"),
+            std::string::npos);
+}
+
+TEST(Devices, ADeviceWithoutMemoryFailsTheCallBeforeItsFirstLaunch) {
+  DeviceProgram program(mixed);
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  const auto arguments = program.randomArguments(1);
+  ASSERT_TRUE(program.run(*executable, arguments).ok());
+  program.results.clear();
+  program.device.launches = 0;
+  runtime::Queue::get_default().trim();
+  program.device.allocator().empty_cache();
+  program.device.allocator().set_limit(program.device.allocator().memory_reserved());
+  // What the argument's segment still holds is taken.
+  std::vector<std::shared_ptr<Buffer>> held;
+  while (true) {
+    auto more = Buffer::allocate(512, 0, program.device);
+    if (!more)
+      break;
+    held.push_back(*more);
+  }
+  std::vector<std::shared_ptr<Buffer>> results(3);
+  const Status status = executable->run(program.buffers, results, {nullptr, runtime::QueueMode::inlined});
+  program.device.allocator().set_limit(UINT64_MAX);
+  EXPECT_EQ(status.code(), "WEFT-M001") << status.message();
+  EXPECT_EQ(program.device.launches, 0u);
+}
+
+} // namespace
+} // namespace weft::testing

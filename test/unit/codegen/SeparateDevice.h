@@ -1,0 +1,68 @@
+//===- SeparateDevice.h - A device whose memory the host cannot read -*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The second implementation of the device interface, for tests. Its kernels are code of the host, run by a
+// thread of its own. Its memory is mapped twice: at the addresses that it hands out nobody may read or write,
+// so that a host which follows one of them ends with a signal; its own thread uses the other mapping.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_TEST_UNIT_CODEGEN_SEPARATEDEVICE_H
+#define WEFT_TEST_UNIT_CODEGEN_SEPARATEDEVICE_H
+
+#include "runtime/device/Device.h"
+#include "runtime/memory/HostAllocator.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace weft::testing {
+
+class SeparateDevice final : public runtime::Device {
+public:
+  /// Number 0 or 1 of the process, "separate:0" and "separate:1", with its counts at zero.
+  static SeparateDevice &get(size_t number);
+  explicit SeparateDevice(std::string name, std::string code = "cpu");
+
+  std::string_view code() const override { return code_; }
+  runtime::HostAllocator &allocator() override { return allocator_; }
+  Expected<std::unique_ptr<runtime::DeviceStream>> make_stream() override;
+  Status copy_now(void *to, const void *from, size_t bytes, runtime::CopyDirection direction) override;
+
+  /// Where devices of this kind find what they address so; an address of the host stays.
+  static void *own(const void *address);
+  void count(runtime::CopyDirection direction, size_t bytes);
+
+  std::atomic<uint64_t> copiesIn{0}, copiesOut{0}, copiesWithin{0}, bytesIn{0}, bytesOut{0};
+  std::atomic<uint64_t> runs{0}, launches{0}; ///< that it was asked to carry out
+  /// Microseconds that the device waits before each copy and run: whoever does not wait for it shows.
+  std::atomic<int> delayUs{0};
+
+private:
+  struct Segment {
+    size_t bytes;
+    std::byte *own;
+  };
+  static void *map(void *, size_t bytes, size_t alignment);
+  static void unmap(void *, void *data, size_t bytes);
+
+  /// Of all devices, by the address that is handed out: one copies from another.
+  struct Segments {
+    std::mutex mutex;
+    std::map<uintptr_t, Segment> all;
+  };
+  static Segments &segments();
+
+  const std::string code_;
+  runtime::HostAllocator allocator_;
+};
+
+} // namespace weft::testing
+
+#endif // WEFT_TEST_UNIT_CODEGEN_SEPARATEDEVICE_H
