@@ -325,7 +325,6 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     devices[i].arena_begin = parts[i].arena_begin;
     devices[i].arena_bytes = parts[i].arena_bytes;
   }
-  HostAllocator &allocator = HostAllocator::get();
   for (const ArgumentInfo &argument : signature.arguments)
     any_donated |= argument.donated;
   const auto device_of = [&](const TensorInfo &type) {
@@ -348,8 +347,9 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   }
   arena_bytes = align_line(plan.arena_bytes());
   arena_lower_bound = plan.arena_lower_bound_bytes();
-  if (arena_bytes > allocator.limit())
-    return allocator.out_of_memory(arena_bytes, "the temporaries of '" + signature.function + "'");
+  for (const FunctionDevice &device : devices)
+    if (HostAllocator &own = device.device->allocator(); device.arena_bytes > own.limit())
+      return own.out_of_memory(device.arena_bytes, "the temporaries of '" + signature.function + "'");
 
   // An out-of-memory report names a result by the line that computes it.
   std::vector<const fb::Launch *> made_by(signature.results.size());

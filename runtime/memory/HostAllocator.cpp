@@ -50,8 +50,8 @@ HostAllocator &HostAllocator::get() {
   return *instance;
 }
 
-HostAllocator::HostAllocator(AllocatorConfig config, bool caching)
-    : impl_(std::make_unique<HostAllocatorImpl>(std::move(config), caching)) {}
+HostAllocator::HostAllocator(AllocatorConfig config, bool caching, std::string device)
+    : impl_(std::make_unique<HostAllocatorImpl>(std::move(config), caching, std::move(device))) {}
 HostAllocator::~HostAllocator() = default;
 
 uint32_t HostAllocator::intern_label(const MemoryLabel &label) {

@@ -77,7 +77,8 @@ public:
   /// destroyed, so that memory may be freed at any time. A bad configuration is reported by the first
   /// allocate().
   static HostAllocator &get();
-  explicit HostAllocator(AllocatorConfig config = {}, bool caching = true);
+  /// `device` is whose memory it hands out, for messages: "CPU", "cuda:0".
+  explicit HostAllocator(AllocatorConfig config = {}, bool caching = true, std::string device = "CPU");
   ~HostAllocator();
   HostAllocator(const HostAllocator &) = delete;
   HostAllocator &operator=(const HostAllocator &) = delete;

@@ -82,8 +82,8 @@ void HostAllocatorImpl::unmap_segment(void *data, uint64_t bytes) {
     ::munmap(data, bytes);
 }
 
-HostAllocatorImpl::HostAllocatorImpl(AllocatorConfig config, bool caching)
-    : config(std::move(config)), caching(caching),
+HostAllocatorImpl::HostAllocatorImpl(AllocatorConfig config, bool caching, std::string device)
+    : config(std::move(config)), caching(caching), device(std::move(device)),
       limit(std::min(static_cast<uint64_t>(static_cast<double>(machine_bytes()) *
                                            this->config.per_process_memory_fraction),
                      this->config.memory_limit_bytes)) {
@@ -384,7 +384,7 @@ void HostAllocatorImpl::give_back(Block *block) {
 std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, const std::string &purpose) const {
   const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);
   const uint64_t allocated = static_cast<uint64_t>(stats[allocatedBytes][allPools].current);
-  std::string text = "CPU out of memory. Tried to allocate " + readable(requested);
+  std::string text = device + " out of memory. Tried to allocate " + readable(requested);
   if (!purpose.empty())
     text += " for " + purpose;
   text += ". The machine has a total capacity of " + readable(machine_bytes()) + " of which " +

@@ -110,7 +110,7 @@ public:
   using StatId = host_memory::StatId;
   using Pool = host_memory::Pool;
 
-  HostAllocatorImpl(AllocatorConfig config, bool caching);
+  HostAllocatorImpl(AllocatorConfig config, bool caching, std::string device);
   ~HostAllocatorImpl();
 
   Block *take(uint64_t requested, uint32_t label);
@@ -134,6 +134,7 @@ public:
   RawAllocator raw;
   AllocatorConfig config;
   bool caching;
+  const std::string device; ///< for messages
   uint64_t limit;
   std::map<std::byte *, Block *> segments;          // first block of each, by address
   std::array<Block *, host_memory::smallBins> bins; // free small blocks by size in granules

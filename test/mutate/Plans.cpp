@@ -80,6 +80,12 @@ public:
       number("buffer.index", buffer->index);
       number("buffer.offset", buffer->offset);
       number("buffer.bytes", buffer->bytes);
+      number("buffer.device", buffer->device);
+    }
+    for (auto &device : plan.devices) {
+      string("device.name", device->name);
+      number("device.arena_begin", device->arena_begin);
+      number("device.arena_bytes", device->arena_bytes);
     }
     for (auto &launch : plan.launches)
       addLaunch(*launch);
@@ -109,6 +115,7 @@ public:
     whole("checks", plan.checks);
     whole("symbols", plan.symbols);
     whole("sizes", plan.sizes);
+    whole("devices", plan.devices);
   }
 
   /// Changes one; its name.
@@ -125,6 +132,7 @@ private:
     number("launch.flops", launch.flops);
     boolean("launch.may_fail", launch.may_fail);
     number("launch.recorded", launch.recorded);
+    number("launch.device", launch.device);
     if (auto *kernel = launch.op.AsKernelLaunch()) {
       string("kernel.symbol", kernel->symbol);
       list("kernel.buffers", kernel->buffers);

@@ -452,6 +452,8 @@ TEST(Devices, ADeviceWithoutMemoryFailsTheCallBeforeItsFirstLaunch) {
   const Status status = executable->run(program.buffers, results, {nullptr, runtime::QueueMode::inlined});
   program.device.allocator().set_limit(UINT64_MAX);
   EXPECT_EQ(status.code(), "WEFT-M001") << status.message();
+  EXPECT_TRUE(status.message().find("separate:0 out of memory. Tried to allocate") != std::string::npos)
+      << status.message();
   EXPECT_EQ(program.device.launches, 0u);
 }
 

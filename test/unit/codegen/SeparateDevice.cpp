@@ -168,7 +168,7 @@ SeparateDevice &SeparateDevice::get(size_t number) {
 }
 
 SeparateDevice::SeparateDevice(std::string name, std::string code)
-    : Device(std::move(name)), code_(std::move(code)) {
+    : Device(name), code_(std::move(code)), allocator_({}, true, std::move(name)) {
   runtime::RawAllocator raw;
   raw.allocate = map;
   raw.free = unmap;
