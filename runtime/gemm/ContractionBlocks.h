@@ -26,13 +26,14 @@ struct ContractionBlocks {
 /// Where a product may be cut.
 enum class BlockCut {
   anywhere, ///< blocks are parts of larger matrices, with room between their rows
+  chains,   ///< so too, but the sum over k where the extents alone say so (ChainedContraction.h)
   rows,     ///< blocks of rows, or of the batch, whose operands are dense where those of the product are
 };
 
 /// Cuts the batch first, then rows and columns. The sum over k stays whole but for two cases, where the
-/// partial sums are added in order: a result with too few elements, and a vector times a matrix whose rows
-/// lie along the result, which a cut of the columns would read in short pieces. All extents of `s` are at
-/// least 1.
+/// partial sums are added in order: a result with too few elements, and, but for chains, a vector times a
+/// matrix whose rows lie along the result, which a cut of the columns would read in short pieces. All extents
+/// of `s` are at least 1.
 inline ContractionBlocks contraction_blocks(const ContractionShape &s, BlockCut cut) {
   // Measured with oneDNN's gemm:jit on AVX2. A small product is worth a few blocks; from then on a block has
   // to be large enough that the copies of its operands, which the library packs, cost little.
@@ -55,10 +56,10 @@ inline ContractionBlocks contraction_blocks(const ContractionShape &s, BlockCut 
   const int64_t parts = std::min(most / s.batch, pieces_of(wanted, s.batch));
 
   const bool tiny = std::min(s.m, s.n) <= edge && std::max(s.m, s.n) < 8 * edge;
-  const bool long_rows = s.m == 1 && s.b_strides[2] == 1;
+  const bool long_rows = cut == BlockCut::anywhere && s.m == 1 && s.b_strides[2] == 1;
   // oneDNN has nothing fast for a dense column as the result, which partial sums would be.
-  const bool column = s.n == 1;
-  if (cut == BlockCut::anywhere && s.batch == 1 && s.dtype == DType::f32 && (tiny || long_rows) && !column &&
+  const bool column = cut == BlockCut::anywhere && s.n == 1;
+  if (cut != BlockCut::rows && s.batch == 1 && s.dtype == DType::f32 && (tiny || long_rows) && !column &&
       s.k >= 2 * shortestSum) {
     block.k = round_up(pieces_of(s.k, std::min(parts, s.k / shortestSum)));
     return block;

@@ -7,7 +7,8 @@
 //
 // oneDNN 2.6 stops the process at an extent of 0 and reads memory out of bounds at some strides of 0, so
 // only what is known to be good gets there. Its relu turns NaN into 0, so that is a pass of our own. A
-// residual is a binary post-operation: its `sum` would begin with the residual, and round otherwise.
+// residual is a binary post-operation: its `sum` would begin with the residual, and round otherwise. Products
+// of f32 with AVX-512 are not described here, but computed by its sgemm (ChainedContraction.h).
 //
 // oneDNN's own division of a product among threads follows from their number, and so would the bits of the
 // result. So the runtime divides the product, into blocks that follow from the shape (ContractionBlocks.h);
@@ -18,7 +19,9 @@
 
 #include "runtime/gemm/Contraction.h"
 
+#include "runtime/gemm/ChainedContraction.h"
 #include "runtime/gemm/ContractionBlocks.h"
+#include "runtime/gemm/ContractionLayouts.h"
 #include "runtime/gemm/PackedContraction.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/threads/Executor.h"
@@ -50,23 +53,6 @@ dnnl::stream &stream() {
   return *instance;
 }
 
-// Row-major or column-major with room for rows; an extent of 1 fits any stride.
-bool plain(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
-  const bool row_major = (columns == 1 || column_stride == 1) && (rows == 1 || row_stride >= columns);
-  const bool column_major = (rows == 1 || row_stride == 1) && (columns == 1 || column_stride >= rows);
-  return row_major || column_major;
-}
-
-/// Whether oneDNN can be told how an operand lies.
-bool fits(int64_t batch, int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {
-  return plain(rows, columns, strides[1], strides[2]) && (batch == 1 || strides[0] >= rows * columns);
-}
-
-/// Whether it can be told how the result lies, whose columns have to be side by side.
-bool result_fits(const ContractionShape &s) {
-  return fits(s.batch, s.m, s.n, s.c_strides) && (s.n == 1 || s.c_strides[2] == 1);
-}
-
 // The stride of a dimension of extent 1 means nothing, but oneDNN looks at it.
 dnnl::memory::dims strides_of(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   if (columns == 1 && rows == 1)
@@ -93,12 +79,12 @@ BlockCut cut_of(std::string_view implementation) {
   return takes_room(implementation) ? BlockCut::anywhere : BlockCut::rows;
 }
 
-/// Whether an implementation is one that products of this type are to have. Later oneDNNs have a `brg` for
-/// AVX2 too: only `gemm:jit` is asked there, so that all versions are cut and packed alike.
+/// Whether an implementation is one that products of this type are to have. Later oneDNNs have a `brg` of f32
+/// for AVX2 too: only `gemm:jit` is asked there, so that all versions are cut and packed alike.
 bool suits(std::string_view implementation, DType dtype, int64_t k) {
   if (implementation.starts_with("ref"))
     return false;
-  if (dtype == DType::f32 && cpu_level() != CpuLevel::v4)
+  if (dtype == DType::f32)
     return implementation.starts_with("gemm:jit");
   // With AMX, a sum over an odd k ends the process with an illegal instruction for some m (oneDNN 2.6.3:
   // k = 63, m = 198).
@@ -163,22 +149,29 @@ void relu_row(DType dtype, void *c, int64_t at, int64_t columns) {
   }
 }
 
-Described describe(const ContractionShape &s) {
-  const auto refuse = [](std::string why) { return Described{{}, false, std::move(why)}; };
+/// Why oneDNN cannot be asked for a product; empty where it can.
+std::string refusal_of(const ContractionShape &s) {
   if (s.dtype != DType::f32 && s.dtype != DType::bf16)
-    return refuse("element type " + std::string(name(s.dtype)));
+    return "element type " + std::string(name(s.dtype));
   if (s.dtype == DType::bf16 && cpu_level() != CpuLevel::v4)
-    return refuse("bf16 needs AVX-512");
+    return "bf16 needs AVX-512";
   if (s.dtype == DType::bf16 && s.residual)
-    return refuse("a residual of bf16");
+    return "a residual of bf16";
   if (s.batch < 1 || s.m < 1 || s.n < 1 || s.k < 1)
-    return refuse("an extent of 0");
+    return "an extent of 0";
   // oneDNN counts in 32 bits: larger extents end the process with a division by zero (seen in 2.6).
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   for (int64_t size : {s.batch, s.m, s.n, s.k, s.a_strides[1], s.a_strides[2], s.b_strides[1], s.b_strides[2],
                        s.c_strides[1], s.c_strides[2]})
     if (size > most)
-      return refuse("an extent or a stride of 2^31 or more");
+      return "an extent or a stride of 2^31 or more";
+  return {};
+}
+
+Described describe(const ContractionShape &s) {
+  const auto refuse = [](std::string why) { return Described{{}, false, std::move(why)}; };
+  if (std::string why = refusal_of(s); !why.empty())
+    return refuse(std::move(why));
   if (!fits(s.batch, s.m, s.k, s.a_strides) || !fits(s.batch, s.k, s.n, s.b_strides) || !result_fits(s))
     return refuse("strides");
   const bool batched = s.batch > 1;
@@ -449,10 +442,11 @@ Layout layout_of(int64_t batch, int64_t rows, int64_t columns, const std::array<
 
 /// Which operands have to be copied, so that `implementation`, which computes the product of rows, adds in
 /// the same order for this layout. Found by comparing bits over random shapes, and held by
-/// Contraction.BitsDoNotDependOnHowOperandsLie: `brg` takes columns for either operand, but adds otherwise
-/// where those of `a` are longer than 1,024; a block of rows is no dense part of them. `gemm:jit` adds
-/// otherwise for columns. Those stay as they are, since their copies would cost as much as small products:
-/// without AVX-512 the bits of a product follow from its shape and from which operands are transposed.
+/// Contraction.BitsDoNotDependOnHowOperandsLie: `brg`, which bf16 has, takes columns for either operand, but
+/// adds otherwise where those of `a` are longer than 1,024; a block of rows is no dense part of them.
+/// `gemm:jit` adds otherwise for columns. Those stay as they are, since their copies would cost as much as
+/// small products: without AVX-512 the bits of a product follow from its shape and from which operands are
+/// transposed.
 Packing packing_of(const ContractionShape &s, std::string_view implementation) {
   if (takes_room(implementation))
     return {!fits(s.batch, s.m, s.k, s.a_strides), !fits(s.batch, s.k, s.n, s.b_strides), !result_fits(s)};
@@ -511,10 +505,24 @@ Choice choose(const ContractionShape &s) {
   return same ? std::move(some) : std::move(rows);
 }
 
+/// Why a product is no sum of chains; empty where it is one.
+std::string refusal_of_chains(const ContractionShape &s, const Packing &packing) {
+  if (packing.any() && repeats(s))
+    return "an operand whose elements repeat";
+  return refusal_of(packed_shape(s, packing));
+}
+
 } // namespace
 
 Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape) {
   constexpr std::string_view refusal = "oneDNN has no fast implementation of this contraction: ";
+  if (is_chained(shape)) {
+    const Packing packing = packing_of_chains(shape);
+    if (const std::string why = refusal_of_chains(shape, packing); !why.empty())
+      return Status::error(std::string(refusal) + why);
+    std::shared_ptr<const Contraction> made = make_chained(packed_shape(shape, packing));
+    return packing.any() ? make_packed(shape, packing, std::move(made)) : std::move(made);
+  }
   const Choice choice = choose(shape);
   if (!choice.blocks)
     return Status::error(std::string(refusal) + choice.refusal);
@@ -529,6 +537,11 @@ Expected<std::shared_ptr<const Contraction>> make_library_contraction(const Cont
 }
 
 ContractionSupport ask_library_contraction(const ContractionShape &shape) {
+  if (is_chained(shape)) {
+    std::string why = refusal_of_chains(shape, packing_of_chains(shape));
+    const bool taken = why.empty();
+    return {taken, std::move(why), taken && shape.residual, taken ? scratch_bytes_of_chains(shape) : 0};
+  }
   const Choice choice = choose(shape);
   if (!choice.blocks)
     return {false, choice.refusal, false, 0};

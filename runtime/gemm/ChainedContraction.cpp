@@ -1,0 +1,224 @@
+//===- ChainedContraction.cpp - Products of f32 with AVX-512 ---------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/gemm/ChainedContraction.h"
+
+#include "runtime/gemm/ContractionBlocks.h"
+#include "runtime/gemm/ContractionLayouts.h"
+#include "runtime/gemm/GemmRows.h"
+#include "runtime/support/CpuLevel.h"
+#include "runtime/threads/Executor.h"
+
+#include <dnnl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+namespace weft::runtime {
+namespace {
+
+/// A part of a product, with strides in elements.
+using Part = GemmRows;
+
+/// How long the chains of a sum are, but for the last one. Whole registers, so that only the end of a sum is
+/// a part of one.
+int64_t chain_length(int64_t k) {
+  const int64_t chains = (k + gemmChain - 1) / gemmChain;
+  return chains < 2 ? k : ((k + chains - 1) / chains + 15) / 16 * 16;
+}
+
+/// How sgemm is told that a matrix lies.
+struct Matrix {
+  char transposed;
+  int64_t leading;
+};
+Matrix matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  if (column_stride == 1 || columns == 1)
+    return {'N', rows == 1 ? columns : row_stride};
+  return {'T', column_stride};
+}
+
+/// Whether the elements of a product are sums of lanes.
+bool has_lanes(const ContractionShape &s) { return s.m <= gemmFewRows || s.n == 1; }
+
+/// The transposed product, which has the same elements.
+Part transposed(const Part &s) {
+  return {s.b, s.a, s.c, s.n, s.m, s.k, s.b_n, s.b_k, s.a_k, s.a_m, s.c_n, s.c_m, s.chain};
+}
+
+void multiply_lanes(const Part &s) {
+  Part part = s.m <= gemmFewRows ? s : transposed(s);
+  if (part.n == 1) // whose stride means nothing
+    part.b_n = 1;
+  multiply_lanes_v4(part);
+}
+
+/// False where there is no memory.
+bool multiply_chains(const Part &s) {
+  // One row or one column is what is left of a larger product.
+  if (s.n == 1 && s.m > 1) {
+    multiply_chains_v4(transposed(s));
+    return true;
+  }
+  const Matrix a = matrix(s.m, s.k, s.a_m, s.a_k), b = matrix(s.k, s.n, s.b_k, s.b_n);
+  if (s.m == 1 || (s.m <= gemmMostRows && b.transposed == 'T')) {
+    Part part = s;
+    if (s.n == 1)
+      part.b_n = 1;
+    multiply_chains_v4(part);
+    return true;
+  }
+  for (int64_t p = 0; p < s.k; p += s.chain)
+    if (dnnl_sgemm(a.transposed, b.transposed, s.m, s.n, std::min(s.chain, s.k - p), 1, s.a + p * s.a_k,
+                   a.leading, s.b + p * s.b_k, b.leading, p == 0 ? 0 : 1, s.c, s.c_m) != dnnl_success)
+      return false;
+  return true;
+}
+
+/// Blocks that each take one thread, handed out by the executor.
+class ChainedContraction final : public Contraction {
+public:
+  explicit ChainedContraction(const ContractionShape &shape)
+      : shape_(shape), lanes_(has_lanes(shape)), block_(contraction_blocks(shape, BlockCut::chains)) {
+    const ContractionShape &s = shape_;
+    for (int64_t x = 0; x < s.batch; x += block_.batch)
+      for (int64_t i = 0; i < s.m; i += block_.m)
+        for (int64_t j = 0; j < s.n; j += block_.n)
+          for (int64_t p = 0; p < s.k; p += block_.k)
+            blocks_.push_back({x, i, j, p});
+  }
+
+  size_t scratch_bytes(int width) const override { return scratch_bytes_of_chains(shape_); }
+  size_t workspace_bytes() const override { return scratch_bytes_of_chains(shape_); }
+  std::string implementation() const override {
+    return lanes_ ? "weft:lanes:x86-64-v4" : "onednn:sgemm:chains";
+  }
+
+  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
+             bool serial) const override {
+    const Operands operands = {static_cast<const float *>(a), static_cast<const float *>(b),
+                               static_cast<float *>(c), static_cast<const float *>(bias),
+                               static_cast<const float *>(residual)};
+    // Partial sums of one block after the other, where k is cut.
+    float *const sums = block_.k < shape_.k ? static_cast<float *>(scratch) : nullptr;
+    const auto count = static_cast<int64_t>(blocks_.size());
+    std::atomic<bool> exhausted{false};
+    const auto body = [&](int64_t begin, int64_t end, int) {
+      const OneOpenMPThread one;
+      for (int64_t t = begin; t < end; ++t)
+        if (!compute(blocks_[static_cast<size_t>(t)], operands,
+                     sums ? sums + t * shape_.m * shape_.n : nullptr))
+          exhausted = true;
+    };
+    if (serial)
+      body(0, count, 0);
+    else
+      executor().parallel_for(count, 1, body);
+    if (exhausted)
+      throw std::bad_alloc();
+    if (sums)
+      join(sums, operands);
+    return {};
+  }
+
+private:
+  struct Operands {
+    const float *a, *b;
+    float *c;
+    const float *bias, *residual;
+  };
+  struct Block {
+    int64_t batch, i, j, p; ///< where it begins
+  };
+
+  bool compute(const Block &block, const Operands &operands, float *sums) const {
+    const ContractionShape &s = shape_;
+    Part part;
+    part.m = std::min(block_.m, s.m - block.i);
+    part.n = std::min(block_.n, s.n - block.j);
+    part.k = std::min(block_.k, s.k - block.p);
+    part.chain = chain_length(part.k);
+    part.a_m = s.a_strides[1];
+    part.a_k = s.a_strides[2];
+    part.b_k = s.b_strides[1];
+    part.b_n = s.b_strides[2];
+    part.c_m = sums || s.m == 1 ? part.n : s.c_strides[1];
+    part.c_n = 1;
+    for (int64_t x = block.batch; x < std::min(block.batch + block_.batch, s.batch); ++x) {
+      const int64_t at = x * s.c_strides[0] + block.i * s.c_strides[1] + block.j;
+      part.a = operands.a + x * s.a_strides[0] + block.i * part.a_m + block.p * part.a_k;
+      part.b = operands.b + x * s.b_strides[0] + block.p * part.b_k + block.j * part.b_n;
+      part.c = sums ? sums : operands.c + at;
+      if (lanes_)
+        multiply_lanes(part);
+      else if (!multiply_chains(part))
+        return false;
+      if (!sums)
+        for (int64_t i = 0; i < part.m; ++i)
+          finish(operands, at + i * s.c_strides[1], block.j, part.n);
+    }
+    return true;
+  }
+
+  /// What comes after the product, for a part of a row that begins at element `at` and column j.
+  void finish(const Operands &operands, int64_t at, int64_t j, int64_t count) const {
+    float *const row = operands.c + at;
+    if (shape_.bias)
+      for (int64_t x = 0; x < count; ++x)
+        row[x] += operands.bias[j + x];
+    if (shape_.residual)
+      for (int64_t x = 0; x < count; ++x)
+        row[x] += operands.residual[at + x];
+    if (shape_.relu)
+      for (int64_t x = 0; x < count; ++x)
+        row[x] = row[x] < 0 ? 0 : row[x];
+  }
+
+  /// Adds the partial sums over k in their order. Only a product without a batch has any.
+  void join(const float *sums, const Operands &operands) const {
+    const ContractionShape &s = shape_;
+    for (int64_t i = 0; i < s.m; ++i) {
+      float *const row = operands.c + i * s.c_strides[1];
+      std::copy_n(sums + i * s.n, s.n, row);
+      for (size_t piece = 1; piece < blocks_.size(); ++piece) {
+        const float *const more = sums + (static_cast<int64_t>(piece) * s.m + i) * s.n;
+        for (int64_t j = 0; j < s.n; ++j)
+          row[j] += more[j];
+      }
+      finish(operands, i * s.c_strides[1], 0, s.n);
+    }
+  }
+
+  const ContractionShape shape_;
+  const bool lanes_;
+  const ContractionBlocks block_;
+  std::vector<Block> blocks_;
+};
+
+} // namespace
+
+bool is_chained(const ContractionShape &shape) {
+  return shape.dtype == DType::f32 && cpu_level() == CpuLevel::v4;
+}
+
+Packing packing_of_chains(const ContractionShape &s) {
+  // The matrices of a batch may lie anyhow, since each is a product of its own.
+  return {!plain(s.m, s.k, s.a_strides[1], s.a_strides[2]), !plain(s.k, s.n, s.b_strides[1], s.b_strides[2]),
+          !result_fits(s)};
+}
+
+size_t scratch_bytes_of_chains(const ContractionShape &s) {
+  const int64_t k = contraction_blocks(s, BlockCut::chains).k;
+  return k < s.k ? static_cast<size_t>((s.k + k - 1) / k * s.m * s.n) * sizeof(float) : 0;
+}
+
+std::shared_ptr<const Contraction> make_chained(const ContractionShape &shape) {
+  return std::make_shared<ChainedContraction>(shape);
+}
+
+} // namespace weft::runtime
