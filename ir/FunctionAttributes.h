@@ -27,7 +27,10 @@ inline constexpr llvm::StringLiteral recordedCheck = "weft.recorded_check";
 
 /// What the argument is; nothing where the attribute is none of the roles, which the verifier refuses.
 inline std::optional<ArgumentRole> roleOf(FuncOp func, unsigned argument) {
-  mlir::Attribute role = func.getArgAttr(argument, attr::role);
+  // Every pass asks for those of thousands of arguments: not through MLIR's interface of functions.
+  std::optional<mlir::ArrayAttr> all = func.getArgAttrs();
+  mlir::Attribute role =
+      all ? llvm::cast<mlir::DictionaryAttr>((*all)[argument]).get(attr::role) : mlir::Attribute();
   if (!role)
     return ArgumentRole::argument;
   auto word = llvm::dyn_cast<mlir::StringAttr>(role);

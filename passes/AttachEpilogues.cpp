@@ -250,6 +250,8 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
       getOperation().emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
       return signalPassFailure();
     }
+    if (getOperation().getOps<DotGeneralOp>().empty())
+      return markAllAnalysesPreserved();
     decisions.clear();
     TableLibrary table(*description);
     SymbolRanges ranges = rangesOf(getOperation());

@@ -89,8 +89,12 @@ struct Canonicalize : impl::CanonicalizeBase<Canonicalize> {
     config.useTopDownTraversal = true;
     config.enableRegionSimplification = GreedySimplifyRegionLevel::Disabled;
     config.maxIterations = maxIterations;
-    if (succeeded(applyPatternsAndFoldGreedily(function, std::move(patterns), config)))
+    bool changed = false;
+    if (succeeded(applyPatternsAndFoldGreedily(function, std::move(patterns), config, &changed))) {
+      if (!changed)
+        markAllAnalysesPreserved();
       return;
+    }
     function.emitError() << "the pattern set 'weft-canonicalize' still changes @" << function.getName()
                          << " after " << maxIterations.getValue() << " rounds; please report the program";
     signalPassFailure();

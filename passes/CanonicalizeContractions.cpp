@@ -34,6 +34,8 @@ struct CanonicalizeContractions : impl::CanonicalizeContractionsBase<Canonicaliz
   void runOnOperation() override {
     SmallVector<ir::DotGeneralOp> contractions;
     getOperation().walk([&](ir::DotGeneralOp op) { contractions.push_back(op); });
+    if (contractions.empty())
+      return markAllAnalysesPreserved();
     for (ir::DotGeneralOp op : contractions) {
       if (!ir::getContractionShape(op))
         rewrite(op);

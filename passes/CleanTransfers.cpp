@@ -97,8 +97,10 @@ struct CastOnTheSmallerSide : OpRewritePattern<TransferOp> {
   }
 };
 
-/// The first of equal copies serves all; the function is one block, so that it comes before the others.
-void mergeEqual(FuncOp func) {
+/// Whether there were any. The first of equal copies serves all; the function is one block, so that it comes
+/// before the others.
+bool mergeEqual(FuncOp func) {
+  bool changed = false;
   llvm::DenseMap<std::pair<Value, Attribute>, TransferOp> first;
   for (auto transfer : llvm::make_early_inc_range(func.getBody().front().getOps<TransferOp>())) {
     auto [it, inserted] = first.try_emplace({transfer.getA(), transfer.getTo()}, transfer);
@@ -106,7 +108,9 @@ void mergeEqual(FuncOp func) {
       continue;
     transfer.replaceAllUsesWith(it->second.getResult());
     transfer.erase();
+    changed = true;
   }
+  return changed;
 }
 
 struct CleanTransfers : impl::CleanTransfersBase<CleanTransfers> {
@@ -119,12 +123,15 @@ struct CleanTransfers : impl::CleanTransfersBase<CleanTransfers> {
     GreedyRewriteConfig config;
     config.useTopDownTraversal = true;
     config.enableRegionSimplification = GreedySimplifyRegionLevel::Disabled;
-    if (failed(applyPatternsAndFoldGreedily(func, std::move(patterns), config))) {
+    bool changed = false;
+    if (failed(applyPatternsAndFoldGreedily(func, std::move(patterns), config, &changed))) {
       func.emitError() << "the copies of @" << func.getName()
                        << " still change after the bound of rounds; please report the program";
       return signalPassFailure();
     }
-    mergeEqual(func);
+    changed |= mergeEqual(func);
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 

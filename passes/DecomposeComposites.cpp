@@ -59,12 +59,16 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       composite->replaceAllUsesWith(values);
       composite->erase();
     }
-    keepChecks();
-    checkUpdates();
+    bool changed = !composites.empty();
+    changed |= keepChecks();
+    changed |= checkUpdates();
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 
-  /// An update writes in place, and a call that fails changes nothing: its index is checked before.
-  void checkUpdates() {
+  /// An update writes in place, and a call that fails changes nothing: its index is checked before. Gives
+  /// whether there were any.
+  bool checkUpdates() {
     SmallVector<Operation *> updates;
     getOperation().walk([&](Operation *op) {
       if (ir::isUpdateOp(op) && ir::checksIndex(op))
@@ -80,12 +84,14 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
                        .value);
       op->setAttr("mode", ir::IndexModeAttr::get(op->getContext(), ir::IndexMode::assume));
     }
+    return !updates.empty();
   }
 
   /// A kernel checks an index where it reads with it. Where the table may turn out to be the same everywhere
   /// along the dimension (a splat, a broadcast, or what is computed from one), nothing is read with the
-  /// index, and the check needs a reading of its own.
-  void keepChecks() {
+  /// index, and the check needs a reading of its own. Gives whether there are any.
+  bool keepChecks() {
+    bool changed = false;
     SmallVector<ir::GatherOp> gathers;
     getOperation().walk([&](ir::GatherOp gather) { gathers.push_back(gather); });
     for (ir::GatherOp gather : gathers) {
@@ -111,7 +117,9 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       ir::Sym negative = symbolic.compare<ir::LtOp>(checked, symbolic.like(checked, 0));
       ir::Sym kept = symbolic.select(negative, symbolic.like(result, 0), result);
       gather.getResult().replaceAllUsesExcept(kept.value, kept.value.getDefiningOp());
+      changed = true;
     }
+    return changed;
   }
 };
 

@@ -153,7 +153,10 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
       if (failed(Gradient(gradient).run()))
         return signalPassFailure();
     // The mark has done its work; left there, it would keep equal ops from being merged.
-    getOperation().walk([](Operation *op) { op->removeAttr(ir::attr::noGrad); });
+    bool marked = false;
+    getOperation().walk([&](Operation *op) { marked |= op->removeAttr(ir::attr::noGrad) != nullptr; });
+    if (gradients.empty() && !marked)
+      markAllAnalysesPreserved();
   }
 };
 

@@ -76,6 +76,8 @@ struct ElideChecks : impl::ElideChecksBase<ElideChecks> {
       else if (checksIndex(op) && checksAll(op) && !onlyRecordedReaders(op->getResult(0)))
         made.insert(keyOf(op));
     });
+    if (recorded.empty())
+      return markAllAnalysesPreserved();
     for (AssertOp assertion : recorded) {
       Operation *compare = assertion.getCondition().getDefiningOp();
       Operation *check =

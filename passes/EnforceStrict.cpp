@@ -47,6 +47,7 @@ struct EnforceStrict : impl::EnforceStrictBase<EnforceStrict> {
     }
     if (failed)
       signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 

@@ -50,7 +50,7 @@ struct GatherCapturable : impl::GatherCapturableBase<GatherCapturable> {
       return isLaunch(&op) && !whyNotCapturable(&op, hostProgram).first.empty();
     };
     if (llvm::none_of(body, isCut))
-      return;
+      return markAllAnalysesPreserved();
     LaunchGraph graph(func);
     std::vector<bool> capturable;
     for (Operation *op : graph.ops)
@@ -66,7 +66,7 @@ struct GatherCapturable : impl::GatherCapturableBase<GatherCapturable> {
       }
     }
     if (!after.isBetterThan(before))
-      return;
+      return markAllAnalysesPreserved();
     graph.apply(best);
     if (!report)
       return;

@@ -34,7 +34,7 @@ struct MaterializeRngState : impl::MaterializeRngStateBase<MaterializeRngState> 
     if (failed(collect(function, generators)))
       return signalPassFailure();
     if (generators.empty())
-      return;
+      return markAllAnalysesPreserved();
 
     OpBuilder builder(&getContext());
     for (auto &[name, generator] : generators)

@@ -53,10 +53,12 @@ struct NormalizeLayouts : impl::NormalizeLayoutsBase<NormalizeLayouts> {
     Block &body = func.getBody().front();
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
     SmallVector<Type> inputs(func.getArgumentTypes());
+    bool changed = false;
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {
       auto strides = func.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::strides);
       if (!strides || func.getArgAttr(i, attr::callerShape))
         continue;
+      changed = true;
       BlockArgument argument = body.getArgument(i);
       auto type = cast<RankedTensorType>(argument.getType());
       // The verifier has seen that its sizes are numbers, and that there is a layout.
@@ -76,6 +78,8 @@ struct NormalizeLayouts : impl::NormalizeLayoutsBase<NormalizeLayouts> {
         use->set(read);
       func.setArgAttr(i, attr::callerShape, builder.getDenseI64ArrayAttr(shape));
     }
+    if (!changed)
+      return markAllAnalysesPreserved();
     func.setFunctionType(builder.getFunctionType(inputs, func.getResultTypes()));
   }
 };

@@ -56,9 +56,10 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
   for (auto [i, op] : llvm::enumerate(graph.ops)) {
     if (graph.isFree(static_cast<unsigned>(i)))
       continue;
+    llvm::SmallDenseSet<unsigned, 8> seen;
     for (Value operand : op->getOperands())
       if (auto it = bufferOf.find(storageHead(operand)); it != bufferOf.end())
-        if (!llvm::is_contained(reads[i], it->second)) {
+        if (seen.insert(it->second).second) {
           reads[i].push_back(it->second);
           ++buffers[it->second].readers;
           buffers[it->second].readerSum += i;
@@ -80,10 +81,7 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
         if (held == bufferOf.end() || held->second == made ||
             bytesOf(root.getType()) != bytesOf(result.getType()))
           continue;
-        if (llvm::all_of(op->getOpOperands(), [&](OpOperand &o) {
-              return storageRoot(o.get()) != root ||
-                     readsInPlace(op, o.getOperandNumber(), result.getResultNumber());
-            }))
+        if (readsOnlyInPlace(op, root, result.getResultNumber()))
           replaces[i].push_back({made, held->second});
       }
     }
@@ -208,7 +206,7 @@ struct OrderLaunches : impl::OrderLaunchesBase<OrderLaunches> {
   void runOnOperation() override {
     FuncOp func = getOperation();
     if (func.isExternal() || limit < 0)
-      return;
+      return markAllAnalysesPreserved();
     LaunchGraph graph(func);
     Temporaries temporaries(graph, func);
     auto peakOf = [&](ArrayRef<unsigned> order) {
@@ -220,7 +218,7 @@ struct OrderLaunches : impl::OrderLaunchesBase<OrderLaunches> {
     auto program = llvm::to_vector(llvm::seq<unsigned>(0, static_cast<unsigned>(graph.ops.size())));
     int64_t before = peakOf(program), least = before;
     if (before <= limit)
-      return;
+      return markAllAnalysesPreserved();
     std::vector<unsigned> best;
     using Maker = std::function<std::vector<unsigned>()>;
     for (const Maker &make : {Maker([&] { return listOrder(graph, temporaries, limit); }),

@@ -20,10 +20,15 @@ namespace {
 struct PlaceHostOperands : impl::PlaceHostOperandsBase<PlaceHostOperands> {
   void runOnOperation() override {
     llvm::DenseMap<std::pair<Value, Attribute>, Value> moved;
+    bool changed = false;
     for (Operation &op : getOperation().getBody().front())
       for (OpOperand &operand : op.getOpOperands())
-        if (isHostOperand(&op, operand.getOperandNumber()))
+        if (isHostOperand(&op, operand.getOperandNumber())) {
           operand.set(place(op, operand, moved));
+          changed = true;
+        }
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 
   /// The operand on the op's device; a scalar among tensors is stretched there.

@@ -78,9 +78,10 @@ private:
   FuncOp func;
   const TargetDescription *costs = nullptr;
   llvm::DenseMap<Operation *, unsigned> position;
-  llvm::DenseMap<Value, unsigned> lastRead; ///< of a root: the position of the last launch that reads it
-  llvm::DenseMap<Value, SliceAttr> storage; ///< of a head
-  unsigned lastFailing = 0;                 ///< 1 + the position of the last launch that may fail, or 0
+  llvm::DenseMap<Value, unsigned> lastRead;     ///< of a root: the position of the last launch that reads it
+  llvm::DenseMap<Value, SliceAttr> storage;     ///< of a head
+  llvm::DenseMap<int64_t, unsigned> tiedResult; ///< of an argument
+  unsigned lastFailing = 0;                     ///< 1 + the position of the last launch that may fail, or 0
   Size arenaBytes = 0, arenaLowerBound = 0;
   SmallVector<DeviceArena> arenas; ///< the part of each device, in the order of their first temporaries
   std::vector<Decision> decisions;
@@ -195,9 +196,8 @@ std::string PlanMemory::whyNotUpdated(FusionOp update, StringRef &code) {
   code = "WEFT-D012";
   if (base.getDefiningOp<ConstantOp>())
     return "the base is a constant";
-  for (auto [i, operand] : llvm::enumerate(update.getInputs()))
-    if (storageRoot(operand) == base && !readsInPlace(update, i, 0))
-      return "the update reads its base at other indices than it writes";
+  if (!readsOnlyInPlace(update, base, 0))
+    return "the update reads its base at other indices than it writes";
   if (lastRead.lookup(base) > position.lookup(update))
     return "the value before the update is still needed";
   auto argument = dyn_cast<BlockArgument>(base);
@@ -241,10 +241,8 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
   if (auto read = lastRead.find(old); read != lastRead.end() && read->second > at)
     return "a later launch, or the result of the function, still reads the argument";
   code = "WEFT-D002";
-  for (OpOperand &operand : writer->getOpOperands())
-    if (storageRoot(operand.get()) == old &&
-        !readsInPlace(writer, operand.getOperandNumber(), cast<OpResult>(root).getResultNumber()))
-      return "the launch that computes the result reads the argument at other indices than it writes";
+  if (!readsOnlyInPlace(writer, old, cast<OpResult>(root).getResultNumber()))
+    return "the launch that computes the result reads the argument at other indices than it writes";
   code = "WEFT-D003";
   if (lastFailing > at)
     return "the launch, or a later one, may fail, and a call that fails changes nothing";
@@ -273,10 +271,9 @@ Value PlanMemory::copy(Value value, OpBuilder &builder) {
 bool PlanMemory::sharesStorage(unsigned result, Value root) {
   if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasArgument)) {
     auto argument = dyn_cast<BlockArgument>(root);
-    bool replaced = false;
-    for (unsigned other = 0; other < func.getNumResults(); ++other)
-      replaced |= func.getTiedArgument(other) == of.getInt() &&
-                  storageRoot(func.getBody().front().getTerminator()->getOperand(other)) != root;
+    auto other = tiedResult.find(of.getInt());
+    bool replaced = other != tiedResult.end() &&
+                    storageRoot(func.getBody().front().getTerminator()->getOperand(other->second)) != root;
     if (argument && argument.getArgNumber() == of.getInt() && !replaced)
       return true;
     func.removeResultAttr(result, StringAttr::get(&getContext(), attr::aliasArgument));
@@ -305,6 +302,10 @@ void PlanMemory::placeResults() {
   };
   SmallVector<Copy> copies;
   llvm::DenseMap<unsigned, bool> written; // arguments
+  tiedResult.clear();
+  for (unsigned result = 0; result < func.getNumResults(); ++result)
+    if (int64_t tied = func.getTiedArgument(result); tied >= 0)
+      tiedResult[tied] = result;
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     int64_t tied = func.getTiedArgument(number);
@@ -407,10 +408,7 @@ std::optional<PlanMemory::Held> PlanMemory::dyingOperand(OpResult result, const 
     if (lane.buffers[found->second.buffer].end != at || lane.copied ||
         lane.device != deviceOf(result.getType()).withoutSizes())
       continue;
-    if (llvm::all_of(op->getOpOperands(), [&](OpOperand &o) {
-          return storageRoot(o.get()) != root ||
-                 readsInPlace(op, o.getOperandNumber(), result.getResultNumber());
-        }))
+    if (readsOnlyInPlace(op, root, result.getResultNumber()))
       return found->second;
   }
   return std::nullopt;

@@ -29,6 +29,8 @@ struct QueryLibraries : impl::QueryLibrariesBase<QueryLibraries> {
       getOperation().emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
       return signalPassFailure();
     }
+    if (getOperation().getOps<DotGeneralOp>().empty())
+      return markAllAnalysesPreserved();
     TableLibrary table(*description);
     const ContractionLibrary &asked = library ? *library : table;
     SymbolRanges ranges = rangesOf(getOperation());

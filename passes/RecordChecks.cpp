@@ -59,15 +59,19 @@ struct RecordChecks : impl::RecordChecksBase<RecordChecks> {
     if (func.isExternal())
       return;
     Block &body = func.getBody().front();
+    bool changed = false;
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-      if (isOpTriviallyDead(&op))
+      if (isOpTriviallyDead(&op)) {
         op.erase();
+        changed = true;
+      }
     SmallVector<Operation *> recorded;
     for (Operation &op : body)
       recorded.push_back(&op);
     for (Operation *op : recorded) {
       if (!mayFail(op) || isa<AssertOp>(op))
         continue;
+      changed = true;
       // At the end: where two values become one it is the program's own that stays, in its place.
       OpBuilder builder(body.getTerminator());
       VjpBuilder symbolic(builder, op, SmallVector<Value>(op->getNumResults()),
@@ -80,6 +84,8 @@ struct RecordChecks : impl::RecordChecksBase<RecordChecks> {
       auto assertion = builder.create<AssertOp>(op->getLoc(), inside.value, "an index is out of bounds");
       assertion->setAttr(attr::recordedCheck, builder.getUnitAttr());
     }
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 

@@ -136,6 +136,8 @@ struct ScheduleLaunches : impl::ScheduleLaunchesBase<ScheduleLaunches> {
       return signalPassFailure();
     if (queueCount(func) > 1)
       Scheduler(func).run();
+    else
+      markAllAnalysesPreserved();
     if (failed(verifyQueueOrder(func)))
       signalPassFailure();
   }

@@ -83,7 +83,8 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     config.useTopDownTraversal = true;
     config.enableRegionSimplification = GreedySimplifyRegionLevel::Disabled;
     config.maxIterations = maxIterations;
-    if (failed(applyPatternsAndFoldGreedily(function, std::move(patterns), config))) {
+    bool changed = false;
+    if (failed(applyPatternsAndFoldGreedily(function, std::move(patterns), config, &changed))) {
       function.emitError() << "the pattern set 'weft-simplify' still changes @" << function.getName()
                            << " after " << maxIterations.getValue() << " rounds; please report the program";
       return signalPassFailure();
@@ -103,6 +104,8 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     }
     // All at once: each call makes a list of its own, which the context keeps.
     ir::recordDecisions(function, decisions);
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 

@@ -51,6 +51,8 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
     for (Operation &op : getOperation().getBody().front())
       if (isa<ir::SumOp, ir::RmaxOp, ir::RminOp, ir::CumsumOp, ir::CumprodOp>(op))
         reductions.push_back(&op);
+    if (reductions.empty())
+      return markAllAnalysesPreserved();
     for (Operation *op : reductions)
       TypeSwitch<Operation *>(op)
           .Case<ir::SumOp>([&](auto sum) { split<ir::SumOp, ir::AddOp>(sum); })

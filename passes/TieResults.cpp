@@ -13,6 +13,8 @@
 #include "ir/LaunchAttributes.h"
 #include "passes/Passes.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
 using namespace mlir;
 using namespace weft::ir;
 
@@ -29,12 +31,14 @@ struct TieResults : impl::TieResultsBase<TieResults> {
       return;
     Block &body = func.getBody().front();
     Operation *terminator = body.getTerminator();
+    readResults(func);
     // Ties first: they follow from what is returned, under any alias of it.
     for (auto write : body.getOps<CopyIntoOp>())
       if (failed(tieWrite(func, write)))
         return signalPassFailure();
     for (OpOperand &operand : terminator->getOpOperands())
-      noteAlias(func, operand);
+      noteAlias(operand);
+    writeResults(func);
     for (Operation &op : llvm::make_early_inc_range(body)) {
       Value value;
       if (auto write = dyn_cast<CopyIntoOp>(op))
@@ -46,6 +50,31 @@ struct TieResults : impl::TieResultsBase<TieResults> {
       op.getResult(0).replaceAllUsesWith(isAskedFor(op.getResult(0)) ? sameValue(value, op) : value);
       op.erase();
     }
+  }
+
+  /// What is returned, and what is known of each result. The attributes of all results are one: it is written
+  /// once, as each change makes it anew, and an optimiser's step has thousands of results.
+  void readResults(FuncOp func) {
+    facts.clear();
+    resultsOf.clear();
+    for (OpOperand &operand : func.getBody().front().getTerminator()->getOpOperands()) {
+      unsigned result = operand.getOperandNumber();
+      facts.emplace_back(func.getResultAttrDict(result));
+      resultsOf[unview(operand.get())].push_back(result);
+    }
+  }
+  void writeResults(FuncOp func) {
+    SmallVector<Attribute> all;
+    for (NamedAttrList &attributes : facts)
+      all.push_back(attributes.getDictionary(&getContext()));
+    function_interface_impl::setAllResultAttrDicts(func, all);
+  }
+  int64_t tiedArgument(unsigned result) {
+    auto tied = dyn_cast_or_null<IntegerAttr>(facts[result].get(attr::tied));
+    return tied ? tied.getInt() : -1;
+  }
+  void note(unsigned result, StringRef name, unsigned number) {
+    facts[result].set(name, Builder(&getContext()).getI64IntegerAttr(number));
   }
 
   /// Whether a gradient with respect to the value is asked for. It is none with respect to what was written
@@ -108,13 +137,13 @@ struct TieResults : impl::TieResultsBase<TieResults> {
     for (Operation *user : value.getUsers())
       if (auto next = dyn_cast<CopyIntoOp>(user); next && next.getDst() == value)
         return success();
-    for (OpOperand &operand : func.getBody().front().getTerminator()->getOpOperands()) {
-      unsigned result = operand.getOperandNumber();
-      if (unview(operand.get()) != value || operand.get().getType() != argument.getType())
+    Operation *terminator = func.getBody().front().getTerminator();
+    for (unsigned result : resultsOf.lookup(value)) {
+      if (terminator->getOperand(result).getType() != argument.getType())
         continue;
-      if (int64_t tied = func.getTiedArgument(result); tied >= 0 && tied != number)
+      if (int64_t tied = tiedArgument(result); tied >= 0 && tied != number)
         continue;
-      func.setResultAttr(result, attr::tied, Builder(&getContext()).getI64IntegerAttr(number));
+      note(result, attr::tied, number);
       return success();
     }
     return write.emitOpError() << "writes argument " << number << ", but what it wrote is not returned ("
@@ -124,25 +153,20 @@ struct TieResults : impl::TieResultsBase<TieResults> {
   }
 
   /// A result that is an alias of an argument, or of an earlier result, shares its storage.
-  void noteAlias(FuncOp func, OpOperand &operand) {
+  void noteAlias(OpOperand &operand) {
     unsigned result = operand.getOperandNumber();
-    if (!operand.get().getDefiningOp<AliasOp>() || func.getTiedArgument(result) >= 0)
+    if (!operand.get().getDefiningOp<AliasOp>() || tiedArgument(result) >= 0)
       return;
     Value value = unview(operand.get());
-    Builder b(&getContext());
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      func.setResultAttr(result, attr::aliasArgument, b.getI64IntegerAttr(argument.getArgNumber()));
-      return;
-    }
-    for (OpOperand &other : func.getBody().front().getTerminator()->getOpOperands()) {
-      if (other.getOperandNumber() == result)
-        return;
-      if (unview(other.get()) == value) {
-        func.setResultAttr(result, attr::aliasResult, b.getI64IntegerAttr(other.getOperandNumber()));
-        return;
-      }
-    }
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      note(result, attr::aliasArgument, argument.getArgNumber());
+    else if (unsigned first = resultsOf.find(value)->second.front(); first != result)
+      note(result, attr::aliasResult, first);
   }
+
+  SmallVector<NamedAttrList> facts; ///< of each result
+  llvm::DenseMap<Value, SmallVector<unsigned, 1>>
+      resultsOf; ///< of a value that is returned, seen through views
 };
 
 } // namespace

@@ -16,6 +16,7 @@ struct VerifyMemoryPlan : impl::VerifyMemoryPlanBase<VerifyMemoryPlan> {
   void runOnOperation() override {
     if (failed(verifyMemoryPlan(getOperation())))
       signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

@@ -31,6 +31,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     getOperation().walk([&](ir::FuncOp function) { failed |= mlir::failed(checkRoles(function)); });
     if (failed)
       signalPassFailure();
+    markAllAnalysesPreserved();
   }
 
   /// Every tensor has a device.

@@ -388,10 +388,11 @@ static OwningOpRef<ModuleOp> emit(const Region &region) {
   return module;
 }
 
+/// Of a module that has been verified, which the printer would otherwise do once more.
 static std::string print(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  module.print(os);
+  module.print(os, OpPrintingFlags().assumeVerified());
   return text;
 }
 
@@ -467,10 +468,10 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
   ir::DiagnosticCollector said(&context());
   OwningOpRef<ModuleOp> module = emit(region);
   auto program = std::make_shared<Program>();
-  program->traceText = print(*module);
   program->mayFail = !fallibleNodes(region).empty();
   if (failed(verify(*module)))
     return said.status("the trace does not verify; this is an error of Weft");
+  program->traceText = print(*module);
   if (!region.isLazy) // nobody ships a flush, and a module that is kept keeps its context
     program->trace = std::make_shared<TraceModule>(use.get(), module->clone());
   program->options = region.options;

@@ -88,16 +88,25 @@ void FuncOp::print(OpAsmPrinter &printer) {
                                            getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
+/// One of the attributes of argument or result `i`. The accessors of MLIR's interface of functions look the
+/// interface up each time, which shows where every pass asks for those of thousands of arguments.
+static Attribute attributeOf(std::optional<ArrayAttr> all, unsigned i, StringRef name) {
+  return all ? cast<DictionaryAttr>((*all)[i]).get(name) : Attribute();
+}
+
 int64_t FuncOp::getTiedArgument(unsigned i) {
-  auto tied = getResultAttrOfType<IntegerAttr>(i, attr::tied);
+  auto tied = dyn_cast_or_null<IntegerAttr>(attributeOf(getResAttrs(), i, attr::tied));
   return tied ? tied.getInt() : -1;
 }
 
-bool FuncOp::isDonated(unsigned argument) { return getArgAttr(argument, attr::donated) != nullptr; }
+bool FuncOp::isDonated(unsigned argument) {
+  return attributeOf(getArgAttrs(), argument, attr::donated) != nullptr;
+}
 
 /// The strides of an argument fit its type, and what they step through is a view of row-major memory.
 static LogicalResult verifyStrides(FuncOp func, unsigned i) {
-  Attribute strides = func.getArgAttr(i, attr::strides), caller = func.getArgAttr(i, attr::callerShape);
+  Attribute strides = attributeOf(func.getArgAttrs(), i, attr::strides),
+            caller = attributeOf(func.getArgAttrs(), i, attr::callerShape);
   if (!strides && !caller)
     return success();
   auto list = dyn_cast_or_null<DenseI64ArrayAttr>(strides);
@@ -159,17 +168,18 @@ static std::string whyRefused(Type type) {
 LogicalResult FuncOp::verify() {
   if (isExternal())
     return emitOpError() << "@" << getName() << " has no body";
+  llvm::SmallPtrSet<const void *, 8> seen; // few types are those of thousands of arguments
   for (Type type : llvm::concat<const Type>(getArgumentTypes(), getResultTypes()))
-    if (!isWeftTensor(type))
+    if (seen.insert(type.getAsOpaquePointer()).second && !isWeftTensor(type))
       return emitOpError() << "@" << getName() << " takes and returns tensors with a device, found " << type
                            << whyRefused(type);
   if (!llvm::hasSingleElement(getBody()))
     return emitOpError() << "@" << getName() << " needs a body of one block";
   llvm::SmallDenseMap<int64_t, unsigned> tied;
   for (unsigned i = 0; i < getNumResults(); ++i) {
-    int64_t argument = getTiedArgument(i);
-    if (!getResultAttr(i, attr::tied))
+    if (!attributeOf(getResAttrs(), i, attr::tied))
       continue;
+    int64_t argument = getTiedArgument(i);
     if (argument < 0 || argument >= static_cast<int64_t>(getNumArguments()))
       return emitOpError() << "ties result " << i << " to argument " << argument << ", but has "
                            << getNumArguments() << " arguments";
@@ -191,8 +201,8 @@ LogicalResult FuncOp::verify() {
   // Files and packages keep what is no argument by its name.
   llvm::StringMap<unsigned> kept;
   for (unsigned i = 0; i < getNumArguments(); ++i) {
-    auto name = getArgAttrOfType<StringAttr>(i, attr::name);
-    if (roleOf(*this, i) == ArgumentRole::argument || !name || name.empty())
+    auto name = dyn_cast_or_null<StringAttr>(attributeOf(getArgAttrs(), i, attr::name));
+    if (!name || name.empty() || roleOf(*this, i) == ArgumentRole::argument)
       continue;
     auto [it, inserted] = kept.try_emplace(name.getValue(), i);
     if (!inserted)

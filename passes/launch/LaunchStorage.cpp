@@ -90,6 +90,26 @@ bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
   return usedElementwise({argument}, nullptr);
 }
 
+bool readsOnlyInPlace(Operation *op, Value root, unsigned result) {
+  auto inPlace = [&](OpOperand &operand) { return readsInPlace(op, operand.getOperandNumber(), result); };
+  // A kernel of optimiser steps has thousands of operands, and asks for as many results. Its tensors have few
+  // readers, but what a small kernel reads may have many.
+  constexpr unsigned few = 32;
+  if (op->getNumOperands() <= few)
+    return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+      return storageRoot(operand.get()) != root || inPlace(operand);
+    });
+  SmallVector<Value> views{root};
+  while (!views.empty())
+    for (OpOperand &use : views.pop_back_val().getUses()) {
+      if (isStorageView(use.getOwner()))
+        views.push_back(use.getOwner()->getResult(0));
+      else if (use.getOwner() == op && !inPlace(use))
+        return false;
+    }
+  return true;
+}
+
 SliceAttr sliceOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return SliceAttr::get(value.getContext(), StorageKind::argument, argument.getArgNumber(),

@@ -21,6 +21,9 @@ mlir::Value storageHead(mlir::Value value);
 /// `result` with the same linear index, and never another time: then both can have one storage.
 bool readsInPlace(mlir::Operation *op, unsigned operand, unsigned result);
 
+/// The same for every operand of the launch that is stored where `root` is: the value, and its views.
+bool readsOnlyInPlace(mlir::Operation *op, mlir::Value root, unsigned result);
+
 /// What a launch's result is stored in, or null. Arguments have the storage of their number.
 ir::SliceAttr sliceOf(mlir::Value value);
 

@@ -49,6 +49,7 @@ private:
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead;
   llvm::DenseMap<unsigned, Value> writerOfArgument, writerOfResult;
+  llvm::DenseMap<int64_t, unsigned> tiedResult; ///< of an argument; it has one at most
   Operation *lastFailing = nullptr;
 };
 
@@ -64,6 +65,9 @@ void PlanVerifier::number() {
       for (Value operand : op.getOperands())
         lastRead[storageRoot(operand)] = position[&op];
   }
+  for (unsigned result = 0; result < func.getNumResults(); ++result)
+    if (int64_t tied = func.getTiedArgument(result); tied >= 0)
+      tiedResult[tied] = result;
 }
 
 LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr slice) {
@@ -138,9 +142,8 @@ LogicalResult PlanVerifier::checkUpdate(Operation &op, SliceAttr slice) {
     return op.emitOpError() << "updates a value in " << held << ", but its result is stored in " << slice;
   if (lastRead.lookup(base) > position.lookup(&op))
     return op.emitOpError() << "updates a value that a later launch reads";
-  for (auto [i, operand] : llvm::enumerate(op.getOperands()))
-    if (storageRoot(operand) == base && !readsInPlace(&op, i, 0))
-      return op.emitOpError() << "updates a value that it reads at other indices than it writes";
+  if (!readsOnlyInPlace(&op, base, 0))
+    return op.emitOpError() << "updates a value that it reads at other indices than it writes";
   return success();
 }
 
@@ -172,11 +175,9 @@ LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argumen
   };
   if (argument >= body.getNumArguments() || !func.isDonated(argument))
     return fail() << ", which is not donated";
-  bool tied = false;
-  for (OpOperand &operand : body.getTerminator()->getOpOperands())
-    tied |= storageRoot(operand.get()) == lastUpdate(result) &&
-            func.getTiedArgument(operand.getOperandNumber()) == argument;
-  if (!tied)
+  auto tied = tiedResult.find(argument);
+  if (tied == tiedResult.end() ||
+      storageRoot(body.getTerminator()->getOperand(tied->second)) != lastUpdate(result))
     return fail() << ", to which it is not tied";
   if (!writerOfArgument.try_emplace(argument, result).second && !updateIn(op))
     return fail() << ", as another value is";
@@ -184,10 +185,8 @@ LogicalResult PlanVerifier::checkArgumentWrite(OpResult result, unsigned argumen
   unsigned at = position.lookup(op);
   if (auto read = lastRead.find(old); read != lastRead.end() && read->second > at)
     return fail() << ", but a later launch reads the argument";
-  for (OpOperand &operand : op->getOpOperands())
-    if (storageRoot(operand.get()) == old &&
-        !readsInPlace(op, operand.getOperandNumber(), result.getResultNumber()))
-      return fail() << ", but the launch reads the argument at other indices than it writes";
+  if (!readsOnlyInPlace(op, old, result.getResultNumber()))
+    return fail() << ", but the launch reads the argument at other indices than it writes";
   if (lastFailing && position.lookup(lastFailing) >= at) {
     auto diag = fail() << ", but a launch that may fail does not come before it";
     diag.attachNote(lastFailing->getLoc()) << "this launch may fail";
@@ -243,9 +242,7 @@ LogicalResult PlanVerifier::checkArena() {
         bool replaces = sliceOf(other).getPosition() == begin &&
                         sliceOf(other).getBytes() == slice.getBytes() && lastRead.lookup(other) == at &&
                         other.getDefiningOp() != &op;
-        for (OpOperand &operand : op.getOpOperands())
-          replaces &= storageRoot(operand.get()) != other ||
-                      readsInPlace(&op, operand.getOperandNumber(), result.getResultNumber());
+        replaces = replaces && readsOnlyInPlace(&op, other, result.getResultNumber());
         if (!replaces) {
           auto diag = op.emitOpError()
                       << "result #" << result.getResultNumber() << " overlaps a value that is still "

@@ -193,6 +193,45 @@ TEST_F(Scale, FortyThousandOpsThroughEveryPass) {
   expectLess(time, 12000);
 }
 
+// A model of three thousand tensors: what looked at all operands for each result would take minutes.
+TEST_F(Scale, AnOptimiserOfThreeThousandTensors) {
+  const unsigned count = 3000;
+  auto number = RankedTensorType::get({}, builder.getF64Type(), device);
+  SmallVector<Type> inputs(4 * count, type);
+  inputs.push_back(RankedTensorType::get({}, builder.getI64Type(), device));
+  inputs.append(5, number);
+  func.erase();
+  builder.setInsertionPointToEnd(module->getBody());
+  func = builder.create<FuncOp>(builder.getUnknownLoc(), "f",
+                                builder.getFunctionType(inputs, SmallVector<Type>(3 * count, type)));
+  builder.setInsertionPointToEnd(&func.getBody().front());
+  SmallVector<DictionaryAttr> arguments(inputs.size(), builder.getDictionaryAttr({})), results;
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < count; ++i) {
+    // p, g, m, v
+    auto step = builder.create<AdamStepOp>(
+        builder.getUnknownLoc(), argument(4 * i), argument(4 * i + 1), argument(4 * i + 2),
+        argument(4 * i + 3), Value(), argument(4 * count), argument(4 * count + 1), argument(4 * count + 2),
+        argument(4 * count + 3), argument(4 * count + 4), argument(4 * count + 5), Value(), UnitAttr(),
+        UnitAttr());
+    llvm::append_range(values, step.getResults());
+    for (unsigned tensor : {0, 2, 3}) {
+      arguments[4 * i + tensor] =
+          builder.getDictionaryAttr(builder.getNamedAttr(attr::donated, builder.getUnitAttr()));
+      results.push_back(builder.getDictionaryAttr(
+          builder.getNamedAttr(attr::tied, builder.getI64IntegerAttr(4 * i + tensor))));
+    }
+  }
+  builder.create<ReturnOp>(builder.getUnknownLoc(), values);
+  func.setAllArgAttrs(arguments);
+  func.setAllResultAttrs(results);
+  double time = runPipeline();
+  RecordProperty("milliseconds", static_cast<int>(time));
+  expectLess(time, 1000);
+  EXPECT_EQ(fusions(), 1u);
+  EXPECT_EQ(func->getAttrOfType<IntegerAttr>(attr::arenaBytes).getInt(), 0);
+}
+
 // A note for each line: a list that grew by one at a time would be kept at every length.
 TEST_F(Scale, TwentyThousandNotesOfFastNumerics) {
   func->setAttr(attr::numerics, builder.getStringAttr("fast"));
