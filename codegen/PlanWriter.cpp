@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/PlanWriter.h"
 
+#include "codegen/emit/StepGroups.h"
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
 #include "ir/DeviceArenas.h"
@@ -444,6 +445,17 @@ private:
     return made;
   }
 
+  static std::unique_ptr<rt::StepGroupT> stepGroup(const StepGroup &group) {
+    auto made = std::make_unique<rt::StepGroupT>();
+    made->steps = static_cast<uint32_t>(group.steps.size());
+    for (Type number : group.numbers().getTypes())
+      made->number_bytes.push_back(bytesOf(number).asNumber());
+    made->reads = group.reads;
+    made->writes = group.writes;
+    made->item = static_cast<uint32_t>(itemsize(dtypeOf(group.first()->getOperand(0).getType())));
+    return made;
+  }
+
   Status addKernel(FusionOp fusion) {
     auto schedule = fusion.getSchedule();
     if (!schedule)
@@ -451,21 +463,32 @@ private:
     auto made = launch(fusion, symbols.lookup(fusion));
     rt::KernelLaunchT kernel;
     kernel.symbol = symbols.lookup(fusion);
-    for (Value operand : fusion.getInputs()) {
-      auto index = bufferOf(operand);
+    StepBuffers order;
+    if (fusion.getKind() == FusionKind::multi_tensor) {
+      SmallVector<StepGroup> groups = stepGroups(fusion);
+      order = stepBuffers(fusion, groups);
+      kernel.chunk = schedule->number(ScheduleField::chunk);
+      kernel.sizes = sizes(stepElements(groups));
+      for (const StepGroup &group : groups)
+        kernel.groups.push_back(stepGroup(group));
+    } else {
+      llvm::append_range(order.operands, llvm::seq(0u, fusion.getNumOperands()));
+      llvm::append_range(order.results, llvm::seq(0u, fusion.getNumResults()));
+      for (const std::string &symbol : symbolsOf(fusion))
+        kernel.sizes.push_back(size(Size::symbol(symbol)));
+    }
+    kernel.first_result = static_cast<uint32_t>(order.operands.size());
+    SmallVector<Value> values;
+    for (unsigned i : order.operands)
+      values.push_back(fusion.getOperand(i));
+    for (unsigned i : order.results)
+      values.push_back(fusion.getResult(i));
+    for (Value value : values) {
+      auto index = bufferOf(value);
       if (!index)
         return index.status();
       kernel.buffers.push_back(*index);
     }
-    kernel.first_result = static_cast<uint32_t>(kernel.buffers.size());
-    for (Value result : fusion.getOutputs()) {
-      auto index = bufferOf(result);
-      if (!index)
-        return index.status();
-      kernel.buffers.push_back(*index);
-    }
-    for (const std::string &symbol : symbolsOf(fusion))
-      kernel.sizes.push_back(size(Size::symbol(symbol)));
     kernel.tasks = size(schedule->getTasks());
     kernel.grain = schedule->getGrain();
     kernel.scratch_bytes = static_cast<uint64_t>(schedule->getScratch());

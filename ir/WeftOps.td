@@ -33,7 +33,8 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
       the shape that is left. No reduction depends on another.
     - `scan`: one `weft.cumsum` or `weft.cumprod`, whose operand has the domain's shape, as all results have; no
       reductions.
-    - `multi_tensor`: independent optimiser steps over any number of tensors.
+    - `multi_tensor`: independent optimiser steps over any number of tensors. The kernel follows from the op, element
+      type, attributes and numbers of the steps: those that differ in their tensors only are rows of a table.
     - `update`: one `weft.scatter`, `weft.index_update` or `weft.dynamic_update_slice`, whose first operand is
       operand 0 of the fusion and whose result is the only one. Both have one storage: the kernel writes what
       changes and leaves the rest. The domain is that of the elements which are written.

@@ -110,6 +110,81 @@ Value loadPointer(OpBuilder &b, Location loc, Value base, int64_t byteOffset, Ty
   return b.create<LLVM::LoadOp>(loc, type, address);
 }
 
+/// A memref over all memory behind `pointer`.
+Value makeMemref(OpBuilder &b, Location loc, Value pointer, MemRefType type) {
+  Type i64 = b.getI64Type();
+  auto array = LLVM::LLVMArrayType::get(i64, 1);
+  auto descriptorType = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), {pointer.getType(), pointer.getType(), i64, array, array});
+  auto constant = [&](int64_t v) -> Value { return b.create<LLVM::ConstantOp>(loc, i64, v); };
+  int64_t size = type.hasStaticShape() ? type.getDimSize(0) : INT64_MAX;
+  Value descriptor = b.create<LLVM::UndefOp>(loc, descriptorType);
+  auto set = [&](Value value, ArrayRef<int64_t> position) {
+    descriptor = b.create<LLVM::InsertValueOp>(loc, descriptor, value, position);
+  };
+  set(pointer, {0});
+  set(pointer, {1});
+  set(constant(0), {2});
+  set(constant(size), {3, 0});
+  set(constant(1), {4, 0});
+  return b.create<UnrealizedConversionCastOp>(loc, type, descriptor).getResult(0);
+}
+
+bool isTableFunction(StringRef name) { return name.starts_with(bufferPrefix) || name == sizeFunction; }
+
+/// Whether a declaration asks for a buffer or a size in one of the ways that there are.
+bool isTableRequest(func::FuncOp declaration) {
+  Type index = IndexType::get(declaration.getContext());
+  if (declaration.getArgumentTypes() != ArrayRef(index) || declaration.getNumResults() != 1)
+    return false;
+  Type given = declaration.getResultTypes().front();
+  auto memref = dyn_cast<MemRefType>(given);
+  return declaration.getName() == sizeFunction ? given == index
+                                               : memref && memref.getRank() == 1 && memref.isDynamicDim(0);
+}
+
+/// Calls that ask for a buffer or a size by its place become loads from the arrays of the kernel's frame,
+/// whose addresses are passed to `body` as two more arguments. Gives whether there are any.
+Expected<bool> bindTable(ModuleOp module, func::FuncOp body, StringRef name) {
+  SmallVector<func::FuncOp> declarations;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isDeclaration() && isTableFunction(function.getName())) {
+      if (!isTableRequest(function))
+        return Status::error("kernel '" + name.str() + "' declares '" + function.getName().str() +
+                             "' of another type than one index to a 1-D memref, or to an index");
+      declarations.push_back(function);
+    }
+  if (declarations.empty())
+    return false;
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+  for (int i = 0; i < 2; ++i)
+    body.insertArgument(body.getNumArguments(), pointer, {}, body.getLoc());
+  Value sizes = body.getArguments().back(), buffers = *std::prev(body.getArguments().end(), 2);
+  SmallVector<func::CallOp> calls;
+  module.walk([&](func::CallOp call) {
+    if (isTableFunction(call.getCallee()))
+      calls.push_back(call);
+  });
+  for (func::CallOp call : calls) {
+    if (call->getParentOfType<func::FuncOp>() != body)
+      return Status::error("kernel '" + name.str() + "' asks for '" + call.getCallee().str() +
+                           "' in a helper; pass it what its public function gets");
+    OpBuilder b(call);
+    Location loc = call.getLoc();
+    auto type = dyn_cast<MemRefType>(call.getResult(0).getType());
+    Value place = b.create<arith::IndexCastOp>(loc, b.getI64Type(), call.getOperand(0));
+    Value address = b.create<LLVM::GEPOp>(loc, pointer, b.getI64Type(), type ? buffers : sizes, place);
+    Value found = b.create<LLVM::LoadOp>(loc, type ? pointer : Type(b.getI64Type()), address);
+    found = type ? makeMemref(b, loc, found, type)
+                 : b.create<arith::IndexCastOp>(loc, b.getIndexType(), found).getResult();
+    call.getResult(0).replaceAllUsesWith(found);
+    call.erase();
+  }
+  for (func::FuncOp declaration : declarations)
+    declaration.erase();
+  return true;
+}
+
 /// Calls of imports become loads from the import table, whose address is passed to every function as a
 /// last argument. Gives whether there are any.
 Expected<bool> bindImports(ModuleOp module, StringRef name) {
@@ -156,28 +231,8 @@ Expected<bool> bindImports(ModuleOp module, StringRef name) {
   return true;
 }
 
-/// A memref over all memory behind `pointer`.
-Value makeMemref(OpBuilder &b, Location loc, Value pointer, MemRefType type) {
-  Type i64 = b.getI64Type();
-  auto array = LLVM::LLVMArrayType::get(i64, 1);
-  auto descriptorType = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), {pointer.getType(), pointer.getType(), i64, array, array});
-  auto constant = [&](int64_t v) -> Value { return b.create<LLVM::ConstantOp>(loc, i64, v); };
-  int64_t size = type.hasStaticShape() ? type.getDimSize(0) : INT64_MAX;
-  Value descriptor = b.create<LLVM::UndefOp>(loc, descriptorType);
-  auto set = [&](Value value, ArrayRef<int64_t> position) {
-    descriptor = b.create<LLVM::InsertValueOp>(loc, descriptor, value, position);
-  };
-  set(pointer, {0});
-  set(pointer, {1});
-  set(constant(0), {2});
-  set(constant(size), {3, 0});
-  set(constant(1), {4, 0});
-  return b.create<UnrealizedConversionCastOp>(loc, type, descriptor).getResult(0);
-}
-
 /// Turns the kernel into a private body over bare pointers and adds the entry that reads the frame.
-void makeEntry(ModuleOp module, func::FuncOp body, bool hasImports) {
+void makeEntry(ModuleOp module, func::FuncOp body, bool hasTable, bool hasImports) {
   using runtime::KernelFrame;
   OpBuilder b(module.getContext());
   Location loc = body.getLoc();
@@ -205,7 +260,7 @@ void makeEntry(ModuleOp module, func::FuncOp body, bool hasImports) {
   SmallVector<Value> arguments;
   SmallVector<Type> types;
   OpBuilder inner = OpBuilder::atBlockBegin(&body.front());
-  unsigned count = body.getNumArguments() - (hasImports ? 1 : 0);
+  unsigned count = body.getNumArguments() - (hasTable ? 2 : 0) - (hasImports ? 1 : 0);
   unsigned buffer = 0, size = 0;
   for (unsigned i = 0; i < count; ++i) {
     BlockArgument argument = body.getArgument(i);
@@ -247,10 +302,16 @@ void makeEntry(ModuleOp module, func::FuncOp body, bool hasImports) {
       if (!attr.getName().strref().starts_with("llvm."))
         body.removeArgAttr(i, attr.getName());
   }
-  if (hasImports) {
-    arguments.push_back(loadPointer(b, loc, frame, offsetof(KernelFrame, imports), pointer));
+  auto pass = [&](Value value) {
+    arguments.push_back(value);
     types.push_back(pointer);
+  };
+  if (hasTable) {
+    pass(buffers);
+    pass(loadPointer(b, loc, frame, offsetof(KernelFrame, sizes), pointer));
   }
+  if (hasImports)
+    pass(loadPointer(b, loc, frame, offsetof(KernelFrame, imports), pointer));
   body.setFunctionType(b.getFunctionType(types, {}));
   b.create<func::CallOp>(loc, body, arguments);
   b.create<func::ReturnOp>(loc);
@@ -299,10 +360,14 @@ detail::translateKernel(StringRef text, StringRef symbol, StringRef name, llvm::
       expand.addPass(createExpandMathPass());
       if (failed(expand.run(*module)))
         return Status::error(prefix + "expanding its elementary functions failed: " + diagnostics);
+      auto kernel = module->lookupSymbol<func::FuncOp>(symbol);
+      Expected<bool> hasTable = bindTable(*module, kernel, name);
+      if (!hasTable)
+        return hasTable.status();
       Expected<bool> hasImports = bindImports(*module, name);
       if (!hasImports)
         return hasImports.status();
-      makeEntry(*module, module->lookupSymbol<func::FuncOp>(symbol), *hasImports);
+      makeEntry(*module, kernel, *hasTable, *hasImports);
       if (failed(verify(*module)))
         return Status::error(prefix + "its IR is not valid after preparation: " + diagnostics);
       PassManager lower(entry.context.get());

@@ -13,7 +13,14 @@
 //
 // in the dialects func, arith, math, scf, cf, memref and vector, and private helpers. `weft.buffers` says
 // for each memref argument which of KernelFrame::buffers it is; `index` arguments before `%scratch` are
-// KernelFrame::sizes in order. Argument attributes `llvm.noalias`, `llvm.align` and `llvm.readonly` are
+// KernelFrame::sizes in order. Where only the run says which buffer is meant, the kernel asks for it by its
+// place in KernelFrame::buffers, and for one of KernelFrame::sizes by its own, from these declarations
+// (the public function only):
+//
+//   func.func private @weft.buffer.f32(index) -> memref<?xf32>
+//   func.func private @weft.size(index) -> index
+//
+// Argument attributes `llvm.noalias`, `llvm.align` and `llvm.readonly` are
 // honoured, no alignment beyond the element's is assumed without them. The unit attribute
 // `weft.vectorize` lets LLVM's loop vectoriser at the kernel, which is otherwise taken as it is.
 // Out comes `extern "C" void name(const KernelFrame *, int64_t begin, int64_t end)`
@@ -72,6 +79,9 @@ struct CompileStats {
 /// The kernel's function has this name in canonical text and in objects made from it; linking gives it
 /// the name it is known by (codegen/cpu/LinkImage.h).
 inline constexpr llvm::StringLiteral canonicalSymbol = "weft_kernel";
+
+/// What kernel IR calls a buffer by its place, after this prefix any name, and a run-time size by its.
+inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction = "weft.size";
 
 /// The dialects of kernel IR.
 void registerKernelDialects(mlir::DialectRegistry &registry);

@@ -5,77 +5,137 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One launch for all parameters: a task is a chunk of one tensor. Steps that differ in nothing but their
-// tensors share a function, which gets the chunk's bounds and the step's numbers. Those are computed in f64
-// once a call and rounded last.
+// One launch for all parameters: a task is a chunk of one tensor. The kernel finds its tensors in a table
+// that the runtime gives it (runtime/plan/StepTable.h), so that it is the same whatever their number and
+// sizes. Steps that differ in nothing but their tensors are a group; groups of one kind share a function,
+// which gets the chunk's bounds and the step's numbers. Those are computed in f64 once a run of tasks and
+// rounded last.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Loops.h"
+#include "codegen/emit/StepGroups.h"
 
+#include "codegen/cpu/LowerKernel.h"
 #include "ir/Schedule.h"
-#include "llvm/Support/MathExtras.h"
+#include "runtime/plan/StepTable.h"
 
 using namespace mlir;
 namespace weft::codegen {
 
 namespace {
 
-/// What a function of one step needs: tensors read, tensors written, numbers.
-struct StepCall {
-  Operation *op = nullptr;
-  SmallVector<Value> reads, writes, numbers;
-  bool guarded = false; ///< the last number says whether to leave everything as it is
-};
+/// Whether a number of the steps says that nothing is to be done.
+bool isGuarded(const StepGroup &group) {
+  if (auto adam = dyn_cast<ir::AdamStepOp>(group.first()))
+    return static_cast<bool>(adam.getFoundInf());
+  return static_cast<bool>(cast<ir::SgdStepOp>(group.first()).getFoundInf());
+}
 
 class MultiTensorEmitter {
 public:
   explicit MultiTensorEmitter(KernelBuilder &kernel)
-      : kernel(kernel), width(kernel.fusion.getSchedule()->getVector()),
+      : kernel(kernel), groups(stepGroups(kernel.fusion)), width(kernel.fusion.getSchedule()->getVector()),
         chunk(kernel.fusion.getSchedule()->number(ir::ScheduleField::chunk)) {}
   Status emit();
 
 private:
-  Value scalar(Value operand);
-  Value skipped(Value foundInf);
+  using Field = runtime::StepField;
+
   Value real(double value) { return kernel.create<arith::ConstantOp>(kernel.builder.getF64FloatAttr(value)); }
   Value rounded(Value number, Type type) {
     return type.isF64() ? number : kernel.create<arith::TruncFOp>(type, number).getResult();
   }
-  SmallVector<Value> adamNumbers(ir::AdamStepOp op, Type type);
-  SmallVector<Value> sgdNumbers(ir::SgdStepOp op, Type type);
-  func::FuncOp functionOf(const StepCall &call);
-  void emitStep(const StepCall &call, func::FuncOp function);
+  Value isBelow(Value a, Value b) { return kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b); }
+
+  func::FuncOp declare(const std::string &name, FunctionType type);
+  Value size(Value position);
+  Value field(Value row, Field which);
+  Value tensor(const StepGroup &group, Value position);
+
+  SmallVector<Value> numbers(const StepGroup &group, unsigned firstNumber);
+  SmallVector<Value> adamNumbers(ir::AdamStepOp op, ValueRange in, Type type);
+  SmallVector<Value> sgdNumbers(ValueRange in, Type type);
+  Value firstRow(Value low, Value high);
+  void emitRows(Value row, Value end, llvm::function_ref<void(Value row, Value firstTask)> body);
+  void emitRow(const StepGroup &group, ValueRange numbers, Value row, Value firstTask);
+  func::FuncOp functionOf(const StepGroup &group, ValueRange numbers);
+  void emitStep(const StepGroup &group, func::FuncOp function);
   SmallVector<Value> adam(ir::AdamStepOp op, ValueRange in, ValueRange numbers);
   SmallVector<Value> sgd(ir::SgdStepOp op, ValueRange in, ValueRange numbers);
 
   KernelBuilder &kernel;
+  SmallVector<StepGroup> groups;
   int64_t width, chunk;
   std::map<std::string, func::FuncOp> functions;
-  std::map<std::vector<const void *>, SmallVector<Value>> numbersOf;
-  llvm::DenseMap<Value, Value> scalars;
 };
 
-unsigned argumentOf(Value value) { return cast<BlockArgument>(value).getArgNumber(); }
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
 
-/// A number of the step, from memory.
-Value MultiTensorEmitter::scalar(Value operand) {
-  Value &known = scalars[operand];
-  if (!known)
-    known = kernel.create<memref::LoadOp>(kernel.operand(argumentOf(operand)), ValueRange{kernel.index(0)});
-  return known;
+func::FuncOp MultiTensorEmitter::declare(const std::string &name, FunctionType type) {
+  if (auto known = kernel.module->lookupSymbol<func::FuncOp>(name))
+    return known;
+  OpBuilder::InsertionGuard guard(kernel.builder);
+  kernel.builder.setInsertionPointToStart(kernel.module->getBody());
+  auto function = kernel.create<func::FuncOp>(name, type);
+  function.setPrivate();
+  return function;
+}
+
+/// A number of the table.
+Value MultiTensorEmitter::size(Value position) {
+  Type index = kernel.builder.getIndexType();
+  func::FuncOp function = declare(sizeFunction.str(), kernel.builder.getFunctionType(index, index));
+  return kernel.create<func::CallOp>(function, position).getResult(0);
+}
+
+Value MultiTensorEmitter::field(Value row, Field which) {
+  Value position = kernel.mul(row, static_cast<int64_t>(Field::count));
+  return size(kernel.addIndex(position, static_cast<int64_t>(groups.size()) + static_cast<int64_t>(which)));
+}
+
+/// A tensor of the group's element type, by its place among the launch's buffers.
+Value MultiTensorEmitter::tensor(const StepGroup &group, Value position) {
+  Type element = group.elementType();
+  std::string name = bufferPrefix.str();
+  llvm::raw_string_ostream(name) << element;
+  auto type = MemRefType::get({ShapedType::kDynamic}, KernelBuilder::memoryType(element));
+  func::FuncOp function = declare(name, kernel.builder.getFunctionType(position.getType(), type));
+  return kernel.create<func::CallOp>(function, position).getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// The numbers of a step
+//===----------------------------------------------------------------------===//
+
+/// What the group's function gets besides tensors and bounds; the last number says whether to leave
+/// everything as it is, where something can say so. `firstNumber`: where the group's numbers are among the
+/// kernel's.
+SmallVector<Value> MultiTensorEmitter::numbers(const StepGroup &group, unsigned firstNumber) {
+  SmallVector<Value> in;
+  for (unsigned i = 0; i < group.numbers().size(); ++i)
+    in.push_back(kernel.create<memref::LoadOp>(kernel.operand(firstNumber + i), ValueRange{kernel.index(0)}));
+  Type type = ir::accumulatorType(group.elementType());
+  auto adam = dyn_cast<ir::AdamStepOp>(group.first());
+  SmallVector<Value> numbers = adam ? adamNumbers(adam, in, type) : sgdNumbers(in, type);
+  if (isGuarded(group)) {
+    Value zero = kernel.create<arith::ConstantIntOp>(0, 8);
+    numbers.push_back(kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, in.back(), zero));
+  }
+  return numbers;
 }
 
 /// decay, or 1 - lr decay; 1 - beta1; beta2; 1 - beta2; lr / (1 - beta1^t); sqrt(1 - beta2^t); eps
-SmallVector<Value> MultiTensorEmitter::adamNumbers(ir::AdamStepOp op, Type type) {
+SmallVector<Value> MultiTensorEmitter::adamNumbers(ir::AdamStepOp op, ValueRange in, Type type) {
   auto sub = [&](Value a, Value b) -> Value { return kernel.create<arith::SubFOp>(a, b); };
   auto mul = [&](Value a, Value b) -> Value { return kernel.create<arith::MulFOp>(a, b); };
   auto div = [&](Value a, Value b) -> Value { return kernel.create<arith::DivFOp>(a, b); };
   auto power = [&](Value a, Value b) -> Value { return kernel.create<math::PowFOp>(a, b); };
-  Value one = real(1), lr = scalar(op.getLr()), beta1 = scalar(op.getBeta1()), beta2 = scalar(op.getBeta2());
-  Value t = kernel.create<arith::SIToFPOp>(kernel.builder.getF64Type(), scalar(op.getStep()));
+  Value one = real(1), step = in[0], lr = in[1], beta1 = in[2], beta2 = in[3], eps = in[4], decay = in[5];
+  Value t = kernel.create<arith::SIToFPOp>(kernel.builder.getF64Type(), step);
   t = kernel.create<arith::AddFOp>(t, one);
-  Value decay = scalar(op.getDecay());
   Value correction = kernel.create<math::SqrtOp>(sub(one, power(beta2, t)));
   SmallVector<Value> numbers{op.getDecoupled() ? sub(one, mul(lr, decay)) : decay,
                              sub(one, beta1),
@@ -83,31 +143,27 @@ SmallVector<Value> MultiTensorEmitter::adamNumbers(ir::AdamStepOp op, Type type)
                              sub(one, beta2),
                              div(lr, sub(one, power(beta1, t))),
                              correction,
-                             scalar(op.getEps())};
+                             eps};
   for (Value &number : numbers)
     number = rounded(number, type);
   return numbers;
-}
-
-/// Whether the step is not to be done; null where nothing can say so.
-Value MultiTensorEmitter::skipped(Value foundInf) {
-  if (!foundInf)
-    return {};
-  Value byte = scalar(foundInf);
-  Value zero = kernel.create<arith::ConstantIntOp>(0, 8);
-  return kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ne, byte, zero);
 }
 
 /// lr, decay, momentum, 1 - dampening, and whether it is the first step
-SmallVector<Value> MultiTensorEmitter::sgdNumbers(ir::SgdStepOp op, Type type) {
-  Value keep = kernel.create<arith::SubFOp>(real(1), scalar(op.getDampening()));
-  SmallVector<Value> numbers{scalar(op.getLr()), scalar(op.getDecay()), scalar(op.getMomentum()), keep};
+SmallVector<Value> MultiTensorEmitter::sgdNumbers(ValueRange in, Type type) {
+  Value step = in[0], lr = in[1], momentum = in[2], dampening = in[3], decay = in[4];
+  Value keep = kernel.create<arith::SubFOp>(real(1), dampening);
+  SmallVector<Value> numbers{lr, decay, momentum, keep};
   for (Value &number : numbers)
     number = rounded(number, type);
   Value zero = kernel.create<arith::ConstantIntOp>(0, 64);
-  numbers.push_back(kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, scalar(op.getStep()), zero));
+  numbers.push_back(kernel.create<arith::CmpIOp>(arith::CmpIPredicate::eq, step, zero));
   return numbers;
 }
+
+//===----------------------------------------------------------------------===//
+// One step
+//===----------------------------------------------------------------------===//
 
 /// p, g, m, v[, vmax] to p', m', v'[, vmax']
 SmallVector<Value> MultiTensorEmitter::adam(ir::AdamStepOp op, ValueRange in, ValueRange n) {
@@ -153,16 +209,16 @@ SmallVector<Value> MultiTensorEmitter::sgd(ir::SgdStepOp op, ValueRange in, Valu
   return results;
 }
 
-void MultiTensorEmitter::emitStep(const StepCall &call, func::FuncOp function) {
+void MultiTensorEmitter::emitStep(const StepGroup &group, func::FuncOp function) {
   Block *block = function.addEntryBlock();
   OpBuilder::InsertionGuard guard(kernel.builder);
   kernel.builder.setInsertionPointToStart(block);
-  size_t reads = call.reads.size(), writes = call.writes.size();
   ValueRange arguments = block->getArguments();
-  ValueRange sources = arguments.take_front(reads), targets = arguments.slice(reads, writes),
-             numbers = arguments.drop_front(reads + writes + 2);
-  Value low = arguments[reads + writes], high = arguments[reads + writes + 1];
-  Type element = getElementTypeOrSelf(call.op->getOperand(0).getType()), wide = ir::accumulatorType(element);
+  ValueRange sources = arguments.take_front(group.reads),
+             targets = arguments.slice(group.reads, group.writes),
+             numbers = arguments.drop_front(group.reads + group.writes + 2);
+  Value low = arguments[group.reads + group.writes], high = arguments[group.reads + group.writes + 1];
+  Type element = group.elementType(), wide = ir::accumulatorType(element);
   // The schedule counts elements of four bytes: steps in f64 take registers of the same size.
   int64_t lanes = wide.isF64() ? std::max<int64_t>(width / 2, 1) : width;
   strip(kernel, low, high, lanes, /*exact=*/false, [&](Value at, bool vector) {
@@ -180,9 +236,10 @@ void MultiTensorEmitter::emitStep(const StepCall &call, func::FuncOp function) {
       n.push_back(vector && !number.getType().isInteger(1)
                       ? kernel.create<vector::BroadcastOp>(cast<VectorType>(wideType), number).getResult()
                       : number);
-    auto adamStep = dyn_cast<ir::AdamStepOp>(call.op);
-    SmallVector<Value> out = adamStep ? adam(adamStep, in, n) : sgd(cast<ir::SgdStepOp>(call.op), in, n);
-    if (call.guarded) {
+    auto adamStep = dyn_cast<ir::AdamStepOp>(group.first());
+    SmallVector<Value> out =
+        adamStep ? adam(adamStep, in, n) : sgd(cast<ir::SgdStepOp>(group.first()), in, n);
+    if (isGuarded(group)) {
       SmallVector<Value> before(in);
       before.erase(before.begin() + 1); // the gradient, which has no new value
       for (auto [value, old] : llvm::zip(out, before))
@@ -200,97 +257,112 @@ void MultiTensorEmitter::emitStep(const StepCall &call, func::FuncOp function) {
   kernel.create<func::ReturnOp>();
 }
 
-/// The function of all steps that are like this one but for their tensors.
-func::FuncOp MultiTensorEmitter::functionOf(const StepCall &call) {
+/// The function of all groups that are like this one but for the values of their numbers.
+func::FuncOp MultiTensorEmitter::functionOf(const StepGroup &group, ValueRange numbers) {
   std::string key;
-  llvm::raw_string_ostream os(key);
-  os << call.op->getName() << ' ' << getElementTypeOrSelf(call.op->getOperand(0).getType()) << ' '
-     << call.reads.size() << call.guarded;
-  if (auto adam = dyn_cast<ir::AdamStepOp>(call.op))
-    os << adam.getDecoupled() << adam.getMaximize();
-  else if (auto sgd = dyn_cast<ir::SgdStepOp>(call.op))
-    os << sgd.getNesterov() << sgd.getMaximize();
-  func::FuncOp &function = functions[os.str()];
+  llvm::raw_string_ostream(key) << group.first()->getName() << ' ' << group.elementType() << ' '
+                                << group.first()->getAttrDictionary();
+  func::FuncOp &function = functions[key];
   if (function)
     return function;
-  SmallVector<Type> types;
-  for (ValueRange values : {ValueRange(call.reads), ValueRange(call.writes)})
-    llvm::append_range(types, values.getTypes());
+  SmallVector<Type> types(group.reads + group.writes,
+                          MemRefType::get({ShapedType::kDynamic}, group.elementType()));
   types.append(2, kernel.builder.getIndexType());
-  llvm::append_range(types, ValueRange(call.numbers).getTypes());
+  llvm::append_range(types, numbers.getTypes());
   {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.builder.setInsertionPoint(kernel.function);
     std::string name =
-        (isa<ir::AdamStepOp>(call.op) ? "adam_step" : "sgd_step") + std::to_string(functions.size());
+        (isa<ir::AdamStepOp>(group.first()) ? "adam_step" : "sgd_step") + std::to_string(functions.size());
     function = kernel.create<func::FuncOp>(name, kernel.builder.getFunctionType(types, {}));
     function.setPrivate();
     function->setAttr("passthrough", kernel.builder.getStrArrayAttr({"noinline"}));
   }
-  emitStep(call, function);
+  emitStep(group, function);
   return function;
 }
 
-Status MultiTensorEmitter::emit() {
-  ir::FusionOp fusion = kernel.fusion;
-  Operation *yield = fusion.getBody().front().getTerminator();
-  // Where each result of a step goes.
-  llvm::DenseMap<Value, unsigned> targets;
-  for (auto [i, value] : llvm::enumerate(yield->getOperands()))
-    targets[value] = static_cast<unsigned>(i);
-  int64_t firstTask = 0;
-  Value tasksBefore; // and firstTask more, where tensors before have dynamic sizes
-  for (Operation &op : fusion.getBody().front().without_terminator()) {
-    StepCall call;
-    call.op = &op;
-    auto adam = dyn_cast<ir::AdamStepOp>(op);
-    unsigned tensors = adam ? (adam.getVmax() ? 5 : 4) : (cast<ir::SgdStepOp>(op).getBuf() ? 3 : 2);
-    for (unsigned i = 0; i < tensors; ++i)
-      call.reads.push_back(kernel.operand(argumentOf(op.getOperand(i))));
-    for (Value result : op.getResults())
-      call.writes.push_back(kernel.result(targets.lookup(result)));
-    auto type = cast<RankedTensorType>(op.getOperand(0).getType());
-    Type wide = ir::accumulatorType(type.getElementType());
-    std::vector<const void *> key{wide.getAsOpaquePointer(), op.getName().getAsOpaquePointer(),
-                                  op.getAttr("decoupled").getAsOpaquePointer()};
-    for (Value operand : op.getOperands().drop_front(tensors))
-      key.push_back(operand.getAsOpaquePointer());
-    auto [numbers, isNew] = numbersOf.try_emplace(std::move(key));
-    Value foundInf = adam ? adam.getFoundInf() : cast<ir::SgdStepOp>(op).getFoundInf();
-    call.guarded = static_cast<bool>(foundInf);
-    if (isNew) {
-      numbers->second = adam ? adamNumbers(adam, wide) : sgdNumbers(cast<ir::SgdStepOp>(op), wide);
-      if (foundInf)
-        numbers->second.push_back(skipped(foundInf));
-    }
-    call.numbers = numbers->second;
+//===----------------------------------------------------------------------===//
+// The steps of a run of tasks
+//===----------------------------------------------------------------------===//
 
-    ir::Size count = ir::elementsOf(type), tasks = ir::ceilDiv(count, chunk);
-    if (tasks == 0)
-      continue;
-    Value first = kernel.index(firstTask), last;
-    if (tasksBefore)
-      first = kernel.addIndex(tasksBefore, firstTask);
-    if (!tasks.isNumber()) {
-      last = tasksBefore = kernel.addIndex(first, tasks);
-      firstTask = 0;
-    } else {
-      firstTask += tasks.asNumber();
-      last = tasksBefore ? kernel.addIndex(tasksBefore, firstTask) : kernel.index(firstTask);
-    }
-    Value from = kernel.create<arith::MaxSIOp>(kernel.begin, first), to = kernel.minimum(kernel.end, last);
-    Value some = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, from, to);
-    func::FuncOp function = functionOf(call);
+/// The first row of [low, high) whose tasks end after the kernel's first task; `high` where there is none.
+Value MultiTensorEmitter::firstRow(Value low, Value high) {
+  OpBuilder::InsertionGuard guard(kernel.builder);
+  Type index = kernel.builder.getIndexType();
+  auto search = kernel.create<scf::WhileOp>(
+      TypeRange{index, index}, ValueRange{low, high},
+      [&](OpBuilder &b, Location loc, ValueRange range) {
+        Value open = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, range[0], range[1]);
+        b.create<scf::ConditionOp>(loc, open, range);
+      },
+      [&](OpBuilder &b, Location loc, ValueRange range) {
+        kernel.builder.setInsertionPointToEnd(b.getInsertionBlock());
+        Value sum = kernel.add(range[0], range[1]);
+        Value middle = kernel.create<arith::DivUIOp>(sum, kernel.index(2)), next = kernel.addIndex(middle, 1);
+        Value before = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::sle, field(next, Field::firstTask),
+                                                    kernel.begin);
+        Value from = kernel.create<arith::SelectOp>(before, next, range[0]);
+        Value to = kernel.create<arith::SelectOp>(before, range[1], middle);
+        kernel.create<scf::YieldOp>(ValueRange{from, to});
+      });
+  return search.getResult(0);
+}
+
+/// Runs over the rows from `row` to `end` that begin before the kernel's last task.
+void MultiTensorEmitter::emitRows(Value row, Value end,
+                                  llvm::function_ref<void(Value row, Value firstTask)> body) {
+  OpBuilder::InsertionGuard guard(kernel.builder);
+  Type index = kernel.builder.getIndexType();
+  kernel.create<scf::WhileOp>(
+      TypeRange{index, index}, ValueRange{row},
+      [&](OpBuilder &b, Location, ValueRange at) {
+        kernel.builder.setInsertionPointToEnd(b.getInsertionBlock());
+        // There is a row after the last, which only has a first task.
+        Value firstTask = field(at[0], Field::firstTask);
+        Value more = kernel.create<arith::AndIOp>(isBelow(at[0], end), isBelow(firstTask, kernel.end));
+        kernel.create<scf::ConditionOp>(more, ValueRange{at[0], firstTask});
+      },
+      [&](OpBuilder &b, Location, ValueRange at) {
+        kernel.builder.setInsertionPointToEnd(b.getInsertionBlock());
+        body(at[0], at[1]);
+        kernel.create<scf::YieldOp>(kernel.addIndex(at[0], 1));
+      });
+}
+
+/// The part of one step that the kernel's tasks cover.
+void MultiTensorEmitter::emitRow(const StepGroup &group, ValueRange numbers, Value row, Value firstTask) {
+  Value nextTask = field(kernel.addIndex(row, 1), Field::firstTask);
+  Value from = kernel.create<arith::MaxSIOp>(kernel.begin, firstTask),
+        to = kernel.minimum(kernel.end, nextTask);
+  Value low = kernel.mul(kernel.create<arith::SubIOp>(from, firstTask), chunk);
+  Value high = kernel.minimum(kernel.mul(kernel.create<arith::SubIOp>(to, firstTask), chunk),
+                              field(row, Field::elements));
+  SmallVector<Value> arguments;
+  for (auto [begin, count] : {std::pair(Field::reads, group.reads), std::pair(Field::writes, group.writes)}) {
+    Value position = field(row, begin);
+    for (unsigned i = 0; i < count; ++i)
+      arguments.push_back(tensor(group, kernel.addIndex(position, i)));
+  }
+  arguments.append({low, high});
+  llvm::append_range(arguments, numbers);
+  kernel.create<func::CallOp>(functionOf(group, numbers), arguments);
+}
+
+Status MultiTensorEmitter::emit() {
+  unsigned firstNumber = 0;
+  Value low = kernel.index(0);
+  for (auto [i, group] : llvm::enumerate(groups)) {
+    Value high = size(kernel.index(static_cast<int64_t>(i)));
+    Value row = firstRow(low, high);
+    Value some =
+        kernel.create<arith::AndIOp>(isBelow(row, high), isBelow(field(row, Field::firstTask), kernel.end));
     kernel.ifThen(some, [&] {
-      Value low = kernel.mul(kernel.create<arith::SubIOp>(from, first), chunk);
-      Value high =
-          kernel.minimum(kernel.mul(kernel.create<arith::SubIOp>(to, first), chunk), kernel.index(count));
-      SmallVector<Value> arguments(call.reads);
-      llvm::append_range(arguments, call.writes);
-      arguments.append({low, high});
-      llvm::append_range(arguments, call.numbers);
-      kernel.create<func::CallOp>(function, arguments);
+      SmallVector<Value> values = numbers(group, firstNumber);
+      emitRows(row, high, [&](Value at, Value firstTask) { emitRow(group, values, at, firstTask); });
     });
+    firstNumber += group.numbers().size();
+    low = high;
   }
   return {};
 }

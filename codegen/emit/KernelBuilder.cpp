@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/KernelBuilder.h"
 
+#include "codegen/emit/StepGroups.h"
 #include "ir/Schedule.h"
-
 #include "ir/Updates.h"
 
 using namespace mlir;
@@ -21,8 +21,7 @@ Type KernelBuilder::memoryType(Type element) {
 static MemRefType bufferType(Type element) { return MemRefType::get({ShapedType::kDynamic}, element); }
 
 KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol)
-    : fusion(fusion), builder(fusion.getContext()), loc(fusion.getLoc()), symbols(ir::symbolsOf(fusion)),
-      ranges(ir::rangesOf(fusion)) {
+    : fusion(fusion), builder(fusion.getContext()), loc(fusion.getLoc()), ranges(ir::rangesOf(fusion)) {
   module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   SmallVector<Type> types;
@@ -30,8 +29,14 @@ KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol)
     types.push_back(bufferType(memoryType(cast<RankedTensorType>(tensor).getElementType())));
     slots.push_back(static_cast<int64_t>(slots.size()));
   };
-  llvm::for_each(fusion.getOperandTypes(), addBuffer);
-  llvm::for_each(fusion.getResultTypes(), addBuffer);
+  if (fusion.getKind() == ir::FusionKind::multi_tensor) {
+    for (const StepGroup &group : stepGroups(fusion))
+      llvm::for_each(group.numbers().getTypes(), addBuffer);
+  } else {
+    llvm::for_each(fusion.getOperandTypes(), addBuffer);
+    llvm::for_each(fusion.getResultTypes(), addBuffer);
+    symbols = ir::symbolsOf(fusion);
+  }
   types.append(symbols.size(), builder.getIndexType());
   types.push_back(bufferType(builder.getI8Type()));
   types.push_back(MemRefType::get({3}, builder.getI64Type()));

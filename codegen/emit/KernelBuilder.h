@@ -26,7 +26,8 @@ class BodyEmitter;
 
 class KernelBuilder {
 public:
-  /// Opens a module with the function `symbol`, whose buffers are the fusion's operands and results.
+  /// Opens a module with the function `symbol`, whose buffers are the fusion's operands and results; of
+  /// optimiser steps they are the numbers of each group (StepGroups.h), and the tensors are in a table.
   KernelBuilder(ir::FusionOp fusion, llvm::StringRef symbol);
 
   ir::FusionOp fusion;

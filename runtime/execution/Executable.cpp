@@ -13,6 +13,7 @@
 #include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanVerifier.h"
+#include "runtime/plan/StepTable.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
 
@@ -400,6 +401,10 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       if (launch.name.empty())
         launch.name = kernel->symbol()->str();
       launch.sizes = kernel->sizes() ? kernel->sizes()->data() : nullptr;
+      if (kernel->chunk()) {
+        launch.table = step_table(*kernel);
+        launch.sizes = launch.table.data();
+      }
       launch.tasks = kernel->tasks();
       launch.grain = kernel->grain();
       device.kernel_scratch = std::max(device.kernel_scratch, align_line(kernel->scratch_bytes()));

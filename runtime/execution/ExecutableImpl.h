@@ -56,6 +56,7 @@ struct Launch {
   // Kernel
   KernelFn function = nullptr;
   const int64_t *sizes = nullptr;
+  std::vector<int64_t> table; // the sizes of a kernel over a table of tensors
   int64_t tasks = 0, grain = 1;
   // Contraction: operands a, b, c, and bias and residual where it has them
   std::shared_ptr<const Contraction> contraction;

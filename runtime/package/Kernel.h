@@ -31,7 +31,7 @@ struct CheckRecord {
 /// The one argument of a kernel beside its range. Field order is ABI: kernels read it by byte offset.
 struct KernelFrame {
   void *const *buffers; ///<  0: one pointer per operand, then per result, in the launch's order
-  const int64_t *sizes; ///<  8: run-time integers of the launch (dynamic sizes)
+  const int64_t *sizes; ///<  8: run-time integers of the launch (dynamic sizes), or its table of tensors
   void *const *imports; ///< 16: library functions by ImportId
   void *scratch;        ///< 24: the launch's scratch_bytes, 64-byte aligned, private to the thread
   CheckRecord *check;   ///< 32: private to the thread

@@ -47,7 +47,7 @@ public:
     return table() &&
            each(signatures.kernels(),
                 [&](const fb::KernelSignature &kernel) {
-                  return string(kernel.symbol()) && list(kernel.bytes());
+                  return string(kernel.symbol()) && list(kernel.bytes()) && groups(kernel.groups());
                 }) &&
            each(signatures.sizes(), [&](const fb::SizeExpression &value) { return size(value); });
   }
@@ -89,12 +89,16 @@ private:
     return !type || (table() && list(type->shape()) && string(type->device()));
   }
   bool place(const fb::Place *place) { return !place || (table() && string(place->file())); }
+  bool groups(const flatbuffers::Vector<flatbuffers::Offset<fb::StepGroup>> *groups) {
+    return each(groups, [&](const fb::StepGroup &group) { return list(group.number_bytes()); });
+  }
   bool launch(const fb::Launch &launch) {
     if (!string(launch.name()) || !string(launch.location()) || !place(launch.place()) ||
         (launch.op() && !table()))
       return false;
     if (const auto *kernel = launch.op_as_KernelLaunch())
-      return string(kernel->symbol()) && list(kernel->buffers()) && list(kernel->sizes());
+      return string(kernel->symbol()) && list(kernel->buffers()) && list(kernel->sizes()) &&
+             groups(kernel->groups());
     if (const auto *product = launch.op_as_ContractionLaunch())
       return list(product->a_strides()) && list(product->b_strides()) && list(product->c_strides()) &&
              string(product->library());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/DynamicPlan.h"
 
+#include "runtime/plan/StepTable.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
 #include "weft/limits.hpp"
@@ -253,6 +254,9 @@ Expected<std::vector<uint64_t>> plan_of_numbers(const fb::Plan &plan, std::span<
     if (fb::KernelLaunchT *kernel = launch->op.AsKernelLaunch()) {
       all(kernel->sizes);
       kernel->tasks = evaluate(kernel->tasks);
+      // A sum of quotients is no size of a plan, which says the most that it can be.
+      if (kernel->chunk)
+        kernel->tasks = step_tasks(kernel->sizes, kernel->chunk).value_or(kernel->tasks);
       // The grain was chosen for the largest size: of few tasks no thread takes them all.
       kernel->grain = std::min(kernel->grain, std::max<int64_t>(kernel->tasks / 16, 1));
     } else if (fb::ContractionLaunchT *product = launch->op.AsContractionLaunch()) {

@@ -8,6 +8,7 @@
 #include "runtime/plan/KernelSignature.h"
 
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/StepTable.h"
 
 namespace weft::runtime {
 namespace {
@@ -24,6 +25,11 @@ template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
 }
 
 std::string text(const flatbuffers::String *string) { return string ? string->str() : std::string(); }
+
+/// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
+bool aligned(const flatbuffers::Vector<int64_t> *vector) {
+  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
+}
 
 std::optional<int64_t> value_of(const fb::ImageSignatures &signatures, int64_t size,
                                 std::span<const int64_t> values) {
@@ -42,6 +48,26 @@ std::optional<int64_t> value_of(const fb::ImageSignatures &signatures, int64_t s
   return failed ? std::nullopt : std::optional(value);
 }
 
+/// What the kernel knows of a group of steps: not how many there are.
+bool same_steps(const fb::StepGroup &a, const fb::StepGroup &b) {
+  const uint32_t numbers = length(a.number_bytes());
+  if (a.reads() != b.reads() || a.writes() != b.writes() || a.item() != b.item() ||
+      numbers != length(b.number_bytes()))
+    return false;
+  for (uint32_t i = 0; i < numbers; ++i)
+    if (a.number_bytes()->Get(i) != b.number_bytes()->Get(i))
+      return false;
+  return true;
+}
+
+/// Compares the table of a launch, which fits the launch, with what its kernel was compiled for.
+Status check_table_signature(const fb::KernelSignature &kernel, const fb::KernelLaunch &launch) {
+  bool same = launch.chunk() == kernel.chunk() && length(launch.groups()) == length(kernel.groups());
+  for (uint32_t i = 0; same && i < length(kernel.groups()); ++i)
+    same = same_steps(*launch.groups()->Get(i), *kernel.groups()->Get(i));
+  return same ? Status() : Status::error("has a table of tensors of another kind than its kernel");
+}
+
 } // namespace
 
 Status verify_signatures(const fb::ImageSignatures &signatures) {
@@ -54,9 +80,8 @@ Status verify_signatures(const fb::ImageSignatures &signatures) {
   };
   for (uint32_t i = 0; i < length(signatures.kernels()); ++i) {
     const fb::KernelSignature *kernel = signatures.kernels()->Get(i);
-    // The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
     const auto *bytes = kernel->bytes();
-    if (!kernel->symbol() || (bytes && reinterpret_cast<uintptr_t>(bytes->Data()) % alignof(int64_t) != 0))
+    if (!kernel->symbol() || !aligned(bytes))
       return fail("signature ", i, "names no kernel, or has misaligned sizes");
     if (kernel->first_result() > length(bytes))
       return fail("signature ", i,
@@ -65,7 +90,9 @@ Status verify_signatures(const fb::ImageSignatures &signatures) {
     bool all = known(kernel->tasks());
     for (uint32_t j = 0; bytes && j < bytes->size(); ++j)
       all &= known(bytes->Get(j));
-    if (!all)
+    for (uint32_t j = 0; j < length(kernel->groups()); ++j)
+      all &= aligned(kernel->groups()->Get(j)->number_bytes());
+    if (!all || kernel->chunk() < 0)
       return fail("signature ", i, "has a size that is negative or not there");
   }
   for (uint32_t i = 0; i < length(signatures.sizes()); ++i) {
@@ -92,14 +119,18 @@ Status check_launch_signature(const fb::ImageSignatures &signatures, const fb::K
   if (kernel.symbol()->string_view() != launch.symbol()->string_view())
     return Status::error("keeps to signature " + std::to_string(launch.signature()) + ", which is that of '" +
                          text(kernel.symbol()) + "'");
+  if (may_fail != kernel.may_fail())
+    return Status::error(may_fail ? "may fail, and its kernel cannot" : "may not fail, and its kernel can");
+  if (launch.scratch_bytes() != kernel.scratch_bytes())
+    return differs("bytes of scratch", launch.scratch_bytes(), kernel.scratch_bytes());
+  if (launch.chunk() || kernel.chunk())
+    return check_table_signature(kernel, launch);
   if (operand_bytes.size() != length(kernel.bytes()))
     return differs("operands and results", operand_bytes.size(), length(kernel.bytes()));
   if (launch.first_result() != kernel.first_result())
     return differs("operands that it reads", launch.first_result(), kernel.first_result());
   if (length(launch.sizes()) != kernel.size_count())
     return differs("run-time sizes", length(launch.sizes()), kernel.size_count());
-  if (may_fail != kernel.may_fail())
-    return Status::error(may_fail ? "may fail, and its kernel cannot" : "may not fail, and its kernel can");
   const std::span<const int64_t> values(launch.sizes() ? launch.sizes()->data() : nullptr,
                                         length(launch.sizes()));
   for (uint32_t i = 0; i < length(kernel.bytes()); ++i) {
@@ -112,8 +143,6 @@ Status check_launch_signature(const fb::ImageSignatures &signatures, const fb::K
   const std::optional<int64_t> tasks = value_of(signatures, kernel.tasks(), values);
   if (kernel.tasks() != anySize && (!tasks || launch.tasks() != *tasks))
     return differs("tasks", launch.tasks(), tasks.value_or(-1));
-  if (launch.scratch_bytes() != kernel.scratch_bytes())
-    return differs("bytes of scratch", launch.scratch_bytes(), kernel.scratch_bytes());
   return {};
 }
 
@@ -145,38 +174,57 @@ int64_t KernelSigner::size_over_launch(const fb::PlanT &plan, int64_t size,
   return firstExpression + number->second;
 }
 
+/// What the launch's own numbers are compared with.
+void KernelSigner::add_sizes(const fb::PlanT &plan, const fb::KernelLaunchT &kernel,
+                             fb::KernelSignatureT &made) {
+  // Where the launch gives each symbol.
+  std::map<uint32_t, uint32_t> positions;
+  for (size_t i = 0; i < kernel.sizes.size(); ++i) {
+    if (!is_expression(kernel.sizes[i]))
+      continue;
+    const fb::SizeExpressionT &size = *plan.sizes[static_cast<size_t>(kernel.sizes[i] - firstExpression)];
+    if (size.divisor == 1 && size.terms.size() == 1 && size.terms[0]->coefficient == 1 &&
+        size.terms[0]->symbols.size() == 1)
+      positions.emplace(size.terms[0]->symbols[0], static_cast<uint32_t>(i));
+  }
+  made.first_result = kernel.first_result;
+  made.size_count = static_cast<uint32_t>(kernel.sizes.size());
+  made.tasks = size_over_launch(plan, kernel.tasks, positions);
+  for (const uint32_t buffer : kernel.buffers)
+    made.bytes.push_back(
+        size_over_launch(plan, static_cast<int64_t>(plan.buffers[buffer]->bytes), positions));
+}
+
 void KernelSigner::sign(fb::PlanT &plan) {
   for (auto &launch : plan.launches) {
     fb::KernelLaunchT *kernel = launch->op.AsKernelLaunch();
     if (!kernel)
       continue;
-    // Where the launch gives each symbol.
-    std::map<uint32_t, uint32_t> positions;
-    for (size_t i = 0; i < kernel->sizes.size(); ++i) {
-      if (!is_expression(kernel->sizes[i]))
-        continue;
-      const fb::SizeExpressionT &size = *plan.sizes[static_cast<size_t>(kernel->sizes[i] - firstExpression)];
-      if (size.divisor == 1 && size.terms.size() == 1 && size.terms[0]->coefficient == 1 &&
-          size.terms[0]->symbols.size() == 1)
-        positions.emplace(size.terms[0]->symbols[0], static_cast<uint32_t>(i));
-    }
     auto made = std::make_unique<fb::KernelSignatureT>();
     made->symbol = kernel->symbol;
-    made->first_result = kernel->first_result;
-    made->size_count = static_cast<uint32_t>(kernel->sizes.size());
     made->scratch_bytes = kernel->scratch_bytes;
     made->may_fail = launch->may_fail;
-    made->tasks = size_over_launch(plan, kernel->tasks, positions);
-    for (const uint32_t buffer : kernel->buffers)
-      made->bytes.push_back(
-          size_over_launch(plan, static_cast<int64_t>(plan.buffers[buffer]->bytes), positions));
+    made->chunk = kernel->chunk;
+    if (kernel->chunk == 0)
+      add_sizes(plan, *kernel, *made);
+    for (const auto &group : kernel->groups) {
+      made->groups.push_back(std::make_unique<fb::StepGroupT>(*group));
+      made->groups.back()->steps = 0;
+    }
     std::string key = made->symbol;
     for (const int64_t number :
          {static_cast<int64_t>(made->first_result), static_cast<int64_t>(made->size_count),
-          static_cast<int64_t>(made->scratch_bytes), static_cast<int64_t>(made->may_fail), made->tasks})
+          static_cast<int64_t>(made->scratch_bytes), static_cast<int64_t>(made->may_fail), made->tasks,
+          made->chunk})
       key += " " + std::to_string(number);
     for (const int64_t bytes : made->bytes)
       key += " " + std::to_string(bytes);
+    for (const auto &group : made->groups) {
+      key += "; " + std::to_string(group->reads) + " " + std::to_string(group->writes) + " " +
+             std::to_string(group->item);
+      for (const int64_t bytes : group->number_bytes)
+        key += " " + std::to_string(bytes);
+    }
     const auto [number, added] = kernels_.try_emplace(std::move(key), static_cast<uint32_t>(kernels_.size()));
     if (added)
       signatures_.kernels.push_back(std::move(made));

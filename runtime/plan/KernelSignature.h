@@ -29,9 +29,9 @@ namespace weft::runtime {
 Status verify_signatures(const fb::ImageSignatures &signatures);
 
 /// Compares a launch of numbers with what its kernel was compiled for: as many operands and results, of as
-/// many bytes, as many sizes, tasks and bytes of scratch. `operand_bytes`, one an operand, are those of the
-/// plan's buffers. The message says which number differs: "has 3 tasks, and ...". The signatures are
-/// verified.
+/// many bytes, as many sizes, tasks and bytes of scratch; over a table of tensors, which check_step_table()
+/// has accepted, as many tensors a step. `operand_bytes`, one an operand, are those of the plan's buffers.
+/// The message says which number differs: "has 3 tasks, and ...". The signatures are verified.
 Status check_launch_signature(const fb::ImageSignatures &signatures, const fb::KernelLaunch &launch,
                               bool may_fail, std::span<const uint64_t> operand_bytes);
 
@@ -44,6 +44,7 @@ public:
   std::vector<std::byte> bytes() const;
 
 private:
+  void add_sizes(const fb::PlanT &plan, const fb::KernelLaunchT &kernel, fb::KernelSignatureT &made);
   int64_t size_over_launch(const fb::PlanT &plan, int64_t size,
                            const std::map<uint32_t, uint32_t> &positions);
 

@@ -14,6 +14,7 @@
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/PlanDevices.h"
+#include "runtime/plan/StepTable.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
 #include "weft/dtype.hpp"
@@ -365,6 +366,9 @@ private:
       if (Status status = check_write(what, *operand, launch); !status)
         return status;
     }
+    if (kernel.chunk() || kernel.groups())
+      if (Status status = check_step_table(kernel, operand_bytes); !status)
+        return fail(what + " " + status.message());
     if (image_ && image_->signatures())
       if (Status status = check_launch_signature(*image_->signatures(), kernel, may_fail, operand_bytes);
           !status)

@@ -142,6 +142,14 @@ private:
       number("kernel.grain", kernel->grain);
       number("kernel.scratch_bytes", kernel->scratch_bytes);
       number("kernel.signature", kernel->signature);
+      number("kernel.chunk", kernel->chunk);
+      for (auto &group : kernel->groups) {
+        number("group.steps", group->steps);
+        list("group.number_bytes", group->number_bytes);
+        for (uint32_t *field : {&group->reads, &group->writes, &group->item})
+          number("group.tensors or item", *field);
+      }
+      whole("kernel.groups", kernel->groups);
       // Another kernel of the same program, with all that belongs to it but the buffers.
       fields.push_back({"kernel", [this, kernel](Random &random) {
                           const auto &other = plan.launches[random() % plan.launches.size()];

@@ -13,6 +13,7 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -137,6 +138,58 @@ TEST(Compile, EqualKernelsAreMadeOnce) {
   program.expectClose(256, 0.1);
   ASSERT_EQ(program.report.kernels.size(), 1u) << program.report.str();
   EXPECT_EQ(program.report.kernels[0].launches, 2u);
+}
+
+/// Adam over so many tensors of different sizes, all but the gradients in place.
+std::string adamOver(int tensors, const std::string &name) {
+  std::string arguments, types, steps, values;
+  for (int i = 0; i < tensors; ++i) {
+    const std::string n = std::to_string(i),
+                      type = "tensor<" + std::to_string(1 + 37 * i % 101) + "xf32, #cpu>";
+    for (const char *tensor : {"p", "m", "v"})
+      arguments += "%" + (tensor + n) + ": " + type + " {weft.donated}, ";
+    arguments += "%g" + n + ": " + type + ", ";
+    for (int part = 0; part < 3; ++part) {
+      values += (values.empty() ? "%r" : ", %r") + n + "#" + std::to_string(part);
+      types += (types.empty() ? "" : ", ") + type;
+    }
+    steps += "%r" + n + ":3 = weft.adam_step(%p" + n + ", %g" + n + ", m %m" + n + ", v %v" + n +
+             ", step %t, lr %l, betas %b, %c, eps %e, decay %d) : " + type + ", " + type + ", " + type +
+             ", " + type + ", tensor<i64, #cpu>, tensor<f64, #cpu>\n";
+  }
+  std::string tied;
+  for (int i = 0; i < 3 * tensors; ++i) {
+    const std::string type = "tensor<" + std::to_string(1 + 37 * (i / 3) % 101) + "xf32, #cpu>";
+    tied += (tied.empty() ? "" : ", ") + type + " {weft.tied = " + std::to_string(i / 3 * 4 + i % 3) + "}";
+  }
+  return "weft.func @" + name + "(" + arguments +
+         "%t: tensor<i64, #cpu>, %l: tensor<f64, #cpu>, %b: tensor<f64, #cpu>, %c: tensor<f64, #cpu>, "
+         "%e: tensor<f64, #cpu>, %d: tensor<f64, #cpu>) -> (" +
+         tied + ") {\n" + steps + "weft.return " + values + " : " + types + "\n}\n";
+}
+
+TEST(Compile, StepsOverAnyNumberOfTensorsAreOneKernel) {
+  CompiledProgram program(adamOver(3, "main") + adamOver(300, "many"));
+  ASSERT_TRUE(program.executable);
+  auto arguments = program.randomArguments(4);
+  for (ir::Literal &argument : arguments)
+    for (double &value : argument.real)
+      value = std::fabs(value);
+  const double numbers[] = {0.01, 0.9, 0.999, 1e-8, 0.1};
+  for (size_t i = 0; i < std::size(numbers); ++i)
+    arguments[arguments.size() - std::size(numbers) + i].setReal(0, numbers[i]);
+  auto expected = ir::interpretFunction(program.function(), arguments);
+  ASSERT_TRUE(succeeded(expected));
+  auto found = program.run(arguments);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  for (size_t i = 0; i < found->size(); ++i)
+    EXPECT_LE(distance((*expected)[i], (*found)[i], 0.1), 4) << "result " << i;
+  EXPECT_EQ(program.executable->launch_count(), 1u) << program.report.str();
+  ASSERT_EQ(program.report.kernels.size(), 1u) << program.report.str();
+  EXPECT_EQ(program.report.kernels[0].launches, 2u);
+  // So that a model with other layers compiles no kernel for its steps.
+  const CompiledProgram other(adamOver(77, "main"));
+  EXPECT_EQ(other.report.kernelsCompiled, 0u) << other.report.str();
 }
 
 TEST(Compile, AnIndexOutOfRangeIsAnErrorOfTheCall) {

@@ -7,8 +7,10 @@
 #include "ExecuteHarness.h"
 
 #include "codegen/emit/EmitKernel.h"
+#include "codegen/emit/StepGroups.h"
 #include "ir/Schedule.h"
 #include "ir/interp/Interpreter.h"
+#include "runtime/plan/StepTable.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -122,6 +124,38 @@ struct Memory {
 };
 } // namespace
 
+namespace {
+/// What a kernel is given besides memory of its own: pointers to its operands and results, which come in the
+/// order of the fusion, and its sizes.
+struct LaunchArguments {
+  std::vector<void *> buffers;
+  std::vector<int64_t> sizes;
+
+  LaunchArguments(ir::FusionOp fusion, std::vector<void *> given) : buffers(std::move(given)) {
+    if (fusion.getKind() != ir::FusionKind::multi_tensor)
+      return;
+    const SmallVector<codegen::StepGroup> groups = codegen::stepGroups(fusion);
+    const codegen::StepBuffers order = codegen::stepBuffers(fusion, groups);
+    std::vector<void *> ordered;
+    for (unsigned operand : order.operands)
+      ordered.push_back(buffers[operand]);
+    for (unsigned result : order.results)
+      ordered.push_back(buffers[fusion.getNumOperands() + result]);
+    buffers = std::move(ordered);
+    std::vector<runtime::StepGroupCounts> counts;
+    std::vector<int64_t> elements;
+    for (const codegen::StepGroup &group : groups)
+      counts.push_back({group.steps.size(), group.numbers().size(), group.reads, group.writes});
+    for (ir::Size count : codegen::stepElements(groups))
+      elements.push_back(count.asNumber());
+    sizes = runtime::step_table(counts, elements, fusion.getSchedule()->number(ir::ScheduleField::chunk));
+  }
+  runtime::KernelFrame frame(std::byte *scratch, runtime::CheckRecord &check) const {
+    return {buffers.data(), sizes.data(), importTable(), scratch, &check};
+  }
+};
+} // namespace
+
 std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &arguments,
                                            codegen::CpuTarget target, std::vector<int> inPlace) {
   Loaded loaded = build(target);
@@ -146,7 +180,8 @@ std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &argum
   ir::ScheduleAttr schedule = *fusion.getSchedule();
   Memory scratch(static_cast<size_t>(schedule.getScratch()));
   check = {};
-  runtime::KernelFrame frame{buffers.data(), nullptr, importTable(), scratch.data, &check};
+  const LaunchArguments launch(fusion, buffers);
+  const runtime::KernelFrame frame = launch.frame(scratch.data, check);
   // In three runs, the last first: tasks are independent of each other.
   int64_t tasks = schedule.getTasks().asNumber(), a = tasks / 3, b = tasks - tasks / 4;
   loaded.fn(&frame, b, tasks);
@@ -182,7 +217,8 @@ double FusedProgram::time(const std::vector<ir::Literal> &arguments, codegen::Cp
   }
   Memory scratch(static_cast<size_t>(fusion.getSchedule()->getScratch()));
   runtime::CheckRecord record;
-  runtime::KernelFrame frame{buffers.data(), nullptr, importTable(), scratch.data, &record};
+  const LaunchArguments launch(fusion, buffers);
+  const runtime::KernelFrame frame = launch.frame(scratch.data, record);
   double best = 1e30;
   for (int i = 0; i < repeats; ++i) {
     auto start = std::chrono::steady_clock::now();

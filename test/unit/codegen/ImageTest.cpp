@@ -158,6 +158,34 @@ TEST(Kernel, ReadsSizesScratchAndWritesTheCheckRecord) {
   }
 }
 
+TEST(Kernel, AsksForBuffersAndSizesByTheirPlaces) {
+  const std::string ask = "func.func private @weft.buffer.f32(index) -> memref<?xf32>\n"
+                          "func.func private @weft.size(index) -> index\n";
+  const std::string body = "  %n = func.call @weft.size(%begin) : (index) -> index\n"
+                           "  %x = func.call @weft.buffer.f32(%n) : (index) -> memref<?xf32>\n"
+                           "  %v = memref.load %x[%end] : memref<?xf32>\n"
+                           "  %c0 = arith.constant 0 : index\n";
+  const std::string head = "func.func @k(%out: memref<?xf32>, " + std::string(tail) +
+                           "attributes {weft.buffers = array<i64: 0>} {\n";
+  for (CpuTarget target : runnableTargets()) {
+    Kernel kernel(ask + head + body + "  memref.store %v, %out[%c0] : memref<?xf32>\n  return\n}\n", target);
+    float out = 0, first[] = {1, 2, 3}, second[] = {4, 5, 6};
+    kernel.run({&out, first, second}, 3, 2, {9, 9, 9, 2});
+    EXPECT_EQ(out, 6);
+    kernel.run({&out, first, second}, 0, 1, {1});
+    EXPECT_EQ(out, 2);
+  }
+  // Only the public function has the arrays.
+  const std::string helper = ask + head + "  call @helper(%begin) : (index) -> ()\n  return\n}\n" +
+                             "func.func private @helper(%i: index) {\n"
+                             "  %n = func.call @weft.size(%i) : (index) -> index\n  return\n}\n";
+  EXPECT_NE(refusal(helper).find("asks for 'weft.size' in a helper"), std::string::npos) << refusal(helper);
+  const std::string number = "func.func private @weft.size(index) -> f32\n" + head +
+                             "  %n = func.call @weft.size(%begin) : (index) -> f32\n  return\n}\n";
+  EXPECT_NE(refusal(number).find("declares 'weft.size' of another type"), std::string::npos)
+      << refusal(number);
+}
+
 TEST(Kernel, MasksGathersReducesAndTransposes) {
   std::string text =
       "func.func @k(%in: memref<?xf32>, %out: memref<?xf32>, " + std::string(tail) +
