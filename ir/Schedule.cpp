@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
 
-#include "ir/OpFacts.h"
-
 #include "ir/Updates.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -94,11 +92,14 @@ static int64_t vectorWidth(FusionOp fusion) {
 
 static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
   Size bytes;
+  SmallVector<Size> domain = fusion.getDomain();
   for (Value result : fusion.getResults()) {
     // Of a result whose size is known when it is called, most calls may be small.
     if (isDynamic(result.getType()))
       return false;
-    bytes += bytesOf(result.getType());
+    // What is left of columns is stored as usual.
+    if (fusion.getKind() != FusionKind::column || sizesOf(tensorOf(result)) == ArrayRef(domain))
+      bytes += bytesOf(result.getType());
   }
   return bytes.number().value_or(INT64_MAX) > target.lastLevelBytes;
 }
@@ -151,150 +152,54 @@ static std::optional<unsigned> transposedDim(FusionOp fusion) {
 }
 
 //===----------------------------------------------------------------------===//
-// row
-//===----------------------------------------------------------------------===//
-
-Size rowLength(FusionOp fusion) {
-  SmallVector<Size> domain = fusion.getDomain();
-  return productOf(ArrayRef(domain).take_back(fusion.getNumReducedDims()));
-}
-
-llvm::DenseMap<Value, unsigned> rowPasses(FusionOp fusion) {
-  llvm::DenseMap<Value, unsigned> passes;
-  for (Operation &op : fusion.getBody().front().without_terminator()) {
-    unsigned pass = 0;
-    for (Value operand : op.getOperands())
-      pass = std::max(pass, passes.lookup(operand));
-    for (Value result : op.getResults())
-      passes[result] = pass + (isReductionOp(&op) ? 1 : 0);
-  }
-  return passes;
-}
-
-unsigned lastRowPass(FusionOp fusion) {
-  Block &body = fusion.getBody().front();
-  llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
-  unsigned last = 0;
-  for (Operation &op : body.without_terminator())
-    if (isReductionOp(&op))
-      last = std::max(last, passes.lookup(op.getOperand(0)));
-  SmallVector<Size> domain = fusion.getDomain();
-  for (Value value : body.getTerminator()->getOperands())
-    if (sizesOf(tensorOf(value)) == ArrayRef(domain))
-      last = std::max(last, passes.lookup(value));
-  return last;
-}
-
-int64_t keptBytes(FusionOp fusion, Value value) {
-  Size bytes = rowLength(fusion) * elementBytes(value);
-  return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(bytes.asNumber()), 64));
-}
-
-/// Goes from the results back to what they need and asks `keep` for each value of the domain's shape that
-/// more than one pass needs, unless values that are kept already bring what those passes need. Gives the
-/// values for which the answer is yes, with the first of the passes, in op order.
-static SmallVector<std::pair<Value, unsigned>> chooseKept(FusionOp fusion,
-                                                          llvm::function_ref<bool(Operation *, Value)> keep) {
-  SmallVector<std::pair<Value, unsigned>> kept;
-  Block &body = fusion.getBody().front();
-  SmallVector<Size> domain = fusion.getDomain();
-  // Scratch has a size of its own; the passes that need a value are the bits of a number.
-  unsigned last = lastRowPass(fusion);
-  if (!rowLength(fusion).isNumber() || last >= 64)
-    return kept;
-  llvm::DenseMap<Value, unsigned> passes = rowPasses(fusion);
-  auto ofDomain = [&](Value value) { return sizesOf(tensorOf(value)) == ArrayRef(domain); };
-  llvm::DenseMap<Value, uint64_t> needs;
-  for (Value value : body.getTerminator()->getOperands())
-    if (ofDomain(value))
-      needs[value] |= uint64_t(1) << last;
-  for (Operation &op : llvm::reverse(body.without_terminator())) {
-    if (isReductionOp(&op)) {
-      Value operand = op.getOperand(0);
-      needs[operand] |= uint64_t(1) << passes.lookup(operand);
-      continue;
-    }
-    uint64_t need = 0;
-    for (Value result : op.getResults())
-      need |= needs.lookup(result);
-    if (!need)
-      continue;
-    bool several = need & (need - 1);
-    if (several && isa<ElementwiseOp>(op) && ofDomain(op.getResult(0)) && keep(&op, op.getResult(0))) {
-      auto first = static_cast<unsigned>(llvm::countr_zero(need));
-      kept.push_back({op.getResult(0), first});
-      need = uint64_t(1) << first;
-    }
-    for (Value operand : op.getOperands())
-      needs[operand] |= need;
-  }
-  std::reverse(kept.begin(), kept.end());
-  return kept;
-}
-
-static llvm::DenseMap<Operation *, int64_t> opNumbers(FusionOp fusion) {
-  llvm::DenseMap<Operation *, int64_t> numbers;
-  for (Operation &op : fusion.getBody().front().without_terminator())
-    numbers.try_emplace(&op, static_cast<int64_t>(numbers.size()));
-  return numbers;
-}
-
-SmallVector<std::pair<Value, unsigned>> keptRowValues(FusionOp fusion, ArrayRef<int64_t> keep) {
-  if (keep.empty())
-    return {};
-  llvm::DenseMap<Operation *, int64_t> numbers = opNumbers(fusion);
-  return chooseKept(fusion,
-                    [&](Operation *op, Value) { return llvm::is_contained(keep, numbers.lookup(op)); });
-}
-
-/// The values that cost more to compute again than to store and to load, as far as they fit in scratch.
-static SmallVector<int64_t> worthKeeping(FusionOp fusion, int64_t scratchBytes) {
-  // A store and a load of a line of the first-level cache take about as long as a dozen additions of vectors,
-  // so one elementary function is worth it and a few products are not. `most` keeps sums of costs from
-  // overflow.
-  constexpr int64_t storeAndLoad = 12, most = 1 << 20;
-  llvm::DenseMap<Value, int64_t> cost; // of computing a value from memory
-  for (Operation &op : fusion.getBody().front().without_terminator()) {
-    int64_t sum = additionsPerElement(&op);
-    if (!isReductionOp(&op))
-      for (Value operand : op.getOperands())
-        sum += cost.lookup(operand);
-    for (Value result : op.getResults())
-      cost[result] = isReductionOp(&op) ? 0 : std::min(sum, most);
-  }
-  int64_t used = 0;
-  auto kept = chooseKept(fusion, [&](Operation *, Value value) {
-    if (cost.lookup(value) < storeAndLoad || used + keptBytes(fusion, value) > scratchBytes)
-      return false;
-    used += keptBytes(fusion, value);
-    return true;
-  });
-  llvm::DenseMap<Operation *, int64_t> numbers = opNumbers(fusion);
-  SmallVector<int64_t> keep;
-  for (auto [value, pass] : kept)
-    keep.push_back(numbers.lookup(value.getDefiningOp()));
-  return keep;
-}
-
-//===----------------------------------------------------------------------===//
 // column
 //===----------------------------------------------------------------------===//
 
-static Size columnCount(FusionOp fusion) {
+/// Bytes of all rows of one column: what a pass reads of the domain.
+static int64_t columnBytes(FusionOp fusion) {
+  // More than any cache has.
+  constexpr int64_t most = int64_t(1) << 40;
+  SymbolRanges ranges = rangesOf(fusion);
   SmallVector<Size> domain = fusion.getDomain();
-  return productOf(ArrayRef(domain).drop_front(fusion.getNumReducedDims()));
+  int64_t ofElement = 0;
+  for (Value input : fusion.getInputs())
+    if (elementsOf(input.getType()) == productOf(domain))
+      ofElement += elementBytes(input);
+  int64_t rows = std::clamp<int64_t>(ranges.largest(columnShape(fusion).rows), 1, most);
+  return std::min(rows * std::clamp<int64_t>(ofElement, 1, 1 << 10), most);
 }
 
-/// Enough tasks for 16 threads, as long as each reads at least 256 columns of a row, 1 KiB of f32, which the
-/// prefetcher takes for a stream; and at most 1,024, whose partial sums leave room for rows in a first-level
-/// cache.
-static int64_t columnBlock(FusionOp fusion) {
-  constexpr int64_t least = 256, most = 1024, parts = 16, step = 64;
-  Size columns = columnCount(fusion);
-  if (!columns.isNumber())
-    return least;
-  auto block = static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(columns.asNumber(), parts), step));
-  return std::clamp(block, least, most);
+/// One pass: enough tasks for 16 threads, as long as each reads at least 512 columns of a row, 2 KiB of f32;
+/// or 128, where there are fewer for a core; and at most 1,024, whose partial sums leave room for rows in a
+/// first-level cache. Several passes: as many columns as leave their rows in a quarter of the second-level
+/// cache, beside what is kept of them and what comes next, and something for every core. If none fit, all
+/// passes read memory.
+static int64_t columnBlock(FusionOp fusion, const TargetDescription &target) {
+  constexpr int64_t step = 64, narrow = 128, medium = 256, wide = 512, most = 1024, parts = 16;
+  ColumnShape shape = columnShape(fusion);
+  if (!shape.inner.isNumber())
+    return medium;
+  int64_t columns = shape.inner.asNumber();
+  int64_t outer = std::clamp<int64_t>(rangesOf(fusion).largest(shape.outer), 1, parts);
+  // The columns of a task where there are so many tasks in all.
+  auto blockOf = [&](int64_t tasks) {
+    int64_t each = llvm::divideCeil(columns, llvm::divideCeil(tasks, outer));
+    return std::max(static_cast<int64_t>(llvm::alignTo(each, step)), step);
+  };
+  int64_t ofCore = blockOf(target.cores);
+  if (lastReductionPass(fusion) == 0)
+    return std::clamp(blockOf(parts), std::clamp(ofCore, narrow, wide), most);
+  int64_t fitting = target.cacheBytes / 4 / columnBytes(fusion) / step * step;
+  return std::min({ofCore, fitting > 0 ? fitting : wide, most});
+}
+
+/// As many as there are, where that can be said: a number of blocks that depends on symbols is no factor of a
+/// size.
+static Size columnTasks(const ColumnShape &shape, int64_t block) {
+  if (shape.outer == 1 || shape.inner.isNumber())
+    return shape.outer * shape.blocks(block);
+  // outer * ceil(inner / block) <= outer * (inner + block - 1) / block
+  return ceilDiv(shape.outer * (shape.inner + block - 1), block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -423,7 +328,7 @@ Size tasksOf(FusionOp fusion, const Schedule &schedule) {
   case FusionKind::row:
     return productOf(ArrayRef(domain).drop_back(fusion.getNumReducedDims()));
   case FusionKind::column:
-    return ceilDiv(columnCount(fusion), block);
+    return columnTasks(columnShape(fusion), block);
   case FusionKind::scan:
     return scanTasks(scanShape(fusion), block == noNumber ? 1 : block);
   case FusionKind::update: {
@@ -447,14 +352,22 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
                ? schedule[ScheduleField::squares] * vector * vector * 8
                : 0;
   case FusionKind::row:
-    for (auto [value, pass] : keptRowValues(fusion, schedule.keep))
-      bytes += keptBytes(fusion, value);
+    for (auto [value, pass] : keptValues(fusion, schedule.keep))
+      bytes += keptBytes(fusion, schedule, value);
     return bytes;
-  case FusionKind::column:
+  case FusionKind::column: {
+    // Of the first pass, what half of the rows come to as well.
+    llvm::DenseMap<Value, unsigned> passes = reductionPasses(fusion);
     for (Operation &op : fusion.getBody().front())
       if (isReductionOp(&op))
-        bytes += schedule[ScheduleField::block] * accumulatorBytes(&op);
+        bytes += schedule[ScheduleField::block] * accumulatorBytes(&op) *
+                 (passes.lookup(op.getOperand(0)) == 0 ? 2 : 1);
+    for (Value value : spreadValues(fusion))
+      bytes += schedule[ScheduleField::block] * elementBytes(value);
+    for (auto [value, pass] : keptValues(fusion, schedule.keep))
+      bytes += keptBytes(fusion, schedule, value);
     return bytes;
+  }
   case FusionKind::scan:
   case FusionKind::update:
   case FusionKind::multi_tensor:
@@ -502,12 +415,19 @@ static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, S
     schedule[ScheduleField::partials] = rowPartials;
     // A page, where the processor's own prefetching ends.
     schedule[ScheduleField::prefetch] = 4096;
-    schedule.keep = worthKeeping(fusion, target.scratchBytes);
+    schedule.keep = worthKeeping(fusion, schedule, target.scratchBytes);
     return std::max<int64_t>(ranges.largest(rowLength(fusion)), 1);
-  case FusionKind::column:
+  case FusionKind::column: {
+    ColumnShape shape = columnShape(fusion);
     schedule[ScheduleField::rows] = columnRows;
-    schedule[ScheduleField::block] = columnBlock(fusion);
-    return 0;
+    int64_t block = schedule[ScheduleField::block] = columnBlock(fusion, target);
+    schedule.keep = worthKeeping(fusion, schedule, target.scratchBytes);
+    // A vector is no wider than what it goes over.
+    int64_t columns = std::max<int64_t>(shape.inner.number().value_or(vector), 1);
+    vector = std::min(vector, static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(columns))));
+    constexpr int64_t many = 1 << 20;
+    return std::clamp<int64_t>(ranges.largest(shape.rows), 1, many) * std::min(columns, block);
+  }
   case FusionKind::scan: {
     ScanShape shape = scanShape(fusion);
     schedule[ScheduleField::lanes] = reductionLanes;
@@ -559,12 +479,12 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   int64_t tasks = ranges.largest(schedule.tasks);
   if (elements > 0)
     schedule[ScheduleField::grain] = grainOf(elements, tasks);
-  else if (fusion.getKind() == FusionKind::column || fusion.getKind() == FusionKind::multi_tensor)
+  else if (fusion.getKind() == FusionKind::multi_tensor)
     schedule[ScheduleField::grain] = 1;
   else
     schedule[ScheduleField::grain] = grainOfChunks(tasks);
   // What an update or an optimiser step writes it has read before: those lines are in the cache already.
-  // Scans and columns write little, or between reads.
+  // Scans write between reads.
   if (mayHave(fusion.getKind(), ScheduleField::streaming) && isStreaming(fusion, target))
     schedule[ScheduleField::streaming] = 1;
   return ScheduleAttr::get(fusion.getContext(), schedule);

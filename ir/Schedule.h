@@ -21,8 +21,12 @@
 // - row: a task is a row; short rows are handed out many at a time. A value that is computed in one pass over
 //   the row and needed in a later one is kept in scratch when computing it again costs more than a store and
 //   a load.
-// - column: a task is a block of columns. Rows are read in order, 8 at a time, and the partial sums of the
-//   block stay in the first-level cache; a block is at least 1 KiB wide, so that the prefetcher sees streams.
+// - column: the domain is [outer][rows][inner], and the reductions run down the rows. A task is a block of
+// the
+//   columns of one outer index. Rows are read in order, and the partial results of the block stay in the
+//   first-level cache. Where one pass does, a block is 2 KiB wide, if that leaves every core something, so
+//   that memory is read in long runs. Where several passes read the same rows, a block is so narrow that all
+//   of its rows stay in the second-level cache; values are kept from pass to pass as those of a row are.
 // - multi_tensor: a task is a chunk of one tensor.
 // - scan: a task is a line along the scan, or a block of columns where the scan is not along the innermost
 //   dimension.
@@ -75,18 +79,33 @@ std::optional<unsigned> innermostDim(llvm::ArrayRef<Size> domain);
 
 /// row: the length of a row.
 Size rowLength(FusionOp fusion);
-/// row: reductions along the row read their operand in this many passes; the pass of a value is the number of
-/// reductions that must be done before it can be computed.
-llvm::DenseMap<mlir::Value, unsigned> rowPasses(FusionOp fusion);
-/// row: the pass in which results of the domain's shape are stored. It is the last one, as their storage may
-/// be that of an operand.
-unsigned lastRowPass(FusionOp fusion);
-/// row: the values that a schedule keeps, with the pass that stores each for later ones, in op order. Of
-/// `keep`, those ops are left out that have no such value.
-llvm::SmallVector<std::pair<mlir::Value, unsigned>> keptRowValues(FusionOp fusion,
-                                                                  llvm::ArrayRef<int64_t> keep);
-/// row: bytes that a kept value takes.
-int64_t keptBytes(FusionOp fusion, mlir::Value value);
+
+/// column: the domain as [outer][rows][inner]. A task is a block of the columns of one outer index.
+struct ColumnShape {
+  unsigned dim = 0, dims = 0; ///< the first dimension of the rows, and how many they have
+  Size outer = 1, rows = 1, inner = 1;
+  /// Of columns, for each outer index.
+  Size blocks(int64_t columns) const { return ceilDiv(inner, columns); }
+};
+ColumnShape columnShape(FusionOp fusion);
+
+/// row, column: reductions read their operand in this many passes over a row, or down the rows; the pass of a
+/// value is the number of reductions that must be done before it can be computed.
+llvm::DenseMap<mlir::Value, unsigned> reductionPasses(FusionOp fusion);
+/// row, column: the pass in which results of the domain's shape are stored. It is the last one, as their
+/// storage may be that of an operand.
+unsigned lastReductionPass(FusionOp fusion);
+/// row, column: the values that a schedule keeps, with the pass that stores each for later ones, in op order.
+/// Of `keep`, those ops are left out that have no such value.
+llvm::SmallVector<std::pair<mlir::Value, unsigned>> keptValues(FusionOp fusion, llvm::ArrayRef<int64_t> keep);
+/// row, column: bytes that a kept value takes, at most 2^40: a row of it, or all rows of a block.
+int64_t keptBytes(FusionOp fusion, const Schedule &schedule, mlir::Value value);
+/// row, column: the ops whose values cost more to compute again than to store and to load, as far as they fit
+/// in `scratchBytes`.
+llvm::SmallVector<int64_t> worthKeeping(FusionOp fusion, const Schedule &schedule, int64_t scratchBytes);
+/// column: what reductions leave, and values that are made of that, which a later pass reads at every row.
+/// They are computed once for each column, after the pass that their number of `reductionPasses` names.
+llvm::SmallVector<mlir::Value> spreadValues(FusionOp fusion);
 
 /// scan: the domain as [outer][extent][inner], the scan along the middle. A task is a line where inner is 1,
 /// else a block of columns.

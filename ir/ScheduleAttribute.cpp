@@ -22,7 +22,7 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
   static constexpr FusionKind chunks[] = {loop, multi_tensor, update}, loops[] = {loop},
                               lines[] = {row, scan}, rows[] = {row}, columns[] = {column},
                               blocks[] = {column, scan, update}, updates[] = {update},
-                              streams[] = {loop, row};
+                              streams[] = {loop, row, column};
   // Bounds keep arithmetic on them far from overflow, and kernels and scratch from growing without a limit: a
   // kernel has code for each square, and code and registers for each lane.
   static constexpr int64_t elements = int64_t(1) << 30, tile = 1 << 20, any = INT64_MAX;
@@ -50,6 +50,9 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
 
 bool mayHave(FusionKind kind, ScheduleField field) { return llvm::is_contained(infoOf(field).kinds, kind); }
 
+/// Whether its kernels go over the same elements in several passes.
+static bool mayKeep(FusionKind kind) { return kind == FusionKind::row || kind == FusionKind::column; }
+
 Schedule ScheduleAttr::toSchedule() const {
   Schedule schedule(getKind());
   llvm::copy(getNumbers(), schedule.numbers.begin());
@@ -74,7 +77,7 @@ static std::string fieldNames(FusionKind kind) {
     if (mayHave(kind, info.field))
       names.push_back(info.name);
   }
-  if (kind == FusionKind::row)
+  if (mayKeep(kind))
     names.push_back("keep");
   StringRef last = names.pop_back_val();
   return llvm::join(names, ", ") + " and " + last.str();
@@ -106,8 +109,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       return {};
     bool isKeep = word == "keep", isTasks = word == "tasks";
     const auto *info = llvm::find_if(scheduleFields(), [&](const auto &each) { return each.name == word; });
-    bool isKnown = isTasks || (isKeep ? *kind == FusionKind::row
-                                      : info != scheduleFields().end() && mayHave(*kind, info->field));
+    bool isKnown =
+        isTasks || (isKeep ? mayKeep(*kind) : info != scheduleFields().end() && mayHave(*kind, info->field));
     if (!isKnown) {
       parser.emitError(at) << "a schedule of kind " << stringifyFusionKind(*kind) << " has no '" << word
                            << "', only " << fieldNames(*kind);
@@ -190,7 +193,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   }
   if (!tasks.isCount())
     return emitError() << "a schedule needs tasks >= 0, found " << sizeText(tasks);
-  if (kind != FusionKind::row && !keep.empty())
+  if (!mayKeep(kind) && !keep.empty())
     return emitError() << "a schedule of kind " << stringifyFusionKind(kind) << " has no 'keep'";
   for (auto [i, op] : llvm::enumerate(keep))
     if (op < 0 || (i > 0 && op <= keep[i - 1]))

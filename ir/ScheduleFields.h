@@ -80,7 +80,7 @@ struct Schedule {
   std::array<int64_t, numScheduleFields> numbers;
   /// Independent pieces of work; inexpressible until it is known.
   Size tasks = Size::inexpressible();
-  /// row: ops of the body, by their number in it, whose results one pass over the row stores for later ones.
+  /// row, column: ops of the body, by their number in it, whose results one pass stores for later ones.
   llvm::SmallVector<int64_t> keep;
 };
 

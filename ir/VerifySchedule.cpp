@@ -58,6 +58,8 @@ private:
 
   LogicalResult verifyChunk();
   LogicalResult verifyTile();
+  /// Of a pass over `length` elements or rows of `what`.
+  LogicalResult verifyKeep(Size length, const char *what, const char *each);
   LogicalResult verifyRow();
   LogicalResult verifyColumn();
   LogicalResult verifyScan();
@@ -114,18 +116,21 @@ LogicalResult Verifier::verifyRow() {
                  "a row is reduced in " + Twine(reductionLanes) + " lanes");
   if (failed(isMultiple(Field::prefetch, 64, "what is asked for are cache lines")))
     return failure();
+  return verifyKeep(length, "rows", "elements");
+}
+
+LogicalResult Verifier::verifyKeep(Size length, const char *what, const char *each) {
   if (schedule.keep.empty())
     return success();
   if (!length.isNumber())
     return fusion.emitOpError()
            << "has keep = [" << schedule.keep
-           << "] in its schedule, which it cannot have: scratch has a size of its own, and "
-              "rows have "
-           << sizeText(length) << " elements";
+           << "] in its schedule, which it cannot have: scratch has a size of its own, and " << what
+           << " have " << sizeText(length) << " " << each;
   SmallVector<Operation *> ops;
   for (Operation &op : fusion.getBody().front().without_terminator())
     ops.push_back(&op);
-  auto kept = keptRowValues(fusion, schedule.keep);
+  auto kept = keptValues(fusion, schedule.keep);
   for (int64_t number : schedule.keep) {
     if (number >= static_cast<int64_t>(ops.size()))
       return fusion.emitOpError() << "has keep = [" << schedule.keep
@@ -133,17 +138,19 @@ LogicalResult Verifier::verifyRow() {
     if (llvm::none_of(kept, [&](auto &value) { return value.first.getDefiningOp() == ops[number]; }))
       return fusion.emitOpError() << "has keep = [" << schedule.keep << "] in its schedule, but op " << number
                                   << ", " << ops[number]->getName()
-                                  << ", is no elementwise op of the domain that two passes over a row need";
+                                  << ", is no elementwise op of the domain that two passes over "
+                                  << (schedule.kind == FusionKind::row ? "a row" : "the rows") << " need";
   }
   return success();
 }
 
 LogicalResult Verifier::verifyColumn() {
-  return failure(
-      failed(needs({Field::block}, "its tasks are blocks of columns")) ||
-      failed(isExactly(Field::rows, columnRows,
-                       "the order of a reduction follows from the number of rows alone")) ||
-      failed(isMultiple(Field::block, 64, "no vector may lie in two tasks, and the widest has 64 elements")));
+  return failure(failed(needs({Field::block}, "its tasks are blocks of columns")) ||
+                 failed(isExactly(Field::rows, columnRows,
+                                  "the order of a reduction follows from the number of rows alone")) ||
+                 failed(isMultiple(Field::block, 64,
+                                   "no vector may lie in two tasks, and the widest has 64 elements")) ||
+                 failed(verifyKeep(columnShape(fusion).rows, "columns", "rows")));
 }
 
 LogicalResult Verifier::verifyScan() {

@@ -137,9 +137,9 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
     - `tasks`: the number of independent pieces of work, handed to threads in runs of `grain`; a size where it depends
       on dynamic dimensions.
     - `scratch`: bytes that a thread needs beside operands and results.
-    - `keep = [2, 5]` (`row`): ops of the body, by their number in it, whose results one pass over a row stores in
-      scratch for later passes.
-    - `streaming` (`loop`, `row`): stores bypass the cache.
+    - `keep = [2, 5]` (`row`, `column`): ops of the body, by their number in it, whose results one pass over a row, or
+      down the rows of a block, stores in scratch for later passes.
+    - `streaming` (`loop`, `row`, `column`): stores bypass the cache.
   }];
   let parameters = (ins "::weft::ir::FusionKind":$kind, ArrayRefParameter<"int64_t">:$numbers,
                         "::weft::ir::Size":$tasks, ArrayRefParameter<"int64_t">:$keep);

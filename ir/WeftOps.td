@@ -29,8 +29,9 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
     - `loop`: all results have one shape, the domain; no reductions.
     - `row`: the domain is the shape that every reduction in the body reduces over its trailing dimensions;
       results have the domain's shape, or the shape that is left. Reductions may depend on each other.
-    - `column`: every reduction reduces leading dimensions of the domain; results have the domain's shape, or
-      the shape that is left. No reduction depends on another.
+    - `column`: the domain is the shape that every reduction in the body reduces over the same dimensions, which
+      follow each other and are leading or in the middle; results have the domain's shape, or the shape that is left.
+      Reductions may depend on each other.
     - `scan`: one `weft.cumsum` or `weft.cumprod`, whose operand has the domain's shape, as all results have; no
       reductions.
     - `multi_tensor`: independent optimiser steps over any number of tensors. The kernel follows from the op, element
@@ -53,7 +54,7 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
   let extraClassDeclaration = [{
     /// The shape that the kernel iterates over; empty for `multi_tensor`.
     ::llvm::SmallVector<::weft::ir::Size> getDomain();
-    /// The number of trailing (`row`) or leading (`column`) dimensions that the body's reductions remove.
+    /// The number of dimensions that the body's reductions (`row`, `column`) remove.
     unsigned getNumReducedDims();
   }];
 }

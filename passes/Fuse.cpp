@@ -61,7 +61,9 @@ private:
   DenseMap<std::pair<unsigned, unsigned>, StringRef> told;
 };
 
-/// Brings a reduction into a form that a kernel has: trailing or leading dimensions, at least one.
+/// Brings a reduction into a form that a kernel has: dimensions that follow each other, at least one. Those
+/// that are not the last are reduced in the order of columns, whatever is fused with it; but not where all
+/// behind them have size 1, so that each column would be alone.
 void normalizeReduction(Operation *op) {
   Value operand = op->getOperand(0);
   auto type = cast<RankedTensorType>(operand.getType());
@@ -97,7 +99,9 @@ void normalizeReduction(Operation *op) {
   }
   int64_t rank = type.getRank(), count = static_cast<int64_t>(dims.size());
   auto trailing = llvm::to_vector(llvm::seq<int64_t>(rank - count, rank));
-  if (dims == trailing || dims == llvm::to_vector(llvm::seq<int64_t>(0, count)))
+  int64_t first = dims.front(), end = first + count;
+  bool isRow = dims == trailing, isNeighbours = dims.back() == end - 1;
+  if (isRow || (isNeighbours && (first == 0 || productOf(sizesOf(type).drop_front(end)) != 1)))
     return;
   SmallVector<int64_t> perm;
   for (int64_t dim = 0; dim < rank; ++dim)

@@ -143,7 +143,7 @@ def Fuse : Weft_FuncPass<"weft-fuse"> {
     integer cost model, ties by op order. Broadcasts, splat constants and iota are cloned into every
     reader. With `report` each decision is recorded in weft.decisions, refusals with a code, and with
     the time and bytes that the model computed for two kernels and for one:
-    WEFT-F001 the domains or index maps do not fit, F002 a cycle, F003 a reduction of columns inside another,
+    WEFT-F001 the domains or index maps do not fit, F002 a cycle, F003 a second scan or reduction beside a scan,
     F004 operands, F005 ops, F006 reductions over the limit, F007 a schedule with less parallel work, F008 the
     cost is negative. Under fast numerics fusions with a sum of products are marked `contract` (WEFT-N006).
   }];

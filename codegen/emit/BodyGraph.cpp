@@ -326,6 +326,14 @@ void BodyGraph::expandNode(int id) {
   nodes[id].deps = std::move(deps);
 }
 
+SmallVector<int> BodyGraph::nodesOf(Value value) const {
+  SmallVector<int> found;
+  for (auto [id, node] : llvm::enumerate(nodes))
+    if (node.value == value && (node.kind == BodyNode::elementwise || node.kind == BodyNode::reduction))
+      found.push_back(static_cast<int>(id));
+  return found;
+}
+
 std::vector<int> BodyGraph::ordered(ArrayRef<int> roots) const {
   std::vector<int> order;
   std::vector<uint8_t> state(nodes.size()); // 1: entered, 2: done

@@ -76,6 +76,8 @@ public:
   Status expand();
 
   const BodyNode &node(int id) const { return nodes[id]; }
+  /// The nodes that compute a value, whatever index each has.
+  llvm::SmallVector<int> nodesOf(mlir::Value value) const;
   size_t size() const { return nodes.size(); }
   /// The nodes that `roots` depend on, and themselves, dependencies first.
   std::vector<int> ordered(llvm::ArrayRef<int> roots) const;

@@ -1,16 +1,25 @@
-//===- EmitColumn.cpp - Reductions along columns --------------------------===//
+//===- EmitColumn.cpp - Reductions down columns, and what surrounds them --===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A task is a block of columns. Rows are read in order, 8 at a time (the schedule's `rows`):
+// The domain is [outer][rows][inner]; a task is a block of the columns of one outer index. Rows are read in
+// order, 8 at a time (the schedule's `rows`):
 //
 //   partial = partial + ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))   with the eight added first
 //
 // and what is left of the rows is added one by one. The partial results of the block lie in scratch, which
-// stays in the first-level cache, so that memory is read in long runs however many rows there are.
+// stays in the first-level cache, so that memory is read in long runs however many rows there are. The first
+// pass reads four of the eight rows at a time and asks for later ones ahead: with all eight there would be
+// more streams than a processor follows and, where rows are a power of two apart, more lines of one set than
+// a first-level cache holds. What the first four come to waits in scratch for the others.
+//
+// Each level of dependent reductions is one pass over the rows of the block; the first brings them into the
+// second-level cache, if the schedule's block is narrow enough. After a pass, what later passes need of its
+// reductions at every row is computed once for each column and kept in scratch. Results of the domain's shape
+// are stored in the last pass.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -27,60 +36,174 @@ namespace weft::codegen {
 namespace {
 
 struct ColumnBody : ReductionBody {
-  ColumnBody(ir::FusionOp fusion, int64_t lanes) : ReductionBody(fusion, fusion.getNumReducedDims(), lanes) {
-    unsigned reduced = fusion.getNumReducedDims();
-    unsigned keptDims = static_cast<unsigned>(fusion.getDomain().size()) - reduced;
+  ColumnBody(ir::FusionOp fusion, const ir::ColumnShape &shape, int64_t block, int64_t lanes)
+      : ReductionBody(fusion, shape.dim, shape.dims, lanes) {
+    auto innerDims = static_cast<unsigned>(fusion.getDomain().size()) - shape.dim - shape.dims;
     inTask = space.addLoop(columns - 1, lanes);
-    // A domain without kept dimensions has one column.
-    graph.setKeptIndex(keptDims ? inRow : IndexExpr());
-    whole.groups.push_back({reduced, rows, space.expr(row)});
-    if (keptDims) {
-      kept.groups.push_back({keptDims, columns, inRow});
-      whole.groups.push_back({keptDims, columns, inRow});
+    if (shape.dim > 0)
+      kept.groups.push_back({shape.dim, outer, outer != 1 ? space.expr(matrix) : IndexExpr()});
+    whole = kept;
+    whole.groups.push_back({shape.dims, rows, space.expr(row)});
+    // Without inner dimensions there is one column.
+    if (innerDims) {
+      IndexExpr at = columns != 1 ? inRow : IndexExpr();
+      kept.groups.push_back({innerDims, columns, at});
+      whole.groups.push_back({innerDims, columns, at});
     }
     address = linearIndex(space, whole);
     keptAddress = linearIndex(space, kept);
+    graph.setKeptIndex(keptAddress);
     scratchAddress = space.expr(inTask);
     scratchAddress.lane = lanes > 1 ? 1 : 0;
+    scratchRow = add(scale(space.expr(row), block), scratchAddress);
     requestAll();
-    status = graph.expand();
+    for (Value value : ir::spreadValues(fusion))
+      graph.request(value, kept);
   }
 
   VarId inTask;             ///< the column, counted from the first of the task
-  IndexExpr scratchAddress; ///< of a column's partial results
-  Status status;
+  IndexExpr scratchAddress; ///< of what is one value for each column
+  IndexExpr scratchRow;     ///< of what is kept of every row
 };
 
 class ColumnEmitter {
 public:
-  ColumnEmitter(KernelBuilder &kernel, int64_t lanes)
-      : kernel(kernel), fusion(kernel.fusion), lanes(lanes),
-        rowsAtOnce(fusion.getSchedule()->number(ir::ScheduleField::rows)),
-        block(fusion.getSchedule()->number(ir::ScheduleField::block)), vectors(fusion, lanes),
-        scalars(fusion, 1) {}
-  Status emit();
+  ColumnEmitter(KernelBuilder &kernel, const ir::ColumnShape &shape, int64_t lanes)
+      : kernel(kernel), fusion(kernel.fusion), schedule(*fusion.getSchedule()), shape(shape), lanes(lanes),
+        rowsAtOnce(schedule.number(ir::ScheduleField::rows)),
+        block(schedule.number(ir::ScheduleField::block)), vectors(fusion, shape, block, lanes),
+        scalars(fusion, shape, block, 1) {}
+  Status prepare();
+  void emitTasks(ArrayRef<Value> streams);
 
 private:
+  /// What one pass leaves for later ones, in scratch.
+  struct Stored {
+    Value value;   ///< of the body
+    unsigned pass; ///< kept: that stores it; spread: after as many it is known
+    Value buffer;
+  };
   using Visit = llvm::function_ref<void(ColumnBody &, BodyEmitter &)>;
   /// Runs over the columns of the task.
   void columns(Visit visit);
   void storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped);
-  /// What the rows before `row` leave.
-  Reducer::State loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer, Value row);
-  void storeState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer, const Reducer::State &state);
-  void accumulate(Value row, int64_t count, bool storeOnTheWay);
+  using Buffers = SmallVector<SmallVector<Value, 2>>; ///< in scratch, per reducer
+  /// What `count` rows leave.
+  Reducer::State loadState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
+                           Value count);
+  void storeState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
+                  const Reducer::State &state);
+  /// Gives the nodes of a value what scratch holds of it.
+  void restore(ColumnBody &body, BodyEmitter &emitter, const Stored &stored, const IndexExpr &address);
+  void restoreSpread(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone);
+  /// What the reductions leave, those of `passesDone` passes.
+  void setResults(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone);
+  /// One row: adds to `states` what the reductions of the pass read; keeps and stores.
+  void step(unsigned pass, ColumnBody &body, BodyEmitter &emitter, Value row, bool asksAhead,
+            MutableArrayRef<SmallVector<Reducer::State>> states);
+  /// What becomes of the rows that are read: they join the partial results, or are one half of those that do.
+  enum class Part { whole, firstHalf, secondHalf };
+  /// `count` rows from `row` on.
+  void emitRows(unsigned pass, Value row, int64_t count, Part part);
+  void emitPass(unsigned pass);
   void emitTask(Value task);
 
   KernelBuilder &kernel;
   ir::FusionOp fusion;
+  ir::ScheduleAttr schedule;
+  ir::ColumnShape shape;
   int64_t lanes, rowsAtOnce, block;
   ColumnBody vectors, scalars;
   SmallVector<Reducer> reducers;
-  SmallVector<SmallVector<Value, 2>> partials; ///< in scratch, per reducer
-  bool secondPass = false;                     ///< a result of the domain's shape needs a reduction
+  SmallVector<unsigned> passOf; ///< of each reducer
+  Buffers partials, halves;
+  SmallVector<Stored> spread, kept;
+  unsigned lastPass = 0;
+  SmallVector<unsigned> active; ///< the reducers of the pass being emitted
   BodyEmitter *vectorEmitter = nullptr, *scalarEmitter = nullptr;
-  Value low, high; ///< columns of the task
+  SmallVector<Value> streams; ///< results that bypass the cache, or null
+  Value low, high;            ///< columns of the task
 };
+
+//===----------------------------------------------------------------------===//
+// Scratch
+//===----------------------------------------------------------------------===//
+
+Status ColumnEmitter::prepare() {
+  for (ColumnBody *body : {&vectors, &scalars})
+    if (Status status = body->graph.expand(); !status.ok())
+      return status;
+  auto passes = ir::reductionPasses(fusion);
+  lastPass = ir::lastReductionPass(fusion);
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    if (ir::isReductionOp(&op)) {
+      reducers.emplace_back(kernel, &op);
+      passOf.push_back(passes.lookup(op.getOperand(0)));
+    }
+  // A block is a multiple of 64 columns, so that each array lies at a multiple of its element's size.
+  int64_t offset = 0;
+  auto allocate = [&](Type type, int64_t rows) {
+    Value buffer = kernel.scratchView(offset, rows * block, type);
+    offset += rows * block * static_cast<int64_t>(llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
+    return buffer;
+  };
+  for (Buffers *all : {&partials, &halves})
+    for (auto [reducer, pass] : llvm::zip(reducers, passOf)) {
+      auto &buffers = all->emplace_back();
+      if (all == &partials || pass == 0)
+        for (Type type : reducer.types())
+          buffers.push_back(allocate(KernelBuilder::memoryType(type), 1));
+    }
+  auto memoryOf = [](Value value) {
+    return KernelBuilder::memoryType(cast<RankedTensorType>(value.getType()).getElementType());
+  };
+  for (Value value : ir::spreadValues(fusion))
+    spread.push_back({value, passes.lookup(value), allocate(memoryOf(value), 1)});
+  for (auto [value, pass] : ir::keptValues(fusion, schedule.getKeep()))
+    kept.push_back({value, pass, allocate(memoryOf(value), shape.rows.asNumber())});
+  return {};
+}
+
+Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers,
+                                        unsigned reducer, Value count) {
+  Reducer::State state;
+  for (auto [buffer, type] : llvm::zip(buffers[reducer], reducers[reducer].types()))
+    state.push_back(emitter.load(buffer, body.scratchAddress, type));
+  return reducers[reducer].restore(state, count);
+}
+
+void ColumnEmitter::storeState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers,
+                               unsigned reducer, const Reducer::State &state) {
+  for (auto [buffer, value] : llvm::zip(buffers[reducer], state)) // not the count, which who loads it knows
+    emitter.store(buffer, body.scratchAddress, value);
+}
+
+void ColumnEmitter::restore(ColumnBody &body, BodyEmitter &emitter, const Stored &stored,
+                            const IndexExpr &address) {
+  Type element = cast<RankedTensorType>(stored.value.getType()).getElementType();
+  Value value = emitter.load(stored.buffer, address, element);
+  for (int node : body.graph.nodesOf(stored.value))
+    emitter.setNode(node, value);
+}
+
+void ColumnEmitter::restoreSpread(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone) {
+  for (const Stored &value : spread)
+    if (value.pass <= passesDone)
+      restore(body, emitter, value, body.scratchAddress);
+}
+
+void ColumnEmitter::setResults(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone) {
+  for (unsigned i = 0; i < reducers.size(); ++i)
+    if (passOf[i] < passesDone) {
+      Reducer::State state = loadState(body, emitter, partials, i, kernel.index(shape.rows));
+      for (auto [node, value] : llvm::zip(body.results[i], reducers[i].finish(state)))
+        emitter.setNode(node, value);
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
 
 void ColumnEmitter::columns(Visit visit) {
   strip(kernel, low, high, lanes, ir::isMultipleOf(vectors.columns, lanes), [&](Value column, bool vector) {
@@ -93,149 +216,191 @@ void ColumnEmitter::columns(Visit visit) {
 }
 
 void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped) {
+  // All values before the first store: an operand may share its buffer with a result.
   SmallVector<Value> values;
   for (auto [i, root] : llvm::enumerate(body.roots))
     values.push_back(body.ofDomain[i] == domainShaped ? emitter.emit(root) : Value());
-  for (auto [i, value] : llvm::enumerate(values))
-    if (value)
-      emitter.store(kernel.result(static_cast<unsigned>(i)), domainShaped ? body.address : body.keptAddress,
-                    value);
+  for (auto [i, value] : llvm::enumerate(values)) {
+    if (!value)
+      continue;
+    bool stream = domainShaped && body.space.lanes > 1 && !streams.empty() && streams[i];
+    emitter.store(stream ? streams[i] : kernel.result(static_cast<unsigned>(i)),
+                  domainShaped ? body.address : body.keptAddress, value, stream);
+  }
 }
 
-Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer, Value row) {
-  Reducer::State state;
-  for (auto [buffer, type] : llvm::zip(partials[reducer], reducers[reducer].types()))
-    state.push_back(emitter.load(buffer, body.scratchAddress, type));
-  return reducers[reducer].restore(state, row);
+void ColumnEmitter::step(unsigned pass, ColumnBody &body, BodyEmitter &emitter, Value row, bool asksAhead,
+                         MutableArrayRef<SmallVector<Reducer::State>> states) {
+  bool vector = body.space.lanes > 1;
+  emitter.setVar(body.row, row);
+  // A value that is the same in every column is a scalar among vectors: it is not kept but computed again.
+  auto isKept = [&](const Stored &value) {
+    return !vector || llvm::any_of(body.graph.nodesOf(value.value),
+                                   [&](int node) { return body.graph.node(node).vector; });
+  };
+  for (const Stored &value : kept)
+    if (value.pass < pass && isKept(value))
+      restore(body, emitter, value, body.scratchRow);
+  // Each row is short: the same columns of later rows are asked for, as many as are 8 KiB or more. How far
+  // away they are may be a size of the call; then nothing is.
+  if (asksAhead) {
+    SmallVector<int> roots;
+    for (unsigned i : active)
+      roots.push_back(body.operands[i]);
+    emitter.prefetch(roots, [&](const BodyNode &node) -> int64_t {
+      constexpr int64_t enough = 8 << 10;
+      int64_t half = rowsAtOnce / 2, columns = std::min(block, shape.inner.number().value_or(block)),
+              bytes = columns * static_cast<int64_t>(itemsize(ir::dtypeOf(node.value.getType())));
+      return coefficientOf(node.expr, body.row).number().value_or(0) *
+             (half * bytes >= enough ? half : rowsAtOnce);
+    });
+  }
+  Value position = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), row);
+  for (auto [level, i] : llvm::zip(states, active)) {
+    Value element = emitter.emit(body.operands[i]);
+    level.push_back(reducers[i].lift(vector ? emitter.toVector(element) : element,
+                                     vector && reducers[i].isArg ? emitter.toVector(position) : position));
+  }
+  for (const Stored &value : kept)
+    if (value.pass == pass && isKept(value))
+      emitter.store(value.buffer, body.scratchRow, emitter.emit(body.graph.nodesOf(value.value).front()));
+  if (pass == lastPass)
+    storeRoots(body, emitter, /*domainShaped=*/true);
 }
 
-void ColumnEmitter::storeState(ColumnBody &body, BodyEmitter &emitter, unsigned reducer,
-                               const Reducer::State &state) {
-  for (auto [buffer, value] : llvm::zip(partials[reducer], state)) // not the count, which the row tells
-    emitter.store(buffer, body.scratchAddress, value);
-}
-
-/// Adds `count` rows from `row` on to the partial results.
-void ColumnEmitter::accumulate(Value row, int64_t count, bool storeOnTheWay) {
+void ColumnEmitter::emitRows(unsigned pass, Value row, int64_t count, Part part) {
   columns([&](ColumnBody &body, BodyEmitter &emitter) {
-    bool vector = body.space.lanes > 1;
-    SmallVector<SmallVector<Reducer::State>> states(reducers.size());
+    restoreSpread(body, emitter, pass);
+    SmallVector<SmallVector<Reducer::State>> states(active.size());
     for (int64_t u = 0; u < count; ++u) {
       kernel.pushScope(nullptr);
-      Value current = kernel.addIndex(row, u);
-      emitter.setVar(body.row, current);
-      Value position = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), current);
-      // Each row is short: the same columns of the next rows are asked for. How far away they are may be a
-      // size of the call; then nothing is.
-      if (vector && count > 1)
-        emitter.prefetch(body.operands, [&](const BodyNode &node) -> int64_t {
-          return coefficientOf(node.expr, body.row).number().value_or(0) * count;
-        });
-      for (auto [i, reducer] : llvm::enumerate(reducers)) {
-        Value element = emitter.emit(body.operands[i]);
-        states[i].push_back(reducer.lift(vector ? emitter.toVector(element) : element,
-                                         vector && reducer.isArg ? emitter.toVector(position) : position));
-      }
-      if (storeOnTheWay)
-        storeRoots(body, emitter, /*domainShaped=*/true);
+      bool asksAhead = pass == 0 && count > 1 && body.space.lanes > 1;
+      step(pass, body, emitter, kernel.addIndex(row, u), asksAhead, states);
       kernel.popScope();
     }
-    for (auto [i, reducer] : llvm::enumerate(reducers)) {
-      auto &level = states[i];
+    for (auto [level, i] : llvm::zip(states, active)) {
       while (level.size() > 1) {
         SmallVector<Reducer::State> next;
         for (size_t k = 0; k + 1 < level.size(); k += 2)
-          next.push_back(reducer.combine(level[k], level[k + 1]));
+          next.push_back(reducers[i].combine(level[k], level[k + 1]));
         level = std::move(next);
       }
-      auto number = static_cast<unsigned>(i);
-      storeState(body, emitter, number, reducer.combine(loadState(body, emitter, number, row), level[0]));
+      Reducer::State &rows = level[0];
+      if (part == Part::firstHalf) {
+        storeState(body, emitter, halves, i, rows);
+        continue;
+      }
+      Value before = row;
+      if (part == Part::secondHalf) {
+        rows = reducers[i].combine(loadState(body, emitter, halves, i, kernel.index(count)), rows);
+        before = kernel.addIndex(row, -count);
+      }
+      storeState(body, emitter, partials, i,
+                 reducers[i].combine(loadState(body, emitter, partials, i, before), rows));
     }
+  });
+}
+
+void ColumnEmitter::emitPass(unsigned pass) {
+  active.clear();
+  for (unsigned i = 0; i < reducers.size(); ++i)
+    if (passOf[i] == pass)
+      active.push_back(i);
+  if (!active.empty())
+    columns([&](ColumnBody &body, BodyEmitter &emitter) {
+      for (unsigned i : active)
+        storeState(body, emitter, partials, i, reducers[i].identity(body.space.lanes));
+    });
+  auto rows = [&](Value begin, Value end, int64_t count) {
+    kernel.forLoop(begin, end, count, [&](Value row) {
+      if (pass > 0 || count == 1)
+        return emitRows(pass, row, count, Part::whole);
+      emitRows(pass, row, count / 2, Part::firstHalf);
+      emitRows(pass, kernel.addIndex(row, count / 2), count / 2, Part::secondHalf);
+    });
+  };
+  Value zero = kernel.index(0), end = kernel.index(shape.rows);
+  if (active.empty()) {
+    // In the order of memory, for the stores.
+    rows(zero, end, 1);
+  } else if (shape.rows.isNumber()) {
+    int64_t number = shape.rows.asNumber(), whole = number / rowsAtOnce * rowsAtOnce;
+    if (whole > 0)
+      rows(zero, kernel.index(whole), rowsAtOnce);
+    if (whole != number)
+      rows(kernel.index(whole), end, 1);
+  } else {
+    Value rest = kernel.create<arith::RemUIOp>(end, kernel.index(rowsAtOnce));
+    Value whole = kernel.create<arith::SubIOp>(end, rest);
+    rows(zero, whole, rowsAtOnce);
+    rows(whole, end, 1);
+  }
+  if (llvm::none_of(spread, [&](const Stored &value) { return value.pass == pass + 1; }))
+    return;
+  columns([&](ColumnBody &body, BodyEmitter &emitter) {
+    restoreSpread(body, emitter, pass);
+    setResults(body, emitter, pass + 1);
+    for (const Stored &value : spread)
+      if (value.pass == pass + 1)
+        emitter.store(value.buffer, body.scratchAddress,
+                      emitter.emit(body.graph.nodesOf(value.value).front()));
   });
 }
 
 void ColumnEmitter::emitTask(Value task) {
-  low = kernel.mul(task, block);
-  high = kernel.minimum(kernel.addIndex(low, block), kernel.index(vectors.columns));
-  columns([&](ColumnBody &body, BodyEmitter &emitter) {
-    for (auto [i, reducer] : llvm::enumerate(reducers))
-      storeState(body, emitter, static_cast<unsigned>(i), reducer.identity(body.space.lanes));
-  });
-  auto blocks = [&](Value begin, Value end) {
-    kernel.forLoop(begin, end, rowsAtOnce, [&](Value row) { accumulate(row, rowsAtOnce, !secondPass); });
-  };
-  auto single = [&](Value begin, Value end) {
-    kernel.forLoop(begin, end, 1, [&](Value row) { accumulate(row, 1, !secondPass); });
-  };
-  const ir::Size rows = vectors.rows;
-  if (!rows.isNumber()) {
-    Value end = kernel.index(rows);
-    Value middle = kernel.create<arith::SubIOp>(
-        end, kernel.create<arith::RemUIOp>(end, kernel.index(rowsAtOnce)).getResult());
-    blocks(kernel.index(0), middle);
-    single(middle, end);
-  } else {
-    int64_t blocksEnd = rows.asNumber() / rowsAtOnce * rowsAtOnce;
-    if (blocksEnd > 0)
-      blocks(kernel.index(0), kernel.index(blocksEnd));
-    if (blocksEnd != rows)
-      single(kernel.index(blocksEnd), kernel.index(rows));
+  Value number = task;
+  if (shape.outer != 1) {
+    Value blocks = kernel.index(shape.blocks(block));
+    Value matrix = kernel.create<arith::DivUIOp>(task, blocks);
+    number = kernel.create<arith::RemUIOp>(task, blocks);
+    vectorEmitter->setVar(vectors.matrix, matrix);
+    scalarEmitter->setVar(scalars.matrix, matrix);
   }
-  auto setResults = [&](ColumnBody &body, BodyEmitter &emitter) {
-    for (unsigned i = 0; i < reducers.size(); ++i)
-      for (auto [node, value] :
-           llvm::zip(body.results[i], reducers[i].finish(loadState(body, emitter, i, kernel.index(rows)))))
-        emitter.setNode(node, value);
-  };
-  if (secondPass)
-    kernel.forLoop(kernel.index(0), kernel.index(rows), 1, [&](Value row) {
-      columns([&](ColumnBody &body, BodyEmitter &emitter) {
-        emitter.setVar(body.row, row);
-        setResults(body, emitter);
-        storeRoots(body, emitter, /*domainShaped=*/true);
-      });
-    });
+  low = kernel.mul(number, block);
+  high = kernel.minimum(kernel.addIndex(low, block), kernel.index(shape.inner));
+  for (unsigned pass = 0; pass <= lastPass; ++pass)
+    emitPass(pass);
+  if (llvm::all_of(vectors.ofDomain, [](bool ofDomain) { return ofDomain; }))
+    return;
   columns([&](ColumnBody &body, BodyEmitter &emitter) {
-    setResults(body, emitter);
+    setResults(body, emitter, lastPass + 1);
     storeRoots(body, emitter, /*domainShaped=*/false);
   });
 }
 
-Status ColumnEmitter::emit() {
-  for (Status *status : {&vectors.status, &scalars.status})
-    if (!status->ok())
-      return *status;
-  auto passes = ir::rowPasses(fusion);
-  Block &body = fusion.getBody().front();
-  int64_t offset = 0;
-  // Values of eight bytes first, so that each lies at a multiple of its size.
-  for (Operation &op : body.without_terminator())
-    if (ir::isReductionOp(&op))
-      reducers.emplace_back(kernel, &op);
-  for (Reducer &reducer : reducers) {
-    SmallVector<Value, 2> buffers;
-    for (Type type : reducer.types()) {
-      buffers.push_back(kernel.scratchView(offset, block, KernelBuilder::memoryType(type)));
-      offset += block * llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-    }
-    partials.push_back(std::move(buffers));
-  }
-  for (auto [value, ofDomain] : llvm::zip(body.getTerminator()->getOperands(), vectors.ofDomain))
-    secondPass |= ofDomain && passes.lookup(value) > 0;
+void ColumnEmitter::emitTasks(ArrayRef<Value> usable) {
+  streams.assign(usable.begin(), usable.end());
   BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
   vectorEmitter = &vector;
   scalarEmitter = &scalar;
-  kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) { emitTask(task); });
-  return {};
+  // Of dynamic sizes there may be more tasks than pieces of work.
+  Value end = kernel.end;
+  if (shape.outer != 1 && !shape.inner.isNumber()) {
+    Value outer = kernel.index(shape.outer), blocks = kernel.index(shape.blocks(block));
+    end = kernel.minimum(end, kernel.create<arith::MulIOp>(outer, blocks));
+  }
+  kernel.forLoop(kernel.begin, end, 1, [&](Value task) { emitTask(task); });
 }
 
 } // namespace
 
 Status detail::emitColumn(KernelBuilder &kernel) {
-  SmallVector<ir::Size> domain = kernel.fusion.getDomain();
-  ir::Size columns = ir::productOf(ArrayRef(domain).drop_front(kernel.fusion.getNumReducedDims()));
-  int64_t lanes = kernel.fusion.getSchedule()->getVector();
-  return ColumnEmitter(kernel, columns.number().value_or(lanes) < lanes ? 1 : lanes).emit();
+  ir::ColumnShape shape = ir::columnShape(kernel.fusion);
+  // Nothing is left, and the tasks of dynamic sizes may be counted too high.
+  if (shape.outer == 0 || shape.inner == 0)
+    return {};
+  ir::ScheduleAttr schedule = *kernel.fusion.getSchedule();
+  int64_t lanes = schedule.getVector();
+  if (shape.inner.number().value_or(lanes) < lanes)
+    lanes = 1;
+  ColumnEmitter columns(kernel, shape, lanes);
+  Status status = columns.prepare();
+  if (!status.ok())
+    return status;
+  // A vector that begins a row has to begin a cache line.
+  bool streaming = schedule.getStreaming() && ir::isMultipleOf(shape.inner, lanes);
+  emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) { columns.emitTasks(streams); });
+  return {};
 }
 
 } // namespace weft::codegen

@@ -31,7 +31,7 @@ namespace weft::codegen {
 namespace {
 
 struct RowBody : ReductionBody {
-  RowBody(ir::FusionOp fusion, int64_t lanes) : ReductionBody(fusion, keptDims(fusion), lanes) {
+  RowBody(ir::FusionOp fusion, int64_t lanes) : ReductionBody(fusion, 0, keptDims(fusion), lanes) {
     IndexExpr rowExpr = rows != 1 && rows != 0 ? space.expr(row) : IndexExpr();
     graph.setKeptIndex(rowExpr);
     if (unsigned dims = keptDims(fusion))
@@ -99,8 +99,8 @@ private:
 
 Status RowEmitter::prepare() {
   length = ir::rowLength(fusion);
-  auto passes = ir::rowPasses(fusion);
-  lastPass = ir::lastRowPass(fusion);
+  auto passes = ir::reductionPasses(fusion);
+  lastPass = ir::lastReductionPass(fusion);
   Block &body = fusion.getBody().front();
   for (Operation &op : body.without_terminator())
     if (ir::isReductionOp(&op)) {
@@ -109,7 +109,7 @@ Status RowEmitter::prepare() {
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
   int64_t offset = 0;
-  for (auto [value, pass] : ir::keptRowValues(fusion, schedule.getKeep())) {
+  for (auto [value, pass] : ir::keptValues(fusion, schedule.getKeep())) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
     Type memory = KernelBuilder::memoryType(element);
     kept.push_back({pass, vectors.graph.request(value, vectors.whole),

@@ -11,12 +11,14 @@
 using namespace mlir;
 namespace weft::codegen {
 
-ReductionBody::ReductionBody(ir::FusionOp fusion, unsigned rowDims, int64_t lanes)
+ReductionBody::ReductionBody(ir::FusionOp fusion, unsigned firstDim, unsigned rowDims, int64_t lanes)
     : space(ir::rangesOf(fusion)), graph(fusion, space) {
   SmallVector<ir::Size> domain = fusion.getDomain();
-  rows = ir::productOf(ArrayRef(domain).take_front(rowDims));
-  columns = ir::productOf(ArrayRef(domain).drop_front(rowDims));
+  outer = ir::productOf(ArrayRef(domain).take_front(firstDim));
+  rows = ir::productOf(ArrayRef(domain).slice(firstDim, rowDims));
+  columns = ir::productOf(ArrayRef(domain).drop_front(firstDim + rowDims));
   space.lanes = lanes;
+  matrix = space.addLoop(outer - 1);
   row = space.addLoop(rows - 1);
   column = space.addLoop(columns - 1, lanes);
   inRow = space.expr(column);

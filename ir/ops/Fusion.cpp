@@ -156,11 +156,13 @@ LogicalResult FusionOp::verify() {
 
   SmallVector<Size> domain = getDomain();
   auto rank = static_cast<int64_t>(domain.size()), reduced = static_cast<int64_t>(getNumReducedDims());
-  SmallVector<int64_t> dims = kind == FusionKind::column
-                                  ? allDims(reduced)
-                                  : llvm::to_vector(llvm::seq<int64_t>(rank - reduced, rank));
   if (kind != FusionKind::loop && reduced == 0)
     return emitOpError() << "of kind " << stringifyFusionKind(kind) << " has no reduction";
+  // Columns of which nothing is left belong to leading dimensions.
+  int64_t first = kind == FusionKind::column ? columnShape(*this).dim : rank - reduced;
+  if (kind == FusionKind::column && first + reduced >= rank)
+    first = 0;
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(first, first + reduced));
   for (Operation &op : block.without_terminator()) {
     if (!isReductionOp(&op))
       continue;
@@ -182,13 +184,6 @@ LogicalResult FusionOp::verify() {
 }
 
 LogicalResult FusionOp::verifyRegions() {
-  if (getKind() == FusionKind::column) {
-    llvm::DenseMap<Value, unsigned> passes = rowPasses(*this);
-    for (Operation &op : getBody().front().without_terminator())
-      if (isReductionOp(&op) && passes.lookup(op.getOperand(0)) > 0)
-        return op.emitOpError()
-               << "depends on another reduction of its fusion, which one of kind column cannot hold";
-  }
   ScheduleAttr schedule = getScheduleAttr();
   return schedule ? verifySchedule(*this, schedule) : success();
 }

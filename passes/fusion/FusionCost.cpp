@@ -25,8 +25,8 @@ int64_t scale(int64_t a, int64_t b, int64_t c) {
 /// Of the shorter of memory and arithmetic 0.95 is hidden behind the longer, in 1024ths. All of it would make
 /// two ways to cut a program that move the same bytes equal, however much one of them computes twice.
 static constexpr int64_t hiddenShare = 973, hiddenWhole = 1024;
-/// A task of a column kernel has at least one vector of columns, 16 of f32 on a processor of level v4.
-static constexpr int64_t leastColumns = 16;
+/// A task of a column kernel has at least one vector of columns, and the widest has 64.
+static constexpr int64_t leastColumns = 64;
 
 int64_t transferTime(const TargetDescription &target, int64_t bytes, int64_t tasks) {
   int64_t cores = std::clamp<int64_t>(tasks, 1, target.cores);
@@ -46,15 +46,16 @@ int64_t kernelTime(const TargetDescription &target, const KernelWork &work) {
 }
 
 int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<int64_t> domain,
-                    unsigned reduced) {
+                    ReducedDims reduced) {
   switch (kind) {
   case FusionKind::loop:
   case FusionKind::update:
     return std::max<int64_t>(1, elementCount(domain) / target.loopTaskElements);
   case FusionKind::row:
-    return std::max<int64_t>(1, elementCount(domain.drop_back(reduced)));
+    return std::max<int64_t>(1, elementCount(domain.take_front(reduced.first)));
   case FusionKind::column:
-    return std::max<int64_t>(1, elementCount(domain.drop_front(reduced)) / leastColumns);
+    return std::max<int64_t>(1, scale(elementCount(domain.take_front(reduced.first)),
+                                      elementCount(domain.drop_front(reduced.end())), leastColumns));
   case FusionKind::scan:
     // As if the scan were along the innermost dimension; along another there are more.
     return std::max<int64_t>(1, elementCount(domain.drop_back()));

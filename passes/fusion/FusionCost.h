@@ -39,10 +39,16 @@ int64_t transferTime(const ir::TargetDescription &target, int64_t bytes, int64_t
 /// Time to do `flops` with `tasks` pieces of work.
 int64_t arithmeticTime(const ir::TargetDescription &target, int64_t flops, int64_t tasks);
 
-/// Pieces of work of a kernel over `domain`, of which the trailing (row) or leading (column) `reduced`
-/// dimensions are reduced.
+/// The dimensions [first, first + count) of a domain, which its reductions remove.
+struct ReducedDims {
+  unsigned first = 0, count = 0;
+  unsigned end() const { return first + count; }
+  bool operator==(const ReducedDims &o) const { return first == o.first && count == o.count; }
+};
+
+/// Pieces of work of a kernel over `domain`.
 int64_t kernelTasks(const ir::TargetDescription &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
-                    unsigned reduced);
+                    ReducedDims reduced);
 
 } // namespace weft::passes
 

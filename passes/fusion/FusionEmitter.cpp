@@ -79,12 +79,13 @@ private:
   void emitNode(Operation *op, Place place);
   void emitForeign(Operation *op);
   ArrayRef<Size> shapeAt(Place place) const {
-    return place == Place::domain ? ArrayRef(group.domain) : group.keptShape();
+    return place == Place::domain ? ArrayRef(group.domain) : ArrayRef(keptShape);
   }
 
   FusionGraph &graph;
   unsigned id;
   const FusionGroup &group;
+  const SmallVector<Size> keptShape = group.keptShape();
   StoredValues &stored;
   OpBuilder &builder;
   OpBuilder body;
@@ -173,12 +174,8 @@ Value GroupEmitter::read(OpOperand &operand, Place place) {
   if (path.source && path.kind == ReadKind::broadcast) {
     if (Value ours = computed.lookup(path.source)) {
       Value &spread = spreads[{ours, withShape(typeOf(ours), shape)}];
-      if (!spread) {
-        auto rank = static_cast<int64_t>(group.domain.size());
-        int64_t begin = group.kind == FusionKind::column ? group.reduced : 0;
-        auto dims = llvm::to_vector(llvm::seq<int64_t>(begin, begin + rank - group.reduced));
-        spread = body.create<BroadcastInDimOp>(path.broadcast.getLoc(), ours, dims, shape);
-      }
+      if (!spread)
+        spread = body.create<BroadcastInDimOp>(path.broadcast.getLoc(), ours, group.keptDims(), shape);
       return spread;
     }
   }
@@ -225,11 +222,8 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
     if (path.kind == ReadKind::same && path.source && computed.lookup(path.source)) {
       // The same spreading as readers do.
       Value ours = computed.lookup(path.source);
-      auto rank = static_cast<int64_t>(group.domain.size());
-      int64_t begin = group.kind == FusionKind::column ? group.reduced : 0;
-      auto dims = llvm::to_vector(llvm::seq<int64_t>(begin, begin + rank - group.reduced));
       computed[broadcast.getResult()] =
-          body.create<BroadcastInDimOp>(op->getLoc(), ours, dims, shapeAt(place));
+          body.create<BroadcastInDimOp>(op->getLoc(), ours, group.keptDims(), shapeAt(place));
       return;
     }
   }

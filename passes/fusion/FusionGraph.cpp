@@ -16,9 +16,17 @@ namespace weft::passes {
 
 static ArrayRef<Size> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
-ArrayRef<Size> FusionGroup::keptShape() const {
-  return kind == FusionKind::column ? ArrayRef(domain).drop_front(reduced)
-                                    : ArrayRef(domain).drop_back(reduced);
+SmallVector<int64_t> FusionGroup::keptDims() const {
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, reduced.first));
+  llvm::append_range(dims, llvm::seq<int64_t>(reduced.end(), static_cast<int64_t>(domain.size())));
+  return dims;
+}
+
+SmallVector<Size> FusionGroup::keptShape() const {
+  SmallVector<Size> shape;
+  for (int64_t dim : keptDims())
+    shape.push_back(domain[dim]);
+  return shape;
 }
 
 static bool isSplatConstant(Operation *op) {
@@ -186,11 +194,9 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
     group.domain = llvm::to_vector(shapeOf(isReduction(&op) ? op.getOperand(0) : result));
     if (isReduction(&op)) {
       SmallVector<int64_t> dims = reducedDims(&op);
-      auto rank = static_cast<int64_t>(group.domain.size());
-      group.reduced = static_cast<unsigned>(dims.size());
+      group.reduced = {static_cast<unsigned>(dims.front()), static_cast<unsigned>(dims.size())};
       group.reductions = 1;
-      bool trailing = dims == llvm::to_vector(llvm::seq<int64_t>(rank - group.reduced, rank));
-      group.kind = trailing ? FusionKind::row : FusionKind::column;
+      group.kind = group.reduced.end() == group.domain.size() ? FusionKind::row : FusionKind::column;
     }
     if (isScanOp(&op))
       group.kind = FusionKind::scan;

@@ -66,14 +66,17 @@ struct FusionGroup {
   ir::FusionKind kind = ir::FusionKind::loop;
   ir::DeviceAttr device;
   llvm::SmallVector<ir::Size> domain;
-  unsigned reduced = 0, reductions = 0, version = 0, outputs = 0;
+  ReducedDims reduced;
+  unsigned reductions = 0, version = 0, outputs = 0;
   int64_t flops = 0, readBytes = 0, writtenBytes = 0;
   unsigned lastNode = 0;
   unsigned rank = 0; ///< edges lead to groups of a higher rank, so that groups are in order at every time
   std::vector<unsigned> nodes, in, out;
   size_t tidyAt = 64; ///< edges from which those inside of the group are dropped from `in` and `out`
   llvm::DenseMap<unsigned, unsigned> inputs; ///< values read from outside, and by how many edges
-  llvm::ArrayRef<ir::Size> keptShape() const;
+  /// The dimensions of the domain that its reductions leave.
+  llvm::SmallVector<int64_t> keptDims() const;
+  llvm::SmallVector<ir::Size> keptShape() const;
 };
 
 /// Why two groups stay two.
@@ -96,7 +99,7 @@ struct FusionPrice {
 struct FusionMerge {
   ir::FusionKind kind;
   llvm::SmallVector<ir::Size> domain;
-  unsigned reduced;
+  ReducedDims reduced;
   Place placeA, placeB; ///< of a group that was a loop
   int64_t saved;
 };
@@ -181,7 +184,7 @@ private:
   /// @}
 
   static bool isStored(const FusionValue &value) { return value.escapes || value.inner < value.reads; }
-  int64_t tasksOf(ir::FusionKind kind, llvm::ArrayRef<ir::Size> domain, unsigned reduced) const {
+  int64_t tasksOf(ir::FusionKind kind, llvm::ArrayRef<ir::Size> domain, ReducedDims reduced) const {
     return kernelTasks(target, kind, ranges.largest(domain), reduced);
   }
   /// Bytes or operations as the model counts them: so few that those of all values can be added.
@@ -201,8 +204,7 @@ private:
   /// Of a scan and a loop.
   std::optional<FusionMerge> combineScan(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
                                          FusionRefusal &refusal) const;
-  std::optional<FusionMerge> combineReductions(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
-                                               FusionRefusal &refusal) const;
+  std::optional<FusionMerge> combineReductions(unsigned a, unsigned b, FusionRefusal &refusal) const;
   /// Of a loop and reductions along rows or columns.
   std::optional<FusionMerge> combineLoopAndReduction(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
                                                      FusionRefusal &refusal) const;

@@ -15,18 +15,15 @@ static ArrayRef<Size> shapeOf(Value value) { return sizesOf(cast<RankedTensorTyp
 
 /// Whether a broadcast spreads what the reductions of a kernel leave over the reduced dimensions, and nothing
 /// else.
-static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<Size> domain, FusionKind kind,
-                        unsigned reduced) {
+static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<Size> domain, ReducedDims reduced) {
   if (broadcast.getShape() != domain)
     return false;
   ArrayRef<Size> from = shapeOf(broadcast.getA());
-  size_t keptBegin = kind == FusionKind::column ? reduced : 0;
-  size_t keptEnd = kind == FusionKind::column ? domain.size() : domain.size() - reduced;
   SmallVector<Size> size(domain.size(), 1);
   for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
     size[dim] = from[i];
   for (size_t dim = 0; dim < domain.size(); ++dim)
-    if (size[dim] != (dim >= keptBegin && dim < keptEnd ? domain[dim] : 1))
+    if (size[dim] != (dim < reduced.first || dim >= reduced.end() ? domain[dim] : 1))
       return false;
   return true;
 }
@@ -49,15 +46,11 @@ bool FusionGraph::placesAgree(const FusionEdge &edge, const FusionMerge &merged,
     break;
   case ReadKind::broadcast:
     if (merged.kind == FusionKind::loop || made != Place::kept || read != Place::domain ||
-        !spreadsKept(edge.broadcast, merged.domain, merged.kind, merged.reduced))
+        !spreadsKept(edge.broadcast, merged.domain, merged.reduced))
       break;
-    if (merged.kind == FusionKind::column && groups[from.group].kind == FusionKind::column) {
-      refusal = {"WEFT-F003", "the consumer needs what the reduction of columns gives at every element"};
-      return false;
-    }
     return true;
   case ReadKind::gathered:
-    if (merged.kind == FusionKind::row && merged.reduced == 1 && made == Place::domain &&
+    if (merged.kind == FusionKind::row && merged.reduced.count == 1 && made == Place::domain &&
         placeOf(to) == Place::kept && shapeOf(to.op->getOperand(0)) == ArrayRef(merged.domain))
       return true;
     break;
@@ -108,7 +101,7 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
   if ((loopA ? gb : ga).kind == FusionKind::scan)
     return combineScan(a, b, between, refusal);
   if (!loopA && !loopB)
-    return combineReductions(a, b, between, refusal);
+    return combineReductions(a, b, refusal);
   return combineLoopAndReduction(a, b, between, refusal);
 }
 
@@ -119,7 +112,7 @@ std::optional<FusionMerge> FusionGraph::combineLoops(unsigned a, unsigned b, Arr
   if (ga.domain != gb.domain &&
       (between.empty() || (ga.pinned && gb.pinned) || productOf(ga.domain) != productOf(gb.domain)))
     return domainsDiffer(ga, gb, refusal);
-  FusionMerge merged{FusionKind::loop, {}, 0, Place::domain, Place::domain, 0};
+  FusionMerge merged{FusionKind::loop, {}, {}, Place::domain, Place::domain, 0};
   merged.domain = ga.domain == gb.domain || gb.pinned ? gb.domain : ga.pinned ? ga.domain : gb.domain;
   return merged;
 }
@@ -141,15 +134,11 @@ std::optional<FusionMerge> FusionGraph::combineScan(unsigned a, unsigned b, Arra
   return mergedLike(scan);
 }
 
-std::optional<FusionMerge> FusionGraph::combineReductions(unsigned a, unsigned b, ArrayRef<unsigned> between,
+std::optional<FusionMerge> FusionGraph::combineReductions(unsigned a, unsigned b,
                                                           FusionRefusal &refusal) const {
   const FusionGroup &ga = groups[a], &gb = groups[b];
-  if (ga.kind != gb.kind || ga.domain != gb.domain || ga.reduced != gb.reduced)
+  if (ga.kind != gb.kind || ga.domain != gb.domain || !(ga.reduced == gb.reduced))
     return domainsDiffer(ga, gb, refusal);
-  if (ga.kind == FusionKind::column && !between.empty()) {
-    refusal = {"WEFT-F003", "a reduction of columns depends on another"};
-    return std::nullopt;
-  }
   return mergedLike(ga);
 }
 
@@ -177,7 +166,7 @@ std::optional<FusionMerge> FusionGraph::combineLoopAndReduction(unsigned a, unsi
   bool loopA = ga.kind == FusionKind::loop;
   const FusionGroup &loop = loopA ? ga : gb, &anchor = loopA ? gb : ga;
   Place place = placeOfLoop(loopA ? a : b, anchor, between);
-  SmallVector<Size> need(place == Place::domain ? ArrayRef(anchor.domain) : anchor.keptShape());
+  SmallVector<Size> need = place == Place::domain ? anchor.domain : anchor.keptShape();
   if (productOf(loop.domain) != productOf(need))
     return domainsDiffer(ga, gb, refusal);
   bool picksOfRows = loop.rowGather && place == Place::kept && anchor.kind == FusionKind::row;
@@ -186,7 +175,7 @@ std::optional<FusionMerge> FusionGraph::combineLoopAndReduction(unsigned a, unsi
   if (picksOfRows && loop.pinned)
     for (unsigned node : loop.nodes)
       if (auto gather = dyn_cast<GatherOp>(nodes[node].op))
-        if (anchor.reduced != 1 || shapeOf(gather.getA()) != ArrayRef(anchor.domain))
+        if (anchor.reduced.count != 1 || shapeOf(gather.getA()) != ArrayRef(anchor.domain))
           return domainsDiffer(ga, gb, refusal);
   FusionMerge merged = mergedLike(anchor);
   (loopA ? merged.placeA : merged.placeB) = place;

@@ -56,17 +56,25 @@ weft.func @halves(%x: tensor<8x37xbf16, #cpu>) -> tensor<8xbf16, #cpu> {
   weft.return %0 : tensor<8xbf16, #cpu>
 }
 
-// Eight rows at a time over a block of columns, whose partial sums lie in scratch.
-// SCHEDULE: #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 2, grain = 1, scratch = 1024>
+// Eight rows are combined over a block of columns, whose partial sums lie in scratch; the first four wait in scratch for the
+// other four.
+// SCHEDULE: #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 2, grain = 1, scratch = 2048>
 // CHECK-LABEL: func.func @column.2(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>
 // CHECK:         %[[P:.*]] = memref.view %[[SCRATCH]]
+// CHECK:         %[[H:.*]] = memref.view %[[SCRATCH]]
 // CHECK:         scf.for
 // CHECK:           vector.store %{{.*}}, %[[P]]
 // CHECK:           scf.for
 // CHECK:             scf.for
-// CHECK-COUNT-8:       vector.load %[[X]]
-// CHECK-COUNT-7:       arith.addf {{.*}} : vector<16xf32>
+// CHECK-COUNT-4:       vector.load %[[X]]
+// CHECK-COUNT-3:       arith.addf {{.*}} : vector<16xf32>
+// CHECK:               vector.store %{{.*}}, %[[H]]
+// CHECK:             scf.for
+// CHECK-COUNT-4:       vector.load %[[X]]
+// CHECK-COUNT-3:       arith.addf {{.*}} : vector<16xf32>
+// CHECK:               vector.load %[[H]]
+// CHECK:               arith.addf
 // CHECK:               vector.load %[[P]]
 // CHECK:               arith.addf
 // CHECK:               vector.store %{{.*}}, %[[P]]
@@ -96,4 +104,51 @@ weft.func @shifted(%x: tensor<8x64xf32, #cpu>) -> (tensor<8x64xf32, #cpu>, tenso
     weft.yield %3, %4 : tensor<8x64xf32, #cpu>, tensor<8x64xf32, #cpu>
   }
   weft.return %0#0, %0#1 : tensor<8x64xf32, #cpu>, tensor<8x64xf32, #cpu>
+}
+
+// Three passes down the rows of a block in the middle of the domain; of rows that are in the cache, eight at a time. The
+// maxima and the reciprocals of the sums are spread from scratch, where the exponentials wait too; nothing is divided for
+// each element.
+// SCHEDULE: #weft.schedule<column, vector = 16, rows = 8, block = 64, tasks = 6, grain = 1, scratch = 17664, keep = [3]>
+// CHECK-LABEL: func.func @middle.
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>
+// CHECK:         %[[MAXIMA:.*]] = memref.view %[[SCRATCH]]
+// CHECK:         %[[SUMS:.*]] = memref.view %[[SCRATCH]]
+// CHECK:         %[[HALF:.*]] = memref.view %[[SCRATCH]]
+// CHECK:         %[[TOP:.*]] = memref.view %[[SCRATCH]]
+// CHECK:         %[[SCALE:.*]] = memref.view %[[SCRATCH]]
+// CHECK:         %[[E:.*]] = memref.view %[[SCRATCH]]
+// CHECK-COUNT-4: vector.load %[[X]]
+// CHECK:         vector.store %{{.*}}, %[[HALF]]
+// CHECK-COUNT-4: vector.load %[[X]]
+// CHECK:         vector.store %{{.*}}, %[[MAXIMA]]
+// CHECK:         vector.store %{{.*}}, %[[TOP]]
+// CHECK:         vector.load %[[TOP]]
+// CHECK-COUNT-8: math.exp {{.*}} : vector<16xf32>
+// CHECK:         vector.store %{{.*}}, %[[E]]
+// CHECK:         vector.store %{{.*}}, %[[SUMS]]
+// CHECK:         vector.load %[[SUMS]]
+// CHECK:         arith.divf {{.*}} : vector<16xf32>
+// CHECK:         vector.store %{{.*}}, %[[SCALE]]
+// CHECK-NOT:     math.exp
+// CHECK-NOT:     arith.divf
+// CHECK:         vector.load %[[SCALE]]
+// CHECK:         vector.load %[[E]]
+// CHECK:         arith.mulf {{.*}} : vector<16xf32>
+// CHECK:         vector.store %{{.*}}, %[[Y]]
+// CHECK:         return
+weft.func @middle(%x: tensor<6x64x64xf32, #cpu>) -> tensor<6x64x64xf32, #cpu> {
+  %0 = weft.fusion column (%x) : (tensor<6x64x64xf32, #cpu>) -> tensor<6x64x64xf32, #cpu> {
+  ^bb0(%a: tensor<6x64x64xf32, #cpu>):
+    %1 = weft.rmax %a, dims = [1] : tensor<6x64x64xf32, #cpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0, 2] : tensor<6x64xf32, #cpu> -> tensor<6x64x64xf32, #cpu>
+    %3 = weft.sub %a, %2 : tensor<6x64x64xf32, #cpu>
+    %4 = weft.exp %3 : tensor<6x64x64xf32, #cpu>
+    %5 = weft.sum %4, dims = [1] : tensor<6x64x64xf32, #cpu>
+    %6 = weft.recip %5 : tensor<6x64xf32, #cpu>
+    %7 = weft.broadcast_in_dim %6, dims = [0, 2] : tensor<6x64xf32, #cpu> -> tensor<6x64x64xf32, #cpu>
+    %8 = weft.mul %4, %7 : tensor<6x64x64xf32, #cpu>
+    weft.yield %8 : tensor<6x64x64xf32, #cpu>
+  }
+  weft.return %0 : tensor<6x64x64xf32, #cpu>
 }

@@ -15,7 +15,7 @@ weft.func @devices(%a: tensor<4xf32, #weft.device<cpu>>, %b: tensor<4xf32, #weft
 // CHECK: weft.func @schedules()
 // CHECK-DAG: loop = #weft.schedule<loop, vector = 1, chunk = 64, tasks = 0, grain = 1, scratch = 0>
 // CHECK-DAG: row = #weft.schedule<row, vector = 64, lanes = 16, partials = 64, prefetch = 0, tasks = 4, grain = 2, scratch = 4096, keep = [0, 3], streaming>
-// CHECK-DAG: column = #weft.schedule<column, vector = 8, rows = 8, block = 256, tasks = 1, grain = 1, scratch = 0>
+// CHECK-DAG: column = #weft.schedule<column, vector = 8, rows = 8, block = 256, tasks = 1, grain = 1, scratch = 0, keep = [1], streaming>
 // CHECK-DAG: tile = #weft.schedule<loop, vector = 16, tile_rows = 256, tile_columns = 64, tile_dim = 0, squares = 8, tasks = 2, grain = 1, scratch = 16384>
 // CHECK-DAG: scan = #weft.schedule<scan, vector = 16, lanes = 16, block = 64, tasks = ceildiv(8 * n + 504, 64), grain = 1, scratch = 0>
 // CHECK-DAG: update = #weft.schedule<update, vector = 16, block = 64, range = 1000, tasks = 4, grain = 1, scratch = 0>
@@ -23,7 +23,7 @@ weft.func @devices(%a: tensor<4xf32, #weft.device<cpu>>, %b: tensor<4xf32, #weft
 weft.func @schedules() attributes {
     loop = #weft.schedule<loop, vector = 1, chunk = 64, tasks = 0, grain = 1, scratch = 0>,
     row = #weft.schedule<row, vector = 64, lanes = 16, partials = 64, prefetch = 0, tasks = 4, grain = 2, scratch = 4096, keep = [0, 3], streaming>,
-    column = #weft.schedule<column, vector = 8, rows = 8, block = 256, tasks = 1, grain = 1, scratch = 0>,
+    column = #weft.schedule<column, vector = 8, rows = 8, block = 256, tasks = 1, grain = 1, scratch = 0, keep = [1], streaming>,
     tile = #weft.schedule<loop, vector = 16, tile_rows = 256, tile_columns = 64, tile_dim = 0, squares = 8, tasks = 2,
                           grain = 1, scratch = 16384>,
     scan = #weft.schedule<scan, vector = 16, lanes = 16, block = 64, tasks = ceildiv(8 * n + 504, 64), grain = 1, scratch = 0>,

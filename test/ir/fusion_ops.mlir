@@ -47,6 +47,21 @@ weft.func @column(%x: tensor<4x8xf32, #cpu>) -> tensor<8xf32, #cpu> {
   weft.return %r : tensor<8xf32, #cpu>
 }
 
+// Rows in the middle, of two dimensions; and a reduction that depends on another.
+// CHECK-LABEL: weft.func @middle
+weft.func @middle(%x: tensor<4x2x3x8xf32, #cpu>) -> (tensor<4x2x3x8xf32, #cpu>, tensor<4x8xf32, #cpu>) {
+  // CHECK: weft.fusion column (%{{.*}}) : (tensor<4x2x3x8xf32, #cpu{{.*}}>) -> (tensor<4x2x3x8xf32, #cpu{{.*}}>, tensor<4x8xf32, #cpu
+  %r:2 = weft.fusion column (%x) : (tensor<4x2x3x8xf32, #cpu>) -> (tensor<4x2x3x8xf32, #cpu>, tensor<4x8xf32, #cpu>) {
+  ^bb0(%a: tensor<4x2x3x8xf32, #cpu>):
+    %s = weft.sum %a, dims = [1, 2] : tensor<4x2x3x8xf32, #cpu>
+    %b = weft.broadcast_in_dim %s, dims = [0, 3] : tensor<4x8xf32, #cpu> -> tensor<4x2x3x8xf32, #cpu>
+    %d = weft.sub %a, %b : tensor<4x2x3x8xf32, #cpu>
+    %m = weft.rmax %d, dims = [1, 2] : tensor<4x2x3x8xf32, #cpu>
+    weft.yield %d, %m : tensor<4x2x3x8xf32, #cpu>, tensor<4x8xf32, #cpu>
+  }
+  weft.return %r#0, %r#1 : tensor<4x2x3x8xf32, #cpu>, tensor<4x8xf32, #cpu>
+}
+
 // CHECK-LABEL: weft.func @multi_tensor
 weft.func @multi_tensor(%p: tensor<4xf32, #cpu>, %q: tensor<2x3xf32, #cpu>, %step: tensor<i64, #cpu>,
                         %lr: tensor<f64, #cpu>) -> (tensor<4xf32, #cpu>, tensor<2x3xf32, #cpu>) {

@@ -126,7 +126,7 @@ weft.func @row_without_reduction(%x: tensor<4xf32, #cpu>) {
 
 // -----
 
-// Rows reduce the last dimensions, columns the first ones.
+// Rows reduce the last dimensions, columns others that follow each other.
 #cpu = #weft.device<cpu>
 weft.func @row_of_columns(%x: tensor<4x8xf32, #cpu>) {
   %r = weft.fusion row (%x) : (tensor<4x8xf32, #cpu>) -> tensor<8xf32, #cpu> {
@@ -147,6 +147,33 @@ weft.func @column_of_rows(%x: tensor<4x8xf32, #cpu>) {
     // expected-error@+1 {{'weft.rmax' op reduces dimensions [1] of [4, 8], but this fusion's reductions reduce [0] of [4, 8]}}
     %n = weft.rmax %a, dims = [1] : tensor<4x8xf32, #cpu>
     weft.yield %n : tensor<4xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @columns_apart(%x: tensor<4x5x8xf32, #cpu>) {
+  %r = weft.fusion column (%x) : (tensor<4x5x8xf32, #cpu>) -> tensor<5xf32, #cpu> {
+  ^bb0(%a: tensor<4x5x8xf32, #cpu>):
+    // expected-error@+1 {{'weft.sum' op reduces dimensions [0, 2] of [4, 5, 8], but this fusion's reductions reduce [0, 1] of [4, 5, 8]}}
+    %n = weft.sum %a, dims = [0, 2] : tensor<4x5x8xf32, #cpu>
+    weft.yield %n : tensor<5xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @columns_of_two_kinds(%x: tensor<4x4x8xf32, #cpu>) {
+  %r:2 = weft.fusion column (%x) : (tensor<4x4x8xf32, #cpu>) -> (tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>) {
+  ^bb0(%a: tensor<4x4x8xf32, #cpu>):
+    %n = weft.sum %a, dims = [1] : tensor<4x4x8xf32, #cpu>
+    // expected-error@+1 {{'weft.sum' op reduces dimensions [0] of [4, 4, 8], but this fusion's reductions reduce [1] of [4, 4, 8]}}
+    %m = weft.sum %a, dims = [0] : tensor<4x4x8xf32, #cpu>
+    weft.yield %n, %m : tensor<4x8xf32, #cpu>, tensor<4x8xf32, #cpu>
   }
   weft.return
 }

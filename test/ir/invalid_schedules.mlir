@@ -448,7 +448,7 @@ weft.func @column_tasks(%x: tensor<9x600xf32, #cpu>) {
 
 #cpu = #weft.device<cpu>
 weft.func @column_scratch(%x: tensor<9x600xf32, #cpu>) {
-  // expected-error@+1 {{'weft.fusion' op has scratch = 0 in its schedule, expected at least 1024: that is what its kernel keeps there}}
+  // expected-error@+1 {{'weft.fusion' op has scratch = 0 in its schedule, expected at least 2048: that is what its kernel keeps there}}
   %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 3, grain = 1, scratch = 0>} : (tensor<9x600xf32, #cpu>) -> tensor<600xf32, #cpu> {
   ^bb0(%a: tensor<9x600xf32, #cpu>):
     %1 = weft.sum %a, dims = [0] : tensor<9x600xf32, #cpu>
@@ -460,15 +460,98 @@ weft.func @column_scratch(%x: tensor<9x600xf32, #cpu>) {
 // -----
 
 #cpu = #weft.device<cpu>
-weft.func @dependent_columns(%x: tensor<9x600xf32, #cpu>) {
-  %0 = weft.fusion column (%x) : (tensor<9x600xf32, #cpu>) -> tensor<600xf32, #cpu> {
+weft.func @middle_tasks(%x: tensor<5x9x600xf32, #cpu>) {
+  // expected-error@+1 {{'weft.fusion' op has tasks = 3 in its schedule, expected 15: the columns of the domain [5, 9, 600] are cut in blocks of 256}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 3, grain = 1, scratch = 1024>} : (tensor<5x9x600xf32, #cpu>) -> tensor<5x600xf32, #cpu> {
+  ^bb0(%a: tensor<5x9x600xf32, #cpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<5x9x600xf32, #cpu>
+    weft.yield %1 : tensor<5x600xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+// Two sums, half of the rows of the first, and what is spread of it: 256 columns of 4 bytes each.
+#cpu = #weft.device<cpu>
+weft.func @spread_scratch(%x: tensor<9x600xf32, #cpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 2048 in its schedule, expected at least 4096: that is what its kernel keeps there}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 3, grain = 1, scratch = 2048>} : (tensor<9x600xf32, #cpu>) -> tensor<600xf32, #cpu> {
   ^bb0(%a: tensor<9x600xf32, #cpu>):
     %1 = weft.sum %a, dims = [0] : tensor<9x600xf32, #cpu>
     %2 = weft.broadcast_in_dim %1, dims = [1] : tensor<600xf32, #cpu> -> tensor<9x600xf32, #cpu>
     %3 = weft.sub %a, %2 : tensor<9x600xf32, #cpu>
-    // expected-error@+1 {{'weft.sum' op depends on another reduction of its fusion, which one of kind column cannot hold}}
     %4 = weft.sum %3, dims = [0] : tensor<9x600xf32, #cpu>
     weft.yield %4 : tensor<600xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+// And what is kept of every row: 9 x 256 elements of 4 bytes.
+#cpu = #weft.device<cpu>
+weft.func @kept_scratch(%x: tensor<9x600xf32, #cpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 2048 in its schedule, expected at least 12288: that is what its kernel keeps there}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 3, grain = 1, scratch = 2048, keep = [0]>} : (tensor<9x600xf32, #cpu>) -> tensor<9x600xf32, #cpu> {
+  ^bb0(%a: tensor<9x600xf32, #cpu>):
+    %1 = weft.neg %a : tensor<9x600xf32, #cpu>
+    %2 = weft.sum %1, dims = [0] : tensor<9x600xf32, #cpu>
+    %3 = weft.broadcast_in_dim %2, dims = [1] : tensor<600xf32, #cpu> -> tensor<9x600xf32, #cpu>
+    %4 = weft.sub %1, %3 : tensor<9x600xf32, #cpu>
+    weft.yield %4 : tensor<9x600xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+// More than can be counted is more than there may be.
+#cpu = #weft.device<cpu>
+weft.func @kept_beyond_all_scratch(%x: tensor<1073741824x1x4xf32, #cpu>) {
+  // expected-error@+1 {{'weft.fusion' op has scratch = 4096 in its schedule, expected at least 1112396529664: that is what its kernel keeps there}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 4, rows = 8, block = 1073741824, tasks = 1, grain = 1, scratch = 4096, keep = [0]>}
+      : (tensor<1073741824x1x4xf32, #cpu>) -> tensor<1073741824x1x4xf32, #cpu> {
+  ^bb0(%a: tensor<1073741824x1x4xf32, #cpu>):
+    %1 = weft.neg %a : tensor<1073741824x1x4xf32, #cpu>
+    %2 = weft.sum %1, dims = [0] : tensor<1073741824x1x4xf32, #cpu>
+    %3 = weft.broadcast_in_dim %2, dims = [1, 2] : tensor<1x4xf32, #cpu> -> tensor<1073741824x1x4xf32, #cpu>
+    %4 = weft.sub %1, %3 : tensor<1073741824x1x4xf32, #cpu>
+    weft.yield %4 : tensor<1073741824x1x4xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+weft.func @keeps_a_column_that_one_pass_needs(%x: tensor<9x600xf32, #cpu>) {
+  // expected-error@+1 {{'weft.fusion' op has keep = [3] in its schedule, but op 3, weft.sub, is no elementwise op of the domain that two passes over the rows need}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 3, grain = 1, scratch = 20000, keep = [3]>} : (tensor<9x600xf32, #cpu>) -> tensor<9x600xf32, #cpu> {
+  ^bb0(%a: tensor<9x600xf32, #cpu>):
+    %1 = weft.neg %a : tensor<9x600xf32, #cpu>
+    %2 = weft.sum %1, dims = [0] : tensor<9x600xf32, #cpu>
+    %3 = weft.broadcast_in_dim %2, dims = [1] : tensor<600xf32, #cpu> -> tensor<9x600xf32, #cpu>
+    %4 = weft.sub %1, %3 : tensor<9x600xf32, #cpu>
+    weft.yield %4 : tensor<9x600xf32, #cpu>
+  }
+  weft.return
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+#b = #weft.device<cpu, [n]>
+weft.func @keeps_dynamic_columns(%x: tensor<?x600xf32, #b>) attributes {weft.symbols = [#weft.symbol<"n", 1, 100>]} {
+  // expected-error@+1 {{'weft.fusion' op has keep = [0] in its schedule, which it cannot have: scratch has a size of its own, and columns have n rows}}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 3,
+      grain = 1, scratch = 20000, keep = [0]>} : (tensor<?x600xf32, #b>) -> tensor<?x600xf32, #b> {
+  ^bb0(%a: tensor<?x600xf32, #b>):
+    %1 = weft.neg %a : tensor<?x600xf32, #b>
+    %2 = weft.sum %1, dims = [0] : tensor<?x600xf32, #b>
+    %3 = weft.broadcast_in_dim %2, dims = [1] : tensor<600xf32, #cpu> -> tensor<?x600xf32, #b>
+    %4 = weft.sub %1, %3 : tensor<?x600xf32, #b>
+    weft.yield %4 : tensor<?x600xf32, #b>
   }
   weft.return
 }

@@ -49,15 +49,32 @@ weft.func @row(%x: tensor<9x15xf32, #cpu>) -> tensor<9x15xf32, #cpu> {
 }
 
 // CHECK-LABEL: weft.func @column
-// CHECK: schedule = #weft.schedule<column, vector = 64, rows = 8, block = 64, tasks = 4, grain = 1, scratch = 256>
+// CHECK: schedule = #weft.schedule<column, vector = 64, rows = 8, block = 64, tasks = 4, grain = 1, scratch = 512>
 weft.func @column(%x: tensor<9x200xf32, #cpu>) -> tensor<200xf32, #cpu> {
-  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 64, rows = 8, block = 64, tasks = 4, grain = 1, scratch = 256>}
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 64, rows = 8, block = 64, tasks = 4, grain = 1, scratch = 512>}
       : (tensor<9x200xf32, #cpu>) -> tensor<200xf32, #cpu> {
   ^bb0(%a: tensor<9x200xf32, #cpu>):
     %1 = weft.sum %a, dims = [0] : tensor<9x200xf32, #cpu>
     weft.yield %1 : tensor<200xf32, #cpu>
   }
   weft.return %0 : tensor<200xf32, #cpu>
+}
+
+// Rows in the middle: a task is a block of one of the five matrices. What is kept lies in scratch behind the sums and what
+// is spread of them.
+// CHECK-LABEL: weft.func @middle
+// CHECK: schedule = #weft.schedule<column, vector = 4, rows = 8, block = 128, tasks = 10, grain = 2, scratch = 6200, keep = [0], streaming>
+weft.func @middle(%x: tensor<5x9x200xf32, #cpu>) -> tensor<5x9x200xf32, #cpu> {
+  %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 4, rows = 8, block = 128, tasks = 10, grain = 2, scratch = 6200, keep = [0], streaming>}
+      : (tensor<5x9x200xf32, #cpu>) -> tensor<5x9x200xf32, #cpu> {
+  ^bb0(%a: tensor<5x9x200xf32, #cpu>):
+    %1 = weft.neg %a : tensor<5x9x200xf32, #cpu>
+    %2 = weft.sum %1, dims = [1] : tensor<5x9x200xf32, #cpu>
+    %3 = weft.broadcast_in_dim %2, dims = [0, 2] : tensor<5x200xf32, #cpu> -> tensor<5x9x200xf32, #cpu>
+    %4 = weft.sub %1, %3 : tensor<5x9x200xf32, #cpu>
+    weft.yield %4 : tensor<5x9x200xf32, #cpu>
+  }
+  weft.return %0 : tensor<5x9x200xf32, #cpu>
 }
 
 // CHECK-LABEL: weft.func @scan

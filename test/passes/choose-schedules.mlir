@@ -125,11 +125,12 @@ weft.func @transposed(%x: tensor<300x257xf32, #cpu>, %y: tensor<300x257xf64, #cp
   weft.return %0, %5, %6, %7 : tensor<257x300xf32, #cpu>, tensor<257x300xf64, #cpu>, tensor<1x257x300x1xf32, #cpu>, tensor<15x300xf32, #cpu>
 }
 
-// A sixteenth of the columns, but from 256 to 1,024; four bytes of sum, eight of largest value and its place.
+// A sixteenth of the columns, but from 128 or, where every core has as many, 512 to 1,024; four bytes of sum, eight of
+// largest value and its place, and the same again for half of the rows. A vector is no wider than a row.
 // CHECK-LABEL: weft.func @columns
-// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 1, grain = 1, scratch = 1024>
-// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 320, tasks = 16, grain = 1, scratch = 5120>
-// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 1024, tasks = 98, grain = 1, scratch = 4096>
+// CHECK: schedule = #weft.schedule<column, vector = 8, rows = 8, block = 128, tasks = 1, grain = 1, scratch = 1024>
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 512, tasks = 10, grain = 1, scratch = 16384>
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 1024, tasks = 98, grain = 1, scratch = 8192>
 weft.func @columns(%x: tensor<9x10xf32, #cpu>, %y: tensor<9x5000xf32, #cpu>, %z: tensor<9x100000xf32, #cpu>)
     -> (tensor<10xf32, #cpu>, tensor<5000xf32, #cpu>, tensor<5000xi64, #cpu>, tensor<100000xf32, #cpu>) {
   %0 = weft.fusion column (%x) : (tensor<9x10xf32, #cpu>) -> tensor<10xf32, #cpu> {
@@ -149,6 +150,40 @@ weft.func @columns(%x: tensor<9x10xf32, #cpu>, %y: tensor<9x5000xf32, #cpu>, %z:
     weft.yield %1 : tensor<100000xf32, #cpu>
   }
   weft.return %0, %2#0, %2#1, %4 : tensor<10xf32, #cpu>, tensor<5000xf32, #cpu>, tensor<5000xi64, #cpu>, tensor<100000xf32, #cpu>
+}
+
+// Where several passes go over the rows, a quarter of the second-level cache holds those of a block: 83 columns of 788
+// rows, one of 4,096 rows, of which a block of 64 has too many. The exponentials of 788 rows wait in scratch.
+// CHECK-LABEL: weft.func @passes
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 64, tasks = 48, grain = 1, scratch = 203008, keep = [3]>
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 512, tasks = 8, grain = 1, scratch = 6144, streaming>
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 512, tasks = 8, grain = 1, scratch = 4096>
+weft.func @passes(%x: tensor<4x788x768xf32, #cpu>, %y: tensor<4096x4096xf32, #cpu>)
+    -> (tensor<4x788x768xf32, #cpu>, tensor<4096x4096xf32, #cpu>, tensor<4x768xf32, #cpu>) {
+  %0 = weft.fusion column (%x) : (tensor<4x788x768xf32, #cpu>) -> tensor<4x788x768xf32, #cpu> {
+  ^bb0(%a: tensor<4x788x768xf32, #cpu>):
+    %1 = weft.rmax %a, dims = [1] : tensor<4x788x768xf32, #cpu>
+    %2 = weft.broadcast_in_dim %1, dims = [0, 2] : tensor<4x768xf32, #cpu> -> tensor<4x788x768xf32, #cpu>
+    %3 = weft.sub %a, %2 : tensor<4x788x768xf32, #cpu>
+    %4 = weft.exp %3 : tensor<4x788x768xf32, #cpu>
+    %5 = weft.sum %4, dims = [1] : tensor<4x788x768xf32, #cpu>
+    %6 = weft.broadcast_in_dim %5, dims = [0, 2] : tensor<4x768xf32, #cpu> -> tensor<4x788x768xf32, #cpu>
+    %7 = weft.div %4, %6 : tensor<4x788x768xf32, #cpu>
+    weft.yield %7 : tensor<4x788x768xf32, #cpu>
+  }
+  %8 = weft.fusion column (%y) : (tensor<4096x4096xf32, #cpu>) -> tensor<4096x4096xf32, #cpu> {
+  ^bb0(%a: tensor<4096x4096xf32, #cpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<4096x4096xf32, #cpu>
+    %2 = weft.broadcast_in_dim %1, dims = [1] : tensor<4096xf32, #cpu> -> tensor<4096x4096xf32, #cpu>
+    %3 = weft.sub %a, %2 : tensor<4096x4096xf32, #cpu>
+    weft.yield %3 : tensor<4096x4096xf32, #cpu>
+  }
+  %9 = weft.fusion column (%x) : (tensor<4x788x768xf32, #cpu>) -> tensor<4x768xf32, #cpu> {
+  ^bb0(%a: tensor<4x788x768xf32, #cpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<4x788x768xf32, #cpu>
+    weft.yield %1 : tensor<4x768xf32, #cpu>
+  }
+  weft.return %0, %8, %9 : tensor<4x788x768xf32, #cpu>, tensor<4096x4096xf32, #cpu>, tensor<4x768xf32, #cpu>
 }
 
 // Lines are scanned in 16 lanes whatever their elements; columns in blocks of 64.
@@ -229,7 +264,7 @@ weft.func @steps(%p: tensor<8193xf32, #cpu>, %q: tensor<2x3xf64, #cpu>, %step: t
 // CHECK-LABEL: weft.func @dynamic
 // CHECK: schedule = #weft.schedule<loop, vector = 16, chunk = 4096, tasks = ceildiv(100 * n, 4096), grain = 1, scratch = 0>
 // CHECK: schedule = #weft.schedule<scan, vector = 16, lanes = 16, block = 64, tasks = ceildiv(n * n + 63 * n, 64), grain = 2, scratch = 0>
-// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = ceildiv(n, 256), grain = 1, scratch = 1024>
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = ceildiv(n, 256), grain = 1, scratch = 2048>
 weft.func @dynamic(%x: tensor<?x100xf32, #b>, %y: tensor<?x30x?xf32, #c>, %z: tensor<9x?xf32, #b>)
     -> (tensor<?x100xf32, #b>, tensor<?x30x?xf32, #c>, tensor<?xf32, #b>)
     attributes {weft.symbols = [#weft.symbol<"n", 1, 1000>]} {

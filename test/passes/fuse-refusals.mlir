@@ -42,13 +42,13 @@ weft.func @cycle(%x: tensor<8x8xf32, #cpu>) -> tensor<8x8xf32, #cpu> {
 // -----
 #cpu = #weft.device<cpu>
 
-// CHECK-LABEL: weft.func @column
+// CHECK-LABEL: weft.func @scans
 // CHECK-SAME:    code = "WEFT-F003"
-weft.func @column(%x: tensor<64x128xf32, #cpu>) -> tensor<64x128xf32, #cpu> {
-  %0 = weft.sum %x, dims = [0] : tensor<64x128xf32, #cpu>
-  %1 = weft.broadcast_in_dim %0, dims = [1] : tensor<128xf32, #cpu> -> tensor<64x128xf32, #cpu>
-  %2 = weft.sub %x, %1 : tensor<64x128xf32, #cpu>
-  weft.return %2 : tensor<64x128xf32, #cpu>
+// CHECK-SAME:    message = "a kernel holds one scan
+weft.func @scans(%x: tensor<64x128xf32, #cpu>) -> tensor<64x128xf32, #cpu> {
+  %0 = weft.cumsum %x, dim = 0 : tensor<64x128xf32, #cpu>
+  %1 = weft.cumsum %0, dim = 0 : tensor<64x128xf32, #cpu>
+  weft.return %1 : tensor<64x128xf32, #cpu>
 }
 
 // -----

@@ -136,10 +136,10 @@ weft.func @column(%y: tensor<64x128xf32, #cpu>, %g: tensor<64x128xf32, #cpu>, %w
 // -----
 #cpu = #weft.device<cpu>
 
-// What needs the sum of columns at every element is another kernel.
+// What needs the sum of columns at every element is a second pass of their kernel.
 // CHECK-LABEL: weft.func @column_back
-// CHECK:         %[[S:.*]] = weft.fusion column (%arg0)
-// CHECK:         weft.fusion loop (%[[S]], %arg0)
+// CHECK:         weft.fusion column (%arg0)
+// CHECK-NOT:     weft.fusion
 weft.func @column_back(%x: tensor<64x128xf32, #cpu>) -> tensor<64x128xf32, #cpu> {
   %0 = weft.sum %x, dims = [0] : tensor<64x128xf32, #cpu>
   %1 = weft.broadcast_in_dim %0, dims = [1] : tensor<128xf32, #cpu> -> tensor<64x128xf32, #cpu>
@@ -150,14 +150,88 @@ weft.func @column_back(%x: tensor<64x128xf32, #cpu>) -> tensor<64x128xf32, #cpu>
 // -----
 #cpu = #weft.device<cpu>
 
-// A reduction over a dimension in the middle reads through a transposition.
+// A reduction over a dimension in the middle goes down columns.
 // CHECK-LABEL: weft.func @middle
-// CHECK:         weft.fusion row (%arg0)
-// CHECK:           %[[T:.*]] = weft.transpose %{{.*}}, perm = [0, 2, 1]
-// CHECK:           weft.sum %[[T]], dims = [2]
+// CHECK:         weft.fusion column (%arg0)
+// CHECK:           weft.sum %{{.*}}, dims = [1]
 weft.func @middle(%x: tensor<6x5x7xf32, #cpu>) -> tensor<6x7xf32, #cpu> {
   %0 = weft.sum %x, dims = [1] : tensor<6x5x7xf32, #cpu>
   weft.return %0 : tensor<6x7xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// Where nothing lies behind it, and where what is reduced does not lie together, it reads through a transposition.
+// CHECK-LABEL: weft.func @transposed
+// CHECK:         weft.fusion row (%arg0)
+// CHECK:           %[[T:.*]] = weft.transpose %{{.*}}, perm = [0, 2, 3, 1]
+// CHECK:           weft.sum %[[T]], dims = [3]
+// CHECK:         weft.fusion row (%arg1)
+// CHECK:           %[[U:.*]] = weft.transpose %{{.*}}, perm = [1, 0, 2]
+// CHECK:           weft.sum %[[U]], dims = [1, 2]
+weft.func @transposed(%x: tensor<6x5x1x1xf32, #cpu>, %y: tensor<6x5x7xf32, #cpu>) -> (tensor<6x1x1xf32, #cpu>, tensor<5xf32, #cpu>) {
+  %0 = weft.sum %x, dims = [1] : tensor<6x5x1x1xf32, #cpu>
+  %1 = weft.sum %y, dims = [0, 2] : tensor<6x5x7xf32, #cpu>
+  weft.return %0, %1 : tensor<6x1x1xf32, #cpu>, tensor<5xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// Softmax over a dimension in the middle is one kernel, its statistics spread over the rows that they are of.
+// CHECK-LABEL: weft.func @softmax_middle
+// CHECK:         weft.fusion column (%arg1, %arg0)
+// CHECK:           %[[W:.*]] = weft.broadcast_in_dim %{{.*}}, dims = [1]
+// CHECK:           %[[M:.*]] = weft.rmax %{{.*}}, dims = [1]
+// CHECK:           weft.broadcast_in_dim %[[M]], dims = [0, 2]
+// CHECK:           %[[S:.*]] = weft.sum %{{.*}}, dims = [1]
+// CHECK:           %[[R:.*]] = weft.recip %[[S]] : tensor<6x64xf32, #cpu>
+// CHECK:           weft.broadcast_in_dim %[[R]], dims = [0, 2]
+// CHECK-NOT:     weft.fusion
+weft.func @softmax_middle(%x: tensor<6x50x64xf32, #cpu>, %w: tensor<50xf32, #cpu>) -> tensor<6x50x64xf32, #cpu> {
+  %v = weft.broadcast_in_dim %w, dims = [1] : tensor<50xf32, #cpu> -> tensor<6x50x64xf32, #cpu>
+  %y = weft.mul %x, %v : tensor<6x50x64xf32, #cpu>
+  %0 = weft.rmax %y, dims = [1] : tensor<6x50x64xf32, #cpu>
+  %1 = weft.broadcast_in_dim %0, dims = [0, 2] : tensor<6x64xf32, #cpu> -> tensor<6x50x64xf32, #cpu>
+  %2 = weft.sub %y, %1 : tensor<6x50x64xf32, #cpu>
+  %3 = weft.exp %2 : tensor<6x50x64xf32, #cpu>
+  %4 = weft.sum %3, dims = [1] : tensor<6x50x64xf32, #cpu>
+  %5 = weft.recip %4 : tensor<6x64xf32, #cpu>
+  %6 = weft.broadcast_in_dim %5, dims = [0, 2] : tensor<6x64xf32, #cpu> -> tensor<6x50x64xf32, #cpu>
+  %7 = weft.mul %3, %6 : tensor<6x50x64xf32, #cpu>
+  weft.return %7 : tensor<6x50x64xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// Its gradient is one too, and so are a reduction with the sizes of ones left, and one of several dimensions.
+// CHECK-LABEL: weft.func @gradient_middle
+// CHECK:         weft.fusion column (%arg1, %arg0)
+// CHECK-NOT:     weft.fusion
+weft.func @gradient_middle(%y: tensor<6x5x10x8x8xf32, #cpu>, %g: tensor<6x5x10x8x8xf32, #cpu>) -> tensor<6x5x10x8x8xf32, #cpu> {
+  %0 = weft.mul %g, %y : tensor<6x5x10x8x8xf32, #cpu>
+  %1 = weft.sum %0, dims = [1, 2] : tensor<6x5x10x8x8xf32, #cpu>
+  %2 = weft.reshape %1 : tensor<6x8x8xf32, #cpu> -> tensor<6x1x1x8x8xf32, #cpu>
+  %3 = weft.broadcast_in_dim %2, dims = [0, 1, 2, 3, 4] : tensor<6x1x1x8x8xf32, #cpu> -> tensor<6x5x10x8x8xf32, #cpu>
+  %4 = weft.sub %g, %3 : tensor<6x5x10x8x8xf32, #cpu>
+  %5 = weft.mul %y, %4 : tensor<6x5x10x8x8xf32, #cpu>
+  weft.return %5 : tensor<6x5x10x8x8xf32, #cpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
+
+// What is spread over other dimensions than those that were reduced is read by another kernel.
+// CHECK-LABEL: weft.func @spread_elsewhere
+// CHECK:         weft.fusion column (%arg0)
+// CHECK:         weft.fusion loop
+weft.func @spread_elsewhere(%x: tensor<6x6x64xf32, #cpu>) -> tensor<6x6x64xf32, #cpu> {
+  %0 = weft.sum %x, dims = [1] : tensor<6x6x64xf32, #cpu>
+  %1 = weft.broadcast_in_dim %0, dims = [1, 2] : tensor<6x64xf32, #cpu> -> tensor<6x6x64xf32, #cpu>
+  %2 = weft.sub %x, %1 : tensor<6x6x64xf32, #cpu>
+  weft.return %2 : tensor<6x6x64xf32, #cpu>
 }
 
 // -----
@@ -244,15 +318,15 @@ weft.func @draw(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>) -> (tensor<10xi32,
 
 // Each reader widens for itself: the moments and what is computed from them afterwards both read f32.
 // CHECK-LABEL: weft.func @widened
-// CHECK:         %[[M:.*]] = weft.fusion column (%arg0) : (tensor<64x512xf32, #cpu>) -> tensor<512xf64, #cpu>
+// CHECK:         %[[M:.*]] = weft.fusion column (%arg0) : (tensor<64x64xf32, #cpu>) -> tensor<64xf64, #cpu>
 // CHECK:           weft.convert {{.*}} to f64
-// CHECK:         weft.fusion loop (%arg0, %[[M]]) : (tensor<64x512xf32, #cpu>, tensor<512xf64, #cpu>) -> tensor<64x512xf32, #cpu>
+// CHECK:         weft.fusion loop (%arg0, %[[M]]) : (tensor<64x64xf32, #cpu>, tensor<64xf64, #cpu>) -> tensor<64x64xf32, #cpu>
 // CHECK:           weft.convert {{.*}} to f64
-weft.func @widened(%x: tensor<64x512xf32, #cpu>) -> tensor<64x512xf32, #cpu> {
-  %0 = weft.convert %x to f64 : tensor<64x512xf32, #cpu>
-  %mean, %m2, %count = weft.welford %0, dims = [0] : tensor<64x512xf64, #cpu>
-  %1 = weft.broadcast_in_dim %mean, dims = [1] : tensor<512xf64, #cpu> -> tensor<64x512xf64, #cpu>
-  %2 = weft.sub %0, %1 : tensor<64x512xf64, #cpu>
-  %3 = weft.convert %2 to f32 : tensor<64x512xf64, #cpu>
-  weft.return %3 : tensor<64x512xf32, #cpu>
+weft.func @widened(%x: tensor<64x64xf32, #cpu>) -> tensor<64x64xf32, #cpu> {
+  %0 = weft.convert %x to f64 : tensor<64x64xf32, #cpu>
+  %mean, %m2, %count = weft.welford %0, dims = [0] : tensor<64x64xf64, #cpu>
+  %1 = weft.broadcast_in_dim %mean, dims = [0] : tensor<64xf64, #cpu> -> tensor<64x64xf64, #cpu>
+  %2 = weft.sub %0, %1 : tensor<64x64xf64, #cpu>
+  %3 = weft.convert %2 to f32 : tensor<64x64xf64, #cpu>
+  weft.return %3 : tensor<64x64xf32, #cpu>
 }

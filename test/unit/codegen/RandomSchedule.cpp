@@ -59,11 +59,11 @@ static void keepSome(ir::FusionOp fusion, ir::Schedule &schedule, std::mt19937_6
   }
   llvm::erase_if(schedule.keep, [&](int64_t number) {
     Operation *op = &*std::next(fusion.getBody().front().begin(), number);
-    auto kept = ir::keptRowValues(fusion, schedule.keep);
+    auto kept = ir::keptValues(fusion, schedule.keep);
     return llvm::none_of(kept, [&](auto &value) { return value.first.getDefiningOp() == op; });
   });
   // Leaving one out may have made a value needed that was not.
-  auto kept = ir::keptRowValues(fusion, schedule.keep);
+  auto kept = ir::keptValues(fusion, schedule.keep);
   if (kept.size() != schedule.keep.size())
     schedule.keep.clear();
 }
@@ -85,6 +85,7 @@ ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random) {
   case ir::FusionKind::column:
     schedule[Field::vector] = power(1, 64, random);
     schedule[Field::block] = 64 * factor(20, random);
+    keepSome(fusion, schedule, random);
     break;
   case ir::FusionKind::scan:
     if (schedule.has(Field::block)) {

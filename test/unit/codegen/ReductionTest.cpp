@@ -280,6 +280,186 @@ TEST(Column, PrologueEpilogueAndResultsOnTheWay) {
         ir::FusionKind::column, 24, 37, 0.5, 2);
 }
 
+/// With rows in the middle: `O` matrices.
+std::string withMatrices(const std::string &text, int64_t matrices, int64_t rows, int64_t columns,
+                         const std::string &type = "f32") {
+  std::string replaced = text;
+  for (size_t at = 0; (at = replaced.find("$O", at)) != std::string::npos;)
+    replaced.replace(at, 2, std::to_string(matrices));
+  return with(replaced, rows, columns, type);
+}
+
+/// Roundings along the longest path of a column's sum.
+double columnUnits(int64_t rows) { return 4.0 + static_cast<double>(rows) / 8 + 8; }
+
+const char *middleReductions = R"(weft.func @main(%x: tensor<$Ox$Rx$Nx$T, #cpu>)
+    -> (tensor<$Ox$Nx$T, #cpu>, tensor<$Ox$Nx$T, #cpu>, tensor<$Ox$Nx$T, #cpu>, tensor<$Ox$Nxi64, #cpu>) {
+  %0 = weft.sum %x, dims = [1] : tensor<$Ox$Rx$Nx$T, #cpu>
+  %1 = weft.rmax %x, dims = [1] : tensor<$Ox$Rx$Nx$T, #cpu>
+  %2 = weft.rmin %x, dims = [1] : tensor<$Ox$Rx$Nx$T, #cpu>
+  %3 = weft.argmax %x, dim = 1 : tensor<$Ox$Rx$Nx$T, #cpu>
+  weft.return %0, %1, %2, %3 : tensor<$Ox$Nx$T, #cpu>, tensor<$Ox$Nx$T, #cpu>, tensor<$Ox$Nx$T, #cpu>, tensor<$Ox$Nxi64, #cpu>
+})";
+
+TEST(Column, RowsInTheMiddle) {
+  for (int64_t matrices : {1, 5})
+    for (int64_t columns : {2, 17, 300})
+      for (int64_t rows : {1, 8, 21})
+        expectClose(withMatrices(middleReductions, matrices, rows, columns), ir::FusionKind::column,
+                    columnUnits(rows), static_cast<double>(rows));
+  for (const char *type : {"f64", "f16", "bf16", "i8", "i64", "ui8"})
+    expectClose(withMatrices(middleReductions, 3, 21, 40, type), ir::FusionKind::column, 16, 21);
+}
+
+TEST(Column, NothingInTheMiddle) {
+  const char *sum =
+      R"(weft.func @main(%x: tensor<$Ox$Rx$Nxf32, #cpu>) -> (tensor<$Ox$Nxf32, #cpu>, tensor<$Ox$Rx$Nxf32, #cpu>) {
+    %0 = weft.sum %x, dims = [1] : tensor<$Ox$Rx$Nxf32, #cpu>
+    %1 = weft.broadcast_in_dim %0, dims = [0, 2] : tensor<$Ox$Nxf32, #cpu> -> tensor<$Ox$Rx$Nxf32, #cpu>
+    %2 = weft.sub %x, %1 : tensor<$Ox$Rx$Nxf32, #cpu>
+    weft.return %0, %2 : tensor<$Ox$Nxf32, #cpu>, tensor<$Ox$Rx$Nxf32, #cpu>
+  })";
+  expectClose(withMatrices(sum, 0, 3, 20), ir::FusionKind::column, 0);
+  expectClose(withMatrices(sum, 3, 0, 20), ir::FusionKind::column, 0);
+  expectClose(withMatrices(sum, 3, 4, 0), ir::FusionKind::column, 0);
+}
+
+const char *middleSoftmax = R"(weft.func @main(%x: tensor<$Ox$Rx$Nx$T, #cpu>) -> tensor<$Ox$Rx$Nx$T, #cpu> {
+  %0 = weft.rmax %x, dims = [1] : tensor<$Ox$Rx$Nx$T, #cpu>
+  %1 = weft.broadcast_in_dim %0, dims = [0, 2] : tensor<$Ox$Nx$T, #cpu> -> tensor<$Ox$Rx$Nx$T, #cpu>
+  %2 = weft.sub %x, %1 : tensor<$Ox$Rx$Nx$T, #cpu>
+  %3 = weft.exp %2 : tensor<$Ox$Rx$Nx$T, #cpu>
+  %4 = weft.sum %3, dims = [1] : tensor<$Ox$Rx$Nx$T, #cpu>
+  %5 = weft.recip %4 : tensor<$Ox$Nx$T, #cpu>
+  %6 = weft.broadcast_in_dim %5, dims = [0, 2] : tensor<$Ox$Nx$T, #cpu> -> tensor<$Ox$Rx$Nx$T, #cpu>
+  %7 = weft.mul %3, %6 : tensor<$Ox$Rx$Nx$T, #cpu>
+  weft.return %7 : tensor<$Ox$Rx$Nx$T, #cpu>
+})";
+
+TEST(Column, Softmax) {
+  for (int64_t columns : {1, 5, 16, 33, 200})
+    for (int64_t rows : {1, 7, 8, 50}) {
+      const std::string text = withMatrices(middleSoftmax, 3, rows, columns);
+      expectClose(text, ir::FusionKind::column, 4 + columnUnits(rows));
+      expectClose(text, ir::FusionKind::column, 4 + columnUnits(rows), 1e-30, -2, 2, {0});
+    }
+  expectClose(withMatrices(middleSoftmax, 3, 20, 40, "f64"), ir::FusionKind::column, 16);
+  // One rounding an op, of numbers up to 20.
+  expectClose(withMatrices(middleSoftmax, 3, 20, 40, "bf16"), ir::FusionKind::column, 8);
+}
+
+TEST(Column, SoftmaxOfSpecialValues) {
+  const int64_t rows = 21, columns = 20;
+  FusedProgram program(withMatrices(middleSoftmax, 2, rows, columns), ir::FusionKind::column);
+  ASSERT_TRUE(program.valid());
+  auto arguments = program.randomArguments(5);
+  ir::Literal &x = arguments[0];
+  auto at = [&](int64_t row, int64_t column) { return (rows + row) * columns + column; };
+  x.setReal(at(3, 1), NAN);
+  x.setReal(at(20, 2), INFINITY);
+  for (int64_t row = 0; row < rows; ++row)
+    x.setReal(at(row, 3), -INFINITY);
+  auto expected = program.interpret(arguments);
+  for (auto target : runnableTargets()) {
+    auto found = program.run(arguments, target);
+    EXPECT_LE(distance(expected[0], found[0]), 4 + columnUnits(rows)) << program.kernelText;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column : {1, 3})
+        EXPECT_TRUE(std::isnan(found[0].real[at(row, column)]));
+    EXPECT_FALSE(std::isnan(found[0].real[at(0, 0)]));
+  }
+}
+
+/// Moments in f64 of the sum of two tensors; a factor for each matrix, each row and each column; the mean,
+/// and what was summed, as further results. The rows are two dimensions, the columns as well.
+const char *middleNorm =
+    R"(weft.func @main(%x: tensor<3x$Rx2x4x$Nx$T, #cpu>, %r: tensor<3x$Rx2x4x$Nx$T, #cpu>,
+    %o: tensor<3x$T, #cpu>, %k: tensor<$Rx2x$T, #cpu>, %w: tensor<4x$Nx$T, #cpu>)
+    -> (tensor<3x$Rx2x4x$Nx$T, #cpu>, tensor<3x4x$Nxf64, #cpu>, tensor<3x$Rx2x4x$Nx$T, #cpu>) {
+  %h = weft.add %x, %r : tensor<3x$Rx2x4x$Nx$T, #cpu>
+  %d = weft.convert %h to f64 : tensor<3x$Rx2x4x$Nx$T, #cpu>
+  %mean, %m2, %n = weft.welford %d, dims = [1, 2] : tensor<3x$Rx2x4x$Nxf64, #cpu>
+  %one = weft.constant dense<1.0> : tensor<3x4x$Nxf64, #cpu>
+  %v = weft.add %m2, %one : tensor<3x4x$Nxf64, #cpu>
+  %s = weft.rsqrt %v : tensor<3x4x$Nxf64, #cpu>
+  %mb = weft.broadcast_in_dim %mean, dims = [0, 3, 4] : tensor<3x4x$Nxf64, #cpu> -> tensor<3x$Rx2x4x$Nxf64, #cpu>
+  %sb = weft.broadcast_in_dim %s, dims = [0, 3, 4] : tensor<3x4x$Nxf64, #cpu> -> tensor<3x$Rx2x4x$Nxf64, #cpu>
+  %c = weft.sub %d, %mb : tensor<3x$Rx2x4x$Nxf64, #cpu>
+  %y = weft.mul %c, %sb : tensor<3x$Rx2x4x$Nxf64, #cpu>
+  %z = weft.convert %y to $T : tensor<3x$Rx2x4x$Nxf64, #cpu>
+  %ob = weft.broadcast_in_dim %o, dims = [0] : tensor<3x$T, #cpu> -> tensor<3x$Rx2x4x$Nx$T, #cpu>
+  %kb = weft.broadcast_in_dim %k, dims = [1, 2] : tensor<$Rx2x$T, #cpu> -> tensor<3x$Rx2x4x$Nx$T, #cpu>
+  %wb = weft.broadcast_in_dim %w, dims = [3, 4] : tensor<4x$Nx$T, #cpu> -> tensor<3x$Rx2x4x$Nx$T, #cpu>
+  %1 = weft.mul %z, %ob : tensor<3x$Rx2x4x$Nx$T, #cpu>
+  %2 = weft.mul %1, %kb : tensor<3x$Rx2x4x$Nx$T, #cpu>
+  %3 = weft.mul %2, %wb : tensor<3x$Rx2x4x$Nx$T, #cpu>
+  weft.return %3, %mean, %h : tensor<3x$Rx2x4x$Nx$T, #cpu>, tensor<3x4x$Nxf64, #cpu>, tensor<3x$Rx2x4x$Nx$T, #cpu>
+})";
+
+TEST(Column, NormOfSeveralDimensions) {
+  for (int64_t columns : {1, 3, 4, 40})
+    for (int64_t rows : {1, 6, 17})
+      expectClose(with(middleNorm, rows, columns), ir::FusionKind::column, 20, static_cast<double>(rows), 1,
+                  2);
+  for (const char *type : {"f16", "bf16", "f64"})
+    expectClose(with(middleNorm, 9, 20, type), ir::FusionKind::column, 24, 9, 1, 2);
+  expectClose(with(middleNorm, 9, 20), ir::FusionKind::column, 20, 9, 1, 2, {0, -1, 1});
+}
+
+/// y (g - sum(g y)) and, in a third pass, the mean of that.
+TEST(Column, GradientAndAThirdPass) {
+  for (int64_t columns : {7, 64})
+    expectClose(withMatrices(
+                    R"(weft.func @main(%y: tensor<$Ox$Rx$Nxf32, #cpu>, %g: tensor<$Ox$Rx$Nxf32, #cpu>)
+        -> (tensor<$Ox$Rx$Nxf32, #cpu>, tensor<$Ox$Nxi1, #cpu>) {
+      %0 = weft.mul %g, %y : tensor<$Ox$Rx$Nxf32, #cpu>
+      %1 = weft.sum %0, dims = [1] : tensor<$Ox$Rx$Nxf32, #cpu>
+      %2 = weft.broadcast_in_dim %1, dims = [0, 2] : tensor<$Ox$Nxf32, #cpu> -> tensor<$Ox$Rx$Nxf32, #cpu>
+      %3 = weft.sub %g, %2 : tensor<$Ox$Rx$Nxf32, #cpu>
+      %4 = weft.mul %y, %3 : tensor<$Ox$Rx$Nxf32, #cpu>
+      %5 = weft.rmin %4, dims = [1] : tensor<$Ox$Rx$Nxf32, #cpu>
+      %6 = weft.lt %5, %1 : tensor<$Ox$Nxf32, #cpu>
+      %7 = weft.broadcast_in_dim %6, dims = [0, 2] : tensor<$Ox$Nxi1, #cpu> -> tensor<$Ox$Rx$Nxi1, #cpu>
+      %8 = weft.select %7, %4, %2 : tensor<$Ox$Rx$Nxi1, #cpu>, tensor<$Ox$Rx$Nxf32, #cpu>
+      weft.return %8, %6 : tensor<$Ox$Rx$Nxf32, #cpu>, tensor<$Ox$Nxi1, #cpu>
+    })",
+                    4, 19, columns),
+                ir::FusionKind::column, 40, 19, 0.5, 2);
+}
+
+/// A sum down columns has the same bits whatever it is fused with, and for one matrix those of leading rows.
+TEST(Column, FusionNeverChangesASum) {
+  const char *alone = R"(weft.func @main(%x: tensor<$Ox$Rx$Nxf32, #cpu>) -> tensor<$Ox$Nxf32, #cpu> {
+    %0 = weft.sum %x, dims = [1] : tensor<$Ox$Rx$Nxf32, #cpu>
+    weft.return %0 : tensor<$Ox$Nxf32, #cpu>
+  })";
+  const char *fused =
+      R"(weft.func @main(%x: tensor<$Ox$Rx$Nxf32, #cpu>) -> (tensor<$Ox$Nxf32, #cpu>, tensor<$Ox$Rx$Nxf32, #cpu>) {
+    %0 = weft.sum %x, dims = [1] : tensor<$Ox$Rx$Nxf32, #cpu>
+    %1 = weft.broadcast_in_dim %0, dims = [0, 2] : tensor<$Ox$Nxf32, #cpu> -> tensor<$Ox$Rx$Nxf32, #cpu>
+    %2 = weft.exp %1 : tensor<$Ox$Rx$Nxf32, #cpu>
+    weft.return %0, %2 : tensor<$Ox$Nxf32, #cpu>, tensor<$Ox$Rx$Nxf32, #cpu>
+  })";
+  const char *leading = R"(weft.func @main(%x: tensor<$Rx$Nxf32, #cpu>) -> tensor<$Nxf32, #cpu> {
+    %0 = weft.sum %x, dims = [0] : tensor<$Rx$Nxf32, #cpu>
+    weft.return %0 : tensor<$Nxf32, #cpu>
+  })";
+  for (int64_t rows : {3, 50, 1000}) {
+    FusedProgram one(withMatrices(alone, 1, rows, 70), ir::FusionKind::column);
+    FusedProgram two(withMatrices(fused, 1, rows, 70), ir::FusionKind::column);
+    FusedProgram three(with(leading, rows, 70), ir::FusionKind::column);
+    ASSERT_TRUE(one.valid() && two.valid() && three.valid());
+    auto arguments = one.randomArguments(9);
+    auto flat = three.randomArguments(9);
+    ASSERT_EQ(arguments[0].real, flat[0].real);
+    for (auto target : runnableTargets()) {
+      auto a = one.run(arguments, target), b = two.run(arguments, target), c = three.run(flat, target);
+      EXPECT_EQ(a[0].real, b[0].real);
+      EXPECT_EQ(a[0].real, c[0].real);
+    }
+  }
+}
+
 TEST(MultiTensor, AdamInPlace) {
   for (const char *type : {"f32", "f64", "bf16"})
     for (const char *flags : {"", " decoupled", " maximize"}) {

@@ -138,6 +138,31 @@ const Case cases[] = {
       %2 = weft.sub %x, %1 : tensor<21x100xf16, #cpu>
       weft.return %2 : tensor<21x100xf16, #cpu>
     })"},
+    {"middle_softmax",
+     ir::FusionKind::column,
+     R"(weft.func @main(%x: tensor<3x29x410xf32, #cpu>) -> tensor<3x29x410xf32, #cpu> {
+      %0 = weft.rmax %x, dims = [1] : tensor<3x29x410xf32, #cpu>
+      %1 = weft.broadcast_in_dim %0, dims = [0, 2] : tensor<3x410xf32, #cpu> -> tensor<3x29x410xf32, #cpu>
+      %2 = weft.sub %x, %1 : tensor<3x29x410xf32, #cpu>
+      %3 = weft.exp %2 : tensor<3x29x410xf32, #cpu>
+      %4 = weft.sum %3, dims = [1] : tensor<3x29x410xf32, #cpu>
+      %5 = weft.broadcast_in_dim %4, dims = [0, 2] : tensor<3x410xf32, #cpu> -> tensor<3x29x410xf32, #cpu>
+      %6 = weft.div %3, %5 : tensor<3x29x410xf32, #cpu>
+      weft.return %6 : tensor<3x29x410xf32, #cpu>
+    })",
+     {0}},
+    {"middle_aligned", ir::FusionKind::column,
+     R"(weft.func @main(%x: tensor<2x12x128xf32, #cpu>, %w: tensor<12xf32, #cpu>) -> (tensor<2x12x128xf32, #cpu>, tensor<2x128xf32, #cpu>) {
+      %v = weft.broadcast_in_dim %w, dims = [1] : tensor<12xf32, #cpu> -> tensor<2x12x128xf32, #cpu>
+      %t = weft.tanh %v : tensor<2x12x128xf32, #cpu>
+      %y = weft.mul %x, %t : tensor<2x12x128xf32, #cpu>
+      %0 = weft.sum %y, dims = [1] : tensor<2x12x128xf32, #cpu>
+      %1 = weft.exp %0 : tensor<2x128xf32, #cpu>
+      %2 = weft.broadcast_in_dim %1, dims = [0, 2] : tensor<2x128xf32, #cpu> -> tensor<2x12x128xf32, #cpu>
+      %3 = weft.mul %2, %t : tensor<2x12x128xf32, #cpu>
+      %4 = weft.add %y, %3 : tensor<2x12x128xf32, #cpu>
+      weft.return %4, %1 : tensor<2x12x128xf32, #cpu>, tensor<2x128xf32, #cpu>
+    })"},
     {"lines", ir::FusionKind::scan,
      R"(weft.func @main(%x: tensor<9x203xf32, #cpu>) -> tensor<9x203xf32, #cpu> {
       %0 = weft.exp %x : tensor<9x203xf32, #cpu>

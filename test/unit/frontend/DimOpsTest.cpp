@@ -90,6 +90,23 @@ TEST(DimOps, NormalisationsAndTheirGradients) {
       {spec({5, n})}, [](int64_t columns) { return std::tuple{numbers({5, columns})}; });
 }
 
+// Whichever of the sizes around it, and of the dimension itself, is dynamic. One element behind it is the
+// exception: a function of that size knows that these are rows.
+TEST(DimOps, NormalisationsInTheMiddle) {
+  Dim n("n", 0, 4096), m("m", 1, 4096);
+  auto f = [](Tensor x) {
+    Tensor leaf = x.detach().requires_grad_();
+    auto [variance, mean] = var_mean(leaf, {1}, 0, true);
+    Tensor y = softmax(leaf, 1), z = log_softmax(leaf, 1), w = (leaf - mean) * rsqrt(variance + 1e-5);
+    return Tensors{y, z, w, gradientOf(y + z * w, leaf), x.mean({1}), x.var({1}), x.argmax(1), x.sum({0})};
+  };
+  expectStaticBits(f, {spec({n, 5, 24})}, [](int64_t outer) { return std::tuple{numbers({outer, 5, 24})}; },
+                   {0, 1, 3, 50});
+  expectStaticBits(f, {spec({3, m, 24})}, [](int64_t rows) { return std::tuple{numbers({3, rows, 24})}; });
+  expectStaticBits(f, {spec({3, 9, m})}, [](int64_t inner) { return std::tuple{numbers({3, 9, inner})}; },
+                   {2, 3, 17, 128, 300});
+}
+
 // The mask belongs to the number of the element, and the generator moves on by what the call has drawn.
 TEST(DimOps, DropoutDrawsWhatTheSizesOfTheCallDraw) {
   Dim n("n", 1, 4096);
