@@ -10,12 +10,14 @@
 #include "runtime/execution/ExecutableImpl.h"
 #include "runtime/execution/Segments.h"
 #include "runtime/memory/Layout.h"
+#include "runtime/package/PlanTargets.h"
 #include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanVerifier.h"
 #include "runtime/plan/StepTable.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
+#include "runtime/threads/Executor.h"
 
 #include <algorithm>
 #include <cstring>
@@ -67,15 +69,19 @@ Signature signature_of(const fb::Plan &plan) {
   return signature;
 }
 
-/// What a package has of one function for the CPU.
+/// What a package has of one function for the target that suits this processor.
 struct PlanSections {
+  std::string target;
   const fb::Plan *plan = nullptr;
   std::span<const std::byte> plan_bytes;
   std::span<const std::byte> constants;
 };
 
 Expected<PlanSections> read_sections(const Package &package, std::string_view function) {
-  const std::string suffix = std::string(function) + ".cpu";
+  Expected<std::string> target = choose_plan_target(package, function, cpu_level(), default_width());
+  if (!target)
+    return target.status();
+  const std::string suffix = std::string(function) + "." + *target;
   const Expected<std::span<const std::byte>> section = package.section("plan." + suffix);
   if (!section)
     return section.status();
@@ -83,6 +89,7 @@ Expected<PlanSections> read_sections(const Package &package, std::string_view fu
   if (!plan)
     return plan.status().context("package '" + package.source() + "', section 'plan." + suffix + "': ");
   PlanSections sections;
+  sections.target = *std::move(target);
   sections.plan = *plan;
   sections.plan_bytes = *section;
   for (const std::string &name : {"constants." + suffix, std::string("constants")}) {
@@ -100,7 +107,7 @@ Expected<PlanSections> read_sections(const Package &package, std::string_view fu
 /// Whether the plan was made for these kernels, and nobody changed it since.
 Status check_seal(const Package &package, std::string_view function, const PlanSections &sections,
                   const Image *image) {
-  const std::string name = "seal." + std::string(function) + ".cpu";
+  const std::string name = "seal." + std::string(function) + "." + sections.target;
   const Expected<std::span<const std::byte>> section = package.section(name);
   if (!section)
     return section.status();
@@ -124,9 +131,9 @@ Status check_plan(const Package &package, std::string_view function, const PlanS
       length(plan.symbols()) ? verify_symbols(plan) : verify_plan(plan, sections.constants.size(), image);
   if (!status)
     return status.context("package '" + package.source() + "': ");
-  if (text(plan.function()) != function || text(plan.target()) != "cpu")
-    return Status::error("package '" + package.source() + "': section 'plan." + std::string(function) +
-                             ".cpu' holds the plan of '" + text(plan.function()) + "' for " +
+  if (text(plan.function()) != function || text(plan.target()) != sections.target)
+    return Status::error("package '" + package.source() + "': section 'plan." + std::string(function) + "." +
+                             sections.target + "' holds the plan of '" + text(plan.function()) + "' for " +
                              text(plan.target()),
                          "WEFT-L008");
   return {};

@@ -9,6 +9,7 @@
 
 #include "runtime/support/ArgumentError.h"
 
+#include "runtime/package/PlanTargets.h"
 #include "runtime/plan/State.h"
 #include "runtime/support/DeviceName.h"
 #include "runtime/support/TensorText.h"
@@ -145,7 +146,8 @@ Expected<std::shared_ptr<StatefulExecutable>> StatefulExecutable::load(std::shar
     return Status::error("package '" + package->source() + "' has no function '" + std::string(function) +
                              "'; it has " + list(functions),
                          "WEFT-L007");
-  if (std::find(found->second.begin(), found->second.end(), "cpu") == found->second.end())
+  if (std::none_of(found->second.begin(), found->second.end(),
+                   [](const std::string &target) { return parse_cpu_target(target).has_value(); }))
     return Status::error("package '" + package->source() + "' has no plan of '" + std::string(function) +
                              "' for the target 'cpu'; it has " + list(found->second) +
                              ": save it with {.targets = {\"cpu\"}}",
