@@ -435,8 +435,9 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       shape.bias = launch.bias = product->bias() >= 0;
       shape.residual = launch.residual = product->residual() >= 0;
       shape.relu = product->relu();
-      Expected<std::shared_ptr<const Contraction>> contraction = Contraction::get(
-          shape, {product->library_flops(), static_cast<int64_t>(product->workspace_bytes())});
+      Expected<std::shared_ptr<const Contraction>> contraction =
+          Contraction::get(shape, {text(product->library()), product->library_flops(),
+                                   static_cast<int64_t>(product->workspace_bytes())});
       if (!contraction)
         return contraction.status();
       launch.contraction = *contraction;

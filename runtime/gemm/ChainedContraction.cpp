@@ -95,17 +95,16 @@ public:
 
   size_t scratch_bytes(int width) const override { return scratch_bytes_of_chains(shape_); }
   size_t workspace_bytes() const override { return scratch_bytes_of_chains(shape_); }
-  std::string implementation() const override {
-    return lanes_ ? "weft:lanes:x86-64-v4" : "onednn:sgemm:chains";
-  }
+  std::string implementation() const override { return implementation_of_chains(shape_); }
 
-  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
-             bool serial) const override {
-    const Operands operands = {static_cast<const float *>(a), static_cast<const float *>(b),
-                               static_cast<float *>(c), static_cast<const float *>(bias),
-                               static_cast<const float *>(residual)};
+  Status run(const ContractionCall &call, const ContractionPlace &place) const override {
+    if (place.stream)
+      return refuse_stream(place);
+    const Operands operands = {static_cast<const float *>(call.a), static_cast<const float *>(call.b),
+                               static_cast<float *>(call.c), static_cast<const float *>(call.bias),
+                               static_cast<const float *>(call.residual)};
     // Partial sums of one block after the other, where k is cut.
-    float *const sums = block_.k < shape_.k ? static_cast<float *>(scratch) : nullptr;
+    float *const sums = block_.k < shape_.k ? static_cast<float *>(call.scratch) : nullptr;
     const auto count = static_cast<int64_t>(blocks_.size());
     std::atomic<bool> exhausted{false};
     const auto body = [&](int64_t begin, int64_t end, int) {
@@ -115,7 +114,7 @@ public:
                      sums ? sums + t * shape_.m * shape_.n : nullptr))
           exhausted = true;
     };
-    if (serial)
+    if (place.serial)
       body(0, count, 0);
     else
       executor().parallel_for(count, 1, body);
@@ -215,6 +214,10 @@ Packing packing_of_chains(const ContractionShape &s) {
 size_t scratch_bytes_of_chains(const ContractionShape &s) {
   const int64_t k = contraction_blocks(s, BlockCut::chains).k;
   return k < s.k ? static_cast<size_t>((s.k + k - 1) / k * s.m * s.n) * sizeof(float) : 0;
+}
+
+std::string implementation_of_chains(const ContractionShape &s) {
+  return has_lanes(s) ? "weft:lanes:x86-64-v4" : "onednn:sgemm:chains";
 }
 
 std::shared_ptr<const Contraction> make_chained(const ContractionShape &shape) {

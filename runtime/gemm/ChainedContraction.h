@@ -24,6 +24,8 @@ bool is_chained(const ContractionShape &shape);
 Packing packing_of_chains(const ContractionShape &shape);
 /// Bytes for the partial sums of a product whose k is cut.
 size_t scratch_bytes_of_chains(const ContractionShape &shape);
+/// What a contraction that is made of it says it is.
+std::string implementation_of_chains(const ContractionShape &shape);
 
 /// No extent of `shape` is 0, and nothing has to be copied.
 std::shared_ptr<const Contraction> make_chained(const ContractionShape &shape);

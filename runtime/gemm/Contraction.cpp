@@ -58,8 +58,9 @@ public:
   size_t scratch_bytes(int width) const override { return static_cast<size_t>(width) * gemmScratchBytes; }
   std::string implementation() const override { return kernel_.second; }
 
-  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
-             bool serial) const override {
+  Status run(const ContractionCall &call, const ContractionPlace &place) const override {
+    if (place.stream)
+      return refuse_stream(place);
     const ContractionShape &s = shape_;
     const int64_t down = (s.m + gemmTileM - 1) / gemmTileM, across = (s.n + gemmTileN - 1) / gemmTileN;
     const int64_t tasks = s.batch * down * across;
@@ -69,13 +70,13 @@ public:
         const int64_t batch = task / (down * across);
         const int64_t i = task / across % down * gemmTileM, j = task % across * gemmTileN;
         GemmTile tile;
-        tile.a = static_cast<const char *>(a) + item * (batch * s.a_strides[0] + i * s.a_strides[1]);
-        tile.b = static_cast<const char *>(b) + item * (batch * s.b_strides[0] + j * s.b_strides[2]);
+        tile.a = static_cast<const char *>(call.a) + item * (batch * s.a_strides[0] + i * s.a_strides[1]);
+        tile.b = static_cast<const char *>(call.b) + item * (batch * s.b_strides[0] + j * s.b_strides[2]);
         const int64_t at = item * (batch * s.c_strides[0] + i * s.c_strides[1] + j * s.c_strides[2]);
-        tile.c = static_cast<char *>(c) + at;
-        tile.residual = s.residual ? static_cast<const char *>(residual) + at : nullptr;
-        tile.bias = s.bias ? static_cast<const char *>(bias) + item * j : nullptr;
-        tile.scratch = static_cast<char *>(scratch) + worker * gemmScratchBytes;
+        tile.c = static_cast<char *>(call.c) + at;
+        tile.residual = s.residual ? static_cast<const char *>(call.residual) + at : nullptr;
+        tile.bias = s.bias ? static_cast<const char *>(call.bias) + item * j : nullptr;
+        tile.scratch = static_cast<char *>(call.scratch) + worker * gemmScratchBytes;
         tile.m = std::min(gemmTileM, s.m - i);
         tile.n = std::min(gemmTileN, s.n - j);
         tile.k = s.k;
@@ -91,7 +92,7 @@ public:
     };
     if (tasks <= 0)
       return {};
-    if (serial || flops(s) < serialFlops)
+    if (place.serial || flops(s) < serialFlops)
       body(0, tasks, 0);
     else
       executor().parallel_for(tasks, 1, body);
@@ -128,7 +129,10 @@ Cache &cache() {
 
 } // namespace
 
-Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape);
+std::shared_ptr<const PreparedContraction> prepare_library_contraction(const ContractionShape &shape,
+                                                                       ContractionSelection &selection);
+Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
+                                                                      const PreparedContraction &prepared);
 ContractionSupport ask_library_contraction(const ContractionShape &shape);
 
 Contraction::~Contraction() = default;
@@ -146,13 +150,57 @@ Expected<std::shared_ptr<const Contraction>> Contraction::make_own(const Contrac
 Expected<std::shared_ptr<const Contraction>> Contraction::make_library(const ContractionShape &shape) {
   if (Status status = check_shape(shape); !status)
     return status;
-  return make_library_contraction(shape);
+  ContractionSelection selection;
+  selection.prepared = prepare_library_contraction(shape, selection);
+  if (!selection.prepared)
+    return Status::error("oneDNN has no fast implementation of this contraction: " + selection.refusal);
+  return make_library_contraction(shape, *selection.prepared);
 }
 
 ContractionSupport Contraction::ask_library(const ContractionShape &shape) {
   if (Status status = check_shape(shape); !status)
     return {false, status.message(), false, 0};
   return ask_library_contraction(shape);
+}
+
+Status refuse_stream(const ContractionPlace &) {
+  return Status::error("a contraction of the host cannot be issued to a stream of a device: select one that "
+                       "the device's library or kernels carry out");
+}
+
+Expected<ContractionSelection> Contraction::select(const ContractionShape &shape,
+                                                   const ContractionChoice &choice) {
+  if (Status status = check_shape(shape); !status)
+    return status;
+  const auto own = [&](std::string refusal) {
+    ContractionSelection selection;
+    selection.library = "weft";
+    selection.implementation = choose_kernel(shape.dtype).second;
+    selection.refusal = std::move(refusal);
+    return selection;
+  };
+  if (choice.library == "weft")
+    return own({});
+  if (flops(shape) < static_cast<double>(choice.library_flops))
+    return own("too few operations for a library to be called");
+  ContractionSelection selection;
+  selection.prepared = prepare_library_contraction(shape, selection);
+  if (!selection.prepared)
+    return own(std::move(selection.refusal));
+  if (selection.workspace_bytes > static_cast<size_t>(choice.workspace_bytes))
+    return own("it needs " + std::to_string(selection.workspace_bytes) +
+               " bytes of workspace, and the plan has " + std::to_string(choice.workspace_bytes));
+  selection.library = "onednn";
+  return selection;
+}
+
+Expected<std::shared_ptr<const Contraction>> Contraction::make(const ContractionShape &shape,
+                                                               const ContractionSelection &selection) {
+  if (!selection.prepared)
+    return make_own(shape);
+  if (Status status = check_shape(shape); !status)
+    return status;
+  return make_library_contraction(shape, *selection.prepared);
 }
 
 Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionShape &shape,
@@ -164,9 +212,11 @@ Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionS
   const std::lock_guard lock(known.mutex);
   if (const auto *found = known.entries.find(key))
     return *found;
-  Expected<std::shared_ptr<const Contraction>> made =
-      flops(shape) < static_cast<double>(choice.library_flops) ? make_own(shape) : make_library(shape);
-  if (!made || (*made)->workspace_bytes() > static_cast<size_t>(choice.workspace_bytes))
+  const Expected<ContractionSelection> selection = select(shape, choice);
+  if (!selection)
+    return selection.status();
+  Expected<std::shared_ptr<const Contraction>> made = make(shape, *selection);
+  if (!made) // the library could not make what it had described
     made = make_own(shape);
   if (!made)
     return made;

@@ -12,6 +12,10 @@
 // f16, integers, elements that repeat (strides of 0), empty dimensions, and products too small for a library
 // call to pay. Which of the two it is depends on the plan, the shape and the processor only.
 //
+// Who multiplies, and with what, is selected once, when a plan is loaded, and does not know of calls
+// (`ContractionSelection`). A contraction that was made of it is carried out where a call says
+// (`ContractionPlace`). Our own kernel takes every selection's place: no contraction needs a library.
+//
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_CONTRACTION_H
 #define WEFT_RUNTIME_GEMM_CONTRACTION_H
@@ -47,6 +51,7 @@ inline constexpr std::array<std::string_view, 2> contractionLibraries = {"onednn
 
 /// What a plan says about who multiplies.
 struct ContractionChoice {
+  std::string library = {}; ///< one of contractionLibraries; empty: the library that is there
   /// From how many operations on the library is asked; where no plan says so, what ir/devices/cpu.txt has.
   int64_t library_flops = 128000;
   int64_t workspace_bytes = int64_t(1) << 28; ///< a library that needs more is not used
@@ -61,6 +66,32 @@ struct ContractionSupport {
   size_t workspace_bytes = 0;
 };
 
+struct PreparedContraction;
+
+/// Who computes a contraction, and with what. Making it runs nothing and takes no scratch.
+struct ContractionSelection {
+  std::string library;        ///< one of contractionLibraries
+  std::string implementation; ///< "onednn:gemm:jit", "weft:x86-64-v4"
+  std::string refusal;        ///< of "weft": why no library does; empty where the plan names it
+  size_t workspace_bytes = 0; ///< what the library needs beside operands and result
+  std::shared_ptr<const PreparedContraction> prepared; ///< the library's; null of "weft"
+};
+
+/// The operands of one call, which lie as the shape says.
+struct ContractionCall {
+  const void *a = nullptr, *b = nullptr;
+  void *c = nullptr;
+  const void *bias = nullptr, *residual = nullptr;
+  void *scratch = nullptr; ///< 64-byte aligned; as many bytes as Contraction::scratch_bytes() says
+};
+
+/// Where a call is carried out. Of the host it is the thread that calls, with the pool's beside it; what a
+/// device has is ordered by its stream.
+struct ContractionPlace {
+  bool serial = false;    ///< on the calling thread alone; the result is the same
+  void *stream = nullptr; ///< of a device, as its driver has it; null: the host
+};
+
 /// Whether contractions of this element type exist.
 WEFT_RUNTIME_API bool contraction_supports(DType dtype);
 
@@ -68,7 +99,13 @@ WEFT_RUNTIME_API bool contraction_supports(DType dtype);
 class WEFT_RUNTIME_API Contraction {
 public:
   virtual ~Contraction();
-  /// From a cache of the 1,024 last used.
+  /// Who multiplies by the plan's choice, and our own kernel where that is not to be had.
+  static Expected<ContractionSelection> select(const ContractionShape &shape,
+                                               const ContractionChoice &choice = {});
+  /// What was selected for this shape, ready to run.
+  static Expected<std::shared_ptr<const Contraction>> make(const ContractionShape &shape,
+                                                           const ContractionSelection &selection);
+  /// Selected and made, from a cache of the 1,024 last used.
   static Expected<std::shared_ptr<const Contraction>> get(const ContractionShape &shape,
                                                           const ContractionChoice &choice = {});
   /// Always our own kernel; for tests and measurements.
@@ -85,11 +122,13 @@ public:
   virtual size_t scratch_bytes(int width) const = 0;
   /// Bytes of that which a library asked for.
   virtual size_t workspace_bytes() const { return 0; }
-  /// `serial`: on the calling thread alone. The result is the same.
-  virtual Status run(const void *a, const void *b, void *c, const void *bias, const void *residual,
-                     void *scratch, bool serial) const = 0;
+  /// An error for a place that this implementation cannot be carried out in.
+  virtual Status run(const ContractionCall &call, const ContractionPlace &place = {}) const = 0;
   virtual std::string implementation() const = 0;
 };
+
+/// What an implementation of the host says of a call for a device's stream.
+Status refuse_stream(const ContractionPlace &place);
 
 } // namespace weft::runtime
 

@@ -329,8 +329,10 @@ public:
   size_t workspace_bytes() const override { return scratch_bytes_; }
   std::string implementation() const override { return name_; }
 
-  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
-             bool serial) const override {
+  Status run(const ContractionCall &call, const ContractionPlace &place) const override {
+    if (place.stream)
+      return refuse_stream(place);
+    const auto [a, b, c, bias, residual, scratch] = call;
     const auto count = static_cast<int64_t>(blocks_.size());
     auto *const own = static_cast<std::byte *>(scratch);
     auto *const sums = reinterpret_cast<float *>(own + blocks_.size() * block_bytes_);
@@ -357,7 +359,7 @@ public:
         exhausted = true;
       }
     };
-    if (serial)
+    if (place.serial)
       body(0, count, 0);
     else
       executor().parallel_for(count, 1, body);
@@ -514,25 +516,53 @@ std::string refusal_of_chains(const ContractionShape &s, const Packing &packing)
 
 } // namespace
 
-Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape) {
-  constexpr std::string_view refusal = "oneDNN has no fast implementation of this contraction: ";
+/// What was described to oneDNN, so that a contraction is made of it without asking again.
+struct PreparedContraction {
+  Choice choice;
+  bool chained = false; ///< a sum of chains, of which nothing had to be described
+  Packing packing;      ///< of its operands
+};
+
+/// Null where oneDNN has nothing fast; `selection` then has the refusal, else the implementation.
+std::shared_ptr<const PreparedContraction> prepare_library_contraction(const ContractionShape &shape,
+                                                                       ContractionSelection &selection) {
+  auto prepared = std::make_shared<PreparedContraction>();
   if (is_chained(shape)) {
-    const Packing packing = packing_of_chains(shape);
-    if (const std::string why = refusal_of_chains(shape, packing); !why.empty())
-      return Status::error(std::string(refusal) + why);
-    std::shared_ptr<const Contraction> made = make_chained(packed_shape(shape, packing));
-    return packing.any() ? make_packed(shape, packing, std::move(made)) : std::move(made);
+    prepared->chained = true;
+    prepared->packing = packing_of_chains(shape);
+    selection.refusal = refusal_of_chains(shape, prepared->packing);
+    if (!selection.refusal.empty())
+      return nullptr;
+    selection.implementation = implementation_of_chains(shape);
+    selection.workspace_bytes = scratch_bytes_of_chains(shape);
+    return prepared;
   }
-  const Choice choice = choose(shape);
-  if (!choice.blocks)
-    return Status::error(std::string(refusal) + choice.refusal);
+  prepared->choice = choose(shape);
+  const Choice &choice = prepared->choice;
+  if (!choice.blocks) {
+    selection.refusal = choice.refusal;
+    return nullptr;
+  }
+  selection.implementation = "onednn:" + choice.blocks->implementations();
+  selection.workspace_bytes = choice.blocks->scratch_bytes(choice.shape);
+  return prepared;
+}
+
+Expected<std::shared_ptr<const Contraction>> make_library_contraction(const ContractionShape &shape,
+                                                                      const PreparedContraction &prepared) {
+  if (prepared.chained) {
+    std::shared_ptr<const Contraction> made = make_chained(packed_shape(shape, prepared.packing));
+    return prepared.packing.any() ? make_packed(shape, prepared.packing, std::move(made)) : std::move(made);
+  }
+  const Choice &choice = prepared.choice;
   try {
     const OneOpenMPThread one;
     std::shared_ptr<const Contraction> made =
         std::make_shared<BlockedContraction>(*choice.blocks, choice.shape);
     return choice.packing.any() ? make_packed(shape, choice.packing, std::move(made)) : std::move(made);
   } catch (const dnnl::error &error) {
-    return Status::error(std::string(refusal) + error.what());
+    return Status::error(std::string("oneDNN has no fast implementation of this contraction: ") +
+                         error.what());
   }
 }
 

@@ -95,31 +95,36 @@ public:
            (packing_.c ? "c" : "");
   }
 
-  Status run(const void *a, const void *b, void *c, const void *bias, const void *residual, void *scratch,
-             bool serial) const override {
+  Status run(const ContractionCall &call, const ContractionPlace &place) const override {
+    if (place.stream)
+      return refuse_stream(place);
     const ContractionShape &s = shape_, &p = packed_;
-    auto *next = static_cast<std::byte *>(scratch);
+    const bool serial = place.serial;
+    ContractionCall inner = call;
+    auto *next = static_cast<std::byte *>(call.scratch);
     const auto take = [&](size_t bytes) { return static_cast<void *>(std::exchange(next, next + bytes)); };
     if (packing_.a) {
       void *const copy = take(bytes_of_a());
-      copy_matrices(s.dtype, a, s.a_strides, copy, p.a_strides, s.batch, s.m, s.k, serial);
-      a = copy;
+      copy_matrices(s.dtype, call.a, s.a_strides, copy, p.a_strides, s.batch, s.m, s.k, serial);
+      inner.a = copy;
     }
     if (packing_.b) {
       void *const copy = take(bytes_of_b());
-      copy_matrices(s.dtype, b, s.b_strides, copy, p.b_strides, s.batch, s.k, s.n, serial);
-      b = copy;
+      copy_matrices(s.dtype, call.b, s.b_strides, copy, p.b_strides, s.batch, s.k, s.n, serial);
+      inner.b = copy;
     }
-    void *const result = packing_.c ? take(bytes_of_c()) : c;
+    if (packing_.c)
+      inner.c = take(bytes_of_c());
     if (packing_.c && s.residual) {
       void *const copy = take(bytes_of_c());
-      copy_matrices(s.dtype, residual, s.c_strides, copy, p.c_strides, s.batch, s.m, s.n, serial);
-      residual = copy;
+      copy_matrices(s.dtype, call.residual, s.c_strides, copy, p.c_strides, s.batch, s.m, s.n, serial);
+      inner.residual = copy;
     }
-    if (Status status = inner_->run(a, b, result, bias, residual, next, serial); !status)
+    inner.scratch = next;
+    if (Status status = inner_->run(inner, place); !status)
       return status;
     if (packing_.c)
-      copy_matrices(s.dtype, result, p.c_strides, c, s.c_strides, s.batch, s.m, s.n, serial);
+      copy_matrices(s.dtype, inner.c, p.c_strides, call.c, s.c_strides, s.batch, s.m, s.n, serial);
     return {};
   }
 

@@ -117,8 +117,9 @@ struct Problem {
   }
   Status run(const Contraction &contraction, bool serial = false) {
     const auto scratch = Buffer::allocate(contraction.scratch_bytes(executor().width())).value_or_throw();
-    return contraction.run(a.bytes.data(), b.bytes.data(), c.bytes.data(), bias.bytes.data(),
-                           residual.bytes.data(), scratch->data(), serial);
+    return contraction.run({a.bytes.data(), b.bytes.data(), c.bytes.data(), bias.bytes.data(),
+                            residual.bytes.data(), scratch->data()},
+                           {serial});
   }
   // Integers exactly, wrapping; floating point within the bound of a sum of k products.
   void expect_right() {
@@ -275,6 +276,42 @@ TEST(Contraction, ThePlanChooses) {
 }
 
 // Nothing is allocated: oneDNN is not to see what it counts in 32 bits.
+// Who multiplies is known before anything is made, and is what is made of it.
+TEST(Contraction, IsSelectedApartFromBeingRun) {
+  const ContractionShape shape = Problem::dense(DType::f32, 1, 64, 64, 64);
+  const ContractionSelection library = Contraction::select(shape).value_or_throw();
+  EXPECT_EQ(library.library, "onednn");
+  EXPECT_EQ(library.refusal, "");
+  EXPECT_NE(library.prepared, nullptr);
+  EXPECT_EQ(Contraction::make(shape, library).value_or_throw()->implementation(), library.implementation);
+  const auto own = [&](const ContractionShape &shape, const ContractionChoice &choice) {
+    const ContractionSelection selection = Contraction::select(shape, choice).value_or_throw();
+    EXPECT_EQ(selection.library, "weft");
+    EXPECT_EQ(selection.prepared, nullptr);
+    EXPECT_EQ(Contraction::make(shape, selection).value_or_throw()->implementation(),
+              selection.implementation);
+    return selection.refusal;
+  };
+  EXPECT_EQ(own(shape, {.library = "weft"}), "") << "the plan asks for it";
+  EXPECT_EQ(own(shape, {.library_flops = INT64_MAX}), "too few operations for a library to be called");
+  EXPECT_NE(own(Problem::dense(DType::f64, 1, 64, 64, 64), {.library = "onednn"}), "");
+  const ContractionSupport support = Contraction::ask_library(shape);
+  EXPECT_EQ(support.workspace_bytes, library.workspace_bytes);
+  EXPECT_FAILS(Contraction::select(Problem::dense(DType::f32, 1, -1, 1, 1)).status(), "negative extent -1");
+}
+
+// A stream belongs to a device, and what multiplies on the host has none.
+TEST(Contraction, OfTheHostRefusesAStream) {
+  ContractionShape lying = Problem::dense(DType::f32, 2, 64, 64, 64);
+  lying.c_strides = {64 * 100, 100, 1};
+  for (const ContractionShape &shape : {Problem::dense(DType::f32, 1, 64, 64, 64), lying})
+    for (const auto &contraction :
+         {Contraction::make_own(shape).value_or_throw(), Contraction::make_library(shape).value_or_throw()}) {
+      int stream = 0;
+      EXPECT_FAILS(contraction->run({}, {false, &stream}), "cannot be issued to a stream of a device");
+    }
+}
+
 TEST(Contraction, HugeExtentsAreNotForTheLibrary) {
   for (int64_t huge : {int64_t{1} << 31, int64_t{1} << 40})
     for (ContractionShape shape :
@@ -655,8 +692,8 @@ TEST(Contraction, ScratchIsWhatWasPromised) {
     std::memset(static_cast<std::byte *>(scratch->data()) + bytes, 0x5a, behind);
     Problem problem(shape);
     ASSERT_TRUE(chosen
-                    ->run(problem.a.bytes.data(), problem.b.bytes.data(), problem.c.bytes.data(), nullptr,
-                          nullptr, scratch->data(), false)
+                    ->run({problem.a.bytes.data(), problem.b.bytes.data(), problem.c.bytes.data(), nullptr,
+                           nullptr, scratch->data()})
                     .ok());
     problem.expect_right();
     EXPECT_EQ(std::count(static_cast<std::byte *>(scratch->data()) + bytes,
@@ -771,8 +808,8 @@ TEST(Contraction, DISABLED_Speed) {
           const auto begin = std::chrono::steady_clock::now();
           for (int i = 0; i < inner; ++i)
             (void)(*contraction)
-                ->run(problem.a.bytes.data(), problem.b.bytes.data(), problem.c.bytes.data(), nullptr,
-                      nullptr, scratch->data(), false);
+                ->run({problem.a.bytes.data(), problem.b.bytes.data(), problem.c.bytes.data(), nullptr,
+                       nullptr, scratch->data()});
           best = std::min(
               best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / inner);
         }

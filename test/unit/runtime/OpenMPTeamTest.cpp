@@ -88,7 +88,7 @@ void multiply(const ContractionShape &s) {
   const auto scratch = Buffer::allocate(contraction->scratch_bytes(executor().width())).value_or_throw();
   for (const bool serial : {false, true})
     ASSERT_TRUE(
-        contraction->run(a->data(), b->data(), c->data(), bias->data(), nullptr, scratch->data(), serial)
+        contraction->run({a->data(), b->data(), c->data(), bias->data(), nullptr, scratch->data()}, {serial})
             .ok());
 }
 
