@@ -14,8 +14,9 @@
 #include "ir/Decisions.h"
 #include "ir/Diagnostics.h"
 #include "ir/FunctionAttributes.h"
-#include "ir/TargetDescription.h"
+#include "ir/Target.h"
 #include "passes/Pipeline.h"
+#include "passes/fusion/FusionCost.h"
 #include "passes/launch/LaunchList.h"
 #include "runtime/package/Package.h"
 #include "runtime/plan/Image.h"
@@ -82,18 +83,21 @@ Expected<Kernels> collectKernels(ModuleOp module) {
   return kernels;
 }
 
-/// The processors to make kernels for, by their names; that of this process where there are none.
-Expected<std::vector<CpuTarget>> targetsOf(const CompilerOptions &options) {
-  std::vector<CpuTarget> targets;
+/// The levels to make kernels of a target for: its own, where its name says one; else those that are asked
+/// for, or that of this process.
+Expected<std::vector<CpuTarget>> levelsOf(const Target &target, const CompilerOptions &options) {
+  if (const std::optional<CpuTarget> own = CpuTarget::parse(target.getHost().name))
+    return std::vector{*own};
+  std::vector<CpuTarget> levels;
   for (const std::string &name : options.levels) {
-    const std::optional<CpuTarget> target = CpuTarget::parse(name);
-    if (!target)
+    const std::optional<CpuTarget> level = CpuTarget::parse(name);
+    if (!level)
       return Status::error("kernels are made for x86-64-v3 and x86-64-v4, found '" + name + "'");
-    targets.push_back(*target);
+    levels.push_back(*level);
   }
-  if (targets.empty())
-    targets.push_back({runtime::cpu_level() == runtime::CpuLevel::v4 ? CpuTarget::v4 : CpuTarget::v3});
-  return targets;
+  if (levels.empty())
+    levels.push_back({runtime::cpu_level() == runtime::CpuLevel::v4 ? CpuTarget::v4 : CpuTarget::v3});
+  return levels;
 }
 
 std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std::as_bytes(std::span(chars)); }
@@ -214,8 +218,22 @@ Status runPipeline(ModuleOp module, const CompilerOptions &request, const AfterP
   return {};
 }
 
+static Expected<Target> targetNamed(const std::string &name) {
+  std::string problem;
+  std::optional<Target> target = Target::parse(name, problem);
+  return target ? Expected<Target>(*std::move(target)) : Status::error(problem);
+}
+
+static Status noKernels(const Target &target) {
+  return Status::error("Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
+                       "are no kernels for '" +
+                           target.name() + "' (WEFT-E001); `weft explain --target=" + target.name() +
+                           "` shows the launch list, and --target=cpu runs the program on the host",
+                       "WEFT-E001");
+}
+
 /// What the functions of a module became, and the kernels that they launch.
-static CompileReport reportModule(ModuleOp module, const Kernels &kernels) {
+static CompileReport reportModule(ModuleOp module, const Kernels &kernels, const Target &target) {
   CompileReport report = reportPlan(module);
   auto reported = report.functions.begin();
   for (auto function : module.getOps<FuncOp>()) {
@@ -226,6 +244,12 @@ static CompileReport reportModule(ModuleOp module, const Kernels &kernels) {
       if (passes::isLaunch(&op)) {
         if (auto it = kernels.symbols.find(&op); it != kernels.symbols.end())
           launch->kernel = it->second;
+        if (auto fusion = dyn_cast<FusionOp>(op); fusion && fusion.getSchedule())
+          if (const auto *device = target.find(deviceOf(fusion.getResultTypes().front()))) {
+            const passes::KernelWork work = passes::workOf(fusion);
+            launch->pieces = work.tasks;
+            launch->estimatedPs = passes::kernelTime(*device, work);
+          }
         ++launch;
       }
     ++reported;
@@ -242,18 +266,20 @@ static CompileReport reportModule(ModuleOp module, const Kernels &kernels) {
 
 Expected<CompileReport> explainModule(ModuleOp module, const CompilerOptions &asked) {
   CompilerOptions request = asked;
-  const TargetDescription *target = findTarget(request.target);
-  const bool host = !target || target->isCpu();
-  if (host && !request.library)
-    request.library = &hostLibrary(target ? *target : cpuTarget());
+  auto target = targetNamed(request.target);
+  if (!target)
+    return target.status();
+  if (!request.library)
+    request.library = &hostLibrary(target->getHost());
   if (Status status = runPipeline(module, request); !status)
     return status;
   Kernels none;
-  Expected<Kernels> kernels = host ? collectKernels(module) : Expected<Kernels>(std::move(none));
+  Expected<Kernels> kernels =
+      target->isHostOnly() ? collectKernels(module) : Expected<Kernels>(std::move(none));
   if (!kernels)
     return kernels.status();
-  CompileReport report = reportModule(module, *kernels);
-  report.target = request.target;
+  CompileReport report = reportModule(module, *kernels, *target);
+  report.target = target->name();
   return report;
 }
 
@@ -264,69 +290,54 @@ Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels
   return std::move(kernels->modules);
 }
 
-Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &given,
-                                       const AfterPhase &afterPhase) {
-  CompiledModule result;
-  CompilerOptions options = given;
-  if (!options.to.empty() && options.to != passes::phases().back().name)
-    return Status::error("a package needs all phases, and --to stops after '" + options.to + "'");
-  auto levels = targetsOf(options);
-  if (!levels)
-    return levels.status();
-  const TargetDescription *target = findTarget(options.target);
-  if (target && !target->isCpu())
-    return Status::error(
-        "Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
-        "are no kernels for '" +
-            target->name.str() + "' (WEFT-E001); `weft explain --target=" + target->name.str() +
-            "` shows the launch list, and --target=cpu runs the program on the host",
-        "WEFT-E001");
-  auto start = std::chrono::steady_clock::now();
-  if (!options.library)
-    options.library = &hostLibrary(target ? *target : cpuTarget());
-  if (Status status = runPipeline(module, options, afterPhase); !status)
-    return status;
-  const double passMs = millisecondsSince(start);
+namespace {
 
-  start = std::chrono::steady_clock::now();
-  auto kernels = collectKernels(module);
-  if (!kernels)
-    return kernels.status();
-  CompileReport &report = result.report;
-  report = reportModule(module, *kernels);
-  report.target = options.target;
-  report.passMs = passMs;
-  auto threads = options.threads ? options.threads : static_cast<unsigned>(runtime::default_width());
-  auto before = KernelCache::global().counters();
+/// Makes the sections of one target after the other.
+class PackageBuilder {
+public:
+  explicit PackageBuilder(const CompilerOptions &options) : options(options) {}
+  /// Runs the pipeline on `module`, and adds its plans and kernels for the target. The module is its own.
+  Status add(ModuleOp module, const Target &target, const AfterPhase &afterPhase);
+  /// Of the first target, with the time and the kernels of all.
+  CompileReport report;
+  Expected<std::vector<std::byte>> finish() { return writer.finish(); }
+
+private:
+  Status addSections(ModuleOp module, const Kernels &kernels, const Target &target,
+                     ArrayRef<CpuTarget> levels);
+
+  const CompilerOptions &options;
   runtime::PackageWriter writer;
-  // Plans come first: the images say how their kernels are launched.
+  bool isFirst = true;
+};
+
+/// Plans come first: the images say how their kernels are launched.
+Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, const Target &target,
+                                   ArrayRef<CpuTarget> levels) {
+  const std::string name = target.name(), image = "image." + name;
   runtime::KernelSigner signer;
   std::vector<std::pair<std::string, PlanBytes>> plans;
   for (auto function : module.getOps<FuncOp>()) {
-    auto bytes = writePlan(function, kernels->symbols, signer);
+    auto bytes = writePlan(function, name, kernels.symbols, signer);
     if (!bytes)
       return bytes.status();
-    plans.emplace_back("." + function.getName().str() + ".cpu", std::move(*bytes));
+    plans.emplace_back("." + function.getName().str() + "." + name, std::move(*bytes));
   }
   const std::vector<std::byte> signatures = signer.bytes();
   // What binds plans and images is the same whatever the level of the processor.
   uint64_t binding = 0;
   if (!signatures.empty()) {
     const uint64_t parts[] = {runtime::checksum64(signatures),
-                              runtime::checksum64(std::as_bytes(std::span(kernels->text)))};
+                              runtime::checksum64(std::as_bytes(std::span(kernels.text)))};
     binding = runtime::checksum64(std::as_bytes(std::span(parts)));
   }
-  for (CpuTarget level : *levels) {
-    auto image = makeImage(*kernels, signatures, binding, level, threads);
-    if (!image)
-      return image.status();
-    writer.add(std::string("image.cpu.") + level.cpu(), *image);
+  const auto threads = options.threads ? options.threads : static_cast<unsigned>(runtime::default_width());
+  for (CpuTarget level : levels) {
+    auto made = makeImage(kernels, signatures, binding, level, threads);
+    if (!made)
+      return made.status();
+    writer.add(image + "." + level.cpu(), *made);
   }
-  auto after = KernelCache::global().counters();
-  report.kernelsCompiled = after.compiled - before.compiled;
-  report.kernelsFromCache = after.memoryHits + after.diskHits - before.memoryHits - before.diskHits;
-  report.kernelMs = millisecondsSince(start);
-
   for (const auto &[suffix, bytes] : plans) {
     const uint64_t seal = runtime::plan_seal(bytes.plan, bytes.launchesKernels ? binding : 0);
     writer.add("plan" + suffix, bytes.plan);
@@ -334,11 +345,100 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &g
     if (!bytes.constants.empty())
       writer.add("constants" + suffix, bytes.constants);
   }
-  auto package = writer.finish();
+  return {};
+}
+
+Status PackageBuilder::add(ModuleOp module, const Target &target, const AfterPhase &afterPhase) {
+  auto levels = levelsOf(target, options);
+  if (!levels)
+    return levels.status();
+  CompilerOptions own = options;
+  own.target = target.name();
+  if (!own.dumpFolder.empty() && options.targets.size() > 1)
+    own.dumpFolder += "/" + own.target;
+  if (!own.library)
+    own.library = &hostLibrary(target.getHost());
+  auto start = std::chrono::steady_clock::now();
+  if (Status status = runPipeline(module, own, afterPhase); !status)
+    return status;
+  const double passMs = millisecondsSince(start);
+
+  start = std::chrono::steady_clock::now();
+  const auto before = KernelCache::global().counters();
+  auto kernels = collectKernels(module);
+  if (!kernels)
+    return kernels.status();
+  if (isFirst) {
+    report = reportModule(module, *kernels, target);
+    report.target = own.target;
+  }
+  isFirst = false;
+  if (Status status = addSections(module, *kernels, target, *levels); !status)
+    return status;
+  const auto after = KernelCache::global().counters();
+  report.kernelsCompiled += after.compiled - before.compiled;
+  report.kernelsFromCache += after.memoryHits + after.diskHits - before.memoryHits - before.diskHits;
+  report.passMs += passMs;
+  report.kernelMs += millisecondsSince(start);
+  return {};
+}
+
+/// The targets of a package, each once.
+Expected<std::vector<Target>> targetsOf(const CompilerOptions &options) {
+  std::vector<std::string> names = options.targets;
+  if (names.empty())
+    names.push_back(options.target);
+  std::vector<Target> targets;
+  for (const std::string &name : names) {
+    auto target = targetNamed(name);
+    if (!target)
+      return target.status();
+    if (!target->isHostOnly())
+      return noKernels(*target);
+    if (llvm::none_of(targets, [&](const Target &known) { return known.name() == target->name(); }))
+      targets.push_back(*std::move(target));
+  }
+  return targets;
+}
+
+} // namespace
+
+Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &options,
+                                       const AfterPhase &afterPhase) {
+  if (!options.to.empty() && options.to != passes::phases().back().name)
+    return Status::error("a package needs all phases, and --to stops after '" + options.to + "'");
+  auto targets = targetsOf(options);
+  if (!targets)
+    return targets.status();
+  // The passes change the module that they run on: what they decide for one target is nothing to another.
+  std::vector<OwningOpRef<ModuleOp>> copies(targets->size());
+  for (size_t i = 1; i < copies.size(); ++i)
+    copies[i] = module.clone();
+  PackageBuilder builder(options);
+  for (auto [i, target] : llvm::enumerate(*targets)) {
+    Status status =
+        i == 0 ? builder.add(module, target, afterPhase) : builder.add(*copies[i], target, nullptr);
+    if (!status)
+      return targets->size() > 1 ? status.context("for the target '" + target.name() + "': ") : status;
+    copies[i] = {};
+  }
+  auto package = builder.finish();
   if (!package)
     return package.status();
+  CompiledModule result;
+  result.report = std::move(builder.report);
   result.package = std::move(*package);
   return result;
+}
+
+std::string hostTarget(const CompilerOptions &options) {
+  const int64_t threads = runtime::default_width();
+  const TargetDescription &plain = cpuDescription();
+  if (options.numerics.empty() || options.numerics == "eager")
+    for (int64_t cores : {64, 16})
+      if (threads >= cores)
+        return findDescription(plain.name.str() + ":" + std::to_string(cores))->fullName();
+  return plain.fullName();
 }
 
 } // namespace weft::codegen

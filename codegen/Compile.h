@@ -29,7 +29,9 @@ struct CompiledModule {
 };
 
 /// Runs the pipeline on `module`, which then holds the launch lists, compiles its kernels and writes a
-/// package with every public function. Errors name the op and its location.
+/// package with every public function. Where several targets are asked for, each after the first is compiled
+/// from a copy of the module, and has plans and kernels of its own in the package; the module, the report
+/// and `afterPhase` are the first's. Errors name the op and its location.
 Expected<CompiledModule> compileModule(mlir::ModuleOp module, const ir::CompilerOptions &options = {},
                                        const AfterPhase &afterPhase = nullptr);
 
@@ -44,6 +46,12 @@ Expected<CompileReport> explainModule(mlir::ModuleOp module, const ir::CompilerO
 /// The kernels of a module that `runPipeline` has been through, as kernel IR, by symbol.
 Expected<std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>>>
 emitKernels(mlir::ModuleOp module);
+
+/// The target of programs that run in this process only: that of a CPU, with as many cores as the process has
+/// threads, to the nearest class of machines below (2, 16, 64), so that machines alike share their kernels.
+/// Eager numerics give the same bits however a program is cut into kernels; other numerics have those of
+/// packages for `cpu`.
+std::string hostTarget(const ir::CompilerOptions &options);
 
 } // namespace weft::codegen
 

@@ -53,8 +53,11 @@ private:
 } // namespace
 
 const ir::ContractionLibrary &hostLibrary(const ir::TargetDescription &target) {
-  static const std::vector<HostLibrary> all(ir::targets().begin(), ir::targets().end());
-  return all[static_cast<size_t>(&target - ir::targets().data())];
+  // What the library takes does not depend on how many cores the target's name says.
+  static const std::vector<HostLibrary> all(ir::descriptions().begin(), ir::descriptions().end());
+  const auto found = std::find_if(ir::descriptions().begin(), ir::descriptions().end(),
+                                  [&](const auto &known) { return known.name == target.name; });
+  return all[static_cast<size_t>(found - ir::descriptions().begin())];
 }
 
 } // namespace weft::codegen

@@ -51,11 +51,11 @@ public:
   Writer(FuncOp function, const DenseMap<Operation *, std::string> &symbols)
       : function(function), symbols(symbols) {}
 
-  Expected<PlanBytes> run(runtime::KernelSigner &signer) {
+  Expected<PlanBytes> run(const std::string &target, runtime::KernelSigner &signer) {
     plan.function = function.getName().str();
-    plan.target = "cpu";
+    plan.target = target;
     plan.kernel_abi = runtime::kernelAbi;
-    plan.image = "image.cpu";
+    plan.image = "image." + target;
     addSymbols();
     if (auto bytes = sizeOfAttr(function->getAttr(attr::arenaBytes)))
       plan.arena_bytes = unsignedSize(*bytes);
@@ -627,9 +627,10 @@ private:
 
 } // namespace
 
-Expected<PlanBytes> writePlan(FuncOp function, const DenseMap<Operation *, std::string> &symbols,
+Expected<PlanBytes> writePlan(FuncOp function, const std::string &target,
+                              const DenseMap<Operation *, std::string> &symbols,
                               runtime::KernelSigner &signer) {
-  return Writer(function, symbols).run(signer);
+  return Writer(function, symbols).run(target, signer);
 }
 
 } // namespace weft::codegen

@@ -31,9 +31,9 @@ struct PlanBytes {
   bool launchesKernels = false;     ///< a plan without kernels is bound to none
 };
 
-/// `symbols` names the kernel of each fusion, and `signer` collects how each is launched. Every value must
-/// have its slice from the memory plan.
-Expected<PlanBytes> writePlan(ir::FuncOp function,
+/// `symbols` names the kernel of each fusion, and `signer` collects how each is launched; both are those of
+/// the target, whose images are "image.TARGET". Every value must have its slice from the memory plan.
+Expected<PlanBytes> writePlan(ir::FuncOp function, const std::string &target,
                               const llvm::DenseMap<mlir::Operation *, std::string> &symbols,
                               runtime::KernelSigner &signer);
 

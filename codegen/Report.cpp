@@ -113,9 +113,9 @@ CompileReport reportPlan(ModuleOp module) {
 }
 
 bool isRefusal(const Decision &decision) {
-  // No strict mode makes an error of F008, and it is a refusal to fuse like the others of its family.
+  // No strict mode makes an error of F008, and it is a refusal to fuse like those before it.
   const Reason *reason = findReason(decision.code);
-  return reason && (reason->refusal || reason->family() == 'F');
+  return reason && (reason->refusal || decision.code == "WEFT-F008");
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,6 +43,9 @@ struct LaunchReport {
   int64_t readBytes = 0, writtenBytes = 0;
   unsigned queue = 0;
   bool captured = false;
+  /// Of a kernel of Weft's own, at the largest sizes: the pieces of work that threads are given, and what it
+  /// takes with them by the cost model of its device, in picoseconds.
+  int64_t pieces = 0, estimatedPs = 0;
   std::vector<unsigned> reads; ///< the launches before it that made what it reads
   std::vector<Slice> slices;
 };

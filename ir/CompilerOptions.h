@@ -21,11 +21,18 @@ namespace weft::ir {
 class ContractionLibrary;
 
 struct CompilerOptions {
-  /// Whose costs and sizes decide, a name of ir/devices; a CPU maps every logical device to the host. Kernels
-  /// are made for CPUs only: compiling for another target is WEFT-E001, its launch list can be made and
-  /// explained.
+  /// Whose costs and sizes decide (ir/Target.h); one without devices maps every logical device to the host.
+  /// Kernels are made for CPUs only: compiling for another target is WEFT-E001, its launch list can be made
+  /// and explained.
   std::string target = "cpu";
-  /// The processors to make kernels for, "x86-64-v3" and "x86-64-v4"; empty: the one that compiles.
+  /// What a package is made for, where that is several targets, or another one: each has its own plan and
+  /// kernels in it. Empty: `target` alone.
+  std::vector<std::string> targets = {};
+  /// Where the program is, "cuda:0", or each of its devices, "cpu=cuda:0" with commas between
+  /// (passes/MapDevices.cpp); empty: what follows from the target.
+  std::string devices = {};
+  /// The processors to make kernels for, "x86-64-v3" and "x86-64-v4", where the target does not say; empty:
+  /// the one that compiles.
   std::vector<std::string> levels = {};
   /// "eager" or "fast" for every function of the module; empty for what each says of itself. An error for
   /// text of which phases before `from` have applied the other.

@@ -104,6 +104,13 @@ static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
   return bytes.number().value_or(INT64_MAX) > target.lastLevelBytes;
 }
 
+/// Work is cut for so many threads at least, whatever the machine: most common ones have no more. A target
+/// whose name says that there are more gets more tasks, which changes no bit of a result.
+static int64_t enoughTasks(const TargetDescription &target) {
+  constexpr int64_t common = 16;
+  return std::max(common, target.cores);
+}
+
 //===----------------------------------------------------------------------===//
 // loop
 //===----------------------------------------------------------------------===//
@@ -117,13 +124,20 @@ std::optional<unsigned> innermostDim(ArrayRef<Size> domain) {
 
 /// 16 KiB of the widest result: of two operands and two results half of each stays in 32 KiB of first-level
 /// cache, and a thread's run over memory is long enough for the prefetcher. 64 elements are the widest
-/// vector.
-static int64_t loopChunk(FusionOp fusion) {
-  constexpr int64_t chunkBytes = 16 << 10, widestVector = 64;
+/// vector. Where a target says how many cores it has, a domain that would be fewer chunks than these is cut
+/// finer, down to 4 KiB of f32.
+static int64_t loopChunk(FusionOp fusion, const TargetDescription &target) {
+  constexpr int64_t chunkBytes = 16 << 10, widestVector = 64, leastChunk = 1024;
   int64_t widest = 1;
   for (Value result : fusion.getResults())
     widest = std::max(widest, elementBytes(result));
-  return std::max(chunkBytes / widest, widestVector);
+  const int64_t chunk = std::max(chunkBytes / widest, widestVector);
+  const std::optional<int64_t> elements = productOf(fusion.getDomain()).number();
+  if (!target.namedCores || !elements || chunk <= leastChunk)
+    return chunk;
+  const auto share =
+      static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(*elements, target.namedCores), widestVector));
+  return std::clamp(share, leastChunk, chunk);
 }
 
 /// The dimension that an operand of a loop is contiguous along, where it is another one than the domain's
@@ -174,8 +188,12 @@ static int64_t columnBytes(FusionOp fusion) {
 /// first-level cache. Several passes: as many columns as leave their rows in a quarter of the second-level
 /// cache, beside what is kept of them and what comes next, and something for every core. If none fit, all
 /// passes read memory.
-static int64_t columnBlock(FusionOp fusion, const TargetDescription &target) {
-  constexpr int64_t step = 64, narrow = 128, medium = 256, wide = 512, most = 1024, parts = 16;
+/// Where the target names its cores, blocks of a cache line of f32 on all of them are faster than longer ones
+/// on a few.
+static int64_t columnBlock(FusionOp fusion, const TargetDescription &target, int64_t vector) {
+  constexpr int64_t narrow = 128, medium = 256, wide = 512, most = 1024;
+  // Lines that two tasks would share are not worth their traffic.
+  const int64_t step = target.namedCores ? std::max(columnStep, vector) : 64, parts = enoughTasks(target);
   ColumnShape shape = columnShape(fusion);
   if (!shape.inner.isNumber())
     return medium;
@@ -188,7 +206,7 @@ static int64_t columnBlock(FusionOp fusion, const TargetDescription &target) {
   };
   int64_t ofCore = blockOf(target.cores);
   if (lastReductionPass(fusion) == 0)
-    return std::clamp(blockOf(parts), std::clamp(ofCore, narrow, wide), most);
+    return std::clamp(blockOf(parts), target.namedCores ? step : std::clamp(ofCore, narrow, wide), most);
   int64_t fitting = target.cacheBytes / 4 / columnBytes(fusion) / step * step;
   return std::min({ofCore, fitting > 0 ? fitting : wide, most});
 }
@@ -260,11 +278,12 @@ UpdateTiles updateTiles(Operation *update, int64_t block, int64_t range) {
   return tiles;
 }
 
-/// Cuts writes by index into about 16 tasks, so that every thread of a common machine has one or two. Below
+/// Cuts writes by index into about as many tasks as are enough, so that every thread has one or two. Below
 /// 2^15 writes the whole update takes less time than to hand it out. A block has at least 64 elements, four
 /// vectors, and at most 1,024, since each task reads all indices again.
-static void cutUpdate(Operation *update, Schedule &schedule) {
-  constexpr int64_t enoughTasks = 16, smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
+static void cutUpdate(Operation *update, const TargetDescription &target, Schedule &schedule) {
+  constexpr int64_t smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
+  const int64_t enough = enoughTasks(target);
   UpdateTiles tiles = updateTiles(update, noNumber, noNumber);
   SymbolRanges symbols = rangesOf(update);
   int64_t outer = symbols.largest(tiles.outer);
@@ -272,17 +291,17 @@ static void cutUpdate(Operation *update, Schedule &schedule) {
     return;
   // Nothing is cut whose size depends on symbols.
   int64_t inner = tiles.inner.number().value_or(0), places = tiles.size.number().value_or(0);
-  if (inner >= 2 * leastBlock && outer < enoughTasks) {
-    auto block = static_cast<int64_t>(llvm::alignTo(inner / enoughTasks, 16));
+  if (inner >= 2 * leastBlock && outer < enough) {
+    auto block = static_cast<int64_t>(llvm::alignTo(inner / enough, 16));
     schedule[ScheduleField::block] = std::clamp(block, leastBlock, mostBlock);
     tiles.blocks = llvm::divideCeil(inner, schedule[ScheduleField::block]);
   }
   // Many outer indices are tasks enough, and their product with the blocks may be no number.
-  if (outer >= enoughTasks)
+  if (outer >= enough)
     return;
   int64_t parts = std::max<int64_t>(outer, 1) * tiles.blocks;
-  if (parts < enoughTasks && places > 1) {
-    int64_t wanted = std::min<int64_t>(llvm::divideCeil(enoughTasks, parts), places);
+  if (parts < enough && places > 1) {
+    int64_t wanted = std::min<int64_t>(llvm::divideCeil(enough, parts), places);
     schedule[ScheduleField::range] = llvm::divideCeil(places, wanted);
   }
 }
@@ -381,9 +400,11 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
 //===----------------------------------------------------------------------===//
 
 /// Tasks that are handed out at once: as many as make 4,096 elements, some microseconds of work, against a
-/// fraction of one to hand them out; and not more than a sixteenth of all, so that every thread gets some.
-static int64_t grainOf(int64_t elements, int64_t tasks) {
-  return std::clamp<int64_t>((4 << 10) / std::max<int64_t>(elements, 1), 1, std::max<int64_t>(tasks / 16, 1));
+/// fraction of one to hand them out; and not so many that fewer than enough are left, so that every thread
+/// gets some.
+static int64_t grainOf(int64_t elements, int64_t tasks, const TargetDescription &target) {
+  return std::clamp<int64_t>((4 << 10) / std::max<int64_t>(elements, 1), 1,
+                             std::max<int64_t>(tasks / enoughTasks(target), 1));
 }
 
 /// The same where a task is a chunk or a tile, which is that long already: several only where there are
@@ -407,7 +428,7 @@ static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, S
       schedule[ScheduleField::tileDim] = *dim;
       schedule[ScheduleField::squares] = 8;
     } else {
-      schedule[ScheduleField::chunk] = loopChunk(fusion);
+      schedule[ScheduleField::chunk] = loopChunk(fusion, target);
     }
     return 0;
   case FusionKind::row:
@@ -420,7 +441,7 @@ static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, S
   case FusionKind::column: {
     ColumnShape shape = columnShape(fusion);
     schedule[ScheduleField::rows] = columnRows;
-    int64_t block = schedule[ScheduleField::block] = columnBlock(fusion, target);
+    int64_t block = schedule[ScheduleField::block] = columnBlock(fusion, target, vector);
     schedule.keep = worthKeeping(fusion, schedule, target.scratchBytes);
     // A vector is no wider than what it goes over.
     int64_t columns = std::max<int64_t>(shape.inner.number().value_or(vector), 1);
@@ -444,12 +465,12 @@ static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, S
   case FusionKind::update: {
     Operation *update = updateIn(fusion);
     if (isa<DynamicUpdateSliceOp>(update)) {
-      schedule[ScheduleField::chunk] = loopChunk(fusion);
+      schedule[ScheduleField::chunk] = loopChunk(fusion, target);
       return 0;
     }
     if (isa<ScatterOp>(update))
       vector = 1; // every element has an index of its own
-    cutUpdate(update, schedule);
+    cutUpdate(update, target, schedule);
     UpdateTiles tiles = updateTiles(update, schedule[ScheduleField::block], schedule[ScheduleField::range]);
     return std::max<int64_t>(ranges.largest(tiles.count * tiles.block), 1);
   }
@@ -462,7 +483,7 @@ static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, S
   return 0;
 }
 
-ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
+static ScheduleAttr chooseCpuSchedule(FusionOp fusion, const TargetDescription &target) {
   Schedule schedule(fusion.getKind());
   SymbolRanges ranges = rangesOf(fusion);
   int64_t vector = vectorWidth(fusion);
@@ -478,7 +499,7 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   schedule[ScheduleField::scratch] = scratchOf(fusion, schedule);
   int64_t tasks = ranges.largest(schedule.tasks);
   if (elements > 0)
-    schedule[ScheduleField::grain] = grainOf(elements, tasks);
+    schedule[ScheduleField::grain] = grainOf(elements, tasks, target);
   else if (fusion.getKind() == FusionKind::multi_tensor)
     schedule[ScheduleField::grain] = 1;
   else
@@ -488,6 +509,10 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   if (mayHave(fusion.getKind(), ScheduleField::streaming) && isStreaming(fusion, target))
     schedule[ScheduleField::streaming] = 1;
   return ScheduleAttr::get(fusion.getContext(), schedule);
+}
+
+ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
+  return target.isCpu() ? chooseCpuSchedule(fusion, target) : chooseFallbackSchedule(fusion, target);
 }
 
 } // namespace weft::ir

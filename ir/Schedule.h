@@ -54,8 +54,13 @@
 
 namespace weft::ir {
 
-/// Null where the number of tasks cannot be expressed; emits what is wrong then.
+/// The schedule for the device that the target describes, which is the one that the fusion is on. Null where
+/// the number of tasks cannot be expressed; emits what is wrong then.
 ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target);
+/// On a GPU, for every kind of fusion: each thread carries out tasks of its own (CudaSchedule.cpp).
+ScheduleAttr chooseFallbackSchedule(FusionOp fusion, const TargetDescription &target);
+/// Whether the schedule is that one, and not one for its kind of fusion and device.
+inline bool isFallback(const Schedule &schedule) { return schedule[ScheduleField::threads] == 1; }
 
 /// Whether a schedule is right for its fusion: every element of the domain lies in exactly one task, scratch
 /// holds what the kernel puts there, vectors are as wide as the body allows, and the order of reductions is
@@ -70,6 +75,8 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule);
 
 /// The order of reductions. Vectors of up to `lanes` elements give the same sums.
 inline constexpr int64_t reductionLanes = 16, rowPartials = 64, columnRows = 8;
+/// column: blocks of columns are multiples of this, a cache line of f32.
+inline constexpr int64_t columnStep = 16;
 
 /// The symbols of the sizes in a fusion, in alphabetical order: what its kernel is called with.
 llvm::SmallVector<std::string> symbolsOf(FusionOp fusion);

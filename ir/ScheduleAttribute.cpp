@@ -28,6 +28,7 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
   static constexpr int64_t elements = int64_t(1) << 30, tile = 1 << 20, any = INT64_MAX;
   constexpr bool required = true, optional = false;
   static constexpr ScheduleFieldInfo table[] = {
+      {ScheduleField::threads, optional, "threads", all, 1, 1024},
       {ScheduleField::vector, required, "vector", all, 1, 64},
       {ScheduleField::chunk, optional, "chunk", chunks, 1, elements},
       {ScheduleField::tileRows, optional, "tile_rows", loops, 1, tile},

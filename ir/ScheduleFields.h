@@ -31,6 +31,7 @@ enum class FusionKind : uint32_t;
 
 /// In the order in which they are printed.
 enum class ScheduleField : unsigned {
+  threads,     ///< of a device, that share a task; absent on a CPU, where a task has one
   vector,      ///< elements that one step of the innermost loop handles
   chunk,       ///< elements of one task
   tileRows,    ///< of a task that is a tile: its extent along the dimension `tileDim` of the domain,

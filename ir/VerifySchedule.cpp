@@ -148,8 +148,9 @@ LogicalResult Verifier::verifyColumn() {
   return failure(failed(needs({Field::block}, "its tasks are blocks of columns")) ||
                  failed(isExactly(Field::rows, columnRows,
                                   "the order of a reduction follows from the number of rows alone")) ||
-                 failed(isMultiple(Field::block, 64,
-                                   "no vector may lie in two tasks, and the widest has 64 elements")) ||
+                 failed(isMultiple(Field::block, std::max((*this)[Field::vector], columnStep),
+                                   "no vector may lie in two tasks, and " + Twine(columnStep) +
+                                       " columns of f32 fill a cache line")) ||
                  failed(verifyKeep(columnShape(fusion).rows, "columns", "rows")));
 }
 
@@ -255,7 +256,14 @@ LogicalResult Verifier::verify() {
   if (schedule.kind != fusion.getKind())
     return fusion.emitOpError() << "of kind " << stringifyFusionKind(fusion.getKind())
                                 << " has a schedule of kind " << stringifyFusionKind(schedule.kind);
-  if (failed(verifyFields()))
+  // A kernel of one device is no kernel of another: who shares a task is the first thing that tells them
+  // apart.
+  DeviceAttr device = deviceOf(fusion.getResultTypes().front());
+  if (failed(!device || device.isCpu()
+                 ? hasNo({Field::threads}, "a task of a CPU is one thread's")
+                 : needs({Field::threads}, "it runs on " + Twine(device.withoutSizes().str()) +
+                                               ", and how many threads share a task is not said")) ||
+      failed(verifyFields()))
     return failure();
   Size tasks = tasksOf(fusion, schedule);
   if (!tasks.isExpressible())

@@ -42,7 +42,9 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
 
     A `schedule` is attached by scheduling, `slices` (one per result) by the memory plan. The verifier proves that a
     schedule is right for the fusion: every element lies in exactly one task, vectors and scratch are those that the
-    body allows, and numbers that the order of a reduction depends on are the ones that belong to its shape.
+    body allows, and numbers that the order of a reduction depends on are the ones that belong to its shape. It is one
+    for the device that the fusion is on: `threads` says how many of a device share a task, and no schedule of the host
+    has it. `threads = 1` is the fallback of a device, with which each thread carries out tasks of its own.
   }];
   let arguments = (ins Variadic<Weft_Tensor>:$inputs, Weft_FusionKindAttr:$kind,
                        OptionalAttr<Weft_ScheduleAttr>:$schedule, OptionalAttr<ArrayAttr>:$slices);

@@ -9,7 +9,7 @@
 #include "passes/Passes.h"
 
 #include "ir/Contraction.h"
-#include "ir/TargetDescription.h"
+#include "ir/Target.h"
 
 using namespace mlir;
 using namespace weft::ir;
@@ -209,18 +209,23 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     return chain;
   }
 
-  void attach(DotGeneralOp dot, const ContractionLibrary &table, const SymbolRanges &ranges) {
+  /// False where the target has no table for the contraction's device.
+  bool attach(DotGeneralOp dot, const Target &machine, const SymbolRanges &ranges) {
     if (dot.getBias() || dot.getResidual() || dot.getRelu())
-      return;
-    // What was recorded counts; text without it gets what the target's table says.
+      return true;
+    // What was recorded counts; text without it gets what the table of its device says.
     ContractionAnswer answer = ownAnswer("");
-    if (LibraryAttr recorded = dot.getLibraryAttr())
+    if (LibraryAttr recorded = dot.getLibraryAttr()) {
       answer = readAnswer(recorded);
-    else if (auto signature = getSignature(dot, ranges))
-      answer = table.ask(*signature);
+    } else if (auto signature = getSignature(dot, ranges)) {
+      const TargetDescription *description = describe(dot, deviceOf(dot.getType()), machine);
+      if (!description)
+        return false;
+      answer = TableLibrary(*description).ask(*signature);
+    }
     Chain chain = follow(dot, answer);
     if (chain.ops.empty())
-      return;
+      return true;
     if (Type element = dot.getType().getElementType(); !element.isF32() && !element.isF64())
       note(dot, chain.ops.front(), "WEFT-N007",
            Twine("the contraction ") + (chain.bias ? "adds the bias" : "") +
@@ -242,21 +247,20 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     for (Operation *op : llvm::reverse(chain.ops))
       op->erase();
     dot.erase();
+    return true;
   }
 
   void runOnOperation() override {
-    const TargetDescription *description = findTarget(target);
-    if (!description) {
-      getOperation().emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+    const std::optional<Target> machine = parseTarget(getOperation(), target);
+    if (!machine)
       return signalPassFailure();
-    }
     if (getOperation().getOps<DotGeneralOp>().empty())
       return markAllAnalysesPreserved();
     decisions.clear();
-    TableLibrary table(*description);
     SymbolRanges ranges = rangesOf(getOperation());
     for (DotGeneralOp dot : llvm::to_vector(getOperation().getOps<DotGeneralOp>()))
-      attach(dot, table, ranges);
+      if (!attach(dot, *machine, ranges))
+        return signalPassFailure();
     recordDecisions(getOperation(), decisions);
   }
 };

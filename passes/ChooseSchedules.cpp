@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ir/Decisions.h"
 #include "ir/Schedule.h"
+#include "ir/Target.h"
 #include "passes/Passes.h"
 
 namespace weft::passes {
@@ -17,20 +19,28 @@ struct ChooseSchedules : impl::ChooseSchedulesBase<ChooseSchedules> {
   using ChooseSchedulesBase::ChooseSchedulesBase;
 
   void runOnOperation() override {
-    const ir::TargetDescription *description = ir::findTarget(target);
-    if (!description) {
-      getOperation().emitError() << "unknown target '" << target << "', expected one of "
-                                 << ir::targetNames();
+    const std::optional<ir::Target> machine = ir::parseTarget(getOperation(), target);
+    if (!machine)
       return signalPassFailure();
-    }
+    std::vector<ir::Decision> decisions;
     for (ir::FusionOp fusion : getOperation().getOps<ir::FusionOp>()) {
       if (fusion.getSchedule())
         continue;
+      const ir::DeviceAttr device = ir::deviceOf(fusion.getResultTypes().front());
+      const ir::TargetDescription *description = ir::describe(fusion, device, *machine);
+      if (!description)
+        return signalPassFailure();
       ir::ScheduleAttr schedule = ir::chooseSchedule(fusion, *description);
       if (!schedule)
         return signalPassFailure();
       fusion.setScheduleAttr(schedule);
+      if (report && ir::isFallback(schedule.toSchedule()))
+        decisions.push_back(
+            {"WEFT-F009", ir::locationText(fusion.getLoc()),
+             ("weft.fusion " + ir::stringifyFusionKind(fusion.getKind())).str(), "", 0,
+             "one thread a task: there is no schedule of this kind for " + description->fullName()});
     }
+    ir::recordDecisions(getOperation(), decisions);
   }
 };
 } // namespace

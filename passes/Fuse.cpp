@@ -49,7 +49,7 @@ public:
   void runOnOperation() override;
 
 private:
-  void prepare(FuncOp func, const TargetDescription &costs);
+  void prepare(FuncOp func, const Target &machine);
   void mergeGroups(FusionGraph &graph);
   bool mergeRound(FusionGraph &graph, std::vector<Candidate> &waiting, bool isFirst);
   void reportRefusals(FusionGraph &graph, std::vector<Candidate> refused);
@@ -211,15 +211,14 @@ std::string describe(const FusionGraph &graph, unsigned node) {
 /// What a kernel costs that its readers do not compute instead.
 std::string priceAlone(const FusionGraph &graph, const FusionGroup &group) {
   KernelWork work = graph.workOf(group);
-  const TargetDescription &target = graph.getTarget();
-  return ("its own kernel takes " + Twine((kernelTime(target, work) + target.launchPs) / 1000) +
+  return ("its own kernel takes " + Twine((kernelTime(*group.target, work) + group.target->launchPs) / 1000) +
           " ns and moves " + Twine(work.readBytes + work.writtenBytes) + " bytes")
       .str();
 }
 
 } // namespace
 
-void Fuse::prepare(FuncOp func, const TargetDescription &costs) {
+void Fuse::prepare(FuncOp func, const Target &machine) {
   Block &body = func.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (isOpTriviallyDead(&op))
@@ -236,7 +235,7 @@ void Fuse::prepare(FuncOp func, const TargetDescription &costs) {
     else if (isUpdateOp(&op))
       ownBase(&op);
     else if (auto concat = dyn_cast<ConcatOp>(op))
-      splitConcat(concat, costs);
+      splitConcat(concat, *machine.find(deviceOf(concat.getType())));
     else if (auto convert = dyn_cast<ConvertOp>(op))
       widenInReaders(convert);
   }
@@ -390,15 +389,13 @@ void Fuse::runOnOperation() {
   FuncOp func = getOperation();
   if (func.isExternal())
     return;
-  const TargetDescription *costs = findTarget(target);
-  if (!costs) {
-    func.emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+  const std::optional<Target> machine = parseTarget(func, target);
+  if (!machine || failed(describesAll(func, *machine)))
     return signalPassFailure();
-  }
   decisions.clear();
   told.clear();
-  prepare(func, *costs);
-  FusionGraph graph(func, *costs);
+  prepare(func, *machine);
+  FusionGraph graph(func, *machine);
   mergeGroups(graph);
   inlineGroups(graph);
   if (failed(emitFusions(graph)))

@@ -43,11 +43,11 @@ def AttachEpilogues : Weft_FuncPass<"weft-attach-epilogues"> {
     memory anyway, and `max(.., 0)` become the bias, residual and relu of the `weft.dot_general`, in this order, for f32
     and f64, where the epilogue rounds as the single ops do. What comes in between must have no other reader; comparisons
     of the value before relu with zero are taken of the result, where that is exact. Which of the three are taken is the
-    answer that `--weft-query-libraries` recorded; without one, that of the table of `target`. WEFT-N001: a half type.
+    answer that `--weft-query-libraries` recorded; without one, that of the table of its device. WEFT-N001: a half type.
     WEFT-N003: the library does not take it. WEFT-N005: another activation, which a library would round otherwise. A half
     type under fast numerics takes bias and relu, and rounds once (WEFT-N007).
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose table answers: a name of ir/devices">,
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose tables answer (ir/Target.h)">,
                  Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
 }
 
@@ -84,10 +84,12 @@ def CheckCalls : Weft_ModulePass<"weft-check-calls"> {
 def ChooseSchedules : Weft_FuncPass<"weft-choose-schedules"> {
   let summary = "chooses the schedule of every fusion";
   let description = [{
-    A pure function of shapes, dtypes and target (ir/Schedule.h). A fusion that has a schedule keeps it: the verifier has
-    proven that it is right.
+    A pure function of shapes, dtypes and the description of the fusion's device (ir/Schedule.h). A fusion that has a
+    schedule keeps it: the verifier has proven that it is right. WEFT-F009: there is none of its kind for the device, and
+    each thread carries out tasks of its own.
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose sizes decide: a name of ir/devices">];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose sizes decide (ir/Target.h)">,
+                 Option<"report", "report", "bool", "false", "record fallbacks in weft.decisions">];
 }
 
 def CleanTransfers : Weft_FuncPass<"weft-clean-transfers"> {
@@ -140,14 +142,14 @@ def Fuse : Weft_FuncPass<"weft-fuse"> {
   let description = [{
     Afterwards the function holds weft.fusion, weft.dot_general, weft.reshape, weft.constant and weft.return only: every
     other op is in a fusion of kind loop, row or column. Merges are made in the order of the time that they save by an
-    integer cost model, ties by op order. Broadcasts, splat constants and iota are cloned into every
+    integer cost model, with the numbers of the device that the ops are on, ties by op order. Broadcasts, splat constants and iota are cloned into every
     reader. With `report` each decision is recorded in weft.decisions, refusals with a code, and with
     the time and bytes that the model computed for two kernels and for one:
     WEFT-F001 the domains or index maps do not fit, F002 a cycle, F003 a second scan or reduction beside a scan,
     F004 operands, F005 ops, F006 reductions over the limit, F007 a schedule with less parallel work, F008 the
     cost is negative. Under fast numerics fusions with a sum of products are marked `contract` (WEFT-N006).
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose costs decide: a name of ir/devices">,
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose costs decide (ir/Target.h)">,
                  Option<"report", "report", "bool", "false", "record every decision in weft.decisions">];
 }
 
@@ -174,12 +176,14 @@ def GatherCapturable : Weft_FuncPass<"weft-gather-capturable"> {
 def MapDevices : Weft_ModulePass<"weft-map-devices"> {
   let summary = "maps every logical device to one of the target";
   let description = [{
-    For a target that is a CPU every logical device becomes `cpu`: types of values, arguments and functions, and
-    attributes. Transfers between devices that are now one disappear. For a target that is a CUDA device nothing
-    changes: logical numbers are mapped when a package is loaded.
+    For a target without devices every logical device becomes `cpu`: types of values, arguments and functions, and
+    attributes. Transfers between devices that are now one disappear. For a target with devices nothing changes of
+    itself, since logical numbers are mapped when a package is loaded. `devices` says what does, for any target:
+    `cuda:0` brings the whole program to a device, `cpu=cuda:0` what it has on the host, `cuda:1=cuda:0` makes two one.
+    What an op gives to the host stays there, and what reads it on the device reads a copy.
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"",
-                        "what the program is compiled for: a name of ir/devices">];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what the program is compiled for (ir/Target.h)">,
+                 Option<"devices", "devices", "std::string", "\"\"", "a device for all, or from=to with commas between">];
 }
 
 def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
@@ -248,7 +252,7 @@ def PlanMemory : Weft_FuncPass<"weft-plan-memory"> {
     is verified at once.
   }];
   let options = [Option<"report", "report", "bool", "true", "record refused donations in weft.decisions">,
-                 Option<"target", "target", "std::string", "\"cpu\"", "what a copy costs: a name of ir/devices">];
+                 Option<"target", "target", "std::string", "\"cpu\"", "what a copy costs (ir/Target.h)">];
 }
 
 def QueryLibraries : Weft_FuncPass<"weft-query-libraries"> {
@@ -256,10 +260,10 @@ def QueryLibraries : Weft_FuncPass<"weft-query-libraries"> {
   let description = [{
     Records the answer (ir/ContractionLibrary.h) in the `library` of every `weft.dot_general` that has none: who
     multiplies, which epilogues it takes, and how much workspace it may have. It is the only pass that asks; a recorded
-    answer stays, so that what follows is a function of the text. By default the table of `target` answers; compile()
-    passes the library that is there. WEFT-N004: the library refuses, and a kernel of Weft's own multiplies.
+    answer stays, so that what follows is a function of the text. By default the table of the contraction's device
+    answers; compile() passes the library that is there, which is one of the host. WEFT-N004: the library refuses, and a kernel of Weft's own multiplies.
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose table answers: a name of ir/devices">,
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "whose tables answer (ir/Target.h)">,
                  Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Pipeline.h"
-#include "ir/TargetDescription.h"
+#include "ir/Target.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -87,7 +87,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createNormalizeLayouts());
     add.function(createTieResults());
     add.function(createPlaceHostOperands());
-    add.module(createMapDevices(MapDevicesOptions{options.target}));
+    add.module(createMapDevices(MapDevicesOptions{options.target, options.devices}));
   } else if (phase == "differentiation") {
     // Before anything is folded, so that no fold takes a check away.
     add.function(createRecordChecks());
@@ -129,7 +129,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     // schedule too. The proof then holds for the order as well.
     add.function(createScheduleLaunches());
     add.function(createVerifyMemoryPlan());
-    add.function(createChooseSchedules(ChooseSchedulesOptions{options.target}));
+    add.function(createChooseSchedules(ChooseSchedulesOptions{options.target, report}));
     add.function(createPartitionCapture(PartitionCaptureOptions{leastCaptured, report}));
     if (!options.strict.empty())
       add.function(createEnforceStrict(EnforceStrictOptions{options.strict}));
@@ -181,9 +181,9 @@ std::string checkPipelineOptions(const ir::CompilerOptions &options) {
         llvm::sort(names);
         return llvm::join(names, ", ");
       }();
-  if (!ir::findTarget(options.target))
-    return "unknown target '" + options.target + "'; there are " + ir::targetNames();
-  return {};
+  std::string problem;
+  (void)ir::Target::parse(options.target, problem);
+  return problem;
 }
 
 namespace {
@@ -191,6 +191,8 @@ namespace {
 struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
   Option<std::string> target{*this, "target", llvm::cl::desc("what the program is compiled for"),
                              llvm::cl::init(ir::CompilerOptions().target)};
+  Option<std::string> devices{*this, "devices", llvm::cl::desc("where devices of the program are mapped to"),
+                              llvm::cl::init("")};
   Option<bool> report{*this, "report", llvm::cl::desc("record every decision in the text"),
                       llvm::cl::init(false)};
   Option<int64_t> memoryLimit{*this, "memory-limit",
@@ -213,6 +215,7 @@ void registerPipeline() {
       [](OpPassManager &passes, const PipelineCliOptions &options) {
         ir::CompilerOptions made;
         made.target = options.target;
+        made.devices = options.devices;
         made.report = options.report;
         made.from = options.from;
         made.to = options.stopBeforeDecomposition ? "simplification" : options.to.getValue();

@@ -12,7 +12,7 @@
 #include "ir/Decisions.h"
 #include "ir/DeviceArenas.h"
 #include "ir/FunctionAttributes.h"
-#include "ir/TargetDescription.h"
+#include "ir/Target.h"
 #include "passes/Passes.h"
 #include "passes/fusion/FusionCost.h"
 #include "passes/launch/ArenaPacking.h"
@@ -76,7 +76,7 @@ private:
   }
 
   FuncOp func;
-  const TargetDescription *costs = nullptr;
+  std::optional<Target> machine;
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead;     ///< of a root: the position of the last launch that reads it
   llvm::DenseMap<Value, SliceAttr> storage;     ///< of a head
@@ -93,7 +93,8 @@ private:
 int64_t PlanMemory::copyTime(Value value) const {
   int64_t bytes = rangesOf(func).largest(bytesOf(value.getType()));
   constexpr int64_t readAndWritten = 2 * psPerUs;
-  return costs->launchPs + scale(bytes, readAndWritten, costs->dramBytesPerUs);
+  const TargetDescription &device = *machine->find(deviceOf(value.getType()));
+  return device.launchPs + scale(bytes, readAndWritten, device.dramBytesPerUs);
 }
 
 LogicalResult PlanMemory::checkLaunchList() {
@@ -534,11 +535,9 @@ void PlanMemory::runOnOperation() {
   func = getOperation();
   if (func.isExternal())
     return;
-  costs = findTarget(target);
-  if (!costs) {
-    func.emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+  machine = parseTarget(func, target);
+  if (!machine || failed(describesAll(func, *machine)))
     return signalPassFailure();
-  }
   if (failed(checkLaunchList()))
     return signalPassFailure();
   decisions.clear();

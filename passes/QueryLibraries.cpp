@@ -7,7 +7,7 @@
 #include "ir/Contraction.h"
 #include "ir/ContractionLibrary.h"
 #include "ir/Decisions.h"
-#include "ir/TargetDescription.h"
+#include "ir/Target.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -23,16 +23,19 @@ struct QueryLibraries : impl::QueryLibrariesBase<QueryLibraries> {
   using QueryLibrariesBase::QueryLibrariesBase;
   const ContractionLibrary *library = nullptr;
 
+  /// What is taken of a contraction on the device that `description` describes. The library that is there is
+  /// one of the host; of every other device the table answers.
+  ContractionAnswer ask(const TargetDescription &description, const ContractionSignature &signature) const {
+    return library && description.isCpu() ? library->ask(signature)
+                                          : TableLibrary(description).ask(signature);
+  }
+
   void runOnOperation() override {
-    const TargetDescription *description = findTarget(target);
-    if (!description) {
-      getOperation().emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+    const std::optional<Target> machine = parseTarget(getOperation(), target);
+    if (!machine)
       return signalPassFailure();
-    }
     if (getOperation().getOps<DotGeneralOp>().empty())
       return markAllAnalysesPreserved();
-    TableLibrary table(*description);
-    const ContractionLibrary &asked = library ? *library : table;
     SymbolRanges ranges = rangesOf(getOperation());
     std::vector<Decision> decisions;
     for (DotGeneralOp dot : getOperation().getOps<DotGeneralOp>()) {
@@ -41,7 +44,10 @@ struct QueryLibraries : impl::QueryLibrariesBase<QueryLibraries> {
       std::optional<ContractionSignature> signature = getSignature(dot, ranges);
       if (!signature) // not yet in a form that anything multiplies
         continue;
-      ContractionAnswer answer = asked.ask(*signature);
+      const TargetDescription *description = describe(dot, deviceOf(dot.getType()), *machine);
+      if (!description)
+        return signalPassFailure();
+      ContractionAnswer answer = ask(*description, *signature);
       dot.setLibraryAttr(recordAnswer(&getContext(), answer));
       if (answer.library.empty() && report)
         decisions.push_back({"WEFT-N004", locationText(dot.getLoc()), dot->getName().getStringRef().str(), "",

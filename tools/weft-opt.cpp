@@ -84,8 +84,9 @@ int main(int argc, char **argv) {
   auto [inputName, outputName] =
       mlir::registerAndParseCLIOptions(argc, argv,
                                        "weft-opt: runs passes of Weft on its IR\n\n"
-                                       "  --target=NAME is the target of every pass that has one: cpu, "
-                                       "x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90, cuda:sm_100\n"
+                                       "  --target=NAME is the target of every pass that has one: a host as "
+                                       "cpu or x86-64-v4:16, a device as cuda:sm_90, or both as "
+                                       "cpu:16+cuda:sm_90\n"
                                        "  --help-hidden lists LLVM's own options as well\n\n"
                                        "example: weft-opt --weft-pipeline --target=cuda:sm_90 scaled.mlir",
                                        registry);

@@ -33,15 +33,19 @@ static void checkTargets(const std::vector<std::string> &targets, Loc loc) {
   if (targets.empty())
     fail("a package needs a target to be saved for: pass {.targets = {\"cpu\"}}", loc, {}, "WEFT-L013");
   for (const std::string &target : targets) {
-    if (target == "cpu")
+    const TargetKind kind = kindOfTarget(target);
+    if (kind == TargetKind::host)
       continue;
     // "cuda:sm_90" names an architecture, "cuda:0" would be a device: both need the CUDA backend.
-    if (target == "cuda" || target.starts_with("cuda:"))
+    if (kind == TargetKind::device || target == "cuda" || target.starts_with("cuda:"))
       fail("the package cannot be saved for '" + target +
-               "': this build of Weft has no CUDA backend; the targets it has are \"cpu\"",
+               "': this build of Weft has no CUDA backend; the targets it has are \"cpu\", \"x86-64-v3\", "
+               "\"x86-64-v4\", and these with a number of cores, as \"cpu:16\"",
            loc, {}, "WEFT-E001");
-    fail("the package cannot be saved for '" + target + "', which is no target: expected \"cpu\"", loc, {},
-         "WEFT-L013");
+    fail("the package cannot be saved for '" + target +
+             "', which is no target: expected \"cpu\", \"x86-64-v3\", "
+             "\"x86-64-v4\", or one of these with a number of cores, as \"cpu:16\"",
+         loc, {}, "WEFT-L013");
   }
 }
 
@@ -52,7 +56,7 @@ void savePackage(const std::string &path, const Program &program, std::span<cons
     if (!status)
       fail(status, loc);
   };
-  auto bytes = compileForShipping(program);
+  auto bytes = compileForShipping(program, options.targets);
   failWith(bytes.status());
   auto package = runtime::Package::from_memory(std::move(*bytes));
   failWith(package.status());

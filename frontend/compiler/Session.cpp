@@ -16,6 +16,7 @@
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/RecordedLocation.h"
+#include "ir/Target.h"
 #include "runtime/queue/Profiler.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -401,7 +402,14 @@ struct TraceModule {
   OwningOpRef<ModuleOp> module;
 };
 
-Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
+TargetKind kindOfTarget(const std::string &name) {
+  std::string problem;
+  const std::optional<ir::Target> target = ir::Target::parse(name, problem);
+  return !target ? TargetKind::none : target->isHostOnly() ? TargetKind::host : TargetKind::device;
+}
+
+Expected<std::vector<std::byte>> compileForShipping(const Program &program,
+                                                    const std::vector<std::string> &targets) {
   const ContextUse use(program.trace->context);
   // The passes change the module that they run on.
   OwningOpRef<ModuleOp> module = program.trace->module->clone();
@@ -416,6 +424,7 @@ Expected<std::vector<std::byte>> compileForShipping(const Program &program) {
     function.eraseResults(dropped);
   }
   ir::CompilerOptions options = program.options;
+  options.targets = targets;
   options.levels = {"x86-64-v3", "x86-64-v4"};
   options.strict.clear(); // an error then was one when the program was compiled
   auto compiled = codegen::compileModule(*module, options);
@@ -475,6 +484,7 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
   if (!region.isLazy) // nobody ships a flush, and a module that is kept keeps its context
     program->trace = std::make_shared<TraceModule>(use.get(), module->clone());
   program->options = region.options;
+  program->options.target = codegen::hostTarget(region.options);
   for (const RegionResult &result : region.results)
     program->shipped.push_back(result.shipped);
   paused = static_cast<bool>(pause.emplace());
@@ -485,7 +495,7 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
       record->phases.emplace_back(phase.str(), print(after));
     };
   }
-  auto compiled = codegen::compileModule(*module, region.options, afterPhase);
+  auto compiled = codegen::compileModule(*module, program->options, afterPhase);
   if (!compiled)
     return said.empty() ? compiled.status() : compiled.status().context(said.text() + "\n");
   const codegen::CompileReport &report = compiled->report;

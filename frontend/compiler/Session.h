@@ -44,8 +44,14 @@ struct Program {
 /// caller knows of the graph may be old.
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region, bool &paused);
 
-/// The program as a package for every processor that Weft makes code for, not this one's level only.
-Expected<std::vector<std::byte>> compileForShipping(const Program &program);
+/// What the name of a target stands for.
+enum class TargetKind : uint8_t { none, host, device };
+TargetKind kindOfTarget(const std::string &name);
+
+/// The program as a package for these targets; one that names no level of the processor has code for every
+/// level, not for that of this process only.
+Expected<std::vector<std::byte>> compileForShipping(const Program &program,
+                                                    const std::vector<std::string> &targets);
 
 /// Everything that is known of a program, made when it is asked for: the passes run once more on what was
 /// recorded. As text, or as a page of HTML with this title, which has `notes` before the tables.

@@ -61,7 +61,9 @@ struct CompileOptions {
 };
 
 struct SaveOptions {
-  /// What the package can run on. This version has "cpu": code for x86-64-v3 and v4.
+  /// What the package can run on: "cpu", with code for x86-64-v3 and v4, or one of these levels by its name;
+  /// "cpu:16" cuts work for so many threads. Each has a plan of its own; loading takes the best that the
+  /// processor can run.
   std::vector<std::string> targets = {"cpu"};
   /// Which variant, by `VariantInfo::number`; none: the one that ran most, of equals the one that ran last.
   std::optional<size_t> variant = {};

@@ -6,6 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionCost.h"
 #include "ir/ElementCount.h"
+#include "ir/OpFacts.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace weft::ir;
@@ -43,6 +47,27 @@ int64_t kernelTime(const TargetDescription &target, const KernelWork &work) {
   int64_t memory = transferTime(target, work.readBytes + work.writtenBytes, work.tasks);
   int64_t arithmetic = arithmeticTime(target, work.flops, work.tasks);
   return memory + arithmetic - scale(std::min(memory, arithmetic), hiddenShare, hiddenWhole);
+}
+
+KernelWork workOf(FusionOp fusion) {
+  const SymbolRanges ranges = rangesOf(fusion);
+  // So few that those of all operands can be added.
+  auto count = [&](Size size) { return std::min(ranges.largest(size), int64_t(1) << 44); };
+  KernelWork work;
+  llvm::SmallPtrSet<Value, 8> read;
+  for (Value input : fusion.getInputs())
+    if (read.insert(input).second)
+      work.readBytes += count(bytesOf(input.getType()));
+  for (Type type : fusion.getResultTypes())
+    work.writtenBytes += count(bytesOf(type));
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    Value shape = op.getNumOperands() ? op.getOperand(0) : op.getResult(0);
+    work.flops += scale(count(elementsOf(shape.getType())), additionsPerElement(&op), 1);
+  }
+  const ScheduleAttr schedule = *fusion.getSchedule();
+  work.tasks =
+      std::max<int64_t>(llvm::divideCeil(ranges.largest(schedule.getTasks()), schedule.getGrain()), 1);
+  return work;
 }
 
 int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<int64_t> domain,

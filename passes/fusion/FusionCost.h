@@ -46,6 +46,10 @@ struct ReducedDims {
   bool operator==(const ReducedDims &o) const { return first == o.first && count == o.count; }
 };
 
+/// What the kernel of a fusion that has a schedule reads, writes and computes, at the largest sizes. Its
+/// tasks are those that threads are given, of which each may be several of the schedule.
+KernelWork workOf(ir::FusionOp fusion);
+
 /// Pieces of work of a kernel over `domain`.
 int64_t kernelTasks(const ir::TargetDescription &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
                     ReducedDims reduced);

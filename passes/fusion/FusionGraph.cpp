@@ -113,7 +113,7 @@ Value FusionGraph::memoryOf(Value value) {
   return value;
 }
 
-FusionGraph::FusionGraph(FuncOp func, const TargetDescription &target)
+FusionGraph::FusionGraph(FuncOp func, const Target &target)
     : func(func), target(target), ranges(rangesOf(func)) {
   Block &body = func.getBody().front();
   SmallVector<Operation *> ops;
@@ -190,6 +190,7 @@ void FusionGraph::addNode(Operation &op, bool opaque) {
   if (!opaque) {
     Value result = op.getResult(0);
     group.device = deviceOf(result.getType());
+    group.target = target.find(group.device);
     group.pinned = !isa<ElementwiseOp>(op);
     group.domain = llvm::to_vector(shapeOf(isReduction(&op) ? op.getOperand(0) : result));
     if (isReduction(&op)) {
@@ -270,7 +271,8 @@ int64_t FusionGraph::groupOf(Value value) const {
 }
 
 KernelWork FusionGraph::workOf(const FusionGroup &group) const {
-  return {group.readBytes, group.writtenBytes, group.flops, tasksOf(group.kind, group.domain, group.reduced)};
+  return {group.readBytes, group.writtenBytes, group.flops,
+          tasksOf(group, group.kind, group.domain, group.reduced)};
 }
 
 //===----------------------------------------------------------------------===//

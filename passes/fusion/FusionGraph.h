@@ -15,6 +15,7 @@
 #ifndef WEFT_PASSES_FUSION_FUSIONGRAPH_H
 #define WEFT_PASSES_FUSION_FUSIONGRAPH_H
 
+#include "ir/Target.h"
 #include "passes/fusion/FusionCost.h"
 #include "llvm/ADT/DenseMap.h"
 #include <optional>
@@ -65,6 +66,7 @@ struct FusionGroup {
   bool joins = false;     ///< holds a concat, which is computed part by part
   ir::FusionKind kind = ir::FusionKind::loop;
   ir::DeviceAttr device;
+  const ir::TargetDescription *target = nullptr; ///< that of the device; null of an opaque group
   llvm::SmallVector<ir::Size> domain;
   ReducedDims reduced;
   unsigned reductions = 0, version = 0, outputs = 0;
@@ -109,13 +111,13 @@ struct FusionMerge {
 /// emitFusions() only.
 class FusionGraph {
 public:
-  /// Each op that computes is a group of its own.
-  FusionGraph(ir::FuncOp func, const ir::TargetDescription &target);
+  /// Each op that computes is a group of its own. The target, which outlives the graph, describes the device
+  /// of each.
+  FusionGraph(ir::FuncOp func, const ir::Target &target);
 
   /// \name The graph as it is
   /// @{
   ir::FuncOp getFunction() const { return func; }
-  const ir::TargetDescription &getTarget() const { return target; }
   llvm::ArrayRef<FusionNode> getNodes() const { return nodes; }
   llvm::ArrayRef<FusionEdge> getEdges() const { return edges; }
   llvm::ArrayRef<FusionGroup> getGroups() const { return groups; }
@@ -184,8 +186,9 @@ private:
   /// @}
 
   static bool isStored(const FusionValue &value) { return value.escapes || value.inner < value.reads; }
-  int64_t tasksOf(ir::FusionKind kind, llvm::ArrayRef<ir::Size> domain, ReducedDims reduced) const {
-    return kernelTasks(target, kind, ranges.largest(domain), reduced);
+  int64_t tasksOf(const FusionGroup &group, ir::FusionKind kind, llvm::ArrayRef<ir::Size> domain,
+                  ReducedDims reduced) const {
+    return kernelTasks(*group.target, kind, ranges.largest(domain), reduced);
   }
   /// Bytes or operations as the model counts them: so few that those of all values can be added.
   int64_t costOf(ir::Size size) const { return std::min(ranges.largest(size), int64_t(1) << 44); }
@@ -227,7 +230,7 @@ private:
   /// @}
 
   ir::FuncOp func;
-  const ir::TargetDescription &target;
+  const ir::Target &target;
   /// Dynamic sizes count at their largest: that is where time is saved or lost.
   ir::SymbolRanges ranges;
   std::vector<FusionNode> nodes;

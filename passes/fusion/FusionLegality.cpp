@@ -253,8 +253,10 @@ FusionPrice FusionGraph::price(unsigned a, unsigned b, ArrayRef<unsigned> betwee
       both.readBytes -= values[value].bytes;
       --made.operands;
     }
-  made.apartPs = kernelTime(target, wa) + kernelTime(target, wb) + 2 * target.launchPs;
-  made.togetherPs = kernelTime(target, both) + target.launchPs;
+  // Two groups on different devices stay two; what they cost then is each its own device's.
+  made.apartPs =
+      kernelTime(*ga.target, wa) + ga.target->launchPs + kernelTime(*gb.target, wb) + gb.target->launchPs;
+  made.togetherPs = kernelTime(*ga.target, both) + ga.target->launchPs;
   made.apartBytes = wa.readBytes + wa.writtenBytes + wb.readBytes + wb.writtenBytes;
   made.togetherBytes = both.readBytes + both.writtenBytes;
   return made;
@@ -264,7 +266,7 @@ FusionPrice FusionGraph::priceOf(unsigned a, unsigned b) const {
   SmallVector<unsigned> between = edgesBetween(a, b);
   FusionRefusal refusal;
   std::optional<FusionMerge> merged = combine(a, b, between, refusal);
-  int64_t tasks = merged ? tasksOf(merged->kind, merged->domain, merged->reduced)
+  int64_t tasks = merged ? tasksOf(groups[a], merged->kind, merged->domain, merged->reduced)
                          : std::max(workOf(groups[a]).tasks, workOf(groups[b]).tasks);
   return price(a, b, between, tasks);
 }
@@ -283,6 +285,7 @@ std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionR
   };
   if (ga.device != gb.device)
     return refuse("WEFT-F001", "the devices differ");
+  const TargetDescription &target = *ga.target;
   SmallVector<unsigned> between = edgesBetween(a, b);
   std::optional<FusionMerge> merged = combine(a, b, between, refusal);
   if (!merged)
@@ -297,7 +300,7 @@ std::optional<FusionMerge> FusionGraph::evaluate(unsigned a, unsigned b, FusionR
     return refuse("WEFT-F006", "would hold " + Twine(ga.reductions + gb.reductions) +
                                    " reductions, the limit is " + Twine(target.maxReductions));
 
-  int64_t tasks = tasksOf(merged->kind, merged->domain, merged->reduced);
+  int64_t tasks = tasksOf(ga, merged->kind, merged->domain, merged->reduced);
   FusionPrice whole = price(a, b, between, tasks);
   if (whole.operands > target.maxOperands)
     return refuse("WEFT-F004", "would have " + Twine(whole.operands) +
@@ -326,6 +329,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
   constexpr size_t maxOps = 30, maxReaders = 4;
   if (group.kind != FusionKind::loop || group.nodes.size() > maxOps)
     return refuse("WEFT-F005", "is too large to be computed again by its readers");
+  const TargetDescription &target = *group.target;
   KernelWork work = workOf(group);
   int64_t saved = target.launchPs + kernelTime(target, work);
   int64_t flops = group.flops / std::max<int64_t>(1, ranges.largest(productOf(group.domain)));
@@ -345,6 +349,8 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
     const FusionGroup &reader = groups[to];
     if (edge.kind == ReadKind::stored || edge.kind == ReadKind::gathered || reader.inlined || reader.opaque)
       return refuse("WEFT-F001", "its reader needs it in memory");
+    if (reader.device != group.device)
+      return refuse("WEFT-F001", "its reader is on another device");
     if (!llvm::is_contained(readers, to)) {
       readers.push_back(to);
       if (static_cast<int64_t>(reader.nodes.size() + group.nodes.size()) > target.maxOps)
@@ -364,7 +370,8 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
       saved += transferTime(target, values[edge.value].bytes, work.tasks);
     }
     int64_t points = ranges.largest(productOf(shapeOf(nodes[edge.to].op->getOperand(edge.operand))));
-    saved -= arithmeticTime(target, flops * points, tasksOf(reader.kind, reader.domain, reader.reduced));
+    saved -=
+        arithmeticTime(target, flops * points, tasksOf(reader, reader.kind, reader.domain, reader.reduced));
   }
   if (readers.empty())
     return refuse("WEFT-F001", "nothing reads it");

@@ -422,7 +422,7 @@ weft.func @rows(%x: tensor<9x600xf32, #cpu>) {
 
 #cpu = #weft.device<cpu>
 weft.func @block(%x: tensor<9x600xf32, #cpu>) {
-  // expected-error@+1 {{'weft.fusion' op has block = 200 in its schedule, expected a multiple of 64: no vector may lie in two tasks, and the widest has 64 elements}}
+  // expected-error@+1 {{'weft.fusion' op has block = 200 in its schedule, expected a multiple of 16: no vector may lie in two tasks, and 16 columns of f32 fill a cache line}}
   %0 = weft.fusion column (%x) {schedule = #weft.schedule<column, vector = 16, rows = 8, block = 200, tasks = 3, grain = 1, scratch = 1024>} : (tensor<9x600xf32, #cpu>) -> tensor<600xf32, #cpu> {
   ^bb0(%a: tensor<9x600xf32, #cpu>):
     %1 = weft.sum %a, dims = [0] : tensor<9x600xf32, #cpu>

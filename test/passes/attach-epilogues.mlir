@@ -1,10 +1,11 @@
 // RUN: weft-opt %s --split-input-file --pass-pipeline='builtin.module(weft.func(weft-attach-epilogues{report=true}))' | FileCheck %s
-// RUN: weft-opt %s --split-input-file --weft-attach-epilogues=target=sm_90 | FileCheck %s --check-prefix=CUDA
+// RUN: sed 's/weft.device<cpu>/weft.device<cuda:0>/' %s > %t.cuda
+// RUN: weft-opt %t.cuda --split-input-file --weft-attach-epilogues=target=sm_90 | FileCheck %s --check-prefix=CUDA
 // RUN: not weft-opt %s --split-input-file --weft-attach-epilogues=target=abacus 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// The table of another target has no residual. A target without a description is none.
+// The table of another device has no residual. A target without a description is none.
 // CUDA-NOT: residual %
-// TARGET: unknown target 'abacus', expected one of: cpu
+// TARGET: unknown target 'abacus', expected one of cpu
 
 #cpu = #weft.device<cpu>
 

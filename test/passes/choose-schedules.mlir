@@ -1,16 +1,19 @@
 // RUN: weft-opt %s --weft-choose-schedules | FileCheck %s
 // RUN: weft-opt %s --weft-choose-schedules --weft-choose-schedules | FileCheck %s
-// RUN: weft-opt %s --weft-choose-schedules=target=sm_100 | FileCheck %s --check-prefix=LARGE
+// RUN: weft-opt %s --weft-choose-schedules=target=sm_100 | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules=target=x86-64-v4:64 | FileCheck %s --check-prefix=MANY
 // RUN: not weft-opt %s --weft-choose-schedules=target=tpu 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not weft-opt %s --weft-fuse=target=tpu 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// On a target with a larger last level nothing bypasses it; a target without a description is none.
-// LARGE-NOT: streaming
-// TARGET: unknown target 'tpu', expected one of{{:?}} cpu, x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90, cuda:sm_100
+// Beside a device the host has the same schedules. A target without a description is none. Where the name of a target
+// says how many cores there are, work is cut for them, and nothing else changes.
+// TARGET: unknown target 'tpu', expected one of{{:?}} cpu, x86-64-v3, x86-64-v4, cuda:sm_75, cuda:sm_80,
 
 #cpu = #weft.device<cpu>
 
 // 4,096 elements of 4 bytes are a task; vectors of 16.
+// MANY-LABEL: weft.func @loop
+// MANY: schedule = #weft.schedule<loop, vector = 16, chunk = 1024, tasks = 10,
 // CHECK-LABEL: weft.func @loop
 // CHECK: schedule = #weft.schedule<loop, vector = 16, chunk = 4096, tasks = 3, grain = 1, scratch = 0>
 weft.func @loop(%x: tensor<10000xf32, #cpu>) -> tensor<10000xf32, #cpu> {
@@ -35,6 +38,8 @@ weft.func @doubles(%x: tensor<10000xf64, #cpu>) -> tensor<10000xf64, #cpu> {
 }
 
 // Results of more than 16 MiB bypass the cache.
+// MANY-LABEL: weft.func @large
+// MANY: schedule = #weft.schedule<loop, vector = 16, chunk = 4096, tasks = 2048, grain = 8, scratch = 0, streaming>
 // CHECK-LABEL: weft.func @large
 // CHECK: schedule = #weft.schedule<loop, vector = 16, chunk = 4096, tasks = 2048, grain = 8, scratch = 0, streaming>
 weft.func @large(%x: tensor<8388608xf32, #cpu>) -> tensor<8388608xf32, #cpu> {
@@ -47,6 +52,8 @@ weft.func @large(%x: tensor<8388608xf32, #cpu>) -> tensor<8388608xf32, #cpu> {
 }
 
 // A task is a row; a cheap value is computed again in the second pass, and takes no scratch.
+// MANY-LABEL: weft.func @row
+// MANY: tasks = 64, grain = 1,
 // CHECK-LABEL: weft.func @row
 // CHECK: schedule = #weft.schedule<row, vector = 16, lanes = 16, partials = 64, prefetch = 4096, tasks = 64, grain = 4, scratch = 0>
 weft.func @row(%x: tensor<64x100xf32, #cpu>) -> tensor<64x100xf32, #cpu> {
@@ -127,6 +134,10 @@ weft.func @transposed(%x: tensor<300x257xf32, #cpu>, %y: tensor<300x257xf64, #cp
 
 // A sixteenth of the columns, but from 128 or, where every core has as many, 512 to 1,024; four bytes of sum, eight of
 // largest value and its place, and the same again for half of the rows. A vector is no wider than a row.
+// MANY-LABEL: weft.func @columns
+// MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 16, tasks = 1,
+// MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 80, tasks = 63,
+// MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 1024, tasks = 98,
 // CHECK-LABEL: weft.func @columns
 // CHECK: schedule = #weft.schedule<column, vector = 8, rows = 8, block = 128, tasks = 1, grain = 1, scratch = 1024>
 // CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 512, tasks = 10, grain = 1, scratch = 16384>

@@ -1,7 +1,7 @@
 // RUN: weft-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(weft.func(weft-fuse{report=true}))' | FileCheck %s
 // RUN: not weft-opt %s --split-input-file --pass-pipeline='builtin.module(weft.func(weft-fuse{target=abacus}))' 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// TARGET: error: unknown target 'abacus', expected one of: cpu
+// TARGET: error: unknown target 'abacus', expected one of cpu
 
 #cpu = #weft.device<cpu>
 

@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --split-input-file --pass-pipeline='builtin.module(weft.func(weft-gather-capturable,weft-partition-capture,weft-plan-memory))' | FileCheck %s
+// RUN: weft-opt %s --split-input-file --pass-pipeline='builtin.module(weft.func(weft-gather-capturable,weft-partition-capture,weft-plan-memory{target=sm_90}))' | FileCheck %s
 // RUN: weft-opt %s --split-input-file --weft-partition-capture | FileCheck %s --check-prefix=PLAIN
 // RUN: not weft-opt %s --split-input-file --weft-gather-capturable=minimum=0 2>&1 | FileCheck %s --check-prefix=ZERO
 

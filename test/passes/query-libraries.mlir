@@ -1,5 +1,6 @@
 // RUN: weft-opt %s --weft-query-libraries=report=true | FileCheck %s
-// RUN: weft-opt %s --weft-query-libraries --target=sm_80 | FileCheck %s --check-prefix=CUDA
+// RUN: sed 's/weft.device<cpu/weft.device<cuda:0/g' %s > %t.cuda
+// RUN: weft-opt %t.cuda --weft-query-libraries --target=sm_80 | FileCheck %s --check-prefix=CUDA
 // RUN: weft-opt %s --weft-query-libraries=target=x86-64-v3 | FileCheck %s --check-prefix=V3
 // RUN: not weft-opt %s --weft-query-libraries=target=abacus 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: weft-opt %s --weft-query-libraries -o %t.1
@@ -7,11 +8,11 @@
 // RUN: cmp %t.1 %t.2
 
 // An answer that stands in the text stays, whoever else is asked: the last three lines above.
-// TARGET: unknown target 'abacus', expected one of: cpu
+// TARGET: unknown target 'abacus', expected one of cpu
 
 #cpu = #weft.device<cpu>
 
-// The table of the target answers.
+// The table of the device answers.
 // CHECK-LABEL: weft.func @taken
 // CHECK: library = #weft.library<"onednn", epilogues = ["bias", "residual", "relu"], least_flops = 128000, workspace = 268435456>
 // CUDA-LABEL: weft.func @taken

@@ -30,7 +30,9 @@ measure of it.
   --input VALUE        an argument, in order, as for weft run; random numbers if left out
   --size NAME=NUMBER   the value of a symbol of dynamic dimensions
   --iterations N       calls to measure; 50 if left out
-  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4
+  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4, or one of these
+                       with its cores, as cpu:16
+  --device DEVICE      where it runs: cpu, which is what there is in this build; WEFT_DEVICE if left out
   --json               an object instead of a table
 
 example: weft bench scaled.mlir --iterations=200
@@ -87,7 +89,7 @@ static Status bench(const Arguments &arguments) {
   if (*end || iterations < 1)
     return Status::error("--iterations takes a number of at least 1, found '" + count + "'");
   auto made = makeRunnable({path, arguments.get("function"), arguments.all("input"), arguments.all("size"),
-                            arguments.get("target"), ""});
+                            arguments.get("target"), arguments.get("device"), ""});
   if (!made)
     return made.status();
   Runnable &runnable = **made;
@@ -172,6 +174,7 @@ int benchCommand(int argc, char **argv) {
                                 {"size", true},
                                 {"iterations", true},
                                 {"target", true},
+                                {"device", true},
                                 {"json", false}},
                                arguments))
     return *code;

@@ -12,26 +12,19 @@
 #include "frontend/io/AtomicFile.h"
 #include "ir/Decisions.h"
 #include "ir/Dialect.h"
-#include "ir/TargetDescription.h"
+#include "ir/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cstdio>
-#include <set>
 
 using namespace mlir;
 
 namespace weft::tool {
 
-/// What a package is made for: `plan` is whose costs decide, `levels` whose kernels it has.
-struct Targets {
-  std::string plan = "cpu";
-  std::vector<std::string> levels;
-};
-
-/// "cpu" is both levels; a level's own name is that one; several are joined with commas, or given one by one.
-static Expected<Targets> parseTargets(const std::vector<std::string> &given) {
+/// What a package is made for: several are joined with commas, or given one by one.
+static Expected<std::vector<std::string>> parseTargets(const std::vector<std::string> &given) {
   std::vector<std::string> names;
   for (const std::string &list : given)
     for (llvm::StringRef name : llvm::split(list, ','))
@@ -39,30 +32,23 @@ static Expected<Targets> parseTargets(const std::vector<std::string> &given) {
         names.push_back(name.str());
   if (names.empty())
     names.push_back("cpu");
-  std::set<std::string> wanted;
   for (const std::string &name : names) {
-    if (!ir::findTarget(name))
-      return Status::error("unknown target '" + name + "'; there are " + ir::targetNames());
-    if (names.size() > 1 && !ir::findTarget(name)->isCpu())
-      return Status::error("a package has one plan, and '" + name +
-                           "' shares none with the other targets: " + "give it alone");
-    if (codegen::CpuTarget::parse(name))
-      wanted.insert(name);
-    else // the plan is what other targets share with the CPU; kernels they have none yet, which compiling
-         // says
-      wanted.insert({"x86-64-v3", "x86-64-v4"});
+    std::string problem;
+    if (!ir::Target::parse(name, problem))
+      return Status::error(problem);
   }
-  // All levels share the plan, which is that of any CPU then.
-  return Targets{names.size() == 1 ? names[0] : "cpu", {wanted.begin(), wanted.end()}};
+  return names;
 }
 
 /// The options of how passes are run, which several commands take.
 static const std::map<std::string, bool> pipelineOptions = {
-    {"target", true},       {"from", true},        {"to", true},           {"strict", true},
-    {"disable-pass", true}, {"dump-phases", true}, {"memory-limit", true}, {"numerics", true}};
+    {"target", true},      {"device", true},       {"from", true},
+    {"to", true},          {"strict", true},       {"disable-pass", true},
+    {"dump-phases", true}, {"memory-limit", true}, {"numerics", true}};
 
 static Expected<ir::CompilerOptions> compilerOptions(const Arguments &arguments) {
   ir::CompilerOptions options;
+  options.devices = arguments.get("device");
   options.from = arguments.get("from");
   options.to = arguments.get("to");
   options.strict = arguments.get("strict");
@@ -84,10 +70,13 @@ int compileCommand(int argc, char **argv) {
 Compiles a program to a package, which runs without the compiler.
 
   -o, --output FILE    where the package goes, or the text with --to
-  --target TARGET      cpu (both levels below), x86-64-v3 or x86-64-v4; cpu if left out. Several, with commas or one
-                       by one, make a package with kernels for each, of which loading takes the best that the
-                       processor can run. cuda:sm_80, cuda:sm_90 and cuda:sm_100 (or sm_80, ..) have no kernels yet:
-                       they go as far as --to
+  --target TARGET      cpu (kernels for both levels below), x86-64-v3 or x86-64-v4; cpu if left out. With a number
+                       of cores, as cpu:16, work is cut for as many threads. Several, with commas or one by one,
+                       make a package with a plan and kernels for each, of which loading takes the best that the
+                       processor can run. cuda:sm_90 and the others that `weft devices` lists (or sm_90, ..; beside
+                       a host, as cpu:16+cuda:sm_90) have no kernels yet: they go as far as --to
+  --device MAP         where the program is, as cuda:0, or each of its devices, as cpu=cuda:0 with commas between: for
+                       a target with devices
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
   --numerics MODE      eager, the bits of single ops, or fast, which allows other roundings (docs/numerics.md); what the
                        text says if left out
@@ -118,14 +107,17 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   auto targets = parseTargets(arguments.all("target"));
   if (!targets)
     return complain("compile", targets.status());
-  options.target = targets->plan;
+  if (!options.to.empty() && targets->size() > 1)
+    return complain("compile", Status::error("--to writes the text of one target: give one"));
+  options.target = targets->front();
   Program program;
   if (Status status = program.read(arguments.positional[0]); !status)
     return complain("compile", status);
   if (!options.to.empty()) {
     // Who multiplies is asked as for a package, so that what is taken up again gives the same one.
-    if (const ir::TargetDescription *known = ir::findTarget(options.target); known && known->isCpu())
-      options.library = &codegen::hostLibrary(*known);
+    std::string problem;
+    if (const std::optional<ir::Target> known = ir::Target::parse(options.target, problem))
+      options.library = &codegen::hostLibrary(known->getHost());
     if (Status status = codegen::runPipeline(*program.module, options); !status)
       return complain("compile", status);
     std::string text;
@@ -137,7 +129,8 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
     std::printf("%s: after %s\n", output.c_str(), options.to.c_str());
     return 0;
   }
-  options.levels = targets->levels;
+  options.targets = *targets;
+  options.levels = {"x86-64-v3", "x86-64-v4"};
   auto compiled = codegen::compileModule(*program.module, options);
   if (!compiled)
     return complain("compile", compiled.status());

@@ -37,7 +37,8 @@ static constexpr const char *knownVariables[] = {
     "WEFT_ALLOC_CONF",     "WEFT_CACHE",          "WEFT_CACHE_DIR",   "WEFT_CACHE_MAX_MB",
     "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",      "WEFT_DATA_DIR",    "WEFT_DEVICE",
     "WEFT_EXPLAIN",        "WEFT_JOBS",           "WEFT_LLVM_PREFIX", "WEFT_NO_MEMORY_CACHING",
-    "WEFT_NUM_THREADS",    "WEFT_PARITY_SAMPLES", "WEFT_TEST_LEVEL",  "WEFT_TRACE_DIR"};
+    "WEFT_NUM_THREADS",    "WEFT_PARITY_SAMPLES", "WEFT_TEST_DEVICE", "WEFT_TEST_LEVEL",
+    "WEFT_TRACE_DIR"};
 
 static std::string sizeText(uint64_t bytes) { return codegen::bytesText(static_cast<int64_t>(bytes)); }
 
@@ -64,9 +65,9 @@ static std::string cudaDriver() {
 
 static std::string targetsOf(bool cpus) {
   std::string list;
-  for (const ir::TargetDescription &target : ir::targets())
+  for (const ir::TargetDescription &target : ir::descriptions())
     if (target.isCpu() == cpus)
-      list += (list.empty() ? "" : ", ") + target.name.str();
+      list += (list.empty() ? "" : ", ") + target.fullName();
   return list;
 }
 
@@ -90,8 +91,9 @@ example: weft devices
   std::string driver = cudaDriver();
   std::printf("cuda  none: this Weft is built without CUDA (WEFT-E001); %s\n",
               driver.empty() ? "no driver is there either" : ("the driver is there: " + driver).c_str());
-  std::printf("targets with kernels: %s\ntargets up to the launch list: %s\n", targetsOf(true).c_str(),
-              targetsOf(false).c_str());
+  std::printf("targets with kernels: %s, and these with a number of cores, as cpu:16\ntargets up to the "
+              "launch list: %s\n",
+              targetsOf(true).c_str(), targetsOf(false).c_str());
   return 0;
 }
 

@@ -13,7 +13,7 @@
 #include "ir/Decisions.h"
 #include "ir/Dialect.h"
 #include "ir/Reasons.h"
-#include "ir/TargetDescription.h"
+#include "ir/Target.h"
 #include "passes/launch/PlanReport.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -33,8 +33,10 @@ Prints what a program becomes: first how many launches and kernels, the bytes th
 refusals; then launches by source line, refusals with codes, cost and lines, and what is captured. Of a package it
 prints what the package has; of a reason code, as WEFT-D003, what it means.
 
-  --target TARGET      cpu (if left out), x86-64-v3, x86-64-v4, cuda:sm_80, cuda:sm_90 or cuda:sm_100: no such
-                       device is needed
+  --target TARGET      cpu (if left out), or another that `weft devices` lists, as cuda:sm_90 or cpu:16+cuda:sm_90:
+                       no such device is needed
+  --device MAP         where the program is, as cuda:0, or each of its devices, as cpu=cuda:0 with commas between: for
+                       a target with devices
   --strict FAMILIES    refusals that are errors, separated by commas: fusion, donate, capture
   --numerics MODE      eager or fast (docs/numerics.md); what the text says if left out
   --memory-limit BYTES as of weft compile: another order where temporaries take more than that
@@ -62,14 +64,17 @@ static json::Object launchObject(const codegen::LaunchReport &launch) {
     lines.push_back(text(line));
   for (unsigned number : launch.reads)
     reads.push_back(number);
-  return json::Object{{"kind", launch.kind},
-                      {"kernel", launch.kernel.empty() ? json::Value(nullptr) : text(launch.kernel)},
-                      {"results", launch.results},
-                      {"read_bytes", launch.readBytes},
-                      {"written_bytes", launch.writtenBytes},
-                      {"queue", launch.queue},
-                      {"reads", std::move(reads)},
-                      {"lines", std::move(lines)}};
+  return json::Object{
+      {"kind", launch.kind},
+      {"kernel", launch.kernel.empty() ? json::Value(nullptr) : text(launch.kernel)},
+      {"results", launch.results},
+      {"read_bytes", launch.readBytes},
+      {"written_bytes", launch.writtenBytes},
+      {"queue", launch.queue},
+      {"pieces", launch.isFusion ? json::Value(launch.pieces) : json::Value(nullptr)},
+      {"estimated_ns", launch.isFusion ? json::Value(launch.estimatedPs / 1000) : json::Value(nullptr)},
+      {"reads", std::move(reads)},
+      {"lines", std::move(lines)}};
 }
 
 static std::string jsonText(const codegen::CompileReport &report, ModuleOp module) {
@@ -153,6 +158,7 @@ int explainCommand(int argc, char **argv) {
                                 {"json", false},
                                 {"html", true},
                                 {"target", true},
+                                {"device", true},
                                 {"strict", true},
                                 {"numerics", true},
                                 {"memory-limit", true}},
@@ -162,7 +168,7 @@ int explainCommand(int argc, char **argv) {
   const bool package = isPackage(what);
   // What is compiled already, or never was a program, does not change with how a program is compiled.
   if (package || !codeOf(what).empty())
-    for (const char *option : {"full", "html", "target", "strict", "numerics", "memory-limit"})
+    for (const char *option : {"full", "html", "target", "device", "strict", "numerics", "memory-limit"})
       if (arguments.has(option))
         return complain("explain", Status::error(std::string("--") + option + " is for programs, and '" +
                                                  what + "' is " + (package ? "a package" : "a reason code")));
@@ -176,6 +182,7 @@ int explainCommand(int argc, char **argv) {
   }
   ir::CompilerOptions options;
   options.target = arguments.get("target", "cpu");
+  options.devices = arguments.get("device");
   options.strict = arguments.get("strict");
   options.numerics = arguments.get("numerics");
   if (Status status = readMemoryLimit(arguments, options.memoryLimit); !status)
@@ -184,8 +191,9 @@ int explainCommand(int argc, char **argv) {
   if (Status status = program.read(what); !status)
     return complain("explain", status);
   codegen::CompileReport report;
-  const ir::TargetDescription *target = ir::findTarget(options.target);
-  if (target && !target->isCpu()) {
+  std::string problem;
+  const std::optional<ir::Target> target = ir::Target::parse(options.target, problem);
+  if (target && !target->isHostOnly()) {
     // There are no kernels for it yet; the launch list is all the same.
     auto explained = codegen::explainModule(*program.module, options);
     if (!explained)

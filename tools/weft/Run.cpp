@@ -41,7 +41,9 @@ Runs a function of a program (FILE.mlir, compiled first) or of a package (FILE.w
   --save-state FILE    where all state goes after the last call, .npz or .safetensors
   --against=interp     compare with the reference interpreter (programs only); exit code 1 if they differ
   --iterations N       run N times, each from the state that the one before left, and print the time of one
-  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4
+  --target TARGET      what a program is compiled for: cpu (if left out), x86-64-v3 or x86-64-v4, or one of these
+                       with its cores, as cpu:16
+  --device DEVICE      where it runs: cpu, which is what there is in this build; WEFT_DEVICE if left out
 
 example: weft run scaled.mlir --input x.npy --input 784xf32=0.5 --output y.npy --against=interp
 example: weft run step.weft --input images.npy --input labels.npy --iterations=10 --save-state=after.safetensors
@@ -180,7 +182,7 @@ static Status run(const Arguments &arguments, bool &agrees) {
   if (!against.empty() && iterations > 1)
     return Status::error("--against=interp compares one call; leave --iterations out");
   auto made = makeRunnable({path, arguments.get("function"), arguments.all("input"), arguments.all("size"),
-                            arguments.get("target"), arguments.get("state")});
+                            arguments.get("target"), arguments.get("device"), arguments.get("state")});
   if (!made)
     return made.status();
   Runnable &runnable = **made;
@@ -272,6 +274,7 @@ int runCommand(int argc, char **argv) {
                                      {"against", true},
                                      {"iterations", true},
                                      {"target", true},
+                                     {"device", true},
                                      {"help", false}});
   if (!arguments)
     return complain("run", arguments.status());

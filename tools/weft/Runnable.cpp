@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -203,6 +204,11 @@ static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &exe
 }
 
 Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
+  std::string device = request.device;
+  if (const char *wanted = std::getenv("WEFT_DEVICE"); wanted && device.empty())
+    device = wanted;
+  if (Status status = runtime::check_device_map(device); !status)
+    return status;
   auto runnable = std::make_unique<Runnable>();
   auto package = packageOf(runnable->program, request.path, request.target);
   if (!package)

@@ -33,6 +33,7 @@ struct RunRequest {
   std::vector<std::string> inputs; ///< of the arguments that are no state, in order
   std::vector<std::string> sizes;  ///< the values of symbols, NAME=NUMBER; left out, shapes give them
   std::string target;              ///< what a program is compiled for; empty for cpu
+  std::string device;              ///< where it runs; empty for what WEFT_DEVICE says
   std::string stateFile; ///< .npz or .safetensors: values of state by name, before those of the package
 };
 

@@ -58,7 +58,7 @@ FusedProgram::FusedProgram(const std::string &text, ir::FusionKind kind) {
   for (auto [outer, inner] : llvm::zip(block.getArguments(), body->getArguments()))
     outer.replaceUsesWithIf(inner, [&](OpOperand &use) { return use.getOwner()->getBlock() == body; });
   end->setOperands(made.getResults());
-  made.setScheduleAttr(ir::chooseSchedule(made, ir::cpuTarget()));
+  made.setScheduleAttr(ir::chooseSchedule(made, ir::cpuDescription()));
   if (failed(verify(*module))) {
     ADD_FAILURE() << "not valid as one fusion:\n" << text;
     return;

@@ -105,16 +105,16 @@ Compiled compile(const ir::ContractionLibrary *library) {
 bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
 
 TEST(Library, TheTableAndTheHostTakeTheWholeEpilogue) {
-  ir::TableLibrary table(ir::cpuTarget());
+  ir::TableLibrary table(ir::cpuDescription());
   Compiled byTable = compile(&table), byHost = compile(nullptr);
   EXPECT_TRUE(contains(byTable.text, "bias %arg2, residual %arg3, relu")) << byTable.text;
   EXPECT_TRUE(contains(byHost.text, "bias %arg2, residual %arg3, relu")) << byHost.text;
   EXPECT_EQ(byTable.launches, 1u);
-  EXPECT_EQ(byTable.contraction.library_flops, ir::cpuTarget().libraryLeastFlops);
+  EXPECT_EQ(byTable.contraction.library_flops, ir::cpuDescription().libraryLeastFlops);
   EXPECT_EQ(byTable.contraction.workspace_bytes,
-            static_cast<uint64_t>(ir::cpuTarget().libraryWorkspaceBytes));
+            static_cast<uint64_t>(ir::cpuDescription().libraryWorkspaceBytes));
   // What a plan leaves out is the same figure.
-  EXPECT_EQ(runtime::ContractionChoice().library_flops, ir::cpuTarget().libraryLeastFlops);
+  EXPECT_EQ(runtime::ContractionChoice().library_flops, ir::cpuDescription().libraryLeastFlops);
   EXPECT_GE(byTable.contraction.residual, 0);
   EXPECT_EQ(byTable.result, byHost.result);
 }
@@ -123,7 +123,7 @@ TEST(Library, TheTableAndTheHostTakeTheWholeEpilogue) {
 TEST(Library, ARefusedEpilogueIsAKernel) {
   using enum ir::Epilogue;
   Compiled whole = compile(nullptr);
-  ir::TableLibrary table(ir::cpuTarget());
+  ir::TableLibrary table(ir::cpuDescription());
   ir::ContractionAnswer answer = table.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false});
   for (const std::vector<ir::Epilogue> &taken :
        std::vector<std::vector<ir::Epilogue>>{{}, {bias}, {bias, residual}}) {
@@ -206,7 +206,7 @@ TEST(Library, APackageForALibraryThatIsNotHereIsRefused) {
 
 // The process's library answers within the table, and refuses by the table's rules too.
 TEST(Library, TheHostAnswers) {
-  const ir::ContractionLibrary &host = codegen::hostLibrary(ir::cpuTarget());
+  const ir::ContractionLibrary &host = codegen::hostLibrary(ir::cpuDescription());
   ir::ContractionAnswer taken = host.ask({DType::f32, 1, 64, 128, 96, {0, 96, 1}, {0, 128, 1}, false});
   EXPECT_EQ(taken.library, "onednn");
   EXPECT_TRUE(taken.refusal.empty());

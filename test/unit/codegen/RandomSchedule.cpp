@@ -84,7 +84,7 @@ ir::ScheduleAttr randomSchedule(ir::FusionOp fusion, std::mt19937_64 &random) {
   }
   case ir::FusionKind::column:
     schedule[Field::vector] = power(1, 64, random);
-    schedule[Field::block] = 64 * factor(20, random);
+    schedule[Field::block] = std::max(schedule[Field::vector], ir::columnStep) * factor(40, random);
     keepSome(fusion, schedule, random);
     break;
   case ir::FusionKind::scan:

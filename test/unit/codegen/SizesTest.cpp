@@ -49,7 +49,7 @@ TEST(Inexpressible, IsNoSizeOfAPlan) {
   program.function.getBody().front().getTerminator()->setOperands(program.function.getArguments());
   program.fusion.erase();
   runtime::KernelSigner signer;
-  auto plan = codegen::writePlan(program.function, llvm::DenseMap<Operation *, std::string>(), signer);
+  auto plan = codegen::writePlan(program.function, "cpu", llvm::DenseMap<Operation *, std::string>(), signer);
   ASSERT_FALSE(plan.ok());
   EXPECT_NE(plan.status().message().find("the plan of 'main' has a size that cannot be expressed"),
             std::string::npos)

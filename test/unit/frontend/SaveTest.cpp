@@ -65,7 +65,7 @@ TEST_F(Save, TheRuntimeGoesOnWhereTheProgramWas) {
   Tensor x = Tensor::from(values, {5, 6}), labels = Tensor::from(targets, {5});
   for (int i = 0; i < 10; ++i)
     step(x, labels);
-  step.save(path, {.targets = {"cpu"}});
+  step.save(path, {.targets = {"cpu:16", "cpu", "cpu:64"}}); // one of them is for this machine
 
   weft_package *package = nullptr;
   weft_executable *loaded = nullptr;
@@ -125,7 +125,9 @@ TEST_F(Save, TargetsAreChecked) {
   f(ones({4}));
   EXPECT_ERROR(f.save(path, {.targets = {}}), "needs a target");
   EXPECT_ERROR(f.save(path, {.targets = {"cpu", "cuda:sm_90"}}), "no CUDA backend");
+  EXPECT_ERROR(f.save(path, {.targets = {"cpu:16+cuda:sm_90"}}), "no CUDA backend");
   EXPECT_ERROR(f.save(path, {.targets = {"gpu"}}), "cannot be saved for 'gpu', which is no target");
+  EXPECT_ERROR(f.save(path, {.targets = {"cpu:0"}}), "which is no target: expected \"cpu\"");
   EXPECT_ERROR(f.save("/nowhere/at/all.weft"), "/nowhere/at/all.weft");
   try {
     f.save(path, {.targets = {"cuda"}});

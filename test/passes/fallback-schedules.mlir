@@ -1,0 +1,98 @@
+// On a device for which a kind of fusion has no schedule, each thread carries out tasks of its own. The verifier holds
+// these as it holds all others: the order of reductions is the same everywhere.
+// RUN: weft-opt %s --weft-choose-schedules=target=sm_90 -o %t
+// RUN: FileCheck %s < %t
+// RUN: weft-opt %t --weft-choose-schedules=target=sm_100 | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules=target=sm_100 | FileCheck %s --check-prefix=WIDE
+
+// A device's schedule is none of the host's, and the other way around.
+// RUN: sed 's/cuda:0/cpu/' %t > %t.cpu
+// RUN: not weft-opt %t.cpu 2>&1 | FileCheck %s --check-prefix=HOST
+// RUN: sed 's/cuda:0/cpu/' %s > %t.host
+// RUN: weft-opt %t.host --weft-choose-schedules -o %t.scheduled
+// RUN: sed 's/#weft.device<cpu>/#weft.device<cuda:0>/' %t.scheduled > %t.moved
+// RUN: not weft-opt %t.moved 2>&1 | FileCheck %s --check-prefix=DEVICE
+// HOST: has threads = 1 in its schedule, which it cannot have: a task of a CPU is one thread's
+// DEVICE: needs threads in its schedule: it runs on cuda:0, and how many threads share a task is not said
+
+#gpu = #weft.device<cuda:0>
+
+// CHECK: schedule = #weft.schedule<loop, threads = 1, vector = 4, chunk = 64, tasks = 157, grain = 1, scratch = 0>
+// WIDE: schedule = #weft.schedule<loop, threads = 1, vector = 8, chunk = 64
+weft.func @loop(%x: tensor<10000xf32, #gpu>) -> tensor<10000xf32, #gpu> {
+  %0 = weft.fusion loop (%x) : (tensor<10000xf32, #gpu>) -> tensor<10000xf32, #gpu> {
+  ^bb0(%a: tensor<10000xf32, #gpu>):
+    %1 = weft.neg %a : tensor<10000xf32, #gpu>
+    weft.yield %1 : tensor<10000xf32, #gpu>
+  }
+  weft.return %0 : tensor<10000xf32, #gpu>
+}
+
+// CHECK: schedule = #weft.schedule<row, threads = 1, vector = 4, lanes = 16, partials = 64, prefetch = 0, tasks = 64, grain = 1, scratch = 0>
+weft.func @row(%x: tensor<64x100xf32, #gpu>) -> tensor<64x100xf32, #gpu> {
+  %0 = weft.fusion row (%x) : (tensor<64x100xf32, #gpu>) -> tensor<64x100xf32, #gpu> {
+  ^bb0(%a: tensor<64x100xf32, #gpu>):
+    %1 = weft.exp %a : tensor<64x100xf32, #gpu>
+    %2 = weft.sum %1, dims = [1] : tensor<64x100xf32, #gpu>
+    %3 = weft.broadcast_in_dim %2, dims = [0] : tensor<64xf32, #gpu> -> tensor<64x100xf32, #gpu>
+    %4 = weft.sub %1, %3 : tensor<64x100xf32, #gpu>
+    weft.yield %4 : tensor<64x100xf32, #gpu>
+  }
+  weft.return %0 : tensor<64x100xf32, #gpu>
+}
+
+// CHECK: schedule = #weft.schedule<column, threads = 1, vector = 4, rows = 8, block = 16, tasks = 63, grain = 1, scratch = 64>
+weft.func @column(%x: tensor<300x1000xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+  %0 = weft.fusion column (%x) : (tensor<300x1000xf32, #gpu>) -> tensor<1000xf32, #gpu> {
+  ^bb0(%a: tensor<300x1000xf32, #gpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<300x1000xf32, #gpu>
+    weft.yield %1 : tensor<1000xf32, #gpu>
+  }
+  weft.return %0 : tensor<1000xf32, #gpu>
+}
+
+// CHECK: schedule = #weft.schedule<scan, threads = 1, vector = 16, lanes = 16, tasks = 9, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<scan, threads = 1, vector = 4, lanes = 16, block = 4, tasks = 8, grain = 1, scratch = 0>
+weft.func @scans(%x: tensor<9x30xf32, #gpu>) -> (tensor<9x30xf32, #gpu>, tensor<9x30xf32, #gpu>) {
+  %0 = weft.fusion scan (%x) : (tensor<9x30xf32, #gpu>) -> tensor<9x30xf32, #gpu> {
+  ^bb0(%a: tensor<9x30xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 1 : tensor<9x30xf32, #gpu>
+    weft.yield %1 : tensor<9x30xf32, #gpu>
+  }
+  %2 = weft.fusion scan (%x) : (tensor<9x30xf32, #gpu>) -> tensor<9x30xf32, #gpu> {
+  ^bb0(%a: tensor<9x30xf32, #gpu>):
+    %1 = weft.cumsum %a, dim = 0 : tensor<9x30xf32, #gpu>
+    weft.yield %1 : tensor<9x30xf32, #gpu>
+  }
+  weft.return %0, %2 : tensor<9x30xf32, #gpu>, tensor<9x30xf32, #gpu>
+}
+
+// Writes that may meet stay in one thread's order: a task is one of the elements that share an index.
+// CHECK: schedule = #weft.schedule<update, threads = 1, vector = 2, block = 1, tasks = 1024, grain = 1, scratch = 0>
+// CHECK: schedule = #weft.schedule<update, threads = 1, vector = 1, tasks = 1, grain = 1, scratch = 0>
+weft.func @updates(%x: tensor<100x1024xf32, #gpu>, %rows: tensor<64x1024xf32, #gpu>, %which: tensor<64xi64, #gpu>,
+                   %z: tensor<100xf32, #gpu>, %where: tensor<400xi64, #gpu>, %what: tensor<400xf32, #gpu>)
+    -> (tensor<100x1024xf32, #gpu>, tensor<100xf32, #gpu>) {
+  %0 = weft.fusion update (%x, %rows, %which) : (tensor<100x1024xf32, #gpu>, tensor<64x1024xf32, #gpu>, tensor<64xi64, #gpu>) -> tensor<100x1024xf32, #gpu> {
+  ^bb0(%a: tensor<100x1024xf32, #gpu>, %b: tensor<64x1024xf32, #gpu>, %i: tensor<64xi64, #gpu>):
+    %1 = weft.index_update %a, %b, %i, dim = 0 mode = clip : tensor<100x1024xf32, #gpu>, tensor<64x1024xf32, #gpu>, tensor<64xi64, #gpu>
+    weft.yield %1 : tensor<100x1024xf32, #gpu>
+  }
+  %2 = weft.fusion update (%z, %where, %what) : (tensor<100xf32, #gpu>, tensor<400xi64, #gpu>, tensor<400xf32, #gpu>) -> tensor<100xf32, #gpu> {
+  ^bb0(%a: tensor<100xf32, #gpu>, %i: tensor<400xi64, #gpu>, %b: tensor<400xf32, #gpu>):
+    %1 = weft.scatter %a, %i, %b, dim = 0, kind = add mode = clip : tensor<100xf32, #gpu>, tensor<400xi64, #gpu>, tensor<400xf32, #gpu>
+    weft.yield %1 : tensor<100xf32, #gpu>
+  }
+  weft.return %0, %2 : tensor<100x1024xf32, #gpu>, tensor<100xf32, #gpu>
+}
+
+// CHECK: schedule = #weft.schedule<multi_tensor, threads = 1, vector = 2, chunk = 64, tasks = 129, grain = 1, scratch = 0>
+weft.func @steps(%p: tensor<8193xf32, #gpu>, %step: tensor<i64, #gpu>, %lr: tensor<f64, #gpu>) -> tensor<8193xf32, #gpu> {
+  %r = weft.fusion multi_tensor (%p, %step, %lr) : (tensor<8193xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>) -> tensor<8193xf32, #gpu> {
+  ^bb0(%fp: tensor<8193xf32, #gpu>, %fs: tensor<i64, #gpu>, %fl: tensor<f64, #gpu>):
+    %a = weft.sgd_step (%fp, %fp, step %fs, lr %fl, momentum %fl, dampening %fl, decay %fl)
+       : tensor<8193xf32, #gpu>, tensor<8193xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>
+    weft.yield %a : tensor<8193xf32, #gpu>
+  }
+  weft.return %r : tensor<8193xf32, #gpu>
+}
