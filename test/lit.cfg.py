@@ -19,6 +19,12 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "LD_LIBRAR
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%weft_source", config.weft_source_dir))
 config.substitutions.append(("%python", config.python))
+# Where programs run that a tool is not told a device for.
+device = os.environ.get("WEFT_TEST_DEVICE", "cpu")
+if device != "cpu":
+    lit_config.fatal(f"the suite runs on the device 'cpu', found WEFT_TEST_DEVICE={device}: this build of Weft has no CUDA "
+                     "backend (WEFT-E001)")
+config.environment["WEFT_DEVICE"] = device
 if os.environ.get("WEFT_TEST_LEVEL") == "quick":
     config.available_features.add("quick")
 if config.weft_sanitize:

@@ -8,9 +8,11 @@
 
 #include "ir/Dialect.h"
 #include "ir/FunctionAttributes.h"
+#include "passes/Passes.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 namespace weft::randomtest {
@@ -29,25 +31,11 @@ OwningOpRef<ModuleOp> moveToDevice(ModuleOp module, StringRef entry) {
   auto cuda = ir::DeviceAttr::get(context, ir::DeviceKind::cuda, 0);
   OwningOpRef<ModuleOp> moved(module.clone());
 
-  AttrTypeReplacer replacer;
-  replacer.addReplacement(
-      [&](ir::DeviceAttr device) -> Attribute { return cuda.withSizes(device.getSizes()); });
-  replacer.addReplacement([&](DenseElementsAttr value) -> std::optional<std::pair<Attribute, WalkResult>> {
-    RankedTensorType type = on(cuda, value.getType());
-    return type ? std::optional(std::pair<Attribute, WalkResult>(value.reshape(type), WalkResult::skip()))
-                : std::nullopt;
-  });
-  replacer.recursivelyReplaceElementsIn(*moved, /*replaceAttrs=*/true, /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
-
   // What an op gives to the host stays there, and what reads it reads a copy.
-  moved->walk([&](ir::ToHostScalarOp op) {
-    op.getResult().setType(on(cpu, op.getResult().getType()));
-    OpBuilder after(op->getContext());
-    after.setInsertionPointAfter(op);
-    auto copy = after.create<ir::TransferOp>(op.getLoc(), op.getResult(), cuda, /*non_blocking=*/true);
-    op.getResult().replaceAllUsesExcept(copy, copy);
-  });
+  PassManager passes(context);
+  passes.addPass(passes::createMapDevices({"sm_90", "cuda:0"}));
+  if (failed(passes.run(*moved)))
+    llvm::report_fatal_error("a random program cannot be mapped to a device");
 
   auto function = moved->lookupSymbol<ir::FuncOp>(entry);
   Block &body = function.getBody().front();

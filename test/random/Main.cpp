@@ -10,6 +10,7 @@
 #include "Shrink.h"
 
 #include "ir/Parse.h"
+#include "runtime/execution/StatefulExecutable.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -36,6 +37,7 @@ Compares random programs: the interpreter with what it gives after every pass, a
   --passes              interpret every program again after every pass, not only every tenth
   --dynamic             compile every program with a dynamic dimension too, not only every tenth
   --no-backend          leave out the backend
+  --device=DEVICE       where programs run: cpu, which is what there is in this build (cpu, or WEFT_TEST_DEVICE)
   --save-failures=DIR   write shrunk failures to DIR (random-failures)
   --no-shrink           report failures as they are
   --max-failures=N      stop after N failures (10)
@@ -48,11 +50,13 @@ struct Arguments {
   uint64_t count = 2000, seed = 1, maxFailures = 10;
   bool passes = false, dynamic = false, backend = true, shrink = true, verbose = false;
   std::optional<uint64_t> print;
-  std::string failures = "random-failures", reproduce;
+  std::string failures = "random-failures", reproduce, device = "cpu";
 };
 
 /// Reads the command line; on an error says what is wrong with it.
 bool parseArguments(int argc, char **argv, Arguments &arguments) {
+  if (const char *device = std::getenv("WEFT_TEST_DEVICE"))
+    arguments.device = device;
   for (int i = 1; i < argc; ++i) {
     StringRef text = argv[i];
     auto [name, value] = text.split('=');
@@ -74,6 +78,8 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       arguments.reproduce = value.str();
     else if (name == "--reproduce" && i + 1 < argc)
       arguments.reproduce = argv[++i];
+    else if (name == "--device" && !value.empty())
+      arguments.device = value.str();
     else if (text == "--passes")
       arguments.passes = true;
     else if (text == "--dynamic")
@@ -88,6 +94,10 @@ bool parseArguments(int argc, char **argv, Arguments &arguments) {
       llvm::errs() << "weft-random-tests: cannot read '" << text << "'\n\n" << kUsage;
       return false;
     }
+  }
+  if (Status status = runtime::check_device_map(arguments.device); !status) {
+    llvm::errs() << "weft-random-tests: " << status.message() << "\n";
+    return false;
   }
   return true;
 }
