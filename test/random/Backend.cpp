@@ -70,9 +70,15 @@ private:
 } // namespace
 
 Expected<SmallVector<ir::Literal>> runCompiled(ModuleOp module, ArrayRef<ir::Literal> inputs, uint64_t seed) {
+  return runCompiledFor("cpu", module, inputs, seed);
+}
+
+Expected<SmallVector<ir::Literal>> runCompiledFor(const std::string &target, ModuleOp module,
+                                                  ArrayRef<ir::Literal> inputs, uint64_t seed) {
   size_t resultCount = module.lookupSymbol<ir::FuncOp>(kEntry).getNumResults();
   ir::CompilerOptions options;
   options.threads = 1;
+  options.target = target;
   // Every processor that has the wide vectors has the others too: one program in four is compiled for those.
   if (seed % 4 == 3)
     options.levels = {"x86-64-v3"};

@@ -16,6 +16,10 @@ namespace weft::randomtest {
 Expected<llvm::SmallVector<ir::Literal>> runCompiled(mlir::ModuleOp module,
                                                      llvm::ArrayRef<ir::Literal> inputs, uint64_t seed);
 
+/// The same for a target of the host, as "cpu:64".
+Expected<llvm::SmallVector<ir::Literal>> runCompiledFor(const std::string &target, mlir::ModuleOp module,
+                                                        llvm::ArrayRef<ir::Literal> inputs, uint64_t seed);
+
 } // namespace weft::randomtest
 
 #endif // WEFT_TEST_RANDOM_BACKEND_H

@@ -10,6 +10,7 @@
 // little.
 //
 //===----------------------------------------------------------------------===//
+#include "Backend.h"
 #include "Check.h"
 #include "Devices.h"
 #include "Generator.h"
@@ -281,6 +282,33 @@ TEST_F(RandomPrograms, AWrongRewriteIsFoundAfterItsPass) {
     ASSERT_TRUE(failure.has_value());
     EXPECT_EQ(failure->stage, "after wrong-rewrite") << failure->message;
   }
+}
+
+// What is fused, and how it is cut, follows from the cores that a target says; no bit of a result does.
+TEST_F(RandomPrograms, BitsDoNotDependOnTheCoresOfTheTarget) {
+  size_t compared = 0;
+  constexpr uint64_t count = 60;
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    OwningOpRef<ModuleOp> module = generateProgram(*context, catalog, seed);
+    // What an undefined tensor holds is what its bytes held before.
+    bool isDefined = !module->walk([](ir::UndefOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (!isDefined)
+      continue;
+    auto inputs = makeInputs(module->lookupSymbol<ir::FuncOp>(kEntry), seed);
+    OwningOpRef<ModuleOp> few(module->clone()), many(module->clone());
+    auto expected = runCompiledFor("cpu", *few, inputs, seed),
+         found = runCompiledFor("cpu:64", *many, inputs, seed);
+    ASSERT_EQ(expected.ok(), found.ok())
+        << seed << ": " << expected.status().message() << found.status().message();
+    if (!expected)
+      continue;
+    for (auto [i, value] : llvm::enumerate(*expected)) {
+      auto difference = findDifference(value, (*found)[i]);
+      EXPECT_FALSE(difference) << "seed " << seed << ", result " << i << ": " << *difference;
+    }
+    ++compared;
+  }
+  EXPECT_GT(compared, count / 3);
 }
 
 // The passes of queues and events have something to do in programs on a device.
