@@ -4,10 +4,19 @@ cmake_minimum_required(VERSION 3.25)
 project(WeftExamples LANGUAGES C CXX)
 find_package(Weft REQUIRED COMPONENTS weft runtime)
 
+# What mnist and resume share: options of the command line, drawn digits, charts.
+add_library(example_common STATIC common/chart.cpp common/digits.cpp common/options.cpp)
+# The drawn pixels must be the same on every machine, so no fused multiply-add.
+set_source_files_properties(common/digits.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+target_include_directories(example_common PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(example_common PUBLIC Weft::weft)
+
 foreach(example lazy_tensors linear_regression lstm mnist resume save_step train_mlp)
   add_executable(${example} ${example}.cpp)
   target_link_libraries(${example} PRIVATE Weft::weft)
 endforeach()
+target_link_libraries(mnist PRIVATE example_common)
+target_link_libraries(resume PRIVATE example_common)
 
 # What save_step wrote runs without the compiler.
 add_executable(run_step run_step.c)

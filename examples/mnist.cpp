@@ -10,6 +10,11 @@
 //   mnist [--data DIR] [--epochs N] [--peer-ms NAME=MS] [--output DIR]
 //
 //===----------------------------------------------------------------------===//
+#include "common/chart.h"
+#include "common/digits.h"
+#include "common/options.h"
+#include "common/timings.h"
+
 #include <weft/weft.hpp>
 
 #include <cstdio>
@@ -24,7 +29,7 @@ struct Mlp : nn::Module {
   Tensor operator()(Tensor x) { return fc3(relu(fc2(relu(fc1(x))))); }
 };
 
-static int demo(const Arguments &arguments) {
+static int demo(const example::Arguments &arguments) {
   int64_t epochs = arguments.integer("epochs", 1);
   manual_seed(0);
   Device device = default_device();
@@ -43,13 +48,15 @@ static int demo(const Arguments &arguments) {
     return (model(images.flatten(1).to(f32) / 255).argmax(1) == labels).sum();
   });
 
-  data::Dataset digits = data::mnist_or_drawn_digits(arguments.text("data"));
+  data::Dataset digits = example::mnist_or_drawn_digits(arguments.text("data"), data::Split::train);
   std::printf("data: %lld images %s\n", (long long)digits.size(), digits.note().c_str());
   data::DataLoader loader(digits, {.batch_size = 128, .shuffle = true, .device = device});
-  Curve curve{"training loss", {}};
+  std::string output = arguments.text("output");
+  CsvLogger log(output + "/loss.csv", {"step", "loss"});
+  example::ChartSeries curve{"training loss", {}};
   Progress progress("training", epochs * loader.size());
-  Timings times;
-  std::string explanation; // of the full batch: the last one of an epoch is shorter, and a variant of its own
+  example::Timings times;
+  std::string explanation; // of a full batch; the last batch of an epoch is shorter and has its own variant
   int64_t count = 0;
   for (int64_t epoch = 0; epoch < epochs; ++epoch)
     for (auto &[images, labels] : loader) {
@@ -59,13 +66,14 @@ static int demo(const Arguments &arguments) {
         times.stop();
       if (explanation.empty())
         explanation = step.explain();
+      log.log({(double)count, loss});
       curve.points.emplace_back(count, loss);
       progress.update(++count, "loss " + std::to_string(loss));
     }
   progress.finish();
 
   model.eval();
-  data::Dataset held = data::mnist_or_drawn_digits(arguments.text("data"), data::Split::test);
+  data::Dataset held = example::mnist_or_drawn_digits(arguments.text("data"), data::Split::test);
   int64_t hits = 0;
   for (auto &[images, labels] : data::DataLoader(held, {.batch_size = 500, .device = device}))
     hits += correct(images, labels).item<int64_t>();
@@ -78,20 +86,20 @@ static int demo(const Arguments &arguments) {
     std::printf("               %.2f ms in %s: Weft takes %.2f of its time\n", ms,
                 peer.substr(0, peer.find('=')).c_str(), times.median_ms() / ms);
   }
-  std::string output = arguments.text("output");
-  save_curves(output + "/loss.svg", "MLP on handwritten digits", "step", "cross entropy", {curve});
+  example::save_svg(output + "/loss.svg", {"MLP on handwritten digits", "step", "cross entropy", {curve}});
   save_safetensors(output + "/mlp.safetensors", model.state_dict());
-  std::printf("loss curve:    %s/loss.svg\nweights:       %s/mlp.safetensors\n\n", output.c_str(),
-              output.c_str());
+  std::printf("loss curve:    %s/loss.svg, %s/loss.csv\nweights:       %s/mlp.safetensors\n\n",
+              output.c_str(), output.c_str(), output.c_str());
   std::printf("what the compiler made of one training step:\n%s\n", explanation.c_str());
   return 0;
 }
 
 int main(int argc, char **argv) {
-  return run_program(argc, argv, "mnist --data ~/datasets/mnist --epochs 3",
-                     {{"data", "DIR", "folder with MNIST; without it the program draws digits itself", ""},
-                      {"epochs", "N", "passes over the training images", "10"},
-                      {"peer-ms", "NAME=MS", "another program's time, to compare with; may be repeated", ""},
-                      {"output", "DIR", "where loss.svg and mlp.safetensors go", "demo-output"}},
-                     demo);
+  return example::run_program(
+      argc, argv, "mnist --data ~/datasets/mnist --epochs 3",
+      {{"data", "DIR", "folder with MNIST; without it the program draws digits itself", ""},
+       {"epochs", "N", "passes over the training images", "10"},
+       {"peer-ms", "NAME=MS", "another program's time, to compare with; may be repeated", ""},
+       {"output", "DIR", "where loss.csv, loss.svg and mlp.safetensors go", "demo-output"}},
+      demo);
 }

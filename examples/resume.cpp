@@ -10,6 +10,9 @@
 //   resume --steps 40; resume --steps 100      prints the same last line as      resume --steps 100
 //
 //===----------------------------------------------------------------------===//
+#include "common/digits.h"
+#include "common/options.h"
+
 #include <weft/weft.hpp>
 
 #include <cstdio>
@@ -24,7 +27,7 @@ struct Mlp : nn::Module {
   Tensor operator()(Tensor x) { return fc2(relu(fc1(x))); }
 };
 
-static int train(const Arguments &arguments) {
+static int train(const example::Arguments &arguments) {
   const int64_t last = arguments.integer("steps", 1);
   const std::string path = arguments.text("file");
   manual_seed(0);
@@ -40,7 +43,7 @@ static int train(const Arguments &arguments) {
     adam.zero_grad();
     return loss;
   });
-  data::DataLoader loader(data::DrawnDigits({.count = 4000}),
+  data::DataLoader loader(example::drawn_digits(data::Split::train, 4000),
                           {.batch_size = 128, .shuffle = true, .num_workers = 2});
 
   std::vector<CheckpointItem> run{
@@ -71,8 +74,9 @@ static int train(const Arguments &arguments) {
 }
 
 int main(int argc, char **argv) {
-  return run_program(argc, argv, "resume --steps 40",
-                     {{"steps", "N", "how many steps the run has done in the end", "100"},
-                      {"file", "FILE", "where the run is kept between the calls", "run.safetensors"}},
-                     train);
+  return example::run_program(
+      argc, argv, "resume --steps 40",
+      {{"steps", "N", "how many steps the run has done in the end", "100"},
+       {"file", "FILE", "where the run is kept between the calls", "run.safetensors"}},
+      train);
 }

@@ -8,14 +8,12 @@
 
 #include "frontend/data/RowSource.h"
 #include "frontend/files/TensorFiles.h"
-#include "frontend/io/Digits.h"
 #include "frontend/io/Mnist.h"
 #include "frontend/ops/Ops.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -99,25 +97,6 @@ Mnist::Mnist(const std::string &folder, MnistOptions options, Loc loc) {
     if (told->insert(folder).second)
       std::fprintf(stderr, "weft: %s\n", note_.c_str());
   }
-}
-
-DrawnDigits::DrawnDigits(DrawnDigitsOptions options, Loc loc) {
-  // The test split continues where any training split ends.
-  constexpr int64_t testOffset = int64_t(1) << 40;
-  auto drawn = io::draw_digits(options.seed, options.split == Split::train ? 0 : testOffset, options.count);
-  throwAt(drawn.status(), loc);
-  images_ = toTensor(drawn->images);
-  labels_ = toTensor(drawn->labels);
-  note_ = drawn->note;
-}
-
-Dataset mnist_or_drawn_digits(const std::string &folder, Split split, Loc loc) {
-  std::string found = folder;
-  if (const char *variable = std::getenv("WEFT_DATA_DIR"); found.empty() && variable)
-    found = variable;
-  if (found.empty())
-    return DrawnDigits({.split = split, .count = split == Split::train ? 8000 : 2000}, loc);
-  return Mnist(io::has_mnist(found + "/mnist") ? found + "/mnist" : found, {.split = split}, loc);
 }
 
 Tensor normalize(const Tensor &images, const std::vector<double> &mean, const std::vector<double> &std,

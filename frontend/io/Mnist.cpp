@@ -99,10 +99,6 @@ Expected<HostArray> rows(const HostArray &array, int64_t begin, int64_t count) {
 
 } // namespace
 
-bool has_mnist(const std::string &dir) {
-  return !find_set(dir, "train").images.empty() || !find_set(dir, "t10k").images.empty();
-}
-
 Expected<LabelledImages> read_mnist(const std::string &dir, Split split) {
   const Paths train = find_set(dir, "train"), t10k = find_set(dir, "t10k");
   // One file of a pair is a mistake to report, not a reason to fall back.

@@ -26,9 +26,6 @@ struct LabelledImages {
 /// last 2,000 the test set, and the note says so.
 Expected<LabelledImages> read_mnist(const std::string &dir, Split split);
 
-/// Whether `dir` has images of either set. A cheap look, without reading them.
-bool has_mnist(const std::string &dir);
-
 } // namespace weft::io
 
 #endif // WEFT_FRONTEND_IO_MNIST_H

@@ -1,4 +1,4 @@
-//===- Report.cpp --------------------------------------------------------===//
+//===- Report.cpp - Progress bars and logs of a training run ----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,12 +8,11 @@
 
 #include "frontend/graph/Message.h"
 #include "frontend/io/Progress.h"
-#include "frontend/io/Svg.h"
 
-#include <algorithm>
-#include <chrono>
+#include <charconv>
 #include <filesystem>
-#include <limits>
+#include <fstream>
+#include <iterator>
 
 namespace weft {
 
@@ -27,38 +26,70 @@ Progress::~Progress() = default;
 void Progress::update(int64_t done, const std::string &text) { impl_->line.update(done, text); }
 void Progress::finish(const std::string &text) { impl_->line.finish(text); }
 
-struct Timings::Impl {
-  std::chrono::steady_clock::time_point begin;
-  std::vector<double> times;
+struct CsvLogger::Impl {
+  std::string path;
+  size_t columns;
+  std::ofstream file;
+  [[noreturn]] void failed(Loc loc) const { frontend::fail("cannot write " + path, loc); }
 };
 
-Timings::Timings() : impl_(new Impl) {}
-Timings::~Timings() = default;
-void Timings::start() { impl_->begin = std::chrono::steady_clock::now(); }
-void Timings::stop() {
-  impl_->times.push_back(
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - impl_->begin).count());
+/// A name as CSV has it (RFC 4180): in quotes if it holds a comma, a quote or a line break.
+static std::string csvField(const std::string &name) {
+  if (name.find_first_of(",\"\r\n") == std::string::npos)
+    return name;
+  std::string quoted = "\"";
+  for (char c : name)
+    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
 }
-double Timings::median_ms() const {
-  std::vector<double> times = impl_->times;
-  if (times.empty())
-    return std::numeric_limits<double>::quiet_NaN();
-  auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
-size_t Timings::count() const { return impl_->times.size(); }
 
-void save_curves(const std::string &path, const std::string &title, const std::string &x_label,
-                 const std::string &y_label, const std::vector<Curve> &curves, Loc loc) {
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored; // what is wrong shows when the file is written
+CsvLogger::CsvLogger(const std::string &path, const std::vector<std::string> &columns,
+                     CsvLoggerOptions options, Loc loc)
+    : impl_(new Impl{path, columns.size(), {}}) {
+  if (columns.empty())
+    frontend::fail("CsvLogger needs at least one column", loc);
+  std::string header;
+  for (const std::string &name : columns)
+    header += (header.empty() ? "" : ",") + csvField(name);
+  header += '\n';
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored; // without the folder, opening the file fails and is reported
   if (!folder.empty())
     std::filesystem::create_directories(folder, ignored);
-  io::Chart chart{title, x_label, y_label, {}};
-  for (const Curve &curve : curves)
-    chart.series.push_back({curve.name, curve.points});
-  frontend::throwAt(io::write_svg(path, chart), loc);
+
+  std::string begin;
+  if (std::ifstream found(path, std::ios::binary); options.append && found) {
+    begin.resize(header.size());
+    found.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<size_t>(found.gcount()));
+    if (!begin.empty() && begin != header)
+      frontend::fail("cannot continue " + path + ": its first line is not '" +
+                         header.substr(0, header.size() - 1) + "'",
+                     loc);
+  }
+  impl_->file.open(path, std::ios::binary | (options.append ? std::ios::app : std::ios::trunc));
+  if (begin.empty())
+    impl_->file << header << std::flush;
+  if (!impl_->file)
+    impl_->failed(loc);
+}
+
+CsvLogger::~CsvLogger() = default;
+
+void CsvLogger::log(const std::vector<double> &values, Loc loc) {
+  if (values.size() != impl_->columns)
+    frontend::fail("CsvLogger: expected " + std::to_string(impl_->columns) +
+                       " numbers, one for each column, found " + std::to_string(values.size()),
+                   loc);
+  std::string row;
+  for (double value : values) {
+    char text[32]; // the shortest text that reads back as the same number has at most 24 characters
+    row += row.empty() ? "" : ",";
+    row.append(text, std::to_chars(text, std::end(text), value).ptr);
+  }
+  impl_->file << row + '\n' << std::flush;
+  if (!impl_->file)
+    impl_->failed(loc);
 }
 
 } // namespace weft

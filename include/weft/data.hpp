@@ -69,23 +69,6 @@ public:
   explicit Mnist(const std::string &folder, MnistOptions options = {}, Loc loc = Loc::current());
 };
 
-struct DrawnDigitsOptions {
-  Split split = Split::train;
-  int64_t count = 8000;
-  uint64_t seed = 0;
-};
-/// Digits that the program draws itself, in the format of MNIST, where there is no data.
-class WEFT_API DrawnDigits : public Dataset {
-public:
-  explicit DrawnDigits(DrawnDigitsOptions options = {}, Loc loc = Loc::current());
-};
-
-/// MNIST from `folder` or its subfolder "mnist"; where `folder` is empty, from the folder that the
-/// environment variable WEFT_DATA_DIR names; and where that is not set either, drawn digits (8,000 to train,
-/// 2,000 to test). `note()` says which.
-WEFT_API Dataset mnist_or_drawn_digits(const std::string &folder = {}, Split split = Split::train,
-                                       Loc loc = Loc::current());
-
 /// (images - mean) / std, with one mean and std for all or one for each channel of [n, channels, ...]; bytes
 /// are divided by 255 first. Elementwise, so inside a compiled function it is part of the first kernel.
 WEFT_API Tensor normalize(const Tensor &images, const std::vector<double> &mean,

@@ -1,4 +1,4 @@
-//===- report.hpp - Progress lines, times and curves ------------------------===//
+//===- report.hpp - Progress bars and logs of a training run -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,18 +13,19 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace weft {
 
-/// One line on standard error that shows how far work has come: rate, time left, and a text of the program's.
-/// On a terminal it is redrawn in place, elsewhere it is a plain line at most once a second.
+/// A progress bar in one line of standard error, for a loop over a loader or any other long work: the count,
+/// the rate, a text of the program's, and the time left. A terminal redraws the line; a log gets one line a
+/// second at most. Work that ends within a second prints nothing.
 class WEFT_API Progress {
 public:
+  /// `total` is the number of steps; 0 if it is not known.
   Progress(std::string label, int64_t total);
   ~Progress();
-  /// `done` of the total so far. Cheap enough for every step.
+  /// `done` steps are complete. The call is cheap enough for every step.
   void update(int64_t done, const std::string &text = {});
   void finish(const std::string &text = {});
 
@@ -33,33 +34,29 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
-/// How long the repetitions of a piece of work take.
-class WEFT_API Timings {
+struct CsvLoggerOptions {
+  bool append = false; ///< continue a file that has the same columns, as a resumed run does
+};
+
+/// Writes the numbers of a training run, such as its losses, to a CSV file that spreadsheets and plotting
+/// tools read: a header with the names of the columns, then a row for each call of `log`. Each row reaches
+/// the file at once, so the curve can be plotted while the run goes on.
+class WEFT_API CsvLogger {
 public:
-  Timings();
-  ~Timings();
-  void start();
-  /// Notes the time since `start`.
-  void stop();
-  /// Milliseconds; the upper one of two in the middle; NaN where nothing was noted.
-  double median_ms() const;
-  size_t count() const;
+  /// Opens the file and creates its folder if there is none. Without `append` an existing file is replaced.
+  /// Throws Error if there are no columns, if the file cannot be opened, or if a file to continue has other
+  /// columns.
+  CsvLogger(const std::string &path, const std::vector<std::string> &columns, CsvLoggerOptions options = {},
+            Loc loc = Loc::current());
+  ~CsvLogger();
+  /// Writes a row with one number for each column. Throws Error for another count, or if the row cannot be
+  /// written.
+  void log(const std::vector<double> &values, Loc loc = Loc::current());
 
 private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-struct Curve {
-  std::string name;
-  std::vector<std::pair<double, double>> points; ///< x ascending; a point that is not finite breaks the line
-};
-
-/// Writes curves as an SVG picture with axes, and makes its folder if need be; throws Error where the file
-/// cannot be written.
-WEFT_API void save_curves(const std::string &path, const std::string &title, const std::string &x_label,
-                          const std::string &y_label, const std::vector<Curve> &curves,
-                          Loc loc = Loc::current());
 
 } // namespace weft
 

@@ -7,7 +7,6 @@
 #ifndef WEFT_WEFT_HPP
 #define WEFT_WEFT_HPP
 
-#include "weft/arguments.hpp"
 #include "weft/autograd.hpp"
 #include "weft/checkpoint.hpp"
 #include "weft/clip.hpp"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The table of environment variables in docs/debugging.md has every variable that the libraries read, and no other; the
-tool that looks for misspelt ones knows those that the section names."""
+"""The table of environment variables in docs/debugging.md has every variable that the libraries and the examples read, and
+no other; the tool that looks for misspelt ones knows those that the section names."""
 
 import re
 
@@ -9,7 +9,7 @@ from common import Checks, read, tracked_files
 PAGE = "docs/debugging.md"
 SECTION = "## Environment"
 DOCTOR = "tools/weft/Doctor.cpp"
-LIBRARIES = ("codegen/", "frontend/", "include/", "ir/", "passes/", "runtime/")
+SOURCES = ("codegen/", "examples/", "frontend/", "include/", "ir/", "passes/", "runtime/")
 SUFFIXES = (".cpp", ".h", ".hpp")
 NAME = r"[A-Z][A-Z0-9_]*"
 LITERAL = re.compile(rf'\bgetenv\(\s*"({NAME})"\s*\)')
@@ -53,7 +53,7 @@ def main():
     self_test(checks)
     found = {}
     for name in tracked_files():
-        if name.startswith(LIBRARIES) and name.endswith(SUFFIXES):
+        if name.startswith(SOURCES) and name.endswith(SUFFIXES):
             names, unknown = read_by(read(name) or "")
             checks.check(unknown == 0, f"{name}: {unknown} calls of getenv read no variable that can be told from the text")
             for variable in names:
@@ -62,7 +62,7 @@ def main():
     for variable, name in sorted(found.items()):
         checks.check(variable in listed, f"{name} reads {variable}, which the table of {PAGE} does not have")
     for variable in sorted(listed - set(found)):
-        checks.check(False, f"{PAGE}: no library reads {variable}")
+        checks.check(False, f"{PAGE}: no library and no example reads {variable}")
     named = set(re.findall(r"`(WEFT_[A-Z0-9_]+)", section_of(read(PAGE))))
     known = set(re.findall(r'"(WEFT_[A-Z0-9_]+)"', read(DOCTOR).split("knownVariables[]", 1)[1].split(";", 1)[0]))
     checks.check(named == known, f"{DOCTOR} and {PAGE} differ in: {', '.join(sorted(named ^ known))}")

@@ -121,8 +121,9 @@ if [[ " ${targets[*]} " == *" weft "* ]]; then
   cp -r "$docs/examples" "$work/examples"
   check "configuring the installed examples" cmake -G Ninja -S "$work/examples" -B "$work/examples-build" \
     -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_PREFIX_PATH="$work/prefix"
-  check "building installed examples" cmake --build "$work/examples-build" --target lazy_tensors run_step
+  check "building installed examples" cmake --build "$work/examples-build" --target lazy_tensors mnist run_step
   check "running an installed example" "$work/examples-build/lazy_tensors"
+  check "an installed example lists its options" "$work/examples-build/mnist" --help
   check "every example of the tree is one of the installed" bash -c \
     "for file in '$docs'/examples/*.c*; do name=\$(basename \"\$file\"); \
      grep -qw \"\${name%.*}\" '$docs/examples/CMakeLists.txt' || { echo \"\$name is not built\"; exit 1; }; done"

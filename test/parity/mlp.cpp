@@ -10,7 +10,8 @@
 // same in PyTorch.
 //
 //===----------------------------------------------------------------------===//
-#include <weft/weft.hpp>
+#include "common/digits.h"
+#include "weft/weft.hpp"
 
 #include <cstdio>
 
@@ -34,7 +35,7 @@ void train(const std::string &folder, const std::string &name, Mlp &model, optim
     return loss;
   });
   std::vector<float> losses;
-  data::DataLoader loader(data::DrawnDigits({.count = 20 * 128}), {.batch_size = 128});
+  data::DataLoader loader(example::drawn_digits(data::Split::train, 20 * 128), {.batch_size = 128});
   for (auto &[images, labels] : loader)
     losses.push_back(step(images, labels).item<float>());
   save_npy(folder + "/" + name + ".npy", Tensor::from(losses, {static_cast<int64_t>(losses.size())}));
@@ -49,7 +50,7 @@ int main(int argc, char **argv) try {
   manual_seed(0);
   Mlp model;
   save_safetensors(folder + "/initial.safetensors", model.state_dict());
-  data::DrawnDigits digits({.count = 20 * 128});
+  data::Dataset digits = example::drawn_digits(data::Split::train, 20 * 128);
   save_npy(folder + "/images.npy", digits.images());
   save_npy(folder + "/labels.npy", digits.labels());
 

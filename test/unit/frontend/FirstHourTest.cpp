@@ -473,7 +473,7 @@ TEST(FirstHour, EveryErrorNamesTheLineThatAsked) {
   EXPECT_ERROR((line = __LINE__, generator.set_state(zeros({3}))), atLine());
   EXPECT_ERROR((line = __LINE__, nn::init::calculate_gain("softmax")), atLine());
   EXPECT_ERROR((line = __LINE__, profile([] {}).save_chrome_trace("/no/such/folder/trace.json")), atLine());
-  EXPECT_ERROR((line = __LINE__, save_curves("/proc/no/such.svg", "loss", "step", "loss", {})), atLine());
+  EXPECT_ERROR((line = __LINE__, CsvLogger("/proc/no/such.csv", {"loss"})), atLine());
   auto seeds = compile([&](Tensor x) { return line = __LINE__, manual_seed(3), x + 1; });
   EXPECT_ERROR(seeds(zeros({2})), atLine());
   auto copies = compile([&](Tensor x) { return line = __LINE__, clone(layer)(x); });

@@ -1,4 +1,4 @@
-//===- DataTest.cpp - Philox, drawn digits, batch order ------------------===//
+//===- DataTest.cpp - Philox, batch order ----------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
 #include "frontend/io/BatchOrder.h"
-#include "frontend/io/Digits.h"
 
 #include <algorithm>
 #include <limits>
@@ -41,90 +40,6 @@ TEST(Philox, SequenceAndRanges) {
   EXPECT_EQ(philox_below(UINT64_MAX, 10), 9u);
   EXPECT_EQ(philox_below(0, 10), 0u);
   EXPECT_EQ(philox_below(UINT64_MAX, UINT64_MAX), UINT64_MAX - 1);
-}
-
-TEST(Digits, DependOnSeedAndIndexAlone) {
-  const auto all = draw_digits(1, 0, 50), part = draw_digits(1, 20, 10), other = draw_digits(2, 0, 50);
-  ASSERT_TRUE(all.ok() && part.ok() && other.ok());
-  EXPECT_TRUE(
-      std::equal(part->images.bytes.begin(), part->images.bytes.end(), all->images.bytes.begin() + 20 * 784));
-  EXPECT_EQ(part->labels.values<int64_t>()[3], all->labels.values<int64_t>()[23]);
-  EXPECT_FALSE(all->images.bytes == other->images.bytes);
-  EXPECT_FALSE(draw_digits(1, -1, 5).ok());
-  EXPECT_FALSE(draw_digits(1, 0, -5).ok());
-  EXPECT_FALSE(draw_digits(1, std::numeric_limits<int64_t>::max(), 1).ok());
-}
-
-TEST(Digits, SameBytesEverywhere) {
-  // FNV-1a over 1,000 images: another compiler, option or library must not change one pixel.
-  const auto digits = draw_digits(0, 0, 1000);
-  uint64_t hash = 0xcbf29ce484222325;
-  for (std::byte byte : digits->images.bytes)
-    hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3;
-  EXPECT_EQ(hash, uint64_t{0x1a0f025c148f4bfa}) << std::hex << hash;
-}
-
-/// The share of `test` that a rule gets right.
-template <typename Rule> double accuracy(const LabelledImages &test, Rule rule) {
-  int64_t right = 0;
-  const int64_t count = test.labels.elements();
-  for (int64_t i = 0; i < count; ++i)
-    right += rule(test.images.values<uint8_t>().subspan(static_cast<size_t>(i) * 784, 784)) ==
-             test.labels.values<int64_t>()[static_cast<size_t>(i)];
-  return static_cast<double>(right) / static_cast<double>(count);
-}
-
-TEST(Digits, AreLearnableButNotTrivial) {
-  const LabelledImages train = *draw_digits(0, 0, 4000), test = *draw_digits(0, 1000000, 300);
-  const auto pixels = train.images.values<uint8_t>();
-  const auto labels = train.labels.values<int64_t>();
-  std::array<std::array<double, 784>, 10> mean{};
-  std::array<int, 10> count{};
-  for (size_t i = 0; i < labels.size(); ++i) {
-    ++count[static_cast<size_t>(labels[i])];
-    for (size_t k = 0; k < 784; ++k)
-      mean[static_cast<size_t>(labels[i])][k] += pixels[i * 784 + k];
-  }
-  for (size_t c = 0; c < 10; ++c) {
-    EXPECT_GT(count[c], 320);
-    EXPECT_LT(count[c], 480);
-    for (double &value : mean[c])
-      value /= count[c];
-  }
-  const double by_mean = accuracy(test, [&](std::span<const uint8_t> image) {
-    int64_t best = -1;
-    double least = std::numeric_limits<double>::infinity();
-    for (size_t c = 0; c < 10; ++c) {
-      double distance = 0;
-      for (size_t k = 0; k < 784; ++k)
-        distance += (image[k] - mean[c][k]) * (image[k] - mean[c][k]);
-      if (distance < least) {
-        least = distance;
-        best = static_cast<int64_t>(c);
-      }
-    }
-    return best;
-  });
-  const double by_neighbour = accuracy(test, [&](std::span<const uint8_t> image) {
-    int64_t best = -1;
-    int least = std::numeric_limits<int>::max();
-    for (size_t i = 0; i < labels.size(); ++i) {
-      int distance = 0;
-      for (size_t k = 0; k < 784; ++k)
-        distance += (image[k] - pixels[i * 784 + k]) * (image[k] - pixels[i * 784 + k]);
-      if (distance < least) {
-        least = distance;
-        best = labels[i];
-      }
-    }
-    return best;
-  });
-  RecordProperty("by_mean", std::to_string(by_mean));
-  RecordProperty("by_neighbour", std::to_string(by_neighbour));
-  EXPECT_GT(by_mean, 0.4);
-  EXPECT_LT(by_mean, 0.9);
-  EXPECT_GT(by_neighbour, 0.85);
-  EXPECT_GT(by_neighbour, by_mean + 0.05);
 }
 
 TEST(BatchOrder, CoversEveryExampleOnce) {

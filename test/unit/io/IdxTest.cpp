@@ -104,10 +104,8 @@ void write_set(const TemporaryFolder &dir, const std::string &prefix, uint32_t c
 
 TEST(Mnist, ReadsBothSets) {
   TemporaryFolder dir;
-  EXPECT_FALSE(has_mnist(dir.path()));
   write_set(dir, "train", 30, true);
   write_set(dir, "t10k", 20, false);
-  EXPECT_TRUE(has_mnist(dir.path()));
   const auto train = read_mnist(dir.path(), Split::train), test = read_mnist(dir.path(), Split::test);
   ASSERT_TRUE(train.ok()) << train.status().message();
   ASSERT_TRUE(test.ok()) << test.status().message();
@@ -156,7 +154,7 @@ TEST(Mnist, RefusesWhatDoesNotFit) {
 TEST(Mnist, ReadsTheRealFiles) {
   const char *set = std::getenv("WEFT_DATA_DIR");
   const std::string dir = std::string(set ? set : WEFT_DATA_DIR) + "/mnist";
-  if (!has_mnist(dir))
+  if (!std::filesystem::is_directory(dir))
     GTEST_SKIP() << "no MNIST in " << dir << "; set WEFT_DATA_DIR to the folder that has mnist/";
   const auto test = read_mnist(dir, Split::test);
   ASSERT_TRUE(test.ok()) << test.status().message();

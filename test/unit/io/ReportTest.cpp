@@ -1,4 +1,4 @@
-//===- ReportTest.cpp - Loss curves and progress lines -------------------===//
+//===- ReportTest.cpp - Progress lines ------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
 #include "frontend/io/Progress.h"
-#include "frontend/io/Svg.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace weft::io;
 using namespace weft::io::testing;
@@ -21,74 +19,6 @@ size_t times(const std::string &text, const std::string &word) {
   for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size())
     ++count;
   return count;
-}
-
-TEST(Svg, Ticks) {
-  EXPECT_EQ(axis_ticks(0, 10, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
-  EXPECT_EQ(axis_ticks(-1, 1, 4), (std::vector<double>{-1, -0.5, 0, 0.5, 1}));
-  EXPECT_TRUE(axis_ticks(1, 1, 5).empty());
-  EXPECT_TRUE(axis_ticks(2, 1, 5).empty());
-  EXPECT_TRUE(axis_ticks(NAN, 1, 5).empty());
-  for (double high : {1e-300, 3e-5, 0.7, 12345.0, 1e300}) {
-    const std::vector<double> ticks = axis_ticks(0, high, 6);
-    EXPECT_GE(ticks.size(), 4u) << high;
-    EXPECT_LE(ticks.size(), 10u) << high;
-  }
-}
-
-TEST(Svg, DrawsSeriesWithNames) {
-  Chart chart{"Loss of <mlp> & more",
-              "step",
-              "loss",
-              {{"train", {{0, 2}, {1, 1}, {2, .5}}}, {"test", {{0, 2.1}, {2, .7}}}}};
-  const std::string svg = render_svg(chart);
-  EXPECT_EQ(svg.rfind("<svg ", 0), 0u);
-  EXPECT_NE(svg.find("Loss of &lt;mlp&gt; &amp; more"), std::string::npos);
-  EXPECT_EQ(times(svg, "class=\"curve\""), 4u); // two curves, two keys
-  for (const char *word : {">step<", ">loss<", ">train<", ">test<", "prefers-color-scheme: dark", "M72.00 "})
-    EXPECT_NE(svg.find(word), std::string::npos) << word;
-  EXPECT_EQ(times(svg, "<text"), times(svg, "</text>"));
-}
-
-TEST(Svg, BreaksAtValuesThatAreNotFinite) {
-  Chart chart{"t", "x", "y", {{"", {{0, 1}, {1, NAN}, {2, 3}, {3, INFINITY}, {4, 2}}}}};
-  const std::string svg = render_svg(chart);
-  EXPECT_EQ(svg.find("nan"), std::string::npos);
-  EXPECT_EQ(svg.find("inf"), std::string::npos);
-  const size_t at = svg.find("class=\"curve\"");
-  EXPECT_EQ(times(svg.substr(at, svg.find("/>", at) - at), "M"), 3u);
-}
-
-TEST(Svg, SurvivesEmptyFlatAndHugeData) {
-  constexpr double largest = std::numeric_limits<double>::max();
-  for (const std::vector<std::pair<double, double>> &points : {std::vector<std::pair<double, double>>{},
-                                                               {{0, 0}},
-                                                               {{5, 3}, {6, 3}},
-                                                               {{0, NAN}},
-                                                               {{-largest, -largest}, {largest, largest}},
-                                                               {{1e18, 1}, {1e18 + 1024, 2}}}) {
-    const std::string svg = render_svg({"t", "x", "y", {{"s", points}}});
-    EXPECT_EQ(svg.find("nan"), std::string::npos);
-    EXPECT_EQ(svg.find("inf"), std::string::npos);
-    EXPECT_LT(svg.size(), 10000u);
-  }
-}
-
-TEST(Svg, ThinsLongSeriesAndKeepsPeaks) {
-  ChartSeries series{"s", {}};
-  for (int i = 0; i < 200000; ++i)
-    series.points.emplace_back(i, i == 123456 ? 10.0 : 0.0);
-  const std::string svg = render_svg({"t", "x", "y", {series}});
-  EXPECT_LT(svg.size(), 60000u);
-  EXPECT_NE(svg.find(" 48.00"), std::string::npos); // the peak reaches the top
-}
-
-TEST(Svg, Writes) {
-  TemporaryFolder dir;
-  const Chart chart{"t", "x", "y", {}};
-  ASSERT_TRUE(write_svg(dir / "loss.svg", chart).ok());
-  EXPECT_EQ(slurp(dir / "loss.svg"), render_svg(chart));
-  EXPECT_FALSE(write_svg(dir / "no/loss.svg", chart).ok());
 }
 
 struct Screen {

@@ -1,4 +1,4 @@
-//===- Digits.cpp - Digits that the program draws itself -----------------===//
+//===- digits.cpp - Digits to learn from -------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,29 +10,35 @@
 // the task is like MNIST: with 8,000 images to train and 2,000 to test, ten epochs of Adam take a linear
 // classifier to 87 % and the MLP 784-512-256-10 from 92 % after two epochs to 98 %.
 //
-// Only additions, multiplications, divisions and square roots are used, all of them exactly rounded, and the
-// build forbids contraction for this file: the pixels are the same everywhere.
+// The code uses only additions, multiplications, divisions and square roots, which IEEE 754 rounds exactly,
+// and CMakeLists.txt turns off contraction (fused multiply-add) for this file. So the pixels are the same
+// everywhere.
 //
 //===----------------------------------------------------------------------===//
-#include "frontend/io/Digits.h"
+#include "common/digits.h"
 
-#include "frontend/io/Message.h"
-#include "weft/philox.hpp"
+#include <weft/philox.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+#include <vector>
 
-namespace weft::io {
+using weft::PhiloxSequence;
+
+namespace example {
 
 namespace {
 
 constexpr int side = 28;
 constexpr double pi = 3.14159265358979323846;
-/// Keeps these streams apart from those of other users of the same seed.
+/// Separates these random streams from others with the same seed.
 constexpr uint64_t streamTag = uint64_t{0xd161} << 48;
 
-/// Sine to better than 1e-10 from its series: libraries differ in the last bit.
+/// Sine to better than 1e-10, from its series: the sines of C libraries differ in the last bit.
 double sine(double x) {
   x -= 2 * pi * std::floor(x / (2 * pi) + 0.5);
   if (x > pi / 2)
@@ -160,6 +166,15 @@ void draw_segment(Ink &ink, Point a, Point b, double radius) {
     }
 }
 
+/// A data set with a note on where it comes from.
+class WithNote : public weft::data::Dataset {
+public:
+  WithNote(weft::Tensor images, weft::Tensor labels, std::string note)
+      : Dataset(std::move(images), std::move(labels)) {
+    note_ = std::move(note);
+  }
+};
+
 } // namespace
 
 int draw_digit(uint64_t seed, uint64_t index, std::span<uint8_t, 784> pixels) {
@@ -181,20 +196,31 @@ int draw_digit(uint64_t seed, uint64_t index, std::span<uint8_t, 784> pixels) {
   return static_cast<int>(label);
 }
 
-Expected<LabelledImages> draw_digits(uint64_t seed, int64_t first, int64_t count) {
-  if (first < 0 || count < 0 || first > (int64_t{1} << 48) - count)
-    return failure("drawn digits: expected a range within [0, 2^48), found first ", first, " and count ",
-                   count);
-  Expected<HostArray> images = HostArray::allocate(DType::ui8, {count, side, side});
-  Expected<HostArray> labels = HostArray::allocate(DType::i64, {count});
-  if (!images || !labels)
-    return images ? labels.status() : images.status();
-  for (int64_t i = 0; i < count; ++i)
-    labels->values<int64_t>()[static_cast<size_t>(i)] =
-        draw_digit(seed, static_cast<uint64_t>(first + i),
-                   images->values<uint8_t>().subspan(static_cast<size_t>(i) * 784).first<784>());
-  return LabelledImages{std::move(*images), std::move(*labels),
-                        "the digits are drawn by the program, not MNIST's"};
+weft::data::Dataset drawn_digits(weft::data::Split split, int64_t count, uint64_t seed) {
+  // Training images have the numbers from 0 on, test images those from here on.
+  constexpr int64_t first_test_image = int64_t{1} << 40;
+  if (count < 0 || count > first_test_image)
+    throw weft::Error("drawn_digits: the count must be 0 to 2^40, found " + std::to_string(count));
+  const int64_t first = split == weft::data::Split::train ? 0 : first_test_image;
+  std::vector<uint8_t> pixels(static_cast<size_t>(count) * 784);
+  std::vector<int64_t> labels(static_cast<size_t>(count));
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] =
+        draw_digit(seed, static_cast<uint64_t>(first) + i, std::span(pixels).subspan(i * 784).first<784>());
+  return WithNote(weft::Tensor::from(pixels, {count, side, side}), weft::Tensor::from(labels, {count}),
+                  "the digits are drawn by the program, not MNIST's");
 }
 
-} // namespace weft::io
+weft::data::Dataset mnist_or_drawn_digits(const std::string &folder, weft::data::Split split) {
+  std::string found = folder;
+  if (const char *variable = std::getenv("WEFT_DATA_DIR"); found.empty() && variable)
+    found = variable;
+  if (found.empty())
+    return drawn_digits(split, split == weft::data::Split::train ? 8000 : 2000);
+  std::error_code ignored; // a folder that cannot be read has no subfolder; Mnist reports what is wrong
+  if (std::filesystem::is_directory(found + "/mnist", ignored))
+    found += "/mnist";
+  return weft::data::Mnist(found, {.split = split});
+}
+
+} // namespace example

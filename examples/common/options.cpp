@@ -1,19 +1,21 @@
-//===- Arguments.cpp - Options of a program ------------------------------===//
+//===- options.cpp - Options on the command line -----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "weft/arguments.hpp"
+#include "common/options.h"
 
-#include "weft/status.hpp"
+#include <weft/status.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <exception>
 
-namespace weft {
+using weft::Error;
+
+namespace example {
 
 static const Option &declared(const std::vector<Option> &options, const std::string &name) {
   for (const Option &option : options)
@@ -95,4 +97,4 @@ int run_program(int argc, char **argv, const std::string &example, const std::ve
   }
 }
 
-} // namespace weft
+} // namespace example

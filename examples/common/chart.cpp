@@ -1,22 +1,32 @@
-//===- Svg.cpp - Curves as SVG -------------------------------------------===//
+//===- chart.cpp - Line charts as SVG ----------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "frontend/io/Svg.h"
+#include "common/chart.h"
 
-#include "frontend/io/AtomicFile.h"
-#include "frontend/io/Message.h"
+#include <weft/status.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <optional>
+#include <sstream>
+#include <string_view>
 
-namespace weft::io {
+namespace example {
 
 namespace {
+
+/// The parts of a text in one.
+template <typename... Parts> std::string cat(const Parts &...parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
 
 constexpr double width = 760, height = 440, left = 72, right = 24, top = 48, bottom = 56;
 /// Okabe and Ito's colours: told apart by colour-blind readers, and dark enough on white and light enough
@@ -204,6 +214,15 @@ std::string render_svg(const Chart &chart) {
   return out + "</svg>\n";
 }
 
-Status write_svg(const std::string &path, const Chart &chart) { return write_file(path, render_svg(chart)); }
+void save_svg(const std::string &path, const Chart &chart) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored; // if there is no folder, opening the file fails and is reported
+  if (!folder.empty())
+    std::filesystem::create_directories(folder, ignored);
+  std::ofstream file(path, std::ios::binary);
+  file << render_svg(chart) << std::flush;
+  if (!file)
+    throw weft::Error("cannot write " + path);
+}
 
-} // namespace weft::io
+} // namespace example
