@@ -19,7 +19,7 @@
 
 namespace weft::frontend {
 
-/// What the user's options are to the compiler. The rest of them is the frontend's own.
+/// The options that the compiler needs. The frontend handles the others itself.
 static ir::CompilerOptions compilerOptions(const CompileOptions &options) {
   ir::CompilerOptions made;
   for (auto [one, name] : {std::pair(Strict::fusion, "fusion"),
@@ -42,7 +42,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   region.name = options_.name;
   region.options = compilerOptions(options_);
   region.symbols = variant.symbols;
-  // Everything that the call must compute: results, written slots, gradients that are made.
+  // The values that a call must compute: results, written slots, new gradients.
   std::vector<Ref> roots = results;
   roots.insert(roots.end(), effects.begin(), effects.end());
   for (const Trace::Change &change : changes) {
@@ -67,7 +67,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   for (const Trace::Change &change : changes)
     if (change.touched.argument >= 0 && !change.touched.gradientOf)
       argumentSlots[change.touched.slot.get()] = change.touched.argument;
-  // Values that operations of the function read, beside what it gives.
+  // The values that operations of the function read.
   RefSet read;
   for (const Node *node : region.nodes)
     read.insert(node->operands.begin(), node->operands.end());
@@ -77,7 +77,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
   for (const Trace::Change &change : changes) {
     const TouchedSlot &touched = change.touched;
     const Slot &slot = *touched.slot;
-    // A gradient that the function does not look at may be there or not.
+    // The function does not depend on this gradient, so calls need not have it.
     if (touched.gradientOf && !seesGrad[touched.gradientOf.get()])
       continue;
     Binding binding;
@@ -97,7 +97,7 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     std::string name = isArgument ? "arg" + std::to_string(touched.argument) : slot.name;
     bool written = touched.input && change.after != touched.input;
     bool tied = written && change.after.spec() == binding.spec;
-    // An argument with a dynamic size is one even if only its size is used.
+    // An argument with a dynamic size is passed even if the function uses only its size.
     bool isSized = isArgument && anySymbolic(binding.spec.shape);
     if (touched.input && (used.contains(touched.input.node.get()) || tied || isSized)) {
       binding.argument = static_cast<int>(region.arguments.size());
@@ -125,8 +125,8 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
         binding.gradArgument = argument->second;
       } else {
         binding.gradResult = static_cast<int>(region.results.size());
-        // A step that drops the gradient first and uses it itself leaves it for who reads it after a call.
-        // Nobody is there to do so where a package runs.
+        // A step that clears the gradient first and uses the new one itself leaves that gradient for the
+        // program to read. A package has no such reader, so the gradient is no result of it.
         const bool used = touched.gradDropped && read.contains(change.gradValue);
         region.results.push_back({change.gradValue, name + ".grad", -1, !used});
         variant.notes += "a gradient of " + binding.str() +
@@ -136,11 +136,11 @@ Region CompiledImpl::bind(Variant &variant, const std::vector<Trace::Change> &ch
     }
     variant.bindings.push_back(std::move(binding));
   }
-  // What is left are values from outside that no slot held when they were read: constants of the call.
+  // The leaves that are left are values from outside that belong to no tensor.
   for (const Ref &leaf : leaves)
     if (used.contains(leaf.node.get()))
       fail("the function reads a value that belongs to no tensor", leaf.node->loc);
-  // A function that takes no gradients itself can be called on the way to one.
+  // If the function computes no gradients itself, the program may call backward() on its results.
   bool needed = std::any_of(results.begin(), results.end(), [](const Ref &r) { return r.requiresGrad(); }) ||
                 std::any_of(variant.bindings.begin(), variant.bindings.end(), [](const Binding &binding) {
                   return binding.written && binding.written.requiresGrad() && !binding.requiresGrad;
@@ -175,7 +175,8 @@ std::vector<int> CompiledImpl::sameArguments(const Slots &slots) const {
   std::vector<int> sameAs;
   for (size_t i = 0; i < slots.size(); ++i) {
     sameAs.push_back(-1);
-    // Arguments that are declared with two shapes are two, though one tensor fits both.
+    // Arguments that are declared with different shapes stay two arguments, even if one tensor is passed for
+    // both.
     for (size_t j = 0; j < i && sameAs[i] < 0; ++j)
       if (slots[j] == slots[i] && sameAs[j] < 0 &&
           (!declared_ || declared_->arguments[j].shape == declared_->arguments[i].shape))
@@ -201,7 +202,7 @@ std::vector<Ref> CompiledImpl::takeResults(Variant &variant, const Flat &outputs
   return results;
 }
 
-/// Whether the host does something after a call that must not happen if the call fails.
+/// Whether the host changes something after a call that must not change if the call fails.
 static bool waitsForSuccess(const Variant &variant) {
   bool acts = false;
   for (const Binding &binding : variant.bindings)
@@ -238,8 +239,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     const uint64_t recordedFrom = nextSerial();
     Trace trace;
     Flat outputs = fn_(traceArguments(trace, *variant, arguments, slots));
-    // An argument that the function captures too is one leaf under two names: it is traced once more, as what
-    // was captured.
+    // If the function also captures an argument, the tensor has two names in the trace. The function is
+    // traced once more, with the captured tensor in the argument's place.
     again = false;
     for (size_t i = 0; i < slots.size(); ++i)
       if (!variant->pins[i] && variant->sameAs[i] < 0 && trace.touched(*slots[i])) {
@@ -262,7 +263,7 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     region = bind(*variant, changes, results, effects, tookGradients);
     if (checksCaptures_)
       variant->recorded = describeOperations(region, *variant, recordedFrom);
-    // The references keep the nodes of the region until it is compiled.
+    // `results` and `changes` keep the nodes of the region alive until it is compiled.
     if (auto conflict = aliasConflict(*variant, slots))
       fail(*conflict + ": pass one tensor and take its parts inside, or pass a clone()", loc);
     for (const RegionResult &result : region.results)
@@ -278,10 +279,11 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
       const std::optional<Mismatch> found = findMismatch(*variant, slots, arguments.structure);
       return found ? found->text : std::string();
     };
-    // A function that changes what it is given may not fit it any more; that is no news.
+    // A function that changes its arguments may not fit them after the trace. Only a mismatch that is new
+    // after the pause matters.
     const std::string before = mismatch();
     bool paused = false;
-    const PausePermit permit; // the trace is over, and every slot has again what it had outside
+    const PausePermit permit; // the trace is over, and every slot is restored
     auto program = compileRegion(region, paused);
     isOld = paused && mismatch() != before;
     if (!program)

@@ -16,19 +16,19 @@
 
 namespace weft::frontend {
 
-/// Whether something else than the slot holds its value, so that the storage must be copied to be written.
+/// Whether something besides the slot holds its value, so that a write has to copy the storage.
 static bool isHeld(Slot &slot) {
   slot.forgetViews();
   if (slot.view())
     return false;
   const Ref &value = slot.value();
-  // One reference is the slot's own. What a gradient needs of the value it may need of the node that computed
-  // it.
+  // One reference is the slot's own. A gradient may also need the value through the node that computed it,
+  // `source`.
   return value.node->kind != NodeKind::leaf || value.node.use_count() != 1 || !value.node->source.expired();
 }
 
-/// The storage of a slot's value, made writable: nobody else may hold the value. `copied` says that somebody
-/// did.
+/// The storage of a slot's value, for a call to write. If something else holds the value, it is copied first,
+/// and `copied` is set.
 static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied) {
   copied = isHeld(slot);
   const Ref &value = slot.value();
@@ -44,9 +44,9 @@ static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied
 }
 
 void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc loc) {
-  undoLostWrites(); // an argument may have had no value
+  undoLostWrites(); // an earlier call that was to compute an argument may have failed
   const Status told = status.with([&](FailureInfo &info) {
-    // A call that reports its own failure is named once, and `loc` is its line.
+    // If the failure is this call's own, the message names the call once, at `loc`.
     if (info.caller == id_ && info.call == calls_) {
       info.call_file.clear();
       info.notes = "  called with " + variant.signature;
@@ -58,8 +58,8 @@ void CompiledImpl::failCall(const Status &status, const Variant &variant, Loc lo
   fail(told, loc);
 }
 
-/// The slots that the bindings stand for in this call; what it reads of them is computed. `waits` becomes
-/// true where the host does something after the call that must not happen if it fails.
+/// The slots that the bindings stand for in this call. Computes the values that the call reads. Sets `waits`
+/// if the host changes something after the call that must not change if the call fails.
 static Slots resolveBindings(const Variant &variant, const Slots &arguments, bool &waits) {
   Slots bound;
   bound.reserve(variant.bindings.size());
@@ -125,8 +125,8 @@ void CompiledImpl::execute(Variant &variant, const SizeValues &sizes, bool waits
     executable = instance ? instance->get() : nullptr;
   }
   Status status = executable ? executable->run(in, out, options) : instance.status();
-  // What the host changes after the call (which gradients exist, values of another type) must not happen if
-  // the call fails: where it can, its end is waited for.
+  // The host must not change anything after a failed call (which gradients exist, values of another type). So
+  // if the call can fail, wait for its end.
   if (status && waits)
     for (const auto &buffer : out)
       if (Status late = buffer->wait(); !late && status)
@@ -138,7 +138,7 @@ void CompiledImpl::execute(Variant &variant, const SizeValues &sizes, bool waits
   }
 }
 
-/// A value with the operations that it came by, for `backward`, and the storage that the call gave it.
+/// A recorded value, which `backward` can follow, with the storage that the call wrote.
 static Ref withStorage(Ref value, const std::shared_ptr<runtime::Buffer> &buffer, Loc loc) {
   if (value.node->computed(value.result))
     value = sameValue(value, loc);
@@ -146,7 +146,7 @@ static Ref withStorage(Ref value, const std::shared_ptr<runtime::Buffer> &buffer
   return value;
 }
 
-/// The C++ result of a call that ran.
+/// The C++ result of a call.
 static Flat wrapResults(const Variant &variant, const Replay &recorded, const SizeValues &sizes) {
   Flat results;
   results.structure = variant.resultStructure;
@@ -162,7 +162,7 @@ static Flat wrapResults(const Variant &variant, const Replay &recorded, const Si
   return results;
 }
 
-/// Gives slots the values and gradients that a call left, which ran.
+/// Stores the values and gradients that a call computed in their slots.
 static void writeBindings(const Variant &variant, const Slots &bound, const Slots &arguments,
                           const Replay &recorded, const SizeValues &sizes) {
   const auto &out = variant.resultBuffers;
@@ -195,7 +195,8 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
 Flat CompiledImpl::run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc) {
   bool waits = variant.waits;
   const Slots bound = resolveBindings(variant, arguments, waits);
-  // What gradients need of the values before the call is recorded before they are overwritten.
+  // Gradients may need values from before the call, so the operations are recorded before the call overwrites
+  // them.
   Replay recorded;
   if (variant.differentiable())
     recorded = replay(variant, bound, sizes);

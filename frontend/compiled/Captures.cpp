@@ -64,15 +64,15 @@ static std::string text(const AttrValue &value) {
 static std::string numberOf(const Node &node) {
   if (node.kind != NodeKind::number || is_floating_point(node.results[0].spec.dtype))
     return text(node.number);
-  int64_t whole = 0; // exactly: not every i64 is a double
+  int64_t whole = 0; // exact, unlike a double
   std::memcpy(&whole, node.numberBytes.data(), itemsize(node.results[0].spec.dtype));
   return std::to_string(whole);
 }
 
-/// The mnemonic of a write to a tensor, which is no operation of the dialect.
+/// A name for a write to a tensor, which is no op of the dialect.
 static constexpr const char *writeName = "write";
 
-/// The numbers of a slot whose host data is there, as text: its first ones, and a hash of all.
+/// The numbers of a slot in host memory as text: the first ones, and a hash of all.
 static std::string numbersOf(const Slot &slot, const runtime::Buffer &buffer) {
   constexpr int64_t shown = 8;
   std::vector<double> numbers(static_cast<size_t>(std::min(slot.spec().count(), shown)));
@@ -85,16 +85,16 @@ static std::string numbersOf(const Slot &slot, const runtime::Buffer &buffer) {
          " (hash " + std::to_string(std::hash<std::string_view>()(bytes)) + ")";
 }
 
-/// What a binding stands for. `recordedFrom` is when the recording began.
+/// The operand that a binding stands for.
 static RecordedOperand operandOf(const Binding &binding, uint64_t recordedFrom) {
   if (!binding.slot)
     return {binding.str(), {}};
-  // Two tensors may have one name and one line: the address tells them apart.
+  // Two tensors may have the same name and line, so the address is part of the text.
   Slot &slot = *binding.slot;
   char address[32];
   std::snprintf(address, sizeof(address), "%p", static_cast<const void *>(&slot));
   RecordedOperand operand{binding.str() + " (at " + address + ")", {}};
-  // The function may have made it of host data, and makes another one in every recording.
+  // The function may make this tensor from host data anew in every recording, so its numbers are compared.
   if (binding.isGradient || slot.view() || slot.spec().device.is_cuda())
     return operand;
   if (const Ref &value = slot.value();
@@ -176,7 +176,7 @@ std::optional<CaptureChange> findChange(const std::vector<RecordedOperation> &be
                                " values and takes " + std::to_string(b.operands.size()),
                            b.loc};
   }
-  return std::nullopt; // both end with what they return
+  return std::nullopt; // equal so far, and both end with their `return`
 }
 
 void CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc) {

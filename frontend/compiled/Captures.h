@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a lambda captures is read when the function is recorded, and a number or a handle that changes later
-// changes nothing. WEFT_CHECK_CAPTURES=1 finds these: the function is recorded again at every call, and both
-// recordings are compared.
+// The captures of a lambda are read when the function is recorded, so a captured number or handle that
+// changes later has no effect. WEFT_CHECK_CAPTURES=1 finds such changes: every call records the function
+// again and compares the two recordings.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_COMPILED_CAPTURES_H
@@ -20,12 +20,12 @@ namespace weft::frontend {
 /// Whether WEFT_CHECK_CAPTURES is 1.
 bool asksForCaptureChecks();
 
-/// The operations of a region, which the variant's bindings belong to. `recordedFrom` is a serial number that
-/// was taken when its recording began.
+/// The operations of a region with the bindings of its variant. `recordedFrom` is a serial number from the
+/// start of the recording.
 std::vector<RecordedOperation> describeOperations(const Region &region, const Variant &variant,
                                                   uint64_t recordedFrom);
 
-/// What the first difference is, and the line that has it; nothing where the two are equal.
+/// The first difference between two recordings, and its line.
 struct CaptureChange {
   std::string text;
   Loc loc;

@@ -22,8 +22,8 @@ std::string underStrict(const char *code, const char *mode) {
 }
 
 void CompiledImpl::report(const Variant &variant, const std::string &advice, Loc loc) {
-  // Unasked, a function says once each that it is compiled for other arguments, and what its author can do
-  // about it. What a step brings by itself, gradients and modes, is no news.
+  // Without WEFT_EXPLAIN, each advice is printed once, as is a compilation for other shapes. A variant for
+  // other gradients or modes, which every training loop has, is not worth a line.
   const bool asked = explainMode() == ExplainMode::recompile;
   const bool news = !advice.empty() || variant.code == "WEFT-R001";
   if (variant.code.empty() || (!asked && (!news || !advised_.insert(advice).second)))
@@ -36,7 +36,8 @@ std::string CompiledImpl::whyNoDim(int argument, int dim, const std::set<int64_t
                                    const Flat &arguments, const Slots &slots, Loc loc) {
   const auto sizeOf = [](const Shape &shape, size_t d) { return d < shape.size() ? shape[d] : -1; };
   const auto wanted = static_cast<size_t>(dim);
-  // Dimensions that were as large in every variant are the same dimension: a batch and its labels.
+  // Dimensions that had equal sizes in every variant count as one dimension, such as those of a batch and its
+  // labels.
   const auto variesAlong = [&](size_t i, size_t d) {
     if (slots[i]->spec().shape[d] != slots[static_cast<size_t>(argument)]->spec().shape[wanted])
       return false;
@@ -74,7 +75,7 @@ std::string CompiledImpl::whyNoDim(int argument, int dim, const std::set<int64_t
   } catch (const Error &error) {
     const FailureInfo &info = error.info();
     return info.what + (info.location.empty() ? "" : " at " + info.location);
-  } catch (const std::exception &error) { // of the user's own: this run was only for advice
+  } catch (const std::exception &error) { // the user's own exception; this run was only made for the advice
     return std::string("it throws '") + error.what() + "'";
   } catch (...) {
     return "it throws an exception";
@@ -133,7 +134,7 @@ std::string CompiledImpl::adviseOnStatic(const Mismatch &mismatch, const Flat &a
          "an argument have that size, as a Dim";
 }
 
-/// The reason for another variant, with advice where there is some.
+/// The reason for another variant, with advice if there is any.
 std::string CompiledImpl::missed(const Mismatch &mismatch, const Flat &arguments, const Slots &slots,
                                  Loc loc) {
   advice_.clear();
@@ -142,7 +143,8 @@ std::string CompiledImpl::missed(const Mismatch &mismatch, const Flat &arguments
     reason += adviseOnDim(mismatch, arguments, slots, loc);
   if (mismatch.entry >= 0)
     reason += adviseOnStatic(mismatch, arguments);
-  // Once for each kind: at the third variant of arguments of other types, or at the third of the kind.
+  // Advice on a kind of mismatch is given at the third variant for other types, or at the second mismatch of
+  // the kind from the third variant on.
   if (const std::string kind = mismatch.kind; !kind.empty()) {
     const bool third = ++missed_[kind] >= 2 || std::string_view(mismatch.code) == "WEFT-R001";
     if (advice_.empty() && made_ >= 2 && third) {
@@ -168,7 +170,7 @@ static std::string explanationOf(const Variant &variant, bool full, Loc loc) {
 }
 
 Flat CompiledImpl::callInTrace(const Trace &outer, const Flat &arguments, Loc loc) {
-  // One kernel may hold operations of both, and has one mode.
+  // Operations of both may be fused into one kernel, which has one mode.
   if (outer.numerics != options_.numerics) {
     auto mode = [](Numerics numerics) { return numerics == Numerics::fast ? "fast" : "eager"; };
     fail("'" + options_.name + "' was compiled with " + mode(options_.numerics) +
@@ -178,7 +180,7 @@ Flat CompiledImpl::callInTrace(const Trace &outer, const Flat &arguments, Loc lo
              options_.name + "' was made of",
          loc);
   }
-  // A function that calls itself without end would end the stack.
+  // A function that calls itself without end would overflow the stack.
   struct Depth {
     explicit Depth(int &depth) : depth(depth) { ++depth; }
     ~Depth() { --depth; }
@@ -229,7 +231,7 @@ std::shared_ptr<Variant> CompiledImpl::add(const Flat &arguments, const Slots &s
   if (const ExplainMode mode = explainMode(); mode == ExplainMode::variants || mode == ExplainMode::full)
     std::fprintf(stderr, "%s\n%s", explanationOf(*made, mode == ExplainMode::full, loc).c_str(),
                  made->notes.c_str());
-  // State that the trace made counts as older than the call, and may be pending still.
+  // State that was made during the trace belongs to the time before the call, and may still be pending.
   flushAll();
   return made;
 }
@@ -253,7 +255,7 @@ Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
   }
   ++calls_;
   if (pendingCount() > 0) {
-    const PausePermit permit; // nothing was seen yet but which slots are the arguments
+    const PausePermit permit; // of the graph, only the slots of the arguments were read so far
     flushAll();
   }
   return run(*variantFor(arguments, slots, loc), slots, sizes, loc);
@@ -267,7 +269,7 @@ std::shared_ptr<Variant> CompiledImpl::variantFor(const Flat &arguments, const S
         checkCaptures(*found, arguments, slots, loc);
       return found;
     }
-    // Another thread compiles this function, maybe for these arguments.
+    // Another thread is compiling this function, perhaps for these arguments.
     if (isCompiling_ && graphMutex().depth() == 1) {
       const uint32_t seen = compilations_.load();
       graphMutex().unlock();
@@ -302,9 +304,9 @@ void CompiledImpl::prepare(Loc loc) {
     slots.push_back(Access::slot(placeholder));
     arguments.tensors.push_back(std::move(placeholder));
   }
-  bool isOld = false; // the guards of a call look at that
+  bool isOld = false; // not needed: each call checks its guards
   std::shared_ptr<Variant> made = build(arguments, slots, "", isOld, loc);
-  if (variants_.empty()) // another thread may have made one meanwhile
+  if (variants_.empty()) // another thread may have made one in the meantime
     variants_.push_back(std::move(made));
   flushAll();
 }
@@ -317,7 +319,7 @@ const Variant &CompiledImpl::chosen(std::optional<size_t> number, Loc loc) {
          "or give compile() the specs of its arguments",
          loc_);
   const Variant *best = nullptr;
-  for (const auto &variant : variants_) // the one that ran last comes first
+  for (const auto &variant : variants_) // most recently used first
     if (number ? variant->number == *number : !best || variant->calls > best->calls)
       best = variant.get();
   if (!best)
@@ -347,7 +349,7 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
   if (pendingCount() > 0)
     flushAll();
   std::vector<runtime::StateValue> state;
-  std::vector<std::shared_ptr<runtime::Buffer>> buffers; // what the values point into
+  std::vector<std::shared_ptr<runtime::Buffer>> buffers; // the memory that `values` point into
   for (const Binding &binding : variant.bindings) {
     if (binding.argument < 0 || binding.callArgument >= 0)
       continue;
@@ -389,7 +391,7 @@ std::string CompiledImpl::variantsText(const Variant &shown) const {
   return text + "\n";
 }
 
-/// What the frontend has to say of a variant: at its compilation, and since.
+/// The frontend's notes on a variant, from its compilation and its calls.
 static std::string notesOf(const Variant &variant) {
   std::string text = variant.notes;
   if (variant.copies > 0)

@@ -19,11 +19,11 @@ namespace weft::frontend {
 
 using Slots = std::vector<std::shared_ptr<Slot>>;
 
-/// The end of a message that is an error only because the caller asked for it, as the passes write it.
+/// The end of a message about an error that exists only in a strict mode, in the words of the passes.
 std::string underStrict(const char *code, const char *mode);
 
-/// The variants of one function, and the guards' way to one. `Build.cpp` makes a variant, `Call.cpp`
-/// runs it, `Compiled.cpp` finds it.
+/// The variants of one compiled function. `Build.cpp` makes a variant, `Call.cpp` runs it, `Compiled.cpp`
+/// finds it.
 class CompiledImpl {
 public:
   CompiledImpl(TracedFn fn, CompileOptions options, bool onlyTensors, Loc loc)
@@ -46,76 +46,78 @@ public:
   std::string explainHtml(const ExplainOptions &options, Loc loc);
 
 private:
-  /// The variant of this number; without one that which ran most, of equals the one that ran last.
+  /// The variant with this number. Without a number, the variant with the most calls; of several, the one
+  /// that ran last.
   const Variant &chosen(std::optional<size_t> number, Loc loc);
   /// "variant 1, one of 2".
   std::string nameOf(const Variant &variant) const;
-  /// A call from a function that is being traced: it contributes its operations.
+  /// A call during the trace of another function, which records the operations of this one too.
   Flat callInTrace(const Trace &outer, const Flat &arguments, Loc loc);
-  /// The variant that fits these arguments, which becomes the most recently used; null where none does, and
-  /// `reason` is why the last one did not.
+  /// The variant that fits these arguments, which becomes the most recently used. If there is none, null, and
+  /// `reason` says why the most recently used one does not fit.
   std::shared_ptr<Variant> find(const Flat &arguments, const Slots &slots, std::optional<Mismatch> &reason);
-  /// The same, made where there is none. One thread at a time makes variants of a function; others wait.
+  /// The same, but compiles a variant if there is none. One thread at a time compiles a function; others
+  /// wait.
   std::shared_ptr<Variant> variantFor(const Flat &arguments, const Slots &slots, Loc loc);
-  /// Another variant, for these arguments. `paused`: whether other threads had the graph while it was
-  /// compiled.
+  /// Compiles another variant for these arguments. `isOld` is set if other threads used the graph in the
+  /// meantime, and the variant no longer fits.
   std::shared_ptr<Variant> add(const Flat &arguments, const Slots &slots,
                                const std::optional<Mismatch> &reason, bool &isOld, Loc loc);
-  /// Records and compiles. `why`: which guard missed; empty for the first variant.
+  /// Records and compiles the function. `why` is the guard that missed, empty for the first variant.
   std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, const std::string &why,
                                  bool &isOld, Loc loc);
   /// Per argument: the earlier one that is the same tensor, or -1.
   std::vector<int> sameArguments(const Slots &slots) const;
-  /// The values that a recorded function returned. A view is returned as a copy, which the variant notes, or
-  /// which is an error where the user asked for that.
+  /// The values that a recorded function returned. A view is returned as a copy; the variant notes that, or
+  /// it is an error in strict mode.
   std::vector<Ref> takeResults(Variant &variant, const Flat &outputs, Loc loc) const;
-  /// From what a trace left, the function to compile and how calls bind to it.
+  /// Makes the region to compile from the results and changes of a trace, and the bindings of its calls.
   Region bind(Variant &variant, const std::vector<Trace::Change> &changes, const std::vector<Ref> &results,
               const std::vector<Ref> &effects, bool tookGradients);
   std::string missed(const Mismatch &mismatch, const Flat &arguments, const Slots &slots, Loc loc);
-  /// What the author can do about a dimension that had these sizes; empty as long as there is no need.
+  /// Advice about a dimension that had several sizes; empty for fewer than three.
   std::string adviseOnDim(const Mismatch &mismatch, const Flat &arguments, const Slots &slots, Loc loc);
-  /// Why no Dim can stand for a dimension of an argument: what the function says when it is recorded with
-  /// one. Empty where it can.
+  /// Why the function cannot be recorded with a Dim for a dimension of an argument: the error of such a
+  /// recording. Empty if it can.
   std::string whyNoDim(int argument, int dim, const std::set<int64_t> &sizes, const Flat &arguments,
                        const Slots &slots, Loc loc);
   std::string adviseOnStatic(const Mismatch &mismatch, const Flat &arguments);
-  /// The arguments as a trace sees them.
+  /// Tensors that stand for the arguments in a trace.
   Flat traceArguments(Trace &trace, const Variant &variant, const Flat &arguments, const Slots &slots) const;
-  /// Records the function again and throws Error where what it captured has changed since the variant was
-  /// compiled.
+  /// Records the function again, and throws Error if a capture has changed since the variant was compiled.
   void checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc);
-  /// Says why the function is compiled again, where that was asked for or something can be done about it.
+  /// Prints why the function is compiled again, if WEFT_EXPLAIN asks for it or the author can do something
+  /// about it.
   void report(const Variant &variant, const std::string &advice, Loc loc);
-  /// Which variant is explained, where there are several, with a line for each.
+  /// If there are several variants: which one is explained, and a line for each.
   std::string variantsText(const Variant &shown) const;
   Flat run(Variant &variant, const Slots &arguments, const SizeValues &sizes, Loc loc);
-  /// Puts the memory of the arguments where the executable takes it from. What is written, and what is not
-  /// row-major, may have to be copied; throws Error where the user asked to refuse that.
+  /// Collects the buffers of the arguments. Arguments that are written or not row-major may have to be
+  /// copied; in strict mode that is an error.
   void takeArguments(Variant &variant, const Slots &bound, Loc loc) const;
-  /// Runs the executable, and with `waits` waits for its results. Throws Error where it fails.
+  /// Runs the executable; with `waits`, also waits for its results. Throws Error if it fails.
   void execute(Variant &variant, const SizeValues &sizes, bool waits, Loc loc);
   [[noreturn]] void failCall(const Status &status, const Variant &variant, Loc loc);
 
   static constexpr size_t maxVariants = 64;
   static constexpr int maxDepth = 500;
-  int depth_ = 0; ///< of calls inside of its own trace
+  int depth_ = 0; ///< how deep the function calls itself in its trace
   TracedFn fn_;
   CompileOptions options_;
   bool onlyTensors_;                 ///< all parameters are tensors
-  bool checksCaptures_ = false;      ///< as the environment had it when the function was made
-  std::optional<Declared> declared_; ///< what the user says of the arguments
+  bool checksCaptures_ = false;      ///< WEFT_CHECK_CAPTURES when the function was made
+  std::optional<Declared> declared_; ///< the specs that the user gave for the arguments
   Loc loc_;
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
-  const uint64_t id_ = nextSerial();               ///< what calls name themselves by in failures
+  const uint64_t id_ = nextSerial();               ///< identifies the function in failures
   uint64_t calls_ = 0;
-  size_t made_ = 0;                       ///< variants, those that were dropped among them
-  bool isCompiling_ = false;              ///< a thread makes a variant, and may have paused the graph's lock
-  std::atomic<uint32_t> compilations_{0}; ///< that are done; what other threads wait for
-  std::string advice_;                    ///< what `missed` has to say to the author, empty for nothing
-  std::set<std::string> advised_;         ///< what was said already without being asked
-  std::map<std::string, size_t> missed_;  ///< how often guards of one kind did
-  std::map<std::pair<int, int>, std::string> noDim_; ///< of arguments and dimensions: what `whyNoDim` found
+  size_t made_ = 0;          ///< the number of variants made, including dropped ones
+  bool isCompiling_ = false; ///< a thread is making a variant, and may have released the graph's lock
+  std::atomic<uint32_t> compilations_{0};            ///< how many are done; other threads wait for a change
+  std::string advice_;                               ///< the kind of advice that `missed` gave, or empty
+  std::set<std::string> advised_;                    ///< the kinds of advice that were printed already
+  std::map<std::string, size_t> missed_;             ///< how often guards of each kind missed
+  std::map<std::pair<int, int>, std::string> noDim_; ///< the results of `whyNoDim`, by argument and dimension
 };
 
 } // namespace weft::frontend

@@ -17,10 +17,10 @@ namespace weft::frontend {
 /// The value of each symbol in a call.
 using SizeValues = std::map<std::string, int64_t>;
 
-/// What the user declared of the arguments of a compiled function.
+/// The argument types that the user declared for a compiled function.
 struct Declared {
   Declared() = default;
-  /// Throws Error where two Dims of one name differ, or a Dim stands only in sums and products.
+  /// Throws Error if two Dims of one name differ, or if a Dim is not by itself the size of some dimension.
   Declared(const std::vector<ArgumentSpec> &specs, Loc loc);
   /// The values of the symbols in a call with these arguments; throws Error naming the one that does not fit.
   SizeValues bind(const std::vector<Spec> &found, Loc loc) const;
@@ -29,7 +29,7 @@ struct Declared {
   std::vector<Dim> symbols;
 };
 
-/// Entries of a shape, types and attributes for a call.
+/// Shape entries, types and attributes with the sizes of a call.
 int64_t concrete(int64_t entry, const SizeValues &values);
 Spec concrete(Spec spec, const SizeValues &values);
 Attr concrete(Attr attr, const SizeValues &values);

@@ -16,8 +16,7 @@ enum class ExplainMode {
   recompile, ///< why a function was compiled again
 };
 
-/// The environment variable now. A value that is none of these counts as off, after one line on standard
-/// error.
+/// The present value of WEFT_EXPLAIN. An unknown value counts as off, and is reported once on standard error.
 ExplainMode explainMode();
 
 } // namespace weft::frontend

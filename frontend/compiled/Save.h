@@ -13,13 +13,13 @@
 
 namespace weft::frontend {
 
-/// Gives every state argument of the region a name that no other has: the slot's, or "state<N>" where it has
-/// none, or the name with ".2", ".3" where several slots share it. A result that is tied to one takes its
+/// Gives every state argument of the region a unique name: the slot's name, "state<N>" if it has none, or the
+/// name with ".2", ".3" if several slots share it. A result that is tied to a state argument gets the same
 /// name.
 void nameState(Region &region);
 
-/// Writes the program for the targets, with the values of its state. Throws Error: WEFT-E001 for a CUDA
-/// target, WEFT-L013 for one that is unknown, and where the file cannot be written.
+/// Writes the program for the targets, with the values of its state. Throws Error for a CUDA target
+/// (WEFT-E001), for an unknown one (WEFT-L013), and if the file cannot be written.
 void savePackage(const std::string &path, const Program &program, std::span<const runtime::StateValue> state,
                  const SaveOptions &options, Loc loc);
 

@@ -13,7 +13,8 @@
 
 namespace weft::frontend {
 
-/// Where a slot's elements are read in place; nothing where it is no view, or one that is read as a copy.
+/// Where the elements of a view are read in place. Empty if the slot is no view, or if calls read a copy of
+/// it.
 static std::optional<StridedPlace> placeOf(const Slot &slot) {
   return slot.view() ? placeOf(*slot.view()) : std::nullopt;
 }
@@ -26,7 +27,7 @@ static std::string listText(const std::vector<int64_t> &list) {
 }
 
 void takeStrides(Variant &variant, Region &region, const std::vector<std::shared_ptr<Slot>> &arguments) {
-  // The types of declared arguments are all that calls have to keep to.
+  // A declared function accepts every call with the declared types, so strides are no part of its signature.
   if (!variant.symbols.empty())
     return;
   for (Binding &binding : variant.bindings) {
@@ -41,7 +42,7 @@ void takeStrides(Variant &variant, Region &region, const std::vector<std::shared
 }
 
 std::optional<Mismatch> stridesMismatch(const Binding &binding, const Slot &slot) {
-  // Most arguments are no views, and were none.
+  // The common case: the argument is no view and was none.
   if (!binding.keepsStrides || (!slot.view() && binding.strides.empty()))
     return std::nullopt;
   auto place = placeOf(slot);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An argument of a call that is a view is read where its base lies: the view's strides are part of the
-// variant's signature, where it begins is not. What a call writes, and what is declared by a spec, is
-// row-major memory of its own: such a view is copied.
+// A call reads an argument that is a view in place, in the memory of its base. The strides of the view are
+// part of the variant's signature; its offset is not. Arguments that the call writes, or that a spec
+// declares, must be row-major, so a view is copied for them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_COMPILED_STRIDES_H
@@ -18,19 +18,21 @@
 
 namespace weft::frontend {
 
-/// Makes the strides that the arguments of the first call have part of a new variant and of its region.
+/// Takes the strides of the first call's arguments into a new variant and its region.
 void takeStrides(Variant &variant, Region &region, const std::vector<std::shared_ptr<Slot>> &arguments);
 
-/// Why the strides of an argument do not fit, or nothing.
+/// Why the strides of an argument do not fit; empty if they do.
 std::optional<Mismatch> stridesMismatch(const Binding &binding, const Slot &slot);
 
-/// The value that must be computed for a call to read this slot: its base's where it is read in place.
+/// The value that must be computed before a call reads this slot: that of the base, if the slot is read in
+/// place.
 const Ref &storageValue(const Binding &binding, Slot &slot);
 
 /// The memory that a call reads an argument from, once `storageValue` is computed.
 std::shared_ptr<runtime::Buffer> readableBuffer(const Binding &binding, Slot &slot);
 
-/// Whether the call takes a copy of what lies in memory with strides, or overlaps itself.
+/// Whether the call reads a row-major copy of the slot, because it is a view with other strides or overlaps
+/// itself.
 bool copiesStrides(const Binding &binding, const Slot &slot);
 
 } // namespace weft::frontend

@@ -147,7 +147,7 @@ std::optional<std::string> aliasConflict(const Variant &variant,
   return std::nullopt;
 }
 
-/// Which arguments are the same tensor, or one that the function captured.
+/// Checks which arguments are the same tensor, or a tensor that the function captures.
 static std::optional<Mismatch> aliasMismatch(const Variant &variant,
                                              const std::vector<std::shared_ptr<Slot>> &arguments) {
   constexpr const char *sameTensors = "choice of arguments that are one tensor";

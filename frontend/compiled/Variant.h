@@ -17,31 +17,31 @@
 
 namespace weft::frontend {
 
-/// A slot that a variant reads or writes, and what it must look like for the variant to fit: one from
-/// outside, an argument of the call, or the gradient of one.
+/// A slot that a variant reads or writes, and the properties that it must have for the variant to fit. It is
+/// a slot from outside, an argument of the call, or the gradient of either.
 struct Binding {
-  std::shared_ptr<Slot> slot; ///< null where the call brings it
+  std::shared_ptr<Slot> slot; ///< null for an argument of the call, or its gradient
   int callArgument = -1;      ///< the argument of the call
   bool isGradient = false;    ///< it is the gradient of that slot or argument
 
   Spec spec;
-  bool requiresGrad = false; ///< gradients are collected in it
+  bool requiresGrad = false; ///< it is a gradient leaf
   bool needsGrad = false;    ///< operations on it record a gradient
-  bool guardsGrad = false;   ///< whether it has a gradient before the call is part of the signature:
-  bool hadGrad = false;      ///< it had one
+  bool guardsGrad = false;   ///< whether it has a gradient before the call is part of the signature,
+  bool hadGrad = false;      ///< and it had one
 
-  int argument = -1;    ///< number in the executable, or -1 if only its presence matters
+  int argument = -1;    ///< its number in the executable; -1 if the call does not read its value
   int tiedResult = -1;  ///< the result that is written to its storage
   int freshResult = -1; ///< a result of another type, `freshSpec`, that replaces its value
   Spec freshSpec;
-  Ref written;                    ///< in a variant with gradients: the value that the call leaves
-  int gradResult = -1;            ///< a gradient that the call makes
+  Ref written;                    ///< if the variant is differentiable: the value that the call writes
+  int gradResult = -1;            ///< the result that becomes its gradient,
   std::shared_ptr<Slot> gradSlot; ///< or the slot from outside that becomes its gradient,
-  int gradArgument = -1;          ///< or the argument of the call that does
+  int gradArgument = -1;          ///< or the argument of the call that becomes it
   bool clearsGrad = false;        ///< the call leaves no gradient
   bool keepsStrides = false;      ///< an argument that is only read, in place, with
   std::vector<int64_t> strides;   ///< these strides of its memory; empty: row-major
-  Ref input;                      ///< what the trace saw of it
+  Ref input; ///< if the variant is differentiable: the node that stood for it in the trace
 
   bool writes() const { return tiedResult >= 0 || freshResult >= 0; }
   /// "fc1.weight", "argument 1", "the tensor made at file.cpp:3:5".
@@ -49,10 +49,10 @@ struct Binding {
   std::shared_ptr<Slot> resolve(const std::vector<std::shared_ptr<Slot>> &arguments) const;
 };
 
-/// What an operation takes, or what is written.
+/// An operand of a recorded operation, or a tensor that is written.
 struct RecordedOperand {
   std::string text; ///< "operation 3", "argument 1", or a tensor from outside with its address
-  std::string data; ///< of such a tensor that was made of host data in the same recording: its numbers
+  std::string data; ///< the numbers of a tensor that the recording itself made from host data; else empty
 };
 
 /// One operation of a function as it was recorded, to compare with a later recording.
@@ -64,7 +64,7 @@ struct RecordedOperation {
 };
 
 struct Variant {
-  std::vector<RecordedOperation> recorded; ///< under WEFT_CHECK_CAPTURES
+  std::vector<RecordedOperation> recorded; ///< kept with WEFT_CHECK_CAPTURES
   std::vector<Dim> symbols;                ///< of declared arguments
   Structure structure;                     ///< static arguments and the shape of the argument list
   Structure resultStructure;               ///< of the function's C++ result
@@ -82,21 +82,22 @@ struct Variant {
   std::string signature, reason, code;
   size_t number = 0; ///< in the order of compilation
   Loc loc;
-  bool writesState = false; ///< memory that arguments share matters
-  bool waits = false;       ///< the call can fail, and the host acts on its success
+  bool writesState = false; ///< it writes a tensor, so arguments that share memory matter
+  bool waits = false;       ///< the call can fail, and the host changes something after it succeeds
   uint64_t calls = 0;
-  uint64_t copies = 0; ///< of storage to be written that something else held (WEFT-D011)
+  uint64_t copies =
+      0; ///< how often storage was copied because something else held what the call writes (WEFT-D011)
   std::string lastCopy;
-  uint64_t stridedCopies = 0; ///< of arguments that lie in memory with strides (WEFT-D013)
+  uint64_t stridedCopies = 0; ///< how often arguments were copied to row-major memory (WEFT-D013)
   std::string lastStridedCopy;
 
-  /// Where a result needs a gradient and the function takes none: the recorded operations, which a call with
-  /// gradients repeats for `backward` to find.
+  /// If a result requires a gradient and the function computes none: the recorded operations. A call records
+  /// them again, so that `backward` finds them.
   std::vector<Ref> resultRefs;
-  std::vector<Node *> nodes; ///< kept by `resultRefs` and `written`
+  std::vector<Node *> nodes; ///< kept alive by `resultRefs` and `written`
   bool differentiable() const { return !nodes.empty(); }
 
-  // Kept between calls so that a steady loop allocates nothing of its own.
+  // Kept between calls, so that a steady loop does not allocate them.
   std::vector<std::shared_ptr<runtime::Buffer>> argumentBuffers, resultBuffers;
 };
 
@@ -104,13 +105,14 @@ struct Variant {
 struct Mismatch {
   std::string text;
   const char *code;
-  const char *kind = "";       ///< what differs, of which each is compiled by itself; empty for what a step
-                               ///< brings by itself, modes and the presence of gradients
-  int argument = -1, dim = -1; ///< where only the size of one dimension differs
-  int entry = -1;              ///< where only a static argument differs: its place in the structure
+  const char *kind = ""; ///< what kind of thing differs, for the advice; empty for modes and the presence of
+                         ///< gradients, which differ in every training loop
+  int argument = -1, dim = -1; ///< set if only the size of one dimension differs
+  int entry = -1;              ///< set if only a static argument differs: its index in the structure
   const char *remedy = "";     ///< what to do about it
 };
-/// Which arguments share memory that the variant writes, though they were not the same tensor at the trace.
+/// Describes arguments that share memory which the variant writes, although they were different tensors in
+/// the trace. Empty if there are none.
 std::optional<std::string> aliasConflict(const Variant &variant,
                                          const std::vector<std::shared_ptr<Slot>> &arguments);
 std::optional<Mismatch> findMismatch(const Variant &variant,
@@ -121,8 +123,8 @@ std::optional<Mismatch> findMismatch(const Variant &variant,
 std::string describe(const std::vector<std::shared_ptr<Slot>> &arguments, const Structure &structure,
                      const std::vector<ModeChange> &modes);
 
-/// The operations of the variant recorded again on the values that its bindings have now. Gives the values of
-/// the results, and of every binding that the call writes, null for the others.
+/// The variant's operations, recorded again on the present values of its bindings: the values of the results,
+/// and of each binding that the call writes (null for other bindings).
 struct Replay {
   std::vector<Ref> results, written;
 };

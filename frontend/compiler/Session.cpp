@@ -47,14 +47,14 @@ static std::shared_ptr<MLIRContext> makeContext() {
 
 namespace {
 
-/// A context of MLIR, which one thread at a time uses.
+/// An MLIR context, which one thread uses at a time.
 struct CompilerContext {
   std::shared_ptr<MLIRContext> mlir = makeContext();
-  uint64_t weight = 0; ///< of what was built in it
-  bool busy = false;   ///< guarded by the pool's mutex, as the rest
+  uint64_t weight = 0; ///< how much was built in it; see `weightOfInference`
+  bool busy = false;   ///< guarded by the pool's mutex
 };
 
-/// The contexts that are there: one, unless threads compile at the same time.
+/// All contexts: one, unless threads compile at the same time.
 struct ContextPool {
   std::mutex mutex;
   std::condition_variable released;
@@ -67,11 +67,11 @@ ContextPool &pool() {
   return *made;
 }
 
-/// While one lives, this thread has a context for itself, in which context() builds.
+/// While it exists, this thread has a context to itself, which context() returns.
 class ContextUse {
 public:
-  /// Of a free context, or a new one. A context keeps every type, attribute and location that it has seen: a
-  /// program with ever new shapes gets a new one now and then. A module that is kept keeps its own.
+  /// Takes a free context or makes a new one. A context keeps every type, attribute and location that was
+  /// made in it, so contexts that have grown heavy are replaced. A module that is kept keeps its context.
   explicit ContextUse(uint64_t weight) {
     constexpr uint64_t most = 1 << 14; // some MiB
     const std::lock_guard lock(pool().mutex);
@@ -87,7 +87,7 @@ public:
     context_->weight += weight;
     begin();
   }
-  /// Of this one, once it is free.
+  /// Takes this context, and waits until it is free.
   explicit ContextUse(std::shared_ptr<CompilerContext> context) : context_(std::move(context)) {
     std::unique_lock lock(pool().mutex);
     pool().released.wait(lock, [&] { return !context_->busy; });
@@ -126,11 +126,11 @@ static MLIRContext &context() {
   return *ContextUse::active();
 }
 
-/// An inference makes a few types, a compilation all that its passes make.
+/// An inference makes a few types and attributes, a compilation many.
 static constexpr uint64_t weightOfInference = 1, weightOfCompilation = 16;
 
 const std::vector<std::string> &fallibleOps() {
-  // Never destroyed, as the context.
+  // Never destroyed, like the pool.
   static const auto *names = [] {
     auto *found = new std::vector<std::string>;
     const ContextUse use(0);
@@ -466,12 +466,13 @@ Expected<std::string> explainAsPage(const Program &program, const std::string &t
   return codegen::htmlPage(made->first, title, notes);
 }
 
-/// The region compiled; `record`, where given, gets its texts and numbers. What is recorded is read first;
-/// then the graph's lock is paused, and `paused` says so.
+/// Compiles the region; `record`, if given, gets its texts and numbers. The graph is read first. Then its
+/// lock is released, if that is permitted, and `paused` says whether it was.
 static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, CompilationRecord *record,
                                                           bool &paused) {
   auto start = std::chrono::steady_clock::now();
-  // Before the context, so that this is given back first: who waits for it may hold the graph's lock.
+  // Declared before the context, so that the context is released before the lock is taken again: a thread
+  // that waits for the context may hold the lock.
   std::optional<GraphPause> pause;
   const ContextUse use(weightOfCompilation);
   ir::DiagnosticCollector said(&context());

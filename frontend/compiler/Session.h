@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only door between the recorded program and MLIR: nothing of MLIR shows here. What the graph asks of the
-// definitions of ops while it records goes through the same door, by graph/OpDefinitions.h, since the graph
-// is below this room.
+// The only interface between the recorded program and MLIR; no type of MLIR appears here. Session.cpp also
+// implements graph/OpDefinitions.h, by which the graph asks about the definitions of ops while it records.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_COMPILER_SESSION_H
@@ -29,19 +28,19 @@ struct Program {
   std::vector<std::byte> package;
   std::string traceText;   ///< as recorded
   std::string planText;    ///< with fusions, schedules and memory
-  std::string explanation; ///< for people, a few screens
-  double compileMs = 0;    ///< all of it; of that:
+  std::string explanation; ///< for people, in a few screens
+  double compileMs = 0;    ///< in total, of which:
   double passMs = 0, kernelMs = 0;
   uint64_t kernelsCompiled = 0, kernelsFromCache = 0;
-  bool mayFail = false;               ///< running it can fail on values: an index out of bounds
-  ir::CompilerOptions options;        ///< of its region
+  bool mayFail = false;               ///< it can fail on values, such as an index out of bounds
+  ir::CompilerOptions options;        ///< the options of its region
   std::vector<bool> shipped;          ///< per result: whether a package has it
-  std::shared_ptr<TraceModule> trace; ///< to compile it again, for other processors; null in the lazy graph
+  std::shared_ptr<TraceModule> trace; ///< to compile it again for other processors; null for a lazy program
 };
 
-/// Compiles a region for the CPU of this process. The caller holds the graph's lock, which is paused while
-/// passes and LLVM run, where that is permitted (`GraphPause`). `paused`: whether it was, so that what the
-/// caller knows of the graph may be old.
+/// Compiles a region for the CPU of this process. The caller holds the graph's lock. The lock is released
+/// while passes and LLVM run, if that is permitted (`GraphPause`). `paused` is set if it was: then the caller
+/// must read the graph anew.
 Expected<std::shared_ptr<Program>> compileRegion(const Region &region, bool &paused);
 
 /// What the name of a target stands for.
@@ -53,13 +52,13 @@ TargetKind kindOfTarget(const std::string &name);
 Expected<std::vector<std::byte>> compileForShipping(const Program &program,
                                                     const std::vector<std::string> &targets);
 
-/// Everything that is known of a program, made when it is asked for: the passes run once more on what was
-/// recorded. As text, or as a page of HTML with this title, which has `notes` before the tables.
+/// A full report on a program, as text, or as an HTML page with this title and `notes` before the tables. The
+/// passes run once more on the recorded function.
 Expected<std::string> explainInFull(const Program &program);
 Expected<std::string> explainAsPage(const Program &program, const std::string &title,
                                     const std::string &notes);
 
-/// How many times this process compiled something.
+/// How many programs this process has compiled.
 uint64_t compileCount();
 
 } // namespace weft::frontend

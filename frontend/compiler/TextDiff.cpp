@@ -34,14 +34,15 @@ static std::string unnumbered(std::string_view line) {
   return text;
 }
 
-/// E. W. Myers, "An O(ND) difference algorithm and its variations", 1986: the fewest lines that are in one
-/// text only. Empty where there are more than `most`.
+/// E. W. Myers, "An O(ND) difference algorithm and its variations", 1986: finds the smallest set of lines
+/// that differ. Empty if more than `most` differ.
 static std::vector<DiffLine> shortest(const std::vector<int> &a, const std::vector<int> &b,
                                       const std::vector<std::string_view> &oldLines,
                                       const std::vector<std::string_view> &newLines, int most) {
   const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size());
   most = std::min(most, n + m);
-  // Of each diagonal x - y the furthest x that d lines reach; `steps` keeps them for the way back.
+  // For each diagonal x - y, the furthest x that is reached with d differing lines. `steps` keeps these to
+  // trace the path back.
   std::vector<int> furthest(2 * static_cast<size_t>(most) + 3, 0);
   std::vector<std::vector<int>> steps;
   const auto at = [&](std::vector<int> &of, int64_t d, int64_t k) -> int & {

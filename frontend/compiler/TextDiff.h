@@ -19,9 +19,9 @@ struct DiffLine {
   std::string_view text; ///< part of the old text for '-', of the new one otherwise
 };
 
-/// The lines of both, in order, with few that are in one only. Lines that differ in the numbers of values
-/// (%12) are equal, since an op that is added renumbers all after it. Texts that differ in more than a few
-/// thousand lines are shown as one removed and one added.
+/// The lines of both texts in order, with as few differences as possible. Lines that differ only in the
+/// numbers of values (%12) count as equal, because an added op renumbers all values after it. Texts that
+/// differ in more than a few thousand lines are shown as one removed and one added.
 std::vector<DiffLine> diffLines(std::string_view before, std::string_view after);
 
 } // namespace weft::frontend

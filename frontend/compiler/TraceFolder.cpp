@@ -23,7 +23,7 @@ namespace weft::frontend {
 namespace fs = std::filesystem;
 
 struct TraceFolder::Row {
-  std::string folder;       ///< of the compilation, in that of the run
+  std::string folder;       ///< the compilation's folder, within that of the run
   CompilationRecord record; ///< without its texts
 };
 
@@ -39,7 +39,7 @@ static std::string page(const std::string &title, const std::string &body) {
          "</body></html>\n";
 }
 
-/// Letters, digits and a few signs of a name: what every file system takes.
+/// A name reduced to letters, digits and a few signs, which every file system accepts.
 static std::string fileName(const std::string &name) {
   std::string out;
   for (char c : name.substr(0, 60))
@@ -53,7 +53,7 @@ static std::string number(double value, int digits = 1) {
   return text;
 }
 
-/// What each phase changed: removed and added lines with a few around them.
+/// A page with the changes of each phase: removed and added lines, and a few lines around them.
 static std::string phasesPage(const CompilationRecord &record) {
   constexpr size_t context = 3, mostBytes = 1 << 20;
   std::string body = "<p>" + ir::htmlEscaped(record.reason) +
@@ -67,7 +67,7 @@ static std::string phasesPage(const CompilationRecord &record) {
     body += "<details" + std::string(changed && changed < 400 ? " open" : "") + "><summary>" +
             std::to_string(i + 1) + " " + ir::htmlEscaped(name) + ": " + std::to_string(changed) +
             " lines differ</summary><pre>";
-    // A line is shown if one that differs is near.
+    // A line is shown if a line near it differs.
     std::vector<bool> shown(lines.size());
     for (size_t k = 0; k < lines.size(); ++k)
       if (lines[k].sign != ' ')
@@ -98,8 +98,8 @@ static std::string phasesPage(const CompilationRecord &record) {
 }
 
 TraceFolder *TraceFolder::current() {
-  // Guarded by the graph's lock, as all compilations are; never destroyed, since tensors in global variables
-  // may outlive static objects.
+  // Guarded by the graph's lock. Never destroyed, because tensors in global variables may outlive static
+  // objects.
   static auto *const folder = new std::unique_ptr<TraceFolder>;
   const char *value = std::getenv("WEFT_TRACE_DIR");
   if (!value || !*value) {
@@ -133,8 +133,8 @@ Status TraceFolder::open() {
   char time[40];
   std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &parts);
   const std::string name = "run-" + std::string(time) + "-" + std::to_string(::getpid());
-  // A process that turns collecting off and on within a second, or names the folder in another way, has two
-  // runs.
+  // The folder of this second may exist already, if the process turned collecting off and on again, or
+  // spelled the folder differently.
   for (int copy = 1; copy < 100; ++copy) {
     run_ = folder_ + "/" + name + (copy > 1 ? "-" + std::to_string(copy) : "");
     if (fs::create_directory(run_, error))
@@ -159,7 +159,7 @@ void TraceFolder::add(const CompilationRecord &record) {
 
 Status TraceFolder::addRow(const CompilationRecord &record) {
   if (rows_.size() >= mostCompilations || written_ >= mostBytes) {
-    // The index says how many more there are; it need not say so at each of them.
+    // The index only counts further compilations, so it is written again at powers of two only.
     ++left_;
     return (left_ & (left_ - 1)) == 0 ? writeIndex() : Status();
   }

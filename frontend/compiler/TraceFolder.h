@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // With WEFT_TRACE_DIR=DIR, each process that compiles something makes a folder of its own in DIR, with an
-// index page, and a folder in it for each compilation. Files are written whole or not at all. What cannot be
-// written is said once, on standard error, and never fails the program.
+// index page, and a folder in it for each compilation. Files are written whole or not at all. If something
+// cannot be written, that is reported once, on standard error, and the program goes on.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_COMPILER_TRACEFOLDER_H
@@ -23,31 +23,32 @@
 
 namespace weft::frontend {
 
-/// One compilation, as it is kept.
+/// One compilation in the folder.
 struct CompilationRecord {
-  std::string name;      ///< "step", or "lazy"
-  std::string reason;    ///< why: the first one, or the guard that missed with its old and new value
+  std::string name;   ///< "step", or "lazy"
+  std::string reason; ///< why it was compiled: as the first variant, or which guard missed, with its old and
+                      ///< new value
   std::string signature; ///< of the call; empty for lazy programs
   std::string place;     ///< "file:line:col" of the call or value that asked for it
-  std::string error;     ///< empty where it succeeded
+  std::string error;     ///< empty if it succeeded
   double ms = 0, passMs = 0, kernelMs = 0;
   uint64_t launches = 0, kernels = 0, kernelsCompiled = 0, arenaBytes = 0;
   std::string recorded;                                    ///< text of the IR before any pass
   std::string plan;                                        ///< after all passes
   std::string kernelIr;                                    ///< of every kernel
-  std::string page;                                        ///< what `explain_html()` gives
+  std::string page;                                        ///< the page of `explain_html()`
   std::vector<std::pair<std::string, std::string>> phases; ///< name and text after it
 };
 
 class TraceFolder {
 public:
-  /// The folder that WEFT_TRACE_DIR names now; null where it names none, or one that cannot be written.
+  /// The folder that WEFT_TRACE_DIR names now. Null if it names none, or one that cannot be written.
   static TraceFolder *current();
 
   /// Writes a compilation and the index. The caller holds the graph's lock.
   void add(const CompilationRecord &record);
 
-  /// What is kept of one run: so many compilations, and so many bytes of them.
+  /// The bounds of one run, in compilations and in bytes.
   static constexpr size_t mostCompilations = 200;
   static constexpr uint64_t mostBytes = uint64_t(256) << 20;
 
@@ -61,10 +62,10 @@ private:
   Status addRow(const CompilationRecord &record);
   void giveUp(const Status &status);
 
-  const std::string folder_; ///< as it was given
-  std::string run_;          ///< the folder of this process in it
+  const std::string folder_; ///< as WEFT_TRACE_DIR names it
+  std::string run_;          ///< the folder of this process within it
   std::vector<Row> rows_;
-  uint64_t written_ = 0, left_ = 0; ///< bytes, and compilations beyond the bounds
+  uint64_t written_ = 0, left_ = 0; ///< bytes written; compilations left out because of the bounds
   bool failed_ = false;
 };
 

@@ -13,15 +13,15 @@ namespace weft::frontend {
 
 struct Slot;
 
-/// Where the gradients of a slot are collected. The nodes of its values keep it: that a gradient flows to one
-/// is settled when it is used, and stays so when the slot is gone or requires a gradient no more.
+/// Collects the gradient of a leaf. The nodes of the leaf's values share it, so gradients of what was
+/// computed from them still arrive here when the slot is gone or no longer requires a gradient.
 struct GradAccumulator {
   std::weak_ptr<Slot> slot;
-  std::weak_ptr<Slot> grad; ///< of a slot that is gone: the gradient that it had
+  std::weak_ptr<Slot> grad; ///< the gradient of a slot that is gone, while the program holds it
 
-  /// The gradient that is there, or null.
+  /// The gradient so far, or null.
   std::shared_ptr<Slot> gradient() const;
-  /// Whether anybody could see what is added.
+  /// Whether the program can still read the gradient.
   bool isSeen() const;
 };
 

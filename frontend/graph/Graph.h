@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Operations become nodes; a node's results are computed at most once and kept. A slot is what a tensor
-// refers to: it holds a result of a node, or is a view of another slot. The graph knows nothing of who
-// computes it: `Region.h` takes a part of it out, and `compiler/Session.h` makes a function of that. One lock
-// (`graphMutex`) guards all of it.
+// refers to: it holds a result of a node, or is a view of another slot. The graph computes nothing itself:
+// `Region.h` extracts a part of it, and `compiler/Session.h` compiles that part into a function. One lock
+// (`graphMutex`) guards the whole graph.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_GRAPH_GRAPH_H

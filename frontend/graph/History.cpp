@@ -18,8 +18,9 @@ Ref withoutHistory(Ref value, Loc loc) {
   return value.requiresGrad() ? sameValue(std::move(value), loc) : value;
 }
 
-/// The difference of a finite number and itself is +0, and subtracting that changes no bit of any number: so
-/// the value is the new one, and what flows back to the difference goes to the old one.
+/// Returns `value - (h - h)`, where h is `before` (0 where that is not finite) and gradients flow through the
+/// second h only. h - h is +0, and subtracting +0 changes no bit, so the result has the bits of `value`. Its
+/// gradient flows to h unchanged, because the two minus signs cancel.
 Ref keepHistory(const Ref &before, Ref value, Loc loc) {
   value = withoutHistory(std::move(value), loc);
   if (!before.requiresGrad() || before.node->accumulator(before.result))

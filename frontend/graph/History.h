@@ -11,11 +11,11 @@
 
 namespace weft::frontend {
 
-/// The same value, through which no gradient flows.
+/// The value, detached: no gradient flows through it.
 Ref withoutHistory(Ref value, Loc loc);
-/// The same value for a tensor that held `before` and is written while gradients are off: as in PyTorch its
-/// gradient still flows to what `before` was computed from, as if it were that value. An element of `before`
-/// that is not finite passes none. A leaf has no history.
+/// The value for a tensor that held `before` and is written while gradients are off. As in PyTorch, gradients
+/// of the tensor still flow to what `before` was computed from. Elements of `before` that are not finite pass
+/// no gradient. A leaf has no history: its new value is detached.
 Ref keepHistory(const Ref &before, Ref value, Loc loc);
 
 } // namespace weft::frontend

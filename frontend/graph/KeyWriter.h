@@ -11,8 +11,8 @@
 
 namespace weft::frontend {
 
-/// Appends what is compared to a key. Lists carry their length, so that different contents never give equal
-/// bytes.
+/// Builds a key of bytes from values. A list begins with its length, so that different values never have
+/// equal keys.
 struct KeyWriter {
   std::string key;
 

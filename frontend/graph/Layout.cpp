@@ -27,7 +27,7 @@ std::optional<StridedPlace> placeOf(const View &view) {
     if (!ir::stridedLayout(shape, view.strides))
       return std::nullopt;
     place.strides = view.strides;
-    // What a dimension of one element says is no part of a signature.
+    // The stride of a dimension of size 1 means nothing, so it must not make signatures differ.
     for (size_t d = 0; d < shape.size(); ++d)
       if (shape[d] == 1)
         place.strides[d] = 0;
@@ -41,7 +41,7 @@ bool areDisjoint(const Slot &a, const Slot &b) {
   for (const Slot *slot : {&a, &b})
     if (anySymbolic(slot->spec().shape) || anySymbolic(stridesOf(*slot)))
       return false;
-  // What has no elements begins nowhere.
+  // A view without elements has no offset.
   if (a.spec().count() == 0 || b.spec().count() == 0)
     return true;
   const auto offset = [](const Slot &slot) {

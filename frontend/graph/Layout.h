@@ -15,14 +15,15 @@
 
 namespace weft::frontend {
 
-/// The strides in elements of its storage, as in PyTorch.
+/// The strides of a slot in elements, as in PyTorch.
 std::vector<int64_t> stridesOf(const Slot &slot);
 /// Where the elements of a view of computed storage lie, for a call that reads them in place.
 struct StridedPlace {
   std::vector<int64_t> strides; ///< in elements; empty: row-major
   size_t offset = 0;            ///< of the first element, in elements of the base
 };
-/// Nothing where the view steps through no row-major memory (ir/StridedLayout.h).
+/// The place of a view. Empty if a size is symbolic, or if the strides are those of no slice of row-major
+/// memory (ir/StridedLayout.h).
 std::optional<StridedPlace> placeOf(const View &view);
 /// Whether it is certain that two tensors share no element. Each is a tensor that has storage of its own, or
 /// a view.

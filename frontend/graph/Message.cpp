@@ -21,7 +21,7 @@ std::string nameOf(const Slot &slot) {
   return slot.name.empty() ? "the tensor made at " + str(slot.loc) : "'" + slot.name + "'";
 }
 
-/// An excerpt of a source line with a caret below, where the file can be read.
+/// An excerpt of a source line with a caret below it; empty if the file cannot be read.
 static std::string sourceLine(const Loc &loc) {
   std::ifstream file(loc.file_name());
   std::string line;
@@ -34,7 +34,8 @@ static std::string sourceLine(const Loc &loc) {
          std::string(excerpt.caret, ' ') + "^\n";
 }
 
-/// ", 'decoder.2.weight'," of what is a parameter, or a view of one; else nothing.
+/// ", 'decoder.2.weight'," for a parameter, also one that is transposed, reshaped or broadcast. Empty for
+/// other values.
 static std::string nameIn(Ref value) {
   for (int i = 0; i < 8; ++i) {
     if (const auto leaf = value.node->leafSlot(value.result))

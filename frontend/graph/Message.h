@@ -21,9 +21,9 @@ std::string nameOf(const Slot &slot);
 /// Throws Error: the message, then the source lines of the operation and of its operands.
 [[noreturn]] void fail(const std::string &message, Loc loc, const std::vector<Ref> &operands = {},
                        const std::string &code = {});
-/// The same of a failure, of which nothing is lost. Its line is `loc` where it has none.
+/// Throws a failure as an Error with all its data. If it has no source line, it gets `loc`.
 [[noreturn]] void fail(const Status &status, Loc loc, const std::vector<Ref> &operands = {});
-/// Throws Error with the status' message and code, and the source line, where it is an error.
+/// Throws Error with the message and code of the status, and the source line, if the status is an error.
 void throwAt(const Status &status, Loc loc);
 
 } // namespace weft::frontend

@@ -16,8 +16,8 @@ bool Ref::requiresGrad() const {
   return (node->requiresGrad || node->accumulator(result)) && is_floating_point(spec().dtype);
 }
 
-/// Takes apart a graph of any depth without recursion: a node's operands are handed to a list that the
-/// outermost destructor of the thread works off.
+/// Destroys a graph of any depth without recursion: each destructor adds the node's operands to a list, which
+/// the outermost destructor of the thread empties.
 static void dropOperands(std::vector<Ref> operands) {
   thread_local std::vector<Ref> *worklist = nullptr;
   if (worklist) {
@@ -45,7 +45,7 @@ void Node::becomeLeaf() {
 }
 
 //===----------------------------------------------------------------------===//
-// What is known of a value
+// States of a value
 //===----------------------------------------------------------------------===//
 
 bool isPending(const Ref &value) {

@@ -20,7 +20,7 @@ namespace weft::frontend {
 
 struct Node;
 
-/// One result of a node.
+/// A reference to one result of a node.
 struct Ref {
   std::shared_ptr<Node> node;
   uint32_t result = 0;
@@ -45,66 +45,67 @@ struct Attr {
 
 enum class NodeKind : uint8_t {
   op,       ///< `weft.<name>`
-  leaf,     ///< a value that is there, in the buffer of its result
+  leaf,     ///< a computed value, in the buffer of its result
   number,   ///< a number of the user: a run-time scalar when lazy, a constant in a trace
   constant, ///< a splat of `number`
-  input,    ///< in a trace: an argument, or the value that a slot had before
+  input,    ///< in a trace: an argument, or the value of a slot from before the trace
 };
 
-/// What a node gives.
+/// The type of a result, and its storage.
 struct NodeResult {
   Spec spec;
   std::shared_ptr<runtime::Buffer> buffer; ///< null until it is computed
-  uint32_t liveSlots = 0;                  ///< how many slots hold it
+  uint32_t liveSlots = 0;                  ///< the number of slots that hold it
 };
 
 struct Node {
   NodeKind kind = NodeKind::op;
   const char *name = ""; ///< mnemonic of an op, without the dialect
-  uint64_t serial = 0;   ///< rises with every node: an operand's is smaller than its user's
+  uint64_t serial = 0;   ///< increases with every node: an operand's is smaller than its user's
   std::vector<Ref> operands;
   std::vector<Attr> attrs;
   std::vector<NodeResult> results;
   double number = 0;
   std::array<std::byte, 8> numberBytes{};
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
-  bool needsCuda = false;    ///< it, or something that it is computed from, is on a CUDA device
-  bool fallible = false;     ///< it, or something that it is computed from and that is not certain, may fail
-  bool failed =
-      false; ///< it failed, or what it is computed from did; since that does not change, it will again
-  mutable bool failureSeen = false; ///< the program was told that computing it fails
-  bool followsCall = false;         ///< it follows from what a call on a queue had yet to give
-  bool isComputedAlone =
-      false;           ///< a flush with others failed, and not on data: only who needs it computes it
-  uint32_t thread = 0; ///< that recorded it
+  bool needsCuda = false;    ///< it, or a value that it is computed from, is on a CUDA device
+  bool fallible = false;     ///< it may fail, or it depends on an operation that may still fail
+  bool failed = false;       ///< it failed, or a value that it is computed from did: it would fail again
+  mutable bool failureSeen = false; ///< the failure was reported to the program
+  bool followsCall = false;         ///< it depends on a result that a queued call had not computed yet
+  bool isComputedAlone = false; ///< a flush of several values failed for another reason than data: this one
+                                ///< is computed when it is read, and by itself
+  uint32_t thread = 0;          ///< the thread that recorded it
   TraceMark trace;
-  std::weak_ptr<Node> source; ///< of a leaf that took the place of a computed node: that one
-  /// Per result, or empty: where the gradient that flows to it is collected; null for most.
+  std::weak_ptr<Node> source; ///< of a leaf that replaced a computed node: that node
+  /// The gradient accumulator of each result, null for results that no leaf held. Empty if there is none at
+  /// all.
   std::vector<std::shared_ptr<GradAccumulator>> accumulators;
   Loc loc;
 
   ~Node();
   bool computed(uint32_t result) const { return results[result].buffer != nullptr; }
-  /// Of a value that a leaf of gradients held, or holds; null for every other.
+  /// The accumulator of a result that a gradient leaf holds or held; null for every other result.
   GradAccumulator *accumulator(uint32_t result) const {
     return accumulators.empty() ? nullptr : accumulators[result].get();
   }
-  /// The slot whose gradient collects what flows to this result; null for most, and where it is gone.
+  /// The leaf that holds or held this result; null if there is none or it is gone.
   std::shared_ptr<Slot> leafSlot(uint32_t result) const {
     const GradAccumulator *found = accumulator(result);
     return found ? found->slot.lock() : nullptr;
   }
-  /// Forgets how the value, which is there, was computed.
+  /// Turns a computed node into a leaf: drops its operands and attributes.
   void becomeLeaf();
 };
 
 /// Whether a value is recorded outside of a trace and not computed.
 bool isPending(const Ref &value);
-/// Whether a value may turn out to be an error: what data decides, or what a call on a queue is to give.
+/// Whether a value may still turn out to be an error, because an operation may fail on its data or a queued
+/// call has not finished.
 bool mayBeLost(const Ref &value);
-/// Whether a value is, or follows from, what a call on a queue is to give.
+/// Whether a value is, or depends on, the result of a queued call that has not finished.
 bool followsCall(const Ref &value);
-/// Whether it could not be computed when it was tried, or follows from what could not.
+/// Whether computing the value, or a value that it depends on, was tried and failed.
 bool isKnownToFail(const Ref &value);
 
 } // namespace weft::frontend

@@ -20,23 +20,24 @@ void noteOnce(const std::string &text) {
 }
 
 //===----------------------------------------------------------------------===//
-// Gradients that nobody takes
+// Gradients that no optimiser takes
 //===----------------------------------------------------------------------===//
 
-/// Leaves that have a gradient, belong to no optimiser, and were not looked at since.
+/// Leaves that have a gradient, belong to no optimiser, and whose gradient the program has not read since.
 static std::vector<std::weak_ptr<Slot>> &untaken() {
   static auto *list = new std::vector<std::weak_ptr<Slot>>;
   return *list;
 }
 
 void noteGradient(const std::shared_ptr<Slot> &leaf) {
-  // In a list that nobody works off, since there is no optimiser, are no more than these.
+  // Bounded, because a program without an optimiser never empties the list.
   constexpr size_t most = 4096;
   if (leaf->optimized)
     return;
   if (leaf->unseenGrads == 0 && untaken().size() < most)
     untaken().push_back(leaf);
-  // A function is recorded once for a gradient that is not there, once for one that is, and is called often.
+  // A backward() in a compiled function counts twice: it is recorded at most two times, once without and once
+  // with an existing gradient, but called many times.
   leaf->unseenGrads += Trace::current() ? 2 : 1;
 }
 
@@ -50,7 +51,7 @@ void noteUntakenGradients() {
     const auto slot = weak.lock();
     if (!slot || slot->optimized || slot->unseenGrads == 0)
       continue;
-    // A program may add up a few by hand before it reads them.
+    // A program may accumulate a few gradients on purpose before it reads them.
     constexpr uint32_t several = 4;
     if (slot->unseenGrads < several) {
       kept.push_back(weak);

@@ -16,8 +16,8 @@ void noteOnce(const std::string &text);
 
 /// `backward` gave this leaf a gradient.
 void noteGradient(const std::shared_ptr<Slot> &leaf);
-/// An optimiser takes a step. Says of leaves that got several gradients since the program last looked at one,
-/// and that no optimiser has, that nobody took their gradients.
+/// Called when an optimiser takes a step. Prints a note about leaves that belong to no optimiser and received
+/// several gradients since the program last read one of them.
 void noteUntakenGradients();
 
 } // namespace weft::frontend

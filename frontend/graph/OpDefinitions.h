@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The graph records operations without knowing them: the types of their results, and which of them may fail
-// on values, are in the definitions of the dialect. This is all that it asks of these, and the only header of
-// graph/ that another room implements: compiler/Session.cpp, the file that speaks MLIR. The linker joins
-// both, so that nothing has to be installed before the first operation, which may be that of a global
-// variable.
+// The definitions of ops are in the dialect. The graph asks them two things: the types of an op's results,
+// and which ops may fail on values. This is the only header of graph/ that another room implements:
+// compiler/Session.cpp, the file that uses MLIR. The linker connects the two, so that operations can be
+// recorded at any time, even while global variables are initialised.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_GRAPH_OPDEFINITIONS_H
@@ -27,8 +26,8 @@ namespace weft::frontend {
 Expected<std::vector<Spec>> inferResults(const char *name, std::span<const Spec *const> operands,
                                          const std::vector<Attr> &attrs);
 
-/// The ops of the dialect that may find an error in the values that they are given when they run, without
-/// `weft.`: what they state themselves.
+/// The ops that may fail on the values of their operands when they run, without `weft.`. Each op states this
+/// in its definition.
 const std::vector<std::string> &fallibleOps();
 
 } // namespace weft::frontend

@@ -45,7 +45,7 @@ static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, Spec resul
   return node;
 }
 
-/// The key under which inferred result types are remembered: a steady loop infers nothing twice.
+/// The key under which inferred result types are cached, so that a steady loop infers each once.
 static std::string inferenceKey(const char *name, const std::vector<Ref> &operands,
                                 const std::vector<Attr> &attrs) {
   KeyWriter writer{name};
@@ -55,14 +55,15 @@ static std::string inferenceKey(const char *name, const std::vector<Ref> &operan
   return std::move(writer.key);
 }
 
-/// Says what is wrong with operands on two devices; whether something is, the op's verifier has said.
+/// Throws the error about operands on two devices. Called when the op's verifier refused the operands;
+/// returns if they are all on one device.
 static void failOnDevices(const char *name, const std::vector<Ref> &operands, Loc loc) {
   if (std::string_view(name) == "transfer")
     return;
   for (size_t i = 1; i < operands.size(); ++i)
     if (operands[i].spec().device != operands[0].spec().device) {
-      // What is on the host was forgotten there. Of two that were moved, a parameter stays where its module
-      // is.
+      // Advise to move an operand that is on the host. If neither is, a parameter stays where its module is,
+      // and the other operand moves.
       const Ref &first = operands[0], &second = operands[i];
       const bool movesFirst = second.spec().device.is_cpu()  ? false
                               : first.spec().device.is_cpu() ? true
@@ -90,7 +91,7 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
       failOnDevices(name, operands, loc);
       fail(results.status(), loc, operands);
     }
-    // Bounded: a program with ever new shapes must not grow without end.
+    // Bounded, because a program may have ever new shapes.
     if (known->size() >= 16384)
       known->clear();
     it = known->emplace(std::move(key), std::move(*results)).first;
@@ -180,7 +181,8 @@ static std::array<std::byte, 8> numberBytes(DType dtype, double real, int64_t wh
     put(real);
     break;
   case DType::bf16: {
-    // From the double at once: nearest even on the upper half of the f32 pattern, after rounding to odd.
+    // Rounds once from f64: to f32 by rounding to odd, and from there to the nearest even, which together are
+    // exact.
     float narrow = static_cast<float>(real);
     uint32_t bits;
     std::memcpy(&bits, &narrow, 4);

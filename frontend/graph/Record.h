@@ -14,30 +14,30 @@ namespace weft::frontend {
 /// Records `weft.<name>`; the result types follow from the op's own definition. Throws Error where the op's
 /// verifier refuses, with the source lines of the operation and of its operands.
 std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
-/// The same where the result type does not follow from the operands (`iota`).
+/// The same for an op whose result type does not follow from its operands (`iota`).
 Ref recordTyped(const char *name, std::vector<Attr> attrs, Spec result, Loc loc);
 Ref record1(const char *name, std::vector<Ref> operands, std::vector<Attr> attrs, Loc loc);
 /// A splat known when the program is compiled.
 Ref constant(Spec spec, double value, Loc loc);
 /// A 0-dimensional number of the user.
 Ref number(DType dtype, Device device, double real, int64_t whole, Loc loc);
-/// The number of an operand, as the dtype has it: towards zero, and the smallest i64 where none is near.
+/// The number of an operand, converted to `dtype`. An integer is rounded towards zero; NaN and numbers out of
+/// range become the smallest i64 first.
 Ref number(DType dtype, Device device, const Arg &value, Loc loc);
-/// A real number without its fraction; the smallest i64 for NaN and what is out of range.
+/// A real number without its fraction; the smallest i64 for NaN and for numbers out of range.
 int64_t truncated(double number);
 Ref leaf(Spec spec, std::shared_ptr<runtime::Buffer> buffer, Loc loc);
-/// The same value as a node of its own.
+/// A new node with the same value.
 Ref sameValue(Ref value, Loc loc);
 
-/// Whether running it can fail on values: an index out of bounds.
+/// Whether an operation can fail on the values of its operands, such as an index out of bounds.
 bool mayFail(const Node &node);
 
-/// \name The same value in another form
-/// Nothing is recorded where the value has it.
+/// \name The same value in another form Nothing is recorded if the value has that form already.
 /// @{
 Ref convertTo(Ref value, DType dtype, Loc loc);
 Ref transferTo(Ref value, Device device, Loc loc);
-/// These two throw Error where the value cannot have the shape.
+/// These two throw Error if the value cannot have the shape.
 Ref reshapeTo(Ref value, const Shape &shape, Loc loc);
 Ref broadcastTo(Ref value, const Shape &shape, Loc loc);
 /// @}

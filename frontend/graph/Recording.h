@@ -31,14 +31,15 @@ private:
   int depth_ = 0;
 };
 
-/// The one lock of everything recorded. Recursive: tracing calls user code that calls the interface again.
+/// The lock of the whole graph. It is recursive because tracing calls user code, which calls the interface
+/// again.
 GraphMutex &graphMutex();
 using GraphLock = std::lock_guard<GraphMutex>;
 using UniqueGraphLock = std::unique_lock<GraphMutex>;
 
-/// While one lives, what is called from here may pause the graph's lock to compile. For functions that the
-/// program calls and that rely, after the call, on nothing they have seen of the graph before. Where more
-/// than the function itself holds the lock, as in a trace, nothing is permitted.
+/// While it exists, functions called on this thread may release the graph's lock to compile. It is for entry
+/// points of the interface that afterwards rely on nothing they read from the graph before. If the lock was
+/// held already when the entry point took it, as in a trace, nothing is permitted.
 class PausePermit {
 public:
   PausePermit();
@@ -50,21 +51,21 @@ private:
   bool previous_;
 };
 
-/// Gives the graph's lock to other threads while it lives, where that is permitted.
+/// Releases the graph's lock while it exists, if that is permitted.
 class GraphPause {
 public:
   GraphPause();
   ~GraphPause();
   GraphPause(const GraphPause &) = delete;
   GraphPause &operator=(const GraphPause &) = delete;
-  /// Whether other threads may have changed the graph meanwhile.
+  /// Whether the lock was released, so that other threads may have changed the graph.
   explicit operator bool() const { return depth_ > 0; }
 
 private:
   int depth_ = 0;
 };
 
-/// Rises with every call, in all threads.
+/// Increases with every call, in all threads.
 uint64_t nextSerial();
 /// The number of this thread, from 1 on.
 uint32_t threadNumber();
@@ -74,7 +75,7 @@ uint64_t &recordedNodes();
 /// Whether operations on this thread record gradients.
 bool &gradEnabled();
 
-/// While one lives, operations on this thread record gradients, or do not.
+/// While it exists, operations on this thread record gradients, or do not.
 class GradMode {
 public:
   explicit GradMode(bool enabled) : previous_(gradEnabled()) { gradEnabled() = enabled; }

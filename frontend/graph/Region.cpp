@@ -17,7 +17,7 @@
 namespace weft::frontend {
 
 //===----------------------------------------------------------------------===//
-// Values that lie in others
+// Values that are parts of others
 //===----------------------------------------------------------------------===//
 
 /// The start of a window along a dimension, which the frontend records as a number, or as zero.
@@ -29,7 +29,7 @@ static int64_t startOf(const Ref &ref) {
   return start;
 }
 
-/// The first element of what a window takes, in elements of its operand, where that is one piece of memory.
+/// The offset of a window in its operand, in elements; empty if the window is not contiguous in memory.
 static std::optional<int64_t> pieceAt(const Node &window) {
   const Shape &from = window.operands[0].spec().shape, &to = window.results[0].spec.shape;
   int64_t at = 0, stride = 1;
@@ -47,11 +47,11 @@ static std::optional<int64_t> pieceAt(const Node &window) {
   return at;
 }
 
-/// The storage of a value that is one piece of a value that is there, as rows are of a matrix: it needs no
-/// program, and where it begins is no part of one. Whoever holds the result must hold `ref` too, whose
-/// operands keep the other from being written in place. Null for every other value.
+/// The storage of a value that is a contiguous part of a computed value, as rows are of a matrix; null for
+/// every other value. It needs no program, and its offset makes no programs differ. Who holds the result must
+/// hold `ref` too: its operands keep the whole from being written in place.
 static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
-  constexpr int longest = 16; // of a chain, so that a walk down each link of it stays linear
+  constexpr int longest = 16; // views in a chain; bounded, so that walks from every link stay linear in all
   const Ref *at = &ref;
   int64_t offset = 0;
   for (int i = 0; i < longest && !at->node->computed(at->result); ++i) {
@@ -77,9 +77,11 @@ static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
 // Nodes of a region
 //===----------------------------------------------------------------------===//
 
-/// Nodes between what a gradient is taken of and with respect to; what lies before those is no part of it.
+/// Adds the nodes between a gradient's output and the values that it is taken with respect to. Nodes that
+/// those values depend on are not needed.
 static void forceForward(const Node &gradient, std::unordered_set<const Node *> &forced) {
-  std::unordered_set<const Node *> leading, seen; // `leading`: to what it is taken with respect to
+  std::unordered_set<const Node *> leading,
+      seen; // `leading`: depend on a value that it is taken with respect to
   uint64_t oldest = UINT64_MAX;
   for (size_t i = 1; i < gradient.operands.size(); ++i) {
     leading.insert(gradient.operands[i].node.get());
@@ -89,7 +91,7 @@ static void forceForward(const Node &gradient, std::unordered_set<const Node *> 
   while (!stack.empty()) {
     const Node *node = stack.back();
     stack.pop_back();
-    // An operand is older than its user.
+    // An operand has a smaller serial number than its user, so older nodes depend on none of these values.
     if (node->kind != NodeKind::op || !node->requiresGrad || node->serial <= oldest ||
         !seen.insert(node).second)
       continue;
@@ -98,7 +100,7 @@ static void forceForward(const Node &gradient, std::unordered_set<const Node *> 
       if (operand.requiresGrad())
         stack.push_back(operand.node.get());
   }
-  // One of the values may have been computed from another.
+  // Operands first, because one of these nodes may depend on another.
   std::sort(reached.begin(), reached.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
   for (const Node *node : reached)
     if (std::any_of(node->operands.begin(), node->operands.end(), [&](const Ref &operand) {
@@ -114,7 +116,8 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
   std::unordered_set<const Node *> forced, seen;
   RefSet seenLeaves;
   std::vector<Ref> stack(results.begin(), results.end());
-  // First what has to be recomputed: a gradient further down forces nodes that were reached before it.
+  // First find the nodes that gradients need again: a gradient deep in the graph may need nodes that a single
+  // walk would have passed before it.
   {
     std::unordered_set<const Node *> visited;
     std::vector<const Node *> walk;
@@ -139,14 +142,14 @@ void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vec
     Ref ref = std::move(stack.back());
     stack.pop_back();
     Node *node = ref.node.get();
-    // A slot's own value has storage of its own, which a call may write in place.
+    // A value that a slot holds gets its own storage, because a call may write it in place.
     if (!numbersAreConstants && node->kind == NodeKind::op && !node->results.empty() &&
         !node->computed(ref.result) && node->results[ref.result].liveSlots == 0 && !forced.contains(node))
       node->results[ref.result].buffer = sharedStorage(ref);
     bool isLeaf = node->kind == NodeKind::leaf || node->kind == NodeKind::input ||
                   (node->kind == NodeKind::number && !numbersAreConstants) ||
                   (node->kind == NodeKind::op && !node->results.empty() && node->computed(ref.result) &&
-                   !forced.contains(node)); // what has no results is there for its effect
+                   !forced.contains(node)); // a node without results is run for its effect
     if (isLeaf) {
       if (seenLeaves.insert(ref).second)
         leaves.push_back(ref);
@@ -175,7 +178,7 @@ std::vector<const Node *> fallibleNodes(const Region &region) {
 }
 
 namespace {
-/// A result of a node, for tables that own no node.
+/// A result of a node, without ownership.
 using Value = std::pair<const Node *, uint32_t>;
 struct ValueHash {
   size_t operator()(const Value &value) const {
@@ -231,7 +234,7 @@ std::string structuralKey(const Region &region) {
     key += '|';
     key += node->name;
     writer.put(stops.contains(node));
-    if (node->operands.empty()) // the type follows from nothing else: constants, numbers, iota
+    if (node->operands.empty()) // constants, numbers, iota: no operand determines their type
       for (const NodeResult &result : node->results)
         writer.putSpec(result.spec);
     if (node->kind == NodeKind::constant || node->kind == NodeKind::number) {

@@ -31,7 +31,7 @@ struct RegionArgument {
   std::string name;
   ir::ArgumentRole role = ir::ArgumentRole::argument;
   bool donated = false;
-  std::vector<int64_t> strides = {}; ///< of the memory that calls give; empty: row-major
+  std::vector<int64_t> strides = {}; ///< of the memory that calls pass; empty: row-major
 };
 
 struct RegionResult {
@@ -49,23 +49,23 @@ struct Region {
   std::vector<RegionArgument> arguments;
   std::vector<RegionResult> results;
   std::vector<Node *> nodes;
-  /// Why it is compiled, for who collects compilations: the guard that missed, or that it is the first.
+  /// Why it is compiled, for the trace folder: the guard that missed, or that it is the first variant.
   std::string reason;
-  std::string signature; ///< of the call that asks for it; empty where none does
-  Loc loc;               ///< of that call, or of the value that is wanted
-  bool isLazy = false;   ///< a later region of the same structure runs the program, from other source lines
+  std::string signature; ///< of the call that it is compiled for; empty for a lazy region
+  Loc loc;               ///< of that call, or of the value that is read
+  bool isLazy =
+      false; ///< lazy: later regions of the same structure, from other source lines, run the same program
 };
 
-/// The nodes that `results` need, down to values that are there. Nodes between a gradient and what it is
-/// taken with respect to are recomputed even if their values are there, since the derivative is built from
-/// them. `leaves` gets every node that the region reads but does not compute, in order. In the lazy graph,
-/// what is one piece of a value that is there becomes a leaf too.
+/// Collects the nodes that `results` depend on, down to values that are computed already. Nodes between a
+/// gradient and the values it is taken with respect to are computed again in any case, because the derivative
+/// is built from them. `leaves` gets every value that the region reads but does not compute, in order. In the
+/// lazy graph, a contiguous part of a computed value becomes a leaf too.
 void collect(const std::vector<Ref> &results, bool numbersAreConstants, std::vector<Node *> &nodes,
              std::vector<Ref> &leaves);
 
-/// Puts leaves in the order in which the nodes use them, those that none uses last. When they were made is no
-/// part of a structure: a value that is there from the start is to an iteration what a computed one is to the
-/// next.
+/// Sorts leaves by their first use in `nodes`; unused ones come last. When a leaf was made must not matter
+/// for the structure: what is an old value in the first iteration of a loop is a new one in the next.
 template <typename Nodes> void sortByUse(const Nodes &nodes, std::vector<Ref> &leaves) {
   RefSet unsorted(leaves.begin(), leaves.end());
   std::vector<Ref> sorted;
@@ -79,17 +79,17 @@ template <typename Nodes> void sortByUse(const Nodes &nodes, std::vector<Ref> &l
   leaves = std::move(sorted);
 }
 
-/// The nodes of the region that may fail on values. Their numbers in this list are what the checks of a lazy
-/// program know of them: the source lines are those of the nodes that a call stands for, and not of those
-/// that it was compiled for.
+/// The nodes of the region that may fail on values. A check of a lazy program names its operation by its
+/// index in this list. Regions of one structure share a program, and so each run reports the source lines of
+/// its own region, not those of the region that was compiled.
 std::vector<const Node *> fallibleNodes(const Region &region);
 
-/// The nodes that depend on what a gradient of the region is taken with respect to, and let none through:
-/// they were recorded while gradients were off, or before what they read required one, or are gradients
-/// themselves.
+/// The nodes that depend on a value with respect to which the region takes a gradient, and that pass no
+/// gradient on. They were recorded while gradients were off, or before their operands required one, or they
+/// compute gradients.
 std::unordered_set<const Node *> gradientStops(const Region &region);
 
-/// A key that two regions share if one compiled function serves both.
+/// A key of the region's structure: regions with equal keys share one compiled function.
 std::string structuralKey(const Region &region);
 
 } // namespace weft::frontend

@@ -31,10 +31,10 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
   checkRank(shape, loc);
   int64_t count = 1;
   bool empty = false;
-  // Sizes of zero do not excuse the others: strides would overflow.
+  // A size of zero does not permit huge sizes beside it, because strides would overflow.
   if (anySymbolic(shape)) {
-    // The ranges of symbols are the function's; that it is not too large is checked when it is compiled.
-    // From both ends: strides are products of the last sizes.
+    // The ranges of symbols belong to the function, so its compilation checks the bounds. Both products are
+    // checked, because strides are products of the last sizes.
     ir::Size product = 8, ofLast = 8;
     for (size_t i = shape.size(); i-- > 0;)
       if (shape[i] != 0)
@@ -60,7 +60,7 @@ int64_t checkedCount(const Shape &shape, Loc loc) {
                shapeText(shape),
            loc);
     empty |= size == 0;
-    // Room for the widest element, so that bytes do not overflow either.
+    // The count includes the bytes of the widest element, so that sizes in bytes do not overflow either.
     if (size != 0 && __builtin_mul_overflow(count, size, &count))
       count = INT64_MAX;
     if (count > INT64_MAX / 8)

@@ -21,7 +21,7 @@ static std::unordered_set<Slot *> &pending() {
   return *set;
 }
 
-/// Slots that keep what they held before, and gradients that may have to be none again.
+/// Slots with an earlier value to go back to, and gradients that an undo would remove.
 static std::unordered_set<Slot *> &revocable() {
   static auto *set = new std::unordered_set<Slot *>;
   return *set;
@@ -29,7 +29,7 @@ static std::unordered_set<Slot *> &revocable() {
 
 void Slot::setValue(Ref value) {
   GraphLock lock(graphMutex());
-  // A view's value can be made again: it is neither pending nor kept for its own sake.
+  // A view's value is a cache that can be computed again from the base, so a view never counts as pending.
   if (view_) {
     value_ = std::move(value);
   } else {
@@ -72,16 +72,14 @@ void Slot::settle(Ref leaf) {
   forgetBefore();
 }
 
-/// What the map of a view gives of the current value of its source.
+/// The value of a view, computed from the current value of its source.
 static Ref read(const View &view, Loc loc) {
-  // A source that was cut off its base has storage of its own now, and does not see what is written to the
-  // base.
+  // A source that was cut off its base has storage of its own, which writes to the base no longer reach.
   bool hasLeft = view.source != view.base && !view.source->view();
-  // Where the source became a leaf of gradients after this view was made of it, its value is a constant to
-  // the view.
+  // If the source became a leaf only after this view was made, no gradient flows from the view to it.
   bool stops = view.stopsGrad() || hasLeft || (view.source->requiresGrad && !view.madeOfLeaf);
   Ref value = hasLeft ? view.base->value() : view.source->value();
-  // The handle's own mode counts, and not the one under which it is used.
+  // How the view was made decides whether gradients are recorded, not the mode of the thread that reads it.
   GradMode mode(!stops);
   for (const ViewStep &step : hasLeft ? view.steps : view.sourceSteps)
     value = step.apply(std::move(value), loc);
@@ -91,7 +89,7 @@ static Ref read(const View &view, Loc loc) {
 const Ref &Slot::value() {
   if (!value_ && view_) {
     Ref value = read(*view_, loc);
-    // A leaf's gradient ends at a node of its own.
+    // This view is a leaf: its gradient is collected at a node of its own.
     if (requiresGrad) {
       GradMode off(false);
       value = sameValue(value, loc);
@@ -117,7 +115,7 @@ void Slot::forgetViews() {
     view->value_ = {};
 }
 
-/// Takes a view off its base's list.
+/// Removes a view from its base's list.
 static void unlink(std::vector<Slot *> &views, size_t index, size_t Slot::*position) {
   views[index] = views.back();
   views[index]->*position = index;
@@ -127,7 +125,8 @@ static void unlink(std::vector<Slot *> &views, size_t index, size_t Slot::*posit
 void Slot::cut() {
   if (!view_)
     return;
-  // What gradients flow to it through views that are made of it must not be lost with its place.
+  // Views of this view reach the base through it. Their values are computed now, so that gradients still flow
+  // through them after the cut.
   for (Slot *view : view_->base->views_)
     if (view->view_->source.get() == this)
       view->value();
@@ -153,10 +152,10 @@ Slot::~Slot() {
 }
 
 //===----------------------------------------------------------------------===//
-// What writes replaced
+// Earlier values
 //===----------------------------------------------------------------------===//
 
-/// Whether `later` is computed from `earlier`; also true where that takes long to find out.
+/// Whether `later` is computed from `earlier`; also true if the search would take long.
 static bool isComputedFrom(const Ref &later, const Ref &earlier) {
   constexpr size_t longest = 256;
   std::unordered_set<const Node *> seen;
@@ -187,8 +186,8 @@ void Slot::write(Ref value) {
   if (!mayBeLost(value)) {
     before_.clear();
   } else {
-    // A program that runs ahead of its queue adds a value here with every write. Those older than the last
-    // certain one are not needed: an undo goes back no further.
+    // While the program runs ahead of its queue, every write adds an earlier value. An undo stops at the
+    // latest one that cannot fail, so older ones are dropped.
     constexpr size_t some = 8;
     if (!mayBeLost(value_))
       before_.clear();
@@ -196,7 +195,7 @@ void Slot::write(Ref value) {
       if (auto certain = std::find_if_not(before_.rbegin(), before_.rend(), mayBeLost);
           certain != before_.rend())
         before_.erase(before_.begin(), std::prev(certain.base()));
-    if (!value.buffer() || value.buffer() != value_.buffer()) // or else the call wrote what the slot has
+    if (!value.buffer() || value.buffer() != value_.buffer()) // otherwise the call wrote in place
       before_.push_back(value_);
   }
   setValue(std::move(value));
@@ -209,7 +208,8 @@ bool Slot::undoWrites(const std::function<bool(const Ref &)> &isLost) {
     before_.pop_back();
     if (isLost(last))
       continue;
-    // Computed while no slot held it, it may lie in the storage of another value.
+    // No slot held the value when it was computed, so it may lie in the storage of another value. It needs
+    // storage of its own.
     if (last.node->kind == NodeKind::op && last.node->computed(last.result)) {
       GradMode mode(!requiresGrad);
       last = sameValue(last, loc);
@@ -233,11 +233,11 @@ void Slot::forgetBefore() {
 }
 
 //===----------------------------------------------------------------------===//
-// Slots that wait
+// Pending slots
 //===----------------------------------------------------------------------===//
 
-/// The slots of a set that satisfy `wanted`, in the order in which their values were recorded: everything
-/// that follows from it, argument numbers among it, must not depend on where slots lie in memory.
+/// The slots of a set that satisfy `wanted`, in the order in which their values were recorded. Argument
+/// numbers and more follow from this order, so it must not depend on the addresses of slots.
 template <typename Predicate>
 static std::vector<std::shared_ptr<Slot>> slotsInOrder(const std::unordered_set<Slot *> &set,
                                                        Predicate wanted) {
@@ -269,7 +269,7 @@ void forgetCertain() {
 
 void settleSlots() {
   auto computed = [](Slot &slot) { return slot.value().node->computed(slot.value().result); };
-  Ref value, settled; // slots in order: those of one value, which share its leaf, follow each other
+  Ref value, settled; // slots of one value are neighbours in the order, and share one leaf
   forgetCertain();
   for (const auto &slot : slotsInOrder(pending(), computed)) {
     if (slot->value().node->requiresGrad) {
@@ -277,8 +277,8 @@ void settleSlots() {
       pending().erase(slot.get());
       continue;
     }
-    // What was computed from a leaf of gradients before must not differ from what is computed from it later:
-    // its node stays.
+    // A gradient leaf keeps its node, so that values computed from it before and after this point have their
+    // gradients collected at the same node.
     if (const Ref &own = slot->value(); own.node->accumulator(own.result) && own.node->results.size() == 1) {
       own.node->becomeLeaf();
       slot->settle({});

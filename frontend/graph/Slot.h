@@ -22,70 +22,74 @@ struct Slot : std::enable_shared_from_this<Slot> {
   Slot(const Slot &) = delete;
   Slot &operator=(const Slot &) = delete;
 
-  /// The current value; in a trace, what the trace sees of it. A view's is made from its base's where that
-  /// was written since.
+  /// The current value; during a trace, the value that the trace sees. If its base was written since, a
+  /// view's value is computed again.
   const Ref &value();
   /// Its type, which needs no value.
   const Spec &spec() const { return spec_; }
-  /// Replaces the value; views of the slot see the new one, except where its type is another: they then keep
-  /// the old value to themselves. For a view this is what is remembered until the base is written.
+  /// Replaces the value. Views of the slot show the new value; if its type differs from the old one's, they
+  /// are cut off instead and keep the old value. The value of a view is a cache, which lasts until the base
+  /// is written.
   void setValue(Ref value);
-  /// The same for a write of the program. Where the value may turn out to be an error, what the slot held
-  /// before is kept until that is known.
+  /// Replaces the value in a write of the program. If computing the new value may fail, the slot keeps the
+  /// old value until the outcome is known.
   void write(Ref value);
-  /// Whether what the slot holds should be computed before this is written: kept for nothing else than to
-  /// undo the write, it would keep alive all that it is computed from.
+  /// Whether the present value, which is pending, should be computed before `value` is written. Otherwise the
+  /// slot would keep it only to undo the write, and with it everything that it is computed from.
   bool shouldComputeBefore(const Ref &value) const;
-  /// Whether the slot went back to the last value that `isLost` does not hold for.
+  /// Goes back to the latest earlier value that is not lost. Returns whether there was one.
   bool undoWrites(const std::function<bool(const Ref &)> &isLost);
-  /// The value is there, or a call on a queue is to give it. In its place the slot may get a leaf of the same
-  /// elements; what was computed from the value through views of it stays connected to them.
+  /// Called when the value is computed, or a queued call is going to compute it. If `leaf` is given, the slot
+  /// holds it from now on: a node with the same elements and no operands. Views with a gradient keep their
+  /// own values, so that gradients still flow through them.
   void settle(Ref leaf);
-  /// Forgets what it held before where the present value is certain, and is among the `uncertainSlots` where
-  /// it is not.
+  /// Drops the earlier values if the present one can no longer fail. If it still may, the slot becomes one of
+  /// the `uncertainSlots`.
   void forgetBefore();
-  /// What `undoWrites` may go back to, the oldest first.
+  /// The earlier values that `undoWrites` may go back to, oldest first.
   const std::vector<Ref> &before() const { return before_; }
-  /// Makes this fresh slot a view; `value` is what the map gives now.
+  /// Makes this new slot a view, whose present value is `value`.
   void makeView(std::shared_ptr<const View> view, Ref value);
   const View *view() const { return view_.get(); }
   /// The slot that holds the elements: itself, or its base.
   std::shared_ptr<Slot> storage();
-  /// Forgets what views made of the value, which is about to change or to be written in place.
+  /// Drops the cached values of all views, because the slot's value is about to change or to be written in
+  /// place.
   void forgetViews();
-  /// Makes a view a slot of its own.
+  /// Turns a view into a slot of its own with the same value.
   void cut();
   /// Whether operations on the slot record a gradient.
   bool needsGrad() { return requiresGrad || value().requiresGrad(); }
 
-  bool requiresGrad = false;           ///< a leaf of gradients, by the user's wish
-  bool optimized = false;              ///< an optimiser has it, or had it
+  bool requiresGrad = false;           ///< the program wants its gradient: it is a leaf
+  bool optimized = false;              ///< an optimiser has or had it
   std::weak_ptr<const void> optimizer; ///< the last optimiser that was given it
-  uint32_t unseenGrads = 0; ///< how often `backward` reached it since the program last looked at its gradient
+  uint32_t unseenGrads = 0; ///< how often `backward` reached it since the program last read its gradient
   std::shared_ptr<Slot> grad;
-  std::weak_ptr<GradAccumulator> gradOf; ///< `backward` made it as the gradient of a slot that had none
+  std::weak_ptr<GradAccumulator>
+      gradOf; ///< set if `backward` made this slot as the gradient of a slot that had none
   std::string name;
-  /// Made in a trace, or state whose owner outlives it.
+  /// The trace that made it, if any.
   TraceMark trace;
   Loc loc;
 
 private:
-  Ref value_; ///< null in a view whose base was written
+  Ref value_; ///< null in a view whose base was written since
   Spec spec_;
-  std::vector<Ref> before_; ///< what writes replaced that may be undone, the oldest first
+  std::vector<Ref> before_;                      ///< earlier values that an undo may restore, oldest first
   std::shared_ptr<GradAccumulator> accumulator_; ///< made when it first requires a gradient
   std::shared_ptr<const View> view_;
-  std::vector<Slot *> views_; ///< of this slot, which they keep alive
-  size_t viewIndex_ = 0;      ///< where a view stands in its base's list
+  std::vector<Slot *> views_; ///< the views of this slot; each keeps it alive
+  size_t viewIndex_ = 0;      ///< the position of a view in its base's `views_`
 };
 
 /// Slots whose value is recorded but not computed.
 std::vector<std::shared_ptr<Slot>> pendingSlots();
-/// And those whose value is computed and may turn out to be an error, where there is something to go back to.
+/// Slots whose value is computed or queued, may still fail, and can be undone.
 std::vector<std::shared_ptr<Slot>> uncertainSlots();
-/// Lets slots whose value was computed forget how, unless a gradient needs that.
+/// Drops the operations that computed the values of slots, unless a gradient needs them.
 void settleSlots();
-/// Lets slots whose value is certain by now forget what they held before.
+/// Drops the earlier values of slots whose present value can no longer fail.
 void forgetCertain();
 /// How many slots `pendingSlots` has.
 size_t pendingCount();

@@ -11,14 +11,14 @@
 
 namespace weft::frontend {
 
-/// What is known of a value before it is computed.
+/// The type of a value, known before it is computed.
 struct Spec {
   DType dtype = DType::f32;
   Shape shape;
   Device device;
 
   int64_t count() const;
-  /// Bytes in memory as text: an expression where the shape is dynamic.
+  /// The size in bytes as text: an expression if the shape is dynamic.
   std::string bytesText() const;
   size_t bytes() const { return static_cast<size_t>(count()) * itemsize(dtype); }
   /// "tensor<4x8xf32, cpu>".

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shapes are lists of integers at the interface. In a trace an entry is a number or stands for an expression;
-// a call has numbers only. What computes with entries computes with `ir::Size`, between `sizeOf` and
-// `entryOf`.
+// Shapes are lists of integers. In a trace an entry is either a size or a handle that stands for an
+// expression over symbols; in a call every entry is a size. To compute with entries, convert them to
+// `ir::Size` with `sizeOf`, and back with `entryOf`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_GRAPH_SYMBOLS_H
@@ -21,22 +21,23 @@
 
 namespace weft::frontend {
 
-/// The size that an entry stands for; inexpressible where it stands for nothing.
+/// The size that an entry stands for. It is inexpressible if the entry is no valid handle.
 inline ir::Size sizeOf(int64_t entry) { return ir::Size::fromRaw(entry); }
 inline bool isSymbolic(int64_t entry) { return sizeOf(entry).isSymbolic(); }
 inline bool anySymbolic(const Shape &entries) {
   return std::any_of(entries.begin(), entries.end(), isSymbolic);
 }
 inline std::string sizeText(int64_t entry) { return ir::sizeText(sizeOf(entry)); }
-/// The entry of a size; throws Error where that cannot be expressed.
+/// The entry of a size; throws Error if the size is inexpressible.
 int64_t entryOf(ir::Size size, Loc loc);
-/// The same for sizes that were seen to be expressible when their tensor was made.
+/// The same for sizes that are known to be expressible, since their tensor was made with them.
 int64_t entryOf(ir::Size size);
 
 /// Whether an entry is at least `bound` in every call of the function that is being traced.
 bool isAtLeast(int64_t entry, int64_t bound);
 
-/// An entry as a number; throws Error where it is none. `what` begins the message.
+/// An entry as a number; throws Error, with a message that begins with `what`, if it stands for an
+/// expression.
 int64_t numberOr(int64_t entry, const char *what, Loc loc);
 
 } // namespace weft::frontend

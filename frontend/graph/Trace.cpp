@@ -18,7 +18,7 @@ Trace::~Trace() {
     (*it)();
 }
 
-/// A node that stands for a value from outside of the trace.
+/// A node that stands, in the trace, for a value from outside.
 static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
   auto node = std::make_shared<Node>();
   node->kind = NodeKind::input;
@@ -59,13 +59,13 @@ Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc l
 TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
   if (auto it = index_.find(slot.get()); it != index_.end()) {
     TouchedSlot &known = touched_[it->second];
-    // A gradient that is read or written is one that has to be there.
+    // The function reads or writes this gradient, so it depends on its presence.
     if (known.gradientOf)
       touched_[index_.at(known.gradientOf.get())].gradSeen = true;
     return known;
   }
   if (const View *view = slot->view()) {
-    // The leaf that it is a view of, if that is not the base, has a gradient, which is state as well.
+    // The source may be a leaf that is itself a view. Its gradient is state as well.
     for (const auto &seen : {view->base, view->source})
       if (seen->trace != this)
         touch(seen);
@@ -75,8 +75,8 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
     Ref before = slot->value();
     auto node = makeInput(this, before.spec(), slot->loc);
     node->needsCuda = before.node->needsCuda;
-    // A leaf collects its gradient (setValue sees to that); a value with a history outside would lose its
-    // own, which `backward` reports.
+    // setValue makes the node of a leaf collect its gradient. A value that was computed from a leaf outside
+    // has a history that the trace does not see; `backward` reports that.
     node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
     Ref input{node, 0};
     index_.emplace(slot.get(), touched_.size());
@@ -84,7 +84,7 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
     slot->setValue(input);
   }
   size_t index = touched_.size() - 1;
-  // What the trace does to a gradient that is there happens to a handle of its own.
+  // An existing gradient is a slot of its own, which the trace may read and write.
   if (slot->grad && !index_.contains(slot->grad.get()))
     touch(slot->grad).gradientOf = slot;
   return touched_[index];

@@ -17,29 +17,29 @@
 
 namespace weft::frontend {
 
-/// A slot that a trace read or wrote and that is older than the trace, or stands for an argument.
+/// A slot that a trace reads or writes and that is older than the trace, or stands for an argument.
 struct TouchedSlot {
   std::shared_ptr<Slot> slot;
-  Ref before; ///< its value outside; null for a view and for an argument
-  Ref input;  ///< what the trace sees of that; null for a view, whose base is touched too
-  std::shared_ptr<Slot> gradBefore; ///< its gradient outside, null for none
-  int argument = -1;                ///< stands for this argument of the call, or its gradient
-  std::shared_ptr<Slot> gradientOf; ///< it is the gradient of this slot
-  bool gradSeen = false;            ///< the function depends on whether there was a gradient, or on its value
-  bool gradDropped = false;         ///< its gradient was set before the function depended on it
+  Ref before; ///< its value before the trace; null for a view and for an argument
+  Ref input; ///< the node that stands for that value in the trace; null for a view, whose base is touched too
+  std::shared_ptr<Slot> gradBefore; ///< its gradient before the trace, or null
+  int argument = -1; ///< the argument of the call that it, or the slot whose gradient it is, stands for
+  std::shared_ptr<Slot> gradientOf; ///< the slot whose gradient it is, or null
+  bool gradSeen = false;            ///< the function depends on its gradient, or on whether it has one
+  bool gradDropped = false;         ///< the function set its gradient before it depended on it
 };
 
-/// Train or eval of a module.
+/// The training mode of a module, in a trace.
 struct ModeChange {
   std::shared_ptr<bool> flag;
   bool before = true;
-  bool read = false;         ///< before it was written: the value is part of the signature
-  std::optional<bool> after; ///< written: what every call leaves
+  bool read = false;         ///< it was read before it was written: its value is part of the signature
+  std::optional<bool> after; ///< the mode that the function, and thus every call, sets
 };
 
-/// One run of the user's function, recorded. Until `finish`, operations on its thread go to it. A trace is a
-/// transaction: `restore` gives every slot back what it had, and without `keep` the state that was made for
-/// it goes with it.
+/// Records one run of the user's function: until `finish`, it receives the operations of its thread. A trace
+/// is a transaction. `restore` gives every slot its old value back, and unless `keep` is called, state that
+/// was made during the trace is removed again.
 class Trace : public TraceScope {
 public:
   Trace();
@@ -47,53 +47,54 @@ public:
   Trace(const Trace &) = delete;
   Trace &operator=(const Trace &) = delete;
 
-  /// The trace under way on this thread, or null.
+  /// The innermost trace of this thread, or null.
   static Trace *current() { return static_cast<Trace *>(TraceScope::current()); }
 
-  /// A tensor that stands for an argument of the call: same type, or the one that is declared for it, and the
-  /// same place in gradients.
+  /// A tensor that stands for an argument of the call. It has the type of the caller's tensor, or the
+  /// declared one, and requires a gradient if that does.
   Tensor addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc,
                      const Spec *declared = nullptr);
   /// The symbols of declared types.
   std::vector<Dim> symbols;
-  /// The compiled function that is traced, and what may be done to its bits.
+  /// The compiled function that is traced, and its numerics.
   std::string function;
   Numerics numerics = Numerics::eager;
-  /// Makes a slot from outside part of the trace.
+  /// Adds a slot from outside to the trace.
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
-  /// The function is about to depend on the gradient of this slot, if any: a part of the signature, unless
-  /// the function has set the gradient before.
+  /// Notes that the function depends on the gradient of this slot, or on whether it has one. That is part of
+  /// the signature, unless the function set the gradient before.
   void seeGrad(const std::shared_ptr<Slot> &slot);
-  /// The function sets the gradient of this slot, whatever it was.
+  /// Notes that the function sets the gradient of this slot, whatever it was.
   void dropGrad(const std::shared_ptr<Slot> &slot);
   void readMode(const std::shared_ptr<bool> &flag);
   void writeMode(const std::shared_ptr<bool> &flag, bool value);
-  /// Something that the function does beside its results, as printing: calls do it in the order of the trace.
+  /// Adds an operation that has an effect, such as printing. Calls run effects in the order of the trace.
   void addEffect(Ref effect) { effects_.push_back(std::move(effect)); }
   const std::vector<Ref> &effects() const { return effects_; }
-  /// What to undo where nothing comes of the trace: state made by an optimiser in it.
+  /// Registers what to undo if the trace is not kept, such as state that an optimiser made in it.
   void onFailure(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
-  /// What was recorded is complete, with all that follows from it: nothing is undone.
+  /// Called when the trace is compiled: nothing is undone.
   void keep() { undo_.clear(); }
-  /// Notes that the function takes gradients itself.
+  /// Notes that the function computes gradients itself.
   void noteBackward() { backward_ = true; }
   bool tookGradients() const { return backward_; }
 
-  /// Ends recording and puts every slot back; what the trace left in them is in `after`.
+  /// A touched slot, and what the trace left in it. `finish` ends recording, restores every slot and returns
+  /// these.
   struct Change {
     TouchedSlot touched;
     Ref after;                       ///< the value that the trace left; null for a view
     std::shared_ptr<Slot> gradAfter; ///< the gradient that the trace left, null for none
-    Ref gradValue;                   ///< its value, where the trace made it
+    Ref gradValue;                   ///< the value of that gradient, if the trace made it
   };
   std::vector<Change> finish();
-  /// Whether a slot from outside was met by itself, and not as an argument.
+  /// Whether the trace touched a slot from outside directly, and not through the tensor of an argument.
   bool touched(const Slot &slot) const { return index_.contains(&slot); }
   const std::vector<ModeChange> &modes() const { return modes_; }
 
 private:
   void restore();
-  /// What was touched before, or is touched now; null for what the trace made.
+  /// The entry of a slot; a slot from outside gets one. Null for a slot that the trace made.
   TouchedSlot *known(const std::shared_ptr<Slot> &slot);
   ModeChange &mode(const std::shared_ptr<bool> &flag);
   bool active_ = true, backward_ = false;

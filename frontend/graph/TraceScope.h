@@ -11,31 +11,31 @@
 
 namespace weft::frontend {
 
-/// A trace as nodes and slots know it: that one is under way on this thread, and which. What a trace records
-/// is in Trace.h; every scope is one.
+/// The part of a trace that nodes and slots need: whether one is under way on this thread, and which. Every
+/// scope is a `Trace` (Trace.h), which has the rest.
 class TraceScope {
 public:
   TraceScope(const TraceScope &) = delete;
   TraceScope &operator=(const TraceScope &) = delete;
 
-  /// The innermost one of this thread, or null.
+  /// The innermost scope of this thread, or null.
   static TraceScope *current();
 
 protected:
-  /// Begins: operations on this thread go to it.
+  /// Makes the scope current: it receives the operations of this thread.
   TraceScope();
   ~TraceScope() = default;
-  /// Ends: they go to what was current when it began.
+  /// Makes the scope current again that was so before.
   void leave();
 
 private:
   friend class TraceMark;
-  const uint64_t number_; ///< of all traces of the process, from 1 on
+  const uint64_t number_; ///< from 1 on, different for all traces of the process
   TraceScope *previous_;
 };
 
-/// Which trace something was made in, if any. A number of its own, since the next trace may well lie where
-/// the last one did.
+/// Which trace something was made in, if any. It is a number and no address, since a later trace may have the
+/// same address.
 class TraceMark {
 public:
   TraceMark() = default;
@@ -47,8 +47,8 @@ private:
   uint64_t number_ = 0;
 };
 
-/// While one lives, operations go to the lazy graph although a trace is under way: for state that counts as
-/// older than the trace.
+/// While it exists, operations are recorded in the lazy graph although a trace is under way. For state that
+/// must count as older than the trace.
 class SuspendTrace {
 public:
   SuspendTrace();

@@ -15,12 +15,13 @@
 
 namespace weft::frontend {
 
-/// Undoes what follows from `failed`, where given, and from values that calls on queues did not give.
+/// Undoes the writes of values that depend on the node `failed`, if given, or on the result of a queued call
+/// that failed.
 static void undo(const Node *failed) {
   std::vector<std::shared_ptr<Slot>> slots = pendingSlots();
   for (auto &slot : uncertainSlots())
     slots.push_back(std::move(slot));
-  // What is recorded and not computed, in order: an operand is older than its user.
+  // The nodes that these slots depend on and that may fail, sorted so that operands come before their users.
   std::vector<const Node *> stack, reached;
   for (const auto &slot : slots) {
     stack.push_back(slot->value().node.get());
@@ -41,7 +42,8 @@ static void undo(const Node *failed) {
   std::unordered_set<const Node *> lost;
   const auto lose = [&](const Node &node) {
     lost.insert(&node);
-    // A call that was to give it as well fails for the same reason: the program is told once.
+    // A queued call that computes this value fails for the same reason. Waiting for it here keeps it from
+    // being reported a second time.
     for (const NodeResult &result : node.results)
       if (result.buffer)
         (void)result.buffer->wait();

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether an index is in range shows when its operation runs, and by then tensors were written with what
-// follows from it; a call on a queue may fail long after its results were used. Until that is known, a slot
-// keeps what such a write replaced (`Slot::write`), and goes back to it.
+// An operation with an index out of range fails only when it runs, and by then tensors may have been written
+// with values that depend on it. A queued call, too, may fail long after its results were used. A slot
+// therefore keeps the value that such a write replaced (`Slot::write`) until the outcome is known, and goes
+// back to it after a failure.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_GRAPH_UNDO_H
@@ -17,14 +18,14 @@
 
 namespace weft::frontend {
 
-/// Undoes what writes made of a value that cannot be computed: every slot that holds what follows from it
-/// goes back to what it held before, and a gradient that was none is none again. A tensor that never held
-/// anything else stays without a value.
+/// Undoes the writes of values that depend on `failed`. Each slot with such a value goes back to its latest
+/// value that does not depend on it, and a gradient that `backward` made from such values is removed. A
+/// tensor that never held another value stays without one.
 void undoWritesOf(const Node &failed);
-/// The same for the results of calls on queues that failed, as far as the program was told.
+/// The same for results of queued calls that are known to have failed.
 void undoLostWrites();
-/// Waits until the elements are in a buffer. Throws the Error of the call that was to write them, after what
-/// follows from it is undone like that of a flush.
+/// Waits until a buffer is written. If the call that writes it failed, undoes the writes that depend on it,
+/// and throws its Error.
 void await(runtime::Buffer &buffer, Loc loc);
 
 } // namespace weft::frontend

@@ -39,7 +39,7 @@ int64_t View::offset(const Shape &baseShape) const {
         before[static_cast<size_t>(step.perm[d])] = index[d];
       index = std::move(before);
     } else if (step.kind == ViewStep::expand) {
-      // Added dimensions come first; stretched ones have one element.
+      // Added dimensions come first; an expanded dimension has one element.
       index.erase(index.begin(), index.begin() + static_cast<ptrdiff_t>(index.size() - step.from.size()));
       for (size_t d = 0; d < index.size(); ++d)
         if (step.from[d] == 1)
@@ -65,7 +65,8 @@ std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::ve
     return strides;
   if (from.empty() || std::find(from.begin(), from.end(), 0) != from.end())
     return rowMajor(to);
-  // From the last dimension on, runs of dimensions that lie in memory as one are divided anew.
+  // From the last dimension on: a run of dimensions of `from` that are contiguous in memory is divided into
+  // dimensions of `to`.
   std::vector<int64_t> result(to.size());
   size_t left = to.size();
   ir::Size run = 1, divided = 1, stride = sizeOf(strides.back());
@@ -93,13 +94,13 @@ std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::ve
 // Index maps
 //===----------------------------------------------------------------------===//
 
-/// Whether a slice takes a window whose place can be a number of the user: neighbours.
+/// Whether a slice takes neighbours (all steps are 1), so that it can be a `dynamic_slice`.
 static bool isWindow(const ViewStep &slice) {
   return std::all_of(slice.steps.begin(), slice.steps.end(), [](int64_t s) { return s == 1; });
 }
 
-/// Where a window begins, as operands. The place is data, as every number of the user, so that a loop over it
-/// is one program; that a dimension is taken whole is not.
+/// Adds the start of a window in each dimension as operands. The start is data, as every number of the user
+/// is, so that a loop over slices is one program. A dimension that is taken whole has the constant 0.
 static void addStarts(const ViewStep &slice, Device device, std::vector<Ref> &operands, Loc loc) {
   Spec scalar{DType::i64, {}, device};
   for (size_t i = 0; i < slice.start.size(); ++i)
@@ -118,7 +119,7 @@ Ref ViewStep::apply(Ref value, Loc loc) const {
   case transpose:
     return record1("transpose", {std::move(value)}, {{"perm", perm}}, loc);
   case slice:
-    // A trace has its places anyway, and says more with them.
+    // In a trace starts are constants, and `slice` tells the compiler more.
     if (!TraceScope::current() && isWindow(*this)) {
       std::vector<Ref> operands{value};
       addStarts(*this, value.spec().device, operands, loc);
@@ -141,7 +142,7 @@ bool ViewStep::isIdentity() const {
   }
 }
 
-/// `second` after `first` as one step, where it is one.
+/// The one step that does `first` and then `second`, if there is one.
 static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &second) {
   if (first.kind != second.kind || first.kind == ViewStep::expand)
     return std::nullopt;
@@ -150,7 +151,7 @@ static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &seco
   for (size_t i = 0; i < second.perm.size(); ++i)
     both.perm[i] = first.perm[static_cast<size_t>(second.perm[i])];
   for (size_t i = 0; i < second.start.size(); ++i) {
-    // Where nothing begins may lie behind the end of what the first one is taken of.
+    // The start of an empty slice may lie behind the end of the operand.
     ir::Size start = sizeOf(first.start[i]), limit = start;
     both.steps[i] = first.steps[i] * second.steps[i];
     if (second.to[i] != 0) {
@@ -165,8 +166,9 @@ static std::optional<ViewStep> merge(const ViewStep &first, const ViewStep &seco
   return both;
 }
 
-/// A slice after a transposition or an expansion as a slice before it, so that slices meet and merge, and
-/// what is sliced out of an expanded tensor is written like any other part.
+/// Moves a slice in front of the transposition or expansion `moved`, which is adapted; returns the slice
+/// there. Slices then become neighbours and merge, and a slice of an expanded tensor is written like any
+/// other.
 static std::optional<ViewStep> sliceFirst(ViewStep &moved, const ViewStep &slice) {
   if (moved.kind != ViewStep::transpose && moved.kind != ViewStep::expand)
     return std::nullopt;
@@ -226,8 +228,9 @@ bool View::overlaps() const {
   return false;
 }
 
-/// `into` with the elements that a slice takes replaced by `value`. One select over the base, so that it is
-/// one kernel, which runs in place where the base is donated.
+/// `into` with the elements of a slice replaced by `value`. Slices without steps are a
+/// `dynamic_update_slice`, others one `select` over the base; both are one kernel, which runs in place if the
+/// base is donated.
 static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
   if (value.spec().count() == 0)
     return into;
@@ -249,7 +252,7 @@ static Ref updateSlice(const ViewStep &step, Ref into, Ref value, Loc loc) {
   return record1("select", {written, record1("pad", {value}, attrs, loc), into}, {}, loc);
 }
 
-/// Whether an expansion on the way repeats elements, so that the map cannot be walked backwards.
+/// Whether an expansion in the map repeats elements, so that the map has no inverse.
 static bool repeats(const std::vector<ViewStep> &steps) {
   return std::any_of(steps.begin(), steps.end(), [](const ViewStep &step) {
     return step.kind == ViewStep::expand &&
@@ -257,8 +260,8 @@ static bool repeats(const std::vector<ViewStep> &steps) {
   });
 }
 
-/// The base's value with the elements of a view replaced whose strides alone say where they lie: a part of an
-/// expansion that holds no element twice.
+/// `into` with the elements of a view replaced, for a view that is a part of an expansion and holds no
+/// element twice. Its map has no inverse, so its strides say where the elements lie.
 static Ref updateByStrides(const View &view, Ref into, Ref value, Loc loc) {
   if (value.spec().count() == 0)
     return into;
@@ -271,8 +274,8 @@ static Ref updateByStrides(const View &view, Ref into, Ref value, Loc loc) {
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::pair(-view.strides[a], a) < std::pair(-view.strides[b], b);
   });
-  // How many elements lie between the first and the last of the dimensions from one on: no two places of that
-  // dimension may interleave.
+  // extent[i]: over how many elements of the base the dimensions from order[i] on reach. The stride before
+  // must be at least as large, so that positions do not interleave.
   std::vector<int64_t> extent(order.size() + 1, 1);
   for (size_t i = order.size(); known && i-- > 0;) {
     int64_t stride = view.strides[order[i]];
@@ -294,7 +297,7 @@ static Ref updateByStrides(const View &view, Ref into, Ref value, Loc loc) {
     perm.push_back(static_cast<int64_t>(d));
   }
   int64_t offset = view.offset(into.spec().shape);
-  // The elements at their places in a base that holds nothing else, dimension by dimension from the last on.
+  // Places the elements into an empty tensor of the base's shape, dimension by dimension from the last on.
   auto spread = [&](Ref part) {
     auto pad = [&](Ref operand, int64_t low, int64_t high, int64_t interior) {
       size_t rank = operand.spec().shape.size();
@@ -314,7 +317,7 @@ static Ref updateByStrides(const View &view, Ref into, Ref value, Loc loc) {
       Shape joined(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(i));
       joined.back() *= stride;
       part = reshapeTo(pad(part, 0, stride - extent[i], 0), joined, loc);
-      if (joined.back() != extent[i - 1]) { // what follows the last one is no part of it
+      if (joined.back() != extent[i - 1]) { // drop the padding after the last one
         std::vector<int64_t> ones(i, 1), start(i, 0), limit = joined;
         limit.back() = extent[i - 1];
         part = record1("slice", {part}, {{"start", start}, {"limit", limit}, {"step", ones}}, loc);

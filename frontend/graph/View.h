@@ -7,7 +7,7 @@
 //
 // A view is a slot with an index map into a base slot, as in PyTorch: reading it records the map's operations
 // on the base's value, writing it records a value of the base with the written elements replaced. The
-// recorded program has values only, so that what a gradient needs of an older value is never lost.
+// recorded program consists of values only, so a write never destroys an older value that a gradient needs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_GRAPH_VIEW_H
@@ -29,43 +29,44 @@ struct ViewStep {
   std::vector<int64_t> start = {}, limit = {}, steps = {}; ///< slice
 
   Ref apply(Ref value, Loc loc) const;
-  /// Whether it gives its operand.
+  /// Whether the result is the operand.
   bool isIdentity() const;
   friend bool operator==(const ViewStep &, const ViewStep &) = default;
 };
 
-/// What a slot is that shares the elements of another: a map into that.
+/// What makes a slot a view: an index map into its base, whose elements it shares.
 struct View {
   std::shared_ptr<Slot> base;
   Spec spec;
   std::vector<ViewStep> steps;
-  std::vector<int64_t> strides; ///< in elements of the base, whose own are row-major
-  /// What gradients flow to: the nearest leaf of gradients that this is a view of, which may be a view
-  /// itself, or else the base; and the map from there.
+  std::vector<int64_t> strides; ///< in elements of the base, which is row-major
+  /// The slot to which gradients of the view flow, and the map from it: the nearest gradient leaf that this
+  /// is a view of, which may be a view itself, or else the base.
   std::shared_ptr<Slot> source;
   std::vector<ViewStep> sourceSteps;
   bool detached = false;        ///< no gradient flows between it and the source
   bool madeWithoutGrad = false; ///< under a NoGradGuard
   bool madeOfLeaf = false;      ///< the source required a gradient when this was made
 
-  /// Whether several positions are the same element of the base.
+  /// Whether several positions of the view are the same element of the base.
   bool overlaps() const;
   bool stopsGrad() const { return detached || madeWithoutGrad; }
-  /// Whether gradients flow between it and the base: none pass a leaf that is a view itself.
+  /// Whether gradients of the view flow to the base. They end earlier at a leaf that is itself a view.
   bool reachesBase() const { return !stopsGrad() && source == base; }
-  /// The element of the base, which has this shape, that is the first of the view. Every size is a number,
-  /// and none is 0.
+  /// The linear index of the view's first element in the base, which has this shape. Requires that every size
+  /// is a number and none is 0.
   int64_t offset(const Shape &baseShape) const;
   /// The base's value with the elements of the view replaced.
   Ref update(Ref base, Ref value, Loc loc) const;
 };
 
-/// Appends a step to a map. A chain of views makes no chain of steps where one says the same.
+/// Appends a step to a map, and merges it with the steps before if one step can do the same.
 void append(std::vector<ViewStep> &steps, ViewStep step);
 
 /// The strides of a row-major tensor.
 std::vector<int64_t> rowMajor(const Shape &shape);
-/// The strides with which `to` shows the elements of (`from`, `strides`) in the same order, if there are any.
+/// The strides of a view of shape `to` that has the elements of (`from`, `strides`) in the same order. Empty
+/// if no strides do.
 std::optional<std::vector<int64_t>> viewStrides(const Shape &from, const std::vector<int64_t> &strides,
                                                 const Shape &to);
 

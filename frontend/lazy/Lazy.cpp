@@ -25,7 +25,7 @@ static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node) {
   return buffer;
 }
 
-/// The storage of a value that is there.
+/// The storage of a computed value; a number of the user gets new storage.
 static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
   return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.buffer();
 }
@@ -44,7 +44,7 @@ void requireBackend(const Device &device, Loc loc) {
          "WEFT-E001");
 }
 
-/// The operation that failed in the flush of this number; null where another call failed.
+/// The operation that failed in this flush; null if the failure is of another call.
 static const Node *failedOperation(const Status &status, uint64_t flush,
                                    const std::vector<const Node *> &fallible) {
   const FailureInfo &info = *status.info();
@@ -53,8 +53,9 @@ static const Node *failedOperation(const Status &status, uint64_t flush,
   return known ? fallible[static_cast<size_t>(info.operation)] : nullptr;
 }
 
-/// Throws what went wrong, at the line of the operation that failed, or else of the value that was wanted.
-/// `failed`: the operation, or null. `isNews`, where given: whether the program has not been told of it.
+/// Throws the failure at the line of the operation `failed`, or, if that is null, of the value that was
+/// wanted. With `undoes` it is now reported to the program, and the writes that depend on it are undone.
+/// `isNews`, if given, is set to whether it was not reported before.
 [[noreturn]] static void failFlush(const Status &status, const Node *failed, bool undoes, bool *isNews,
                                    Loc wanted) {
   if (failed) {
@@ -72,25 +73,26 @@ static const Node *failedOperation(const Status &status, uint64_t flush,
   fail(status, wanted);
 }
 
-/// Of a value that is known to fail: that of the operation which did, and from which it follows.
+/// For a value that is known to fail: the value of the operation that failed first, on which it depends.
 static Ref originOf(Ref value) {
   for (;;) {
     const std::vector<Ref> &operands = value.node->operands;
     auto next = std::find_if(operands.begin(), operands.end(), isKnownToFail);
     if (next == operands.end())
       return value;
-    value = Ref(*next); // a copy: the list belongs to the node that is left
+    value = Ref(*next); // a copy, because the assignment may destroy the node that has the list
   }
 }
 
-/// Marks what follows from it, so that nobody compiles it again to see it fail again.
+/// Marks the failed node and all nodes that depend on it, so that no program is compiled to see them fail
+/// again.
 static void markFailed(const Node *failed, const std::vector<Node *> &nodesInOrder) {
   for (Node *node : nodesInOrder)
     node->failed |=
         node == failed || std::any_of(node->operands.begin(), node->operands.end(), isKnownToFail);
 }
 
-/// Those of the values that are not there, each once. Numbers of the user are given storage.
+/// The values that are not computed, each once. Numbers of the user get storage instead.
 static std::vector<Ref> missingOf(const std::vector<Ref> &values) {
   std::vector<Ref> missing;
   std::set<std::pair<const Node *, uint32_t>> seen;
@@ -105,8 +107,8 @@ static std::vector<Ref> missingOf(const std::vector<Ref> &values) {
   return missing;
 }
 
-/// The program that computes these values. Its results are also what slots hold on the way to them: that is
-/// kept, so that reading it later computes nothing twice.
+/// The program that computes these values. Intermediate values that a slot holds are results too, so that
+/// reading them later computes nothing again.
 static Region makeRegion(const std::vector<Ref> &wanted) {
   Region region;
   region.isLazy = true;
@@ -132,9 +134,9 @@ static Region makeRegion(const std::vector<Ref> &wanted) {
   return region;
 }
 
-/// The compiled function of the region, or of one with the same structure. `wanted`: the line of the value
-/// that it is for. Null where the graph's lock was paused to compile it: what is wanted may be there, and the
-/// nodes of the region gone.
+/// The compiled function of the region, or of an earlier one with the same structure. `wanted` is the line of
+/// the value that is read. Null if the graph's lock was released for the compilation: another thread may have
+/// computed the values since, and the nodes of the region may be gone.
 static std::shared_ptr<Program> programOf(Region &region, Loc wanted) {
   static auto *cache = new runtime::LeastRecentlyUsed<std::string, std::shared_ptr<Program>>(1024);
   std::string key = structuralKey(region);
@@ -154,15 +156,16 @@ static std::shared_ptr<Program> programOf(Region &region, Loc wanted) {
   return paused ? nullptr : *compiled;
 }
 
-/// `undoes`: writes that follow from what failed, since the program is told of it. Otherwise the failure
-/// stays as it is, for who reads a value.
+/// Computes these values, and throws if one fails. With `undoes` the failure counts as reported to the
+/// program, and the writes that depend on it are undone. Otherwise it is kept, and reported when a value that
+/// depends on it is read.
 static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = nullptr) {
   GraphLock lock(graphMutex());
   const std::vector<Ref> wanted = missingOf(values);
   if (wanted.empty())
     return;
   Region region = makeRegion(wanted);
-  if (region.results.empty()) { // parts of what is there
+  if (region.results.empty()) { // all are parts of computed values
     settleSlots();
     return;
   }
@@ -184,13 +187,13 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   }
   Status status = program->executable->run(
       arguments, computed, {.queue = nullptr, .mode = {}, .origin = origin, .host_sees = undoes});
-  // A value whose computation failed must stay pending: state that follows from it is then given back, not
-  // lost.
+  // Wait for operations that may fail: a value that failed has to stay pending, so that writes which depend
+  // on it can be undone.
   if (status && program->mayFail)
     for (const auto &buffer : computed)
       if (Status late = buffer->wait(undoes); !late && status) {
         status = late;
-        // A failure of its own happens again where a value is read; no queue needs to tell of this one.
+        // This failure will happen again when a value is read, so the queue need not report it.
         if (!undoes && failedOperation(late, origin.caller, fallible))
           (void)buffer->wait();
       }
@@ -205,11 +208,11 @@ static void compute(const std::vector<Ref> &values, bool undoes, bool *isNews = 
   settleSlots();
 }
 
-/// Whether computing these and nothing else succeeded.
+/// Computes these values and no others. Returns whether that succeeded.
 static bool computeExactly(const std::vector<Ref> &values) {
   try {
     compute(values, /*undoes=*/false);
-  } catch (const Error &) { // it is thrown again where a value is read
+  } catch (const Error &) { // it is thrown again when the value is read
     return false;
   }
   return true;
@@ -219,11 +222,11 @@ namespace {
 enum class Computed { all, someFailOnData, none };
 } // namespace
 
-/// Computes `wanted` and `others` in one program. Where data makes one of `others` fail, it is taken from the
-/// list, and the rest is computed without it; where it makes one of `wanted` fail, none of `wanted` is
-/// computed: a step happens or it does not.
+/// Computes `wanted` and `others` in one program. If one of `others` fails on data, it is removed from the
+/// list, and the rest is computed without it. If one of `wanted` fails on data, none of `wanted` is computed,
+/// because a step is done as a whole or not at all.
 static Computed computeWithoutFailing(const std::vector<Ref> &wanted, std::vector<Ref> &others) {
-  constexpr int mostTries = 4; // each shows one operation that fails, and costs a program
+  constexpr int mostTries = 4; // each finds one operation that fails, and costs a compilation
   size_t triedLast = 0;
   for (int i = 0; i < mostTries; ++i) {
     std::erase_if(others, isKnownToFail);
@@ -231,7 +234,7 @@ static Computed computeWithoutFailing(const std::vector<Ref> &wanted, std::vecto
     if (std::none_of(wanted.begin(), wanted.end(), isKnownToFail))
       values.insert(values.end(), wanted.begin(), wanted.end());
     if (i > 0 && values.size() == triedLast)
-      return Computed::none; // for want of memory, or as no program can be made
+      return Computed::none; // it failed for another reason than data, such as memory
     triedLast = values.size();
     if (computeExactly(values))
       return Computed::all;
@@ -239,7 +242,7 @@ static Computed computeWithoutFailing(const std::vector<Ref> &wanted, std::vecto
   return Computed::someFailOnData;
 }
 
-/// Computes these values with all that is pending beside them, where that succeeds.
+/// Computes these values together with the pending ones, if that succeeds.
 static void computeTogether(const std::vector<Ref> &values) {
   std::vector<Ref> beside = pendingBeside(values);
   if (beside.empty())
@@ -255,8 +258,8 @@ void flush(const std::vector<Ref> &values) {
   if (computes && std::none_of(values.begin(), values.end(),
                                [](const Ref &ref) { return ref.node->needsCuda || isKnownToFail(ref); }))
     computeTogether(values);
-  // A failure that an earlier flush found, and had nobody to report to, is reported now, by a program of that
-  // operation alone.
+  // An earlier flush may have found a failure without reporting it. To report it now, the operation that
+  // failed is run again by itself.
   if (auto known = std::find_if(values.begin(), values.end(), isKnownToFail); known != values.end())
     compute({originOf(*known)}, /*undoes=*/true);
   compute(values, /*undoes=*/true);
@@ -306,7 +309,7 @@ void synchronizeAfter(const std::function<Status()> &wait) {
       }
       return true;
     };
-    // After the error that is thrown, what else fails stays for the next call.
+    // Only one error is thrown; other failures are kept for the next call.
     const auto tell = [&](const Ref &value) {
       if (!isKnownToFail(value))
         first ? computeExactly({value}) : computes({value});

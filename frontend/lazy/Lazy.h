@@ -13,23 +13,23 @@
 
 namespace weft::frontend {
 
-/// Computes these values, and what else is pending (Pending.h). Throws Error where one of these fails: where
-/// data made an operation fail, every slot that was written with what follows from it holds what it held
-/// before.
+/// Computes these values, and others that are pending (Pending.h). Throws Error if one of these values fails.
+/// If an operation failed on its data, the writes of values that depend on it are undone.
 void flush(const std::vector<Ref> &values);
-/// Whether the same succeeded. What fails stays pending, with what was written, until somebody reads it.
+/// The same, but returns whether it succeeded. A value that failed stays pending, and no write is undone,
+/// until the program reads the value.
 bool tryFlush(const std::vector<Ref> &values);
-/// Computes as many of these values as do not fail, and every value that a slot holds on the way to them.
-/// Whether that was all of them.
+/// Computes those of these values that do not fail, and intermediate values that a slot holds. Returns
+/// whether none failed.
 bool tryCompute(std::vector<Ref> values);
 /// Throws the Error of a value that this build cannot compute.
 [[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
 /// Throws WEFT-E001 for a device that this build has no backend for.
 void requireBackend(const Device &device, Loc loc);
-/// Computes the same and waits as `wait` does. Throws the first failure that the program was not told of,
-/// after what follows from it is undone.
+/// Computes everything that is pending, then calls `wait`. Throws the first failure that was not reported
+/// yet, after the writes that depend on it are undone.
 void synchronizeAfter(const std::function<Status()> &wait);
-/// Computes everything that any slot waits for.
+/// Computes every pending value.
 void flushAll();
 } // namespace weft::frontend
 

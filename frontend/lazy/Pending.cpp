@@ -16,12 +16,12 @@
 namespace weft::frontend {
 
 //===----------------------------------------------------------------------===//
-// Beside what a flush is asked for
+// Values that are computed along
 //===----------------------------------------------------------------------===//
 
 std::vector<Ref> pendingValues(std::vector<Ref> *failing) {
   std::vector<Ref> values;
-  // What needs a device that is not there is an error when it is read, and not when something else is.
+  // A value on a device that this build lacks is an error when it is read itself, not when another value is.
   for (const auto &slot : pendingSlots())
     if (const Ref &value = slot->value(); isKnownToFail(value)) {
       if (failing)
@@ -32,8 +32,8 @@ std::vector<Ref> pendingValues(std::vector<Ref> *failing) {
   return values;
 }
 
-/// Whether a program that reads the buffer would wait for another queue, or may be stopped by the failure of
-/// a call.
+/// Whether a program that reads the buffer would have to wait for another queue, or could fail because an
+/// earlier call fails.
 static bool isUnfinished(const runtime::Buffer &buffer) {
   if (!buffer.tracked())
     return false;
@@ -43,7 +43,8 @@ static bool isUnfinished(const runtime::Buffer &buffer) {
          std::any_of(tickets.begin(), tickets.end(), [](const runtime::Ticket &t) { return !t.done(); });
 }
 
-/// Takes from `values` those that read unfinished buffers which `wanted` does not read.
+/// Removes from `values` those that depend on unfinished buffers, except buffers that `wanted` depends on as
+/// well.
 static void eraseUnfinished(std::vector<Ref> &values, const std::vector<Ref> &wanted) {
   std::unordered_set<const Node *> seen;
   std::unordered_set<const runtime::Buffer *> allowed;
@@ -67,7 +68,7 @@ static void eraseUnfinished(std::vector<Ref> &values, const std::vector<Ref> &wa
   walk(wanted, [&](const runtime::Buffer &buffer) { allowed.insert(&buffer); });
   reached.clear();
   walk(values, [](const runtime::Buffer &) {});
-  // An operand is older than its user.
+  // Operands come before their users.
   std::sort(reached.begin(), reached.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
   std::unordered_set<const Node *> blocked;
   const auto isBlocked = [&](const Ref &ref) {
@@ -81,7 +82,7 @@ static void eraseUnfinished(std::vector<Ref> &values, const std::vector<Ref> &wa
   std::erase_if(values, isBlocked);
 }
 
-/// What these threads recorded.
+/// The pending values that these threads recorded.
 static std::vector<Ref> pendingOf(const std::unordered_set<uint32_t> &threads) {
   std::vector<Ref> values = pendingValues();
   std::erase_if(values, [&](const Ref &ref) { return !threads.contains(ref.node->thread); });
@@ -110,11 +111,11 @@ std::vector<Ref> pendingBeside(const std::vector<Ref> &wanted) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Of one thread, since what it had recorded was last computed.
+/// What a thread has recorded since its last flush.
 struct Backlog {
-  uint64_t firstNode = 0; ///< `recordedNodes` then
+  uint64_t firstNode = 0; ///< the value of `recordedNodes` at that flush
   uint64_t hostBytes = 0;
-  /// Where there was too much pending.
+  /// The lines at which a flush was due.
   std::vector<Loc> points;
 };
 } // namespace
@@ -124,7 +125,7 @@ static Backlog &backlog() {
   return backlog;
 }
 
-/// The serial number of the last node when nothing was pending, or all of it was flushed. Guarded by the
+/// The serial number at the last time when nothing was pending or everything was flushed. Guarded by the
 /// graph's lock.
 static uint64_t &serialAtFlushOfAll() {
   static uint64_t serial = 0;
@@ -134,7 +135,7 @@ static uint64_t &serialAtFlushOfAll() {
 void noteHostBytes(size_t bytes) { backlog().hostBytes += bytes; }
 
 void noteFlushed() {
-  // What threads that are over have left pending is bounded too.
+  // This also bounds what threads that have ended left pending.
   constexpr uint64_t maxNodesOfAll = 1 << 16;
   if (pendingCount() == 0)
     serialAtFlushOfAll() = nextSerial();
@@ -152,8 +153,10 @@ static bool isSameLine(const Loc &a, const Loc &b) {
 
 void flushIfLarge(Loc loc) {
   constexpr uint64_t mostOps = 4096, mostHostBytes = uint64_t(1) << 28;
-  // A program of some hundred operations costs no more for each than a long one, and is compiled much sooner.
-  constexpr uint64_t enough = 8; // this part of the limits, where it was flushed before
+  // A program of some hundred operations costs no more per operation than a long one, and compiles much
+  // faster.
+  constexpr uint64_t enough =
+      8; // at a line with an earlier flush, a flush is due at this fraction of the limits
   constexpr size_t mostPoints = 64;
   Backlog &own = backlog();
   const uint64_t ops = recordedNodes() - own.firstNode;

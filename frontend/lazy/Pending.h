@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A flush computes what it is asked for, and with it everything else that is pending: a loop that reads one
-// value of many then records the same program in every iteration, instead of one that grows with what it
-// leaves pending.
+// A flush computes the values that it is asked for, and with them everything else that is pending. Otherwise
+// a loop that reads one of several values would leave the others pending, and its program would grow with
+// every iteration.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_LAZY_PENDING_H
@@ -17,23 +17,23 @@
 
 namespace weft::frontend {
 
-/// The values of slots that a flush of `wanted` computes as well: what this thread, or the one that recorded
-/// `wanted`, has recorded and not computed. Left out is what is known to fail, what needs a device that is
-/// not there, and what would make `wanted` wait for a call, or share its failure, that it does not follow
-/// from.
+/// The other values that a flush of `wanted` computes: those that slots hold and that are pending, recorded
+/// by this thread or by a thread that recorded one of `wanted`. Three kinds are left out: values that are
+/// known to fail, values on a device that this build lacks, and values that depend on an unfinished call on
+/// which `wanted` does not depend.
 std::vector<Ref> pendingBeside(const std::vector<Ref> &wanted);
-/// What slots hold and is not computed, whoever recorded it. `failing`, where given, takes what is known to
-/// fail.
+/// The pending values of all slots and threads, except those that are known to fail: these are added to
+/// `failing`, if given.
 std::vector<Ref> pendingValues(std::vector<Ref> *failing = nullptr);
 
-/// Counts host data that became a tensor: what is pending may keep it.
+/// Counts host data from which a tensor was made, because pending operations may keep it alive.
 void noteHostBytes(size_t bytes);
-/// What this thread recorded is computed: counts anew.
+/// Restarts the counts of this thread after a flush.
 void noteFlushed();
-/// Runs what is pending before that is more than 4,096 operations of a thread, or keeps more than 256 MiB of
-/// host data, so that a loop which never reads a value needs no unbounded memory. Every operation that makes
-/// or writes a tensor comes by here, with its line. A later flush happens where an earlier one did, once an
-/// eighth of that is pending: a loop comes by there again, and its flushes are one program.
+/// Flushes this thread's values once it has recorded 4,096 operations, or 256 MiB of host data, since the
+/// last flush. A loop that never reads a value then needs bounded memory. Every operation that makes or
+/// writes a tensor calls this with its line. At a line where a flush was due before, an eighth of the limits
+/// is enough: a loop comes by there again, so that its flushes cover whole iterations and share one program.
 void flushIfLarge(Loc loc);
 
 } // namespace weft::frontend

@@ -20,12 +20,14 @@ struct Step {
   Loc loc;
 };
 
-/// What was compiled for the values of one line.
+/// The programs that were compiled to read values of one line.
 struct Compiled {
   int programs = 0;
   bool told = false;
-  std::vector<Step> steps;    ///< of the last program
-  int resized = 0, grown = 0; ///< programs in a row with the same operations, and with ever more of them
+  std::vector<Step> steps; ///< of the last program
+  int resized = 0,
+      grown =
+          0; ///< how many programs in a row had the same operations; how many had more than the one before
 };
 
 bool haveEqualNames(const std::vector<Step> &a, const std::vector<Step> &b) {
@@ -61,7 +63,7 @@ void noteLazyCompile(const Region &region, Loc wanted) {
   for (const Node *node : region.nodes)
     if (!node->results.empty())
       steps.push_back({node->name, node->results[0].spec, node->loc});
-  // One line may stand for a few programs, as a function does that is called in several places.
+  // One line may need a few programs, if it is in a function that is called from several places.
   constexpr int ofOtherSizes = 3, ever = 4, any = 8;
   compiled.resized = haveEqualNames(steps, compiled.steps) ? compiled.resized + 1 : 1;
   compiled.grown = steps.size() > compiled.steps.size() ? compiled.grown + 1 : 1;

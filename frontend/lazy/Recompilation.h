@@ -11,7 +11,8 @@
 
 namespace weft::frontend {
 
-/// A lazy program was compiled for this region. Says at the third program of one source line what changes.
+/// Called when a lazy program is compiled for this region. If one source line needs ever new programs, prints
+/// once what changes between them.
 void noteLazyCompile(const Region &region, Loc wanted);
 
 } // namespace weft::frontend
