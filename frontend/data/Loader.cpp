@@ -53,11 +53,11 @@ namespace detail {
 struct LoaderState {
   Dataset dataset;
   std::shared_ptr<const std::vector<int64_t>> rows;
-  Tensor images, labels; ///< of which `rows` names the samples, or all
+  Tensor images, labels; ///< `rows` selects samples of them; null: all
   LoaderOptions options;
-  int64_t epoch = 0;    ///< the pass under way, or the next
-  int64_t given = 0;    ///< batches that it has given
-  bool running = false; ///< begin() started it; otherwise begin() goes on at `given`
+  int64_t epoch = 0;    ///< the number of the pass under way, or of the next one
+  int64_t given = 0;    ///< how many batches of it were given out
+  bool running = false; ///< a pass is under way; otherwise begin() starts at batch `given`
   io::BatchOrderOptions orderOptions() const {
     return {options.batch_size, options.shuffle, options.drop_last, options.seed};
   }
@@ -99,7 +99,7 @@ struct Pass {
   }
 
   void advance() {
-    // Another pass may have begun on the same loader: this one then leaves its place alone.
+    // If another pass has begun on the same loader, this one ends, and leaves the loader's place alone.
     bool current = loader->running && loader->epoch == epoch;
     int64_t number = current ? loader->given : order.batches();
     if (number >= order.batches()) {
@@ -144,7 +144,7 @@ int64_t DataLoader::epoch() const { return state_->epoch; }
 
 DataLoader::Iterator DataLoader::begin(Loc loc) {
   refuseInTrace("a loop over a loader", loc);
-  if (state_->running) { // the pass before was left early
+  if (state_->running) { // the previous pass was left early
     ++state_->epoch;
     state_->given = 0;
   }
@@ -169,7 +169,7 @@ DataLoader::Iterator &DataLoader::Iterator::operator++() {
 // State
 //===----------------------------------------------------------------------===//
 
-/// What must be equal for a place to mean the same batches.
+/// The options that must be equal for a saved place to mean the same batches.
 static std::vector<std::pair<std::string, int64_t>> identity(const detail::LoaderState &state) {
   return {{"examples", state.dataset.size()},
           {"batch_size", state.options.batch_size},

@@ -18,8 +18,9 @@
 
 namespace weft::data::detail {
 
-/// Calls `make` for the numbers [first, end) on threads of its own, never more than `window` ahead of `take`,
-/// which gives the results in order, whatever thread was faster. An exception of `make` is thrown by `take`.
+/// Calls `make` for the numbers [first, end) on its own threads, at most `window` ahead of `take`. `take`
+/// returns the results in order, whichever thread was faster. If `make` throws, `take` throws the same
+/// exception.
 template <typename T> class Prefetcher {
 public:
   Prefetcher(int workers, int64_t first, int64_t end, int64_t window, std::function<T(int64_t)> make)
@@ -27,7 +28,7 @@ public:
     try {
       for (int i = 0; i < workers; ++i)
         threads_.emplace_back([this] { work(); });
-    } catch (...) { // the system gives no more threads
+    } catch (...) { // the system refuses more threads
       stop();
       throw;
     }
@@ -75,7 +76,7 @@ private:
       try {
         ready_.emplace(number, std::move(result));
       } catch (...) {
-        // There is no memory even to keep the result: nobody may wait for it.
+        // There is no memory even to store the result, so `take` must not wait for it.
         lost_ = std::current_exception();
         stopped_ = true;
       }
@@ -95,7 +96,7 @@ private:
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  int64_t next_, taken_; ///< numbers: the next to be made, and the next to be given
+  int64_t next_, taken_; ///< the next number to be made, and the next to be taken
   const int64_t end_, window_;
   bool stopped_ = false;
   std::exception_ptr lost_; ///< why a result is missing

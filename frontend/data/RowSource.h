@@ -13,12 +13,12 @@
 
 namespace weft::frontend {
 
-/// The value of a tensor on the host, kept as it is now, from which any thread may gather rows.
+/// The present value of a tensor in host memory, from which any thread may gather rows.
 class RowSource {
 public:
   /// Computes and waits for the value; the graph's lock must be held.
   explicit RowSource(const Tensor &tensor);
-  /// These rows in storage of their own. Needs no lock. Throws Error where memory is short.
+  /// Copies these rows. Needs no lock. Throws Error if memory runs out.
   std::shared_ptr<runtime::Buffer> gather(std::span<const int64_t> rows) const;
   /// The gathered rows as a tensor.
   Tensor wrapped(std::shared_ptr<runtime::Buffer> buffer, int64_t rows, Device device) const;

@@ -43,8 +43,8 @@ std::string Device::str() const {
 namespace {
 struct DefaultDevice {
   std::mutex mutex;
-  std::optional<Device> device; ///< what default_device() found or was told
-  std::optional<Device> chosen; ///< what set_default_device() was told
+  std::optional<Device> device; ///< the result of default_device(), once known
+  std::optional<Device> chosen; ///< the device given to set_default_device(), if any
 };
 DefaultDevice &state() {
   static auto *state = new DefaultDevice;

@@ -20,7 +20,7 @@ Profile profile(const std::function<void()> &work) {
   synchronize();
   runtime::Profiler &profiler = runtime::Profiler::get();
   profiler.clear();
-  // Work that throws must not leave the profiler on.
+  // Stops the profiler even if the work throws.
   struct Running {
     runtime::Profiler &profiler;
     ~Running() { profiler.stop(); }

@@ -22,7 +22,7 @@ using runtime::Queue;
 namespace detail {
 struct StreamState {
   Queue *queue = nullptr;
-  std::unique_ptr<Queue> owned; ///< of an external stream
+  std::unique_ptr<Queue> owned; ///< for an external stream
 };
 
 struct EventState {
@@ -39,7 +39,7 @@ static std::shared_ptr<StreamState> refersTo(Queue &queue) {
   return state;
 }
 
-/// What the current queue of this thread belongs to; null for the default.
+/// The stream of this thread's current queue; null for the default one.
 static std::shared_ptr<StreamState> &currentState() {
   static thread_local std::shared_ptr<StreamState> state;
   return state;
@@ -72,7 +72,7 @@ Stream Stream::external(Device device, std::function<void(std::function<void()>)
 
 Device Stream::device() const { return {}; }
 
-// What was recorded for the current stream and waits to be run is part of what a stream has.
+// Pending operations belong to the current stream, so they are flushed first.
 void Stream::synchronize() const {
   frontend::synchronizeAfter([&] { return state_->queue->synchronize(); });
 }
@@ -101,8 +101,8 @@ StreamGuard::~StreamGuard() {
   try {
     frontend::flushAll();
   } catch (const std::exception &error) {
-    // A value that cannot be computed throws where it is read, and is none of these. A destructor must not
-    // throw, and silence would hide that work has moved.
+    // An operation that fails on its data does not arrive here: it throws when its value is read. A
+    // destructor must not throw, but that work runs elsewhere must not go unreported.
     std::fprintf(
         stderr,
         "weft: what was recorded for a stream could not be run when its guard ended, and runs where it is "

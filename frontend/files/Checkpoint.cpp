@@ -16,7 +16,7 @@ namespace weft {
 
 using namespace frontend;
 
-/// Metadata that a checkpoint has beside that of the program.
+/// Metadata that a checkpoint has in addition to the program's.
 static constexpr const char *formatKey = "weft.format", *format = "checkpoint 1";
 
 static void checkNames(const std::vector<CheckpointItem> &items, Loc loc) {

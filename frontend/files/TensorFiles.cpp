@@ -26,7 +26,7 @@ Tensor frontend::toTensor(const io::HostArray &array) {
 }
 
 namespace {
-/// The bytes of tensors on the host, and views of them for a writer.
+/// Tensors copied to the host, and views of their bytes for a writer.
 struct HostViews {
   std::vector<std::vector<std::byte>> bytes;
   std::vector<io::NamedView> views;

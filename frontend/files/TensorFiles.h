@@ -12,7 +12,7 @@
 
 namespace weft::frontend {
 
-/// What a reader of files gives, as a tensor.
+/// An array that was read from a file, as a tensor.
 Tensor toTensor(const io::HostArray &array);
 
 } // namespace weft::frontend

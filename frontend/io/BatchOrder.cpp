@@ -18,7 +18,7 @@
 namespace weft::io {
 
 namespace {
-/// Keeps these streams apart from those of other users of the same seed.
+/// Separates these random streams from others with the same seed.
 constexpr uint64_t streamTag = uint64_t{0x10ad} << 48;
 } // namespace
 

@@ -29,7 +29,7 @@ class BatchOrder {
 public:
   static Expected<BatchOrder> create(int64_t examples, BatchOrderOptions options);
 
-  /// The order of another epoch. Epoch 0 is there after `create`. Spans from `batch` end here.
+  /// Makes the order of another epoch; `create` makes that of epoch 0. Spans from `batch` become invalid.
   void start_epoch(uint64_t epoch);
   uint64_t epoch() const { return epoch_; }
   int64_t examples() const { return examples_; }

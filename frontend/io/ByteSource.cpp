@@ -28,7 +28,7 @@ Status ByteSource::read(uint64_t offset, std::span<std::byte> out) const {
 }
 
 Expected<std::unique_ptr<FileSource>> FileSource::open(const std::string &path) {
-  // Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a pipe without a writer would wait for ever.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return failure(path, ": cannot be opened: ", std::strerror(errno),
@@ -88,7 +88,7 @@ Status ByteStream::read_exactly(std::span<std::byte> out, std::string_view what)
 }
 
 Status ByteStream::expect_end(std::string_view what) {
-  // A small compressed file can hold any number of bytes: counting stops where the number says enough.
+  // A small compressed file may unpack to any number of bytes, so counting stops at this many.
   constexpr uint64_t enough = uint64_t{16} << 20;
   const uint64_t begin = position_;
   std::array<std::byte, 4096> rest;

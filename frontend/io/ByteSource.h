@@ -74,9 +74,9 @@ public:
   Expected<size_t> read(std::span<std::byte> out);
   /// Fills `out`, or fails with the counts. `what` names the field.
   Status read_exactly(std::span<std::byte> out, std::string_view what);
-  /// Reads to the end and fails where anything is left after `what`.
+  /// Fails if any bytes are left after `what`.
   Status expect_end(std::string_view what);
-  /// No more than this many bytes are left: what to check a size against before memory is taken for it.
+  /// An upper bound on the bytes that are left. Check a size against it before allocating memory for it.
   virtual uint64_t most_left() const = 0;
 
 protected:

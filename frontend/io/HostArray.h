@@ -51,7 +51,7 @@ struct HostArray {
   std::vector<int64_t> shape;
   AlignedBytes bytes;
 
-  /// An array with unset elements; an error where the size overflows or the memory cannot be had.
+  /// An array with unset elements; an error if the size overflows or memory runs out.
   static Expected<HostArray> allocate(DType dtype, std::vector<int64_t> shape);
 
   int64_t elements() const { return static_cast<int64_t>(bytes.size() / itemsize(dtype)); }
@@ -63,7 +63,7 @@ struct HostArray {
   }
 };
 
-/// What a writer takes: the elements of a dense row-major array that someone else keeps.
+/// The input of a writer: elements of a dense row-major array, which the caller owns.
 struct ArrayView {
   DType dtype = DType::f32;
   std::span<const int64_t> shape;
@@ -90,8 +90,8 @@ struct NamedView {
 /// The array of this name, or null.
 const HostArray *find(std::span<const NamedArray> arrays, std::string_view name);
 
-/// An error where an i1 array holds a byte other than 0 and 1. `where` starts the message; `offset` is where
-/// the elements begin in it.
+/// An error if an i1 array holds a byte other than 0 and 1. `where` starts the message; `offset` is where the
+/// elements begin in it.
 Status check_bools(const HostArray &array, std::string_view where, uint64_t offset);
 
 } // namespace weft::io

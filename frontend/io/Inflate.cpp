@@ -90,7 +90,7 @@ private:
     }
     if (Status status = fill(); !status)
       return status;
-    // gzip files may be joined by concatenation; anything else behind the end is damage.
+    // gzip files may be concatenated; any other bytes after the end are damage.
     if (format_ == DeflateFormat::gzip && state_.next_in[0] == 0x1f) {
       if (inflateReset(&state_) != Z_OK)
         return failure(name(), ": zlib cannot read the next member at byte ", consumed());

@@ -18,7 +18,7 @@ enum class Split { train, test };
 struct LabelledImages {
   HostArray images; ///< ui8 [count, 28, 28]
   HostArray labels; ///< i64 [count], each 0 to 9
-  std::string note; ///< what a user should be told about where the data come from; often empty
+  std::string note; ///< what a user should know about where the data come from; often empty
 };
 
 /// Reads `train-images-idx3-ubyte`, `train-labels-idx1-ubyte` and their `t10k-` twins, each plain or with

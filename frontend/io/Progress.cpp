@@ -122,7 +122,7 @@ void Progress::update(int64_t done, std::string_view text) {
   done_ = done;
   const double now = options_.clock();
   const double period = !shown_ ? firstAfter : options_.terminal ? terminalPeriod : logPeriod;
-  text_ = text; // kept also where nothing is shown: the destructor may want it
+  text_ = text; // kept even if nothing is shown now, for the destructor
   if (now - shown_at_ >= period)
     show(now);
 }

@@ -17,7 +17,7 @@ namespace weft::io {
 struct ProgressOptions {
   std::string label;          ///< what is going on, such as "training"
   std::string unit = "steps"; ///< what is counted
-  int64_t total = 0;          ///< 0 where it is not known: no share and no time left
+  int64_t total = 0;          ///< 0 if it is not known; then no total and no time left are shown
   bool terminal = false;      ///< redraw one line in place; otherwise plain lines, at most one a second
   size_t columns = 79;        ///< the widest line on a terminal, which must not wrap
   std::function<void(std::string_view)> write; ///< where text goes

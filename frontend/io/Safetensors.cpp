@@ -32,7 +32,7 @@ constexpr TypeName typeNames[] = {{"BOOL", DType::i1}, {"I8", DType::i8},     {"
                                   {"F16", DType::f16}, {"BF16", DType::bf16}, {"F32", DType::f32},
                                   {"F64", DType::f64}};
 
-/// What a tensor's description says before it is checked against the file.
+/// A tensor's description, before it is checked against the file.
 struct Description {
   std::string dtype;
   std::vector<int64_t> shape;

@@ -46,8 +46,8 @@ private:
   const std::byte *at_;
 };
 
-/// The checksum of what came before and `bytes`. zlib takes a null pointer, which an empty span may have, for
-/// the wish to start anew.
+/// Extends a checksum by `bytes`. An empty span may have a null pointer, which zlib would take as a request
+/// to start over.
 uint32_t updated_crc(uint32_t crc, std::span<const std::byte> bytes) {
   if (bytes.empty())
     return crc;

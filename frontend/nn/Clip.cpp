@@ -23,7 +23,7 @@ static std::vector<Tensor> gradientsOf(const std::vector<Tensor> &parameters) {
   return gradients;
 }
 
-/// The share of one gradient: what is added up (or, for infinity, compared) with those of the others.
+/// The contribution of one gradient to the total norm: to the sum, or to the maximum if the norm is infinity.
 static Tensor share(const Tensor &gradient, DType dtype, double norm_type, Loc loc) {
   Tensor g = gradient.to(dtype, loc);
   if (norm_type == 2)

@@ -24,7 +24,7 @@ static void checkReal(const char *function, const Tensor &tensor, Loc loc) {
          loc);
 }
 
-/// What to draw in for a tensor: halves are drawn in f32 and rounded once.
+/// Options for random numbers for a tensor: f16 and bf16 are drawn in f32 and rounded once.
 static TensorOptions drawing(const Tensor &tensor) {
   return {.dtype = tensor.dtype() == DType::f64 ? DType::f64 : DType::f32, .device = tensor.device()};
 }
@@ -77,7 +77,7 @@ Tensor normal_(Tensor tensor, double mean, double std, Loc loc) {
   return tensor.copy_(add({mul({unit, loc}, {std, loc}), loc}, {mean, loc}), loc);
 }
 
-/// The x with erf(x) = y, for y in (-1, 1): Winitzki's formula and Newton's method on it.
+/// The inverse of erf for y in (-1, 1): Winitzki's approximation, refined by Newton's method.
 static double inverseErf(double y) {
   double log1my2 = std::log1p(-y * y), c = 2 / (std::numbers::pi * 0.147) + log1my2 / 2;
   double x = std::copysign(std::sqrt(std::sqrt(c * c - log1my2 / 0.147) - c), y);
@@ -99,7 +99,8 @@ Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b,
   refuseInTrace("trunc_normal_", loc);
   NoGradGuard guard;
   std::vector<double> values = rand(tensor.sizes(loc), onHost(DType::f64), loc).to_vector<double>(loc);
-  // A uniform number between the values of the distribution function at the ends, sent back through it.
+  // Inverse transform sampling: a uniform number between the values of the distribution function at both
+  // bounds.
   double low = std::erf((a - mean) / std / std::numbers::sqrt2),
          high = std::erf((b - mean) / std / std::numbers::sqrt2);
   for (double &value : values) {
@@ -142,7 +143,7 @@ Tensor xavier_normal_(Tensor tensor, double gain, Loc loc) {
   return normal_(std::move(tensor), 0, std, loc);
 }
 
-/// The deviation that keeps the variance of the signal.
+/// The standard deviation that preserves the variance of the signal.
 static double kaimingDeviation(const Tensor &tensor, double a, FanMode mode, const std::string &nonlinearity,
                                Loc loc) {
   auto [in, out] = fan_in_and_fan_out(tensor, loc);
@@ -172,8 +173,8 @@ Tensor orthogonal_(Tensor tensor, double gain, Loc loc) {
   NoGradGuard guard;
   auto rows = static_cast<size_t>(tensor.size(0, loc)),
        columns = static_cast<size_t>(tensor.numel(loc)) / rows;
-  // The fewer are the vectors. Gram and Schmidt's method, twice over, keeps them orthogonal to the last bits,
-  // and its positive diagonal makes the distribution uniform.
+  // The smaller side is the number of vectors. The Gram-Schmidt process, done twice, makes them orthogonal to
+  // the last bits, and its positive diagonal makes the distribution uniform.
   size_t count = std::min(rows, columns), length = std::max(rows, columns);
   Shape drawn{static_cast<int64_t>(count), static_cast<int64_t>(length)};
   std::vector<double> v = randn(drawn, onHost(DType::f64), loc).to_vector<double>(loc);

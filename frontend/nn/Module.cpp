@@ -50,7 +50,7 @@ struct CloneScope::Impl {
       return it->second;
     Tensor copy = copyOf(tensor);
     tensors[Access::slot(tensor).get()] = copy;
-    tensors[Access::slot(copy).get()] = copy; // a copy that is copied again stays what it is
+    tensors[Access::slot(copy).get()] = copy; // a tensor that is a copy already is not copied again
     return copy;
   }
   std::shared_ptr<ModuleState> twin(const std::shared_ptr<ModuleState> &state) {
@@ -153,8 +153,8 @@ void Module::add_child(const std::string &name, const Module &child, Loc loc) {
   }
   state_->children.emplace_back(name, child.state_->shared_from_this());
   child.state_->parents.push_back(state_->weak_from_this());
-  // Slots carry their path, so that state, errors and profiles name them as the user does. A part that is
-  // registered in two places keeps the name that it got first.
+  // Slots carry their path in the module, which state dicts, errors and profiles use. A module that is
+  // registered in two places keeps its first path.
   if (!child.state_->path.empty())
     return;
   const std::string prefix = join(state_->path, name);
@@ -211,7 +211,7 @@ Parameter Module::register_buffer(const std::string &name, Tensor value, Loc loc
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// Each tensor of one kind under its first name.
+/// All parameters, or all buffers, each once under its first name.
 static StateDict namedTensors(const ModuleState &state, bool parameters) {
   StateDict result;
   std::unordered_set<const Slot *> seen;
@@ -343,7 +343,7 @@ IncompatibleKeys Module::load_state_dict(const StateDict &state, bool strict, Lo
 // Placement, modes
 //===----------------------------------------------------------------------===//
 
-/// Gives every tensor that `wanted` names, and its gradient, what `moved` makes of it.
+/// Replaces every tensor for which `wanted` is true, and its gradient, by what `moved` returns for it.
 template <typename Wanted, typename Moved>
 static void moveState(const Module &module, Wanted wanted, Moved moved) {
   GraphLock lock(graphMutex());
@@ -383,8 +383,9 @@ void Module::to(DType dtype, Loc loc) {
 }
 
 void Module::to(Device device, DType dtype, Loc loc) {
-  requireRealDType(dtype, loc); // a mistake moves nothing
-  // Converted on the host, where that can be done without the other device: a move there can be taken back.
+  requireRealDType(dtype, loc); // throws before anything is moved
+  // Convert on the host if possible: what is left for another device is then a move, which can be undone if
+  // the device is missing.
   if (device.is_cpu())
     to(device, loc);
   to(dtype, loc);

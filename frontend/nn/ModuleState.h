@@ -16,38 +16,39 @@
 
 namespace weft::nn::detail {
 
-/// Module objects that took a state over from another object, by copy or assignment, and whose parameters are
-/// still to follow: C++ copies the base class first and then the members. Both objects are of one type, so
-/// that a parameter is as far from the one that it is made of as the object is from the other.
+/// Module objects that are being copied or assigned as a whole. C++ copies the base class, and with it the
+/// state, first, and then the members: the parameters that follow belong to the same copy. They are
+/// recognised by their addresses: both objects are of one type, so the distance between a parameter and its
+/// original is that between the objects.
 class Transfers {
 public:
   Transfers() = default;
-  Transfers(const Transfers &) {} // of a state that is copied itself
+  Transfers(const Transfers &) {} // the copy of a state starts with no transfers
   Transfers &operator=(const Transfers &) = delete;
 
-  /// The object `to` takes the state from the object `from`; `members` is how many parameters it has, and
-  /// `replaced` the state that it had.
-  /// `copiesElements`: so do the elements of containers; of those that are moved, and of handles, none does.
+  /// The object `to`, with `members` parameters and the former state `replaced`, takes over the state of the
+  /// object `from`. `copiesElements`: parameters in containers are copied as well, which is not so for a
+  /// move, nor for a handle.
   void begin(const Module *to, const Module *from, size_t members, bool copiesElements,
              std::weak_ptr<const ModuleState> replaced);
-  /// Whether the parameter `to` takes the value of `from`, which has the number `entry` in this state, in the
-  /// course of that. Each parameter does so once.
+  /// Whether the assignment of the parameter `from`, which has the number `entry` in this state, to `to`
+  /// belongs to such a copy. True once for each parameter.
   bool includes(const Parameter *to, const Parameter *from, size_t entry);
-  /// The same of one that is an element of a container, and no member at a distance: whether an object that
-  /// had the state `replaced`, or any where that is null, was given this one, and the parameter `entry` has
-  /// not followed.
+  /// The same for a parameter in a container, which is at no fixed distance: whether an object with the
+  /// former state `replaced` (any object, if null) took over this state, and the parameter `entry` has not
+  /// followed yet.
   bool includes(const std::weak_ptr<ModuleState> *replaced, size_t entry);
-  /// The same of the module `part`, which is registered in this state.
+  /// The same for the module `part`, which is registered in this state.
   bool includes(const Module *to, const Module *from, const ModuleState *part);
-  /// The same of one that is an element of a container, and no member at a distance: whether an object of the
-  /// state `replaced` was given this one, and `part` has not followed.
+  /// The same for a module in a container: whether an object with the former state `replaced` took over this
+  /// state, and `part` has not followed yet.
   bool includes(const ModuleState *replaced, const ModuleState *part);
 
 private:
   struct Transfer {
     ptrdiff_t distance = 0;     ///< between the two objects
-    const void *last = nullptr; ///< the object, or the last of its members that followed
-    size_t members = 0;         ///< that are still to follow
+    const void *last = nullptr; ///< the object, or its last member that has followed
+    size_t members = 0;         ///< parameters that are still to follow
     bool copiesElements = false;
     std::weak_ptr<const ModuleState> replaced;
     std::vector<const ModuleState *> followed; ///< parts
@@ -65,18 +66,18 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
     bool parameter;
   };
   std::string type = "Module", details;
-  std::string path; ///< below the topmost module that it is a part of; of a part with two names the first
+  std::string path; ///< its path below the topmost module; the first one if it is registered twice
   std::vector<Entry> tensors;
-  size_t absent = 0; ///< parameters that it is made without
+  size_t absent = 0; ///< the number of parameters that the module was made without
   std::vector<std::pair<std::string, std::shared_ptr<ModuleState>>> children;
-  std::vector<std::weak_ptr<ModuleState>> parents; ///< where it is registered
+  std::vector<std::weak_ptr<ModuleState>> parents; ///< the modules in which it is registered
   /// Shared with the guards of compiled functions that read it.
   std::shared_ptr<bool> training = std::make_shared<bool>(true);
   Transfers transfers;
 };
 
-/// The state as the handles of a list have it, children() among them. No object computes with such a handle,
-/// and it may be assigned; by an owner of its own it is told from a member, and so are its copies.
+/// The state for handles in lists such as children(). Such a handle is no member of a module that computes
+/// with it, so it may be assigned freely. It and its copies are recognised by an owner of their own.
 inline std::shared_ptr<ModuleState> listed(const std::shared_ptr<ModuleState> &state) {
   return {std::make_shared<std::shared_ptr<ModuleState>>(state->shared_from_this()), state.get()};
 }

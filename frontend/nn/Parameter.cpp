@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a module computes with are the members of its C++ object; what is trained and saved is what its state
-// has registered. An assignment changes the first. It changes the second too, or is an error before anything
-// is changed: a network must never compute with a tensor that nobody trains.
+// A module computes with the members of its C++ object, but the tensors that are registered in its state are
+// trained and saved. An assignment to a member must therefore change both, or throw before it changes
+// anything: a network must never compute with a tensor that is not trained.
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Notes.h"
@@ -53,7 +53,7 @@ bool detail::Transfers::includes(const Parameter *to, const Parameter *from, siz
 }
 
 bool detail::Transfers::includes(const std::weak_ptr<ModuleState> *replaced, size_t entry) {
-  // By owner: nobody else may have held the state that was replaced. That of a new object is none.
+  // Compared by owner, because the replaced state may be gone. A new object has no former state.
   const auto isSame = [](const auto &a, const auto &b) { return !a.owner_before(b) && !b.owner_before(a); };
   if (replaced && isSame(*replaced, std::weak_ptr<ModuleState>()))
     return false;
@@ -93,7 +93,7 @@ static void beginTransfer(ModuleState &state, const Module *to, const Module *fr
   state.transfers.begin(to, from, state.tensors.size() + state.absent, copiesElements, std::move(replaced));
 }
 
-/// The name under which `part` is registered in `whole`, its first; none where it is not.
+/// The first name under which `part` is registered in `whole`; null if it is not.
 static const std::string *nameOf(const ModuleState &part, const ModuleState &whole) {
   for (const auto &[name, child] : whole.children)
     if (child.get() == &part)
@@ -107,11 +107,11 @@ static const std::string *nameOf(const ModuleState &part, const ModuleState &who
 
 Module::Module(const Module &other, bool isHandle)
     : state_(detail::cloned(other.state_)), isHandle_(isHandle) {
-  // A clone has another state, in which its parameters find theirs.
+  // A clone has a new state, in which its parameters find their own tensors.
   beginTransfer(*state_, this, &other, /*copiesElements=*/!isHandle && state_ == other.state_);
 }
 
-/// Whether `to`, which has the state `old`, is a part of an object that takes over another as a whole.
+/// Whether `to`, whose present state is `old`, is part of an object that is being assigned as a whole.
 static bool followsItsParent(const ModuleState &state, const ModuleState &old, const Module *to,
                              const Module *from) {
   for (const auto &parent : state.parents) {
@@ -201,7 +201,8 @@ void Parameter::tie(const Parameter &other) {
   const auto &slot = Access::slot(entry.tensor);
   if (!source && entry.parameter)
     entry.tensor.requires_grad_(true, slot->loc);
-  // The other keeps the name that it has in a network; a layer that was made for its parameters is none.
+  // A parameter of a network keeps its name there. A layer without a parent and children counts as no
+  // network.
   if (!source || (source != state && source->path.empty() && source->children.empty()))
     slot->name = detail::join(state->path, entry.name);
   static_cast<Tensor &>(*this) = other;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradients at kinks are PyTorch's: a select passes the gradient of the side that it takes. Where the
-// side that is not taken would overflow, its argument is guarded, since zero times infinity is NaN.
+// At kinks the gradients are PyTorch's: a select passes the gradient of the side that it chooses. If the
+// other side could overflow, its argument is guarded, because the gradient there would be zero times
+// infinity, which is NaN.
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/ops/Expr.h"
@@ -16,7 +17,7 @@ namespace weft {
 
 using namespace frontend;
 
-/// One tensor, floating-point or, where `least` says so, of integers, into a formula.
+/// Applies a formula to a tensor, which must be floating-point unless `least` permits integers.
 template <typename Formula>
 static Tensor activate(const char *name, const Tensor &a, Loc loc, Formula formula,
                        Category least = Category::real) {
@@ -30,7 +31,7 @@ static Tensor activate(const char *name, const Tensor &a, Loc loc, Formula formu
   return compute({value}, loc, [&](const std::vector<Expr> &x) { return formula(x[0]); });
 }
 
-/// `x` within [low, high]; at the bounds the bound is taken, through which no gradient flows.
+/// `x` limited to [low, high]. At the bounds the result is the bound, and no gradient flows.
 static Expr limit(const Expr &x, const Expr &low, const Expr &high) {
   return select((x > low) & (x < high), x, select(x <= low, low, select(x >= high, high, nanOf(x))));
 }
@@ -39,7 +40,7 @@ static Expr limit(const Expr &x, double low, double high) { return limit(x, x.li
 Tensor relu(const Tensor &a, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
-  // The mark gives max its one-sided derivative: 0 where a is 0.
+  // The attribute makes the derivative of max 0 where `a` is 0.
   return wrap(record1("max", {value, constant(value.spec(), 0, loc)}, {{"weft.relu", true}}, loc), loc);
 }
 
@@ -72,8 +73,8 @@ Tensor leaky_relu(const Tensor &a, double negative_slope, Loc loc) {
                   [&](const Expr &x) { return select(x > 0.0, x, x * x.parameter(negative_slope)); });
 }
 
-/// exp(x) - 1 for x <= 0. The derivative of expm1 is its result plus 1, which cancels far below zero; there
-/// the difference itself is as good, and its derivative exact.
+/// exp(x) - 1 for x <= 0. The derivative of expm1 is its result plus 1, which cancels far below zero. There
+/// exp(x) - 1 is as accurate, and its derivative is exact.
 static Expr expMinusOne(const Expr &x) { return select(x < -0.5, apply("exp", x) - 1.0, apply("expm1", x)); }
 
 Tensor elu(const Tensor &a, double alpha, Loc loc) {
@@ -119,7 +120,7 @@ Tensor softshrink(const Tensor &a, double lambda, Loc loc) {
     fail("softshrink: 'lambda' must not be below 0, found " + std::to_string(lambda), loc);
   return activate("softshrink", a, loc, [&](const Expr &x) {
     Expr bound = x.parameter(lambda);
-    // The product with 0 keeps NaN, the sum makes +0 of -0.
+    // The product with 0 keeps NaN; the sum turns -0 into +0.
     return select(x > bound, x - bound, select(x < -bound, x + bound, x * 0.0 + 0.0));
   });
 }

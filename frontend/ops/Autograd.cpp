@@ -22,7 +22,8 @@ using namespace frontend;
 NoGradGuard::NoGradGuard() : previous_(gradEnabled()) { gradEnabled() = false; }
 NoGradGuard::~NoGradGuard() { gradEnabled() = previous_; }
 
-/// What a gradient is taken of, 0-dimensional.
+/// The value that a gradient is taken of, as a 0-dimensional value. Throws Error if it has several elements
+/// or no history.
 static Ref differentiable(const Tensor &output, Loc loc) {
   if (Trace *trace = Trace::current())
     trace->noteBackward();
@@ -39,8 +40,8 @@ static Ref differentiable(const Tensor &output, Loc loc) {
   return reshapeTo(root, {}, loc);
 }
 
-/// Calls `visit` once for each value through which a gradient flows back from `root`, as far as the leaves,
-/// and as far as nodes older than `oldest`: an operand is older than what is computed from it.
+/// Calls `visit` once for each value that a gradient reaches from `root`, as far as the leaves. Nodes older
+/// than `oldest` are skipped; operands are older than their users.
 template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest, Visit visit) {
   RefSet seen;
   std::vector<Ref> stack{root};
@@ -58,7 +59,8 @@ template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest,
   }
 }
 
-/// Of `value`, which a function that is being compiled has from outside, and which was computed there.
+/// Throws the error about a gradient that would flow to `value`, which was computed outside of the function
+/// that is being traced.
 [[noreturn]] static void failFlowsOut(const Ref &value, Loc loc) {
   fail("the gradient would flow out of the compiled function, into a tensor that was computed before it "
        "(WEFT-G003): compute it inside the function, call backward() outside of it, or use detach()\n"
@@ -67,7 +69,7 @@ template <typename Visit> static void walkBack(const Ref &root, uint64_t oldest,
        loc, {}, "WEFT-G003");
 }
 
-/// Records the gradients of `root` with respect to `inputs`, through which no gradient flows.
+/// Records the gradients of `root` with respect to `inputs`. The gradients themselves pass no gradient on.
 static std::shared_ptr<Node> gradientOf(const Ref &root, const std::vector<Ref> &inputs, Loc loc) {
   std::vector<Ref> operands{root};
   operands.insert(operands.end(), inputs.begin(), inputs.end());
@@ -82,7 +84,7 @@ static bool isOlder(const Ref &a, const Ref &b) {
 void Tensor::backward(Loc loc) const {
   GraphLock lock(graphMutex());
   Ref root = differentiable(*this, loc);
-  // The leaves that the value depends on, and what was computed from them.
+  // The leaves that the value depends on, and the nodes between.
   std::vector<Ref> leaves;
   std::vector<const Node *> nodes;
   walkBack(root, 0, [&](const Ref &ref) {
@@ -98,9 +100,10 @@ void Tensor::backward(Loc loc) const {
          "compiled function, on a tensor of its trace; call it before, on a tensor that you keep",
          loc, {root});
   std::erase_if(leaves, [](const Ref &ref) { return !ref.node->accumulator(ref.result)->isSeen(); });
-  if (leaves.empty()) // nobody could see it: the leaves are gone, or require no gradient any more
+  if (leaves.empty()) // all leaves are gone or no longer require a gradient, so nothing can read one
     return;
-  // Not by age: a step makes a parameter younger than a leaf that it does not update.
+  // Sorted by use, not by age: after an optimiser's step a parameter is younger than a leaf that the step
+  // does not update, and the program should be the same.
   std::sort(nodes.begin(), nodes.end(), [](auto *a, auto *b) { return a->serial < b->serial; });
   sortByUse(nodes, leaves);
   std::shared_ptr<Node> gradient = gradientOf(root, leaves, loc);
@@ -148,15 +151,16 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
       fail("One of the differentiated Tensors does not require grad: input " + std::to_string(i) +
                " of grad(); call requires_grad_() on it before it is used",
            loc, {value});
-    // What a trace has from outside is as old as its first use.
+    // The node of a leaf or of a value from outside is as old as its first use, and bounds nothing.
     bool isAnyAge = value.node->accumulator(value.result) || value.node->kind == NodeKind::input;
     oldest = isAnyAge ? 0 : std::min(oldest, value.node->serial);
     values.push_back(std::move(value));
   }
-  // A leaf is what its slot held at any time: computing or writing it gives it another node.
+  // A leaf may have had several nodes, because computing or writing it gives it another one.
   std::unordered_map<const GradAccumulator *, std::vector<Ref>> leaves;
   RefSet computed;
-  Ref outside; // the first value, if any, that a trace has from where it cannot follow a gradient
+  Ref outside; // the first value from outside of the trace, if any, to which the trace cannot follow a
+               // gradient
   walkBack(root, oldest, [&](const Ref &ref) {
     if (const auto *accumulator = ref.node->accumulator(ref.result)) {
       leaves[accumulator].push_back(ref);
@@ -167,7 +171,7 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
       outside = ref;
   });
   std::vector<Ref> wanted;
-  std::vector<size_t> ends; // of each input's part of them
+  std::vector<size_t> ends; // where the part of each input ends in `wanted`
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Ref &value = values[i];
     if (const auto *accumulator = value.node->accumulator(value.result)) {
@@ -178,7 +182,7 @@ std::vector<Tensor> grad(const Tensor &output, const std::vector<Tensor> &inputs
       wanted.push_back(value);
     }
     if (wanted.size() == (ends.empty() ? 0 : ends.back())) {
-      // What comes from outside may depend on it there.
+      // A value from outside may depend on the input there.
       if (outside)
         failFlowsOut(outside, loc);
       fail("One of the differentiated Tensors appears to not have been used in the graph: input " +

@@ -51,7 +51,7 @@ Tensor tensor(const TensorData &data, TensorOptions options, Loc loc) {
 Tensor Tensor::from(const TensorData &data, IntList shape, TensorOptions options, Loc loc) {
   if (!data.problem.empty())
     fail("Tensor::from(): " + data.problem, loc);
-  // Converted here: a program for the sake of a few numbers would have to be compiled.
+  // Converted here, because recording a conversion would compile a program for a few numbers.
   DType dtype = options.dtype.value_or(data.kind);
   if (data.kind == DType::i64 && !is_floating_point(dtype) && dtype != DType::i1 && dtype != DType::i64) {
     int bits = static_cast<int>(itemsize(dtype)) * 8;
@@ -86,8 +86,9 @@ static Tensor filled(Shape shape, double value, TensorOptions options, DType dty
   return result;
 }
 Tensor empty(IntList shape, TensorOptions options, Loc loc) {
-  // Zeros, and not `weft.undef`: a value is the same each time it is read, in a kernel that it is fused into
-  // and in memory of its own, and a program the same bits in each run. What is overwritten is never filled.
+  // Zeros, and not `weft.undef`: a value must be the same each time it is read, whether it is fused into a
+  // kernel or in memory, and a program must give the same bits in each run. Zeros that are overwritten are
+  // never filled in.
   return filled(std::move(shape), 0, options, DType::f32, loc);
 }
 Tensor zeros(IntList shape, TensorOptions options, Loc loc) {
@@ -97,7 +98,7 @@ Tensor ones(IntList shape, TensorOptions options, Loc loc) {
   return filled(std::move(shape), 1, options, DType::f32, loc);
 }
 Tensor full(IntList shape, const Arg &value, TensorOptions options, Loc loc) {
-  // The value is the user's: a run-time scalar, so that a loop with another one each time compiles nothing.
+  // The value is a run-time scalar, so that a loop with ever new values compiles once.
   if (!options.dtype)
     options.dtype = resultType({operand(value)});
   bool requiresGrad = std::exchange(options.requires_grad, false);
@@ -179,7 +180,7 @@ static Tensor wholeRange(int64_t start, int64_t end, int64_t step, TensorOptions
   if (step == 0)
     failStep(loc);
   checkDirection(step > 0 ? end < start : end > start, loc);
-  // Unsigned, since bounds may be far apart.
+  // Unsigned, because the distance of two i64 may overflow.
   uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(start)
                                : static_cast<uint64_t>(start) - static_cast<uint64_t>(end);
   uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
@@ -206,7 +207,7 @@ Tensor arange(const Arg &start, const Arg &end, const Arg &step, TensorOptions o
   DType dtype = options.dtype.value_or(DType::f32);
   if (is_floating_point(dtype))
     return range(static_cast<int64_t>(count), {start.real, loc}, {step.real, loc}, dtype, options, loc);
-  // For an integer dtype the numbers lose their fractions; only i64 counts after that.
+  // For an integer dtype, fractions are dropped first and the count is taken in i64.
   for (const Arg *bound : {&start, &end, &step})
     if (std::abs(bound->real) >= 0x1p63)
       fail("arange(): " + std::to_string(bound->real) + " does not fit in " + std::string(name(dtype)), loc);
@@ -220,12 +221,12 @@ Tensor linspace(double start, double end, int64_t steps, TensorOptions options, 
   if (steps < 0)
     fail("number of steps must be non-negative, found " + std::to_string(steps), loc);
   DType dtype = options.dtype.value_or(DType::f32);
-  if (!is_floating_point(dtype)) { // the bounds are of that dtype, too
+  if (!is_floating_point(dtype)) { // the bounds have to be of that dtype too
     start = std::trunc(start);
     end = std::trunc(end);
   }
   double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-  // From both ends towards the middle, so that both are exact.
+  // Computed from both ends towards the middle, so that both ends are exact.
   TensorOptions wide{.dtype = DType::f64, .device = options.device};
   Tensor number = arange(steps, wide, loc);
   Tensor rising = add({mul({number, loc}, {step, loc}), loc}, {start, loc});

@@ -217,8 +217,8 @@ Labels parseResult(std::string_view subscripts, const Operands &operands, Loc lo
   return output;
 }
 
-/// The operands with each letter once, and of one size wherever it stands: a dimension of size 1 goes with
-/// any size, and is left out where that is another.
+/// The operands, each with every letter at most once. A letter has one size everywhere: a dimension of size 1
+/// matches any size, and is dropped if the other size differs.
 std::vector<Term> alignedTerms(const std::vector<Tensor> &operands, const Operands &parsed, Loc loc) {
   std::map<Label, int64_t> sizes;
   std::vector<Term> terms;
@@ -250,7 +250,7 @@ std::vector<Term> alignedTerms(const std::vector<Tensor> &operands, const Operan
   return terms;
 }
 
-/// The product of the terms, from left to right, summed over what `output` does not have.
+/// The product of the terms from left to right, summed over the labels that `output` lacks.
 Term contract(const std::vector<Term> &terms, const Labels &output, Loc loc) {
   Term result = terms[0];
   for (size_t i = 1; i < terms.size(); ++i) {

@@ -44,7 +44,7 @@ Tensor ge(const Arg &a, const Arg &b) { return binary("ge", a, b); }
 Tensor maximum(const Arg &a, const Arg &b) { return binary("max", a, b); }
 Tensor minimum(const Arg &a, const Arg &b) { return binary("min", a, b); }
 
-/// An operand of a floating-point type where only integers and bools go.
+/// Throws the error about a floating-point operand of a function for integers and bools.
 [[noreturn]] static void refuseDType(const char *function, const Arg &a, Loc loc) {
   const std::string type = a.is_number ? "a real number" : "'" + std::string(name(a.tensor.dtype(loc))) + "'";
   fail("\"" + std::string(function) + "\" not implemented for " + type +
@@ -91,8 +91,8 @@ Tensor operator!(const Tensor &a) {
 }
 Tensor logical_not(const Arg &a) { return unary("bnot", toBool(a), a.loc, false); }
 
-/// A number that selects the formula is part of the program. The special cases are PyTorch's: the square root
-/// where the power is 0.5 (so -0 stays and -inf gives NaN), two roundings where it is 3.
+/// The exponent selects the formula, so it is part of the program. The special cases are PyTorch's: 0.5 is a
+/// square root (so -0 stays -0, and -inf gives NaN), and 3 rounds twice.
 static Tensor powNumber(const Arg &a, const Arg &b) {
   Loc loc = b.loc;
   double exponent = b.real;
@@ -107,10 +107,10 @@ static Tensor powNumber(const Arg &a, const Arg &b) {
          "make the exponent " +
              std::to_string(b.whole) + " a tensor",
          loc, {x});
-  if (dtype != DType::f32) // to which PyTorch rounds an exponent
+  if (dtype != DType::f32) // PyTorch rounds an exponent to f32
     refuseOverflow("pow()", dtype, b, {x});
   Ref y;
-  // Of f16 PyTorch takes no roots.
+  // For f16, PyTorch does not use the square root.
   bool roots = dtype != DType::f16;
   if (exponent == 1)
     y = sameValue(x, loc);
@@ -146,7 +146,7 @@ Tensor neg(const Arg &a) {
 
 Tensor where(const Tensor &condition, const Arg &a, const Arg &b, Loc loc) {
   GraphLock lock(graphMutex());
-  // As in PyTorch, where masks of bytes are those of old programs.
+  // As in PyTorch, which still accepts ui8 masks for old programs.
   if (DType dtype = condition.dtype(loc); dtype != DType::i1 && dtype != DType::ui8)
     fail("where expected condition to be a boolean tensor, but got a tensor with dtype " +
              std::string(name(dtype)) + ": write a comparison, as in `where(x != 0, a, b)`",

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions that are formulas over ops are written with these: operands agree in dtype and shape, numbers
-// that belong to the formula are constants, and everything carries the user's line.
+// Operators for functions that are formulas over ops. Operands agree in dtype and shape, numbers of the
+// formula are constants, and every op carries the user's source line.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_FRONTEND_OPS_EXPR_H
@@ -50,7 +50,7 @@ inline Expr operator*(const Expr &a, double b) { return apply("mul", a, b); }
 inline Expr operator/(const Expr &a, double b) { return apply("div", a, b); }
 inline Expr operator-(const Expr &a) { return apply("neg", a); }
 
-// Conditions are bools.
+// Comparisons give bools.
 inline Expr operator<(const Expr &a, const Expr &b) { return apply("lt", a, b); }
 inline Expr operator<=(const Expr &a, const Expr &b) { return apply("le", a, b); }
 inline Expr operator>(const Expr &a, const Expr &b) { return apply("gt", a, b); }
@@ -66,15 +66,16 @@ inline Expr select(const Expr &condition, const Expr &a, const Expr &b) {
   return {record1("select", {condition.ref, a.ref, b.ref}, {}, a.loc), a.loc};
 }
 
-/// Where no comparison of `x` with bounds holds something is NaN, and so is the result; integers never get
-/// there.
+/// For a `select` whose comparisons of `x` with bounds are all false: then `x` or a bound is NaN, and the
+/// result is NaN. Never reached for integers.
 inline Expr nanOf(const Expr &x) {
   return is_floating_point(x.dtype()) ? x.like(std::numeric_limits<double>::quiet_NaN()) : x;
 }
 
 inline bool isHalf(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-/// The formula on these values, which share a type; halves compute in f32 and round once, to the type before.
+/// Applies the formula to these values, which share a type. f16 and bf16 are computed in f32 and rounded once
+/// at the end.
 template <typename Formula> Tensor compute(const std::vector<Ref> &values, Loc loc, Formula formula) {
   DType dtype = values[0].spec().dtype;
   std::vector<Expr> wide;

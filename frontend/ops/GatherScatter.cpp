@@ -23,7 +23,7 @@ namespace {
 
 size_t at(int64_t dim) { return static_cast<size_t>(dim); }
 
-/// An index as the ops take it: i64 or i32.
+/// An index for the ops: i64 or i32.
 Ref indexOf(const char *function, const Tensor &index, Loc loc) {
   Ref value = use(index, loc);
   DType dtype = value.spec().dtype;
@@ -33,7 +33,7 @@ Ref indexOf(const char *function, const Tensor &index, Loc loc) {
   return itemsize(dtype) < 4 ? convertTo(value, DType::i64, loc) : value;
 }
 
-/// A size as numbers like those of an index of i64.
+/// A size, filled into the shape of an i64 index.
 Ref sizeLike(const Ref &index, int64_t size, Loc loc) {
   Spec spec = index.spec();
   if (!isSymbolic(size))
@@ -42,7 +42,7 @@ Ref sizeLike(const Ref &index, int64_t size, Loc loc) {
                      loc);
 }
 
-/// The same with negative numbers counted from the end of a dimension of that size.
+/// The index with negative numbers counted from the end of a dimension of that size.
 Ref wrapped(Ref index, int64_t size, Loc loc) {
   if (index.spec().dtype != DType::i64)
     index = convertTo(index, DType::i64, loc);
@@ -52,7 +52,7 @@ Ref wrapped(Ref index, int64_t size, Loc loc) {
   return record1("select", {negative, record1("add", {index, count}, {}, loc), index}, {}, loc);
 }
 
-/// Reading 0, 1, .. by the index gives the index, and the reading is checked.
+/// A gather from 0, 1, .. by the index gives the index itself, and checks that it is in range.
 Ref checked(Ref index, int64_t size, Loc loc) {
   Ref table =
       recordTyped("iota", {{"dim", int64_t(0)}}, Spec{index.spec().dtype, {size}, index.spec().device}, loc);
@@ -67,7 +67,7 @@ Ref gatherBy(const char *kind, Ref value, int64_t dim, Ref index, Loc loc) {
   return record1("gather", {value, index}, {{"dim", dim}, {"kind", std::string(kind)}}, loc);
 }
 
-/// Bools to be combined are counted: any number but 0 is true again.
+/// Bools are combined as i64; every number but 0 becomes true again.
 Ref counted(Ref value, Loc loc) {
   return value.spec().dtype == DType::i1 ? convertTo(value, DType::i64, loc) : value;
 }
@@ -95,11 +95,11 @@ void checkSameDType(const char *function, const Ref &a, const Ref &source, Loc l
 
 /// a[i, j, ..] as one index into one dimension.
 struct Indexed {
-  Ref table; ///< `a` with the indexed dimensions as one, `dim`
+  Ref table; ///< `a` with the indexed dimensions merged into one, `dim`
   Ref index; ///< in range
   int64_t dim = 0;
-  Shape moved;               ///< `a` with the indexed dimensions together
-  std::vector<int64_t> back; ///< the permutation that undoes that; empty where they were together
+  Shape moved;               ///< the shape of `a` with the indexed dimensions next to each other
+  std::vector<int64_t> back; ///< the permutation that undoes this; empty if they were next to each other
 };
 
 Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices, Loc loc) {
@@ -153,7 +153,7 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
     result.moved = shape;
     result.dim = dims.front();
   }
-  // Row-major: the last index counts single steps. Each is checked on its own.
+  // Row-major: the last index has stride 1. Each index is checked by itself.
   int64_t size = 1;
   for (size_t i = given.size(); i-- > 0;) {
     int64_t extent = shape[at(dims[i])];
@@ -178,8 +178,8 @@ Indexed indexed(const char *function, Ref a, const std::vector<Tensor> &indices,
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Whether an index that is not empty has more elements than a tensor in a dimension. Sizes that calls choose
-/// are left to the verifier.
+/// Whether an index that is not empty is larger than a tensor in some dimension but `except`. Symbolic sizes
+/// are left to the op's verifier.
 static bool exceeds(const Shape &index, const Shape &shape, std::optional<int64_t> except) {
   if (std::find(index.begin(), index.end(), 0) != index.end())
     return false;
@@ -190,7 +190,7 @@ static bool exceeds(const Shape &index, const Shape &shape, std::optional<int64_
   return false;
 }
 
-/// That an index of elements fits the tensor that it is about, called `what`.
+/// Throws Error unless an index has the rank of the tensor `value`, which the message calls `what`.
 static void checkRank(const Ref &index, const Ref &value, const char *what, Loc loc) {
   if (std::max<size_t>(rankOf(index), 1) != std::max<size_t>(rankOf(value), 1))
     fail("Index tensor must have the same number of dimensions as " + std::string(what) + " tensor: found " +
@@ -214,7 +214,7 @@ static Tensor gathered(const char *function, const Tensor &a, const Tensor &inde
 }
 Tensor Tensor::gather(int64_t dim, const Tensor &index, Loc loc) const {
   if (index.dim(loc) != this->dim(loc) && index.numel(loc) == 0) {
-    // PyTorch takes an index without elements in any rank.
+    // PyTorch accepts an empty index of any rank.
     wrapDim(dim, this->dim(loc), loc);
     return gathered("gather()", reshape({numel(loc)}, loc), index.reshape({0}, loc), 0, "along", loc)
         .reshape(index.sizes(loc), loc);
@@ -339,7 +339,7 @@ Tensor scatter_add(const Tensor &a, int64_t dim, const Tensor &index, const Tens
   return scatterBy("scatter_add()", "add", a, dim, index, use(source, loc), loc);
 }
 
-/// The number that changes nothing when it is combined with others, as a tensor like `a`.
+/// The neutral element of the reduction, as a tensor like `a`.
 static Tensor neutral(const std::string &reduce, const Tensor &a, Loc loc) {
   DType dtype = a.dtype(loc);
   if (reduce == "sum" || reduce == "mean")

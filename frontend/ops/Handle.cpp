@@ -30,7 +30,7 @@ Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc) {
   return slot->value();
 }
 
-/// The last gradient that this thread asked for in vain.
+/// The last missing gradient that this thread asked for.
 static std::pair<std::weak_ptr<Slot>, Loc> &missingGrad() {
   thread_local std::pair<std::weak_ptr<Slot>, Loc> last;
   return last;
@@ -66,7 +66,7 @@ Tensor wrap(Ref value, Loc loc) {
   slot->loc = loc;
   slot->trace = Trace::current();
   slot->setValue(std::move(value));
-  // Every operation comes by here: a program that never reads a value must not grow for ever.
+  // Every operation calls this, so that the graph of a program that never reads a value stays bounded.
   flushIfLarge(loc);
   return Access::make(std::move(slot));
 }
@@ -85,7 +85,7 @@ Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> stride
   view->madeOfLeaf = parent->requiresGrad;
   if (const View *own = parent->view()) {
     view->steps = own->steps;
-    // A leaf collects gradients, however it came by its elements.
+    // A leaf collects gradients itself, even if it is a view.
     if (!parent->requiresGrad) {
       view->source = own->source;
       view->sourceSteps = own->sourceSteps;
@@ -161,8 +161,8 @@ static void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
     updated = keepHistory(before, std::move(updated), loc);
   const bool keepsHistory = updated.requiresGrad() && !view.stopsGrad() && (!flows || !needsGrad);
   assign(view.base, std::move(updated));
-  // Reading the view again needs no detour by the base, unless the value's gradients are not the view's: a
-  // part of what requires a gradient does so too, whatever was written to it.
+  // The view may keep `value` as its cache, unless the view has other gradients than `value`. For example, a
+  // part of a tensor that requires a gradient requires one too, whatever was written to it.
   bool leaf = slot->requiresGrad || value.node->accumulator(value.result) ||
               (!view.stopsGrad() && view.source->requiresGrad);
   if (!leaf && !keepsHistory && (!needsGrad || gradEnabled()))
@@ -179,12 +179,12 @@ void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   }
   if (Trace *trace = Trace::current(); trace && slot->trace != trace)
     trace->touch(slot);
-  // Gradients are collected by node: a leaf's node belongs to one slot.
+  // Gradients are collected by node, so the node of a leaf must not belong to another slot.
   const GradAccumulator *owner = value.node->accumulator(value.result);
   if ((owner && owner->slot.lock() != slot) ||
       (slot->requiresGrad && value.node->results[value.result].liveSlots > 0 && slot->value() != value))
     value = sameValue(value, value.node->loc);
-  if (Trace::current()) { // which puts back what it wrote itself
+  if (Trace::current()) { // a trace restores the slots that it wrote
     slot->setValue(std::move(value));
     return;
   }

@@ -12,22 +12,22 @@
 
 namespace weft::frontend {
 
-/// The value of a tensor at this point of the program; in a trace a slot from outside becomes a hidden input.
-/// Throws Error on an undefined tensor, and on one that was made in a trace that is over.
+/// The value of a tensor at this point of the program. In a trace, a slot from outside becomes a hidden
+/// input. Throws Error for an undefined tensor, and for one that was made in a trace that has ended.
 Ref use(const Tensor &tensor, Loc loc);
-/// The same of a slot.
+/// The same for a slot.
 Ref useSlot(const std::shared_ptr<Slot> &slot, Loc loc);
 [[noreturn]] void failUndefined(Loc loc);
-/// The program asked this slot for its gradient, and there is none: what it got is undefined, and an error
-/// that follows from that can say so.
+/// Called when the program asks for a gradient that does not exist and so receives an undefined tensor. A
+/// later error about an undefined tensor can then name the cause.
 void noteMissingGrad(const std::shared_ptr<Slot> &slot, Loc loc);
 /// A tensor with a slot of its own.
 Tensor wrap(Ref value, Loc loc);
-/// Writes a slot, which then belongs to the trace under way, if any, until that ends. What a view is given
-/// goes to its place in the base.
+/// Writes a value to a slot. If a trace is under way, the slot becomes part of it. Writing a view replaces
+/// the view's elements in its base.
 void assign(const std::shared_ptr<Slot> &slot, Ref value);
 
-/// A view of a tensor: one more step on top of what it is itself.
+/// A view of a tensor: one step more than the tensor's own index map has.
 Tensor makeView(const Tensor &tensor, ViewStep step, std::vector<int64_t> strides, Loc loc,
                 bool detached = false);
 /// Throws PyTorch's errors for an in-place operation on this slot: a leaf that requires a gradient, a view of

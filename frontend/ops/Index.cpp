@@ -22,13 +22,14 @@ using indexing::TensorIndex;
 
 namespace {
 
-/// What integers, slices and None leave of a tensor, a view, and the tensors that index dimensions of that.
+/// An index that is resolved as far as a view goes: integers, slices and None are applied, and index tensors
+/// remain for dimensions of the view.
 struct Indexed {
   Tensor view;
-  std::vector<std::pair<int64_t, Tensor>> tensors; ///< first dimension of `view` that it indexes
+  std::vector<std::pair<int64_t, Tensor>> tensors; ///< with the first dimension of `view` that each indexes
 };
 
-/// How many dimensions an index takes.
+/// The number of dimensions that an index consumes.
 int64_t consumed(const TensorIndex &index) {
   switch (index.kind) {
   case TensorIndex::Kind::none:
@@ -90,7 +91,7 @@ Indexed apply(const Tensor &tensor, std::initializer_list<TensorIndex> indices, 
        loc, {}, "WEFT-C001");
 }
 
-/// Index tensors by dimension, undefined where there is none. Throws Error on masks.
+/// The index tensor of each dimension, undefined for dimensions without one. Throws Error for masks.
 std::vector<Tensor> byDimension(const Indexed &indexed, Loc loc) {
   std::vector<Tensor> list(static_cast<size_t>(indexed.view.dim(loc)));
   for (const auto &[dim, tensor] : indexed.tensors) {
@@ -128,7 +129,7 @@ Tensor &Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Arg
     return *this;
   }
   auto [first, flags] = indexed.tensors[0];
-  // What is the same for every element, or row, that the mask chooses.
+  // The value must be the same for every element, or row, that the mask selects.
   int64_t rest = indexed.view.dim(loc) - first - flags.dim(loc);
   if (!value.is_number && value.tensor.numel(loc) != 1 && value.tensor.dim(loc) > rest)
     failOnMask(loc);

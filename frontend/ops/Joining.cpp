@@ -27,7 +27,8 @@ size_t at(int64_t dim) { return static_cast<size_t>(dim); }
 // Joining and cutting
 //===----------------------------------------------------------------------===//
 
-/// That tensors agree in every dimension but one. Sizes that calls choose are left to the verifier.
+/// Throws Error unless the tensors agree in every dimension but one. Symbolic sizes are left to the op's
+/// verifier.
 static void checkJoined(const std::vector<Ref> &parts, const std::vector<size_t> &positions, int64_t dim,
                         Loc loc) {
   const Shape &first = parts.front().spec().shape;
@@ -51,7 +52,7 @@ Tensor cat(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
   if (tensors.empty())
     fail("torch.cat(): expected a non-empty list of Tensors", loc);
   std::vector<Ref> parts;
-  std::vector<size_t> positions; // of the parts in the list
+  std::vector<size_t> positions; // the positions of the parts in the list
   DType dtype = tensors.front().dtype(loc);
   for (const Tensor &tensor : tensors) {
     Ref part = use(tensor, loc);
@@ -60,7 +61,7 @@ Tensor cat(const std::vector<Tensor> &tensors, int64_t dim, Loc loc) {
                ") cannot be concatenated",
            loc, {part});
     dtype = promote(dtype, part.spec().dtype);
-    // An old rule of PyTorch: a vector without elements goes with anything.
+    // As in PyTorch, an empty vector can be joined with any tensor.
     if (part.spec().shape != Shape{0}) {
       parts.push_back(part);
       positions.push_back(static_cast<size_t>(&tensor - tensors.data()));
@@ -139,7 +140,7 @@ std::vector<Tensor> chunk(const Tensor &a, int64_t chunks, int64_t dim, Loc loc)
   if (chunks < 1)
     fail("chunk expects `chunks` to be greater than 0, got: " + std::to_string(chunks), loc);
   int64_t extent = a.size(dim, loc);
-  if (extent == 0) // as many as asked for, all empty
+  if (extent == 0) // as many parts as asked for, all empty
     return split(a, std::vector<int64_t>(at(chunks), 0), dim, loc);
   return split(a, (extent + chunks - 1) / chunks, dim, loc);
 }
@@ -167,7 +168,7 @@ static Tensor repeated(const Tensor &a, const std::vector<int64_t> &repeats, Loc
     if (count < 0)
       fail("Trying to create tensor with negative dimension: repeats " + shapeText(repeats), loc);
   shape.insert(shape.begin(), repeats.size() - shape.size(), 1);
-  // Every dimension becomes two: how often, and the dimension itself.
+  // Every dimension becomes two: the repeats and the dimension itself.
   Shape apart, wide, result;
   for (size_t i = 0; i < shape.size(); ++i) {
     apart.insert(apart.end(), {1, shape[i]});
@@ -292,7 +293,7 @@ static Tensor triangle(const char *function, const char *compare, const Tensor &
   Spec spec{DType::i64, value.spec().shape, value.spec().device};
   Ref row = recordTyped("iota", {{"dim", rank - 2}}, spec, loc),
       column = recordTyped("iota", {{"dim", rank - 1}}, spec, loc);
-  // Further out than any element lies, all diagonals are one; of these, a double has this exactly.
+  // All diagonals beyond the elements are equivalent, so clamp to a number that f64 represents exactly.
   constexpr int64_t outside = int64_t(1) << 53;
   diagonal = std::clamp(diagonal, -outside, outside);
   row = record1("add", {row, constant(spec, static_cast<double>(diagonal), loc)}, {}, loc);

@@ -65,7 +65,7 @@ Tensor matmul(const Tensor &ta, const Tensor &tb, Loc loc) {
     fail("mat1 and mat2 shapes cannot be multiplied (" + timesText(sa) + " and " + timesText(sb) + ")", loc,
          {a, b});
   }
-  // A matrix on the right meets every row of whatever is on the left.
+  // A matrix on the right multiplies all rows of the left operand in one product.
   if (rb <= 2)
     return wrap(product(a, b, {}, {}, {ra - 1}, {0}, loc), loc);
   if (ra == 1) {

@@ -48,10 +48,10 @@ static void warnOfBroadcast(const Tensor &input, const Tensor &target, Loc loc) 
 
 namespace {
 
-/// Inputs of any rank as [rows, classes] and [rows].
+/// Input and target of any rank, reshaped to [rows, classes] and [rows].
 struct ClassRows {
   Tensor input, target;
-  Shape rows; ///< the shape that a loss per row has
+  Shape rows; ///< the shape of the losses without a reduction
 };
 
 ClassRows asRows(const Tensor &input, const Tensor &target, const char *function, Loc loc) {
@@ -95,7 +95,7 @@ void checkWeight(const Tensor &weight, int64_t classes, const char *function, Lo
 
 } // namespace
 
-/// Targets that are probabilities: the mean is over rows.
+/// For targets that are probabilities. The mean is over rows.
 static Tensor softCrossEntropy(const Tensor &logits, Tensor target, const CrossEntropyOptions &options,
                                Loc loc) {
   if (target.dtype(loc) != logits.dtype(loc))
@@ -147,7 +147,7 @@ Tensor nll_loss(const Tensor &input, const Tensor &target, NllLossOptions option
   Tensor weight =
       options.weight.defined() ? options.weight.index_select(0, index, loc) : ones_like(picked, loc);
   weight = where(counted, {weight, loc}, {0, loc}, loc);
-  // What an ignored row holds does not matter, not even NaN.
+  // An ignored row has no influence, even if it holds NaN.
   Tensor loss = where(counted, {neg({mul({picked, loc}, {weight, loc}), loc}), loc}, {0, loc}, loc);
   if (how == "none")
     return loss.reshape(rows.rows, loc);
@@ -238,7 +238,7 @@ Tensor kl_div(const Tensor &input, const Tensor &target, Reduction reduction, bo
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// Makes a tensor among the options, where there is one, a buffer of the module, which moves with it.
+/// If the options have this tensor, makes it a buffer of the module, so that it moves with the module.
 static void toBuffer(Module &module, const char *name, Tensor &option, Parameter &buffer) {
   if (Tensor given = std::exchange(option, {}); given.defined())
     buffer = module.register_buffer(name, given);

@@ -20,7 +20,7 @@ using namespace frontend;
 
 Tensor square(const Tensor &a, Loc loc) { return pow(Arg(a, loc), Arg(2, loc)); }
 
-/// A bool for each element, which is `whole` for integers.
+/// A bool for each element; for integers it is always `whole`.
 template <typename Formula> static Tensor classify(const Tensor &a, bool whole, Loc loc, Formula formula) {
   GraphLock lock(graphMutex());
   Ref value = use(a, loc);
@@ -78,7 +78,7 @@ Tensor nan_to_num(const Tensor &a, double nan, std::optional<double> posinf, std
 // Division with rounding
 //===----------------------------------------------------------------------===//
 
-/// PyTorch's floor division of floats: exact where a / b would round across a whole number.
+/// PyTorch's floor division of floats, which is exact even where a / b would round up to an integer.
 static Expr floorDivideReal(const Expr &a, const Expr &b) {
   Expr rest = apply("rem", a, b);
   Expr quotient = (a - rest) / b;
@@ -87,7 +87,7 @@ static Expr floorDivideReal(const Expr &a, const Expr &b) {
   Expr whole = apply("floor", quotient);
   whole = select(quotient - whole > 0.5, whole + 1.0, whole);
   whole = select(apply("eq", quotient, 0.0), apply("copysign", a.like(0), a / b), whole);
-  // The last op is one through which no gradient flows.
+  // The last op is `floor`, through which no gradient flows.
   return apply("floor", select(apply("eq", b, 0.0), a / b, whole));
 }
 
@@ -95,7 +95,7 @@ static Expr floorDivideWhole(const Expr &a, const Expr &b) {
   Expr quotient = a / b, rest = apply("rem", a, b);
   if (a.dtype() == DType::ui8)
     return quotient;
-  // By 0 the quotient is -1 whatever the rest is.
+  // A division by 0 gives the quotient -1, whatever the remainder is.
   Expr crosses = apply("ne", rest, 0.0) & ((b < 0.0) ^ (rest < 0.0)) & apply("ne", b, 0.0);
   return select(crosses, quotient - 1.0, quotient);
 }
@@ -127,7 +127,7 @@ Tensor floor_divide(const Arg &a, const Arg &b) { return div(a, b, "floor"); }
 // Of two and three tensors
 //===----------------------------------------------------------------------===//
 
-/// a + alpha * b, of floats with one rounding; `alpha` has no say in the dtype.
+/// a + alpha * b; floats round once. `alpha` does not affect the dtype.
 static Tensor addScaled(const char *name, const Arg &a, const Arg &b, double alpha) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("add", {a, b}, b.loc);
@@ -145,11 +145,11 @@ Tensor add(const Arg &a, const Arg &b, double alpha) { return addScaled("add", a
 Tensor sub(const Arg &a, const Arg &b, double alpha) {
   for (const Arg &arg : {a, b})
     if (!arg.is_number && arg.tensor.dtype() == DType::i1)
-      return sub(a, b); // which refuses
+      return sub(a, b); // which throws
   return addScaled("sub", a, b, -alpha);
 }
 
-/// `a` where it wins against `b` or `b` is NaN, else `b`.
+/// `a` where the comparison holds or `b` is NaN, otherwise `b`.
 static Tensor chooseNumber(const char *compare, const Arg &a, const Arg &b) {
   GraphLock lock(graphMutex());
   std::vector<Ref> values = promote("max", {a, b}, b.loc);
@@ -201,12 +201,13 @@ Tensor lerp(const Tensor &start, const Tensor &end, const Arg &weight) {
     operands.push_back(weight);
   return compute(promote("add", operands, loc), loc, [&](const std::vector<Expr> &x) {
     const Expr way = x[1] - x[0];
-    if (weight.is_number) { // selects the formula; it is rounded to the type of the computation only
+    if (weight.is_number) { // it selects the formula, and is rounded only to the type of the computation
       const Expr w = x[0].parameter(weight.real);
       return std::abs(weight.real) < 0.5 ? x[0] + w * way : x[1] + (w - 1.0) * way;
     }
     const Expr &w = x[2];
-    // One product for both: zero times an infinite distance would be NaN in the gradient of the other.
+    // Both sides share one product. With two, the gradient of the side that is not chosen could be zero times
+    // infinity, which is NaN.
     Expr near = apply("abs", w) < 0.5;
     return select(near, x[0], x[1]) + select(near, w, w - 1.0) * way;
   });
@@ -222,7 +223,7 @@ Tensor clamp(const Tensor &a, const Arg &min, const Arg &max) {
   for (const Arg &bound : {min, max})
     refuseOverflow("clamp()", values[0].spec().dtype, bound, {values[0]});
   Expr x{values[0], max.loc}, low{values[1], max.loc}, high{values[2], max.loc};
-  // Bounds that cross give `max`; bounds that are equal have no gradient of their own.
+  // If the bounds cross, the result is `max`. If they are equal, an element below them passes no gradient.
   Expr limited = low;
   {
     NoGradGuard guard;

@@ -111,8 +111,8 @@ Tensor Tensor::nan_to_num(double nan, std::optional<double> posinf, std::optiona
 // In place
 //===----------------------------------------------------------------------===//
 //
-// The graph is locked from where the old value is read to where the new one is written, so that an update of
-// another thread comes before or after it and is not lost.
+// The graph stays locked from the read of the old value to the write of the new one, so that no update of
+// another thread in between is lost.
 
 #define WEFT_MEMBER(name)                                                                                    \
   Tensor &Tensor::name##_(Loc loc) {                                                                         \

@@ -23,7 +23,7 @@ std::string to_string(const Tensor &tensor, Loc loc) {
                               tensor.requires_grad(loc) ? "requires_grad=True" : "");
 }
 
-/// An op without results: it stays in the program because the trace keeps it.
+/// Records an op without results, which stays in the program because the trace keeps it.
 static void recordEffect(const char *name, Ref operand, std::vector<Attr> attrs, Loc loc) {
   auto node = std::make_shared<Node>();
   node->name = name;

@@ -32,7 +32,7 @@ DType promote(DType a, DType b) {
     bool halves = itemsize(a) == 2 && itemsize(b) == 2; // f16 with bf16
     return halves ? DType::f32 : itemsize(a) > itemsize(b) ? a : b;
   }
-  // ui8 with i8 needs a type that holds both; a wider signed type holds ui8.
+  // ui8 with i8 becomes i16, which holds both; a wider signed type holds ui8 already.
   if (itemsize(a) == itemsize(b))
     return DType::i16;
   return itemsize(a) > itemsize(b) ? a : b;
@@ -99,7 +99,7 @@ Shape broadcastShape(const std::vector<Operand> &operands, Loc loc) {
   return shape;
 }
 
-/// A 0-dimensional tensor of the host: it may join operands of another device, and stays where it is.
+/// A 0-dimensional tensor on the host may be combined with operands on another device without being moved.
 static bool isHostScalar(const Operand &o) {
   return o.value && o.priority <= 1 && o.value.spec().device.is_cpu();
 }
@@ -130,7 +130,7 @@ std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Lo
   }
   if (tensors.empty())
     fail("an operation needs at least one tensor", loc);
-  // Devices come first: the shapes of operands that cannot meet are of no interest.
+  // Devices are checked first, because an error about shapes would not help with operands on two devices.
   Device device = deviceOf(operands);
   for (const Operand &o : operands)
     if (o.value && o.value.spec().device != device && !isHostScalar(o))
@@ -196,7 +196,7 @@ void refuseOverflow(const char *function, DType dtype, const Arg &value, const s
   const bool isUnsigned = dtype == DType::ui8;
   const auto bits = static_cast<int>(8 * itemsize(dtype)) - (isUnsigned ? 0 : 1);
   const double above = std::ldexp(1.0, bits), below = isUnsigned ? 1 - above : -above; // in [below, above)
-  // Of a whole number `real` may be rounded, but then it is beyond 2^53.
+  // For an integer, `real` may be rounded, but only beyond 2^53.
   if (value.is_real || bits < 63 ? value.real >= below && value.real < above : true)
     return;
   refuse(value.is_real ? std::to_string(value.real) : std::to_string(value.whole),

@@ -25,28 +25,29 @@ Operand operand(const Arg &arg);
 /// PyTorch's rule: an operand of lower priority counts only if its category is higher.
 DType resultType(const std::vector<Operand> &operands);
 Shape broadcastShape(const std::vector<Operand> &operands, Loc loc);
-/// Where an operation on them runs: the device of the first tensor that is no 0-dimensional one of the host.
+/// The device on which an operation on them runs: that of the first tensor, where 0-dimensional tensors on
+/// the host do not count.
 Device deviceOf(const std::vector<Operand> &operands);
 /// The operand as a value of this type and shape.
 Ref materialise(const Operand &o, DType dtype, const Shape &shape, Device device, Loc loc);
 
-/// The operands with their common type and shape. `name` is the op that is to be recorded, for the error
-/// where they are on two devices.
+/// The operands converted to their common type and shape. `name` is the op, for the error about operands on
+/// two devices.
 std::vector<Ref> promote(const char *name, const std::vector<Arg> &arguments, Loc loc, bool toReal = false);
 
-/// PyTorch's error where integers are divided by the number 0. `values` are promoted; a tensor of zeros is no
-/// mistake that shows before it runs.
+/// Throws PyTorch's error if integers are divided by the number 0. `values` are promoted already. A divisor
+/// that is a tensor is checked when the operation runs, not here.
 void refuseZeroDivisor(const std::vector<Ref> &values, const Arg &divisor);
-/// What a number beyond the largest finite one of f16 or bf16 becomes.
+/// What happens to a number beyond the largest finite one of f16 or bf16.
 enum class BeyondHalf { error, infinity };
-/// PyTorch's error where a number that becomes an element, or a bound, is none that the type holds.
-/// Arithmetic wraps, or gives an infinity, instead. To an unsigned type a negative number counts by its
-/// magnitude, and wraps.
+/// Throws PyTorch's error if a number that becomes an element or a bound is out of the type's range.
+/// (Arithmetic wraps, or gives an infinity, instead.) For an unsigned type the magnitude of a negative number
+/// is checked, and the number wraps.
 void refuseOverflow(const char *function, DType dtype, const Arg &value, const std::vector<Ref> &values,
                     BeyondHalf half = BeyondHalf::error);
 /// Writes a number to every element of `target`.
 void fillWith(const char *function, Tensor &target, const Arg &number, BeyondHalf half);
-/// `weft.<name>` of promoted operands; with `toReal` integers become f32.
+/// Records `weft.<name>` on promoted operands; with `toReal`, integers become f32.
 Tensor binary(const char *name, const Arg &a, const Arg &b, bool toReal = false);
 Tensor unary(const char *name, const Tensor &a, Loc loc, bool toReal = false);
 

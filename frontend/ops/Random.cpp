@@ -27,7 +27,7 @@ using namespace frontend;
 //===----------------------------------------------------------------------===//
 
 static Tensor stateScalar(uint64_t value, const char *name) {
-  SuspendTrace suspend; // a generator is older than the trace that first draws from it
+  SuspendTrace suspend; // a generator must exist outside of the trace that first draws from it
   auto bits = static_cast<int64_t>(value);
   Tensor tensor = Tensor::from(&bits, Shape{}, onHost());
   Access::slot(tensor)->name = name;
@@ -77,8 +77,8 @@ void Generator::set_state(const Tensor &state, Loc loc) {
   setScalar(counter_, static_cast<uint64_t>(values[1]), loc);
 }
 
-/// The next `count` pairs of lanes on the host, each as 64 bits; advances the generator as a draw of 2
-/// `count` lanes in an operation would.
+/// Draws `count` numbers of 64 bits on the host, each from a pair of lanes. The generator advances as if an
+/// operation drew 2 `count` lanes.
 static std::vector<uint64_t> drawOnHost(Generator &generator, size_t count, Loc loc) {
   auto key = static_cast<uint64_t>(generator.key().item<int64_t>());
   auto counter = static_cast<uint64_t>(generator.counter().item<int64_t>());
@@ -131,7 +131,8 @@ Generator &default_generator() {
 ForkRngGuard::~ForkRngGuard() {
   try {
     default_generator().set_state(state_);
-  } catch (const std::exception &error) { // a destructor must not throw, and silence would hide other numbers
+  } catch (const std::exception
+               &error) { // a destructor must not throw, but different random numbers must not go unreported
     std::fprintf(stderr, "weft: the state of the default generator was not put back: %s\n", error.what());
   }
 }
@@ -211,7 +212,7 @@ static Ref uniform(Generator &generator, const Shape &shape, DType dtype, Loc lo
   Ref value = apply("mul", upperBits(draw(generator, shape, loc), loc), 0x1p-24, loc);
   if (dtype == DType::f32)
     return value;
-  // Rounding could give 1: the largest number below it takes its place.
+  // Rounding could give 1, which is replaced by the largest number below 1.
   return apply("min", convertTo(value, dtype, loc), dtype == DType::f16 ? 1 - 0x1p-11 : 1 - 0x1p-8, loc);
 }
 
@@ -281,7 +282,7 @@ Tensor randint(int64_t low, int64_t high, IntList shape, Generator &generator, T
     fail("randint draws from at most 2^31 integers, and the range has " + std::to_string(range) +
              ": add two draws, one of them times a power of two",
          loc);
-  // The upper half of the product of 64 bits and the range: no step of it exceeds 63 bits.
+  // The upper half of the product of 64 random bits and the range, in steps that fit 63 bits.
   auto bound = static_cast<double>(range);
   auto [first, second] = drawPairs(generator, shape, loc);
   Ref carry = apply("div", apply("mul", widened(first, loc), bound, loc), 0x1p32, loc);
@@ -322,7 +323,7 @@ Tensor bernoulli(const Tensor &p, Generator &generator, Loc loc) {
     fail("bernoulli takes probabilities in a floating-point dtype, found " + std::string(name(p.dtype(loc))),
          loc);
   NoGradGuard guard;
-  // The check is an effect, which functions over dynamic sizes do not have yet.
+  // The check is an effect, and functions with dynamic sizes do not support effects yet.
   if (!anySymbolic(p.sizes(loc))) {
     Tensor valid = logical_and({ge({p, loc}, {0, loc}), loc}, {le({p, loc}, {1, loc}), loc});
     assert_true(valid, "Expected p_in >= 0 && p_in <= 1 to be true: bernoulli takes probabilities", loc);

@@ -19,7 +19,7 @@ using namespace frontend;
 
 namespace {
 
-/// `shape` with size 1 in `dims`: what `keepdim` leaves.
+/// `shape` with size 1 in `dims`, as with `keepdim`.
 Shape keptShape(Shape shape, const std::vector<int64_t> &dims) {
   for (int64_t dim : dims)
     shape[static_cast<size_t>(dim)] = 1;
@@ -37,7 +37,7 @@ Tensor reduce(const char *op, const Tensor &a, IntList dims, bool keepdim, Loc l
   return wrap(keepdim ? reshapeTo(result, kept, loc) : result, loc);
 }
 
-/// Sums and products of bool and integers are i64.
+/// Sums and products of bools and integers are in i64.
 Tensor accumulated(const Tensor &a, Loc loc) {
   return is_floating_point(a.dtype(loc)) ? a : a.to(DType::i64, loc);
 }
@@ -49,17 +49,17 @@ int64_t countOver(const Tensor &a, const std::vector<int64_t> &dims, Loc loc) {
   return entryOf(count, loc);
 }
 
-/// Halves compute in f32 and round once.
+/// f16 and bf16 are computed in f32 and rounded once.
 Tensor widened(const Tensor &a, Loc loc) { return itemsize(a.dtype(loc)) == 2 ? a.to(DType::f32, loc) : a; }
 
-/// sqrt(a) whose gradient at 0 is 0.
+/// sqrt(a), with the gradient 0 at 0.
 Tensor rootWithFlatZero(const Tensor &a, Loc loc) {
   Tensor isZero = weft::eq({a, loc}, {0, loc});
   Tensor root = sqrt(where(isZero, {1, loc}, {a, loc}, loc), loc);
   return where(isZero, {0, loc}, {root, loc}, loc);
 }
 
-/// `function` is what an error calls it.
+/// `function` is the name for error messages.
 Tensor extreme(const char *op, const std::string &function, const Tensor &a, IntList dims, bool keepdim,
                Loc loc) {
   GraphLock lock(graphMutex());
@@ -75,7 +75,7 @@ Tensor extreme(const char *op, const std::string &function, const Tensor &a, Int
       fail(function + ": Expected reduction dim " + std::to_string(dim) +
                " to have non-zero size, found shape " + shapeText(shape),
            loc, {value});
-    // An error of some calls only would come too late: it is one of the declaration.
+    // An error in some calls only would come too late, so the declaration must rule out empty dimensions.
     if (isSymbolic(size) && !isAtLeast(size, 1))
       fail(function + ": dimension " + std::to_string(dim) + " has size " + sizeText(size) +
                ", which may be 0: give its Dim a min of 1",
@@ -111,7 +111,7 @@ Tensor position(const char *op, const Tensor &a, std::optional<int64_t> dim, boo
   return wrap(keepdim ? reshapeTo(result, keptShape(value.spec().shape, {wrapped}), loc) : result, loc);
 }
 
-/// The elements at their positions along `dim`: the gradient goes there and nowhere else.
+/// Extreme elements along `dim` and their positions. The gradient flows to these positions only.
 ValuesIndices chosen(const char *op, const Tensor &a, int64_t dim, bool keepdim, Loc loc) {
   if (a.dim(loc) == 0) {
     wrapDim(dim, 0, loc);
@@ -125,7 +125,7 @@ ValuesIndices chosen(const char *op, const Tensor &a, int64_t dim, bool keepdim,
   return result;
 }
 
-/// A size that each call chooses, as a number of this dtype.
+/// A size, which may be symbolic, as a number of this dtype.
 Tensor numberOf(int64_t size, DType dtype, Device device, Loc loc) {
   GraphLock lock(graphMutex());
   Ref made = recordTyped("dim", {{"size", size}}, Spec{DType::i64, {}, device}, loc);
@@ -160,7 +160,8 @@ Tensor Tensor::mean(IntList dims, bool keepdim, Loc loc) const {
     fail("mean(): could not infer output dtype. Input dtype must be a floating point dtype. Got: " +
              std::string(name(dtype(loc))),
          loc);
-  // Halves sum and divide in f32, and round once: 65,504 elements of 1 would overflow f16.
+  // f16 and bf16 are summed and divided in f32 and rounded once, because the sum of 65,536 ones overflows
+  // f16.
   Tensor total = widened(*this, loc).sum(dims, keepdim, loc);
   const int64_t count = countOver(*this, dims, loc);
   if (isSymbolic(count))
@@ -208,15 +209,15 @@ ValuesIndices Tensor::min(int64_t dim, bool keepdim, Loc loc) const {
 // Moments and norms
 //===----------------------------------------------------------------------===//
 
-/// Variance and mean in f64. Every element type accumulates there, as in PyTorch: the variance of numbers
-/// that are far from zero, and of many numbers, is then as exact as its type.
+/// Variance and mean. As in PyTorch, every element type accumulates in f64, so the variance is accurate to
+/// its type even for numbers far from zero and for very many numbers.
 static std::pair<Tensor, Tensor> moments(const Tensor &a, const IntList &dims, double correction,
                                          bool keepdim, Loc loc) {
   GraphLock lock(graphMutex());
   Ref value = use(a.to(DType::f64, loc), loc);
   std::vector<int64_t> wrapped = wrapDims(dims, rankOf(value), loc);
   Shape kept = keptShape(value.spec().shape, wrapped);
-  if (wrapped.empty()) // a 0-dimensional tensor, as one of one element
+  if (wrapped.empty()) // treat a 0-dimensional tensor as a vector of one element
     return moments(a.reshape({1}, loc), {0}, correction, false, loc);
   auto node = record("welford", {value}, {{"dims", wrapped}}, loc);
   auto result = [&](uint32_t i) {
@@ -260,7 +261,7 @@ Tensor Tensor::norm(double p, IntList dims, bool keepdim, Loc loc) const {
   } else if (p == 0) {
     result = weft::ne({wide, loc}, {0, loc}).to(wide.dtype(loc), loc).sum(dims, keepdim, loc);
   } else {
-    // The powers of 0 have no slope that is looked at; one keeps infinities out of it.
+    // Elements 0 are replaced by 1 before the power, so that their gradient is never infinite.
     Tensor isZero = weft::eq({wide, loc}, {0, loc});
     Tensor powers = weft::pow({where(isZero, {1, loc}, {wide.abs(loc), loc}, loc), loc}, {p, loc});
     Tensor sum = where(isZero, {p > 0 ? 0.0 : INFINITY, loc}, {powers, loc}, loc).sum(dims, keepdim, loc);
@@ -276,11 +277,11 @@ Tensor Tensor::logsumexp(IntList dims, bool keepdim, Loc loc) const {
   DType result = is_floating_point(dtype(loc)) ? dtype(loc) : DType::f32;
   if (use(a, loc).spec().count() == 0)
     return a.exp(loc).sum(dims, keepdim, loc).log(loc).to(result, loc);
-  // An infinite largest element is not subtracted: that would be NaN.
+  // An infinite maximum is not subtracted, because inf - inf is NaN.
   Tensor top = a.detach(loc).amax(dims, true, loc);
   top = where(weft::eq({top.abs(loc), loc}, {INFINITY, loc}), {0, loc}, {top, loc}, loc);
   Tensor sum = weft::sub({a, loc}, {top, loc}).exp(loc).sum(dims, true, loc);
-  // Where every term is 0 the logarithm is -inf, and no gradient flows.
+  // If every term is 0, the logarithm is -inf and no gradient flows.
   Tensor isZero = weft::eq({sum, loc}, {0, loc});
   Tensor log = weft::add({where(isZero, {1, loc}, {sum, loc}, loc).log(loc), loc}, {top, loc});
   log = where(isZero, {-INFINITY, loc}, {log, loc}, loc);

@@ -19,7 +19,7 @@ using namespace frontend;
 namespace frontend {
 
 int64_t wrapDim(int64_t dim, int64_t rank, Loc loc) {
-  // A 0-dimensional tensor takes 0 and -1, as in PyTorch.
+  // A 0-dimensional tensor accepts 0 and -1, as in PyTorch.
   int64_t span = std::max<int64_t>(rank, 1);
   if (dim < -span || dim >= span)
     fail("Dimension out of range (expected to be in range of [" + std::to_string(-span) + ", " +
@@ -66,7 +66,7 @@ Ref atLeast1(Ref value, Loc loc) {
 // Placement, element type
 //===----------------------------------------------------------------------===//
 
-/// The same handle where nothing changes, as in PyTorch.
+/// The same handle if nothing changes, as in PyTorch.
 static Tensor sameOr(const Tensor &tensor, const Ref &before, Ref after, Loc loc) {
   return after == before ? tensor : wrap(std::move(after), loc);
 }
@@ -85,7 +85,7 @@ Tensor Tensor::to(DType dtype, Loc loc) const {
 // Shape
 //===----------------------------------------------------------------------===//
 
-/// The shape asked for, with -1 replaced.
+/// The requested shape, with -1 replaced by the size that fits.
 static Shape resolveShape(const Ref &value, Shape shape, Loc loc) {
   checkRank(shape, loc);
   int64_t known = 1, count = value.spec().count();
@@ -264,7 +264,7 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Loc loc) con
              "; the tensor has shape " + shapeText(sizes(loc)),
          loc);
   int64_t rows = size(dim1, loc), columns = size(dim2, loc);
-  // In row-major order the elements of a diagonal are one row and one element apart.
+  // In row-major memory, neighbours on a diagonal are one row and one element apart.
   Tensor last = movedim({dim1, dim2}, {-2, -1}, loc);
   Shape flat(last.sizes(loc).begin(), last.sizes(loc).end() - 2);
   flat.push_back(rows * columns);
@@ -272,7 +272,8 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Loc loc) con
                                : std::min(rows - std::min(-std::max(offset, -rows), rows), columns);
   int64_t start = length == 0 ? 0 : offset >= 0 ? offset : -offset * columns;
   int64_t end = length == 0 ? 0 : start + (length - 1) * (columns + 1) + 1;
-  // A view whatever the strides: what is read and written are values, and a matrix is flat as a value.
+  // This is a view whatever the strides are, because index maps work on values, and every value can be
+  // flattened.
   GraphLock lock(graphMutex());
   std::vector<int64_t> strides = last.strides(loc);
   int64_t &along = strides[strides.size() - 2];
@@ -298,7 +299,8 @@ Tensor Tensor::unsqueeze(int64_t dim, Loc loc) const {
   return reshape(shape, loc);
 }
 
-/// Whether a dimension goes. The number of dimensions must not depend on what a call chooses.
+/// Whether a dimension is removed. Throws Error if that depends on a symbolic size, because the rank must be
+/// the same in every call.
 static bool isSqueezed(const Shape &shape, size_t dim, Loc loc) {
   if (isSymbolic(shape[dim]) && !isAtLeast(shape[dim], 2))
     fail("squeeze(): dimension " + std::to_string(dim) + " has size " + sizeText(shape[dim]) +
@@ -366,7 +368,7 @@ Tensor Tensor::expand(IntList shape, Loc loc) const {
     if (shape[i] == -1 && i + from.size() >= shape.size())
       shape[i] = from[i + from.size() - shape.size()];
   checkedCount(shape, loc);
-  broadcastTo(value, shape, loc); // its errors
+  broadcastTo(value, shape, loc); // for its error messages
   std::vector<int64_t> own = strides(loc), strides(shape.size(), 0);
   for (size_t i = 0; i < from.size(); ++i)
     if (size_t at = i + shape.size() - from.size(); from[i] == shape[at])
@@ -409,7 +411,7 @@ Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step, Loc 
   map.limit[d] = std::max(bound(start), bound(end));
   int64_t span = map.limit[d] - map.start[d];
   map.to[d] = span / step + (span % step != 0);
-  // A step beyond the end says nothing, and could overflow.
+  // The step of a slice with at most one element has no meaning, and could overflow.
   map.steps[d] = map.to[d] > 1 ? step : 1;
   map.limit[d] = map.to[d] == 0 ? map.start[d] : map.start[d] + (map.to[d] - 1) * map.steps[d] + 1;
   std::vector<int64_t> strides = this->strides(loc);

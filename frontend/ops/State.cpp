@@ -55,7 +55,7 @@ void overwrite(const Tensor &target, const Tensor &source, Loc loc) {
 
 Ref movedTo(const Tensor &state, Device device, Loc loc) {
   const Ref value = use(state, loc);
-  // A move changes no bit. What the source is must not differ in where its gradient goes.
+  // A transfer changes no bit, so the value before it can be used, if its gradient goes to the same leaf.
   for (Ref source = value; source.node->kind == NodeKind::op && !source.node->operands.empty() &&
                            std::string_view(source.node->name) == "transfer";) {
     source = source.node->operands[0];

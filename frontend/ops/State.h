@@ -14,24 +14,24 @@
 
 namespace weft::frontend {
 
-/// Gives the slot of `target` the value of `source`, a tensor of the same shape, converted and moved. On the
-/// host nothing is compiled for that, so that loading state leaves the count of compilations as it was.
+/// Gives `target` the value of `source`, a tensor of the same shape, converted and moved to its dtype and
+/// device. On the host this compiles nothing, so loading state does not change the count of compilations.
 void overwrite(const Tensor &target, const Tensor &source, Loc loc);
 
-/// The value of a slot of state on another device: what it was moved from where that was there, so that a
-/// move to a device that is missing can be taken back.
+/// The value of a tensor on another device. If the value was moved from that device, the original is
+/// returned, so that a move to a device which is missing can be undone.
 Ref movedTo(const Tensor &state, Device device, Loc loc);
 
-/// A tensor with a slot and storage of its own and the same value and flags; no gradient.
+/// A new tensor with its own storage and the same value and flags, without a gradient.
 Tensor copyOf(const Tensor &original);
 
 /// Sets the gradients of these parameters to none, or those that exist to zeros.
 void clearGradients(const std::vector<Tensor> &parameters, bool toNone);
 
-/// Throws Error inside a traced function: `what` would happen once, while it is compiled.
+/// Throws Error inside a traced function, where `what` would happen only once, when the function is compiled.
 void refuseInTrace(const std::string &what, Loc loc);
 
-/// A state dict by name; the entries must outlive it.
+/// Finds entries of a state dict, which must outlive it, by name.
 class StateIndex {
 public:
   explicit StateIndex(const StateDict &state) {
@@ -47,9 +47,9 @@ private:
   std::unordered_map<std::string, const Tensor *> index_;
 };
 
-/// "size mismatch: NAME has shape [2], the state has [3]", or an empty text where the shapes are equal.
+/// "size mismatch: NAME has shape [2], the state has [3]", or an empty text if the shapes are equal.
 std::string shapeComplaint(const std::string &name, const Shape &own, const Shape &loaded);
-/// Throws Error with all complaints, where there are any.
+/// Throws Error with all complaints, if there are any.
 void throwComplaints(const std::string &what, const std::vector<std::string> &complaints, Loc loc);
 
 } // namespace weft::frontend

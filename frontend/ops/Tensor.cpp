@@ -52,7 +52,7 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
     SuspendTrace suspend;
     tensor = wrap(leaf(Spec{dtype, std::move(shape), {}}, *buffer, loc), loc);
   }
-  // Met in a trace, the data is an input of every call, and the tensor made from it is the call's own.
+  // In a trace, the data is an input of every call, and each call makes a new tensor from it.
   if (Trace::current())
     tensor = wrap(use(tensor, loc), loc);
   if (options.dtype && *options.dtype != dtype)
@@ -65,10 +65,10 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
 }
 
 //===----------------------------------------------------------------------===//
-// Facts
+// Properties
 //===----------------------------------------------------------------------===//
 
-/// The slot keeps its type apart from its value, so that the reference lives as long as the slot.
+/// The type, which the slot stores apart from its value, so that the reference is valid as long as the slot.
 static const Spec &specOf(const Tensor &tensor, Loc loc) {
   const auto &slot = Access::slot(tensor);
   if (!slot)
@@ -121,7 +121,7 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
          loc);
   if (slot_->value().node->requiresGrad) {
     if (value)
-      return *this; // it does already
+      return *this; // it requires a gradient already
     fail("you can only change requires_grad flags of leaf variables: this tensor is the result of an "
          "operation; use detach() first",
          loc, {slot_->value()});
@@ -130,12 +130,12 @@ Tensor &Tensor::requires_grad_(bool value, Loc loc) {
     return *this;
   slot_->requiresGrad = value;
   if (slot_->view()) {
-    slot_->setValue({}); // made again, as a leaf or not
+    slot_->setValue({}); // computed again, as a leaf or as none
     return *this;
   }
   Ref current = slot_->value();
-  // Gradients are collected by node. What another tensor holds as well, or what something was computed from
-  // before, to which no gradient flows, is given a node of its own.
+  // Gradients are collected by node. If another tensor holds the same node, or something was computed from it
+  // earlier, the slot gets a new node, so that no gradient flows to it from there.
   constexpr long slotAndHere = 2;
   if (current.node.use_count() > slotAndHere || current.node->results.size() > 1) {
     NoGradGuard guard;
@@ -197,7 +197,7 @@ Tensor Tensor::detach(Loc loc) const {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// The value, which a call on a queue may still have to give.
+/// The value, which is computed, or will be by a queued call.
 static Ref computed(const Tensor &tensor, Loc loc) {
   Ref value = use(tensor, loc);
   if (Trace::current())
@@ -210,13 +210,13 @@ static Ref computed(const Tensor &tensor, Loc loc) {
   return value;
 }
 
-/// The value on the host, complete. While it compiles and waits the graph is not locked: other threads
-/// go on.
+/// The value in host memory, complete. The graph is not locked while this compiles and waits, so other
+/// threads can go on.
 static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, UniqueGraphLock &lock, Loc loc) {
   const PausePermit permit;
   Ref value = computed(tensor, loc);
   if (const auto buffer = value.buffer(); buffer->tracked()) {
-    value = {}; // a value that is held is copied by who writes the tensor meanwhile
+    value = {}; // release it, or a write by another thread would have to copy it
     lock.unlock();
     (void)buffer->wait(/*seen=*/false);
     lock.lock();
@@ -270,8 +270,8 @@ Tensor &Tensor::copy_(const Tensor &source, Loc loc) {
   Ref value = transferTo(from, target.spec().device, loc);
   value = convertTo(value, target.spec().dtype, loc);
   value = broadcastTo(value, target.spec().shape, loc);
-  // A copy is computed from its source, and not the same: no gradient with respect to the one is that of the
-  // other. No slot is counted for a view, whose node a leaf must not take.
+  // The copy gets a node of its own if gradients are involved, so that the gradient with respect to it is not
+  // that of its source. It also does so if the source is a view: views are not counted as holders of a node.
   if (value == from && (value.requiresGrad() || Access::slot(source)->view()))
     value = sameValue(value, loc);
   write(*this, std::move(value), loc);

@@ -20,7 +20,7 @@ namespace weft::optim {
 using namespace frontend;
 using detail::OptimizerState;
 
-/// Throws where a number of a group's options is out of its range.
+/// Throws Error if an option of a group is out of its range.
 static void checkNumber(std::string_view name, double value, Loc loc) {
   struct Range {
     std::string_view name;
@@ -54,14 +54,15 @@ void Optimizer::step(Loc loc) {
   noteUntakenGradients();
   if (Trace::current() || written.empty())
     return;
-  // A step happens or it does not: where it fails, every slot gets its value back.
+  // A step is done as a whole or not at all: if it fails, every slot gets its old value back.
   std::vector<Ref> values;
   for (const auto &entry : written)
     values.push_back(entry.slot->value());
   try {
     flush(values);
   } catch (...) {
-    // What failed on data was put back already, some of it to what was there before this step.
+    // If an operation failed on data, some writes are undone already, some even to values from before this
+    // step.
     std::vector<bool> isBack;
     for (size_t i = 0; i < written.size(); ++i)
       isBack.push_back(written[i].slot->value() != values[i]);
@@ -89,7 +90,7 @@ static detail::Hyperparameter &numberOf(OptimizerState &state, size_t group, con
   fail("the options of '" + state.kind + "' have no number '" + name + "'; there are " + known, loc);
 }
 
-/// Of the groups [begin, end): all, or where one refuses none.
+/// Sets a number of the groups [begin, end): of all of them, or of none if one refuses.
 static void setNumber(OptimizerState &state, const std::string &name, double value, size_t begin, size_t end,
                       Loc loc) {
   GraphLock lock(graphMutex());
@@ -102,7 +103,7 @@ static void setNumber(OptimizerState &state, const std::string &name, double val
   for (size_t i = begin; i < end; ++i) {
     detail::Hyperparameter &number = numberOf(state, i, name, loc);
     number.value = value;
-    // A buffer of its own: calls that are queued keep the value that they were called with.
+    // A new buffer, so that queued calls keep the value that they were called with.
     overwrite(number.tensor, Tensor::from(&value, Shape{}, onHost(), loc), loc);
   }
 }
@@ -131,7 +132,7 @@ std::vector<Tensor> Optimizer::parameters() const {
 
 size_t Optimizer::group_count() const { return state_->groups.size(); }
 
-/// Replaces the value of a slot by what `moved` makes of it.
+/// Replaces the value of a tensor's slot by what `moved` returns for it.
 template <typename Moved> static void moveSlot(const Tensor &tensor, Moved moved) {
   const auto &slot = Access::slot(tensor);
   assign(slot, moved(tensor, slot->loc));

@@ -39,7 +39,7 @@ void OptimizerState::addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> pa
       fail("an optimiser updates floating-point tensors, found " +
                (parameter.defined() ? std::string(name(parameter.dtype())) : "an undefined tensor"),
            loc);
-    // Its gradient goes on to what it was computed from, and never arrives here.
+    // It is computed from other tensors, so it collects no gradient.
     if (Ref value = use(parameter, loc); value.node->requiresGrad && !value.node->leafSlot(value.result))
       fail("can't optimize a non-leaf Tensor: the parameter of shape " + shapeText(value.spec().shape) +
                " is the result of an operation; give the optimiser what it was computed from, or "
@@ -80,8 +80,8 @@ std::shared_ptr<Counter> OptimizerState::makeCounter(int64_t value, Device devic
   return counter;
 }
 
-/// Zeros in memory of their own. As constants they would be a part of the program of the step that makes the
-/// state, which is then another one than that of the next step.
+/// Zeros in memory. As constants they would make the program of the first step differ from that of the next
+/// one.
 static Tensor zerosInMemory(const Spec &spec, Loc loc) {
   if (!spec.device.is_cpu())
     return zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, loc);
@@ -99,7 +99,7 @@ void OptimizerState::makePieces(Member &member) {
   SuspendTrace suspend;
   const auto &slot = Access::slot(member.parameter);
   const Spec spec = slot->spec();
-  std::vector<Piece> pieces; // all of them, or none where memory ends
+  std::vector<Piece> pieces; // added all at once, or not at all if memory runs out
   for (const char *name : groups[member.group].rule->pieces()) {
     Tensor tensor = zerosInMemory(spec, slot->loc);
     Access::slot(tensor)->name = kind + "." + member.name + "." + name;
@@ -108,7 +108,8 @@ void OptimizerState::makePieces(Member &member) {
   member.pieces = std::move(pieces);
 }
 
-/// Makes every compiled function that uses a count compile anew: its type is part of their guards.
+/// Makes every compiled function that uses a count compile again, by changing its type, which is part of
+/// their guards.
 static void retire(const Tensor &steps) {
   auto buffer = runtime::Buffer::allocate(0).value_or_throw();
   const auto &slot = Access::slot(steps);
@@ -155,7 +156,7 @@ void OptimizerState::checkPlacement(const Member &member, Loc loc) const {
 }
 
 void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
-  // Who has a count has all of its state; where all step, no count is split.
+  // A member with a count has all of its state, and if all members step, no count is split.
   const bool isThere = stepping.size() == members.size() &&
                        std::all_of(stepping.begin(), stepping.end(),
                                    [](const Member *member) { return member->counter != nullptr; });
@@ -163,7 +164,7 @@ void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
     makeState(stepping, loc);
     return;
   }
-  // What follows may make state: if it fails, or a trace under way, everything is as before.
+  // State may be made from here on. If that fails, or the trace under way fails, it is undone.
   std::vector<std::pair<std::shared_ptr<Slot>, Ref>> values;
   for (const Member &member : members)
     if (member.counter && !Access::slot(member.counter->steps)->value().node->trace)
@@ -189,7 +190,7 @@ void OptimizerState::prepare(const std::vector<Member *> &stepping, Loc loc) {
 
 void OptimizerState::makeState(const std::vector<Member *> &stepping, Loc loc) {
   std::unordered_set<const Member *> steps(stepping.begin(), stepping.end());
-  // Sharers of each count, in the order of the members.
+  // For each count: the members that share it and step, and those that share it and do not.
   std::vector<std::pair<const Counter *, std::pair<std::vector<Member *>, std::vector<Member *>>>> shared;
   for (Member &member : members) {
     if (!member.counter)
@@ -248,7 +249,7 @@ std::vector<OptimizerState::Written> OptimizerState::record(Loc loc) {
   if (stepping.empty())
     return {};
   prepare(stepping, loc);
-  // Everything is recorded before anything is written, so that an error changes nothing.
+  // All updates are recorded before the first write, so that an error changes nothing.
   std::vector<std::pair<Tensor, Ref>> updates;
   for (size_t i = 0; i < stepping.size(); ++i) {
     Member &member = *stepping[i];
@@ -346,9 +347,9 @@ void OptimizerState::load(const StateDict &state, Loc loc) {
       number.value = value.item<double>();
       overwrite(number.tensor, value, loc);
     }
-  // Members that shared a count and are given equal ones go on sharing it: nothing compiles again then.
+  // Members that shared a count and load equal ones go on sharing it, so that nothing compiles again.
   struct Sharers {
-    std::shared_ptr<Counter> before; ///< null: none yet, and then only members of one group share
+    std::shared_ptr<Counter> before; ///< null if they had none; then only members of one group share
     size_t group;
     std::map<int64_t, std::vector<Member *>> byValue;
   };

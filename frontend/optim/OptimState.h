@@ -12,7 +12,7 @@
 
 namespace weft::optim::detail {
 
-/// A 0-dimensional run-time number. The value is kept on the host as well, where it was set.
+/// A 0-dimensional run-time number, such as a learning rate. Its value is kept on the host as well.
 struct Hyperparameter {
   const char *name;
   double value;
@@ -32,13 +32,13 @@ struct Rule {
   virtual std::vector<const char *> pieces() const = 0;
   virtual const char *op() const = 0;
   virtual std::vector<frontend::Attr> attributes() const = 0;
-  /// Throws where a number cannot be, or become, `value` while the rule stays what it is.
+  /// Throws Error if the rule does not permit a number to be `value`, or to change to it.
   virtual void checkChange(std::string_view, double, Loc) const {}
 };
 
-/// Parameters that have been updated by the same steps share a count of them, an i64: nearly always all of a
-/// group. Where later only some of them have a gradient, the count is split (as PyTorch's, which is one per
-/// parameter).
+/// Counts steps, as an i64. Parameters that were updated by the same steps share a count: nearly always a
+/// whole group. If later only some of them have a gradient, the count is split, so that each parameter has
+/// its own count as in PyTorch.
 struct Counter {
   Tensor steps;
 };
@@ -60,11 +60,11 @@ struct OptimizerState {
   std::string kind; ///< "adam": the prefix of the names of slots
   std::vector<Group> groups;
   std::vector<Member> members;
-  std::shared_ptr<const void> self = std::make_shared<char>(); ///< what its parameters know it by
+  std::shared_ptr<const void> self = std::make_shared<char>(); ///< how its parameters refer to it
 
   void addGroup(std::shared_ptr<Rule> rule, std::vector<Tensor> parameters,
                 std::initializer_list<std::pair<const char *, double>> numbers, Loc loc);
-  /// Records one step; the caller runs it. Returns what was written, with the values before.
+  /// Records one step, which the caller runs. Returns the slots that were written, with their old values.
   struct Written {
     std::shared_ptr<frontend::Slot> slot;
     frontend::Ref before;
@@ -77,12 +77,12 @@ struct OptimizerState {
 
 private:
   std::shared_ptr<Counter> makeCounter(int64_t value, Device device, Loc loc);
-  /// The members of one count that take part in a step, after which they have a count of their own.
+  /// Gives the members of one count that take part in a step a count of their own.
   void splitCounter(const std::vector<Member *> &taking, const std::vector<Member *> &rest, Loc loc);
-  /// Gives every member that steps a count and state, made now if need be. They count as older than a trace
-  /// under way, and vanish again if that fails.
+  /// Makes the count and state of every member that steps, if it has none. They are made outside of a trace
+  /// under way, and removed again if that fails.
   void prepare(const std::vector<Member *> &stepping, Loc loc);
-  /// The same, where a failure leaves what was made by then.
+  /// The same, but a failure does not remove what was made before it.
   void makeState(const std::vector<Member *> &stepping, Loc loc);
   void makePieces(Member &member);
   void checkPlacement(const Member &member, Loc loc) const;

@@ -21,10 +21,10 @@ using namespace frontend;
 
 struct Metric::Impl {
   struct Pending {
-    Ref value; ///< held, so that nothing writes its storage
+    Ref value; ///< held, so that no call writes its storage
     double weight;
   };
-  std::deque<Pending> pending; ///< updates that were not read yet; the newest is last
+  std::deque<Pending> pending; ///< updates that are not added to the sum yet, newest last
   double sum = 0, weight = 0;
   int64_t count = 0;
 
@@ -32,7 +32,7 @@ struct Metric::Impl {
   void absorb(size_t keep) {
     while (pending.size() > keep) {
       Pending next = std::move(pending.front());
-      pending.pop_front(); // an error is reported once
+      pending.pop_front(); // before the read, so that an error is reported once
       const auto &buffer = next.value.buffer();
       await(*buffer, next.value.node->loc);
       double number = 0;
@@ -44,7 +44,7 @@ struct Metric::Impl {
   double mean() const { return weight != 0 ? sum / weight : std::numeric_limits<double>::quiet_NaN(); }
 };
 
-/// As many steps may be queued before `update` waits for the oldest.
+/// How many updates may be pending before `update` waits for the oldest.
 static constexpr size_t deepest = 64;
 
 Metric::Metric() : impl_(std::make_shared<Impl>()) {}
