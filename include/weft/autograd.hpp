@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// While one lives on a thread, operations there record no gradient.
+/// While it exists, operations on its thread record no gradients.
 class WEFT_API NoGradGuard {
 public:
   NoGradGuard();
@@ -25,7 +25,7 @@ private:
   bool previous_;
 };
 
-/// What `body` returns, run while operations on this thread record no gradient.
+/// Runs `body` while operations on this thread record no gradients, and returns its result.
 template <typename Body> decltype(auto) no_grad(Body &&body) {
   NoGradGuard guard;
   return std::forward<Body>(body)();

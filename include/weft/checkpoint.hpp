@@ -13,8 +13,8 @@
 
 namespace weft {
 
-/// What can be in a checkpoint: modules, optimisers, generators, loaders, and any type of the user with these
-/// three functions, a handle whose copies are the same state.
+/// What a checkpoint can hold: modules, optimisers, generators, loaders, and any type with these three
+/// functions that is a handle, so that copies share their state.
 template <typename T>
 concept Stateful = requires(T object, const StateDict &state) {
   { object.state_dict() } -> std::convertible_to<StateDict>;

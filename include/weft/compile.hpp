@@ -7,8 +7,9 @@
 //
 // `compile(fn)` returns a callable of the same signature. The first call with a signature (shapes, dtypes,
 // devices, static arguments, train or eval, which gradients exist, which arguments are the same tensor)
-// traces `fn` and compiles what it did, with every parameter and state that it touched as hidden input and,
-// where written, as result in the same storage; later calls run that.
+// traces `fn` and compiles the trace. Every parameter and state that the function touched is a hidden input,
+// and, if the function wrote it, a result in the same storage. Later calls with the signature run the
+// compiled code.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_COMPILE_HPP
@@ -22,12 +23,12 @@
 
 namespace weft {
 
-/// What is an error instead of a note that `explain()` prints; joined by `|`.
+/// Which findings are errors instead of notes in `explain()`; combine with `|`.
 enum class Strict : unsigned {
   none = 0,
-  fusion = 1,    ///< what could not be fused (codes F)
-  donate = 2,    ///< what is copied instead of written in place (D)
-  capture = 4,   ///< what cuts a graph (C)
+  fusion = 1,    ///< ops that could not be fused (codes F)
+  donate = 2,    ///< copies of tensors that could be written in place (D)
+  capture = 4,   ///< launches that cut a captured graph (C)
   recompile = 8, ///< a call that would compile a second variant (R)
 };
 constexpr Strict operator|(Strict a, Strict b) {
@@ -38,25 +39,25 @@ constexpr bool has(Strict set, Strict one) {
 }
 inline constexpr Strict recompile = Strict::recompile;
 
-/// What a compiled function may do to the bits of a result.
+/// Whether a compiled function may change the bits of results.
 enum class Numerics {
-  eager, ///< nothing: each operation rounds as if alone, so that the bits are those without `compile`
-  fast,  ///< what docs/numerics.md lists, each with its bound; no error grows beyond that
+  eager, ///< no: each operation rounds as if alone, so the bits are those without `compile`
+  fast,  ///< as docs/numerics.md lists, within the error bounds given there
 };
 
 struct CompileOptions {
   /// The function's name in text, packages and messages; not empty.
   std::string name = "main";
-  /// Whether results are the bits of the single operations. Compiled functions that call each other have the
-  /// same: a call of one of another mode is an error of the trace.
+  /// Whether results have the bits of the single operations. A compiled function may only call compiled
+  /// functions with the same setting; another one is an error while it is traced.
   Numerics numerics = Numerics::eager;
-  /// What is an error instead of a note.
+  /// Which findings are errors instead of notes.
   Strict strict = Strict::none;
-  /// Bytes that temporaries may take at one time. Where the order of the program takes more, launches run in
-  /// another that keeps the limit, or else in the one found that needs least; `explain()` says which. No
-  /// result changes, and no call fails for it. None: the order of the program.
+  /// The bytes that temporaries should take at most at one time. If the order of the program needs more,
+  /// launches run in another order that keeps the limit, or in the best order found; `explain()` says which.
+  /// No result changes, and no call fails because of the limit. Without a limit: the order of the program.
   std::optional<uint64_t> memory_limit = {};
-  /// What each tensor among the arguments is, in order; empty: what the calls bring.
+  /// The types of the tensor arguments, in order. Empty: each call determines them.
   std::vector<ArgumentSpec> specs = {};
 };
 
@@ -93,7 +94,7 @@ struct VariantInfo {
   uint64_t calls = 0;
 };
 
-/// How many functions this process compiled, lazy flushes among them: a steady loop adds nothing.
+/// How many functions this process has compiled, lazy programs included. A steady loop does not increase it.
 WEFT_API uint64_t compile_count();
 
 namespace frontend {
@@ -101,20 +102,20 @@ class CompiledImpl;
 using TracedFn = std::function<Flat(const Flat &)>;
 } // namespace frontend
 
-/// What every CompiledFunction has, whatever its signature.
+/// The members of every CompiledFunction, whatever its signature.
 class WEFT_API CompiledBase {
 public:
-  /// What a variant became, in a few screens: five lines first (launches, kernels, bytes moved, peak of the
+  /// A report on a variant, in a few screens: five lines first (launches, kernels, bytes moved, peak of the
   /// arena, the costliest refusals), then launches by source line, and refusals with their codes, one row for
-  /// each pair of kernels that did not fuse. Where there are several variants, first which it is, and a line
-  /// for each. Throws Error where there is no variant of that number.
+  /// each pair of kernels that did not fuse. If there are several variants, it begins with a line for each.
+  /// Throws Error if there is no variant with that number.
   std::string explain(const ExplainOptions &options = {}, Loc loc = Loc::current()) const;
   /// The same and everything else as a page of HTML, which needs nothing but a browser: refusals, source
   /// lines, launches and kernels with links between them, and a filter. Throws Error as `explain` does.
   std::string explain_html(const ExplainOptions &options = {}, Loc loc = Loc::current()) const;
-  /// A variant as text: "trace" as recorded, "plan" with fusions, schedules and memory. Where there are
-  /// several, a comment in the first line says which it is. Throws Error for another stage, and where there
-  /// is no variant of that number.
+  /// A variant as text: "trace" as recorded, "plan" with fusions, schedules and memory. If there are several
+  /// variants, a comment in the first line says which it is. Throws Error for another stage, and if there is
+  /// no variant with that number.
   std::string mlir(const std::string &stage = "trace", const MlirOptions &options = {},
                    Loc loc = Loc::current()) const;
   /// Most recently used first; at most 64 are kept.
@@ -123,15 +124,15 @@ public:
   void compile(Loc loc = Loc::current()) const;
   /// Writes a variant as a package that needs no compiler to run, with the values that its state has now:
   /// parameters, optimiser state, random state and run-time scalars, each under the name that it has in
-  /// messages and state dicts. `include/weft/weft.h` loads it. Where there are several variants, a line on
-  /// standard error says which one it is. A gradient that the function drops at its start and uses itself,
-  /// as a training step does, is no result of the package. Throws Error: WEFT-L013 for an unknown target,
-  /// WEFT-E001 for one that this build has no backend for, WEFT-L001 where the file cannot be written; and
-  /// where there is no variant of that number, or its state has another type now.
+  /// messages and state dicts. `include/weft/weft.h` loads it. If there are several variants, a line on
+  /// standard error says which one is saved. A gradient that the function clears at its start and uses
+  /// itself, as a training step does, is no result of the package. Throws Error for an unknown target
+  /// (WEFT-L013), for one that this build has no backend for (WEFT-E001), and if the file cannot be written
+  /// (WEFT-L001), if there is no variant with that number, or if its state has changed its type.
   void save(const std::string &path, const SaveOptions &options = {}, Loc loc = Loc::current()) const;
 
 protected:
-  /// `only_tensors`: all parameters are tensors, so that the specs say all there is to say of them.
+  /// `only_tensors`: all parameters are tensors, so that specs describe them completely.
   CompiledBase(frontend::TracedFn fn, CompileOptions options, bool only_tensors, Loc loc);
   frontend::Flat call(frontend::Flat arguments, Loc loc) const;
   std::shared_ptr<frontend::CompiledImpl> impl_;
@@ -160,7 +161,7 @@ template <typename R, typename... As> struct Callable<R (*)(As...)> {
 template <typename T>
 concept HasSignature = std::is_pointer_v<T> || requires { &T::operator(); };
 
-/// Whether the number of tensors in a type is known, and nothing else is in it.
+/// Whether a type consists of a fixed number of tensors and nothing else.
 template <typename T> inline constexpr bool holdsOnlyTensors = std::is_same_v<T, Tensor>;
 template <typename... Ts>
 inline constexpr bool holdsOnlyTensors<std::tuple<Ts...>> = (holdsOnlyTensors<Ts> && ...);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Without options the dtype is f32, unless the function says otherwise, and the device the one that creation
-// happens on (set_default_device). Sizes are not negative; what would have more than 2^63 bytes is an error.
+// Without options the dtype is f32, unless the function says otherwise, and the device is the default one
+// (set_default_device). Negative sizes, and tensors of more than 2^63 bytes, are errors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CREATION_HPP
@@ -38,12 +38,12 @@ public:
   }
   TensorData(std::initializer_list<TensorData> rows);
 
-  /// i1 where all are bools, else i64 where all are whole, else f32.
+  /// i1 if all are bools, otherwise i64 if all are integers, otherwise f32.
   DType kind = DType::f32;
   Shape shape;
   std::vector<double> reals;
   std::vector<int64_t> wholes;
-  /// What is wrong with the lists; empty where nothing is.
+  /// The error in the lists; empty if there is none.
   std::string problem;
 };
 
@@ -71,7 +71,7 @@ WEFT_API Tensor zeros_like(const Tensor &like, Loc loc = Loc::current());
 WEFT_API Tensor ones_like(const Tensor &like, Loc loc = Loc::current());
 /// 0, 1, .. n-1 as i64 unless another dtype is asked for.
 WEFT_API Tensor arange(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
-/// The same where each call of a compiled function chooses how many (weft/dim.hpp).
+/// The same for a number that each call of a compiled function determines (weft/dim.hpp).
 WEFT_API Tensor arange(const Size &n, TensorOptions options = {}, Loc loc = Loc::current());
 /// A 0-dimensional tensor.
 WEFT_API Tensor scalar(double value, TensorOptions options = {}, Loc loc = Loc::current());
@@ -88,7 +88,7 @@ WEFT_API Tensor eye(int64_t n, std::optional<int64_t> m = {}, TensorOptions opti
 WEFT_API Tensor full_like(const Tensor &like, const Arg &value, Loc loc = Loc::current());
 WEFT_API Tensor empty_like(const Tensor &like, Loc loc = Loc::current());
 
-/// What stands for options where it is the only one: `zeros({3}, i64)`, `zeros({3}, device)`.
+/// A single option, which may be given by itself: `zeros({3}, i64)`, `zeros({3}, device)`.
 template <typename T>
 concept SingleOption = std::same_as<T, DType> || std::same_as<T, Device>;
 inline TensorOptions optionsOf(DType dtype) { return {.dtype = dtype}; }

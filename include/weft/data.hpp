@@ -25,18 +25,19 @@ class WEFT_API Dataset {
 public:
   /// `images` [n, ...] and `labels` [n, ...]; throws Error where the sizes differ.
   Dataset(Tensor images, Tensor labels, Loc loc = Loc::current());
-  /// The rows of this set; of a subset, copies.
+  /// The rows of this set; for a subset they are copies.
   Tensor images() const { return rows_ ? taken(images_) : images_; }
   Tensor labels() const { return rows_ ? taken(labels_) : labels_; }
   int64_t size() const { return rows_ ? static_cast<int64_t>(rows_->size()) : labels_.size(0); }
-  /// What a user should know of where the data came from; may be empty.
+  /// What a user should know about where the data come from; may be empty.
   const std::string &note() const { return note_; }
 
 protected:
   Dataset() = default;
   Tensor taken(const Tensor &tensor) const;
   Tensor images_, labels_;
-  std::shared_ptr<const std::vector<int64_t>> rows_; ///< of the tensors; null for all in their order
+  std::shared_ptr<const std::vector<int64_t>>
+      rows_; ///< row numbers in the tensors; null for all rows in order
   std::string note_;
   friend class DataLoader;
 };
@@ -86,11 +87,11 @@ struct LoaderOptions {
   int64_t batch_size = 1;
   bool shuffle = false, drop_last = false;
   Device device = {};
-  uint64_t seed = 0; ///< of the shuffling order, which is a random stream of its own
+  uint64_t seed = 0; ///< seed of the shuffling order, which has a random stream of its own
   /// Threads that gather batches ahead of their use; 0: the caller gathers each when it is asked for. The
   /// order and the batches are the same for every number.
   int num_workers = 0;
-  int prefetch_factor = 2; ///< batches that are kept ready, for each worker
+  int prefetch_factor = 2; ///< batches that are kept ready per worker
 };
 
 namespace detail {
@@ -119,12 +120,12 @@ public:
     bool at_end() const;
     std::shared_ptr<detail::Pass> pass_;
   };
-  /// Starts the next pass, or goes on with the one that `load_state_dict` found under way.
+  /// Starts the next pass, or continues the one that a loaded state was in.
   Iterator begin(Loc loc = Loc::current());
   std::default_sentinel_t end() const { return {}; }
   /// Number of batches of one pass.
   int64_t size() const;
-  /// The number of the pass under way, or of the next one where none is: a resumed program starts its loop
+  /// The number of the pass under way, or of the next one if none is. A resumed program starts its loop
   /// there.
   int64_t epoch() const;
 

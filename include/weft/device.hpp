@@ -17,7 +17,7 @@
 
 namespace weft {
 
-/// The line of the program that asked for something: what every error names.
+/// A source line of the program, which errors name.
 using Loc = std::source_location;
 
 enum class DeviceType : uint8_t { cpu = 0, cuda = 1 };
@@ -28,7 +28,7 @@ class WEFT_API Device {
 public:
   Device() = default;
   /// Throws Error for a number that no device has: there is one CPU, and CUDA devices count from 0 to 127.
-  /// The CPU has no number, also where 0 is given.
+  /// The CPU has no number, even if 0 is given.
   constexpr Device(DeviceType type, std::optional<int> index = {}, Loc loc = Loc::current())
       : type_(type), index_(checked(type, index, loc)) {}
   /// As `parse`, but throws Error.
@@ -57,13 +57,13 @@ private:
   std::optional<int> index_;
 };
 
-/// The device that programs should use: WEFT_DEVICE where it is set, else the first CUDA device, else the
-/// CPU. (This version has no CUDA backend: without WEFT_DEVICE it is the CPU.)
+/// The device that programs should use: that of WEFT_DEVICE if it is set, otherwise the first CUDA device,
+/// otherwise the CPU. (This version has no CUDA backend: without WEFT_DEVICE it is the CPU.)
 WEFT_API Device default_device();
-/// What `default_device` returns from now on, and where tensors are made whose device is not given.
+/// Sets what `default_device` returns, and the device of new tensors whose device is not given.
 WEFT_API void set_default_device(Device device);
-/// Where a tensor is made whose device is not given: on that of the innermost DefaultDeviceGuard of this
-/// thread, else on that of `set_default_device`, else on the CPU.
+/// The device of a new tensor whose device is not given: that of the innermost DefaultDeviceGuard of this
+/// thread, otherwise that of `set_default_device`, otherwise the CPU.
 WEFT_API Device creation_device();
 
 /// Sets, for a scope and on this thread, the device of tensors whose device is not given.
@@ -78,8 +78,8 @@ private:
   std::optional<Device> before_;
 };
 
-/// Sets, for a scope and on this thread, which device "cuda" without a number means. Operations run on the
-/// devices of their tensors, whatever it says; a guard for the CPU changes nothing.
+/// Sets, for a scope and on this thread, which device "cuda" without a number means. It does not change where
+/// operations run, which is the device of their tensors. A guard for the CPU changes nothing.
 class WEFT_API DeviceGuard {
 public:
   explicit DeviceGuard(Device device);

@@ -10,8 +10,8 @@
 //   weft::Dim batch("batch", 1, 4096);
 //   auto predict = weft::compile([&](weft::Tensor x) { return model(x); }, {weft::spec({batch, 784})});
 //
-// In the function such a dimension is a `Size`, and no number: `x.sym_size(0)` gives it, `x.size(0)` is an
-// error that says so.
+// In the function such a dimension is a `Size` and no number: `x.sym_size(0)` returns it, and `x.size(0)` is
+// an error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_DIM_HPP
@@ -24,11 +24,11 @@
 
 namespace weft {
 
-/// A dimension whose size each call chooses, from `min` to `max`.
+/// A dimension whose size is determined by each call, from `min` to `max`.
 class WEFT_API Dim {
 public:
-  /// `name` is a letter, then letters, digits and underscores; two Dims of one name are one dimension. Throws
-  /// Error on another name and unless 0 <= min <= max.
+  /// `name` is a letter, then letters, digits and underscores. Two Dims with one name are the same dimension.
+  /// Throws Error for other names, and unless 0 <= min <= max.
   Dim(std::string name, int64_t min, int64_t max, Loc loc = Loc::current());
   const std::string &name() const { return name_; }
   int64_t min() const { return min_; }
@@ -43,7 +43,7 @@ private:
 /// A number, a Dim, or a sum or product of these.
 class WEFT_API Size {
 public:
-  /// Throws Error where the number is below -2^61 or above 2^63 - 1.
+  /// Throws Error if the number is below -2^61 or above 2^63 - 1.
   template <std::integral T>
   Size(T number)
       : value_(entry_of_number(static_cast<int64_t>(number),
@@ -51,12 +51,12 @@ public:
   Size(const Dim &dim);
 
   bool is_number() const;
-  /// Throws Error where the size is no number.
+  /// Throws Error if the size depends on a Dim.
   int64_t number() const;
   /// "128", "784 * batch + 1".
   std::string str() const;
   const std::vector<Dim> &dims() const { return dims_; }
-  /// How shapes hold it: a number as it is.
+  /// The entry of a shape that stands for it; for a number, the number itself.
   int64_t entry() const { return value_; }
   /// The size that a shape's entry stands for.
   static Size of_entry(int64_t entry);
@@ -89,7 +89,7 @@ Tensor arange(const A &start, const B &end, TensorOptions options = {}, Loc loc 
   return frontend::sizeRange(Size(start), Size(end), options, loc);
 }
 
-/// What an argument of a compiled function is.
+/// The type of a tensor argument of a compiled function.
 struct ArgumentSpec {
   Shape shape; ///< entries of sizes
   DType dtype = DType::f32;

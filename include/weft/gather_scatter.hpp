@@ -47,12 +47,12 @@ WEFT_API Tensor one_hot(const Tensor &index, int64_t classes = -1, Loc loc = Loc
 /// of the index stays. A number is written everywhere.
 WEFT_API Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const Arg &source,
                         Loc loc = Loc::current());
-/// The same, added to what is there, in row-major order of the index.
+/// The same, but the source is added to the elements, in row-major order of the index.
 WEFT_API Tensor scatter_add(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
                             Loc loc = Loc::current());
-/// The same with "sum", "prod", "mean", "amax" or "amin". What is there takes part, unless `include_self` is
-/// false; elements that no index names stay. "prod", "amax" and "amin" have no derivative. Means of integers
-/// are rounded down.
+/// The same with "sum", "prod", "mean", "amax" or "amin". The old element takes part, unless `include_self`
+/// is false; elements that no index names do not change. "prod", "amax" and "amin" have no derivative. Means
+/// of integers are rounded down.
 WEFT_API Tensor scatter_reduce(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source,
                                const std::string &reduce, bool include_self = true, Loc loc = Loc::current());
 /// `a` with alpha times the slices of `source` added to those that a 1-dimensional index names.

@@ -29,7 +29,7 @@ WEFT_API std::pair<int64_t, int64_t> fan_in_and_fan_out(const Tensor &tensor, Lo
 /// Uniform in [from, to).
 WEFT_API Tensor uniform_(Tensor tensor, double from = 0, double to = 1, Loc loc = Loc::current());
 WEFT_API Tensor normal_(Tensor tensor, double mean = 0, double std = 1, Loc loc = Loc::current());
-/// Normal with what lies outside of [a, b] drawn anew; computed on the host, so not in compiled functions.
+/// Normal, truncated to [a, b]; computed on the host, so not in compiled functions.
 WEFT_API Tensor trunc_normal_(Tensor tensor, double mean = 0, double std = 1, double a = -2, double b = 2,
                               Loc loc = Loc::current());
 WEFT_API Tensor constant_(Tensor tensor, double value, Loc loc = Loc::current());

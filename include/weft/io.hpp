@@ -17,13 +17,13 @@ struct WEFT_API Metadata : std::vector<std::pair<std::string, std::string>> {
   using vector::vector;
   Metadata() = default;
   Metadata(std::vector<std::pair<std::string, std::string>> list) : vector(std::move(list)) {}
-  /// The text of this name; throws Error, which lists the names, where there is none.
+  /// The text with this name. Throws Error, which lists the names, if there is none.
   const std::string &at(const std::string &name, Loc loc = Loc::current()) const;
   bool contains(const std::string &name) const;
 };
 
 /// Every `save_` function writes beside the path and then renames, so that no reader sees half a file. All
-/// throw Error with the file's name, and where it is damaged the place in it.
+/// throw Error with the file's name, and the place in it if it is damaged.
 
 /// \name The safetensors format: every dtype
 /// @{

@@ -59,7 +59,7 @@ public:
   Parameter weight;
 
 private:
-  std::optional<int64_t> padding_; ///< from the front
+  std::optional<int64_t> padding_; ///< counted from the front
 };
 
 /// In training, zeros elements with probability `p` and divides the others by 1 - p; otherwise the identity.

@@ -15,7 +15,8 @@ namespace weft {
 /// The most dimensions that a tensor may have: in programs, text, packages, data files and the C interface.
 /// It is the limit of PyTorch and of NumPy.
 inline constexpr size_t maxRank = 64;
-/// Multiplications of one matrix product at most: none that ends in the life of a machine has more.
+/// The most multiplications that a matrix product may have. A product with more would not end in a machine's
+/// lifetime.
 inline constexpr int64_t maxProductWork = int64_t(1) << 62;
 
 } // namespace weft

@@ -79,7 +79,7 @@ class WEFT_API CrossEntropyLoss : public Module {
 public:
   explicit CrossEntropyLoss(CrossEntropyOptions options = {});
   Tensor operator()(const Tensor &logits, const Tensor &target, Loc loc = Loc::current()) const;
-  Parameter weight; ///< undefined where there is none
+  Parameter weight; ///< undefined if there is none
 
 private:
   CrossEntropyOptions options_; ///< without the weight

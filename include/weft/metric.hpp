@@ -11,18 +11,18 @@
 
 namespace weft {
 
-/// A running average of numbers that steps compute: a loss, an accuracy. `update` queues what the number
-/// needs and returns; `value` leaves out the last update, whose step may still run, so that a loop that shows
-/// its loss waits for nothing but the step before. A shared handle.
+/// A running average of numbers that steps compute, such as a loss or an accuracy. `update` returns without
+/// waiting for the number. `value` leaves out the last update, whose step may still run, so a loop that shows
+/// its loss waits only for the step before. A shared handle.
 class WEFT_API Metric {
 public:
   Metric();
   /// Takes a tensor of one element, with a weight (the size of the batch, say). Not in compiled functions
   /// (WEFT-C001): return the number and update outside.
   void update(const Tensor &value, double weight = 1, Loc loc = Loc::current());
-  /// The weighted mean of every update but the last; NaN where there is none.
+  /// The weighted mean of all updates but the last; NaN without any.
   double value() const;
-  /// The weighted mean of every update, which waits for the last; NaN where there is none.
+  /// The weighted mean of all updates; waits for the last one. NaN without any.
   double result() const;
   /// How many updates there were since the last reset.
   int64_t count() const;

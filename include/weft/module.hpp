@@ -21,20 +21,22 @@ namespace nn {
 
 namespace detail {
 struct ModuleState;
-/// What a copy of this tensor or state refers to: the same, or, while `clone` copies a module, its twin.
+/// What a copy of this tensor or state refers to: the same one, or, while `clone` copies a module, its
+/// counterpart in the clone.
 WEFT_API Tensor cloned(const Tensor &tensor);
 WEFT_API std::shared_ptr<ModuleState> cloned(const std::shared_ptr<ModuleState> &state);
 
-/// While one lives on a thread, modules that are copied there are copied deeply.
+/// While it exists, modules that are copied on its thread are copied deeply.
 class WEFT_API CloneScope {
 public:
   CloneScope(const std::shared_ptr<ModuleState> &original, Loc loc);
   ~CloneScope();
   CloneScope(const CloneScope &) = delete;
   CloneScope &operator=(const CloneScope &) = delete;
-  /// Throws Error where the copy holds a tensor of the original.
+  /// Throws Error if the copy holds a tensor of the original.
   void check(Loc loc) const;
-  /// What is made of this state; null where none is, or it is not among what is cloned.
+  /// The counterpart of this state in the clone; null if nothing is being cloned, or if the state is no part
+  /// of it.
   static std::shared_ptr<ModuleState> twinOf(const ModuleState *state);
 
 private:
@@ -58,18 +60,18 @@ public:
   Parameter() = default;
   Parameter(const Tensor &tensor) : Tensor(tensor) {}
   Parameter(const Parameter &other);
-  // What is moved stays what it was, an assignment may throw, and assign() knows itself.
+  // A move leaves its source unchanged, an assignment may throw, and assign() handles self-assignment.
   // NOLINTBEGIN(*-move-constructor*,*-self-assignment)
-  /// Leaves the other as it is: one that a module has registered never becomes undefined.
+  /// Leaves `other` unchanged, because a parameter that a module has registered must never become undefined.
   Parameter(Parameter &&other) noexcept
       : Tensor(static_cast<const Tensor &>(other)), module_(other.module_), entry_(other.entry_),
         own_(other.own_) {}
-  /// Throws Error where this is a module's own member and something else holds its tensor, where the other
-  /// is undefined or is registered with another shape, and in a compiled function.
+  /// Throws Error in a compiled function, if `other` is undefined or registered with another shape, and if
+  /// this is a module's own member and something else holds its tensor.
   Parameter &operator=(const Parameter &other) { return assign(other, /*moved=*/false); }
   Parameter &operator=(Parameter &&other) { return assign(other, /*moved=*/true); }
   // NOLINTEND(*-move-constructor*,*-self-assignment)
-  /// Throws Error where this is a module's own member: a tensor is no parameter.
+  /// Throws Error if this is a module's own member, because a tensor is no parameter.
   template <std::same_as<Tensor> T> Parameter &operator=(const T &tensor) {
     assign(tensor);
     return *this;
@@ -80,25 +82,25 @@ private:
   static constexpr size_t absent = SIZE_MAX;
   void assign(const Tensor &tensor);
   Parameter &assign(const Parameter &other, bool moved);
-  /// Makes this handle, and what the module has registered, another tensor.
+  /// Makes this handle, and the module's registered parameter, refer to another tensor.
   void tie(const Parameter &other);
   /// Whether nothing but this handle and the module holds the tensor.
   bool isSole() const;
-  /// Whether this is the member that the module computes with, and not a variable.
+  /// Whether this is the member that the module computes with, and not a variable of the program.
   bool isMember() const;
   void refuseWhereAbsent() const;
-  std::weak_ptr<detail::ModuleState> module_; ///< where it is registered
-  size_t entry_ = 0;                          ///< its number there, or `absent`: the module has none
-  bool own_ = false;                          ///< a member of the module's object, and no copy of that
+  std::weak_ptr<detail::ModuleState> module_; ///< the module in which it is registered
+  size_t entry_ = 0; ///< its number there, or `absent` if the module was made without it
+  bool own_ = false; ///< it is the member of the module's object, and no copy
 };
 
-/// What `load_state_dict` without `strict` passed over.
+/// The names that `load_state_dict` without `strict` skipped.
 struct IncompatibleKeys {
   std::vector<std::string> missing, unexpected;
 };
 
 /// A deep copy: parameters and buffers of its own, with the same values, modes and flags, and no gradients.
-/// Throws Error where a member of the module is a plain Tensor that is registered: declare it nn::Parameter.
+/// Throws Error if a registered member of the module is a plain Tensor: declare it nn::Parameter.
 template <typename M> M clone(const M &module, Loc loc = Loc::current());
 
 /// A shared handle on parameters, buffers and child modules: copies of a module share them, `clone` makes new
@@ -107,15 +109,15 @@ class WEFT_API Module {
 public:
   Module();
   Module(const Module &other) : Module(other, other.isHandle_) {}
-  /// A handle on any module: it has the state, and none of the members.
+  /// A handle on any module: it shares the state and has none of the members.
   template <typename M>
     requires(std::derived_from<M, Module> && !std::same_as<M, Module>)
   Module(const M &other) : Module(other, /*isHandle=*/true) {}
   // NOLINTBEGIN(*-move-constructor*,*-self-assignment): as of a parameter
-  /// Leaves the other as it is.
+  /// Leaves `other` unchanged.
   Module(Module &&other) noexcept : state_(other.state_), isHandle_(other.isHandle_) {}
-  /// Throws Error where this is registered as a part of another module, which would keep the old one, unless
-  /// that is assigned as a whole.
+  /// Throws Error if this is registered as a part of another module, which would keep the old part; except
+  /// while that module is assigned as a whole.
   Module &operator=(const Module &other) {
     return assign(other, /*copiesElements=*/!isHandle_ && !other.isHandle_);
   }
@@ -135,7 +137,7 @@ public:
     return module;
   }
   Parameter register_parameter(const std::string &name, Tensor value, Loc loc = Loc::current());
-  /// A tensor that is state and not trained.
+  /// Adds a tensor that is state and is not trained.
   Parameter register_buffer(const std::string &name, Tensor value, Loc loc = Loc::current());
   /// @}
 
@@ -150,9 +152,9 @@ public:
   /// This module, under the empty name, and every module below it, parents first.
   std::vector<Module> modules() const;
   std::vector<std::pair<std::string, Module>> named_modules() const;
-  /// Throws Error where there is no parameter of this path.
+  /// Throws Error if there is no parameter with this path.
   Tensor get_parameter(const std::string &path, Loc loc = Loc::current()) const;
-  /// "Linear"; "Module" for a type of the user that gives none.
+  /// "Linear"; "Module" for a user's type that gives no name.
   const std::string &type_name() const;
   /// @}
 
@@ -163,7 +165,7 @@ public:
   /// Copies values by name into the tensors that are there. Missing, unexpected and misshapen entries are one
   /// error that lists them all, and then nothing is changed; without `strict` only misshapen ones are.
   IncompatibleKeys load_state_dict(const StateDict &state, bool strict = true, Loc loc = Loc::current());
-  /// The complaints of `load_state_dict`, which this call does not do; empty where it would succeed.
+  /// The complaints that `load_state_dict` would have; empty if it would succeed. Changes nothing.
   std::vector<std::string> check_state_dict(const StateDict &state) const;
   /// @}
 
@@ -202,8 +204,8 @@ public:
 protected:
   /// A module that prints as `type_name(details)`.
   explicit Module(std::string type_name, std::string details = {});
-  /// A member for a parameter that this module is made without. Assigning it one is an error, since nobody
-  /// would train that.
+  /// A member for a parameter that this module is made without. Assigning a parameter to it is an error,
+  /// because that one would not be trained.
   Parameter absent_parameter();
 
 private:
@@ -216,7 +218,7 @@ private:
   void add_child(const std::string &name, const Module &child, Loc loc);
   Parameter add_tensor(const std::string &name, const Tensor &value, bool parameter);
   std::shared_ptr<detail::ModuleState> state_;
-  bool isHandle_ = false; ///< and no part of an object that has members
+  bool isHandle_ = false; ///< it is a handle only, without the members of the module's type
 };
 
 template <typename M> M clone(const M &module, Loc loc) {

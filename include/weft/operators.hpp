@@ -37,7 +37,7 @@ WEFT_BINARY(ge, >=)
 WEFT_BINARY(bitwise_and, &)
 WEFT_BINARY(bitwise_or, |)
 WEFT_BINARY(bitwise_xor, ^)
-/// What is left of the division a / b rounded down: it has the sign of b, as `%` of Python.
+/// The remainder of the division a / b rounded down: it has the sign of b, like `%` in Python.
 WEFT_BINARY(remainder, %)
 #undef WEFT_BINARY
 
@@ -60,8 +60,8 @@ WEFT_API Tensor neg(const Arg &a);
 inline Tensor operator-(const Arg &a) { return neg(a); }
 WEFT_API Tensor logical_not(const Arg &a);
 inline Tensor operator!(const Arg &a) { return logical_not(a); }
-/// Of a tensor it is a function of its own, so that the compiler does not take it for a condition. It is
-/// recorded with the line where the operand was made, and logical_not(a) with its own.
+/// Declared for Tensor, so that `!a` is not taken for a condition. It is recorded with the line where the
+/// operand was made; logical_not(a) is recorded with its own line.
 WEFT_API Tensor operator!(const Tensor &a);
 /// Every bit inverted; logical not on bools. Floats are an error.
 WEFT_API Tensor bitwise_not(const Arg &a);

@@ -15,9 +15,9 @@ namespace detail {
 struct OptimizerState;
 }
 
-/// A shared handle on parameters, in groups with options of their own, and the state that belongs to them.
-/// State is made, as zeros on the parameter's device, at the first `step()` in which a parameter has a
-/// gradient. Hyper-parameters are run-time scalars: changing one recompiles nothing.
+/// A shared handle on parameters and their state. Parameters are in groups, each with its own options. State
+/// is made, as zeros on the parameter's device, at the first `step()` in which a parameter has a gradient.
+/// Hyper-parameters are run-time scalars: changing one recompiles nothing.
 class WEFT_API Optimizer {
 public:
   /// Updates every parameter that has a gradient. A parameter that has moved to another device or type since

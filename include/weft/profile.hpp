@@ -15,17 +15,17 @@
 
 namespace weft {
 
-/// What ran while a profile was taken.
+/// The launches, calls, compilations and waits of a profiled piece of work.
 class WEFT_API Profile {
 public:
   /// Launches by total time: share, calls, mean, achieved GB/s and GFLOP/s, name and source line. Then the
-  /// wall clock: in how much of it launches ran, something was compiled, or neither, and how long threads
-  /// waited.
+  /// wall clock: how long launches ran, how long something was compiled, how long neither happened, and how
+  /// long threads waited.
   std::string table() const { return table_; }
   /// JSON for chrome://tracing and Perfetto: an event for each launch, with its bytes, GB/s and source line,
   /// and for each call, compilation and wait.
   std::string chrome_trace() const { return trace_; }
-  /// Writes it to a file; throws Error where that cannot be written.
+  /// Writes it to a file; throws Error if that cannot be written.
   void save_chrome_trace(const std::string &path, Loc loc = Loc::current()) const;
 
 private:
@@ -33,7 +33,8 @@ private:
   std::string table_, trace_;
 };
 
-/// Runs `work`, waits for what it started, and returns where the time went. What `work` throws goes on.
+/// Runs `work`, waits for everything it started, and returns where the time went. Exceptions of `work` are
+/// passed on.
 WEFT_API Profile profile(const std::function<void()> &work);
 
 } // namespace weft

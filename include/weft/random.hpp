@@ -31,7 +31,7 @@ public:
   /// The seed that the stream was started with.
   uint64_t initial_seed() const;
 
-  /// Key and counter, an i64 tensor of two elements: everything that the next numbers depend on.
+  /// Key and counter as an i64 tensor of two elements, on which all later numbers depend.
   Tensor get_state(Loc loc = Loc::current()) const;
   void set_state(const Tensor &state, Loc loc = Loc::current());
   /// A generator of its own, whose seed is the next 64 bits of this one. Not in compiled functions.
@@ -52,7 +52,7 @@ private:
   struct Seed {};
   Generator(uint64_t seed, Seed);
   template <std::integral T> static uint64_t unsignedSeed(T seed) {
-    // Negative: two's complement less one is what 0xffffffffffffffff + v means.
+    // For a negative seed, 0xffffffffffffffff + v is two's complement minus one.
     return static_cast<uint64_t>(seed) - (seed < T(0) ? 1 : 0);
   }
   Generator &start(uint64_t seed, Loc loc);
@@ -65,7 +65,8 @@ template <std::integral T> Generator &manual_seed(T seed, Loc loc = Loc::current
   return default_generator().manual_seed(seed, loc);
 }
 
-/// While one lives, draws from the default generator do not show afterwards: its state is put back.
+/// Restores the state of the default generator at the end of its scope, so that draws in between have no
+/// lasting effect.
 class WEFT_API ForkRngGuard {
 public:
   explicit ForkRngGuard(Loc loc = Loc::current()) : state_(default_generator().get_state(loc)) {}
@@ -78,8 +79,8 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Drawing: from the default generator where none is given. Errors: a shape with negative sizes, and a dtype
-// that the distribution does not have.
+// Functions that draw. Without a generator they use the default one. A shape with negative sizes, and a dtype
+// that the distribution does not support, are errors.
 //===----------------------------------------------------------------------===//
 
 /// Uniform in [0, 1), in a floating-point dtype.
@@ -110,8 +111,8 @@ WEFT_API Tensor randint(int64_t high, IntList shape, TensorOptions options = {},
 WEFT_API Tensor randperm(int64_t n, TensorOptions options = {}, Loc loc = Loc::current());
 WEFT_API Tensor randperm(int64_t n, Generator &generator, TensorOptions options = {},
                          Loc loc = Loc::current());
-/// 1 with the probability that the element of `p` says, else 0; in the dtype of `p`. What is not in [0, 1] is
-/// an error, in a compiled function of the call; over dynamic sizes it is not checked.
+/// 1 with the probability that the element of `p` says, else 0; in the dtype of `p`. A probability outside of
+/// [0, 1] is an error (in a compiled function, an error of the call); with dynamic sizes it is not checked.
 WEFT_API Tensor bernoulli(const Tensor &p, Loc loc = Loc::current());
 WEFT_API Tensor bernoulli(const Tensor &p, Generator &generator, Loc loc = Loc::current());
 

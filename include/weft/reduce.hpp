@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What Tensor has as members, as functions, and functions of several tensors. Names and meaning are
-// PyTorch's. `dims` that are empty mean all; negative ones count from the end; `keepdim` leaves size 1 in
-// their place. Sums and products accumulate halves in f32. The order of a reduction depends on its shape and
+// The reductions of Tensor as free functions, and functions of several tensors. Names and meaning are
+// PyTorch's. Empty `dims` mean all dimensions; negative ones count from the end; `keepdim` keeps them with
+// size 1. Sums and products accumulate f16 and bf16 in f32. The order of a reduction depends on its shape and
 // dtype alone.
 //
 //===----------------------------------------------------------------------===//
@@ -24,15 +24,15 @@ namespace weft {
   inline Tensor name(const Tensor &a, IntList dims = {}, bool keepdim = false, Loc loc = Loc::current()) {   \
     return a.name(std::move(dims), keepdim, loc);                                                            \
   }
-/// Of bool and integers an i64; 0 (1) over nothing.
+/// For bools and integers an i64; 0 (1) for no elements.
 WEFT_REDUCTION(sum)
 WEFT_REDUCTION(prod)
-/// An error for integers; NaN over nothing.
+/// An error for integers; NaN for no elements.
 WEFT_REDUCTION(mean)
-/// An error over nothing; a NaN propagates; equal elements share the gradient.
+/// An error for no elements; a NaN propagates; equal elements share the gradient.
 WEFT_REDUCTION(amax)
 WEFT_REDUCTION(amin)
-/// i1; false (true) over nothing.
+/// An i1; false (true) for no elements.
 WEFT_REDUCTION(any)
 WEFT_REDUCTION(all)
 WEFT_REDUCTION(logsumexp)
@@ -77,7 +77,8 @@ WEFT_API Tensor softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
 WEFT_API Tensor log_softmax(const Tensor &a, int64_t dim, Loc loc = Loc::current());
 
 /// (a - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions, which are
-/// `normalized_shape`; `weight` and `bias` have that shape, or are undefined. Statistics of halves are f32.
+/// `normalized_shape`; `weight` and `bias` have that shape, or are undefined. The statistics of f16 and bf16
+/// are in f32.
 WEFT_API Tensor layer_norm(const Tensor &a, const Shape &normalized_shape, const Tensor &weight = {},
                            const Tensor &bias = {}, double eps = 1e-5, Loc loc = Loc::current());
 

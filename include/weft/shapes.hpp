@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What Tensor has as members (`tensor.hpp` says what they do), under the same names.
+// The shape functions of Tensor as free functions with the same names; `tensor.hpp` describes them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_SHAPES_HPP

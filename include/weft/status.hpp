@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Inside Weft an error is a value: `Status`, or `Expected<T>` where there is a result. The C++ interface
+// Inside Weft an error is a value: `Status`, or `Expected<T>` for functions with a result. The C++ interface
 // throws `weft::Error` at its boundary; the C interface returns a code. Nothing aborts.
 //
-// What is known of a failure travels as data, in a `FailureInfo`, from where it happened to that boundary.
-// `FailureInfo::str()` makes the text, and nothing reads that text again: who wants the line or the number of
-// an operation asks the record.
+// A failure is passed on as data, a `FailureInfo`, from where it happened to that boundary.
+// `FailureInfo::str()` makes the text, and no code reads that text again: the line or the number of an
+// operation is in the record.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_STATUS_HPP
@@ -27,40 +27,40 @@
 
 namespace weft {
 
-/// What a check of values found when a program ran.
+/// The kind of check of values that failed when a program ran.
 enum class FailedCheck : uint8_t {
-  none,      ///< the failure is none of a check
+  none,      ///< the failure is not that of a check
   index,     ///< `value` is no index of a dimension
   condition, ///< an assertion is false at `position`
-  other,     ///< a check of which no more is known than what `what` says
+  other,     ///< another check, which only `what` describes
 };
 
-/// A failure as data. A field that does not apply has its default; those below `check` are set where a check
-/// of values failed.
+/// A failure as data. A field that does not apply has its default; those below `check` are set if a check of
+/// values failed.
 struct FailureInfo {
   /// The stable code, such as "WEFT-P001"; empty for none.
   std::string code;
-  /// What failed, in words; of a condition what it demands. Empty for an index.
+  /// What failed, in words; for a condition, what it demands. Empty for an index.
   std::string what;
-  /// What was under way, in words, outermost first; it stands before everything else in the text.
+  /// What was being done, in words, outermost first. It begins the text.
   std::string context;
 
   FailedCheck check = FailedCheck::none;
-  /// Of the element that failed first: its number in row-major order, and the value found there.
+  /// The first element that failed: its number in row-major order, and its value.
   int64_t position = -1, value = 0;
-  /// Of an index: the dimension that it is for and the size of that, so that [0, size) is allowed, and what
-  /// the user calls the index where that is not "index", as "Target" of a loss.
+  /// For an index: its dimension, the size of that dimension (allowed is [0, size)), and the user's word for
+  /// the index if that is not "index", such as "Target" for a loss.
   int64_t dimension = -1, size = 0;
   std::string subject;
 
-  /// The source line in the program, "train.cpp:12:3"; several, with ", " between, where one kernel stands
-  /// for them. The other three are those of the first; the line is 0 where it is not known.
+  /// The source line in the program, "train.cpp:12:3", or several, separated by ", ", if one kernel computes
+  /// them. The next three fields are those of the first line; the line is 0 if it is not known.
   std::string location, file;
   uint32_t line = 0, column = 0;
-  /// The number of the operation among those of its program that can fail; -1 where nobody counts.
+  /// The number of the operation among those of its program that can fail; -1 if they have no numbers.
   int64_t operation = -1;
 
-  /// The compiled function that failed, and which call of it; 0 where nobody counts.
+  /// The compiled function that failed, and the number of the call; 0 if calls are not counted.
   std::string function;
   uint64_t call = 0;
   /// The source line of that call; empty and 0 for none.
@@ -68,7 +68,7 @@ struct FailureInfo {
   uint32_t call_line = 0;
   /// Further lines of the text, after everything else.
   std::string notes;
-  /// Who made the call, as it named itself (runtime::CallOrigin); 0 for nobody.
+  /// Identifies the caller (runtime::CallOrigin); 0 for none.
   uint64_t caller = 0;
 
   /// The text for people.
@@ -103,7 +103,7 @@ struct FailureInfo {
   }
 };
 
-/// Success, or what is known of a failure. Success allocates nothing, and a copy of a failure shares it.
+/// Success, or a failure with its data. Success allocates nothing, and copies of a failure share the data.
 class [[nodiscard]] Status {
 public:
   Status() = default;

@@ -34,22 +34,22 @@ public:
   explicit Stream(Device device = {}, Loc loc = Loc::current());
   /// The stream that this thread's work goes to.
   static Stream current(Device device = {}, Loc loc = Loc::current());
-  /// The stream that work goes to where no other was chosen.
+  /// The default stream, which is used unless another one is current.
   static Stream default_stream(Device device = {}, Loc loc = Loc::current());
-  /// A stream on an executor of somebody else. `post` is given a piece of work for everything that Weft puts
-  /// on the stream, and runs it once, on any thread, in the order of the posts; what else it runs between
-  /// them is thereby ordered with Weft's work, and nobody waits. Neither `post` nor what runs on that
-  /// executor may call Weft: a thread that reads a value may be waiting for the executor. The last handle
-  /// waits until what was posted has run.
+  /// A stream on the program's own executor. Weft calls `post` with each piece of work, and `post` arranges
+  /// that it runs once, on any thread, in the order of the posts. Other work that the executor runs in
+  /// between is thereby ordered with Weft's work, without waiting. Neither `post` nor what runs on that
+  /// executor may call Weft: a thread that reads a value may be waiting for the executor. Destroying the last
+  /// handle waits until all posted work has run.
   static Stream external(Device device, std::function<void(std::function<void()>)> post,
                          Loc loc = Loc::current());
 
   Device device() const;
-  /// Waits for everything on the stream; throws the first failure that nobody has been told of.
+  /// Waits for everything on the stream; throws the first failure that was not reported yet.
   void synchronize() const;
   /// Whether nothing is left to run.
   bool query() const;
-  /// What is issued to this stream from now on runs after what `other` has now, or after the event.
+  /// Later work on this stream runs after the present work of `other`, or after the event.
   void wait_stream(const Stream &other) const;
   void wait_event(const Event &event) const;
   /// The backend's own handle: on the CPU a `weft::runtime::Queue *`. It lives as long as the stream.
@@ -63,7 +63,8 @@ private:
   std::shared_ptr<detail::StreamState> state_;
 };
 
-/// Makes a stream current on this thread for a scope. What was recorded before it runs where it belonged.
+/// Makes a stream current on this thread for a scope. Operations that were recorded before run on the stream
+/// that was current then.
 class WEFT_API StreamGuard {
 public:
   explicit StreamGuard(Stream stream);
@@ -83,7 +84,7 @@ public:
   explicit Event(bool enable_timing = false);
   /// Marks the present point of the stream; recorded again, the event means the newer point.
   void record(const Stream &stream = Stream::current());
-  /// What is issued to `stream` from now on runs after the event. One never recorded holds up nothing.
+  /// Later work on `stream` runs after the event. An event that was never recorded delays nothing.
   void wait(const Stream &stream = Stream::current()) const;
   /// Blocks this thread until the point has passed; throws nothing.
   void synchronize() const;
@@ -97,7 +98,7 @@ private:
   std::shared_ptr<detail::EventState> state_;
 };
 
-/// Waits for all streams of a device; throws the first failure that nobody has been told of.
+/// Waits for all streams of a device; throws the first failure that was not reported yet.
 WEFT_API void synchronize(Device device, Loc loc = Loc::current());
 
 } // namespace weft

@@ -47,14 +47,14 @@ class TensorIndex;
 
 class WEFT_API Tensor {
 public:
-  /// A handle on nothing: `defined()` is false and everything else is an error.
+  /// An undefined tensor: `defined()` is false and every other use is an error.
   Tensor() = default;
   Tensor(const Tensor &) = default;
   Tensor(Tensor &&) = default;
   ~Tensor() = default;
   Tensor &operator=(const Tensor &) & = default;
   Tensor &operator=(Tensor &&) & = default;
-  /// `x[0] = y`: a handle that has no name cannot be rebound, so that what is meant is writing its elements.
+  /// `x[0] = y`: assigning to an unnamed handle could have no effect, so it writes the elements instead.
   Tensor &operator=(const Arg &value) &&;
 
   /// \name Creation from host data, which is copied
@@ -85,7 +85,7 @@ public:
   /// \name Facts
   /// @{
   bool defined() const { return slot_ != nullptr; }
-  /// A tensor is no condition: this is an error of the compiler that says what to write.
+  /// A tensor is no condition: this makes it a compile-time error that says what to write instead.
   template <std::same_as<bool> Bool> explicit operator Bool() const {
     static_assert(sizeof(Bool) == 0,
                   "a Tensor is no condition. Of its values: write where(condition, a, b), which compiled "
@@ -116,9 +116,10 @@ public:
   /// Accumulates the gradients of this tensor, which has one element, into `.grad()` of the leaves that
   /// require them.
   void backward(Loc loc = Loc::current()) const;
-  /// The same of a tensor of any shape, whose elements count as much as `gradient`, of its shape, says.
+  /// The same for a tensor of any shape, whose elements are weighted by `gradient`, a tensor of the same
+  /// shape.
   void backward(const Tensor &gradient, Loc loc = Loc::current()) const;
-  /// The accumulated gradient; an undefined tensor where there is none.
+  /// The accumulated gradient; an undefined tensor if there is none.
   Tensor grad(Loc loc = Loc::current()) const;
   void set_grad(const Tensor &gradient, Loc loc = Loc::current());
   /// A view through which no gradient flows.
@@ -132,7 +133,7 @@ public:
     read(&value, sizeof(T), dtype_of<T>::value_, true, loc);
     return value;
   }
-  /// Without a type: an error of the compiler that says so.
+  /// Without a type: a compile-time error that says so.
   template <typename... None>
     requires(sizeof...(None) == 0)
   auto item(None...) const {
@@ -141,7 +142,8 @@ public:
   }
   /// All elements in row-major order, converted to T.
   template <typename T> std::vector<T> to_vector(Loc loc = Loc::current()) const {
-    // Computed first: a value that does not fit in memory is an error of its own.
+    // Compute the value before the vector is made, so that a value which does not fit in memory has its own
+    // error.
     size_t count = elements(sizeof(T), loc);
     std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> values;
     try {
@@ -476,13 +478,13 @@ public:
 
 private:
   friend struct frontend::Access;
-  /// The number of elements of a value that is there; `bytes` each must be addressable.
+  /// The number of elements of the computed value. Elements of `bytes` bytes each must be addressable.
   size_t elements(size_t bytes, Loc loc) const;
   void read(void *data, size_t bytes, DType dtype, bool single, Loc loc) const;
   std::shared_ptr<frontend::Slot> slot_;
 };
 
-/// What a choice along a dimension gives: the elements chosen, and their i64 positions.
+/// The result of a selection along a dimension: the selected elements, and their i64 positions.
 struct ValuesIndices {
   Tensor values, indices;
 };
@@ -502,9 +504,9 @@ public:
 
   Tensor tensor;
   bool is_number = false, is_bool = false, is_real = false;
-  double real = 0;   ///< of any number, rounded
-  int64_t whole = 0; ///< of an integer, exactly
-  /// A tensor that counts as a number in promotion: only its kind is looked at.
+  double real = 0;   ///< any number, rounded
+  int64_t whole = 0; ///< an integer, exactly
+  /// A tensor that counts as a number in promotion: only the kind of its dtype matters.
   bool is_scalar = false;
   Loc loc;
 };
@@ -515,9 +517,9 @@ public:
 WEFT_API void print(const Tensor &tensor, Loc loc = Loc::current());
 /// The same after "label: ".
 WEFT_API void print(const std::string &label, const Tensor &tensor, Loc loc = Loc::current());
-/// Throws Error with the message and the first position where it does not hold, unless every element of the
-/// condition, an i1 tensor of any shape, is true. In a compiled function it is checked at every call, and the
-/// call that fails changes nothing.
+/// Throws Error with the message and the first false position, unless every element of the condition, an i1
+/// tensor of any shape, is true. In a compiled function every call checks it, and a call that fails changes
+/// nothing.
 WEFT_API void assert_true(const Tensor &condition, const std::string &message, Loc loc = Loc::current());
 WEFT_API std::string to_string(const Tensor &tensor, Loc loc = Loc::current());
 /// A tensor that `<<` prints. It remembers the source line, since an operator cannot have a default argument.
@@ -531,7 +533,7 @@ WEFT_API std::ostream &operator<<(std::ostream &out, const Printed &printed);
 WEFT_API std::ostream &operator<<(std::ostream &out, DType dtype);
 WEFT_API std::ostream &operator<<(std::ostream &out, const Device &device);
 
-/// Runs everything that is pending, waits for it, and throws the first error that was not seen yet.
+/// Computes everything that is pending, waits for it, and throws the first failure that was not reported yet.
 WEFT_API void synchronize();
 
 } // namespace weft

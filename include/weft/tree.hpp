@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a compiled function takes and returns: Tensor and Scalar; bool, integers, floats and enumerations,
-// which are static, a part of the signature; and tuples, pairs, arrays, vectors, optionals and registered
-// structs of these. A value is taken apart into its tensors and a structure, and put together again from
-// both.
+// The parameter and result types of compiled functions: Tensor and Scalar; bool, integers, floats and
+// enumerations, which are static, that is, part of the signature; and tuples, pairs, arrays, vectors,
+// optionals and registered structs of these. A value is flattened into its tensors and a structure, and
+// rebuilt from both.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_TREE_HPP
@@ -23,13 +23,13 @@
 
 namespace weft {
 
-/// A number that a compiled function takes at every call: it is traced, and another value compiles nothing.
-/// In arithmetic it is a number, which takes the dtype of the tensor beside it.
+/// A number that is an argument of every call of a compiled function: another value compiles nothing. In
+/// arithmetic it behaves as a number, which takes the dtype of the other operand.
 class WEFT_API Scalar {
 public:
   template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   Scalar(T value, Loc loc = Loc::current()) : number_(value, loc) {}
-  /// Of a 0-dimensional tensor, whose dtype counts by its kind only.
+  /// From a 0-dimensional tensor; only the kind of its dtype matters.
   explicit Scalar(const Tensor &value, Loc loc = Loc::current());
 
   operator Arg() const { return number_; }
@@ -67,7 +67,7 @@ template <typename T> struct Fields;
 
 namespace frontend {
 
-/// What a value is beside its tensors: static values, sizes of vectors, which optionals are set.
+/// The parts of a value that are no tensors: static values, sizes of vectors, which optionals are set.
 struct StructureEntry {
   enum Kind : uint8_t { boolean, integer, real, enumeration, size, presence, scalar } kind;
   int64_t bits;
@@ -75,13 +75,13 @@ struct StructureEntry {
 };
 using Structure = std::vector<StructureEntry>;
 
-/// A value taken apart.
+/// A flattened value.
 struct Flat {
   std::vector<Tensor> tensors;
   Structure structure;
 };
 
-/// Where putting together stands.
+/// The position in a flattened value while it is rebuilt.
 struct FlatReader {
   const Flat &flat;
   size_t tensor = 0, entry = 0;

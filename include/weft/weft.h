@@ -86,14 +86,14 @@ WEFT_C_API const char *weft_last_error_code(void);
 
 /** Which check of values a call failed. */
 typedef enum weft_failed_check {
-  WEFT_CHECK_NONE = 0,      /**< the failure is none of a check */
+  WEFT_CHECK_NONE = 0,      /**< the failure is not that of a check */
   WEFT_CHECK_INDEX = 1,     /**< `value` is no index of a dimension */
   WEFT_CHECK_CONDITION = 2, /**< an assertion is false at `position` */
   WEFT_CHECK_OTHER = 3
 } weft_failed_check;
 
-/** What weft_last_error() says of a call that failed, as data. Texts are never NULL, and empty where nothing
-   is known. */
+/** The failure that weft_last_error() describes, as data. Texts are never NULL; they are empty if nothing is
+   known. */
 typedef struct weft_failure {
   size_t struct_size;
   weft_failed_check check;
@@ -105,7 +105,7 @@ typedef struct weft_failure {
   uint32_t line;     /**< 0: not known */
   uint32_t column;
   const char *function; /**< the function that was called */
-  uint64_t call;        /**< which call of it, from 1 on; 0: nobody counts */
+  uint64_t call;        /**< which call of it, from 1 on; 0: not counted */
 } weft_failure;
 
 /** Describes the last failure on this thread; the texts are valid until the next. If there was none, or no
@@ -268,8 +268,8 @@ WEFT_C_API weft_status weft_stream_create(const char *device, weft_stream **stre
 
 /** A stream on the embedder's own executor. For every piece of work that the runtime puts on the stream,
    `post` is called once; it must arrange that `run(work)` is called exactly once, later or now, on any
-   thread, in the order of the posts; called again for the same work it does nothing. What the embedder runs
-   there between two posts is then ordered with the runtime's work, without anybody waiting. `post` must not
+   thread, in the order of the posts; a second call for the same work does nothing. What the embedder runs
+   there between two posts is then ordered with the runtime's work, and no thread waits. `post` must not
    call into this interface. */
 WEFT_C_API weft_status weft_stream_create_external(void (*post)(void *user, void (*run)(void *work),
                                                                 void *work),
@@ -278,20 +278,19 @@ WEFT_C_API weft_status weft_stream_create_external(void (*post)(void *user, void
 /** For an external stream: waits until what was posted has run. */
 WEFT_C_API void weft_stream_destroy(weft_stream *stream);
 
-/** Waits for everything on the stream; the first failure that nobody has been told of. */
+/** Waits for everything on the stream; returns the first failure that was not reported yet. */
 WEFT_C_API weft_status weft_stream_synchronize(weft_stream *stream);
 
 /** *idle is 1 if nothing is left to run. */
 WEFT_C_API weft_status weft_stream_query(weft_stream *stream, int32_t *idle);
 
-/** What is put on `stream` from now on runs after what `other` has now. */
+/** Later work on `stream` runs after the present work of `other`. */
 WEFT_C_API weft_status weft_stream_wait_stream(weft_stream *stream, weft_stream *other);
 
-/** What is put on `stream` from now on runs after the event. An event that was never recorded holds up
- * nothing. */
+/** Later work on `stream` runs after the event. An event that was never recorded delays nothing. */
 WEFT_C_API weft_status weft_stream_wait_event(weft_stream *stream, weft_event *event);
 
-/** Waits for every stream of the process; the first failure that nobody has been told of. */
+/** Waits for every stream of the process; returns the first failure that was not reported yet. */
 WEFT_C_API weft_status weft_synchronize(void);
 
 /** `timing` 1: the event can be measured with. Give the handle back with weft_event_destroy(). */
@@ -335,11 +334,12 @@ WEFT_C_API weft_status weft_executable_output(const weft_executable *executable,
 /** Runs the function on a stream. Each input must have the dtype, shape and device of its info; what differs
    is named with what was expected. Where the info has -1, the inputs of this call say how large, and outputs
    have the sizes that follow: one that is outside of its range is WEFT-S001, one that does not agree with the
-   others an error that names both. An output with data is written to that memory, which must have the
+   others is an error that names both. An output with data is written to that memory, which must have the
    output's shape and share no byte with an input or another output; one without gets memory of the runtime's
-   and its dtype, rank and shape. Either the whole step happens or none of it: memory is secured before the
+   and its dtype, rank and shape. The step is done as a whole or not at all: memory is secured before the
    first kernel runs (WEFT-M001), and state and donated inputs are written only when no check can fail any
-   more. Memory for outputs is no part of that: after a call that failed while it ran it holds any values. */
+   more. This does not hold for the memory of outputs: after a call that failed while it ran, it holds any
+   values. */
 WEFT_C_API weft_status weft_executable_run(weft_executable *executable, weft_stream *stream,
                                            const weft_buffer *inputs, size_t input_count,
                                            weft_buffer *outputs, size_t output_count);
