@@ -37,8 +37,7 @@ std::string list_of(std::span<const int64_t> numbers) {
   return text + "]";
 }
 
-/// What a caller's buffer is in a message: "'step': input 0 'arg0'", or "'step': input 0" where it has no
-/// name.
+/// Names a caller's buffer in messages: "'step': input 0 'arg0'", or "'step': input 0" if it has no name.
 struct Place {
   const runtime::Signature &signature;
   const char *what;
@@ -48,7 +47,7 @@ struct Place {
   std::string str() const { return "'" + signature.function + "': " + value(); }
 };
 
-/// What the runtime allocated for an output, and the shape that the call gave it.
+/// Memory that the runtime allocated for an output, and the output's shape.
 struct Owned {
   std::shared_ptr<Buffer> buffer;
   std::vector<int64_t> shape;
@@ -103,7 +102,7 @@ Status check_description(const weft_buffer &buffer, const runtime::TensorInfo &t
   return {};
 }
 
-/// Where there is no memory for a note there is none: the call may have run already.
+/// Out of memory, the note is dropped, because the call may have run already.
 template <typename Reason> void note_copy(const Place &place, size_t bytes, Reason reason) noexcept {
   try {
     runtime::PerThread<LastNote>::get().text +=
@@ -136,7 +135,7 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
   const bool aligned = reinterpret_cast<uintptr_t>(buffer.data) % alignment == 0;
   const std::shared_ptr<Buffer> owner = owner_of(buffer);
   if (wanted && aligned) {
-    // What the runtime allocated may still be written: its own buffer knows.
+    // Memory from the runtime may still be being written; its own buffer tracks that.
     if (owner && owner->data() == buffer.data && owner->bytes() == type.bytes)
       return owner;
     return Buffer::wrap(buffer.data, type.bytes);
@@ -154,7 +153,7 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
   std::vector<std::byte> packed;
   if (!wanted && !type.strides.empty() && !row_major)
     packed.resize(row_major_bytes(type));
-  // After what the stream has been given: that may write the memory.
+  // Copied after the present work of the stream, which may write the memory.
   queue.enter();
   const auto *from = static_cast<const std::byte *>(buffer.data);
   auto *to = static_cast<std::byte *>((*copy)->data());
@@ -181,12 +180,12 @@ Expected<std::shared_ptr<Buffer>> input_memory(const weft_buffer &buffer, const 
   return copy;
 }
 
-/// Copies a result to where the caller wants it, on the queue.
+/// Copies a result to the caller's memory, as work of the queue.
 struct Scattering {
   std::shared_ptr<Buffer> from;
   std::byte *to;
   const runtime::TensorInfo *type;
-  std::vector<int64_t> strides;                    ///< none: side by side
+  std::vector<int64_t> strides;                    ///< empty: row-major
   std::shared_ptr<runtime::Executable> executable; ///< whose type it is
   uint64_t sequence;
 
@@ -241,8 +240,8 @@ struct Passed {
         bytes(runtime::bytesOf(memory)), written(written), place(place) {}
 };
 
-/// What is written may share no byte with anything else that the caller passed. Which inputs are copied
-/// before the call depends on their strides and addresses, and is no part of the rule.
+/// Memory that is written must share no byte with any other memory that the caller passed. (Inputs that are
+/// copied first could be exempt, but which ones are depends on strides and addresses.)
 Status check_sharing(const std::vector<Passed> &passed) {
   std::vector<const Passed *> sorted;
   for (const Passed &one : passed)
@@ -337,8 +336,8 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
   }
   if (Status status = check_sharing(passed); !status)
     return status;
-  // What handing outputs over takes memory for is made before anything runs: a call that fails has changed
-  // nothing.
+  // Everything that needs memory for returning outputs is allocated before the call runs, so that a call that
+  // fails has changed nothing.
   std::vector<std::unique_ptr<Owned>> owned(output_count);
   std::vector<std::vector<int64_t>> strides_of(output_count);
   for (size_t i = 0; i < output_count; ++i)
@@ -366,7 +365,8 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
         queue.submit(work);
         later = true;
       } catch (...) {
-        // It has run, so that its output must come. An external queue may be waiting for this thread.
+        // The call has run, so its output must arrive: do the work on this thread. Not for an external queue,
+        // which may be waiting for this thread.
         if (queue.is_external())
           throw;
         queue.enter();
@@ -388,7 +388,7 @@ Status run(weft_executable &handle, weft_stream *stream, const weft_buffer *inpu
       owned[i].release(); // NOLINT(bugprone-unused-return-value): the caller owns it now
     }
   }
-  // What was asked to run on the caller is done when this returns.
+  // With WEFT_CPU_QUEUE=inline the work is complete when this returns.
   static const Expected<runtime::QueueMode> mode = runtime::queue_mode_from_environment();
   if (later && mode && *mode == runtime::QueueMode::inlined) {
     queue.enter();

@@ -25,7 +25,7 @@ class EmbeddersExecutor final : public runtime::Executor {
 public:
   explicit EmbeddersExecutor(const weft_executor &executor) : executor_(executor) {}
   void parallel_for(int64_t tasks, int64_t grain, Body body) override {
-    // A single range, and work inside of work, stays where it is.
+    // A single range, and a call from inside a body, run on the calling thread.
     if (tasks <= 0)
       return;
     if (tasks <= grain || current_worker >= 0)
@@ -123,7 +123,7 @@ weft_status weft_set_executor(const weft_executor *executor) {
     if (!known->parallel_for || known->width < 1)
       return argument_error("an executor needs parallel_for and a width of at least 1, found " +
                             std::to_string(known->width));
-    // Kept for good: what runs elsewhere may hold it still.
+    // Never freed, because another thread may still hold it.
     static std::mutex mutex;
     static auto *const kept = new std::vector<std::unique_ptr<EmbeddersExecutor>>;
     const std::lock_guard lock(mutex);

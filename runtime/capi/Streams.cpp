@@ -23,8 +23,8 @@ struct weft_stream {
 
 namespace {
 
-/// The work that embedders' executors were given. They know it by numbers, so that one which they run twice
-/// is not there any more, and no memory that was freed.
+/// The work that was posted to embedders' executors. They get numbers and no pointers: if one runs the same
+/// work twice, its number is no longer found, and no freed memory is touched.
 class PostedWork {
 public:
   static PostedWork &get() {

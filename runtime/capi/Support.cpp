@@ -22,8 +22,8 @@ struct LastError {
   std::shared_ptr<const FailureInfo> info;
 };
 
-/// What weft_last_error() and weft_last_error_code() give: of this thread's LastError, or a fixed text where
-/// there was no memory for one.
+/// The texts of weft_last_error() and weft_last_error_code(): those of this thread's LastError, or a fixed
+/// text if there was no memory for one.
 struct Shown {
   const char *message, *code;
 };
@@ -80,7 +80,7 @@ weft_status record(const Status &status) noexcept {
     error.code = status.code() == argumentCode ? "" : status.code();
     shown = {error.message.c_str(), error.code.c_str()};
   } catch (...) {
-    // The kind is still told.
+    // The kind of error can still be reported.
     if (kind == WEFT_ERROR_MEMORY)
       return show_out_of_memory();
     shown = {"the call failed, and there is no memory for the text that says why", ""};
@@ -94,7 +94,7 @@ weft_status record_exception() noexcept {
   } catch (const std::bad_alloc &) {
     return show_out_of_memory();
   } catch (const std::system_error &error) {
-    // Of a thread: there is no memory for its stack, or there are too many.
+    // A thread could not be started: there is no memory for its stack, or there are too many.
     if (error.code() == std::errc::resource_unavailable_try_again ||
         error.code() == std::errc::not_enough_memory) {
       shown = {"the system has no memory for another thread, or gives no more: free memory, and call again",

@@ -22,12 +22,13 @@ namespace weft::capi {
 using runtime::argument_error;
 using runtime::argumentCode;
 
-/// Keeps a failure for weft_last_error(). Without memory for its text the kind and the code are still told.
+/// Keeps a failure for weft_last_error(). Without memory for its text, the kind and the code are still
+/// reported.
 weft_status record(const Status &status) noexcept;
-/// What is being handled, as a failure. It needs no memory.
+/// Records the exception that is being handled. It needs no memory.
 weft_status record_exception() noexcept;
 
-/// Runs `body`, which returns a Status. Nothing leaves it but a status.
+/// Runs `body`, which returns a Status. Exceptions become a status.
 template <typename Body> weft_status guarded(Body body) noexcept {
   try {
     const Status status = body();
@@ -41,7 +42,7 @@ template <typename T> Status require(const T *pointer, const char *name) {
   return pointer ? Status() : argument_error("the argument '" + std::string(name) + "' is NULL");
 }
 
-/// A struct of the caller, who may know fewer or more fields; what it lacks is zero.
+/// Copies a struct of the caller, whose version may have fewer or more fields; missing fields are zero.
 template <typename T> Expected<T> read_struct(const T *from, const char *name) {
   if (from->struct_size < 2 * sizeof(size_t))
     return argument_error("the struct_size of '" + std::string(name) + "' is " +
@@ -65,7 +66,7 @@ template <typename T> Status write_struct(T *to, T value, const char *name) {
   return {};
 }
 
-/// What is said of an argument or result.
+/// The public description of an argument or result.
 weft_tensor_info info_of(const std::string &name, const runtime::TensorInfo &type);
 weft_tensor_info info_of(const runtime::ArgumentInfo &argument);
 weft_tensor_info info_of(const runtime::ResultInfo &result);

@@ -19,8 +19,8 @@
 namespace weft::runtime {
 namespace {
 
-// Below this, waking the pool costs more than it saves; as the least operations of a library's call it was
-// measured by `weft-runtime-tests --gtest_also_run_disabled_tests --gtest_filter=*Speed*`.
+// Below this, waking the pool costs more than it saves. Measured by `weft-runtime-tests
+// --gtest_also_run_disabled_tests --gtest_filter=*Speed*`, as was the least work for a library call.
 constexpr double serialFlops = 600e3;
 constexpr size_t cacheCapacity = 1024;
 

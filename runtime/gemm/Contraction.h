@@ -7,10 +7,10 @@
 //
 // c[b,m,n] = sum over k of a[b,m,k] * b[b,k,n] (+ bias[n]) (+ residual[b,m,n]) (relu).
 //
-// oneDNN takes f32 and bf16 where it has more than a reference implementation, copying operands that lie
-// otherwise than it takes them (PackedContraction.h); our own kernel (Gemm.h) takes everything else: f64,
-// f16, integers, elements that repeat (strides of 0), empty dimensions, and products too small for a library
-// call to pay. Which of the two it is depends on the plan, the shape and the processor only.
+// oneDNN computes f32 and bf16 if it has more than a reference implementation. Operands with a layout that it
+// does not support are copied first (PackedContraction.h). Our own kernel (Gemm.h) computes everything else:
+// f64, f16, integers, repeated elements (strides of 0), empty dimensions, and products too small for a
+// library call to pay. The choice depends on the plan, the shape and the processor only.
 //
 // Who multiplies, and with what, is selected once, when a plan is loaded, and does not know of calls
 // (`ContractionSelection`). A contraction that was made of it is carried out where a call says
@@ -41,15 +41,15 @@ struct ContractionShape {
   std::array<int64_t, 3> b_strides = {}; ///< batch, k, n
   std::array<int64_t, 3> c_strides = {}; ///< batch, m, n
   bool bias = false;
-  bool residual = false; ///< a tensor of the result's strides, which is not the result
+  bool residual = false; ///< add a tensor with the result's strides, which is not the result itself
   bool relu = false;
   auto operator<=>(const ContractionShape &) const = default;
 };
 
-/// Who can multiply here, by the names that plans have: a library, and the kernel of the runtime itself.
+/// The implementations of products, by their names in plans: the library, and the runtime's own kernel.
 inline constexpr std::array<std::string_view, 2> contractionLibraries = {"onednn", "weft"};
 
-/// What a plan says about who multiplies.
+/// What a plan determines about the choice of the implementation.
 struct ContractionChoice {
   std::string library = {}; ///< one of contractionLibraries; empty: the library that is there
   /// From how many operations on the library is asked; where no plan says so, what ir/devices/cpu.txt has.
@@ -58,11 +58,11 @@ struct ContractionChoice {
   auto operator<=>(const ContractionChoice &) const = default;
 };
 
-/// What the library says about a contraction before it is made.
+/// The library's answer about a contraction, before it is made.
 struct ContractionSupport {
   bool taken = false;
-  std::string refusal;   ///< where it is not, why
-  bool residual = false; ///< the implementation without a residual adds one too, where one is asked for
+  std::string refusal;   ///< the reason if it is not taken
+  bool residual = false; ///< if a residual is asked for: the same implementation can add it
   size_t workspace_bytes = 0;
 };
 
@@ -113,7 +113,7 @@ public:
   /// Always oneDNN; an error where it has no fast implementation.
   static Expected<std::shared_ptr<const Contraction>> make_library(const ContractionShape &shape);
   static size_t cached();
-  /// Asks oneDNN without making anything.
+  /// Asks oneDNN, and makes nothing.
   static ContractionSupport ask_library(const ContractionShape &shape);
   /// "oneDNN 2.6.3": the library that make_library() asks.
   static std::string library();

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks that threads compute beside each other, each by a library on one thread. The cut is a function of
-// the shape alone, and so are the bits of the result.
+// Divides a product into blocks, which threads compute in parallel, each by a library on one thread. The
+// division depends on the shape alone, and so do the bits of the result.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_CONTRACTIONBLOCKS_H
@@ -23,7 +23,7 @@ struct ContractionBlocks {
   int64_t batch, m, n, k;
 };
 
-/// Where a product may be cut.
+/// How a product may be divided.
 enum class BlockCut {
   anywhere, ///< blocks are parts of larger matrices, with room between their rows
   chains,   ///< so too, but the sum over k where the extents alone say so (ChainedContraction.h)

@@ -10,10 +10,10 @@
 // residual is a binary post-operation: its `sum` would begin with the residual, and round otherwise. Products
 // of f32 with AVX-512 are not described here, but computed by its sgemm (ChainedContraction.h).
 //
-// oneDNN's own division of a product among threads follows from their number, and so would the bits of the
-// result. So the runtime divides the product, into blocks that follow from the shape (ContractionBlocks.h);
-// oneDNN computes each on one thread, and the executor hands them out. Where the order of a sum would depend
-// on how an operand lies, the operand is copied first (PackedContraction.h).
+// oneDNN's own division of a product among threads depends on their number, and so would the bits of the
+// result. Therefore the runtime divides the product into blocks, which depend on the shape alone
+// (ContractionBlocks.h). The executor distributes them, and oneDNN computes each on one thread. If the order
+// of a sum would depend on an operand's layout, the operand is copied first (PackedContraction.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ dnnl::memory::dims strides_of(int64_t rows, int64_t columns, int64_t row_stride,
   return {row_stride, column_stride};
 }
 
-/// What oneDNN would run, or why it has nothing fast.
+/// The primitive that oneDNN would run, or why it has no fast one.
 struct Described {
   dnnl::matmul::primitive_desc description;
   bool adds_residual = false;
@@ -91,7 +91,7 @@ bool suits(std::string_view implementation, DType dtype, int64_t k) {
   return k % 2 == 0 || implementation.find("amx") == std::string_view::npos;
 }
 
-/// A primitive of oneDNN with what describes its arguments.
+/// A primitive of oneDNN with the descriptions of its arguments.
 class Product {
 public:
   explicit Product(const Described &described)
@@ -128,7 +128,7 @@ private:
 
 Status refused(const char *why) { return Status::error("oneDNN refused a contraction: " + std::string(why)); }
 
-// Of f32 only: what a half type's sum rounds to is no sum of halves, so that nobody asks for it.
+// For f32 only: adding to the rounded result in bf16 would round twice, so it is never asked for.
 void add_row(void *c, const void *residual, int64_t at, int64_t columns) {
   float *values = static_cast<float *>(c) + at;
   const float *more = static_cast<const float *>(residual) + at;
@@ -209,7 +209,7 @@ Described describe(const ContractionShape &s) {
           s.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
       dnnl::matmul::primitive_desc found(operation, attributes, engine(), /*allow_empty=*/true);
 #endif
-      // The next one is asked for here, while `operation`, which oneDNN 2 looks at for it, is there.
+      // Ask for the next implementation here, because oneDNN 2 reads `operation` to find it.
       while (found.get(/*allow_empty=*/true) && !suits(found.impl_info_str(), s.dtype, s.k))
         if (!found.next_impl())
           return dnnl::matmul::primitive_desc();
@@ -271,7 +271,7 @@ struct DescribedBlocks {
     const auto pieces = [](int64_t extent, int64_t of) { return (extent + of - 1) / of; };
     return pieces(s.batch, block.batch) * pieces(s.m, block.m) * pieces(s.n, block.n) * pieces(s.k, block.k);
   }
-  /// The library's own scratch for one block, in whole cache lines.
+  /// The scratch of the library for one block, in whole cache lines.
   size_t block_bytes() const {
     size_t most = 0;
     for (const auto &[extents, found] : described)
@@ -336,7 +336,7 @@ public:
     const auto count = static_cast<int64_t>(blocks_.size());
     auto *const own = static_cast<std::byte *>(scratch);
     auto *const sums = reinterpret_cast<float *>(own + blocks_.size() * block_bytes_);
-    // No exception may leave a body: the threads of an executor have nobody to catch it.
+    // No exception may leave the body, because the executor's threads do not catch it.
     std::atomic<const char *> refusal{nullptr};
     std::atomic<bool> exhausted{false};
     const auto body = [&](int64_t begin, int64_t end, int) {
@@ -381,7 +381,7 @@ private:
     int64_t a, b, c, bias; // where its operands begin, in bytes
   };
 
-  /// What a block's primitive leaves to do, while the block is in the thread's cache.
+  /// Does what the block's primitive did not do, while the block is in the thread's cache.
   void finish(const Block &block, void *c, const void *residual) const {
     const bool adds = shape_.residual && !block.product->adds_residual();
     if (!adds && !shape_.relu)
@@ -396,7 +396,7 @@ private:
       }
   }
 
-  /// Adds the partial sums over k in their order, and then what comes after the product.
+  /// Adds the partial sums over k in order, then the bias and the residual, and applies relu.
   void join(const float *sums, float *c, const float *bias, const float *residual) const {
     const ContractionShape &s = shape_;
     const auto pieces = static_cast<int64_t>(blocks_.size());
@@ -426,7 +426,7 @@ private:
   std::vector<Block> blocks_;
 };
 
-/// How an operand or result lies, in a way that oneDNN can be told.
+/// The layout of an operand or result that oneDNN supports.
 enum class Layout {
   rows,     ///< one row after the other
   columns,  ///< one column after the other
@@ -469,16 +469,16 @@ bool repeats(const ContractionShape &s) {
   return any(s.a_strides, s.m, s.k) || any(s.b_strides, s.k, s.n);
 }
 
-/// What computes a product: blocks of `shape`, the operands packed; or why nothing does.
+/// The implementation of a product: the blocks of `shape` with packed operands, or why there is none.
 struct Choice {
   Packing packing;
   ContractionShape shape;
-  std::unique_ptr<DescribedBlocks> blocks; ///< null where there is a refusal
+  std::unique_ptr<DescribedBlocks> blocks; ///< null if it is refused
   std::string refusal;
 };
 
-/// Whether oneDNN takes a product, and which implementation, is asked for operands in rows: how they lie
-/// decides neither, unless their elements repeat.
+/// oneDNN is asked about row-major operands, so that neither its answer nor the implementation depends on the
+/// layout of the operands, unless their elements repeat.
 Choice choose(const ContractionShape &s) {
   const auto refuse = [](std::string why) { return Choice{{}, {}, nullptr, std::move(why)}; };
   const auto is_rows = [&](int64_t rows, int64_t columns, const std::array<int64_t, 3> &strides) {

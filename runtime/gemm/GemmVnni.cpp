@@ -11,7 +11,7 @@
 //
 //   sum of a b = 2^16 * sum of (ah bl + al bh) + sum of al bl
 //
-// so two sums of pairs make it: one pair for each k, then one for each two.
+// so two sums of pairs give the product: one pair for each k, and one for each two k.
 //
 //===----------------------------------------------------------------------===//
 

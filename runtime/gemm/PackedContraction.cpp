@@ -31,8 +31,8 @@ using Strides = std::array<int64_t, 3>;
 
 size_t lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Copies `rows` x `columns` elements. In tiles, so that each cache line of both sides is used whole while it
-/// is there, whichever of the two goes across the other.
+/// Copies `rows` x `columns` elements. In tiles, so that each cache line of both sides is used completely
+/// while it is cached, whichever side is strided.
 template <typename T>
 void copy_rows(const T *from, int64_t from_row, int64_t from_column, T *to, int64_t to_row, int64_t to_column,
                int64_t rows, int64_t columns) {
@@ -72,7 +72,7 @@ void copy_matrices(const void *from, const Strides &from_strides, void *to, cons
 
 void copy_matrices(DType dtype, const void *from, const Strides &from_strides, void *to,
                    const Strides &to_strides, int64_t batch, int64_t rows, int64_t columns, bool serial) {
-  // A library takes f32 and bf16 only.
+  // The library is used for f32 and bf16 only.
   if (itemsize(dtype) == sizeof(uint32_t))
     copy_matrices<uint32_t>(from, from_strides, to, to_strides, batch, rows, columns, serial);
   else

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A library adds products in an order that depends on how its operands lie. How a value lies depends on more
-// than the program says: a view that was read in between has memory of its own. So an operand that would
-// change the order is copied to rows of its own first, and the bits follow from the extents alone.
+// A library adds products in an order that depends on the layout of its operands. The layout of a value
+// depends on more than the program: a view that was read before, for instance, has memory of its own. So an
+// operand that would change the order is copied to row-major memory first, and the bits depend on the extents
+// alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_PACKEDCONTRACTION_H
@@ -19,11 +20,11 @@ namespace weft::runtime {
 
 /// Which tensors of a contraction are row-major copies while it runs.
 struct Packing {
-  bool a = false, b = false, c = false; ///< `c`: the result, and a residual, which lies as it does
+  bool a = false, b = false, c = false; ///< `c`: the result, and a residual, which has its layout
   bool any() const { return a || b || c; }
 };
 
-/// The shape with those tensors in rows without room between them.
+/// The shape with those tensors row-major and dense.
 ContractionShape packed_shape(const ContractionShape &shape, const Packing &packing);
 
 /// A contraction of `shape` that runs `inner`, which is of `packed_shape(shape, packing)`. Its scratch has

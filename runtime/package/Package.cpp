@@ -153,7 +153,7 @@ Status PackageWriter::write_file(const std::string &path) const {
 }
 
 Expected<std::shared_ptr<const Package>> Package::open(const std::string &path) {
-  // Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a pipe without a writer would wait for ever.
   const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.descriptor < 0)
     return Status::error(system_error("cannot open package", path), "WEFT-L001");

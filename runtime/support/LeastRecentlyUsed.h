@@ -14,8 +14,8 @@
 
 namespace weft::runtime {
 
-/// Values by key, of which the one that was not asked for longest goes where there would be more than
-/// `capacity`. Keys have an order. What shares one between threads locks it.
+/// A cache of at most `capacity` values by key, which drops the least recently used one. Keys must be
+/// ordered. It is not synchronised: threads that share one need a lock.
 template <typename Key, typename Value> class LeastRecentlyUsed {
 public:
   explicit LeastRecentlyUsed(size_t capacity) : capacity_(capacity) {}
@@ -24,8 +24,8 @@ public:
 
   size_t size() const { return entries_.size(); }
 
-  /// The value of a key, which is then the most recently used one; null where there is none. It stays where
-  /// it is until it is replaced or dropped.
+  /// The value of a key, which becomes the most recently used one; null if there is none. The pointer is
+  /// valid until the value is replaced or dropped.
   Value *find(const Key &key) {
     const auto found = entries_.find(key);
     if (found == entries_.end())
@@ -34,7 +34,7 @@ public:
     return &found->second.value;
   }
 
-  /// Adds a value, or replaces that of the same key. Where memory ends, nothing has changed.
+  /// Adds a value, or replaces that of the same key. If memory runs out, nothing has changed.
   void insert(Key key, Value value) {
     if (Value *const known = find(key)) {
       *known = std::move(value);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread_local with a destructor ends the process where the C library finds no memory to note that
+// A thread_local variable with a destructor ends the process if the C library has no memory to register the
 // destructor. Here that is an exception.
 //
 //===----------------------------------------------------------------------===//
@@ -18,10 +18,10 @@
 
 namespace weft::runtime {
 
-/// The T of the calling thread. There is one for each type, so that T is a type of its own for each use.
+/// The T of the calling thread. There is one per type, so each use needs a type of its own.
 template <typename T> class PerThread {
 public:
-  /// Makes it at the first call of a thread; throws std::bad_alloc where there is no memory for it.
+  /// Makes it at the first call of a thread; throws std::bad_alloc if memory runs out.
   static T &get() {
     if (!mine_)
       make();

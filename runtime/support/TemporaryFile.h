@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A file is written whole or not at all: under a temporary name in the same folder, then renamed. A process
-// that is killed meanwhile leaves the temporary file; the next one that writes there removes it. Plain C++,
-// so that every library that writes files can include it.
+// that is killed in between leaves the temporary file; the next process that writes there removes it. Plain
+// C++, so that every library that writes files can include it.
 //
 // The name has the number of the process that writes, when that process began, and a count of its files. The
 // number alone is no identity: the first process of a container has the same one after every restart.
@@ -36,7 +36,7 @@
 
 namespace weft::runtime {
 
-/// When this process began, in clock ticks after the system did; 0 where the system does not say. A child
+/// When this process began, in clock ticks after the system's start; 0 if the system does not say. A child
 /// after fork() has its own.
 inline uint64_t process_start() {
   const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -56,7 +56,7 @@ inline uint64_t process_start() {
   return start;
 }
 
-/// Who writes a temporary file, as its name says.
+/// The process that writes a temporary file, according to the file's name.
 struct TemporaryFileMaker {
   pid_t process = 0;
   uint64_t start = 0; ///< its process_start()
@@ -68,9 +68,9 @@ struct TemporaryFileMaker {
   }
 };
 
-/// Whether nobody writes a temporary file any more: its maker is gone and the file was not written for an
-/// hour, or it was not for a day. The number of a process in another container means nothing here; it may
-/// write nothing for minutes while a slow disk takes what it wrote.
+/// Whether a temporary file is abandoned: its maker is gone and it was not written for an hour, or it was not
+/// written for a day. The number of a process in another container means nothing here; it may write nothing
+/// for minutes while a slow disk takes what it wrote.
 inline bool is_abandoned(const TemporaryFileMaker &maker, time_t written, time_t now) {
   constexpr time_t hour = 3600, day = 24 * hour;
   if (now - written > day)
@@ -138,7 +138,7 @@ public:
     const char separator = prefix.back();
     const std::string maker =
         prefix + std::to_string(::getpid()) + separator + std::to_string(process_start()) + separator;
-    // A name may be taken all the same: by a process of another container, or where no start is known.
+    // A name may still be taken, by a process of another container or if no start time is known.
     constexpr int attempts = 100;
     for (int attempt = 0; attempt < attempts; ++attempt) {
       std::string name = maker + std::to_string(made++);
@@ -175,12 +175,12 @@ public:
     }
     return 0;
   }
-  /// Puts what was written on the disk.
+  /// Flushes the file to the disk.
   int sync() {
     const bool synced = ::fsync(descriptor_) == 0 || errno == EINVAL; // a file system that cannot
     return synced ? 0 : errno;
   }
-  /// Gives the file its place; where that fails there is no file any more.
+  /// Gives the file its final name. If that fails, the file is gone.
   int rename_to(const std::string &path) {
     const int closed = ::close(std::exchange(descriptor_, -1));
     const int error = closed != 0 || std::rename(name_.c_str(), path.c_str()) != 0 ? errno : 0;

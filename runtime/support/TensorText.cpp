@@ -54,8 +54,8 @@ struct Format {
   }
 };
 
-/// Chosen from the elements that are shown. As in PyTorch, zeros and what is not finite have no say, not even
-/// in the width.
+/// Chosen from the elements that are shown. As in PyTorch, zeros and elements that are not finite do not
+/// count, not even for the width.
 Format chooseFormat(DType dtype, const std::vector<Element> &shown) {
   Format format{dtype};
   const bool real = is_floating_point(dtype);
@@ -180,7 +180,7 @@ std::string tensor_text(DType dtype, std::span<const int64_t> shape, const void 
   Printer printer{shape, static_cast<const std::byte *>(data), dtype, count > threshold};
   const std::string start = "tensor(";
   std::string text = start, sizes;
-  // What the elements show of the dtype is not said again; nothing shows that of an empty tensor.
+  // The dtype is left out if the elements show it; an empty tensor does not.
   bool shows = dtype == DType::f32;
   if (count == 0) {
     text += "[]";

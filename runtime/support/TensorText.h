@@ -24,7 +24,7 @@ namespace weft::runtime {
 WEFT_RUNTIME_API std::string tensor_text(DType dtype, std::span<const int64_t> shape, const void *data,
                                          std::string_view device = {}, std::string_view rest = {});
 
-/// What a message calls an argument or a result: "argument 0 'x'", or "argument 0" where it has no name.
+/// Names an argument or a result in a message: "argument 0 'x'", or "argument 0" if it has no name.
 inline std::string value_name(std::string_view what, size_t number, std::string_view name) {
   std::string text(what);
   text += " " + std::to_string(number);

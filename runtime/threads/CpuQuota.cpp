@@ -20,8 +20,8 @@ namespace {
 /// A hierarchy of control groups as it is mounted.
 struct Mount {
   std::string at;    ///< where
-  std::string shown; ///< which group lies there: "/" but in containers that see a part
-  bool isSecond;     ///< of version 2; else the one with the controller of processors of version 1
+  std::string shown; ///< which group is mounted there: "/", except in containers that see a part only
+  bool isSecond;     ///< version 2; otherwise the hierarchy of version 1 with the cpu controller
 };
 
 std::vector<std::string> split(const std::string &line, char at) {
@@ -62,7 +62,7 @@ std::vector<int64_t> numbers_in(const std::string &path) {
   return numbers;
 }
 
-/// Processors that one group allows; INT_MAX where it has no quota.
+/// The number of processors that one group allows; INT_MAX without a quota.
 int processors_of(const std::string &folder, bool isSecond) {
   std::vector<int64_t> quota = numbers_in(folder + (isSecond ? "/cpu.max" : "/cpu.cfs_quota_us"));
   if (!isSecond)

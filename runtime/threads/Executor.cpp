@@ -37,14 +37,14 @@ constexpr int maxWidth = 256;
 thread_local int currentWorker = -1;
 
 // Every worker owns one run of consecutive chunks, so that a kernel which reads what the previous one wrote
-// finds it in its own cache, and takes an eighth of it at a time; whoever is done first helps the others, so
-// that a thread the machine holds up does not hold up the launch.
+// finds it in its own cache, and takes an eighth of it at a time; a worker that is done helps the others, so
+// that a thread which the machine does not run does not hold up the launch.
 class Split {
 public:
   explicit Split(int workers)
       : workers_(workers), runs_(std::make_unique<Run[]>(static_cast<size_t>(workers))) {}
 
-  /// How many threads have something to do. No thread may be at work.
+  /// Returns how many threads have work. Must not be called while a launch runs.
   int start(int64_t tasks, int64_t grain, Executor::Body &body) {
     tasks_ = tasks;
     grain_ = grain;
@@ -88,7 +88,7 @@ private:
   Executor::Body *body_ = nullptr;
 };
 
-// True when there is nothing to hand out; the body has then run here.
+// Whether there is nothing to distribute; then the body has run on this thread.
 bool ran_here(int64_t tasks, int64_t &grain, int width, Executor::Body body) {
   if (tasks <= 0)
     return true;
@@ -100,12 +100,12 @@ bool ran_here(int64_t tasks, int64_t &grain, int width, Executor::Body body) {
 }
 
 /// Polls a condition for a while before its thread sleeps: to be woken takes about 30 us, longer than most
-/// launches. On a machine where other processes run, polling takes the time of a thread that has work; there
-/// a poll is seen to be interrupted, and each interruption halves how long is polled. The numbers were chosen
-/// by tasks of 10 us beside two busy processes, and by pauses of 0.1 to 3 ms between launches.
+/// launches. On a machine with other busy processes, polling takes time from threads that have work. There a
+/// poll is interrupted, and each interruption halves the time that is polled. The numbers were chosen with
+/// tasks of 10 us beside two busy processes, and pauses of 0.1 to 3 ms between launches.
 class Poll {
 public:
-  /// Whether `is_met` became true while it was polled.
+  /// Whether `is_met` became true during the poll.
   template <typename Condition> bool operator()(Condition is_met) {
     constexpr uint64_t interrupted = 50'000; // nanoseconds between two polls
     const uint64_t begin = clock_ns();
@@ -141,8 +141,8 @@ private:
   uint64_t budget_ = longest;
 };
 
-/// A pool whose launches end when their work is done: a thread that the machine does not run takes no part in
-/// a launch, and nobody waits for it.
+/// A pool whose launches end when their work is done. The launch does not wait for a thread that the machine
+/// does not run in the meantime.
 class PoolExecutor final : public Executor {
 public:
   explicit PoolExecutor(int width) : width_(std::clamp(width, 1, maxWidth)), split_(width_) {
@@ -219,7 +219,7 @@ private:
   Split split_;
   Poll poll_; ///< of the caller, under team_
   alignas(64) std::atomic<uint32_t> state_{0};
-  std::atomic<uint32_t> left_{0}; ///< how often the last thread left a launch; what its caller sleeps on
+  std::atomic<uint32_t> left_{0}; ///< how often the last thread left a launch; callers sleep on it
   alignas(64) std::atomic<int> asleep_{0};
   std::vector<std::thread> threads_;
 };

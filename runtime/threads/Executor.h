@@ -61,8 +61,8 @@ WEFT_RUNTIME_API std::unique_ptr<Executor> make_thread_executor(int width);
 /// most the quota of its control groups.
 WEFT_RUNTIME_API int default_width();
 
-/// While one lives, oneDNN makes and runs primitives on the calling thread alone. It asks OpenMP for the
-/// number of threads at both, and would open a team of its own.
+/// While it exists, oneDNN makes and runs primitives on the calling thread only. In both cases oneDNN asks
+/// OpenMP for the number of threads, and would otherwise start a team of its own.
 class WEFT_RUNTIME_API OneOpenMPThread {
 public:
   OneOpenMPThread();
