@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A list schedule. Launches keep their order, with two exceptions: a copy between devices is issued as soon
-// as what it copies is there, so that it overlaps with what is computed meanwhile, and an assertion as soon
-// as its condition is there, so that fewer writes have to wait for it. What the host sees keeps its order.
+// as its source is computed, so that it overlaps with computation, and an assertion as soon as its condition
+// is computed, so that fewer writes have to wait for it. Effects that the host sees keep their order.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -45,8 +45,8 @@ struct AssignQueues : impl::AssignQueuesBase<AssignQueues> {
       number[&op] = static_cast<unsigned>(ops.size());
       ops.push_back(&op);
     }
-    // Edges: values; effects in their order; an op of order comes after all before it and before all after
-    // it.
+    // Edges: values; effects in their order; an ordering op comes after all ops before it and before all ops
+    // after it.
     std::vector<SmallVector<unsigned, 4>> next(ops.size());
     std::vector<unsigned> waits(ops.size(), 0);
     auto addEdge = [&](unsigned from, unsigned to) {
@@ -92,14 +92,14 @@ struct AssignQueues : impl::AssignQueuesBase<AssignQueues> {
     }
     if (done != ops.size())
       return func.emitError() << "launches wait for each other; this is a defect of weft-assign-queues";
-    // What the order of the program asked for is in the list now.
+    // The list now has the order that these ops asked for, so they can go.
     for (Operation *op : llvm::reverse(ops))
       if (isOrder(op))
         op->erase();
     return success();
   }
 
-  /// Compute first; copies to a device, from it and between two have queues of their own.
+  /// The compute queue first. Copies to a device, from a device and between devices have their own queues.
   void assign(FuncOp func) {
     llvm::MapVector<StringAttr, unsigned> queues;
     Builder b(&getContext());

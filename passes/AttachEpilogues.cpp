@@ -40,7 +40,7 @@ Value repeatedVector(Value value) {
   return broadcast.getA();
 }
 
-/// What is done to a value: the operand beside it, where `op` is an `Op` of it and something else.
+/// The other operand, if `op` is an `Op` of `value` and another value.
 template <typename Op> Value besideIn(Operation *op, Value value) {
   auto binary = dyn_cast<Op>(op);
   if (!binary || binary.getA() == binary.getB())
@@ -48,7 +48,7 @@ template <typename Op> Value besideIn(Operation *op, Value value) {
   return binary.getA() == value ? binary.getB() : binary.getB() == value ? binary.getA() : Value();
 }
 
-/// `op` compares `value` with zero, and gives the same for max(value, 0), NaN included.
+/// Whether `op` compares `value` with zero, and gives the same result for max(value, 0), also for NaN.
 bool comparesAlike(Operation *op, Value value) {
   if (isa<GtOp, LeOp>(op))
     return op->getOperand(0) == value && isPositiveZero(op->getOperand(1));
@@ -57,8 +57,8 @@ bool comparesAlike(Operation *op, Value value) {
   return false;
 }
 
-/// Whether a value is in memory whatever is fused with what makes it. Another would be written only to be
-/// read by the contraction. A donated argument is left to a kernel that may write its result in its place.
+/// Whether a value is in memory in any case; another value would be written only for the contraction to read.
+/// A donated argument does not count: a kernel may write its result in its place.
 bool isInMemory(Value value, FuncOp func) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getA();
@@ -68,7 +68,7 @@ bool isInMemory(Value value, FuncOp func) {
          llvm::any_of(value.getUsers(), [](Operation *user) { return isa<DotGeneralOp, ReturnOp>(user); });
 }
 
-/// The activation other than relu that begins at `value`, or null.
+/// The first op of an activation of `value` other than relu, or null.
 Operation *findActivation(Value value) {
   auto isOne = [](Operation *op) { return isa<TanhOp, SigmoidOp, ErfOp, Expm1Op>(op); };
   for (Operation *user : value.getUsers()) {
@@ -93,13 +93,14 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
                            consumer->getName().getStringRef().str(), 0, message.str()});
   }
 
-  /// What comes after a contraction and can be part of it.
+  /// The ops after a contraction that can become part of it.
   struct Chain {
-    Value value, bias, residual;     ///< `value`: what stands at its end, before relu
-    SmallVector<Operation *, 3> ops; ///< that become part of the contraction, in order
+    Value value, bias, residual;     ///< `value`: the value at its end, before relu
+    SmallVector<Operation *, 3> ops; ///< the ops that become part of the contraction, in order
     bool relu = false;
-    SmallVector<Operation *> comparisons; ///< of the value before relu with zero
-    SmallVector<Operation *> behind;      ///< those of them before relu, and what needs them there, in order
+    SmallVector<Operation *> comparisons; ///< comparisons of the value before relu with zero
+    SmallVector<Operation *> behind; ///< those of them that stand before relu, and the ops before relu that
+                                     ///< depend on them, in order
   };
 
   /// The relu that reads the chain's value; comparisons beside it are collected. Null if something else reads
@@ -125,7 +126,7 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     if (!relu)
       return nullptr;
     chain.behind = collectBehind(value, chain.comparisons, relu);
-    // What the host sees, and which call fails first, is that of the program.
+    // Effects that the host sees, and the order of failures, must stay those of the program.
     auto *fixed =
         llvm::find_if(chain.behind, [](Operation *op) { return !isMemoryEffectFree(op) || mayFail(op); });
     if (fixed == chain.behind.end())
@@ -152,7 +153,8 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     return order;
   }
 
-  /// Follows the readers of a contraction as far as whoever multiplies takes them, and each rounds as alone.
+  /// Follows the readers of a contraction as far as the implementation of the product accepts them and each
+  /// op still rounds as if alone.
   Chain follow(DotGeneralOp dot, const ContractionAnswer &answer) {
     Chain chain;
     chain.value = dot.getResult();

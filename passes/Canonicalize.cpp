@@ -16,8 +16,8 @@ namespace weft::passes {
 
 namespace {
 
-/// Whether double precision, rounded once, gives the bits that a kernel gives: the ops whose result IEEE
-/// fixes.
+/// Whether double precision, rounded once, gives the bits of a kernel: true for ops whose result IEEE 754
+/// determines.
 bool isExactOnHost(Operation *op) {
   return isa<ir::NegOp, ir::AbsOp, ir::SignOp, ir::CeilOp, ir::FloorOp, ir::RoundOp, ir::TruncOp, ir::SqrtOp,
              ir::RecipOp, ir::IsNanOp, ir::BnotOp, ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp, ir::MaxOp,

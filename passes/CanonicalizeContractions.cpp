@@ -71,7 +71,7 @@ private:
 
   void rewrite(ir::DotGeneralOp op) {
     orderPairs(op);
-    // What is left needs an operand that lies differently.
+    // The remaining contractions need an operand in another layout.
     if (auto moved = contiguous(op, op.getA(), op.getBatchA(), op.getContractA())) {
       op.getAMutable().assign(moved->value);
       op.setBatchA(moved->batch);
@@ -111,7 +111,7 @@ private:
     Dims batch, contract;
   };
 
-  /// The operand with its dimensions grouped; nothing where they are already.
+  /// The operand with its dimensions grouped; empty if they are grouped already.
   std::optional<Moved> contiguous(ir::DotGeneralOp op, TypedValue<RankedTensorType> operand,
                                   ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
     ArrayRef<ir::Size> shape = ir::sizesOf(operand.getType());

@@ -63,8 +63,8 @@ private:
     return frame;
   }
 
-  /// Counts a function after those that it calls. Calls may be nested as deep as there are functions, so the
-  /// stack is our own.
+  /// Counts a function after those that it calls. Calls may be nested as deeply as there are functions, so
+  /// this uses an explicit stack.
   LogicalResult count(ir::FuncOp function, SymbolTableCollection &symbols) {
     if (inlined.count(function))
       return success();

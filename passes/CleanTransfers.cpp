@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each pattern removes a copy or makes it smaller, so that applying them ends. What is cheap to make is made
-// on every device that reads it; what repeats elements is copied before it does; a cast is done on the side
-// where it makes the copy smaller.
+// Each pattern removes a copy or makes it smaller, so applying them ends. Values that are cheap to make are
+// made on every device that reads them. Values that repeat elements are copied before the repetition. A cast
+// is done on the side where it makes the copy smaller.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -24,7 +24,7 @@ namespace weft::passes {
 
 namespace {
 
-/// Constants and counters are made where they are read.
+/// Makes constants and counters on the device that reads them.
 struct CloneGenerators : OpRewritePattern<TransferOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {
@@ -49,12 +49,12 @@ struct CloneGenerators : OpRewritePattern<TransferOp> {
   }
 };
 
-/// The bytes of a value where its symbols are largest.
+/// The bytes of a value when its symbols have their largest values.
 int64_t mostBytes(Value value) {
   return rangesOf(value.getParentBlock()->getParentOp()).largest(bytesOf(value.getType()));
 }
 
-/// A copy of what repeats elements is a copy of the elements.
+/// Copies the elements before they are repeated.
 struct CopyBeforeRepeating : OpRewritePattern<TransferOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {
@@ -72,7 +72,7 @@ struct CopyBeforeRepeating : OpRewritePattern<TransferOp> {
   }
 };
 
-/// A cast that widens is done after the copy, one that narrows before it.
+/// Moves a widening cast behind the copy, and a narrowing one before it.
 struct CastOnTheSmallerSide : OpRewritePattern<TransferOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {

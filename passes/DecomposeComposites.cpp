@@ -22,7 +22,7 @@ namespace {
 /// `dim`.
 bool readsAlong(Value value, int64_t dim) {
   SmallVector<std::pair<Value, int64_t>> worklist{{value, dim}};
-  // Bounded, since this is asked of every gather: what is not found near is not taken for granted.
+  // Bounded, because this is asked for every gather. If nothing is found nearby, the answer is no.
   for (size_t i = 0; i < worklist.size() && i < 64; ++i) {
     auto [current, along] = worklist[i];
     Operation *op = current.getDefiningOp();
@@ -104,8 +104,8 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       ir::Sym checked =
           symbolic.checkedIndex(symbolic.operand(1), size, ir::indexNameOf(gather), ir::reportedDim(gather));
       gather.getIndexMutable().assign(checked.value);
-      // A result that depends on the index whatever the table holds. The index is never negative once it is
-      // checked, but nothing in the program says so.
+      // Make the result depend on the index whatever the table holds. A checked index is never negative, but
+      // nothing in the program states that, so this is not folded.
       builder.setInsertionPointAfter(gather);
       ir::Sym result{gather.getResult(), &symbolic};
       ArrayRef<ir::Size> shape = ir::sizesOf(gather.getType());

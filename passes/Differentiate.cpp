@@ -31,7 +31,7 @@ public:
     Operation *before = gradient->getPrevNode();
     collectActive();
     cotangents[gradient.getOf()] = filled(gradient.getOf(), 1.0);
-    // Backwards in op order; the sets above are only asked, never iterated.
+    // In reverse op order. The sets above are only looked up, never iterated, so the result is deterministic.
     for (Operation *op : llvm::reverse(path))
       if (failed(apply(op)))
         return failure();
@@ -50,7 +50,8 @@ public:
 private:
   /// `path`: the ops between `wrt` and `of`, in op order. `active`: the values between them.
   void collectActive() {
-    // What `of` depends on, without recursion: graphs may be a hundred thousand ops deep.
+    // The ops that `of` depends on, found without recursion, because graphs may be a hundred thousand ops
+    // deep.
     SmallVector<Operation *> reached;
     llvm::DenseSet<Operation *> seen;
     auto push = [&](Value value) {
@@ -64,11 +65,11 @@ private:
         push(operand);
     llvm::sort(reached, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 
-    // Of these, what depends on a `wrt` value along floating-point values.
+    // Of these, the ops that depend on a `wrt` value through floating-point values.
     for (Value value : gradient.getWrt())
       active.insert(value);
     for (Operation *op : reached) {
-      // What was recorded without gradients, `detach` among it, lets none through.
+      // Ops that were recorded without gradients, such as `detach`, pass none on.
       if (op->hasAttr(ir::attr::noGrad) ||
           !llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); }))
         continue;
@@ -79,7 +80,7 @@ private:
     }
   }
 
-  /// No later gradient flows through these results, nor through the ops after `before`, which give them.
+  /// Stops later gradients at these results, and at the ops after `before`, which compute them.
   void stopAt(MutableArrayRef<Value> results, Operation *before) {
     for (Value &result : results) {
       auto type = cast<RankedTensorType>(result.getType());
@@ -146,8 +147,7 @@ private:
 
 struct Differentiate : impl::DifferentiateBase<Differentiate> {
   void runOnOperation() override {
-    // In op order: where the ops of one gradient lead to another, the first is ordinary ops by the time of
-    // the second.
+    // In op order: if one gradient depends on another, that one has been replaced by ordinary ops before.
     SmallVector<ir::GradientOp> gradients(getOperation().getBody().front().getOps<ir::GradientOp>());
     for (ir::GradientOp gradient : gradients)
       if (failed(Gradient(gradient).run()))

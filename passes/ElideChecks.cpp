@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// RecordChecks wrote each check down as `assert(gather(iota(size), index) >= 0)`, where the gather checks the
-// index and the assertion reads it. Where the program still has an op that checks all of the same index
-// against the same bound, the assertion goes, and with it what only it reads. Elsewhere it stays.
+// RecordChecks recorded each check as `assert(gather(iota(size), index) >= 0)`: the gather checks the index,
+// and the assertion reads the gather. If the program still has an op that checks the whole index against the
+// same bound, the assertion is removed, and with it the ops that only it reads. Otherwise it stays.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -26,7 +26,7 @@ namespace weft::passes {
 
 namespace {
 
-/// The values that an index has under any arrangement of its elements.
+/// The value behind ops that only rearrange the elements of an index.
 Value elementsBehind(Value index) {
   while (Operation *op = index.getDefiningOp()) {
     if (!isa<ReshapeOp, TransposeOp, ReverseOp>(op))
@@ -41,7 +41,7 @@ CheckKey keyOf(Operation *op) { return {elementsBehind(indexOperandOf(op).get())
 
 bool isRecorded(Operation *op) { return isa<AssertOp>(op) && op->hasAttr(attr::recordedCheck); }
 
-/// Whether all that is made of `value` are recorded assertions, and comparisons for them.
+/// Whether `value` is read only by recorded assertions and their comparisons.
 bool onlyRecordedReaders(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
     return isRecorded(user) ||
@@ -49,9 +49,9 @@ bool onlyRecordedReaders(Value value) {
   });
 }
 
-/// Whether an op that checks an index will look at all of it. A gather that something reads is computed
-/// whole, in a kernel whose domain is its result, and an index of an update has a gather of its own. A table
-/// may have other dimensions without elements: then nothing is read by the index.
+/// Whether an op that checks an index will check all of its elements. A gather that something reads is
+/// computed as a whole, in a kernel over its result, and the index of an update has a gather of its own. But
+/// if the table has another dimension without elements, nothing is read with the index.
 bool checksAll(Operation *op) {
   auto gather = dyn_cast<GatherOp>(op);
   if (!gather || gather->use_empty())
@@ -82,7 +82,7 @@ struct ElideChecks : impl::ElideChecksBase<ElideChecks> {
       Operation *compare = assertion.getCondition().getDefiningOp();
       Operation *check =
           compare && compare->getNumOperands() > 0 ? compare->getOperand(0).getDefiningOp() : nullptr;
-      // A condition of another form was decided by folding: an index that is known to be in range.
+      // A condition of another form was folded, because the index is known to be in range.
       const bool isKnown = !check || !checksIndex(check);
       if (!isKnown && made.insert(keyOf(check)).second) {
         assertion->removeAttr(attr::recordedCheck);

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every op starts as a kernel of its own. Pairs of kernels that exchange or share a value are merged in the
-// order of the time that this saves, ties by op order, as long as the merge is legal and saves time. Then
-// small kernels whose readers look at their results through an index map are computed inside of every reader,
-// where that is cheaper.
+// At first every op is a kernel of its own. Pairs of kernels that exchange or share a value are merged as
+// long as that is legal and saves time: the pair that saves most first, ties in op order. Then a small kernel
+// whose readers read its result through an index map is computed inside of every reader, if that is cheaper.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
@@ -34,8 +33,8 @@ namespace {
 
 struct Candidate {
   int64_t saved;
-  unsigned from, to; ///< nodes: the groups they are in may merge
-  unsigned versions; ///< of the two groups, added
+  unsigned from, to; ///< nodes whose groups may be merged
+  unsigned versions; ///< the sum of the two groups' versions
   bool siblings;     ///< they share an operand; otherwise one reads the other
   /// The highest saving first, then producers and consumers, then op order.
   bool operator<(const Candidate &o) const {
@@ -57,7 +56,7 @@ private:
   void note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, int64_t saved,
             const std::string &message);
   std::vector<Decision> decisions;
-  /// Why groups stay two, where that was said; of each pair the smaller number first.
+  /// The reasons reported so far for not merging a pair of groups; the smaller number comes first.
   DenseMap<std::pair<unsigned, unsigned>, StringRef> told;
 };
 
@@ -69,16 +68,16 @@ void normalizeReduction(Operation *op) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<int64_t> dims = reducedDims(op);
   if (auto welford = dyn_cast<WelfordOp>(op); welford && dims.empty()) {
-    // Of one element: itself, and no squares; nothing reads the count any more.
+    // Of a single element: the mean is the element and m2 is 0. Nothing reads the count any more.
     OpBuilder builder(op);
     Value mean = operand;
     if (auto wide = welford.getMean().getType(); wide != type)
       mean = builder.create<ConvertOp>(op->getLoc(), operand, wide.getElementType());
-    // A mean begins at +0, as a sum does.
+    // A mean starts from +0, as a sum does.
     auto wide = cast<RankedTensorType>(mean.getType());
     auto zero = splatOf(wide, builder.getFloatAttr(wide.getElementType(), 0.0));
     mean = builder.create<AddOp>(op->getLoc(), mean, builder.create<ConstantOp>(op->getLoc(), wide, zero));
-    // Both are NaN where the element is not finite.
+    // Both are NaN if the element is not finite.
     Value m2 = builder.create<SubOp>(op->getLoc(), mean, mean);
     welford.getMean().replaceAllUsesWith(builder.create<AddOp>(op->getLoc(), mean, m2));
     welford.getM2().replaceAllUsesWith(m2);
@@ -86,7 +85,7 @@ void normalizeReduction(Operation *op) {
     return;
   }
   if (dims.empty()) {
-    // A sum begins at +0, so that one of -0 alone is +0.
+    // A sum starts from +0, so that the sum of -0 alone is +0.
     if (isa<SumOp>(op) && isa<FloatType>(type.getElementType())) {
       OpBuilder builder(op);
       auto zero = splatOf(type, builder.getFloatAttr(type.getElementType(), 0.0));
@@ -123,7 +122,7 @@ Value sizeValue(OpBuilder &builder, Location loc, RankedTensorType type, Size si
   return builder.create<ConstantOp>(loc, type, splatOf(type, builder.getI64IntegerAttr(size.asNumber())));
 }
 
-/// How many elements there are is known, and no result of a kernel.
+/// The number of elements is known, so a kernel need not compute it.
 void separateCount(WelfordOp op) {
   if (op.getCount().use_empty())
     return;
@@ -134,7 +133,8 @@ void separateCount(WelfordOp op) {
   op.getCount().replaceAllUsesWith(sizeValue(builder, op.getLoc(), op.getCount().getType(), count));
 }
 
-/// The counter after a draw is a sum of its own: the kernel that draws has results of one shape.
+/// Computes the counter after a draw by a sum of its own, because the results of the kernel that draws must
+/// have one shape.
 void separateCounter(RngBitsPhiloxOp op) {
   if (op.getNext().use_empty())
     return;
@@ -144,20 +144,20 @@ void separateCounter(RngBitsPhiloxOp op) {
   Size blocks = ceilDiv(elementsOf(op.getBits().getType()), 4);
   Value step = sizeValue(builder, op.getLoc(), type, blocks);
   op.getNext().replaceAllUsesWith(builder.create<AddOp>(op.getLoc(), op.getCounter(), step));
-  // Bits that nothing read were kept for their counter.
+  // Bits that nothing reads were kept only for the counter.
   if (op.getBits().use_empty())
     op.erase();
 }
 
-/// The base of an update is written in place: one that costs nothing but its storage is made for each update.
+/// An update writes its base in place. A base that costs only its storage is made anew for each update.
 void ownBase(Operation *update) {
   Operation *base = update->getOperand(0).getDefiningOp();
   if (base && isa<ConstantOp, FullOp, UndefOp, IotaOp, BroadcastInDimOp>(base) && !base->hasOneUse())
     update->setOperand(0, OpBuilder(update).clone(*base)->getResult(0));
 }
 
-/// A float that was made wider holds nothing that the narrower one does not: every reader widens it for
-/// itself, so that what is stored between kernels is the narrower one.
+/// A widened float has no more information than the narrow one. Every reader widens it itself, so that
+/// kernels exchange the narrow one.
 void widenInReaders(ConvertOp op) {
   auto from = dyn_cast<FloatType>(op.getA().getType().getElementType());
   auto to = dyn_cast<FloatType>(op.getType().getElementType());
@@ -171,12 +171,12 @@ void widenInReaders(ConvertOp op) {
       user->replaceUsesOfWith(op, builder.clone(*op)->getResult(0));
 }
 
-/// A kernel has a bounded number of operands: many parts are joined a few at a time, or one at a time where
-/// they are large, and written to their place in a tensor that begins as nothing.
+/// A kernel has a bounded number of operands. Many parts are therefore joined a few at a time, or one at a
+/// time if they are large, each written to its place in a tensor that starts undefined.
 void splitConcat(ConcatOp op, const TargetDescription &target) {
-  // Each part is a loop of the kernel's body, for vectors and for what is left of them.
+  // Each part is a loop in the kernel's body, with a vector part and a remainder.
   constexpr size_t mostParts = 8;
-  // A part whose copy takes longer than a launch has one of its own.
+  // A part whose copy takes longer than a launch gets a launch of its own.
   const int64_t largePart = target.launchPs * target.coreBytesPerUs / psPerUs;
   auto parts = op.getParts();
   if (parts.size() <= mostParts)
@@ -208,7 +208,7 @@ std::string describe(const FusionGraph &graph, unsigned node) {
   return (op->getName().getStringRef() + "#" + Twine(node)).str();
 }
 
-/// What a kernel costs that its readers do not compute instead.
+/// The cost of a kernel that stays a kernel instead of being computed in its readers.
 std::string priceAlone(const FusionGraph &graph, const FusionGroup &group) {
   KernelWork work = graph.workOf(group);
   return ("its own kernel takes " + Twine((kernelTime(*group.target, work) + group.target->launchPs) / 1000) +
@@ -249,7 +249,7 @@ void Fuse::note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, 
                        describe(graph, to), saved, message});
 }
 
-/// The group that a node is in now.
+/// The present group of a node.
 static unsigned groupOf(const FusionGraph &graph, unsigned node) { return graph.getNodes()[node].group; }
 
 /// Changes with every merge of either group.
@@ -257,7 +257,7 @@ static unsigned versionsOf(const FusionGraph &graph, unsigned a, unsigned b) {
   return graph.getGroups()[a].version + graph.getGroups()[b].version;
 }
 
-/// Producers and consumers; then readers of one value, each with the next.
+/// Pairs of producer and consumer; then pairs of neighbouring readers of one value.
 static std::vector<Candidate> findCandidates(FusionGraph &graph) {
   ArrayRef<FusionNode> nodes = graph.getNodes();
   std::vector<Candidate> found;
@@ -282,8 +282,8 @@ static std::vector<Candidate> findCandidates(FusionGraph &graph) {
   return found;
 }
 
-/// Merges what can be merged of `waiting`, which holds the refused ones afterwards, with the versions at
-/// which they were refused. Whether something was merged.
+/// Merges what can be merged of `waiting`. Afterwards it holds the refused candidates, with the versions at
+/// which they were refused. Returns whether anything was merged.
 bool Fuse::mergeRound(FusionGraph &graph, std::vector<Candidate> &waiting, bool isFirst) {
   bool merging = false;
   std::priority_queue<Candidate> queue;
@@ -314,7 +314,7 @@ bool Fuse::mergeRound(FusionGraph &graph, std::vector<Candidate> &waiting, bool 
       refused.push_back(top);
       continue;
     }
-    // Prices change as groups grow; one that fell waits for its turn.
+    // Savings change as groups grow. A candidate whose saving fell goes back into the queue.
     if (versionsOf(graph, a, b) != top.versions && merged->saved < top.saved && !queue.empty()) {
       queue.push({merged->saved, top.from, top.to, versionsOf(graph, a, b), top.siblings});
       continue;
@@ -329,8 +329,8 @@ bool Fuse::mergeRound(FusionGraph &graph, std::vector<Candidate> &waiting, bool 
 
 void Fuse::mergeGroups(FusionGraph &graph) {
   std::vector<Candidate> waiting = findCandidates(graph);
-  // What cannot be merged now may be later, when what lies between is part of one of the two. A few rounds
-  // do: each is for values that reach a kernel by one more way.
+  // A refused pair may be merged later, when the kernels between the two have become part of one of them. A
+  // few rounds are enough: each is needed for one more path between two kernels.
   constexpr unsigned maxRounds = 8;
   bool merging = true;
   for (unsigned round = 0; round < maxRounds && merging; ++round)
@@ -339,7 +339,8 @@ void Fuse::mergeGroups(FusionGraph &graph) {
     reportRefusals(graph, std::move(waiting));
 }
 
-/// One decision for two kernels, however many values they share. Where one reads the other, that is said.
+/// Reports one decision per pair of kernels, however many values they share. If one reads the other, the
+/// decision is about that.
 void Fuse::reportRefusals(FusionGraph &graph, std::vector<Candidate> refused) {
   llvm::sort(refused, [](const Candidate &x, const Candidate &y) {
     return std::tuple(x.from, x.to, x.siblings) < std::tuple(y.from, y.to, y.siblings);
@@ -364,7 +365,7 @@ void Fuse::reportRefusals(FusionGraph &graph, std::vector<Candidate> refused) {
 }
 
 void Fuse::inlineGroups(FusionGraph &graph) {
-  // From the end, so that a reader is decided before what it reads.
+  // From the end, so that readers are decided before their operands.
   for (unsigned id = static_cast<unsigned>(graph.getGroups().size()); id-- > 0;) {
     const FusionGroup &group = graph.getGroups()[id];
     if (!group.alive || group.opaque || group.out.empty())
@@ -375,7 +376,7 @@ void Fuse::inlineGroups(FusionGraph &graph) {
     if (!saved) {
       if (told.lookup(std::minmax(id, groupOf(graph, reader))) == refusal.code)
         continue;
-      if (refusal.code != "WEFT-F001") // a value that has to be in memory anyway is no decision
+      if (refusal.code != "WEFT-F001") // a value that must be in memory anyway is not worth a decision
         note(graph, refusal.code, group.lastNode, reader, 0,
              refusal.message + "; " + priceAlone(graph, group));
       continue;

@@ -18,8 +18,8 @@ namespace weft::passes {
 
 namespace {
 
-/// The operands of a step that are scalars: state and hyper-parameters that steps share. `found_inf` is null
-/// where there is none.
+/// The scalar operands of a step: state and hyperparameters that steps share. `found_inf` is null if there is
+/// none.
 SmallVector<Value> scalarsOf(Operation *op) {
   if (auto adam = dyn_cast<AdamStepOp>(op))
     return {adam.getStep(), adam.getLr(),    adam.getBeta1(),   adam.getBeta2(),
@@ -35,12 +35,13 @@ struct FuseOptimizerSteps : impl::FuseOptimizerStepsBase<FuseOptimizerSteps> {
     if (func.isExternal())
       return;
     Block &body = func.getBody().front();
-    // Steps of one kind, element type and scalars, in classes; a step that depends on another, by any way, is
-    // in a later class than that one. `depth` counts the steps on the longest way to a value.
+    // Classes of steps with the same kind, element type and scalars. A step that depends on another one,
+    // directly or not, is in a later class. `depth` counts the steps on the longest path to a value.
     using Key = std::tuple<StringRef, SmallVector<Value>, Type, DictionaryAttr, unsigned>;
     SmallVector<std::pair<Key, SmallVector<Operation *>>> classes;
     llvm::DenseMap<Value, unsigned> depth;
-    llvm::DenseMap<Value, SmallVector<size_t>> classesOfStep; // by the step count, which few classes share
+    llvm::DenseMap<Value, SmallVector<size_t>>
+        classesOfStep; // classes by step count, which few classes share
     for (Operation &op : body.without_terminator()) {
       unsigned level = 0;
       for (Value operand : op.getOperands())
@@ -62,7 +63,7 @@ struct FuseOptimizerSteps : impl::FuseOptimizerStepsBase<FuseOptimizerSteps> {
       for (Value result : op.getResults())
         depth[result] = level + (isStep ? 1 : 0);
     }
-    // The kernel stands where the last of its steps stood; what reads an earlier one moves behind it.
+    // The kernel takes the place of its last step; readers of earlier steps move behind it.
     for (auto &entry : classes) {
       SmallVector<Operation *> &steps = entry.second;
       llvm::sort(steps, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All launches that a graph may hold and that are ready are issued, then all others that are ready, and so
-// on: of two classes that gives the fewest runs, for one of the two to begin with.
+// Issues all launches that are ready and may be in a graph, then all others that are ready, and so on. With
+// two classes of launches this gives the fewest runs, for one of the two choices of the first class.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
@@ -24,7 +24,7 @@ namespace weft::passes {
 
 namespace {
 
-/// What an order makes of a function.
+/// How an order partitions a function.
 struct Partition {
   int64_t captured = 0, graphs = 0;
   bool isBetterThan(const Partition &other) const {

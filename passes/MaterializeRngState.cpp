@@ -17,13 +17,13 @@ namespace weft::passes {
 
 namespace {
 
-/// One generator of a function: its type (all of its loads and stores agree), and what the walk has reached.
+/// A generator of a function: its type (all its loads and stores agree), and the state of the walk.
 struct Generator {
   Operation *first = nullptr;
   Type type;
   bool stored = false;
-  unsigned argument = 0; // of the key; the counter is the next
-  Value counter;         // as of the op that the walk stands at
+  unsigned argument = 0; // the argument of the key; the counter is the next argument
+  Value counter;         // its value at the present op of the walk
 };
 
 struct MaterializeRngState : impl::MaterializeRngStateBase<MaterializeRngState> {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything after this pass knows row-major values only. An argument that calls give with strides is a view
-// of row-major memory; said so in ops, it is read in place wherever a view is: fusion makes it index
-// arithmetic, a contraction takes a transposition as its own.
+// Later passes handle row-major values only. An argument that calls pass with strides is a view of row-major
+// memory. This pass expresses the view by ops, so that the argument is read in place like any other view:
+// fusion turns it into index arithmetic, and a contraction absorbs a transposition.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/FunctionAttributes.h"
@@ -23,7 +23,7 @@ namespace weft::passes {
 
 namespace {
 
-/// The tensor of `shape` that `layout` takes out of its storage.
+/// The tensor of `shape` that `layout` selects from `storage`.
 Value readThrough(Value storage, const StridedLayout &layout, ArrayRef<int64_t> shape, OpBuilder &builder) {
   Location loc = storage.getLoc();
   Value value = storage;
@@ -33,7 +33,7 @@ Value readThrough(Value storage, const StridedLayout &layout, ArrayRef<int64_t> 
     limit.push_back((layout.counts[i] - 1) * layout.steps[i] + 1);
   if (layout.counts != layout.storage)
     value = builder.create<SliceOp>(loc, value, SmallVector<Size>(rank, 0), limit, layout.steps);
-  // The tensor's dimensions that have a stride, in its own order.
+  // The dimensions with a stride, in the order of the tensor.
   SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(rank)));
   llvm::sort(perm, [&](int64_t a, int64_t b) { return layout.dims[a] < layout.dims[b]; });
   if (!llvm::is_sorted(perm))
@@ -61,7 +61,7 @@ struct NormalizeLayouts : impl::NormalizeLayoutsBase<NormalizeLayouts> {
       changed = true;
       BlockArgument argument = body.getArgument(i);
       auto type = cast<RankedTensorType>(argument.getType());
-      // The verifier has seen that its sizes are numbers, and that there is a layout.
+      // The verifier has checked that its sizes are numbers and that it has a layout.
       SmallVector<int64_t> shape(type.getShape());
       if (isRowMajor(shape, strides.asArrayRef())) {
         func.removeArgAttr(i, attr::strides);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is counted is what the memory plan has in its arena: values that are no results of the function, from
-// the launch that makes them to the last that reads them, an update being one value with its base. The sum at
-// one launch is the plan's lower bound.
+// Counts the values that the memory plan puts into its arena: those that are no results of the function. Each
+// lives from the launch that makes it to the last one that reads it; an update and its base are one value.
+// The largest sum at one launch is the plan's lower bound.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
@@ -28,7 +28,7 @@ namespace weft::passes {
 
 namespace {
 
-/// The temporaries of a launch list, and who makes and reads each.
+/// The temporaries of a launch list, and the ops that make and read them.
 class Temporaries {
 public:
   Temporaries(const LaunchGraph &graph, FuncOp func);
@@ -36,11 +36,11 @@ public:
   struct Buffer {
     int64_t bytes = 0;
     unsigned readers = 0;   ///< ops
-    uint64_t readerSum = 0; ///< their numbers added: that of the last one, when there is one only
+    uint64_t readerSum = 0; ///< the sum of their numbers: when one is left, its number
   };
   std::vector<Buffer> buffers;
-  std::vector<SmallVector<unsigned, 2>> makes, reads; ///< of each op
-  /// Of each op: results that may take the place of a buffer that dies there, as (made, dying).
+  std::vector<SmallVector<unsigned, 2>> makes, reads; ///< the temporaries that each op makes and reads
+  /// For each op: results that may reuse a buffer which dies there, as (made, dying).
   std::vector<SmallVector<std::pair<unsigned, unsigned>, 1>> replaces;
 };
 
@@ -70,7 +70,7 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
         continue;
       auto made = static_cast<unsigned>(buffers.size());
       bufferOf[result] = made;
-      // More than an address space has is all the same, and sums of it do not overflow.
+      // Sizes beyond the address space are equivalent; the bound keeps sums from overflowing.
       constexpr int64_t most = int64_t(1) << 47;
       int64_t bytes = std::min(ranges.largest(bytesOf(result.getType())), most);
       buffers.push_back({static_cast<int64_t>(llvm::alignTo(bytes, arenaAlignment)), 0, 0});
@@ -104,14 +104,15 @@ public:
       bytes += buffers[buffer].bytes;
     return bytes;
   }
-  /// What there is more after the op than before; one that nothing reads is there while the op runs.
+  /// How many bytes more are live after the op than before it. A result that nothing reads is live only while
+  /// the op runs.
   int64_t growth(unsigned op) const {
     int64_t bytes = -freed[op];
     for (unsigned buffer : temporaries.makes[op])
       bytes += buffers[buffer].readers ? buffers[buffer].bytes : 0;
     return bytes;
   }
-  /// What is there while the op runs.
+  /// The bytes that are live while the op runs.
   int64_t during(unsigned op) const {
     SmallVector<unsigned, 2> taken;
     int64_t bytes = live + made(op);
@@ -123,7 +124,7 @@ public:
       }
     return bytes;
   }
-  /// `changed(op)` is called for ops whose growth is another now.
+  /// Issues an op. Calls `changed` for each op whose growth changes.
   void issue(unsigned op, llvm::function_ref<void(unsigned)> changed = [](unsigned) {}) {
     peak = std::max(peak, during(op));
     live += growth(op);
@@ -141,10 +142,10 @@ public:
 private:
   const Temporaries &temporaries;
   std::vector<Temporaries::Buffer> buffers;
-  std::vector<int64_t> freed; ///< by each op, as things stand
+  std::vector<int64_t> freed; ///< the bytes that each op would free if it were issued next
 };
 
-/// The order of the text as long as that keeps the limit; else what grows least.
+/// Follows the order of the text while that keeps the limit, and otherwise issues the op that grows least.
 std::vector<unsigned> listOrder(const LaunchGraph &graph, const Temporaries &temporaries, int64_t limit) {
   Simulation state(temporaries);
   std::set<unsigned> inOrder;
@@ -172,8 +173,8 @@ std::vector<unsigned> listOrder(const LaunchGraph &graph, const Temporaries &tem
   return std::move(issued.order);
 }
 
-/// What is needed for the first op that nothing waits for, then for the next: a value is made when it is
-/// wanted.
+/// Depth first: the ops that the first sink needs, then those of the next sink. Each value is made just
+/// before it is needed.
 std::vector<unsigned> depthFirst(const LaunchGraph &graph) {
   std::vector<unsigned> order, position(graph.ops.size(), 0);
   std::vector<bool> entered(graph.ops.size(), false);

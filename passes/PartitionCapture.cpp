@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Regions are the longest runs of launches that a graph may hold, on all queues together: an event between
-// two of them is an edge of the graph. A launch that may not be part of one ends the run, with its reason;
-// --weft-gather-capturable has moved launches across such cuts before.
+// Regions are the longest runs of launches that may be in a graph, on all queues together; an event between
+// two of them becomes an edge of the graph. A launch that may not be in a graph ends the run, and its reason
+// is recorded. --weft-gather-capturable has moved launches across such cuts before.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"

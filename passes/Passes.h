@@ -22,7 +22,7 @@ namespace weft::passes {
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
-/// QueryLibraries with a library that is there, which outlives the pass; null for the table of the target.
+/// QueryLibraries with an actual library, which must outlive the pass; null for the table of the target.
 std::unique_ptr<mlir::Pass> createQueryLibraries(const QueryLibrariesOptions &options,
                                                  const ir::ContractionLibrary *library);
 

@@ -33,7 +33,7 @@ static constexpr Phase phaseTable[] = {
 ArrayRef<Phase> phases() { return phaseTable; }
 
 namespace {
-/// Adds passes, but for those that are disabled.
+/// Adds passes, except those that are disabled.
 class Adder {
 public:
   Adder(OpPassManager &passes, const ir::CompilerOptions &options, llvm::StringSet<> *seen)
@@ -46,7 +46,7 @@ public:
     if (isWanted(*pass))
       passes.nest<ir::FuncOp>().addPass(std::move(pass));
   }
-  /// Folds, removes equal and dead ops. Between stages, because each leaves such ops behind.
+  /// Folds, and removes equal and dead ops. Used between stages, because each leaves such ops behind.
   void cleanup() {
     function(createCanonicalize());
     function(createCSEPass());
@@ -72,26 +72,26 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
   Adder add(passes, options, seen);
   bool report = options.report || !options.strict.empty();
   if (phase == "inline") {
-    // A compiled function called under a trace contributes its ops; what is private and no longer called
-    // goes. Nothing else changes yet: the inliner's own canonicalisation is left out. What would have no end,
-    // or grow beyond bounds, is refused before.
+    // Inlines compiled functions that are called under a trace, and removes private functions that are no
+    // longer called. Nothing else changes yet, so the inliner's own canonicalisation is left out. Calls that
+    // would not end, or would grow beyond bounds, are refused before.
     add.module(createSymbolDCEPass());
     add.module(createCheckCalls());
     add.module(createInlinerPass({}, [](OpPassManager &) {}));
     add.module(createSymbolDCEPass());
   } else if (phase == "placement") {
-    // The rule is checked on the whole program before logical devices become those of the target. Layouts,
-    // storage and mixtures of devices become views, facts of results and copies; what follows knows only
-    // row-major values.
+    // Checks placement in the whole program before logical devices become those of the target. Then layouts
+    // become views, storage becomes attributes of results, and mixtures of devices become copies. Later
+    // passes see only row-major values.
     add.module(createVerifyPlacement());
     add.function(createNormalizeLayouts());
     add.function(createTieResults());
     add.function(createPlaceHostOperands());
     add.module(createMapDevices(MapDevicesOptions{options.target, options.devices}));
   } else if (phase == "differentiation") {
-    // Before anything is folded, so that no fold takes a check away.
+    // Before anything is folded, so that no fold removes a check.
     add.function(createRecordChecks());
-    // On the program as it was written: composites are whole and have rules of their own.
+    // On the program as it was written: composites are still whole, and have derivatives of their own.
     add.function(createMaterializeRngState());
     add.function(createDifferentiate());
     add.cleanup();
@@ -100,33 +100,33 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createCleanTransfers());
     add.cleanup();
   } else if (phase == "decomposition") {
-    // As late as fusion. Splitting reductions and canonicalising contractions fix the order in which operands
-    // are read, from shapes alone, before anything is fused; between them the parts of composites are
-    // simplified, and reshapes of split reductions move up to where they are views.
+    // Just before fusion. Splitting reductions and canonicalising contractions determine, from shapes alone,
+    // the order in which operands are read. Between the two, the parts of composites are simplified, and
+    // reshapes of split reductions move up to where they are views.
     add.function(createDecomposeComposites());
     add.function(createSplitReductions());
     add.function(createSimplify());
     add.function(createCanonicalizeContractions());
     add.cleanup();
-    // Equal values are one now, and nothing is folded from here on.
+    // Equal values have been merged, and nothing is folded from here on.
     add.function(createElideChecks());
   } else if (phase == "fusion") {
-    // Who multiplies is asked and written down; contractions then take their epilogues first, so that what is
-    // left over is fused with its neighbours.
+    // Records which implementation computes each product. Contractions then take their epilogues, before
+    // fusion merges the remaining ops with their neighbours.
     add.function(createQueryLibraries(QueryLibrariesOptions{options.target, report}, options.library));
     add.function(createAttachEpilogues(AttachEpiloguesOptions{options.target, report}));
     add.function(createFuseOptimizerSteps());
     add.function(createFuse(FuseOptions{options.target, report}));
   } else if (phase == "memory") {
-    // Fewer graphs first; a limit of memory then counts for more.
+    // First the order with fewest graphs; a memory limit may then change it.
     add.function(createAssignQueues());
     add.function(createGatherCapturable(GatherCapturableOptions{leastCaptured, report}));
     add.function(createOrderLaunches(OrderLaunchesOptions{options.memoryLimit, report}));
     add.function(createPlanMemory(PlanMemoryOptions{true, options.target}));
     add.function(createVerifyMemoryPlan());
   } else if (phase == "scheduling") {
-    // After the plan: the reuse of bytes is an order between queues, and the plan adds copies, which need a
-    // schedule too. The proof then holds for the order as well.
+    // After the plan, because the reuse of bytes needs an order between queues, and because the plan adds
+    // copies, which have to be ordered too. The verifier then proves the order as well.
     add.function(createScheduleLaunches());
     add.function(createVerifyMemoryPlan());
     add.function(createChooseSchedules(ChooseSchedulesOptions{options.target, report}));

@@ -14,7 +14,7 @@
 
 namespace weft::passes {
 
-/// The phases in order. A program's text between two of them is what the next one begins with.
+/// The phases in order. The text of a program between two phases can be the input of the next one.
 struct Phase {
   llvm::StringLiteral name, summary;
 };
@@ -27,7 +27,7 @@ void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase, const ir::Co
 /// `options.to`.
 void buildPipeline(mlir::OpPassManager &passes, const ir::CompilerOptions &options);
 
-/// What is wrong with the names in the options, or nothing.
+/// The error in the names in the options, or an empty text.
 std::string checkPipelineOptions(const ir::CompilerOptions &options);
 
 /// Makes `--weft-pipeline` known, with fields of CompilerOptions as its options.

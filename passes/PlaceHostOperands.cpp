@@ -31,7 +31,7 @@ struct PlaceHostOperands : impl::PlaceHostOperandsBase<PlaceHostOperands> {
       markAllAnalysesPreserved();
   }
 
-  /// The operand on the op's device; a scalar among tensors is stretched there.
+  /// The operand on the op's device; a scalar among tensors is broadcast there.
   Value place(Operation &op, OpOperand &operand, llvm::DenseMap<std::pair<Value, Attribute>, Value> &moved) {
     DeviceAttr device = computeDevice(&op);
     Value &copy = moved[{operand.get(), device}];

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An op that checks an index may lose its readers to a rewrite: of a window that is the whole tensor nothing
-// below it is read. Whether such a rewrite applies depends on sizes, so that a program would fail for some
-// and not for others. Each check of the program as it was recorded is therefore written down as an assertion,
-// which no rewrite removes; ElideChecks drops those that some op still makes.
+// A rewrite may remove an op that checks an index: for example, a write to a window that turns out to be the
+// whole tensor makes the old elements unneeded. Whether such a rewrite applies depends on sizes, so a program
+// would fail for some sizes and not for others. Therefore each check of the recorded program becomes an
+// assertion, which no rewrite removes. ElideChecks drops the assertions whose check an op still makes.
 //
-// What nothing reads in the recorded program is not computed and not checked; it goes first.
+// Values that nothing reads in the recorded program are neither computed nor checked: they are removed first.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -30,7 +30,7 @@ namespace weft::passes {
 
 namespace {
 
-/// The index that `op` checks, with its bound and what the message calls it.
+/// The index that `op` checks, its bound, and its name in the message.
 struct Check {
   Sym index;
   Size size;
@@ -45,7 +45,7 @@ std::optional<Check> checkOf(Operation *op, VjpBuilder &symbolic) {
   auto loss = dyn_cast<CrossEntropyOp>(op);
   if (!loss)
     return std::nullopt;
-  // As its decomposition has it, so that the two are one value. A row that is ignored reads class 0.
+  // The same ops as in its decomposition, so that the two become one value. An ignored row reads class 0.
   Sym target = symbolic.operand(1);
   auto ignored = static_cast<double>(static_cast<int64_t>(loss.getIgnoreIndex()));
   Sym keep = symbolic.compare<NeOp>(target, symbolic.like(target, ignored));

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch comes after those that wrote what it reads, and after those that used the bytes that it writes:
-// the reuse of a buffer is an edge as well as a value is. Launches of one queue are in order by themselves.
-// An edge between queues becomes an event, unless what the queue has waited for already implies it: one clock
-// per queue says what that is.
+// A launch comes after the launches that wrote its operands, and after those that used the bytes it writes:
+// reusing a buffer is an edge, just as a value is. Launches on one queue are ordered by the queue. An edge
+// between queues becomes an event, unless earlier waits of the queue imply it already, which a vector clock
+// per queue tells.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -45,12 +45,14 @@ public:
   }
 
 private:
-  /// What each launch has to wait for on other queues: nothing that its queue knows of already.
+  /// Finds the launches on other queues that each launch has to wait for, except those that earlier waits
+  /// imply.
   void findWaits(ArrayRef<Operation *> launches) {
     using Clock = SmallVector<unsigned, 4>;
-    std::vector<Clock> clock(queues, Clock(queues, 0)); // how many launches a queue knows to have ended
+    std::vector<Clock> clock(
+        queues, Clock(queues, 0)); // clock[q][p]: how many launches of p have ended, as far as q knows
     SmallVector<unsigned> issued(queues, 0);
-    llvm::DenseMap<Operation *, Clock> after; // what is known where a launch has ended
+    llvm::DenseMap<Operation *, Clock> after; // the clock of a queue at the end of each launch
     StorageAccesses accesses;
     for (Operation *launch : launches) {
       unsigned q = queueOf(launch);
@@ -120,7 +122,7 @@ private:
   FuncOp func;
   OpBuilder builder;
   unsigned queues;
-  SmallVector<Value> tokens; ///< the last of each queue's chain; none for a queue without launches
+  SmallVector<Value> tokens; ///< the last token of each queue; null for a queue without launches
   llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> waits;
   llvm::DenseSet<Operation *> recorded;
   llvm::DenseMap<Operation *, Value> events;
@@ -131,7 +133,7 @@ struct ScheduleLaunches : impl::ScheduleLaunchesBase<ScheduleLaunches> {
     FuncOp func = getOperation();
     if (func.isExternal())
       return;
-    // Text may be taken up here, with numbers that no pass gave.
+    // The pipeline may begin here with text, whose queue numbers no pass has checked.
     if (failed(verifyQueueNumbers(func)))
       return signalPassFailure();
     if (queueCount(func) > 1)

@@ -24,11 +24,11 @@ namespace {
 /// How often a rule was applied.
 struct Applied {
   int64_t count = 0;
-  /// Of the bounded ones, by the lines of the ops, in the order of the rewrites.
+  /// For rules that change bits within a bound: the count per source line, in the order of the rewrites.
   llvm::MapVector<std::string, int64_t, std::map<std::string, unsigned>> byLine;
 };
 
-/// A row of the table as a pattern, which counts what it does.
+/// A rule of the table as a pattern that counts its applications.
 struct RulePattern : RewritePattern {
   RulePattern(MLIRContext *context, const Rule &rule, Applied &applied)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context), rule(rule), applied(applied) {
@@ -96,13 +96,13 @@ struct Simplify : impl::SimplifyBase<Simplify> {
         function.emitRemark() << "rule " << rule->name << " ("
                               << classes[static_cast<size_t>(rule->exactness)] << ") applied "
                               << ir::amountText(what.count, "time");
-      // What changes bits is never silent.
+      // Rewrites that change bits are always reported.
       for (const auto &[line, count] : what.byLine)
         decisions.push_back(
             {"WEFT-N008", line, rule->name.str(), "", 0,
              ir::amountText(count, "division") + " by a constant became a multiplication by its reciprocal"});
     }
-    // All at once: each call makes a list of its own, which the context keeps.
+    // All at once, because each call makes a new list, which the context keeps.
     ir::recordDecisions(function, decisions);
     if (!changed)
       markAllAnalysesPreserved();

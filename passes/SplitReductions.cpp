@@ -18,7 +18,7 @@ namespace weft::passes {
 
 namespace {
 
-/// A piece is not shorter than this: what a task costs to start is then small beside what it reads.
+/// The shortest piece. Starting a task then costs little compared with reading the piece.
 constexpr int64_t kMinPiece = 2048;
 /// More pieces than this help no machine that we know of.
 constexpr int64_t kMaxPieces = 256;
@@ -30,10 +30,11 @@ struct Split {
   int64_t pieces, length, rest;
 };
 
-/// Depends on the number of reduced elements alone, so that the order of additions does too.
+/// The split depends on the number of reduced elements alone, and so does the order of additions.
 Split chooseSplit(int64_t extent) {
   int64_t most = std::min(kMaxPieces, extent / kMinPiece);
-  // An even split into aligned pieces, then any even split; not into few pieces, which would be long again.
+  // Prefers an even split into aligned pieces, then any even split, but not into few pieces, which would be
+  // long again.
   for (int64_t alignment : {kAlignment, int64_t(1)})
     for (int64_t pieces = most; pieces >= std::max<int64_t>(most / 4, 2); --pieces)
       if (extent % pieces == 0 && extent / pieces % alignment == 0)
@@ -63,12 +64,13 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
   }
 
 private:
-  /// Few long lines: each in pieces beside each other, joined to what all of the pieces before come to.
+  /// Splits the scans of few long lines into pieces that are scanned in parallel, and combines each piece
+  /// with the total of the pieces before it.
   template <typename Scan, typename Reduce, typename Combine> void splitScan(Scan op) {
     RankedTensorType from = op.getA().getType();
     auto last = from.getRank() - 1;
     ArrayRef<ir::Size> kept = ir::sizesOf(from).drop_back();
-    // As for reductions, the order is one for all sizes.
+    // As for reductions, the order must be the same for all sizes.
     ir::Size counted = ir::productOf(kept), along = ir::sizesOf(from).back();
     if (!counted.isNumber() || !along.isNumber())
       return;
@@ -76,7 +78,7 @@ private:
     if (static_cast<int64_t>(op.getDim()) != last || extent < std::max(minExtent.getValue(), 2 * kMinPiece) ||
         lines >= maxResults || lines == 0)
       return;
-    // Padding is cheap here, so that all pieces are alike.
+    // Padding is cheap here, so all pieces have one length.
     int64_t pieces = std::min(kMaxPieces, extent / kMinPiece);
     int64_t length = llvm::alignTo(llvm::divideCeil(extent, pieces), kAlignment);
     OpBuilder builder(op);
@@ -112,7 +114,7 @@ private:
   template <typename Reduce, typename Combine> void split(Reduce op) {
     RankedTensorType from = op.getA().getType();
     auto rank = from.getRank(), reduced = static_cast<int64_t>(op.getDims().size());
-    // Trailing dimensions only: their elements lie side by side.
+    // Trailing dimensions only, because their elements are contiguous.
     ir::Size along = 1;
     for (int64_t i = 0; i < reduced; ++i) {
       if (op.getDims()[i] != rank - reduced + i)
@@ -120,7 +122,7 @@ private:
       along *= ir::sizesOf(from)[op.getDims()[i]];
     }
     ArrayRef<ir::Size> kept = ir::sizesOf(from).drop_back(reduced);
-    // The order is one for all sizes: that of a long reduction which is not split.
+    // The order must be the same for all sizes, so a reduction with dynamic sizes is not split.
     ir::Size counted = ir::productOf(kept);
     if (!along.isNumber() || !counted.isNumber())
       return;
@@ -137,7 +139,7 @@ private:
       sizes.append(last);
       return sizes;
     };
-    // Sums of halves are rounded once, at the end: the pieces stay in f32 as the single sum does.
+    // Sums of f16 and bf16 are rounded once, at the end, so the pieces stay in f32 as a single sum would.
     Value value = op.getA();
     Type element = from.getElementType();
     bool widen = isa<ir::SumOp>(op) && (element.isF16() || element.isBF16());

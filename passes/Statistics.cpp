@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace weft::passes {
 
-// Its calls come one at a time, whatever runs in parallel.
+// MLIR calls it from one thread at a time, even if passes run in parallel.
 class PassStatistics::Instrumentation final : public PassInstrumentation {
 public:
   explicit Instrumentation(PassStatistics &statistics) : statistics(statistics) {}

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For every pass alike, from what it left behind: ops by name that are there more or fewer, and decisions by
-// code. The statistics of MLIR's own passes need libraries that are built for them, which Debian's are not.
+// Statistics for every pass, computed from the IR before and after it: added and removed ops by name, and
+// decisions by code. MLIR's own statistics need libraries that were built with them, which Debian's were not.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PASSES_STATISTICS_H
@@ -35,7 +35,7 @@ private:
   struct Row {
     std::string pass;
     int64_t runs = 0, opsBefore = 0, opsAfter = 0;
-    Counts ops, decisions; ///< more or fewer
+    Counts ops, decisions; ///< added minus removed
   };
   Row &rowOf(llvm::StringRef pass);
   std::vector<Row> rows;

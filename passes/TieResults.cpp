@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Values have no storage before the memory plan. What `weft.copy_into` and `weft.alias` say of it is said of
-// results instead, and the ops are replaced by the values that they stand for: the kernel that computes a
-// value then writes it where it belongs, without a copy.
+// Values have no storage before the memory plan. This pass replaces `weft.copy_into` and `weft.alias` by the
+// values that they stand for, and notes the storage in attributes of the results. The kernel that computes a
+// value then writes it to its place, without a copy.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/LaunchAttributes.h"
@@ -85,13 +85,13 @@ struct TieResults : impl::TieResultsBase<TieResults> {
     });
   }
 
-  /// The same elements as a value of its own, which the clean-up after differentiation folds.
+  /// A new value with the same elements, which the clean-up after differentiation folds.
   static Value sameValue(Value value, Operation &before) {
     OpBuilder builder(&before);
     return builder.create<ReshapeOp>(before.getLoc(), value.getType(), value, sizesOf(value.getType()));
   }
 
-  /// The value that `value` is, seen through views.
+  /// The value behind the views of `value`.
   static Value unview(Value value) {
     for (;;) {
       if (auto alias = value.getDefiningOp<AliasOp>())
@@ -115,7 +115,7 @@ struct TieResults : impl::TieResultsBase<TieResults> {
   }
 
   LogicalResult tieWrite(FuncOp func, CopyIntoOp write) {
-    // What reads the old value after the write would read the new one.
+    // A reader of the old value after the write would read the new one.
     for (OpOperand &use : write.getDst().getUses()) {
       Operation *reader = use.getOwner();
       if (reader == write || reader->isBeforeInBlock(write))
@@ -127,12 +127,12 @@ struct TieResults : impl::TieResultsBase<TieResults> {
     }
     auto argument = dyn_cast<BlockArgument>(storageOf(write.getDst()));
     if (!argument)
-      return success(); // nobody outside sees storage of our own
+      return success(); // storage of the function's own is not visible outside
     unsigned number = argument.getArgNumber();
     if (!func.isDonated(number))
       return write.emitOpError() << "writes argument " << number << ", which is not donated (" << "WEFT-D007"
                                  << "); mark it {weft.donated}";
-    // The last write of a chain is what is returned.
+    // Only the last write of a chain is returned.
     Value value = write.getResult();
     for (Operation *user : value.getUsers())
       if (auto next = dyn_cast<CopyIntoOp>(user); next && next.getDst() == value)

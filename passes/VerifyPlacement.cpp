@@ -17,9 +17,8 @@ namespace weft::passes {
 
 namespace {
 
-/// The verifier of an op stops at the first op that is wrong, and sees one op. This walk reports every op,
-/// and also what lies between ops: values of no dialect of ours, results on another device than their
-/// operands, and calls.
+/// The op verifiers stop at the first wrong op, and each sees one op only. This walk reports every wrong op,
+/// and checks across ops: values of other dialects, results on another device than their operands, and calls.
 struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
   void runOnOperation() override {
     SymbolTableCollection symbols;
@@ -58,7 +57,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     return success();
   }
 
-  /// Operands have one device, by the rule that verifiers have too, and results have it.
+  /// All operands are on one device, by the same rule as in the op verifiers, and so are the results.
   LogicalResult checkDevices(Operation *op) {
     if (isa<ir::TransferOp, ir::ToHostScalarOp, ir::GradientOp, ir::CallOp, ir::ReturnOp, ir::YieldOp>(op))
       return success();
@@ -84,7 +83,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     return success();
   }
 
-  /// The device of an argument is that of the parameter, and of a result that of what the callee returns.
+  /// Arguments are on the devices of the callee's parameters, and results on those of its returned values.
   LogicalResult checkCall(Operation *op, SymbolTableCollection &symbols) {
     auto call = dyn_cast<ir::CallOp>(op);
     if (!call)
@@ -110,7 +109,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
                    failed(compare(call.getResultTypes(), callee.getResultTypes(), "result")));
   }
 
-  /// A scalar of the host is 0-dimensional: only such a value is sent with each call.
+  /// A scalar on the host must be 0-dimensional, because only such a value is sent with each call.
   LogicalResult checkRoles(ir::FuncOp function) {
     bool failed = false;
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {

@@ -59,7 +59,7 @@ private:
   }
   unsigned leaves = 1;
   std::vector<std::vector<unsigned>> lists;
-  std::vector<bool> occupied; ///< something lies at the node or below
+  std::vector<bool> occupied; ///< whether the node or its subtree has a buffer
 };
 
 } // namespace
@@ -142,7 +142,7 @@ ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
   llvm::sort(order, bySize);
   if (attempt())
     return plan;
-  // What sticks out goes first, and again, a bounded number of times.
+  // Move the buffers that exceed the bound to the front and try again, a bounded number of times.
   constexpr size_t maxRounds = 64, maxWork = 2'000'000;
   for (size_t round = 0; round < maxRounds && work < maxWork; ++round) {
     int64_t top = 0;

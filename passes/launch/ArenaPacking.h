@@ -15,7 +15,7 @@ namespace weft::passes {
 /// Offsets are multiples of this many bytes.
 inline constexpr int64_t arenaAlignment = 64;
 
-/// A value of the arena: bytes, and the first and last launch at which they hold something.
+/// A buffer in the arena: its bytes, and the first and last launch at which it is live.
 template <typename Bytes> struct ArenaBufferOf {
   Bytes bytes = 0;
   unsigned begin = 0, end = 0;
@@ -23,8 +23,8 @@ template <typename Bytes> struct ArenaBufferOf {
 
 template <typename Bytes> struct ArenaPlanOf {
   std::vector<Bytes> offsets; ///< one per buffer
-  Bytes bytes = 0;            ///< of the arena
-  Bytes lowerBound = 0;       ///< the largest sum of bytes that hold something at one launch
+  Bytes bytes = 0;            ///< the size of the arena
+  Bytes lowerBound = 0;       ///< the largest sum of live bytes at one launch
 };
 
 using ArenaBuffer = ArenaBufferOf<int64_t>;
@@ -32,16 +32,16 @@ using ArenaPlan = ArenaPlanOf<int64_t>;
 using DynamicBuffer = ArenaBufferOf<ir::Size>;
 using DynamicArenaPlan = ArenaPlanOf<ir::Size>;
 
-/// Places buffers so that those which hold something at the same launch do not overlap. Each goes to the
-/// tightest gap of its live range; several orders are tried and the smallest arena is kept.
+/// Places buffers so that those which are live at the same launch do not overlap. Each goes to the tightest
+/// gap of its live range; several orders are tried and the smallest arena is kept.
 ArenaPlan packArena(llvm::ArrayRef<ArenaBuffer> buffers);
 
-/// The same for buffers whose bytes may be expressions. Buffers are sorted by the product of symbols that
-/// their size grows with, bounded by a multiple of it, and each such class is packed in a region of its own,
-/// where offsets and sizes are multiples of one thing and can be compared: first the numbers, then
-/// `coefficient * batch`, and so on. Coefficients are rounded up to the alignment, so that every offset is
-/// aligned whatever the symbols are. The lower bound is that of each class, added. The bytes are
-/// inexpressible where those of one class, side by side, overflow.
+/// The same for buffers whose bytes may be expressions. Buffers are classified by the product of symbols that
+/// bounds their size, and each class is packed in a region of its own. In a region, all offsets and sizes are
+/// multiples of that product, so they can be compared: first the numbers, then `coefficient * batch`, and so
+/// on. Coefficients are rounded up to the alignment, so that every offset is aligned whatever the symbols
+/// are. The lower bound is the sum over the classes. The bytes are inexpressible if the sum of a class
+/// overflows.
 DynamicArenaPlan packDynamicArena(llvm::ArrayRef<DynamicBuffer> buffers, const ir::SymbolRanges &ranges);
 
 } // namespace weft::passes

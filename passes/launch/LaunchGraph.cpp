@@ -22,7 +22,7 @@ LaunchGraph::LaunchGraph(FuncOp func) : func(func) {
   }
   next.resize(ops.size());
   before.resize(ops.size());
-  // The arguments that a launch writes: of its tied results, of which a step of an optimiser has many.
+  // The arguments that a launch writes through tied results; an optimiser's step has many.
   llvm::DenseMap<Operation *, SmallVector<Value, 1>> writes;
   for (OpOperand &operand : body.getTerminator()->getOpOperands()) {
     int64_t tied = func.getTiedArgument(operand.getOperandNumber());
@@ -30,7 +30,7 @@ LaunchGraph::LaunchGraph(FuncOp func) : func(func) {
     if (tied >= 0 && maker && isLaunch(maker))
       writes[maker].push_back(body.getArgument(static_cast<unsigned>(tied)));
   }
-  int64_t seen = -1, failing = -1; // the last op that the host sees or that may fail; that may fail
+  int64_t seen = -1, failing = -1; // the last op that has an effect or may fail; the last one that may fail
   for (unsigned i = 0, e = static_cast<unsigned>(ops.size()); i < e; ++i) {
     Operation *op = ops[i];
     for (Value operand : op->getOperands())

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a launch list without storage may be reordered by. Besides values these keep their order:
+// The dependences that a reordering of a launch list (before storage is assigned) must keep. Besides values:
 //
 //   - what the host sees, and launches that may fail, among each other: a call that fails has shown the same;
 //   - a launch that reads an argument, or a base, and the one that then writes it in place;
@@ -28,7 +28,7 @@ public:
 
   /// All ops but the terminator, in the order of the text.
   std::vector<mlir::Operation *> ops;
-  std::vector<llvm::SmallVector<unsigned, 4>> next, before; ///< edges, of which some may be double
+  std::vector<llvm::SmallVector<unsigned, 4>> next, before; ///< edges, some of which may occur twice
   llvm::DenseMap<mlir::Operation *, unsigned> number;
 
   /// Whether an op costs nothing where it stands: a view, a constant.
@@ -41,16 +41,16 @@ private:
     next[from].push_back(to);
     before[to].push_back(from);
   }
-  /// What reads the storage of `root` before `writer` comes before it.
+  /// Keeps ops that read the storage of `root` before `writer` in front of it.
   void keepReaders(mlir::Value root, mlir::Operation *writer);
 
   ir::FuncOp func;
 };
 
-/// The ops that can be issued next, and those that have been.
+/// Tracks the ops that can be issued next, and the issued ones.
 class ReadyOps {
 public:
-  /// `ready(op)` is called for every op that becomes ready but for free ones, which are issued at once.
+  /// Calls `ready(op)` for every op that becomes ready, except free ones, which are issued at once.
   ReadyOps(const LaunchGraph &graph, llvm::function_ref<void(unsigned)> ready);
   void issue(unsigned op, llvm::function_ref<void(unsigned)> ready);
   std::vector<unsigned> order; ///< what has been issued

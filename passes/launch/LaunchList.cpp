@@ -39,7 +39,7 @@ std::pair<StringRef, StringRef> whyNotCapturable(Operation *op, bool hostProgram
   DeviceAttr device = deviceOfLaunch(op);
   if (auto transfer = dyn_cast<TransferOp>(op)) {
     bool host = device.isCpu() || transfer.getTo().isCpu();
-    // What is copied without waiting lies in pinned memory; other memory of the host may move.
+    // A non-blocking copy reads pinned memory; other host memory may be paged out.
     if (host && !transfer.getNonBlocking())
       return {"WEFT-C021", "copies pageable memory of the host, which the copy has to wait for"};
     return {};
@@ -98,7 +98,7 @@ void StorageAccesses::add(SliceAttr slice, bool write, const Access &access,
     return;
   bool arena = slice.getStorage() == StorageKind::arena;
   Size first = arena ? slice.getPosition() : 0, last = first + slice.getBytes();
-  // What is not known may be any bytes.
+  // If the range is not known, assume all bytes.
   bool isKnown = first.isNumber() && last.isNumber();
   int64_t begin = isKnown ? first.asNumber() : 0, end = isKnown ? last.asNumber() : INT64_MAX;
   Ranges &ranges =
@@ -107,7 +107,7 @@ void StorageAccesses::add(SliceAttr slice, bool write, const Access &access,
   splitAt(ranges, end);
   int64_t at = begin;
   for (auto it = ranges.lower_bound(begin); at < end; ++it) {
-    // Bytes that nothing has touched yet.
+    // Bytes without an access so far.
     if (it == ranges.end() || it->first > at) {
       int64_t gap = it == ranges.end() ? end : std::min(end, it->first);
       it = ranges.emplace(at, Range{gap, {}, {}}).first;
@@ -187,7 +187,7 @@ LogicalResult verifyQueueOrder(FuncOp func) {
     } else if (auto joined = dyn_cast<StreamJoinOp>(op)) {
       for (Value token : joined.getTokens())
         if (Operation *maker = token.getDefiningOp()) {
-          // A token of a fork is one of its streams; any other is on the queue of its op.
+          // A token of a fork belongs to one of its streams; any other token is on the queue of its op.
           unsigned from = queueOf(maker);
           if (auto fork = dyn_cast<StreamForkOp>(maker))
             from = static_cast<unsigned>(fork.getStreams()[cast<OpResult>(token).getResultNumber()]);

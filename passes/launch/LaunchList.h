@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch list is a function of launches in the order in which they are issued, views, constants, and, where
-// there is more than one queue, what orders the queues. The attributes:
+// A launch list is a function of launches in the order in which they are issued, views, constants, and, if
+// there is more than one queue, ops that order the queues. The attributes:
 //
 //   weft.queues   of the function: the names of its queues; left out where there is one only
 //   weft.queue    of a launch: which of them it is issued to; 0 if left out
@@ -31,11 +31,11 @@ bool isOrder(mlir::Operation *op);
 bool isEffect(mlir::Operation *op);
 /// The device that runs a launch.
 ir::DeviceAttr deviceOfLaunch(mlir::Operation *op);
-/// Whether all launches run on the host: a graph then holds launches of the host, and else none.
+/// Whether all launches run on the host. Only then may graphs contain launches of the host.
 bool isHostProgram(ir::FuncOp func);
-/// The code and the fact of what keeps a launch out of captured graphs; nothing for one that may be in.
+/// The code and the reason why a launch cannot be in a captured graph; empty for one that can.
 std::pair<llvm::StringRef, llvm::StringRef> whyNotCapturable(mlir::Operation *op, bool hostProgram);
-/// The queue that a launch, or an op of order, is on.
+/// The queue of a launch, or of an ordering op.
 unsigned queueOf(mlir::Operation *op);
 /// How many queues a launch list has.
 unsigned queueCount(ir::FuncOp func);
@@ -72,8 +72,8 @@ void forEachAccess(mlir::Operation *launch, llvm::function_ref<void(ir::SliceAtt
 
 /// Emits an error for an op on a queue that the function does not have.
 mlir::LogicalResult verifyQueueNumbers(ir::FuncOp func);
-/// Emits what two queues do without an order between them, or what is not forked from and joined by the
-/// first queue (WEFT-C010).
+/// Emits an error for accesses of two queues without an order between them, and for work that is not forked
+/// from and joined by the first queue (WEFT-C010).
 mlir::LogicalResult verifyQueueOrder(ir::FuncOp func);
 
 } // namespace weft::passes

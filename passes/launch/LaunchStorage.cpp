@@ -32,8 +32,8 @@ Value storageHead(Value value) {
   }
 }
 
-/// Whether everything that is computed from `work` is computed, and used, at the same index; `last` may use
-/// it.
+/// Whether all ops on values computed from `work` are elementwise, so that they use the same index; `last`
+/// may be any op.
 static bool usedElementwise(SmallVector<Value> work, Operation *last) {
   llvm::SmallDenseSet<Operation *> seen;
   while (!work.empty())
@@ -47,8 +47,8 @@ static bool usedElementwise(SmallVector<Value> work, Operation *last) {
   return true;
 }
 
-/// Whether an update of a window at a fixed place reads this operand there only, each element where the new
-/// one is written: `state[2:4] += x`.
+/// Whether an update of a window at a fixed place reads this operand only in the window, each element at the
+/// index where the new one is written, as in `state[2:4] += x`.
 static bool readsItsWindow(FusionOp fusion, unsigned operand) {
   auto update = dyn_cast_or_null<DynamicUpdateSliceOp>(updateIn(fusion));
   if (!update)

@@ -14,11 +14,11 @@ namespace weft::passes {
 /// The value whose storage `value` is a view of: itself, unless it is a reshape or bitcast.
 mlir::Value storageRoot(mlir::Value value);
 
-/// The same through updates too, which write in place: the value that was the first in its storage.
+/// The same, also through updates, which write in place: the first value in the storage.
 mlir::Value storageHead(mlir::Value value);
 
 /// Whether launch `op` reads each element of operand `operand` only before it writes the element of result
-/// `result` with the same linear index, and never another time: then both can have one storage.
+/// `result` with the same linear index. Then both can share storage.
 bool readsInPlace(mlir::Operation *op, unsigned operand, unsigned result);
 
 /// The same for every operand of the launch that is stored where `root` is: the value, and its views.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Works on the text alone: it shares with the planner only the rules of what may fail and what is read in
-// place.
+// Uses the IR alone. It shares with the planner only the rules which ops may fail and which operands are read
+// in place.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/launch/MemoryPlanVerifier.h"
@@ -84,7 +84,7 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   }
   if (updateIn(&op) && failed(checkUpdate(op, slice)))
     return failure();
-  // What is no number of an argument or a result is that of none.
+  // A position that is not a number is the number of no argument or result.
   auto index =
       static_cast<unsigned>(std::min<int64_t>(slice.getPosition().number().value_or(UINT_MAX), UINT_MAX));
   auto terminator = cast<ReturnOp>(body.getTerminator());
@@ -134,7 +134,7 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   return success();
 }
 
-/// An update leaves most of its base as it is: both have one storage, and nothing else needs the base.
+/// An update keeps most of its base: both must share storage, and nothing may read the base afterwards.
 LogicalResult PlanVerifier::checkUpdate(Operation &op, SliceAttr slice) {
   Value base = storageRoot(op.getOperand(0));
   SliceAttr held = sliceOf(base);
@@ -147,7 +147,7 @@ LogicalResult PlanVerifier::checkUpdate(Operation &op, SliceAttr slice) {
   return success();
 }
 
-/// What becomes of a value by updates in place.
+/// The last value after updates in place.
 Value PlanVerifier::lastUpdate(Value value) {
   for (bool further = true; further;) {
     further = false;
@@ -214,9 +214,9 @@ LogicalResult PlanVerifier::checkSlices(Operation &op) {
   return success();
 }
 
-/// Sweeps over the launches with the values that hold something, ordered by offset: where sizes are dynamic
-/// by its value where all symbols are largest, which `checkSlice` has seen to be one. Each is then proven to
-/// end before the next begins, for all sizes; from one to the next, that holds for all of them.
+/// Sweeps over the launches with the live values, ordered by offset. A dynamic offset is ordered by its value
+/// when all symbols are largest, which `checkSlice` has checked to exist. Each value is proven to end before
+/// the next one begins, for all sizes; by transitivity no two overlap.
 LogicalResult PlanVerifier::checkArena() {
   std::multimap<int64_t, Value> live; // by offset; no two overlap
   std::vector<SmallVector<Value>> dying(position.size());
@@ -232,7 +232,7 @@ LogicalResult PlanVerifier::checkArena() {
       int64_t offset = *ranges.atLargest(begin);
       auto endOf = [](Value value) { return sliceOf(value).getPosition() + sliceOf(value).getBytes(); };
       auto it = live.lower_bound(offset);
-      // Of what begins at the same largest value, some may be empty there and lie before this one.
+      // Of values with the same largest offset, some may be empty and come before this one.
       while (it != live.end() && it->first == offset && ranges.isAtMost(endOf(it->second), begin))
         ++it;
       if (it != live.begin() && !ranges.isAtMost(endOf(std::prev(it)->second), begin))
@@ -268,7 +268,7 @@ LogicalResult PlanVerifier::checkArena() {
   return success();
 }
 
-/// A result that is an alias is stored where the argument, or the earlier result, is.
+/// A result that is an alias must be stored where the argument, or the earlier result, is.
 LogicalResult PlanVerifier::checkAlias(ReturnOp op, unsigned number, SliceAttr slice) {
   auto of = func.getResultAttrOfType<IntegerAttr>(number, attr::aliasArgument);
   if (of) {
@@ -306,7 +306,7 @@ LogicalResult PlanVerifier::checkReturn(ReturnOp op) {
       return op.emitOpError() << "value #" << number << " is stored in " << slice
                               << ", expected the storage of " << (tied >= 0 ? "argument " : "result ")
                               << index;
-    // The argument itself, unchanged, is right only where nothing else was written to it.
+    // Returning the argument itself, unchanged, is right only if nothing was written to it.
     if (isa<BlockArgument>(storageRoot(operand.get())) &&
         writerOfArgument.count(static_cast<unsigned>(index)))
       return op.emitOpError() << "value #" << number << " is argument " << index

@@ -11,7 +11,7 @@
 
 namespace weft::passes {
 
-/// Proves that the plan of a function is sound; emits what is not.
+/// Proves that the memory plan of a function is sound; emits an error for each fault.
 mlir::LogicalResult verifyMemoryPlan(ir::FuncOp func);
 
 } // namespace weft::passes

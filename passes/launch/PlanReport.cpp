@@ -158,8 +158,8 @@ std::string formatPlan(FuncOp func) {
 
 std::string formatDecisions(FuncOp func) {
   std::vector<Decision> decisions = shownDecisions(func);
-  // What cost something comes first: bytes or time that the refusal could not save; then refusals, notes, and
-  // what was done, each in the order in which they were recorded.
+  // Decisions with a cost (bytes or time that a refusal could not save) come first; then refusals, notes and
+  // applied rewrites, each in the order in which they were recorded.
   std::vector<std::tuple<int, int64_t, size_t>> order;
   for (auto [i, decision] : llvm::enumerate(decisions)) {
     const Reason *reason = findReason(decision.code);

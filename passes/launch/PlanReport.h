@@ -14,13 +14,13 @@ namespace weft::passes {
 
 /// "row", "contraction+bias+relu", "transfer".
 std::string launchKind(mlir::Operation *launch);
-/// The types of what a launch gives, "f32[64x256]"; the first few where there are many.
+/// The types of a launch's results, "f32[64x256]"; the first few if there are many.
 std::string launchResults(mlir::Operation *launch);
 
-/// Whether the target of a function has graphs, into which launches are captured: every device but the host.
+/// Whether the target of a function has graphs to capture launches into, as every device but the host has.
 bool hasGraphs(ir::FuncOp func);
 
-/// The decisions of a function that are true of its target: those about graphs only where it has graphs.
+/// The decisions of a function that apply to its target: those about graphs only if it has graphs.
 std::vector<ir::Decision> shownDecisions(ir::FuncOp func);
 
 /// A table of the launches of a function: number, kind, results, bytes read and written, slices, source line.
@@ -31,8 +31,8 @@ std::string formatPlan(ir::FuncOp func);
 /// the title of the code, cost and source line; then what was done.
 std::string formatDecisions(ir::FuncOp func);
 
-/// How many launches are captured, in how many graphs, and a line for each cut; nothing where the target has
-/// no graphs.
+/// How many launches are captured, in how many graphs, and a line for each cut; empty if the target has no
+/// graphs.
 std::string formatCapture(ir::FuncOp func);
 
 } // namespace weft::passes

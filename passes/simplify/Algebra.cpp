@@ -33,7 +33,7 @@ static bool isOne(Value value) {
   return real ? real.getValue().isExactlyValue(1.0) : isInteger(value, 1);
 }
 
-/// Zero of the given sign; of integers the one zero.
+/// Whether `value` is zero with the given sign; for integers, zero.
 static bool isZero(Value value, bool negative) {
   auto real = dyn_cast_or_null<FloatAttr>(getSplat(value));
   return real ? real.getValue().isZero() && real.getValue().isNegative() == negative : isInteger(value, 0);
@@ -126,7 +126,7 @@ static bool holds(Type to, Type from) {
   if (isa<FloatType>(from)) {
     if (!isa<FloatType>(to))
       return false;
-    // The two half types hold neither each other; f32 and f64 hold both.
+    // f16 and bf16 do not hold each other; f32 and f64 hold both.
     return bits(to) > bits(from);
   }
   if (isa<FloatType>(to))
@@ -138,8 +138,9 @@ static bool holds(Type to, Type from) {
   return !to.isUnsignedInteger() && bits(to) >= bits(from);
 }
 
-// A -> B -> C is A -> C where B has every value of A. Not where one way saturates and the other wraps
-// (integer to float to integer), and not to a half from what f32, by way of which it goes, would round first.
+// A -> B -> C becomes A -> C if B has every value of A. Not if one conversion saturates and the other wraps
+// (integer to float to integer), and not to f16 or bf16 from a type that f32, through which the conversion
+// goes, would round first.
 static Value convertConvert(Operation *op, PatternRewriter &rewriter) {
   auto outer = dyn_cast<ir::ConvertOp>(op);
   auto inner = outer ? outer.getA().getDefiningOp<ir::ConvertOp>() : ir::ConvertOp();
@@ -157,7 +158,7 @@ static Value convertConvert(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::ConvertOp>(op->getLoc(), inner.getA(), c);
 }
 
-// x^0 is 1 and x^1 is x, of NaN too.
+// x^0 is 1 and x^1 is x, also for NaN.
 static Value powZero(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::PowOp>(op))
     return {};
@@ -203,7 +204,7 @@ static Value powIntegerThree(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::MulOp>(op->getLoc(), rewriter.create<ir::MulOp>(op->getLoc(), x, x), x);
 }
 
-// A whole number leaves nothing over by 1 or -1. Not of floats, which have fractions, NaN and infinity.
+// The remainder of an integer by 1 or -1 is 0. Not for floats, which have fractions, NaN and infinity.
 static Value remainderByUnit(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::RemOp, ir::ModOp>(op))
     return {};

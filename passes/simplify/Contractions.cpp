@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A contraction reads its operands in any of the layouts that `getContractionShape` describes, so a
-// transposition before or after it is often a copy for nothing.
+// transposition before or after it is often a needless copy.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/simplify/Rules.h"
@@ -25,8 +25,8 @@ static SmallVector<int64_t> before(ArrayRef<int64_t> dims, ArrayRef<int64_t> per
   return mapped;
 }
 
-/// Whether a contraction can read `transpose`'s operand instead: its free dimensions keep their order, as
-/// they are the result's, and it need not be copied again to be read.
+/// Whether a contraction can read the operand of `transpose` instead: the free dimensions keep their order,
+/// which is that of the result, and the operand needs no other copy.
 static bool canRead(ir::TransposeOp transpose, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
   if (!transpose)
     return false;
@@ -61,8 +61,8 @@ static Value dotTranspose(Operation *op, PatternRewriter &rewriter) {
                                            contractB, dot.getRelu(), dot.getResidual());
 }
 
-// transpose(a b) is b a with the factors of each product exchanged, where the transposition exchanges the
-// free dimensions of a and b as wholes.
+// transpose(a b) is b a, if the transposition exchanges the free dimensions of a and b as a whole. The
+// factors of each product are exchanged, which changes no bit.
 static Value transposeDot(Operation *op, PatternRewriter &rewriter) {
   auto transpose = dyn_cast<ir::TransposeOp>(op);
   auto dot = transpose ? transpose.getA().getDefiningOp<ir::DotGeneralOp>() : ir::DotGeneralOp();
