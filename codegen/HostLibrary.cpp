@@ -20,7 +20,7 @@ public:
   explicit HostLibrary(const ir::TargetDescription &target) : table(target) {}
   ir::ContractionAnswer ask(const ir::ContractionSignature &signature) const override {
     ir::ContractionAnswer answer = table.ask(signature);
-    // What it takes of a dynamic contraction shows at each size.
+    // What the library supports of a dynamic contraction depends on the sizes of each call.
     if (answer.library.empty() || signature.dynamic)
       return answer;
     runtime::ContractionShape shape;

@@ -11,9 +11,9 @@
 
 namespace weft::codegen {
 
-/// The library that the runtime of this process calls, asked for what it takes here. What a package reserves,
-/// from how many operations on a call pays, and all that does not depend on the processor, stays as the
-/// target's table says.
+/// The library that the runtime of this process calls, asked what it supports on this processor. The
+/// workspace that a package reserves, the least work for a library call, and everything else that does not
+/// depend on the processor comes from the target's table.
 const ir::ContractionLibrary &hostLibrary(const ir::TargetDescription &target);
 
 } // namespace weft::codegen

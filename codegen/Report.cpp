@@ -42,7 +42,7 @@ static std::vector<std::string> linesOf(Location loc) {
   return lines;
 }
 
-/// The last launch that reads a value, through views too; `launch` where none does.
+/// The last launch that reads a value, also through views; `launch` if none does.
 static unsigned lastReader(Value value, unsigned launch, const DenseMap<Operation *, unsigned> &numbers) {
   unsigned last = launch;
   SmallVector<Value> work{value};
@@ -164,10 +164,10 @@ std::string subjectText(const Decision &decision) {
 
 namespace {
 
-/// In the order in which they come.
+/// A map in order of insertion.
 template <typename T> using ByText = llvm::MapVector<std::string, T, std::map<std::string, unsigned>>;
 
-/// Rows whose columns are as wide as their widest cell.
+/// A table whose columns are as wide as their widest cell.
 class Table {
 public:
   /// `right`: the columns with numbers.
@@ -216,22 +216,22 @@ std::string kindsText(ArrayRef<const LaunchReport *> launches) {
   return others ? text + ", " + std::to_string(others) + " other" : text;
 }
 
-/// The line that a launch is counted under.
+/// The source line under which a launch is counted.
 std::string lineOf(const LaunchReport &launch) {
   return launch.lines.empty() ? "no source line" : shortLine(launch.lines.front());
 }
 
 std::string lineOf(const Decision &decision) { return shortLine(decision.location); }
 
-/// Decisions that read the same: their number, and what they cost together.
+/// Decisions with the same text: their number and total cost.
 struct Row {
   const Decision *first;
-  size_t number = 0; ///< of rows that cost the same the first comes first
+  size_t number = 0; ///< orders rows of equal cost
   unsigned count = 0;
   int64_t costPs = 0;
 };
 
-/// The refusals, the costliest first; those of one kind at one line are one row.
+/// The refusals, costliest first; refusals of one kind at one line share a row.
 std::vector<Row> refusalRows(ArrayRef<Decision> decisions) {
   ByText<Row> rows;
   for (const Decision &decision : decisions) {
@@ -342,7 +342,7 @@ void printRefusals(ArrayRef<Row> rows, llvm::raw_ostream &os) {
     std::string what = subjectText(decision);
     if (row.count > 1)
       what += " x" + std::to_string(row.count);
-    // What keeps two kernels apart is a sentence for each, with prices; here its title does.
+    // The message of a refused fusion is long and has prices; here its title is enough.
     what += ": " + (reason->family() == 'F' ? reason->title.str() : decision.message);
     table.add({decision.code, decision.savedPs ? timeText(row.costPs) : "-", lineOf(decision), what});
   }
@@ -355,7 +355,7 @@ void printRefusals(ArrayRef<Row> rows, llvm::raw_ostream &os) {
   }
 }
 
-/// What is neither a refusal nor a fusion: notes by code, and orders that were changed.
+/// Decisions that are neither refusals nor fusions: notes by code, and changed orders of launches.
 void printNotes(ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
   llvm::MapVector<StringRef, Row> notes;
   unsigned fused = 0, inlined = 0;

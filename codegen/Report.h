@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Facts about compiled functions, collected once, and what is made of them: a few screens of text, all of it
-// as text, and a page. Bytes of dynamic sizes are those at the largest sizes, which the text says.
+// Facts about compiled functions, collected once, and reports made from them: a few screens of text, a full
+// text, and a page. With dynamic sizes, bytes are those at the largest sizes, and the text says so.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_REPORT_H
@@ -37,8 +37,8 @@ struct LaunchReport {
   };
   std::string kind;               ///< "row", "contraction+bias", "transfer"
   std::string results;            ///< their types
-  bool isFusion = false;          ///< a kernel of Weft's own computes it
-  std::string kernel;             ///< the symbol of that; empty for what has none, or none that is compiled
+  bool isFusion = false;          ///< it is computed by a kernel of Weft's own
+  std::string kernel;             ///< the symbol of its kernel; empty if it has none, or none is compiled
   std::vector<std::string> lines; ///< the source lines that it computes, as "file:line:col", each once
   int64_t readBytes = 0, writtenBytes = 0;
   unsigned queue = 0;
@@ -50,14 +50,15 @@ struct LaunchReport {
   std::vector<Slice> slices;
 };
 
-/// What was made of one function.
+/// The compiled form of one function.
 struct FunctionReport {
   std::string name;
-  bool dynamic = false;   ///< has sizes that a call chooses
+  bool dynamic = false;   ///< has sizes that depend on the call
   bool hasGraphs = false; ///< the target has graphs of launches
   std::vector<LaunchReport> launches;
   std::vector<ir::Decision> decisions;
-  std::string capture; ///< what is captured and what not, in a few lines; empty without graphs
+  std::string
+      capture; ///< which launches are captured and which are not, in a few lines; empty without graphs
   uint64_t arenaBytes = 0, arenaLowerBound = 0; ///< at the largest sizes
 };
 
@@ -68,24 +69,23 @@ struct CompileReport {
   double passMs = 0, kernelMs = 0;
   uint64_t kernelsCompiled = 0, kernelsFromCache = 0;
 
-  /// For people: of each function five lines, launches by source line, and one row for each pair of kernels
-  /// that did not fuse, the costliest first. A table is cut where it grows long, and says so.
+  /// For people: for each function five lines, then launches by source line, then one row for each pair of
+  /// kernels that were not fused, costliest first. A long table is cut, and says so.
   std::string str() const;
   /// "31 kernels; passes 4.1 ms, machine code 210.0 ms (31 compiled, 0 from the cache)" and a line's end;
-  /// empty where nothing was compiled.
+  /// empty if nothing was compiled.
   std::string times() const;
 };
 
 /// The functions of a module that has its launch lists.
 CompileReport reportPlan(mlir::ModuleOp module);
 
-/// The report, and then every launch with its slices and every decision of `module`, which it is of.
+/// The report, followed by every launch with its slices and every decision of its module.
 std::string fullText(const CompileReport &report, mlir::ModuleOp module);
 
 /// A page of HTML that refers to nothing outside of itself: refusals, source lines, launches and kernels,
 /// with links between them and a filter, then what launches exchange and memory over time. `title` and
-/// `preamble` are text. What would make the page large, the code of kernels, is left out from a bound on,
-/// which the page says.
+/// `preamble` are text. The code of kernels is left out once the page exceeds a bound, and the page says so.
 std::string htmlPage(const CompileReport &report, const std::string &title, const std::string &preamble = "");
 
 /// The first five lines of a function: launches, kernels, bytes moved, peak of the arena, and what the three

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Closing tags that HTML lets one leave out are left out, and what is named often has a short name: the page
-// of a training step stays small enough to be sent to somebody.
+// Optional closing tags are left out, and frequent names are short, so that the page of a training step is
+// small enough to send to somebody.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Report.h"
@@ -32,7 +32,7 @@ namespace {
 
 /// Beyond this many bytes no more code of kernels is added to a page.
 constexpr size_t pageBytes = 180 << 10;
-/// Rows of a table, and launches of a drawing, from which on the rest is a number.
+/// The most rows of a table, and launches of a drawing; the rest is only counted.
 constexpr size_t mostRows = 1500, mostDrawn = 500;
 
 constexpr const char *style =
@@ -45,7 +45,7 @@ constexpr const char *style =
     "svg path{fill:none;stroke:#999}summary{cursor:pointer}"
     "#bar{position:sticky;top:0;background:#fff;padding:4px 0}.h{display:none}";
 
-/// Rows and kernels whose text does not have what is typed are hidden.
+/// Hides rows and kernels whose text does not contain the filter.
 constexpr const char *script =
     "const q=document.getElementById('q'),o=document.getElementById('o');function f(){"
     "const t=q.value.toLowerCase();document.querySelectorAll('tr[id],details[id]').forEach("
@@ -61,7 +61,7 @@ std::string link(StringRef id, StringRef text) {
 /// The lines of files that can be read here.
 class Excerpts {
 public:
-  /// Of "file:line"; empty where there is no such line, or no such file on this machine.
+  /// The line "file:line"; empty if there is no such line, or no such file on this machine.
   std::string of(StringRef place) {
     auto [file, number] = place.rsplit(':');
     size_t line = 0;
@@ -157,7 +157,7 @@ private:
                : link(id + "s" + std::to_string(it->second.number), shortLine(location));
   }
 
-  /// Says how many rows are left out where a table ends early; true there.
+  /// Whether the table ends early at this row; then writes how many rows are left out.
   bool isFull(size_t row, size_t rows) {
     if (row < mostRows)
       return false;
@@ -200,7 +200,7 @@ private:
     os << "</table>\n";
   }
 
-  /// `rows`: of the table that is linked to; a link to a row that it does not have would lead nowhere.
+  /// `rows`: the rows of the linked table, so that no link leads to a row that was left out.
   void links(const char *kind, llvm::ArrayRef<unsigned> numbers, size_t rows) {
     constexpr size_t most = 40;
     for (unsigned number : numbers.take_front(most))
@@ -310,7 +310,7 @@ private:
   std::vector<unsigned> order; ///< of the refusals, the costliest first
 };
 
-/// What the codes that the page has mean.
+/// Explains the codes that occur in the page.
 void writeCodes(const CompileReport &report, llvm::raw_ostream &os) {
   std::map<StringRef, const Reason *> codes;
   for (const FunctionReport &function : report.functions)
@@ -326,7 +326,7 @@ void writeCodes(const CompileReport &report, llvm::raw_ostream &os) {
   os << "</table>\n";
 }
 
-/// The kernels, and their code while the page stays small: of those first that move the most bytes.
+/// The kernels, with their code as long as the page is small; kernels that move most bytes first.
 void writeKernels(const CompileReport &report, const llvm::StringMap<std::string> &names,
                   const std::string &page, llvm::raw_ostream &os) {
   if (report.kernels.empty())

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plain C++: the frontend says it, and the compiler writes it as the attribute `weft.role`.
+// Plain C++: the frontend sets the role, and the compiler writes it as the attribute `weft.role`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_ARGUMENTROLE_H
@@ -20,7 +20,7 @@
 namespace weft::ir {
 
 enum class ArgumentRole : uint8_t {
-  argument, ///< what a call brings
+  argument, ///< passed by each call
   state,    ///< a parameter, a buffer, optimiser state
   scalar,   ///< a number such as a learning rate
   random,   ///< the state of a generator

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One type for every stage: the frontend makes it of the user's `CompileOptions`, the tools of a command
-// line, `codegen/Compile.h` takes it, and the passes read it. Fields are filled by name. Plain C++.
+// One type for every stage: the frontend makes it from the user's `CompileOptions` and the tools from a
+// command line, `codegen/Compile.h` takes it, and the passes read it. Set fields by name. Plain C++.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_COMPILEROPTIONS_H
@@ -34,15 +34,15 @@ struct CompilerOptions {
   /// The processors to make kernels for, "x86-64-v3" and "x86-64-v4", where the target does not say; empty:
   /// the one that compiles.
   std::vector<std::string> levels = {};
-  /// "eager" or "fast" for every function of the module; empty for what each says of itself. An error for
-  /// text of which phases before `from` have applied the other.
+  /// "eager" or "fast" for every function of the module; empty for each function's own setting. It is an
+  /// error if phases before `from` have applied the other one to the text.
   std::string numerics = {};
   /// Families of refusals that are errors, as "fusion,donate,capture" (ir/Reasons.h). Implies `report`.
   std::string strict = {};
-  /// Bytes of temporaries from which launches are put into another order that needs less; -1 for never.
+  /// If temporaries need more bytes than this, launches are reordered to need less; -1 for no limit.
   int64_t memoryLimit = -1;
-  /// Who answers what is taken of a contraction; outlives the passes. Null: for a package the library of this
-  /// process, else the table of the target.
+  /// The library that is asked which contractions it supports; it must outlive the passes. Null: the library
+  /// of this process for a package, otherwise the target's table.
   const ContractionLibrary *library = nullptr;
 
   /// The first and the last phase to run (passes/Pipeline.h); empty for all from the start, and to the end.
@@ -52,7 +52,7 @@ struct CompilerOptions {
   /// Record what was fused and what was refused, with codes and lines, in `weft.decisions` of each function.
   /// compileModule and runPipeline always do.
   bool report = false;
-  /// Where the text after each phase goes, as "03-differentiation.mlir"; empty for nowhere.
+  /// The folder for the text after each phase, such as "03-differentiation.mlir"; empty for none.
   std::string dumpFolder = {};
   /// Threads that compile kernels; 0 means one per core that the process may use.
   unsigned threads = 0;

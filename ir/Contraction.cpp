@@ -69,7 +69,7 @@ std::optional<ContractionShape> getContractionShape(DotGeneralOp op) {
   shape.n = product(b, bFree);
   shape.k = product(a, op.getContractA());
   shape.cStrides = {shape.m * shape.n, shape.n, 1};
-  // Without elements there is no storage to describe.
+  // A tensor without elements has no storage to describe.
   if (llvm::is_contained(a, 0) || llvm::is_contained(b, 0)) {
     shape.aStrides = {shape.m * shape.k, shape.k, 1};
     shape.bStrides = {shape.k * shape.n, shape.n, 1};

@@ -28,33 +28,33 @@ llvm::SmallVector<int64_t> getFreeDims(int64_t rank, llvm::ArrayRef<int64_t> bat
                                        llvm::ArrayRef<int64_t> contract);
 
 /// The extent and the stride of the single dimension that `dims` of row-major storage form, outermost first;
-/// nothing where they do not. Without dimensions, or with all of size 1, the stride is 0: it is never used to
-/// step.
+/// empty if they do not. Without dimensions, or with all of size 1, the stride is 0, because no step is ever
+/// taken.
 struct MergedDim {
   Size extent = 1, stride = 0;
 };
 std::optional<MergedDim> mergeDims(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 
-/// Whether an operand of this shape lies in storage as batch, free and contracted dimensions of one stride
-/// each.
+/// Whether batch, free and contracted dimensions of an operand of this shape each have a single stride in
+/// storage.
 bool isContractible(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> batch,
                     llvm::ArrayRef<int64_t> contract);
 
-/// The matrix product that `op` is, or nothing where an operand must be transposed first
+/// The matrix product that `op` is; empty if an operand must be transposed first
 /// (`--weft-canonicalize-contractions` does so). A matrix dimension of size 1 gets the stride that makes the
 /// matrix dense, so that a leading dimension derived from it is valid.
 std::optional<ContractionShape> getContractionShape(DotGeneralOp op);
 
-/// Whether a bias of the result's last dimension is one of the columns of the matrix product: not where b
-/// keeps several dimensions, or none. False where there is no matrix product.
+/// Whether a bias along the result's last dimension is a bias of the columns of the matrix product. That is
+/// not so if b keeps several free dimensions, or none, or if `op` is no matrix product.
 bool takesBias(DotGeneralOp op);
 
-/// What a library is asked about a contraction that is one matrix product; `ranges` are those of its
+/// The question to a library about a contraction that is one matrix product. `ranges` are those of its
 /// function.
 std::optional<ContractionSignature> getSignature(DotGeneralOp op, const SymbolRanges &ranges);
-/// An answer as it stands in the text. Without a library, the name is "weft".
+/// An answer as an attribute. Without a library, the name is "weft".
 LibraryAttr recordAnswer(mlir::MLIRContext *context, const ContractionAnswer &answer);
-/// The answer that stands in the text.
+/// The answer in an attribute.
 ContractionAnswer readAnswer(LibraryAttr attr);
 
 } // namespace weft::ir

@@ -60,7 +60,7 @@ ContractionAnswer TableLibrary::ask(const ContractionSignature &signature) const
 
   if (!is_contained(words(target.libraryTypes), StringRef(name(signature.dtype))))
     return ownAnswer("no " + std::string(name(signature.dtype)));
-  // Of a dynamic contraction each call decides for its sizes.
+  // For a dynamic contraction, each call decides for its sizes.
   if (signature.dynamic)
     return answer;
   for (int64_t extent : {signature.batch, signature.m, signature.n, signature.k})

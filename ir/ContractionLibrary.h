@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one question that passes have for a library of matrix products: what does it take of this contraction,
-// on this target? Which algorithm it runs is chosen where a package is loaded, and no pass asks for it. The
-// answer by default is a table, from the target's file in ir/devices. A library that is there can be asked
-// instead: compile() passes one to the pipeline. `--weft-query-libraries` asks once for each contraction and
-// records the answer in the text, so that what other passes do follows from their input alone.
+// The question that passes ask a library of matrix products: how much of this contraction does it support on
+// this target? (The library's algorithm is chosen when a package is loaded; passes do not depend on it.) By
+// default a table from the target's file in ir/devices answers. compile() passes an actual library to the
+// pipeline instead. `--weft-query-libraries` asks once for each contraction and records the answer in the IR,
+// so that other passes depend on their input alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_CONTRACTIONLIBRARY_H
@@ -32,11 +32,11 @@ struct TargetDescription;
 enum class MatrixLayout : uint8_t { nn, nt, tn, tt };
 inline constexpr std::array<std::string_view, 4> matrixLayoutNames = {"nn", "nt", "tn", "tt"};
 
-/// What can be done to a result before it is stored, in this order.
+/// What a library can do with a result before it is stored, in this order.
 enum class Epilogue : uint8_t { bias, residual, relu };
 inline constexpr std::array<std::string_view, 3> epilogueNames = {"bias", "residual", "relu"};
 
-/// The position of a word in one of the lists of names; nothing for a word that is not in it.
+/// The position of a word in one of the lists of names; empty for other words.
 template <size_t N>
 std::optional<size_t> findName(const std::array<std::string_view, N> &names, std::string_view word) {
   for (size_t i = 0; i < N; ++i)
@@ -45,7 +45,7 @@ std::optional<size_t> findName(const std::array<std::string_view, N> &names, std
   return std::nullopt;
 }
 
-/// A contraction as a batch of matrix products, at its largest where sizes are dynamic.
+/// A contraction as a batch of matrix products; dynamic sizes have their largest values.
 struct ContractionSignature {
   DType dtype = DType::f32;
   int64_t batch = 1, m = 1, n = 1, k = 1;
@@ -53,24 +53,24 @@ struct ContractionSignature {
   std::array<int64_t, 3> bStrides{}; ///< batch, k, n
   bool dynamic = false;              ///< some extent is known at run time only
 
-  /// Nothing where neither dimension of a matrix is contiguous.
+  /// Empty if a matrix has no contiguous dimension.
   std::optional<MatrixLayout> layout() const;
   double flops() const;
 };
 
-/// What is taken of a contraction, and by whom.
+/// How much of a contraction a library supports.
 struct ContractionAnswer {
-  std::string library; ///< empty: none takes it, and Weft's own kernel does it all
-  std::string refusal; ///< then why, as it follows "onednn takes "
+  std::string library; ///< empty: none supports it, and Weft's own kernel computes all of it
+  std::string refusal; ///< the reason in that case, as text after "onednn takes "
   std::vector<Epilogue> epilogues;
   int64_t leastFlops = 0;     ///< below it Weft's own kernel is used
-  int64_t workspaceBytes = 0; ///< what it may get at most
+  int64_t workspaceBytes = 0; ///< the most that it may get
 };
 
 class ContractionLibrary {
 public:
   virtual ~ContractionLibrary();
-  /// May be called from several threads at once, and answers the same question alike.
+  /// May be called from several threads at once. Equal questions must have equal answers.
   virtual ContractionAnswer ask(const ContractionSignature &signature) const = 0;
 };
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Decisions travel with the function, as its attribute `weft.decisions`: an array of dictionaries with the
-// fields of Decision. So every stage's text shows them, and `weft explain` prints them.
+// fields of Decision. The text of every stage shows them, and `weft explain` prints them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_DECISIONS_H
@@ -28,10 +28,10 @@ struct Decision {
   std::string message;
 };
 
-/// The first source line that a location stands for; null where it stands for none.
+/// The first source line of a location; null if it has none.
 mlir::FileLineColLoc firstLine(mlir::Location loc);
 
-/// "file:line:col" of every line that a location stands for, joined by ", ".
+/// "file:line:col" of every source line of a location, joined by ", ".
 std::string locationText(mlir::Location loc);
 
 /// The location of the first line in such a text, or an unknown one.

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass or a verifier streams a reason code as an argument of its own, `<< " (" << "WEFT-P001" << ")"`, by
-// which it is found again: a diagnostic is a list of arguments until it is printed, and its text is not read.
-// A check of the house suite forbids a code within a longer literal.
+// Passes and verifiers stream a reason code as a separate argument: `<< " (" << "WEFT-P001" << ")"`. A
+// diagnostic is a list of arguments until it is printed, so the code is found there, and no text has to be
+// parsed. A check of the house suite forbids a code within a longer literal.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_DIAGNOSTICS_H
@@ -28,24 +28,24 @@ struct CollectedDiagnostic {
   mlir::DiagnosticSeverity severity = mlir::DiagnosticSeverity::Error;
   std::string message;
   std::string code;     ///< empty for none
-  std::string location; ///< locationText; the rest is of its first line
+  std::string location; ///< locationText; file, line and column are those of its first line
   std::string file;
   uint32_t line = 0, column = 0; ///< 0: not known
   std::vector<CollectedDiagnostic> notes;
 };
 
-/// Keeps what is said in a context while it lives; nothing reaches the context's other handlers.
+/// Collects the diagnostics of a context while it exists; the context's other handlers get none.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext *context);
   const std::vector<CollectedDiagnostic> &diagnostics() const { return diagnostics_; }
   bool empty() const { return diagnostics_.empty(); }
-  /// "train.cpp:12:3: message" a line, and notes below what they belong to.
+  /// One line "train.cpp:12:3: message" per diagnostic, followed by its notes.
   std::string text() const;
-  /// The failure that was told of: its text, with the code and the line of the first diagnostic that has one.
-  /// `otherwise` is what to say where nothing was.
+  /// All diagnostics as a failure, with the code and the line of the first diagnostic that has them.
+  /// `otherwise` is the message if there are none.
   Status status(const std::string &otherwise) const;
-  /// The same of the first diagnostic alone, without its line and notes.
+  /// The same for the first diagnostic alone, without its line and notes.
   Status first(const std::string &otherwise) const;
 
 private:

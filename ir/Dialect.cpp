@@ -98,10 +98,10 @@ bool isDynamic(Type type) {
   return tensor && !tensor.hasStaticShape();
 }
 
-/// What is dynamic and has no size in the encoding is inexpressible.
+/// A dynamic dimension without a size in the encoding is inexpressible.
 ArrayRef<Size> sizesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  // A size that is a number is represented by it, so that a static shape is a list of sizes as it stands.
+  // A size that is a number is represented by that number, so a static shape can be read as a list of sizes.
   static_assert(sizeof(Size) == sizeof(int64_t) && alignof(Size) == alignof(int64_t));
   if (tensor.hasStaticShape())
     return {reinterpret_cast<const Size *>(tensor.getShape().data()), tensor.getShape().size()};
@@ -143,7 +143,7 @@ RankedTensorType makeTensorType(ArrayRef<Size> sizes, Type element, DeviceAttr d
       dynamic.push_back(size);
   }
   if (!llvm::all_of(dynamic, isPolynomial))
-    dynamic.clear(); // a device that says too little of the type
+    dynamic.clear(); // the encoding does not fit the type
   return RankedTensorType::get(shape, element, device ? device.withSizes(dynamic) : device);
 }
 
@@ -167,7 +167,7 @@ bool isWeftTensor(Type type) {
       tensor.getRank() > static_cast<int64_t>(maxRank))
     return false;
   auto dynamic = cast<DeviceAttr>(tensor.getEncoding()).getSizes();
-  // That dynamic sizes do not overflow is known where their ranges are, in the function.
+  // Overflow of dynamic sizes is checked in the function, which has their ranges.
   return static_cast<int64_t>(dynamic.size()) == tensor.getNumDynamicDims() &&
          widestBytes(sizesOf(tensor)).isExpressible();
 }

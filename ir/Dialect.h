@@ -55,22 +55,21 @@ namespace weft::ir {
 bool isWeftTensor(mlir::Type type);
 /// The device of a tensor type, without sizes, or a null attribute.
 DeviceAttr deviceOf(mlir::Type type);
-/// The sizes of a tensor's dimensions: what there is to ask instead of `getShape`. The list lives as long as
-/// the context.
+/// The sizes of a tensor's dimensions; use this instead of `getShape`. The list lives as long as the context.
 llvm::ArrayRef<Size> sizesOf(mlir::Type tensorType);
 /// The product of the sizes.
 Size elementsOf(mlir::Type tensorType);
-/// The sizes as numbers; nothing where one is none.
+/// The sizes as numbers; empty if one is not a number.
 std::optional<llvm::SmallVector<int64_t>> numbersOf(llvm::ArrayRef<Size> sizes);
 llvm::SmallVector<Size> toSizes(llvm::ArrayRef<int64_t> numbers);
 /// Whether a dimension is not a number.
 bool isDynamic(mlir::Type type);
-/// A tensor type with these sizes, on a device. Where one cannot be expressed, or is rounded, it is none that
-/// `isWeftTensor` accepts: what is inferred from operands of a wrong type is wrong as well, and its verifier
-/// says so.
+/// A tensor type with these sizes on a device. If a size is inexpressible or a rounded quotient,
+/// `isWeftTensor` does not accept the type: a type that is inferred from operands of wrong types is wrong as
+/// well, and the verifier reports it.
 mlir::RankedTensorType makeTensorType(llvm::ArrayRef<Size> sizes, mlir::Type element, DeviceAttr device);
-/// What a constant of the type holds that repeats one element: a 0-dimensional value where the type has
-/// dynamic dimensions.
+/// The value of a constant of this type that repeats one element. It is 0-dimensional if the type has dynamic
+/// dimensions.
 mlir::DenseElementsAttr splatOf(mlir::RankedTensorType type, mlir::Attribute element);
 /// The element type for a DType, and back. An unsigned 8-bit integer is `ui8`; all others are signless and
 /// signed.
@@ -78,8 +77,8 @@ mlir::Type toElementType(mlir::MLIRContext *context, DType dtype);
 std::optional<DType> toDType(mlir::Type elementType);
 /// The dtype of a tensor that `isWeftTensor` accepts.
 DType dtypeOf(mlir::Type tensorType);
-/// The bytes of a tensor of the widest element, so that what is too large does not depend on the dtype. Sizes
-/// of 0 count as 1: they hide no overflow.
+/// The bytes of a tensor of the widest element type, so that the limit does not depend on the dtype. Sizes of
+/// 0 count as 1, so that they hide no overflow.
 Size widestBytes(llvm::ArrayRef<Size> shape);
 /// Bytes of a tensor in memory.
 Size bytesOf(mlir::Type tensorType);
@@ -101,7 +100,7 @@ inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", don
 /// Whether the attribute of that name holds a size, or a list of sizes, in every op that has one.
 bool holdsSizes(llvm::StringRef attribute);
 
-/// A size as an attribute of a function: an integer, or a `SizeAttr`. And back; nothing of another attribute.
+/// A size as an attribute of a function: an integer, or a `SizeAttr`. And back; empty for another attribute.
 mlir::Attribute sizeAttr(mlir::MLIRContext *context, Size size);
 std::optional<Size> sizeOfAttr(mlir::Attribute attribute);
 
@@ -135,8 +134,8 @@ public:
 // Assembly
 //===----------------------------------------------------------------------===//
 
-/// `custom<OperandTypes>`: one type where all operands agree, else one for each. So that text with operands
-/// on two devices parses, and the verifier can say what is wrong with it.
+/// `custom<OperandTypes>`: one type if all operands have the same, otherwise one for each. So text with
+/// operands on two devices can be parsed, and the verifier reports the error.
 mlir::ParseResult parseOperandTypeList(mlir::OpAsmParser &parser, llvm::ArrayRef<mlir::Type *> types);
 void printOperandTypeList(mlir::OpAsmPrinter &printer, llvm::ArrayRef<mlir::Type> types);
 template <typename... Types> mlir::ParseResult parseOperandTypes(mlir::OpAsmParser &parser, Types &...types) {
@@ -157,8 +156,8 @@ void printSize(mlir::OpAsmPrinter &printer, mlir::Operation *, SizeAttr size);
 mlir::ParseResult parseSizes(mlir::OpAsmParser &parser, SizesAttr &sizes);
 void printSizes(mlir::OpAsmPrinter &printer, mlir::Operation *, SizesAttr sizes);
 
-/// Registers the dialect and what its text may use (`builtin` only): nothing else can be parsed from
-/// strangers' text.
+/// Registers the dialect and the only other one that its text may use, `builtin`. Untrusted text cannot
+/// contain anything else.
 void registerDialect(mlir::DialectRegistry &registry);
 
 } // namespace weft::ir

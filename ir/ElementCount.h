@@ -12,8 +12,8 @@
 
 namespace weft::ir {
 
-/// The elements of a shape of numbers, as many as can be counted: for costs and bounds, which are compared.
-/// What sizes are made of is `productOf`.
+/// The number of elements of a static shape, saturating at the largest integer: for costs and bounds. For
+/// sizes of tensors use `productOf`.
 inline int64_t elementCount(llvm::ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)

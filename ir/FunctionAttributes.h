@@ -13,10 +13,10 @@
 namespace weft::ir {
 
 namespace attr {
-/// Of an argument: the strides of the memory that calls give, in elements, and beside them, once the argument
-/// is the row-major memory that they step through, the shape that calls give.
+/// Of an argument: the strides, in elements, of the memory that calls pass; and, once the argument has become
+/// that row-major memory, the shape of the tensor that calls pass.
 inline constexpr llvm::StringLiteral strides = "weft.strides", callerShape = "weft.shape";
-/// Of a function: "eager", or "fast" where what docs/numerics.md lists under that name is allowed.
+/// Of a function: "eager", or "fast", which allows what docs/numerics.md lists under that name.
 inline constexpr llvm::StringLiteral numerics = "weft.numerics";
 /// Of a fusion under fast numerics: its kernel may round a * b + c once.
 inline constexpr llvm::StringLiteral contract = "contract";
@@ -25,7 +25,7 @@ inline constexpr llvm::StringLiteral contract = "contract";
 inline constexpr llvm::StringLiteral recordedCheck = "weft.recorded_check";
 } // namespace attr
 
-/// What the argument is; nothing where the attribute is none of the roles, which the verifier refuses.
+/// The role of the argument; empty if the attribute names no role, which the verifier refuses.
 inline std::optional<ArgumentRole> roleOf(FuncOp func, unsigned argument) {
   // Every pass asks for those of thousands of arguments: not through MLIR's interface of functions.
   std::optional<mlir::ArrayAttr> all = func.getArgAttrs();

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every page that Weft writes takes foreign text (names, source lines, messages) through this function. Plain
-// C++.
+// Every page that Weft writes passes foreign text (names, source lines, messages) through this function.
+// Plain C++.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_HTMLTEXT_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Cost, accuracy and fallibility stand in the definition of an op (ir/Elementwise.td); these ask for them.
+// Queries for cost, accuracy and fallibility, which each op states in its definition (ir/Elementwise.td).
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_OPFACTS_H
@@ -21,18 +21,18 @@ namespace weft::ir {
 
 /// How exact an elementwise op is.
 struct Accuracy {
-  /// What a kernel may be off on exact operands, in units in the last place of f32 (docs/numerics.md); 0
-  /// where IEEE fixes the result. f64 functions are the C library's, which keeps the same bounds.
+  /// The error bound of a kernel on exact operands, in units in the last place of f32 (docs/numerics.md); 0
+  /// if IEEE 754 determines the result. f64 functions are the C library's, which has the same bounds.
   int ulps;
   /// Monotone in each operand, but for -1, 0 and 1.
   bool monotone;
 };
 
 /// The arithmetic of one element of `op`, in units of an addition of f32 in the vectors of a kernel: what the
-/// op states, or 0, for one that only moves elements or adds them up.
+/// op states, or 0 for an op that only moves or adds elements.
 int64_t additionsPerElement(mlir::Operation *op);
 
-/// Whether `op` may find an error in the values that it is given: an index out of bounds, an assertion.
+/// Whether `op` may fail on the values of its operands, as an index out of bounds or an assertion does.
 bool mayFail(mlir::Operation *op);
 
 } // namespace weft::ir

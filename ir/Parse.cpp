@@ -37,7 +37,7 @@ static StringRef lineOf(StringRef text, unsigned number) {
   return text.split('\n').first;
 }
 
-/// "bad.mlir:2:8: error: message", and below it what stands there, where that is a line of this text.
+/// "bad.mlir:2:8: error: message", followed by the source line, if it is a line of this text.
 static void appendDiagnostic(std::string &messages, const CollectedDiagnostic &diagnostic, StringRef text,
                              StringRef name) {
   const bool known = diagnostic.line > 0;

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one rule of devices. All operands of an op lie where it runs, but for the mixtures that PyTorch has:
-// a 0-dimensional tensor of the host joins elementwise ops of another device, an index tensor of the host
-// indexes a tensor that is elsewhere, and the scalars of an optimiser step may lie on the host.
+// The rule of placement. All operands of an op are on the device where it runs, with the exceptions of
+// PyTorch: a 0-dimensional tensor on the host may be an operand of an elementwise op on another device, an
+// index tensor on the host may index a tensor on another device, and the scalars of an optimiser step may be
+// on the host.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_PLACEMENT_H
@@ -20,18 +21,19 @@ namespace weft::ir {
 
 class DeviceAttr;
 
-/// Whether operand `number` of the op is on the host and may be although the op runs elsewhere.
+/// Whether operand `number` of the op is on the host, and may be there although the op runs elsewhere.
 bool mayStayOnHost(mlir::Operation *op, unsigned number);
 
-/// The device that the op runs on: that of its operands, host operands as above apart. Null for an op without
-/// tensors among its operands.
+/// The device that the op runs on: that of its operands, except host operands as above. Null for an op
+/// without tensor operands.
 DeviceAttr computeDevice(mlir::Operation *op);
 
-/// Whether operand `number` is on the host and the op runs elsewhere: what `weft-place-host-operands` moves.
+/// Whether operand `number` is on the host and the op runs elsewhere. `weft-place-host-operands` moves such
+/// operands.
 bool isHostOperand(mlir::Operation *op, unsigned number);
 
-/// The type whose shape and device an elementwise op's result has, from operands that the verifier may not
-/// have seen yet.
+/// The operand type whose shape and device the result of an elementwise op has. The operands may not be
+/// verified yet.
 mlir::RankedTensorType elementwiseLike(mlir::ValueRange operands);
 
 } // namespace weft::ir

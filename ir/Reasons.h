@@ -20,9 +20,9 @@ namespace weft::ir {
 
 struct Reason {
   llvm::StringLiteral code;   ///< "WEFT-C001"
-  bool refusal;               ///< something was not done that a strict mode may ask for
+  bool refusal;               ///< something was not done that a strict mode can require
   llvm::StringLiteral title;  ///< a few words
-  llvm::StringLiteral remedy; ///< what to do, as it follows "to fix, "
+  llvm::StringLiteral remedy; ///< what to do, as text after "to fix, "
   /// 'C' of "WEFT-C001".
   char family() const { return code[5]; }
 };

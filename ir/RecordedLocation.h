@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A program that is kept for all recordings of one structure has the source lines of the first. What an op
-// that may fail keeps beside its line is its number among the ops that may, by which a caller finds the line
-// that its own recording has.
+// A lazy program serves all recordings of one structure, but has the source lines of the first one. So an op
+// that may fail has, besides its line, its number among the ops that may fail. By this number a caller finds
+// the line in its own recording.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_RECORDEDLOCATION_H
@@ -26,7 +26,7 @@ inline mlir::Location recordedLocation(mlir::Location loc, int64_t number) {
                             loc);
 }
 
-/// The number again, the first where there are several; -1 where there is none.
+/// The number in a location, the first if there are several; -1 if there is none.
 inline int64_t recordedNumber(mlir::Location loc) {
   int64_t number = -1;
   loc->walk([&](mlir::Location part) {

@@ -75,7 +75,7 @@ Value ScalarEmitter::divideIntegers(Value a, Value b) {
     Value quotient = make<arith::DivUIOp>(a, select(byZero, one, b));
     return select(byZero, minusOne, quotient);
   }
-  // min / -1 overflows, and is a fault on x86: -1 is a case of its own.
+  // min / -1 overflows, which traps on x86, so -1 is handled separately.
   Value byMinusOne = make<arith::CmpIOp>(arith::CmpIPredicate::eq, b, minusOne);
   Value safe = select(make<arith::OrIOp>(byZero, byMinusOne), one, b);
   Value quotient = make<arith::DivSIOp>(a, safe);
@@ -88,7 +88,7 @@ Value ScalarEmitter::remainderIntegers(Value a, Value b) {
   Value byZero = make<arith::CmpIOp>(arith::CmpIPredicate::eq, b, zero);
   if (isUnsigned(0))
     return select(byZero, a, make<arith::RemUIOp>(a, select(byZero, one, b)));
-  // min % -1 is a fault on x86; by 1 it has the same remainder, 0.
+  // min % -1 traps on x86; dividing by 1 gives the same remainder, 0.
   Value byMinusOne = make<arith::CmpIOp>(arith::CmpIPredicate::eq, b, constantLike(b, -1));
   Value safe = select(make<arith::OrIOp>(byZero, byMinusOne), one, b);
   return select(byZero, a, make<arith::RemSIOp>(a, safe));
@@ -98,7 +98,7 @@ Value ScalarEmitter::powIntegers(Value a, Value b) {
   Value zero = zeroLike(b), one = constantLike(a, 1);
   unsigned width = getElementTypeOrSelf(a.getType()).getIntOrFloatBitWidth();
   bool isSigned = !isUnsigned(0);
-  // Every bit of the exponent but the sign: straight code, which vectors take without a loop.
+  // One step per bit of the exponent except the sign: straight-line code, which also works for vectors.
   Value result = one, power = a, bits = b;
   for (unsigned bit = 0, e = isSigned ? width - 1 : width; bit < e; ++bit) {
     Value odd =
@@ -145,7 +145,7 @@ Value ScalarEmitter::sigmoid(Value a) {
     p = fma(p, r, real(coefficient));
   Value bits = make<arith::BitcastOp>(wholeType, shifted);
   Value mantissa = constantLike(bits, 23), one = constantLike(bits, 0x3f800000);
-  // What is above the low bits is shifted out.
+  // The shift removes everything above the low bits.
   Value half = make<arith::ShLIOp>(make<arith::ShRUIOp>(bits, constantLike(bits, 1)), mantissa);
   Value top = make<arith::SubIOp>(one, half);
   Value scale = make<arith::AddIOp>(top, make<arith::ShLIOp>(bits, mantissa));
@@ -167,12 +167,12 @@ Value ScalarEmitter::convert(Value a, Type from, Type to) {
   }
   unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
   if (fromFloat && toFloat) {
-    if (fromBits == toBits) // between the two half types: by way of f32, which holds both
+    if (fromBits == toBits) // between f16 and bf16: through f32, which holds both
       return convert(convert(a, from, builder.getF32Type()), builder.getF32Type(), to);
     return fromBits < toBits ? make<arith::ExtFOp>(target, a) : make<arith::TruncFOp>(target, a);
   }
   if (!fromFloat && toFloat) {
-    // Halves have few integers of their own: by way of f32, rounded once more only where f32 is inexact.
+    // f16 and bf16 go through f32, which rounds a second time only where f32 is inexact.
     if (toBits < 32)
       return convert(convert(a, from, builder.getF32Type()), builder.getF32Type(), to);
     return fromUnsigned ? make<arith::UIToFPOp>(target, a) : make<arith::SIToFPOp>(target, a);

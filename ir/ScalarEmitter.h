@@ -13,9 +13,9 @@
 
 namespace weft::ir {
 
-/// What an op's `body` is written with. Values are scalars or vectors; both forms get the same operations, so
-/// that vector width never changes a bit. Integers are signless here: signedness is a fact of the op's
-/// operand types.
+/// The emitter with which an op's `body` is written. Values are scalars or vectors. Both forms get the same
+/// operations, so that the vector width never changes a bit. Integers are signless here; the signedness is in
+/// the op's operand types.
 class ScalarEmitter {
 public:
   ScalarEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op)

@@ -26,7 +26,7 @@ using Terms = std::vector<DimTerm>;
 
 constexpr size_t maxTerms = 32, maxDegree = 8;
 
-/// The sign of a coefficient can be changed: the least integer is none.
+/// Whether a value can be a coefficient. The least integer cannot, because its sign could not be changed.
 bool isCoefficient(__int128 value) { return value <= INT64_MAX && value >= -INT64_MAX; }
 
 /// Falling degree, then by symbols.
@@ -34,7 +34,7 @@ bool comesBefore(const DimTerm &a, const DimTerm &b) {
   return a.symbols.size() != b.symbols.size() ? a.symbols.size() > b.symbols.size() : a.symbols < b.symbols;
 }
 
-/// Orders terms, adds those of the same symbols and drops zeros; nothing where a coefficient overflows.
+/// Sorts terms, adds those with the same symbols and drops zeros; empty if a coefficient overflows.
 std::optional<Terms> normalized(Terms terms) {
   for (DimTerm &term : terms)
     std::sort(term.symbols.begin(), term.symbols.end());
@@ -75,8 +75,8 @@ std::optional<Terms> sum(Terms a, const Terms &b, int64_t factor) {
   return normalized(std::move(a));
 }
 
-/// Long division of canonical polynomials: each step removes the leading term, in the order of terms, which
-/// products respect. Nothing where a rest stays.
+/// Long division of canonical polynomials: each step removes the leading term; products preserve the order of
+/// terms. Empty if there is a remainder.
 std::optional<Terms> quotient(Terms rest, const Terms &by) {
   if (by.empty())
     return std::nullopt;
@@ -127,7 +127,7 @@ std::string DimExpr::str() const {
 // Handles
 //===----------------------------------------------------------------------===//
 
-/// The expressions that have a handle. They are never forgotten: a program has few.
+/// The expressions that have a handle. They are kept for ever, because a program has few.
 class SizeTable {
 public:
   Size intern(DimExpr expr) {
@@ -247,7 +247,7 @@ bool isSymbolName(std::string_view name) {
     return false;
   if (!std::all_of(name.begin(), name.end(), [&](char c) { return isLetter(c) || isDigit(c); }))
     return false;
-  // `i64`, `si8` and `ui8` are one token of the text, and no name.
+  // `i64`, `si8` and `ui8` are tokens of types in the text, so they cannot be names.
   std::string_view rest = name;
   if (rest.starts_with("si") || rest.starts_with("ui"))
     rest.remove_prefix(1);
@@ -266,7 +266,7 @@ Size Size::addSlow(Size a, Size b) {
   DimExpr x = a.expr(), y = b.expr();
   if (x.divisor == 1)
     std::swap(x, y);
-  // A whole number of divisors goes under the rounding; a second rounded quotient does not.
+  // A polynomial times the divisor can be added under the rounding; a second rounded quotient cannot.
   std::optional<Terms> terms =
       y.divisor == 1 ? ir::sum(std::move(x.terms), y.terms, x.divisor) : std::nullopt;
   return terms ? of({std::move(*terms), x.divisor}) : inexpressible();
@@ -276,7 +276,8 @@ Size Size::subSlow(Size a, Size b) {
   if (!a.isExpressible() || !b.isExpressible())
     return inexpressible();
   DimExpr x = a.expr(), y = b.expr();
-  // Of two rounded quotients by one number the difference is known where they are a whole number apart.
+  // The difference of two rounded quotients with one divisor is known if their dividends differ by a multiple
+  // of it.
   bool bothRounded = y.divisor != 1;
   if (bothRounded && x.divisor != y.divisor)
     return inexpressible();
@@ -428,15 +429,15 @@ bool SymbolRanges::isAtLeast(Size size, int64_t bound) const {
     return size.isNumber() && size.asNumber() >= bound;
   DimExpr expr = size.expr();
   if (expr.divisor != 1) {
-    // Rounded up, a quotient reaches the bound as soon as what is divided is beyond one divisor less.
+    // A quotient that is rounded up is at least `bound` if the dividend is more than (bound - 1) divisors.
     int64_t before = 0;
     if (__builtin_sub_overflow(bound, 1, &before) || __builtin_mul_overflow(before, expr.divisor, &before) ||
         __builtin_add_overflow(before, 1, &before))
       return false;
     return isAtLeast(Size::of({expr.terms, 1}), before);
   }
-  // With every symbol written as its least value plus something that is not negative, a polynomial whose
-  // coefficients are not negative, the constant leaving the bound aside, is nowhere below the bound.
+  // Write every symbol as its least value plus a non-negative number. If then all coefficients are
+  // non-negative, and the constant is at least the bound, the polynomial is nowhere below the bound.
   Terms shifted;
   for (const DimTerm &term : expr.terms) {
     std::optional<Terms> terms = Terms{{term.coefficient, {}}};
@@ -463,7 +464,7 @@ bool SymbolRanges::isAtMost(Size a, Size b) const {
     return false;
   if (a == b)
     return true;
-  // A rounded quotient is at most b where what is divided is at most b divisors.
+  // A quotient that is rounded up is at most b if the dividend is at most b divisors.
   DimExpr x = a.expr();
   return x.divisor == 1 ? isAtLeast(b - a, 0) : isAtLeast(b * x.divisor - Size::of({x.terms, 1}), 0);
 }

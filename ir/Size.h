@@ -9,10 +9,10 @@
 // (`784 * batch`, `batch + 1`), or such a polynomial divided by a number and rounded up. Polynomials are in a
 // canonical form, so that equal text is an equal size for every value of the symbols.
 //
-// What cannot be expressed exactly is `inexpressible`: numbers and coefficients beyond 63 bits, sums and
-// products of rounded quotients, polynomials that grow beyond a bound. Every operation on it gives it again,
-// it equals nothing and no property of it is claimed, so that no size is ever wrong; who puts sizes into a
-// type or an attribute refuses it.
+// A size that cannot be expressed exactly is `inexpressible`: numbers and coefficients beyond 63 bits, sums
+// and products of rounded quotients, polynomials that grow beyond a bound. Every operation on it gives an
+// inexpressible size, it is equal to nothing, and no property of it is claimed, so no size is ever wrong.
+// Types and attributes refuse it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_SIZE_H
@@ -49,8 +49,8 @@ struct DimExpr {
   friend bool operator==(const DimExpr &, const DimExpr &) = default;
 };
 
-/// A number, an expression, or inexpressible. There is no way back to an integer but through a question for a
-/// number; sizes are not ordered, `SymbolRanges` compares them.
+/// A number, an expression, or inexpressible. A size converts to an integer only by explicit questions for a
+/// number. Sizes have no order; `SymbolRanges` compares them.
 class Size {
 public:
   constexpr Size() = default;
@@ -66,7 +66,7 @@ public:
   constexpr bool isNumber() const { return bits >= leastNumber; }
   constexpr bool isSymbolic() const { return bits < leastNumber && bits >= firstHandle; }
   constexpr bool isExpressible() const { return bits >= firstHandle; }
-  /// Whether this may be how many there are of something: an expression, or a number that is not negative.
+  /// Whether this can be a number of things: an expression, or a number that is not negative.
   constexpr bool isCount() const { return bits >= 0 || isSymbolic(); }
 
   constexpr std::optional<int64_t> number() const { return isNumber() ? std::optional(bits) : std::nullopt; }
@@ -78,12 +78,12 @@ public:
   /// The expression of a size that is expressible; a number is a constant.
   DimExpr expr() const;
 
-  /// The representation, for keys and for what carries sizes as integers: a number is itself, an expression
-  /// the same in every process. `fromRaw` of what stands for nothing is inexpressible.
+  /// The representation as an integer, for keys and lists of integers. A number represents itself; the handle
+  /// of an expression is the same in every process. `fromRaw` of an unknown handle is inexpressible.
   constexpr int64_t raw() const { return bits; }
   static Size fromRaw(int64_t raw) { return raw >= leastNumber ? Size(raw) : fromHandle(raw); }
 
-  /// The claim that two sizes are equal whatever the symbols are; never of what is inexpressible.
+  /// Whether two sizes are equal for all values of the symbols; false for inexpressible sizes.
   friend constexpr bool operator==(Size a, Size b) { return a.bits == b.bits && a.isExpressible(); }
   friend bool operator<(Size, Size) = delete;
   friend bool operator<=(Size, Size) = delete;
@@ -110,7 +110,7 @@ public:
   Size &operator*=(Size other) { return *this = *this * other; }
 
 private:
-  // Expressions are kept in a table; their handles lie far below any number that a size can be.
+  // Expressions are kept in a table. Their handles are far below any number that a size can be.
   static constexpr int64_t firstHandle = -(int64_t(1) << 62), leastNumber = -(int64_t(1) << 61),
                            inexpressibleBits = INT64_MIN;
   struct RawBits {
@@ -139,18 +139,18 @@ private:
 std::string sizeText(Size size);
 /// "4, batch, 784 * batch".
 std::string sizesText(std::span<const Size> sizes);
-/// The symbol that the size is the value of; empty for anything else.
+/// The symbol, if the size is just one symbol; otherwise empty.
 std::string symbolOf(Size size);
 /// The symbols of an expression, in alphabetical order.
 std::vector<std::string> symbolsOf(Size size);
 bool anySymbolic(std::span<const Size> sizes);
-/// A number, or a sum of products of symbols that is not rounded: what products and sums can be made of, as
-/// long as they stay within bounds.
+/// Whether the size is a number, or a sum of products of symbols without rounding. Sums and products of such
+/// sizes can be expressed, within bounds.
 bool isPolynomial(Size size);
-/// What a polynomial may be at most, for messages: "a sum of at most 32 products of at most 8 Dims".
+/// The bounds of polynomials, for messages: "a sum of at most 32 products of at most 8 Dims".
 std::string polynomialText(std::string_view symbols);
 /// Whether a symbol can have this name: a letter or an underscore, then letters, digits and underscores, and
-/// no word that has a meaning in the text of a size or of a type.
+/// no keyword of sizes or types.
 bool isSymbolName(std::string_view name);
 /// @}
 
@@ -158,11 +158,11 @@ bool isSymbolName(std::string_view name);
 /// @{
 /// The product of sizes, 1 of none.
 Size productOf(std::span<const Size> sizes);
-/// a / b where that is a size for every value of the symbols.
+/// a / b, if that is a size for all values of the symbols.
 std::optional<Size> divide(Size a, Size b);
 /// a / b rounded up; `b` is above 0.
 Size ceilDiv(Size a, int64_t b);
-/// Whether dimensions of `size` elements can go on to be ones of `whole` elements, and are not all of them.
+/// Whether dimensions with `size` elements can be extended to `whole` elements, and are not complete yet.
 bool isPartOf(Size size, Size whole);
 /// a + b of numbers that are not negative, or the greatest integer.
 inline int64_t saturatedSum(int64_t a, int64_t b) {
@@ -178,10 +178,10 @@ int64_t contentOf(Size size);
 /// \name Values
 /// @{
 using SymbolValue = std::function<std::optional<int64_t>(std::string_view)>;
-/// The value of a size; nothing where a symbol has none, a step overflows, or the size is inexpressible.
+/// The value of a size; empty if a symbol has none, a step overflows, or the size is inexpressible.
 std::optional<int64_t> evaluate(Size size, const SymbolValue &valueOf);
 
-/// What values each symbol can have.
+/// The range of values of each symbol.
 class SymbolRanges {
 public:
   struct Range {
@@ -193,22 +193,22 @@ public:
   auto begin() const { return ranges.begin(); }
   auto end() const { return ranges.end(); }
 
-  /// A bound that the size does not exceed for any values in range: the sum of its terms, each at the end of
-  /// the range that makes it largest. Decisions about costs are taken at it. At most 2^62 for what depends on
-  /// symbols, and that for what is larger, has a symbol without a range, or is inexpressible.
+  /// An upper bound of the size for all values in range: the sum of its terms, each at the end of the range
+  /// that makes it largest. Cost decisions use it. If the size depends on symbols, it is at most 2^62, which
+  /// also stands for sizes that are larger, have a symbol without a range, or are inexpressible.
   int64_t largest(Size size) const;
   std::vector<int64_t> largest(std::span<const Size> sizes) const;
-  /// The size where every symbol has its largest value; nothing where one has no range, or a step overflows.
+  /// The size when every symbol has its largest value; empty if one has no range, or a step overflows.
   std::optional<int64_t> atLargest(Size size) const;
-  /// Whether the size is at least `bound` for all values in range; false where that is not seen. A symbol
-  /// without a range is taken to be 0 or more.
+  /// Whether the size is at least `bound` for all values in range; false if that cannot be proven. A symbol
+  /// without a range is assumed to be 0 or more.
   bool isAtLeast(Size size, int64_t bound) const;
-  /// Whether a <= b for all values in range; false where that is not seen.
+  /// Whether a <= b for all values in range; false if that cannot be proven.
   bool isAtMost(Size a, Size b) const;
 
 private:
-  /// The sum of the terms, each at the end of the range that makes it largest or smallest; nothing where one
-  /// is unbounded or overflows.
+  /// The sum of the terms, each at the end of the range that makes it largest or smallest; empty if one is
+  /// unbounded or overflows.
   std::optional<__int128> extreme(std::span<const DimTerm> terms, bool isUpper) const;
 
   std::map<std::string, Range, std::less<>> ranges;

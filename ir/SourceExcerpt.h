@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every message that quotes a line of source quotes it by this function. A generated line may have millions
-// of characters: a message shows those around the column that it is about. Plain C++.
+// Every message that quotes a source line uses this function. A generated line may have millions of
+// characters, so a message shows only those around its column. Plain C++.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_SOURCEEXCERPT_H
@@ -23,7 +23,7 @@ inline constexpr size_t longestExcerpt = 120;
 
 struct SourceExcerpt {
   std::string text; ///< on one line, without tabs
-  size_t caret = 0; ///< how many characters stand before the one of interest
+  size_t caret = 0; ///< how many characters are before the marked one
 };
 
 /// The part of a line, in UTF-8, around `column`, which counts bytes from 1; 0 means the first. "..." stands

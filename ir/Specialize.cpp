@@ -52,7 +52,8 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
     else
       func->setAttr(attr::symbols, ArrayAttr::get(module.getContext(), left));
   }
-  // A schedule is right for the sizes that it was chosen for: --weft-choose-schedules chooses another.
+  // A schedule is valid only for the sizes that it was chosen for, so it is removed; --weft-choose-schedules
+  // chooses another.
   module.walk([&](FusionOp fusion) {
     if (!symbolsOf(fusion).empty())
       fusion.removeScheduleAttr();

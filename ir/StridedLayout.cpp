@@ -51,9 +51,9 @@ std::optional<StridedLayout> stridedLayout(std::span<const int64_t> shape, std::
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return strides[a] != strides[b] ? strides[a] > strides[b] : a < b; });
   StridedLayout layout;
-  // From the outside: a step along one dimension of the memory is a divisor of all strides up to there, and
-  // the elements that are taken must end before the next step of the dimension around it.
-  int64_t around = 0, total = 1; // how many elements a step of the dimension around is; 0 for none
+  // From the outermost dimension: the step of a dimension of the memory divides all strides before it, and
+  // the selected elements must end before the next step of the enclosing dimension.
+  int64_t around = 0, total = 1; // the elements in one step of the enclosing dimension; 0 for none
   for (size_t i = 0; i < order.size(); ++i) {
     size_t d = order[i];
     int64_t step = i + 1 == order.size() ? 1 : std::gcd(strides[d], around);

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What lies in memory with strides is a view of something that is row-major: rows with gaps are a slice of
-// whole rows, dimensions in another order are a transposition, a stride of 0 repeats. The compiler reads an
-// argument with strides as such a view, which fusion turns into index arithmetic. Plain C++: the frontend
-// asks the same question before it makes a copy.
+// A tensor with strides is a view of row-major memory: rows with gaps are a slice of whole rows, dimensions
+// in another order are a transposition, and a stride of 0 is a broadcast. The compiler reads an argument with
+// strides as such a view, which fusion turns into index arithmetic. Plain C++: the frontend asks the same
+// question before it makes a copy.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_STRIDEDLAYOUT_H
@@ -25,19 +25,20 @@ namespace weft::ir {
 struct StridedLayout {
   std::vector<int64_t> storage; ///< sizes of the row-major memory, the last row of which may be cut short
   std::vector<int64_t> steps;   ///< per dimension of `storage`: the elements 0, step, 2 * step, ...
-  std::vector<int64_t> counts;  ///< and how many
+  std::vector<int64_t> counts;  ///< and how many of them
   std::vector<int64_t> dims;    ///< per dimension of `storage`: which of the tensor's it is
 };
 
-/// The layout of a tensor of static shape. Nothing where the memory is no such view: a stride below zero,
-/// elements that share memory by other strides than 0, or sizes that overflow. A dimension of size 1 may have
-/// any stride, and is in no dimension of the storage.
+/// The layout of a tensor of static shape. Empty if the tensor is no such view: a negative stride, elements
+/// that share memory through other strides than 0, or sizes that overflow. A dimension of size 1 may have any
+/// stride, and has no dimension in the storage.
 std::optional<StridedLayout> stridedLayout(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
-/// Whether the strides are those of row-major memory; sizes of 1 may have any, and no elements may too.
+/// Whether the strides are row-major. Dimensions of size 1, and tensors without elements, may have any
+/// strides.
 bool isRowMajor(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
-/// The number of elements from the first to the last; 0 without any, and -1 where that overflows.
+/// The number of elements from the first to the last; 0 without elements, and -1 on overflow.
 int64_t stridedReach(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
 } // namespace weft::ir

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One description for cost models and schedules alike, read from ir/devices/NAME.txt when Weft is built. It
-// is that of a class of machines, never of the one that compiles, so that the same program compiles to the
-// same bytes everywhere. Rates are per microsecond and times in picoseconds, all integers.
+// describes a class of machines, never the compiling machine, so that a program compiles to the same bytes
+// everywhere. Rates are per microsecond and times in picoseconds, all integers.
 //
 // A description is that of one kind of device. A program may have parts on several: which description belongs
 // to which part is in ir/Target.h.
@@ -31,7 +31,7 @@ struct TargetDescription {
   llvm::StringLiteral name; ///< "cpu", "sm_90"
   llvm::StringLiteral kind; ///< "cpu" or "cuda"
   // Time
-  int64_t launchPs;        ///< what one more launch costs
+  int64_t launchPs;        ///< the cost of one more launch
   int64_t dramBytesPerUs;  ///< all cores together
   int64_t mostBytesPerUs;  ///< the same of as many cores as there may be: the memory's own limit
   int64_t coreBytesPerUs;  ///< what one core alone can move
@@ -44,7 +44,7 @@ struct TargetDescription {
   int64_t maxOperands;      ///< operands and results
   int64_t maxOps;           ///< ops of the body
   int64_t maxReductions;
-  // Sizes that schedules are chosen by
+  // Sizes that determine schedules
   int64_t lastLevelBytes; ///< shared by all cores; results larger than this bypass the cache
   int64_t scratchBytes;   ///< most that one thread, or block of threads, may keep beside its operands
   int64_t vectorBytes;    ///< the widest access of one thread: of a vector register, or of one load
@@ -66,7 +66,7 @@ struct TargetDescription {
   llvm::StringLiteral libraryLayouts;   ///< of a and b: "nn nt tn tt"
   llvm::StringLiteral libraryEpilogues; ///< "bias residual relu", applied in this order
   int64_t libraryLeastFlops;            ///< below it a kernel of Weft's own is faster
-  int64_t libraryWorkspaceBytes;        ///< what a package reserves for it at most
+  int64_t libraryWorkspaceBytes;        ///< the most that a package reserves for it
 
   int64_t namedCores = 0; ///< of a CPU, where its name says how many: 16 of "cpu:16"
 

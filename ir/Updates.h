@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What passes and kernels ask of the indexing family. An update op gives its first operand, the base, with
-// some elements replaced or combined; on the launch list base and result have one storage.
+// Queries about the indexing ops, for passes and kernels. The result of an update op is its first operand,
+// the base, with some elements replaced or combined. In the launch list, base and result share storage.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_UPDATES_H
@@ -21,7 +21,7 @@ inline bool isUpdateOp(mlir::Operation *op) {
   return llvm::isa<ScatterOp, IndexUpdateOp, DynamicUpdateSliceOp>(op);
 }
 
-/// The operand of an update op that holds the elements which are written.
+/// The operand of an update op with the elements to write.
 inline mlir::OpOperand &updateOperandOf(mlir::Operation *op) {
   return op->getOpOperand(llvm::isa<ScatterOp>(op) ? 2 : 1);
 }
@@ -36,14 +36,14 @@ inline mlir::Operation *updateIn(mlir::Operation *op) {
   return yield->getNumOperands() == 0 ? nullptr : yield->getOperand(0).getDefiningOp();
 }
 
-/// The shape over which an update op iterates: that of what is written.
+/// The shape over which an update op iterates: that of the written elements.
 inline llvm::ArrayRef<Size> updateShape(mlir::Operation *op) {
   if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
     return sizesOf(scatter.getIndex().getType());
   return sizesOf(llvm::cast<mlir::RankedTensorType>(updateOf(op).getType()));
 }
 
-/// The index operand of a gather, scatter or index_update, and the dimension that it chooses from.
+/// The index operand of a gather, scatter or index_update, and the dimension that it indexes.
 inline mlir::OpOperand &indexOperandOf(mlir::Operation *op) {
   return op->getOpOperand(llvm::isa<IndexUpdateOp>(op) ? 2 : 1);
 }
@@ -55,16 +55,16 @@ inline Size indexedSize(mlir::Operation *op) {
       llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()))[static_cast<size_t>(indexedDim(op))];
 }
 
-/// What a message calls the index of such an op; empty where it names the dimension.
+/// The name of the index in messages; empty if the message names the dimension instead.
 inline llvm::StringRef indexNameOf(mlir::Operation *op) {
   auto name = op->getAttrOfType<mlir::StringAttr>(attr::indexName);
   return name ? name.getValue() : llvm::StringRef();
 }
-/// The dimension that the message names: of a check that was moved to a gather of its own, that of the op
-/// that the index was made for.
+/// The dimension that the message names. If the check was moved to a gather of its own, it is the dimension
+/// of the original op.
 inline int64_t reportedDim(mlir::Operation *op) {
   auto dim = op->getAttrOfType<mlir::IntegerAttr>(attr::indexDim);
-  bool isDim = dim && dim.getValue().ult(maxRank); // any integer, where text gives it
+  bool isDim = dim && dim.getValue().ult(maxRank); // text may have any integer here
   return isDim ? static_cast<int64_t>(dim.getValue().getZExtValue()) : indexedDim(op);
 }
 
@@ -73,7 +73,7 @@ inline bool checksIndex(mlir::Operation *op) {
   return llvm::isa<GatherOp, ScatterOp, IndexUpdateOp>(op) && mayFail(op);
 }
 
-/// Whether an op gives its operand's bytes under another type: on the launch list it is no launch.
+/// Whether an op only gives its operand's bytes another type; it is no launch.
 inline bool isStorageView(mlir::Operation *op) { return llvm::isa<ReshapeOp, BitcastOp>(op); }
 
 /// The form in which index_update and gather of kind `points` are computed: [outer, size, inner] read or

@@ -56,7 +56,7 @@ Sym VjpBuilder::reshape(Sym a, ArrayRef<Size> shape) {
 }
 
 Sym VjpBuilder::checkedIndex(Sym index, Size size, StringRef name, int64_t dim) {
-  // Reading 0, 1, .. by the index gives the index, and the reading is checked.
+  // A gather from 0, 1, .. by the index gives the index itself, and checks that it is in range.
   Sym table = make<IotaOp>(withShape(index.type(), {size}), 0);
   Sym checked = make<GatherOp>(table.value, index.value, 0, GatherKind::points);
   Operation *gather = checked.value.getDefiningOp();

@@ -35,18 +35,19 @@ Sym operator-(Sym a, double b);
 Sym operator-(double a, Sym b);
 Sym operator*(Sym a, double b);
 
-/// Collects the cotangents of one op's operands. Ops are built where `builder` stands, at the forward op's
-/// location.
+/// Collects the cotangents of one op's operands. Ops are built at the insertion point of `builder`, with the
+/// forward op's location.
 class VjpBuilder {
 public:
-  /// `cotangents` has one value per result, null where nothing flows back; `needs` one flag per operand.
+  /// `cotangents` has one value per result, null for a result without a gradient; `needs` has one flag per
+  /// operand.
   VjpBuilder(mlir::OpBuilder &builder, mlir::Operation *op, llvm::ArrayRef<mlir::Value> cotangents,
              llvm::ArrayRef<bool> needs);
 
   Sym operand(unsigned i) { return {op->getOperand(i), this}; }
   Sym result(unsigned i) { return {op->getResult(i), this}; }
   bool hasCotangent(unsigned i) const { return static_cast<bool>(cotangents[i]); }
-  /// The cotangent of result i; zeros where nothing flows back.
+  /// The cotangent of result i; zeros if it has no gradient.
   Sym cotangent(unsigned i);
   bool needs(unsigned i) const { return needed[i]; }
   void set(unsigned i, Sym cotangent);
@@ -64,11 +65,11 @@ public:
   Sym convert(Sym a, mlir::Type element);
   Sym sum(Sym a, llvm::ArrayRef<int64_t> dims);
   Sym reshape(Sym a, llvm::ArrayRef<Size> shape);
-  /// The same index, with a check that it lies in [0, size): what reads this value fails the call where it
-  /// does not, whatever becomes of other readers. The message calls the index `name`; where that is empty, it
-  /// names dimension `dim`, which the index was made for.
+  /// The same index, with a check that it lies in [0, size): computing this value fails the call if it does
+  /// not, whatever happens to other readers of the index. The message calls the index `name`; if that is
+  /// empty, it names dimension `dim`.
   Sym checkedIndex(Sym index, Size size, llvm::StringRef name, int64_t dim = 0);
-  /// Puts back dimensions that a reduction over `dims` removed, and stretches them to `shape`.
+  /// Inserts the dimensions that a reduction over `dims` removed, and broadcasts to `shape`.
   Sym broadcastBack(Sym a, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<Size> shape);
 
   mlir::OpBuilder &builder;

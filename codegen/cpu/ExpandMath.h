@@ -29,8 +29,8 @@ void registerExpandMathPass();
 /// The conversions of 16-bit floats, and their arithmetic (a part of the pass).
 void widenHalfArithmetic(mlir::Operation *root);
 void expandHalfConversions(mlir::Operation *root);
-/// After both of these nothing computes on bf16: it is i16 from here on. Of scalars that are only moved LLVM
-/// would still make f32, and call a function to make them bf16 again.
+/// After both of these, bf16 is only moved and is treated as i16. Otherwise LLVM would convert moved scalars
+/// to f32, and call a function to convert them back.
 void storeBf16AsBits(mlir::Operation *root);
 
 } // namespace weft::codegen

@@ -27,12 +27,12 @@ Type withElement(Type like, Type element) {
   return element;
 }
 
-/// Moves bits and needs no arithmetic, or is a conversion that has a rule of its own.
+/// Whether an op only moves bits, or is a conversion with a rule of its own.
 bool movesBits(Operation *op) {
   return isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp, arith::ExtFOp, arith::TruncFOp>(op);
 }
 
-/// Vectors are reduced and multiplied in ops of their own dialect.
+/// Whether an op computes. Reductions and products of vectors are ops of the vector dialect.
 bool computes(Operation *op) {
   return isa<vector::ReductionOp, vector::FMAOp>(op) ||
          (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !movesBits(op));

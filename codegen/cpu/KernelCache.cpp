@@ -30,7 +30,7 @@ namespace weft::codegen {
 
 namespace {
 
-/// Raised when the same kernel text comes to mean other code.
+/// The version of the code generator: increase it when the same kernel text gives other code.
 constexpr const char *generatorVersion = "weft-cpu-3";
 constexpr const char *suffix = ".wko";
 constexpr const char *temporaryPrefix = ".tmp-";
@@ -83,7 +83,7 @@ int makeDirectories(const std::string &path) {
   }
 }
 
-/// More than any kernel's object has: a larger entry is not one.
+/// No kernel's object is larger, so a larger file is no entry.
 constexpr off_t maxEntryBytes = off_t(1) << 30;
 
 /// All of a regular file that is not too large for an entry, or an errno.
@@ -111,12 +111,12 @@ int readAll(int fd, std::vector<char> &bytes) {
   return 0;
 }
 
-/// Made when the library is loaded: a failure takes memory, and a copy of one takes none.
+/// Made when the library is loaded, because making a failure takes memory, and copying one does not.
 const Status noMemory = Status::error("out of memory", "WEFT-M001");
 const Status unknownError = Status::error("unknown error");
 Status outOfMemory() noexcept { return noMemory; }
 
-/// What was thrown, as a status; in a handler. Threads of a team may let nothing out.
+/// The exception being handled, as a status. No exception may leave a thread of a team.
 Status statusOfException() noexcept {
   try {
     throw;
@@ -133,7 +133,7 @@ Status statusOfException() noexcept {
   }
 }
 
-/// Threads that are joined however the scope is left.
+/// Threads that are joined at the end of the scope, also after an exception.
 class Team {
 public:
   Team() = default;
@@ -142,7 +142,7 @@ public:
     for (std::thread &thread : threads)
       thread.join();
   }
-  /// False where the system has no thread or no memory for one more: the others do its work.
+  /// Returns false if the system has no thread or memory for one more; the others then do its work.
   template <typename Work> bool add(Work &work) noexcept {
     try {
       threads.reserve(threads.size() + 1);
@@ -270,14 +270,14 @@ Expected<KernelObject> KernelCache::serve(const Request &request, CpuTarget targ
     }
     slot = entry = std::make_shared<Slot>();
   }
-  // Whatever happens here, those who wait for the slot are told.
+  // Whatever happens here, threads that wait for the slot must be woken.
   Expected<KernelObject> made = makeOrFail(request, target, stats);
   std::lock_guard<std::mutex> lock(mutex);
   slot->used = ++clock;
   if (made) {
     slot->object = *made;
   } else {
-    // Those who wait get the error; those who come later try again.
+    // Waiting threads get the error; later ones try again.
     try {
       slot->status = made.status();
     } catch (...) {
@@ -324,14 +324,14 @@ KernelObject KernelCache::readEntry(const Request &request) {
   if (options.directory.empty())
     return nullptr;
   std::string path = pathOf(request);
-  // Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a pipe without a writer would wait for ever.
   File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.fd < 0)
     return nullptr;
   std::vector<char> bytes;
   int error = readAll(file.fd, bytes);
   if (error && error != EFBIG)
-    return nullptr; // this says nothing about the entry, and what is no file is replaced
+    return nullptr; // this is no fault of the entry; and what is no regular file will be replaced
   EntryHeader header;
   bool good = !error && bytes.size() >= sizeof header;
   if (good) {
@@ -461,7 +461,7 @@ KernelCache::DiskState KernelCache::inspect(const Options &options) {
     }
     ::closedir(directory);
   }
-  // A directory that may be written to can still be full: a page of bytes tells.
+  // A writable directory can still be full, so write a page of bytes.
   runtime::TemporaryFile file;
   const std::vector<char> bytes(4096);
   int error = file.create(options.directory + "/" + temporaryPrefix, 0600);
@@ -501,7 +501,7 @@ std::string KernelCache::diskProblem() const {
 Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
                                                                 CpuTarget target, unsigned threads) {
   std::vector<Request> requests;
-  std::vector<size_t> firstOf; // for each kernel the request that serves it
+  std::vector<size_t> firstOf; // for each kernel, the request that is compiled for it
   std::map<std::string, size_t> known;
   for (mlir::ModuleOp kernel : kernels) {
     Expected<Request> wanted = request(kernel, target);

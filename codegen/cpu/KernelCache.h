@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel is known by what it does: the key is a hash of its canonical text, the target, LLVM's version,
-// the kernel ABI and the version of this code generator. Entries on disk carry their whole key's hash and
-// a checksum; an entry that is damaged or foreign is a miss and is removed, one that cannot be read for
-// another reason is a miss and stays.
+// Kernels are cached by content: the key is a hash of the kernel's canonical text, the target, LLVM's
+// version, the kernel ABI and the version of this code generator. Entries on disk carry their whole key's
+// hash and a checksum; an entry that is damaged or foreign is a miss and is removed, one that cannot be read
+// for another reason is a miss and stays.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CPU_KERNELCACHE_H
@@ -41,7 +41,7 @@ public:
 
   struct Counters {
     uint64_t memoryHits = 0, diskHits = 0, compiled = 0;
-    uint64_t waited = 0;  ///< found another thread at work on the same kernel
+    uint64_t waited = 0;  ///< another thread was compiling the same kernel
     uint64_t damaged = 0; ///< entries removed
     uint64_t evicted = 0;
   };
@@ -52,7 +52,7 @@ public:
   /// The process's cache, made from the environment at first use.
   static KernelCache &global();
 
-  /// The kernel's object, compiled if it is nowhere.
+  /// The kernel's object, compiled if it is in no cache.
   Expected<KernelObject> get(mlir::ModuleOp kernel, CpuTarget target, CompileStats *stats = nullptr);
 
   /// The objects of many kernels, in their order; distinct ones are compiled in parallel.
@@ -60,18 +60,18 @@ public:
                                                      unsigned threads);
 
   Counters counters() const;
-  /// Why the disk is not written to; empty while it is.
+  /// Why the disk cache cannot be written; empty if it can.
   std::string diskProblem() const;
 
-  /// What lies in a cache's directory, and whether another entry could be written there.
+  /// The contents of a cache's directory, and whether another entry could be written.
   struct DiskState {
     uint64_t entries = 0, bytes = 0;
-    std::string problem; ///< why nothing can be written; empty where it can
+    std::string problem; ///< why nothing can be written; empty if it can
   };
-  /// Looks at the directory, which is made where it is not there; a file is written and removed again.
+  /// Inspects the directory, which is made if it does not exist; writes a file and removes it again.
   static DiskState inspect(const Options &options);
 
-  /// What a kernel is known by: 32 hexadecimal digits.
+  /// The key of a kernel: 32 hexadecimal digits.
   static std::string keyOf(llvm::StringRef canonicalText, CpuTarget target);
 
 private:
@@ -85,7 +85,7 @@ private:
   static Hash hashOf(llvm::StringRef canonicalText, CpuTarget target);
   static Expected<Request> request(mlir::ModuleOp kernel, CpuTarget target);
   Expected<KernelObject> serve(const Request &request, CpuTarget target, CompileStats *stats);
-  /// As make(), and a status for what it throws.
+  /// make(), with exceptions turned into a status.
   Expected<KernelObject> makeOrFail(const Request &request, CpuTarget target, CompileStats *stats);
   Expected<KernelObject> make(const Request &request, CpuTarget target, CompileStats *stats);
   KernelObject readEntry(const Request &request);
@@ -103,7 +103,7 @@ private:
   std::string problem;
   uint64_t bytesOnDisk = 0;
   bool diskMeasured = false;
-  std::mutex diskMutex; ///< measuring and evicting
+  std::mutex diskMutex; ///< held while entries are counted and evicted
 };
 
 /// `KernelCache::global().compileKernels`.

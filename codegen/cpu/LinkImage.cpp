@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// JITLink links graph by graph and asks a memory manager where each goes. Ours holds every graph back until
-// all have said what they need, lays out the image as a whole, and lets them continue.
+// JITLink links one graph at a time and asks a memory manager for each graph's addresses. Our memory manager
+// suspends every graph until the sizes of all are known, lays out the image as a whole, and resumes them.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/LinkImage.h"
@@ -112,7 +112,7 @@ public:
     allocation.release();
   }
 
-  /// No GOT and PLT builders: what needs one is refused below.
+  /// No GOT and PLT builders: code that needs one is refused below.
   bool shouldAddDefaultTargetPasses(const llvm::Triple &) const override { return false; }
 
   llvm::Error modifyPassConfig(jitlink::LinkGraph &, jitlink::PassConfiguration &config) override {
@@ -128,7 +128,7 @@ public:
   }
 
 private:
-  /// Only references relative to the place they are in, to something that is in the image.
+  /// Allows only PC-relative references to symbols in the image.
   static llvm::Error checkEdges(jitlink::LinkGraph &graph) {
     namespace x86 = jitlink::x86_64;
     for (jitlink::Block *block : graph.blocks())
@@ -269,7 +269,7 @@ Expected<LinkedImage> linkImage(const std::vector<LinkInput> &inputs) {
   Expected<LinkedImage> image = linkAt(inputs, uint64_t(1) << 33);
   if (!image)
     return image;
-  // An address that crept into the bytes would differ.
+  // Linked at another address, the bytes must be the same: otherwise they contain an absolute address.
   Expected<LinkedImage> again = linkAt(inputs, (uint64_t(5) << 40) + (uint64_t(3) << 31) + 0x7000);
   if (!again)
     return again;

@@ -28,7 +28,7 @@ struct LinkInput {
 /// aligned address without relocation.
 struct LinkedImage {
   static constexpr uint64_t pageSize = 4096;
-  /// Unused bytes before the first function: some callers look at what lies before a function.
+  /// Unused bytes before the first function, because some callers read bytes in front of a function.
   static constexpr uint64_t padding = 64;
 
   std::vector<char> text, rodata, data;

@@ -41,8 +41,8 @@ namespace weft::codegen {
 
 namespace {
 
-/// Contexts with the dialects of kernel IR loaded, used again because making one costs more than parsing
-/// a kernel. A context keeps every attribute it has seen, so it is dropped after a while.
+/// Contexts with the dialects of kernel IR loaded. They are reused because making one costs more than parsing
+/// a kernel, and dropped after a while because a context keeps every attribute it has seen.
 class ContextPool {
 public:
   struct Entry {
@@ -280,7 +280,7 @@ void makeEntry(ModuleOp module, func::FuncOp body, bool hasTable, bool hasImport
       argument.setType(pointer);
       Value memref = makeMemref(inner, loc, argument, type);
       Operation *first = argument.use_empty() ? nullptr : memref.getDefiningOp();
-      // Everything but the descriptor's own use now sees the memref.
+      // All uses but that of the descriptor itself now refer to the memref.
       SmallPtrSet<Operation *, 2> own;
       for (Value v = first ? first->getOperand(0) : Value(); v;) {
         Operation *op = v.getDefiningOp();

@@ -50,12 +50,13 @@ class Module;
 
 namespace weft::codegen {
 
-/// What code is made for: never the machine the compiler runs on, unless it is asked for.
+/// The processor that code is made for. It is never that of the compiling machine, unless the caller asks for
+/// that.
 struct CpuTarget {
   enum Level { v3, v4 };
   Level level = v4;
 
-  /// The target of that name; nothing of another name.
+  /// The target with that name, if there is one.
   static std::optional<CpuTarget> parse(llvm::StringRef name) {
     for (CpuTarget target : {CpuTarget{v3}, CpuTarget{v4}})
       if (name == target.cpu())
@@ -86,7 +87,7 @@ inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction
 /// The dialects of kernel IR.
 void registerKernelDialects(mlir::DialectRegistry &registry);
 
-/// The name of the module's public function, once the module keeps the contract above.
+/// The name of the module's public function; an error if the module breaks the contract above.
 Expected<std::string> kernelSymbol(mlir::ModuleOp kernel);
 
 /// The module as text without locations, its public function renamed to `symbol`.

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An elementary function is written once, against this class, and comes out as scalar or vector code of
-// the same operations in the same order, so that both give the same bits. Nothing here carries fast-math
-// flags: a fused multiply-add is written as one.
+// An elementary function is written once, with this class, and emitted as scalar or vector code. Both have
+// the same operations in the same order, and so give the same bits. Nothing here carries fast-math flags: a
+// fused multiply-add is written as one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CPU_MATHEMITTER_H

@@ -120,8 +120,8 @@ void expandMemoryIntrinsics(llvm::Module &module, const llvm::TargetMachine &mac
   }
 }
 
-/// Streaming stores are weakly ordered: a kernel that has any ends with a store fence, so that whoever is
-/// told of its completion sees them.
+/// Streaming stores are weakly ordered. A kernel with such stores ends with a store fence, so that they are
+/// visible once its completion is.
 void fenceStreamingStores(llvm::Module &module, llvm::Function &entry) {
   bool streams = false;
   for (llvm::Function &function : module)
@@ -203,7 +203,7 @@ private:
 
 void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
-  // Kernels come vectorised and unrolled as they shall be.
+  // Kernels are vectorised and unrolled when they are emitted.
   bool vectorize = module.getModuleFlag("weft.vectorize") != nullptr;
   tuning.LoopVectorization = vectorize;
   tuning.LoopInterleaving = vectorize;
@@ -227,7 +227,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-/// What the linker would report without a name, or drop in silence.
+/// Reports what the linker would report without a name, or drop silently.
 Status checkSelfContained(llvm::Module &module, llvm::StringRef name) {
   std::string prefix = "kernel '" + name.str() + "' ";
   for (llvm::Function &function : module)

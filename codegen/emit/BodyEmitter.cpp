@@ -206,24 +206,24 @@ Value BodyEmitter::loadVector(Value buffer, Value position, Type element) {
 }
 
 void BodyEmitter::prefetch(ArrayRef<int> roots, llvm::function_ref<int64_t(const BodyNode &)> advance) {
-  // What fits a cache of one core is there already, or comes by itself.
+  // Smaller operands are in a core's cache already, or are prefetched by the hardware.
   constexpr int64_t large = 1 << 20;
   for (int id : graph.ordered(roots)) {
     const BodyNode &node = graph.node(id);
     if (node.kind != BodyNode::load || node.expr.lane != 1)
       continue;
     int64_t distance = advance(node);
-    // Of a dynamic size it is not known.
+    // If the size is dynamic, do not prefetch.
     if (distance == 0 || ir::bytesOf(node.value.getType()).number().value_or(0) < large)
       continue;
-    // What lies behind the end may be asked for: that faults nowhere.
+    // The address may lie behind the end of the buffer; prefetching it does not fault.
     Value at = kernel.addIndex(emitExpr(node.expr), distance);
     kernel.create<memref::PrefetchOp>(kernel.operand(node.argument), ValueRange{at}, /*isWrite=*/false,
                                       /*localityHint=*/3, /*isDataCache=*/true);
   }
 }
 
-/// A bool's byte as i1, whatever is not 0 being true.
+/// Converts a bool's byte to i1; every value but 0 is true.
 Value BodyEmitter::fromMemory(Value value, Type element) {
   if (!element.isInteger(1))
     return value;
@@ -341,8 +341,8 @@ Value BodyEmitter::emitNode(const BodyNode &node) {
   llvm_unreachable("every kind is handled");
 }
 
-/// Of a tensor that may have no elements in this call nothing is read then: pads and joins choose by their
-/// bounds after reading.
+/// If the tensor may be empty in this call, the load is guarded, because pads and joins read before they
+/// check their bounds.
 Value BodyEmitter::emitLoad(const BodyNode &node, Type element) {
   Value buffer = kernel.operand(node.argument);
   ir::Size count = ir::elementsOf(node.value.getType());
@@ -371,7 +371,7 @@ Value BodyEmitter::emitElementwise(const BodyNode &node) {
   }
   ir::ScalarEmitter k(kernel.builder, node.op->getLoc(), node.op);
   auto op = cast<ir::ElementwiseOp>(node.op);
-  // Halves are computed in f32 and rounded once an op, however many steps its body has.
+  // f16 and bf16 are computed in f32 and rounded once per op, however many steps its body has.
   auto isHalf = [](Type type) {
     return getElementTypeOrSelf(type).isF16() || getElementTypeOrSelf(type).isBF16();
   };
@@ -405,7 +405,7 @@ Value BodyEmitter::emitPadded(const BodyNode &node) {
       Value scalar = kernel.index(value);
       return isa<VectorType>(at.getType()) ? toVector(scalar) : scalar;
     };
-    // One unsigned comparison rules out both what is below zero and what is too large.
+    // One unsigned comparison excludes both negative and too large values.
     Value ok = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::ult, at,
                                             constant((bound.extent - 1) * bound.stride + 1));
     if (bound.stride > 1) {
@@ -442,7 +442,7 @@ Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
   if (!ir::checksIndex(node.op)) {
     Value low = kernel.create<arith::MaxSIOp>(given, kernel.create<arith::ConstantIntOp>(0, 64));
     Value high = kernel.integer(size == 0 ? size : size - 1);
-    if (!size.isNumber()) // none, where the size may be 0
+    if (!size.isNumber()) // if the size may be 0
       high = kernel.create<arith::MaxSIOp>(high, kernel.create<arith::ConstantIntOp>(0, 64));
     return kernel.create<arith::IndexCastOp>(kernel.builder.getIndexType(), kernel.minimum(low, high));
   }

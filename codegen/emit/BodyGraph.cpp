@@ -43,7 +43,7 @@ int BodyGraph::intern(BodyNode node, std::vector<int64_t> key) {
   return entry->second;
 }
 
-/// A load, iota or philox node; lane by lane where its expression is not affine in the lane.
+/// A load, iota or philox node. If its expression is not affine in the lane, one node per lane.
 int BodyGraph::leaf(BodyNode node) {
   auto make = [&](IndexExpr expr) {
     BodyNode one = node;
@@ -149,7 +149,7 @@ int BodyGraph::request(Value value, TensorIndex index) {
 }
 
 std::optional<int> BodyGraph::mapGather(ir::GatherOp gather, const TensorIndex &index, TensorIndex &mapped) {
-  // Dimensions [0, dim) and those after the index's are the operand's own.
+  // Dimensions [0, dim), and those after the index's, are dimensions of the operand.
   Value value = gather.getResult();
   auto dim = static_cast<unsigned>(gather.getDim());
   ArrayRef<ir::Size> shape = shapeOf(value), from = shapeOf(gather.getA());
@@ -175,7 +175,7 @@ std::optional<int> BodyGraph::mapGather(ir::GatherOp gather, const TensorIndex &
   IndexExpr chosen = space.expr(space.addGathered(checked, from[dim], perLane));
   auto rank = static_cast<unsigned>(shape.size());
   mapped.groups.clear();
-  // With `along` the index may be smaller than the operand, so each dimension is one of its own.
+  // With `along` the index may be smaller than the operand, so dimensions are not merged.
   auto keep = [&](unsigned begin, unsigned end, unsigned operandBegin) {
     if (begin == end)
       return;
@@ -192,7 +192,7 @@ std::optional<int> BodyGraph::mapGather(ir::GatherOp gather, const TensorIndex &
   keep(dim + indexRank, rank, dim + 1);
   if (from[dim] != 1 || !ir::checksIndex(gather))
     return std::nullopt;
-  // There is one place to read, and the index does not say where: it is checked all the same.
+  // There is only one place to read, so the index does not matter; but it must still be checked.
   node.kind = BodyNode::padded;
   for (int64_t lane = 0; lane < (perLane ? space.lanes : 1); ++lane)
     node.deps.push_back(perLane ? chosenIndex(gather, atLane(which, lane)) : checked);
@@ -317,7 +317,7 @@ void BodyGraph::expandNode(int id) {
   }
   addExprDeps(nodes[id].expr, deps);
   for (const auto &bound : nodes[id].bounds) {
-    // Lane by lane, what the lanes read is needed, and not what they were made from.
+    // For lane-by-lane reads, depend on the expressions of the lanes, not on the one they were made from.
     if (bound.perLane.empty())
       addExprDeps(bound.expr, deps);
     for (const IndexExpr &e : bound.perLane)

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The values of a fusion's body at given indices, as a graph: a node is one tensor value at one index,
+// The values of a fusion's body at given indices, as a graph. A node is one tensor value at one index, and is
 // computed once however often it is used. Views (broadcasts, slices, reshapes, transpositions, ..) are no
-// nodes: they map an index to another. What cannot be read as a vector is read lane by lane, at the leaves
-// only.
+// nodes: they map an index to another one. Operands that cannot be read as a vector are read lane by lane, at
+// the leaves only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_BODYGRAPH_H
@@ -31,7 +31,7 @@ struct BodyNode {
     philoxNext,   ///< the counter afterwards
     padded,       ///< deps[0] where `bounds` hold, else deps[1] if `otherwise`, else zero
     checkedIndex, ///< deps[0], an element of the index tensor of `op`, as an index in range
-    windowStart,  ///< deps[0], where the window of `op` begins, kept in [0, limit], a size
+    windowStart,  ///< deps[0], the start of the window of `op`, clamped to [0, limit], which is a size
     reduction,    ///< the result of the reduction or scan `op`, which the schedule provides
     lanes,        ///< one of `deps` per lane
   } kind = load;
@@ -41,10 +41,10 @@ struct BodyNode {
   IndexExpr expr;
   unsigned argument = 0; ///< load: of the fusion; padded, windowStart: of `op`
   ir::Size limit = 0;
-  int other = -1;         ///< padded: the node to take where `bounds` do not hold, if it is known
-  bool otherwise = false; ///< padded: there is such a node
-  /// padded: `expr` must lie in [0, extent * stride) and be a multiple of stride; where lanes differ in no
-  /// affine way, `perLane` has the expression of each lane.
+  int other = -1;         ///< padded: the node to use where `bounds` do not hold, if there is one
+  bool otherwise = false; ///< padded: whether there is such a node
+  /// padded: `expr` must lie in [0, extent * stride) and be a multiple of stride. If it is not affine in the
+  /// lane, `perLane` has the expression of each lane.
   struct Bound {
     IndexExpr expr;
     ir::Size extent = 0;
@@ -52,7 +52,7 @@ struct BodyNode {
     llvm::SmallVector<IndexExpr, 0> perLane;
   };
   llvm::SmallVector<Bound, 1> bounds;
-  TensorIndex index;   ///< checkedIndex: of the index tensor; padded: of the operand
+  TensorIndex index;   ///< checkedIndex: in the index tensor; padded: in the operand
   bool vector = false; ///< lanes differ; known after `expand`
 };
 
@@ -81,13 +81,13 @@ public:
   size_t size() const { return nodes.size(); }
   /// The nodes that `roots` depend on, and themselves, dependencies first.
   std::vector<int> ordered(llvm::ArrayRef<int> roots) const;
-  /// Whether some values are chosen by bounds, and read whether they are chosen or not.
+  /// Whether some values are selected by bounds; these are read whether they are selected or not.
   bool hasBounds() const {
     return llvm::any_of(nodes, [](const BodyNode &node) { return !node.bounds.empty(); });
   }
-  /// How many reads, among what `roots` need, go lane by lane.
+  /// How many reads that `roots` need are lane by lane.
   int64_t countLaneReads(llvm::ArrayRef<int> roots) const;
-  /// How many divisions, among what `roots` need, change with `var`.
+  /// How many divisions that `roots` need depend on `var`.
   int64_t countDivisions(llvm::ArrayRef<int> roots, VarId var) const;
 
   ir::FusionOp fusion;
@@ -99,11 +99,11 @@ private:
   int requestAt(mlir::Value value, int indexId);
   IndexExpr atLane(const IndexExpr &e, int64_t lane);
   TensorIndex atLane(const TensorIndex &index, int64_t lane);
-  /// The index in the operand of a view of the element at `index` of its result; false for other ops.
+  /// Maps `index` in the result of a view to the index in its operand; false for other ops.
   bool mapView(mlir::Operation *op, const TensorIndex &index, TensorIndex &mapped);
-  /// The same for the table of a gather; a node where its element is not read at one index.
+  /// The same for the table of a gather; returns a node instead if the element is not read at a single index.
   std::optional<int> mapGather(ir::GatherOp gather, const TensorIndex &index, TensorIndex &mapped);
-  /// The node of a value that is no argument and not read through.
+  /// The node of a value that is neither an argument nor a view.
   int requestComputed(mlir::Operation *op, mlir::Value value, const TensorIndex &index);
   int requestPad(ir::PadOp op, const TensorIndex &index);
   bool mapConcat(ir::ConcatOp op, const TensorIndex &index, mlir::Value &part, TensorIndex &mapped);

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Philox4x32-10. Its words of 32 bits stay in the low halves of lanes of 64 bits from the first round to the
-// last: there a round is multiplications of 32 by 32 bits, shifts and exclusive ors of whole registers, where
-// narrowing and widening would take a shuffle for each word, and one port of the processor makes all of
-// those.
+// Philox4x32-10. From the first round to the last, its 32-bit words stay in the low halves of 64-bit lanes. A
+// round is then multiplications of 32 by 32 bits, shifts and exclusive ors of whole registers. Narrowing and
+// widening would take a shuffle per word, and shuffles all use one port of the processor.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/KernelBuilder.h"
@@ -33,8 +32,8 @@ static Value highHalf(KernelBuilder &kernel, Value value) {
   return kernel.create<arith::ShRUIOp>(value, constantLike(kernel, value.getType(), 32));
 }
 
-/// The four words of each block, in the low halves of i64; what is in the high halves means nothing. `block`
-/// and `key` are i64 or vectors of it.
+/// The four words of each block, in the low halves of i64; the high halves are undefined. `block` and `key`
+/// are i64 or vectors of it.
 static std::array<Value, 4> emitBlock(KernelBuilder &kernel, Value block, Value key, int64_t stream) {
   Type type = block.getType();
   auto constant = [&](uint64_t value) { return constantLike(kernel, type, value); };
@@ -86,7 +85,7 @@ Value BodyEmitter::emitPhilox(const BodyNode &node) {
     return kernel.create<arith::ShRUIOp>(element, constantLike(kernel, element.getType(), 2));
   };
   if (aligned) {
-    // Four lanes share a block: each block is computed once, and its words go side by side.
+    // Four lanes share a block: each block is computed once, and its words are interleaved.
     int64_t blocks = lanes / 4;
     Value number = kernel.add(counter, blockOf(first));
     if (blocks > 1)
@@ -98,7 +97,7 @@ Value BodyEmitter::emitPhilox(const BodyNode &node) {
         narrow.push_back(kernel.create<arith::TruncIOp>(i32, word));
       return kernel.create<vector::FromElementsOp>(VectorType::get({4}, i32), narrow);
     }
-    // The first `run` of every two elements of 32 bits, by turns of `low` and of `high`.
+    // Takes the first `run` of every two 32-bit elements, in turns from `low` and from `high`.
     auto alternate = [&](Value low, Value high, int64_t run) -> Value {
       SmallVector<int64_t> order;
       for (int64_t at = 0; at < 2 * blocks; at += 2)

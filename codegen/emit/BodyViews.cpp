@@ -182,7 +182,7 @@ TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<ir::Size> from, Array
   return mapped;
 }
 
-/// The part of a concat that all of `index` lies in, where ranges prove it.
+/// The part of a concat in which `index` always lies, if ranges prove that.
 bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part, TensorIndex &mapped) {
   ArrayRef<ir::Size> shape = shapeOf(op.getResult());
   auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
@@ -206,7 +206,7 @@ bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part
   return false;
 }
 
-/// Any part: one after the other is chosen where its bounds hold.
+/// If the part is not known: a chain of selections, each by the bounds of one part.
 int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
   ArrayRef<ir::Size> shape = shapeOf(op.getResult());
   auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());

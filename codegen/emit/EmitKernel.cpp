@@ -17,7 +17,8 @@
 using namespace mlir;
 namespace weft::codegen {
 
-/// Lets machine code round a * b + c once. Elementary functions are expanded later, and stay what they are.
+/// Allows machine code to round a * b + c once. Elementary functions are expanded later, so they are not
+/// affected.
 static void allowContraction(ModuleOp kernel) {
   auto flags = arith::FastMathFlagsAttr::get(kernel.getContext(), arith::FastMathFlags::contract);
   kernel.walk([&](Operation *op) {

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A task is a chunk of the domain in row-major order. The domain is seen as rows of its innermost dimensions:
-// as many as can be merged without an operand having to be read lane by lane. If that is all of them, there
-// is one loop.
+// as many as can be merged without having to read an operand lane by lane. If all can be merged, there is one
+// loop.
 //
-// A concat cuts the domain into boxes, in each of which one part is read: its loops follow each other, within
-// a row where the parts alternate in memory. A window that is written into another tensor is a loop over the
+// A concat divides the domain into boxes, each of which reads one part. Their loops follow each other, within
+// a row if the parts alternate in memory. A window that is written into another tensor is a loop over the
 // window.
 //
 //===----------------------------------------------------------------------===//
@@ -72,14 +72,15 @@ struct LoopBody {
   VarId row, column;
   IndexExpr address;
   SmallVector<int> roots;
-  SmallVector<int> starts; ///< nodes that the address of a window needs
+  SmallVector<int> starts; ///< nodes on which the address of a window depends
   Status status;
 };
 
-/// Of a dynamic number of elements vectors are made, and the rest is done one by one.
+/// Whether there are fewer elements than lanes. A dynamic number counts as large: vectors, then single
+/// elements.
 bool isShort(ir::Size count, int64_t lanes) { return count.number().value_or(lanes) < lanes; }
 
-/// The concat whose parts the domain is cut into, or null.
+/// The concat whose parts divide the domain, or null.
 ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<ir::Size> domain) {
   for (auto concat : fusion.getBody().front().getOps<ir::ConcatOp>())
     if (ir::sizesOf(concat.getType()) == domain)
@@ -87,8 +88,8 @@ ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<ir::Size> domain) {
   return {};
 }
 
-/// Where the parts of all concats like `first` begin and end along their dimension. Sizes that depend on
-/// symbols have no order but that of one concat: then the parts of others are chosen by their bounds.
+/// The boundaries of the parts of all concats like `first` along their dimension. Symbolic sizes can only be
+/// ordered within one concat; the parts of other concats are then selected by their bounds.
 SmallVector<ir::Size> cutsOf(ir::FusionOp fusion, ir::ConcatOp first) {
   auto sizeOf = [&](Value part) { return ir::sizesOf(part.getType())[first.getDim()]; };
   SmallVector<ir::Size> ordered{0};
@@ -137,8 +138,8 @@ private:
   SmallVector<ir::Size> domain;
   ir::Size count;
   int64_t chunk, lanes = 1;
-  bool isUpdate, whole = true; ///< whole: one box is all of the domain
-  bool aligned = true;         ///< every box begins and ends at a multiple of the lanes
+  bool isUpdate, whole = true; ///< whole: a single box covers the domain
+  bool aligned = true;         ///< every box begins and ends at a multiple of the number of lanes
   SmallVector<Piece, 1> pieces;
   Value from, to;
 };
@@ -160,15 +161,15 @@ unsigned LoopEmitter::chooseOuterDims(Box box, ir::Size first, ir::Size size, un
     box.outerDims = outer;
     box.columns = inner;
     box.rows = ir::productOf(ArrayRef(part).take_front(outer));
-    // Up to the dimension that is cut, a row holds all of the part.
+    // If the rows begin at the cut dimension or before it, a row holds the whole part.
     auto after = [&](unsigned end) { return ir::productOf(ArrayRef(domain).slice(dim + 1, end - dim - 1)); };
     box.column = outer > dim || first == 0 ? 0 : first * after(static_cast<unsigned>(domain.size()));
     box.row = outer > dim && first != 0 ? first * after(outer) : 0;
     LoopBody body(fusion, box, lanes, whole);
     if (body.space.isPerLane(body.address))
-      continue; // a window whose rows are not that long
-    // In units of one vector operation over a whole vector: a read by lanes costs about one a lane, and a
-    // column that fills no vector is computed by scalars.
+      continue; // a window with shorter rows
+    // The cost in vector operations: a lane-by-lane read costs about one per lane, and columns that do not
+    // fill a vector are computed by scalars.
     auto nodes = static_cast<int64_t>(body.graph.size());
     int64_t laneReads = body.graph.countLaneReads(body.roots),
             divisions = body.graph.countDivisions(body.roots, body.column);
@@ -193,7 +194,7 @@ void LoopEmitter::addPiece(Box box) {
 
 void LoopEmitter::step(LoopBody &body, BodyEmitter &emitter, Value column, ArrayRef<Value> streams) {
   emitter.setVar(body.column, column);
-  // All values first: an operand may share its buffer with a result.
+  // Compute all values before the first store, because an operand may share its buffer with a result.
   SmallVector<Value> values;
   for (int root : body.roots)
     values.push_back(emitter.emit(root));

@@ -13,7 +13,7 @@
 //   memory go one by one. So the order of the arithmetic follows from n alone.
 // - else: a task is a block of columns. The state of its columns stays in registers while the lines go by.
 //
-// Where a call may find that `inner` is 1 the kernel has both, so that sizes alone decide the order.
+// If `inner` is 1 in some calls only, the kernel has both forms, so that sizes alone determine the order.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -27,7 +27,7 @@ namespace weft::codegen {
 
 namespace {
 
-/// The body over [outer][n][inner]: lanes lie along n where a task is a line, else along inner.
+/// The body over [outer][n][inner]: lanes are along n if a task is a line, otherwise along inner.
 struct ScanBody {
   ScanBody(ir::FusionOp fusion, const ir::ScanShape &shape, bool alongLine, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
@@ -84,9 +84,9 @@ public:
 private:
   Value identity(int64_t width);
   Value combine(Value a, Value b);
-  /// What is scanned, where `body` stands.
+  /// The element to scan at the present position of `body`.
   Value elementOf(ScanBody &body, BodyEmitter &emitter);
-  /// Stores the results where the scan's is `value`.
+  /// Stores the results at this position, where the scan's result is `value`.
   void finish(ScanBody &body, BodyEmitter &emitter, Value value);
   Value shifted(Value value, int64_t by);
   void line(BodyEmitter &vector, BodyEmitter &scalar);
@@ -129,7 +129,7 @@ void ScanEmitter::finish(ScanBody &body, BodyEmitter &emitter, Value value) {
   if (element != accumulator)
     value = kernel.create<arith::TruncFOp>(ir::withElement(value.getType(), element), value);
   emitter.setNode(body.result, value);
-  // All values before the first store: an operand may share its buffer with a result.
+  // Compute all values before the first store, because an operand may share its buffer with a result.
   SmallVector<Value> values;
   for (int root : body.roots)
     values.push_back(emitter.emit(root));
@@ -137,7 +137,8 @@ void ScanEmitter::finish(ScanBody &body, BodyEmitter &emitter, Value value) {
     emitter.store(kernel.result(static_cast<unsigned>(i)), body.address, root);
 }
 
-/// Lane i gets what is `by` lanes before it in the scan's direction, the identity where nothing is.
+/// Lane i gets the value of the lane `by` before it in the scan's direction, or the identity if there is
+/// none.
 Value ScanEmitter::shifted(Value value, int64_t by) {
   SmallVector<int64_t> mask;
   for (int64_t i = 0; i < lineLanes; ++i) {
@@ -160,7 +161,8 @@ void ScanEmitter::line(BodyEmitter &vector, BodyEmitter &scalar) {
     Value left = kernel.create<arith::RemUIOp>(end, kernel.index(lineLanes));
     whole = kernel.create<arith::SubIOp>(end, left);
   }
-  // In the direction of the scan: what is `i` from `low` on, of `size` elements, seen from `high`.
+  // Position `i` counted from `low`. For a reverse scan it is counted backwards from `high`, with `size`
+  // elements at a time.
   auto place = [&](Value i, Value low, Value high, int64_t size) -> Value {
     if (!reverse)
       return i;
@@ -256,7 +258,7 @@ Status ScanEmitter::emit() {
     if (!status->ok())
       return *status;
   BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
-  // Of dynamic sizes there may be more tasks than pieces of work.
+  // With dynamic sizes there may be more tasks than pieces of work.
   Value end = kernel.end;
   if (!shape.outer.isNumber() || !shape.inner.isNumber()) {
     Value most = kernel.index(shape.outer);

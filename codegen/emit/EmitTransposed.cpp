@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An operand that is contiguous along another dimension of the domain than the result is read in square tiles
-// of one vector a side: loaded along its own dimension, transposed in registers, and put into scratch as the
-// vectors that the result's rows need. Every cache line of both sides is used whole.
+// An operand may be contiguous along another dimension of the domain than the result. It is then read in
+// square tiles with sides of one vector: loaded along its own dimension, transposed in registers, and stored
+// to scratch as vectors along the result's rows. Every cache line of both sides is used completely.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -24,7 +24,7 @@ namespace {
 struct TileBody {
   TileBody(ir::FusionOp fusion, unsigned rowDim, unsigned columnDim, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
-    // Only domains of numbers are cut in tiles.
+    // Only static domains are tiled.
     SmallVector<int64_t> domain = *ir::numbersOf(fusion.getDomain());
     space.lanes = lanes;
     int64_t others = ir::productOf(fusion.getDomain()).asNumber() / (domain[rowDim] * domain[columnDim]);
@@ -52,7 +52,7 @@ struct TileBody {
     status = graph.expand();
   }
 
-  /// Whether an index, or what it is computed from, changes inside of a tile.
+  /// Whether an index, or a variable that it is computed from, changes inside of a tile.
   bool movesInside(const IndexExpr &e) {
     return llvm::any_of(e.terms, [&](const auto &term) { return movesInside(term.first); });
   }
@@ -110,13 +110,13 @@ public:
   Status emit();
 
 private:
-  /// All tasks; results in `streams` are written past the caches.
+  /// Emits all tasks; stores to results in `streams` bypass the caches.
   void emitTasks(ArrayRef<Value> streams);
   /// The square of vectors whose first element is at `row` and `column`.
   void emitSquare(Value row, Value column);
   /// Puts the squares of the transposed operands into scratch, as the vectors of the result's rows.
   void transposeOperands(Value row, Value column);
-  /// What is left of a tile beside whole squares, by single elements.
+  /// The rest of a tile outside of whole squares, by single elements.
   void emitSingle(Value rowFrom, Value rowTo, Value columnFrom, Value columnTo);
   void store(TileBody &body, BodyEmitter &emitter);
   /// The end of the last whole square between `from` and `to`.
@@ -131,7 +131,7 @@ private:
   TileBody vectors, scalars;
   SmallVector<int>
       transposed;             ///< operands: one step of the row is one element, one of the column is a stride
-  SmallVector<Value> squares; ///< of each, in scratch
+  SmallVector<Value> squares; ///< the squares of each of them, in scratch
   // While tasks are emitted.
   BodyEmitter *vector = nullptr, *scalar = nullptr;
   ArrayRef<Value> streams;
@@ -185,7 +185,7 @@ void TransposedEmitter::transposeOperands(Value row, Value column) {
   for (auto [id, buffer] : llvm::zip(transposed, squares)) {
     const BodyNode &node = vectors.graph.node(id);
     Type memory = cast<MemRefType>(buffer.getType()).getElementType();
-    for (int dep : node.deps) // where a window begins
+    for (int dep : node.deps) // the start of a window
       vector->emit(dep);
     SmallVector<Value> lines;
     for (int64_t j = 0; j < lanes; ++j) {
@@ -250,7 +250,8 @@ void TransposedEmitter::emitTasks(ArrayRef<Value> buffers) {
     Value columnTo = kernel.minimum(kernel.addIndex(columnFrom, tileColumns), kernel.index(width));
     Value rowMiddle = endOfSquares(rowFrom, rowTo, exactRows);
     Value columnMiddle = endOfSquares(columnFrom, columnTo, exactColumns);
-    // Down the rows inside, which is along the transposed operand: its lines come as streams.
+    // The inner loop goes down the rows, along the transposed operand, so that its cache lines are read in
+    // sequence.
     kernel.forLoop(columnFrom, columnMiddle, lanes, [&](Value column) {
       kernel.forLoop(rowFrom, rowMiddle, lanes, [&](Value row) { emitSquare(row, column); });
     });

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The writes are seen as [outer, count, inner]; those along `count` may meet, so a task does them in order,
-// for one outer index, a block of inner ones, and a range of the places that are written to. An index_update
+// The writes form [outer, count, inner]. Writes along `count` may hit the same element, so a task does them
+// in order: for one outer index, a block of inner ones, and a range of the written places. An index_update
 // has one index for a whole row of inner elements, which is written in vectors.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ namespace weft::codegen {
 
 namespace {
 
-/// What is written, and where, once for vectors and once for scalars.
+/// The values and places of the writes, once for vectors and once for scalars.
 struct UpdateBody {
   UpdateBody(ir::FusionOp fusion, const ir::UpdateTiles &tiles, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
@@ -57,7 +57,7 @@ struct UpdateBody {
       IndexExpr row = space.linear(space.expr(outer), tiles.size, chosen);
       address = space.linear(row, tiles.inner, at);
     } else {
-      // The index may be smaller than both: each dimension counts for itself.
+      // The index may be smaller than both, so dimensions are not merged.
       TensorIndex source;
       for (unsigned d = 0; d < rank; ++d) {
         IndexExpr own = rangeIndex(space, write, shape, d, d + 1);
@@ -89,7 +89,7 @@ ir::ScatterKind kindOf(Operation *update) {
   return cast<ir::IndexUpdateOp>(update).getAccumulate() ? ir::ScatterKind::add : ir::ScatterKind::set;
 }
 
-/// What was there, combined with what is written. Halves are combined in f32 and rounded.
+/// The old value combined with the new one. f16 and bf16 are combined in f32 and rounded.
 Value combine(KernelBuilder &kernel, ir::ScatterKind kind, Value before, Value value, bool isUnsigned) {
   Type type = before.getType(), element = getElementTypeOrSelf(type);
   if (element.isF16() || element.isBF16()) {
@@ -141,7 +141,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
                       element.isUnsignedInteger());
     emitter.store(buffer, body.address, value);
   };
-  Value first, last; // of the places that this task writes to
+  Value first, last; // the range of places that this task writes to
   auto ifOurs = [&](llvm::function_ref<void()> body) {
     if (tiles.ranges == 1)
       return body();

@@ -28,7 +28,7 @@ void IndexExpr::append(std::vector<int64_t> &key) const {
 void TensorIndex::append(std::vector<int64_t> &key) const {
   for (const Group &group : groups) {
     key.push_back(group.dims);
-    // Of a slice that begins at 0 only the sizes differ.
+    // The key has the sizes, because a slice that begins at 0 differs from its operand only in them.
     key.push_back(group.size.raw());
     group.expr.append(key);
   }
@@ -70,7 +70,7 @@ IndexExpr scale(const IndexExpr &a, ir::Size factor) {
   return result;
 }
 
-/// The largest of so many places: of none, 0.
+/// The largest of `count` indices; 0 if there is none.
 static ir::Size lastOf(ir::Size count) { return count == 0 ? count : count - 1; }
 
 VarId IndexSpace::addLoop(ir::Size maximum, int64_t multipleOf) {
@@ -115,8 +115,8 @@ bool IndexSpace::isPerLane(const IndexExpr &e) const {
 bool IndexSpace::split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, IndexExpr &remainder) const {
   quotient = IndexExpr();
   remainder = IndexExpr();
-  ir::Size most = 0; // of the remainder
-  // What divides is put into the quotient. What does not must stay below `by`.
+  ir::Size most = 0; // the largest remainder
+  // Terms that `by` divides go into the quotient. The sum of the others must stay below `by`.
   for (auto [id, coefficient] : e.terms) {
     if (!ranges.isAtLeast(coefficient, 0))
       return false;
@@ -158,7 +158,7 @@ static int64_t factorOf(const IndexSpace &space, const IndexExpr &e) {
   return factor;
 }
 
-/// The largest value of `e` divided by `by`, where all in it are numbers; else it stays unknown.
+/// The largest value of `e` divided by `by`, if everything in it is a number; otherwise unknown.
 static ir::Size largestQuotient(const IndexSpace &space, const IndexExpr &e, ir::Size by) {
   auto risen = [](ir::Size coefficient, ir::Size maximum) -> ir::Size {
     if (!coefficient.isNumber() || !maximum.isNumber())
@@ -182,7 +182,7 @@ IndexExpr IndexSpace::divide(const IndexExpr &e, ir::Size by) {
   IndexVar var;
   var.kind = IndexVar::quotient;
   var.by = by;
-  // Lanes that lie in one aligned block of `by` share their quotient.
+  // Lanes within one aligned block of `by` share their quotient.
   bool together = e.lane == 1 && !isPerLane(e) && isMultipleOf(by, lanes) && factorOf(*this, e) % lanes == 0;
   var.of = e;
   if (together)
@@ -283,8 +283,8 @@ IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef
              outer = ir::productOf(shape.slice(from, low - from));
     IndexExpr part;
     if (size == 0) {
-      // No index is in it: what depends on this one must not look as if it could be computed outside of the
-      // loop, which does not run.
+      // The dimension is empty, so the loop over it does not run. The index must not become a constant, or
+      // code that depends on it would be moved out of the loop.
       part = group.expr;
     } else if (size != 1) {
       part = space.divide(group.expr, inner == 0 ? 1 : inner);

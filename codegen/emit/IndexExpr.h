@@ -5,17 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel computes whole tensors element by element. Where the elements of one step lie is kept symbolic
-// until it is used: an affine expression over variables of loops and the number of the vector lane. So views
-// cost nothing, what does not change in a loop is seen to be invariant, and a load whose lane coefficient is
-// 1 is a vector load. A quotient or remainder that affine form cannot express becomes a variable of its own;
-// where such a pair meets again in a linear index, it cancels.
+// A kernel computes whole tensors element by element. The index of an element is symbolic until it is used:
+// an affine expression over loop variables and the number of the vector lane. So views cost nothing, loop
+// invariants are recognised, and a load whose lane coefficient is 1 is a vector load. A quotient or remainder
+// that is not affine becomes a variable; when a matching pair meets again in a linear index, it cancels.
 //
 // The index of a tensor is kept by groups of consecutive dimensions, one linear expression each. A group is
 // split only when an op needs one of its dimensions alone.
 //
-// Coefficients, constants and extents are sizes: where a tensor has dynamic dimensions they are expressions
-// over the symbols of the function, and the kernel computes them from what it is called with.
+// Coefficients, constants and extents are sizes: if a tensor has dynamic dimensions, they are expressions
+// over the symbols of the function, and the kernel computes them from its size arguments.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_INDEXEXPR_H
@@ -53,13 +52,13 @@ IndexExpr scale(const IndexExpr &a, ir::Size factor);
 /// The coefficient of a variable; 0 where it does not occur.
 ir::Size coefficientOf(const IndexExpr &e, VarId var);
 
-/// What a variable stands for.
+/// The meaning of a variable.
 struct IndexVar {
   enum Kind {
     loop,      ///< set by the emitter of a schedule
     quotient,  ///< of / by
     remainder, ///< of % by
-    clamped,   ///< of, kept in [0, by)
+    clamped,   ///< of, clamped to [0, by)
     gathered,  ///< the checked element of an index tensor: node `node`
   } kind = loop;
   IndexExpr of;
@@ -67,7 +66,7 @@ struct IndexVar {
   ir::Size maximum = ir::Size::inexpressible(); ///< the largest value that it takes, if known; the least is 0
   int64_t multipleOf = 1;
   int node = -1;
-  bool perLane = false; ///< differs between lanes in a way that is not affine
+  bool perLane = false; ///< differs between lanes, and not affinely
 };
 
 /// The variables of one kernel body.
@@ -83,12 +82,12 @@ public:
   IndexExpr divide(const IndexExpr &e, ir::Size by);
   IndexExpr modulo(const IndexExpr &e, ir::Size by);
   IndexExpr clamp(const IndexExpr &e, ir::Size size);
-  /// a * factor + b, where pairs of quotient and remainder meet again.
+  /// a * factor + b, with matching pairs of quotient and remainder cancelled.
   IndexExpr linear(const IndexExpr &a, ir::Size factor, const IndexExpr &b);
-  /// Whether lanes differ, and whether they differ in a way that is not affine.
+  /// Whether the expression differs between lanes, and whether it does so in a way that is not affine.
   bool dependsOnLane(const IndexExpr &e) const;
   bool isPerLane(const IndexExpr &e) const;
-  /// The least and the largest value over all lanes, as far as ranges tell; false where nothing is known.
+  /// The least and the largest value over all lanes, as far as ranges tell; false if they are not known.
   bool rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) const;
   /// Lanes of a vector in this kernel; 1 in scalar code.
   int64_t lanes = 1;

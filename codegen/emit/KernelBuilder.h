@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The kernel's function with its arguments, and the loops that are open. Loops are scopes: a value is put
-// into the outermost one in which all that it depends on is known, so that invariants are computed once.
+// Builds the kernel's function and its loops. Loops are scopes: a value is emitted in the outermost scope in
+// which all its operands are available, so that invariants are computed once.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_KERNELBUILDER_H
@@ -41,7 +41,7 @@ public:
   mlir::Value scratch, check, begin, end;
   /// Element type in memory: i1 takes a byte.
   static mlir::Type memoryType(mlir::Type element);
-  /// The same buffer once more, as vectors of `width` elements.
+  /// The same buffer as vectors of `width` elements.
   mlir::Value resultAsVectors(unsigned i, int64_t width);
   /// Scratch bytes from `offset` on as elements of `type`.
   mlir::Value scratchView(int64_t offset, int64_t count, mlir::Type type);
@@ -58,7 +58,7 @@ public:
   mlir::Value mul(mlir::Value a, ir::Size b);
   mlir::Value minimum(mlir::Value a, mlir::Value b) { return create<mlir::arith::MinSIOp>(a, b); }
 
-  /// A loop; `body` gets its variable and the values it carries and gives the next ones.
+  /// A loop; `body` gets the loop variable and the carried values, and returns the next carried values.
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
   llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, int64_t step,
                                          mlir::ValueRange initial, Body body);
@@ -71,7 +71,7 @@ public:
   unsigned depth() const { return static_cast<unsigned>(scopes.size()) - 1; }
   void pushScope(mlir::Operation *anchor);
   void popScope();
-  /// Puts the builder where a value of scope `depth` belongs.
+  /// Moves the insertion point to where values of scope `depth` belong.
   void moveTo(unsigned depth);
   void addEmitter(BodyEmitter *emitter) { emitters.push_back(emitter); }
   void removeEmitter(BodyEmitter *emitter) { llvm::erase(emitters, emitter); }
@@ -81,7 +81,7 @@ public:
   llvm::SmallVector<std::string> symbols;
   ir::SymbolRanges ranges;
 
-  /// Whether a size that the kernel needs cannot be expressed: then what has been made is wrong.
+  /// Set if a size that the kernel needs is inexpressible; then the kernel must not be used.
   bool lacksSize = false;
 
   /// Ends the function: adds the return and the attribute `weft.buffers`.
@@ -94,7 +94,7 @@ public:
 private:
   llvm::SmallVector<mlir::Value> buffers, symbolValues;
   llvm::SmallVector<int64_t> slots;
-  /// The op in the scope's block that the next scope is inside of; null for a scope without a region.
+  /// For each scope, the op in its block that contains the next scope; null for a scope without a region.
   llvm::SmallVector<mlir::Operation *> scopes;
   llvm::SmallVector<BodyEmitter *> emitters;
 };
@@ -106,21 +106,21 @@ public:
   ~BodyEmitter() { kernel.removeEmitter(this); }
   BodyEmitter(const BodyEmitter &) = delete;
 
-  /// Gives a loop variable its value in the scope that is open.
+  /// Sets the value of a loop variable in the current scope.
   void setVar(VarId var, mlir::Value value);
-  /// Gives a node its value in the scope that is open (reductions, values kept in scratch).
+  /// Sets the value of a node in the current scope (reductions, values kept in scratch).
   void setNode(int node, mlir::Value value);
-  /// The value of a node, as a scalar, or as a vector where its lanes differ.
+  /// The value of a node: a scalar, or a vector if its lanes differ.
   mlir::Value emit(int node);
-  /// The same as a vector of the graph's lanes where that is more than one.
+  /// The same as a vector, if the graph has more than one lane.
   mlir::Value emitVector(int node);
   mlir::Value toVector(mlir::Value value);
   mlir::Value emitExpr(const IndexExpr &e);
   /// Stores `value` at linear index `address`; `lanes` says whether it is a vector.
   void store(mlir::Value buffer, const IndexExpr &address, mlir::Value value, bool streaming = false);
   mlir::Value load(mlir::Value buffer, const IndexExpr &address, mlir::Type element);
-  /// Asks for the cache line that is `distance` elements behind each vector that `roots` read from a large
-  /// operand. `advance` gives that distance from the expression of a load; 0: none.
+  /// Prefetches, for each vector that `roots` read from a large operand, the cache line some elements ahead.
+  /// `advance` returns this distance for a load; 0 means no prefetch.
   void prefetch(llvm::ArrayRef<int> roots, llvm::function_ref<int64_t(const BodyNode &)> advance);
   /// Consecutive elements from `position` on, as many as there are lanes.
   mlir::Value loadVector(mlir::Value buffer, mlir::Value position, mlir::Type element);

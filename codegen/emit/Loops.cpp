@@ -35,7 +35,7 @@ void emitWithStreams(KernelBuilder &kernel, bool streaming, int64_t lanes,
   for (unsigned i = 0; streaming && i < streams.size(); ++i) {
     Value buffer = kernel.result(i);
     int64_t bytes = lanes * (cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8);
-    // Other stores than of whole cache lines gain nothing.
+    // Streaming stores pay only for whole cache lines.
     if (bytes % 64 != 0)
       continue;
     streams[i] = kernel.resultAsVectors(i, lanes);

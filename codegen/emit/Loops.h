@@ -17,8 +17,8 @@ void strip(KernelBuilder &kernel, mlir::Value low, mlir::Value high, int64_t lan
            llvm::function_ref<void(mlir::Value, bool vector)> body);
 
 /// Emits the kernel's work with stores that bypass the cache if `streaming`, for results whose address allows
-/// it: `emit` gets the results as vectors, or null for those to be stored as usual. As it is known at run
-/// time only whether they are aligned, the work is then there twice.
+/// it: `emit` gets the results as vectors, or null for results with ordinary stores. Alignment is known only
+/// at run time, so the work is then emitted twice.
 void emitWithStreams(KernelBuilder &kernel, bool streaming, int64_t lanes,
                      llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> emit);
 

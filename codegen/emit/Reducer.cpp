@@ -22,8 +22,8 @@ Value combineValues(KernelBuilder &kernel, Combiner combiner, Value a, Value b, 
   return arith::getReductionOp(kind, kernel.builder, kernel.loc, a, b);
 }
 
-/// Whether all that is made of a maximum is exp of differences from it. Then the sign of a zero is lost, and
-/// looking after it costs as much again as the maximum.
+/// Whether a maximum is used only in exp of differences from it. Then the sign of a zero has no effect, and
+/// need not be tracked, which would cost as much as the maximum itself.
 static bool feedsExpOnly(Operation *op) {
   auto all = [](Value value, auto test) { return llvm::all_of(value.getUses(), test); };
   auto isShift = [&](OpOperand &use) {
@@ -119,8 +119,8 @@ static Value spread(KernelBuilder &kernel, Value scalar, Type like) {
   return vector ? kernel.create<vector::BroadcastOp>(vector, scalar).getResult() : scalar;
 }
 
-/// Two means and sums of squares as one (Chan, Golub, LeVeque 1983). A side without elements leaves the other
-/// as it is, if its mean is finite or `combinesEmpty`.
+/// Combines two means and sums of squares (Chan, Golub, LeVeque 1983). A side without elements leaves the
+/// other unchanged, if its mean is finite or `combinesEmpty` is set.
 Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
   auto add = [&](Value x, Value y) -> Value { return k.make<arith::AddFOp>(x, y); };
@@ -135,7 +135,7 @@ Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   State both{mean, add(add(a[1], b[1]), between), count};
   if (!combinesEmpty)
     return both;
-  // Not by arithmetic: infinity times no elements is no number.
+  // By selection and not by arithmetic, because infinity times a count of 0 is NaN.
   Value zero = k.zeroLike(count);
   Value noA = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, a[2], zero);
   Value noB = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, b[2], zero);
@@ -148,7 +148,7 @@ Reducer::State Reducer::combineMoments(const State &a, const State &b) {
 Reducer::State Reducer::accumulate(const State &state, Value value, Value position) {
   if (!isWelford)
     return combine(state, lift(value, position));
-  // One element more: its distance from the old mean and from the new one.
+  // Adds one element, by its distances from the old and the new mean.
   ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
   if (accumulator != ir::toScalarType(element))
     value = kernel.create<arith::ExtFOp>(ir::withElement(value.getType(), accumulator), value);
@@ -205,7 +205,7 @@ Reducer::State Reducer::fold(State state) {
   for (int64_t width = cast<VectorType>(state[0].getType()).getDimSize(0); width > 1; width /= 2) {
     State low, high;
     for (Value value : state) {
-      if (!isa<VectorType>(value.getType())) { // the count, of every lane
+      if (!isa<VectorType>(value.getType())) { // the count, which all lanes share
         low.push_back(value);
         high.push_back(value);
         continue;
@@ -229,9 +229,9 @@ SmallVector<Value, 2> Reducer::finish(const State &state) {
   if (isArg)
     return {state[1]};
   if (isWelford) {
-    // An infinity among the elements leaves a mean that is not finite. The squares may be infinite then,
-    // where the infinity met numbers in a merge only; a difference of infinities makes both NaN, wherever it
-    // stands.
+    // If an element is infinite, the mean is not finite, and the sum of squares may be infinite instead of
+    // NaN, depending on where the infinity was merged. Adding mean - mean, which is NaN then, makes the
+    // result NaN in every case.
     ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
     Value invalid = k.make<arith::SubFOp>(state[0], state[0]);
     Value mean = k.make<arith::AddFOp>(state[0], invalid), m2 = k.make<arith::AddFOp>(state[1], invalid);

@@ -11,13 +11,13 @@
 
 namespace weft::codegen {
 
-/// How two values of one type become one: what reductions, scans and writes by index share.
+/// How two values of one type are combined, in reductions, scans and indexed writes.
 enum class Combiner { add, mul, max, min };
 mlir::Value combineValues(KernelBuilder &kernel, Combiner combiner, mlir::Value a, mlir::Value b,
                           bool isUnsigned);
 
-/// One of the reductions on scalars or vectors. A state is one value; value and index for argmax and argmin;
-/// for welford mean and m2, and beside them the number of elements that each lane is made of, a scalar.
+/// One of the reductions on scalars or vectors. A state is one value; for argmax and argmin, a value and an
+/// index; for welford, mean and m2, and a scalar with the number of elements per lane.
 class Reducer {
 public:
   using State = llvm::SmallVector<mlir::Value, 3>;
@@ -25,22 +25,23 @@ public:
   Reducer(KernelBuilder &kernel, mlir::Operation *op);
 
   unsigned size() const { return isArg ? 2 : isWelford ? 3 : 1; }
-  /// Types of what a state holds for each lane.
+  /// The types of a state's values per lane.
   llvm::SmallVector<mlir::Type, 2> types() const;
   State identity(int64_t lanes);
   /// The state of elements: `position` is their index along the reduced dimension, i64, for argmax and
   /// argmin.
   State lift(mlir::Value element, mlir::Value position);
-  /// A state with what `types` lists, of `count` elements a lane, an index; from memory, say.
+  /// A state from the values that `types` lists, for example from memory, with `count` (an index) elements
+  /// per lane.
   State restore(State perLane, mlir::Value count);
   State combine(const State &a, const State &b);
   /// combine(state, lift(element, position)), in fewer operations where that is possible.
   State accumulate(const State &state, mlir::Value element, mlir::Value position);
-  /// The lanes of a vector state, by halves.
+  /// Combines the lanes of a vector state, halving it each time.
   State fold(State state);
   /// The elements of the op's results that depend on the operand's elements.
   llvm::SmallVector<mlir::Value, 2> finish(const State &state);
-  /// How many those are.
+  /// The number of these elements.
   unsigned numResults() const { return isWelford ? 2 : 1; }
 
   mlir::Operation *op;
@@ -53,7 +54,7 @@ private:
   KernelBuilder &kernel;
   mlir::Type element, accumulator;
   bool isFloat, isUnsigned, isWelford, ignoresZeroSign, isEmpty;
-  bool mayBeEmpty; ///< in some calls, for sizes that are dynamic
+  bool mayBeEmpty; ///< it may be empty in some calls, since sizes are dynamic
 };
 
 } // namespace weft::codegen

@@ -37,7 +37,7 @@ protected:
   /// The rows are the `rowDims` dimensions of the domain from `firstDim` on, a row all that is behind them.
   ReductionBody(ir::FusionOp fusion, unsigned firstDim, unsigned rowDims, int64_t lanes);
   ReductionBody(const ReductionBody &) = delete;
-  /// Asks for all that a step needs, at `whole` and at `kept`.
+  /// Requests all nodes that a step needs, at `whole` and at `kept`.
   void requestAll();
 };
 

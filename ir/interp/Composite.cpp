@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything inside an op is a double; only what it returns is rounded to the element type.
+// Inside an op everything is computed in f64; only its results are rounded to the element type.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
@@ -17,13 +17,13 @@ using namespace mlir;
 namespace weft::ir {
 
 //===----------------------------------------------------------------------===//
-// Softmax and its kind
+// Softmax and related ops
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// The largest element of a row and the sum of the exponentials below it: what a stable softmax is made of. A
-/// row of -inf has a sum of NaN, as every row that holds a NaN or +inf.
+/// The largest element of a row, and the sum of the exponentials of the differences from it, as in a stable
+/// softmax. A row of -inf has a sum of NaN, as every row that holds a NaN or +inf.
 struct RowStatistics {
   double max = -std::numeric_limits<double>::infinity(), sum = 0;
   RowStatistics(const Literal &in, int64_t base, ArrayRef<int64_t> row) {
@@ -148,7 +148,7 @@ LogicalResult DropoutOp::interpret(ArrayRef<const Literal *> operands, MutableAr
 // Optimiser steps
 //===----------------------------------------------------------------------===//
 
-/// A step that is not done leaves everything as it was. `before` has an operand for each result.
+/// A step that is skipped leaves everything unchanged. `before` has one operand per result.
 static void keepBefore(ArrayRef<const Literal *> before, MutableArrayRef<Literal> results) {
   for (auto [literal, result] : llvm::zip(before, results))
     result.real = literal->real;

@@ -68,7 +68,7 @@ LogicalResult IotaOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Liter
   return success();
 }
 
-/// Zeros are as good as anything; the results are made of zeros.
+/// The results are initialised with zeros, which is as good as any undefined value.
 LogicalResult UndefOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Literal>) { return success(); }
 
 //===----------------------------------------------------------------------===//

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The interpreter runs ops one after the other, so that order across queues holds by itself: tokens and
-// events are values without content.
+// The interpreter runs ops one after the other, so order across queues is trivially kept: tokens and events
+// are values without content.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
@@ -34,7 +34,7 @@ LogicalResult ToHostScalarOp::interpret(ArrayRef<const Literal *> operands,
   return success();
 }
 
-/// Every element on one line: the interpreter shows values, and leaves layout to the runtime.
+/// All elements on one line: the interpreter shows values only; the runtime formats them.
 LogicalResult PrintOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal>) {
   const Literal &a = *operands[0];
   std::string text;

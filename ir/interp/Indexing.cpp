@@ -10,8 +10,8 @@
 using namespace mlir;
 namespace weft::ir {
 
-/// The index in range: clipped, or checked, all elements before any is used, also those that an empty result
-/// would not read.
+/// The index in range: clipped or checked. All elements are checked before any is used, also those that an
+/// empty result would not read.
 static FailureOr<std::vector<int64_t>> indexInRange(Operation *op, const Literal &index, IndexMode mode,
                                                     int64_t size, int64_t dim) {
   std::vector<int64_t> values = index.whole;
@@ -65,7 +65,7 @@ LogicalResult GatherOp::interpret(ArrayRef<const Literal *> operands, MutableArr
   return success();
 }
 
-/// Combines one element; what is there is rounded after every step.
+/// Combines one element; the result is rounded after every step.
 static void combineElement(ScatterKind kind, Literal &out, int64_t to, const Literal &in, int64_t from) {
   auto both = [&](auto real, auto whole) {
     if (out.isReal())

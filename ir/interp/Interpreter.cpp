@@ -69,7 +69,7 @@ FailureOr<SmallVector<Literal>> makeResults(Operation *op, int64_t maxElements) 
   SmallVector<Literal> results;
   for (Type type : op->getResultTypes()) {
     if (isa<TokenType, EventType>(type)) {
-      results.emplace_back(DType::i1, ArrayRef<int64_t>{0}); // order has no content
+      results.emplace_back(DType::i1, ArrayRef<int64_t>{0}); // tokens and events have no content
       continue;
     }
     if (!isWeftTensor(type) || !cast<RankedTensorType>(type).hasStaticShape())
@@ -97,7 +97,7 @@ Literal stretch(const Literal &scalar, ArrayRef<int64_t> shape) {
   return literal;
 }
 
-/// Runs an op that states its own meaning.
+/// Runs an op by its own reference rule.
 LogicalResult execute(InterpretableOp op, Scope &scope, int64_t maxElements) {
   auto operands = scope.operandsOf(op);
   if (failed(operands))
@@ -105,7 +105,7 @@ LogicalResult execute(InterpretableOp op, Scope &scope, int64_t maxElements) {
   auto results = makeResults(op, maxElements);
   if (failed(results))
     return failure();
-  // A scalar of the host among operands of another device counts for every element.
+  // A scalar on the host among operands on another device is repeated for every element.
   SmallVector<Literal, 2> stretched;
   stretched.reserve(operands->size());
   if (isa<ElementwiseOp>(op.getOperation()))
@@ -130,8 +130,8 @@ Literal scalar(int64_t value) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Runs a function and those that it calls. Active calls are on a stack of ours, so that no depth of calls,
-/// and no length of a function, ends the process.
+/// Runs a function and those that it calls. Active calls are on an explicit stack, so that no depth of calls
+/// overflows the process's stack.
 class Interpreter {
 public:
   explicit Interpreter(InterpreterOptions &options)
@@ -207,7 +207,8 @@ private:
     return success();
   }
 
-  /// What a caller gives with strides, as the row-major memory that it is in once strides are settled.
+  /// An argument that a caller passes with strides, as the row-major memory that `weft-normalize-layouts`
+  /// makes of it.
   static Literal inStorage(FuncOp function, unsigned argument, const Literal &given) {
     auto strides = function.getArgAttrOfType<DenseI64ArrayAttr>(argument, attr::strides);
     auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(argument, attr::callerShape);

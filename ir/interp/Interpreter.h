@@ -18,21 +18,21 @@
 
 namespace weft::ir {
 
-/// Where a random generator stands.
+/// The state of a random generator.
 struct GeneratorState {
   int64_t key = 0, counter = 0;
 };
 
 struct InterpreterOptions {
-  /// What `weft.rng_state_load` reads. A function that fails leaves it as it was.
+  /// The states that `weft.rng_state_load` reads. A function that fails leaves them unchanged.
   llvm::StringMap<GeneratorState> generators;
   /// A value with more elements than this is an error, not an attempt to hold it.
   int64_t maxElements = int64_t{1} << 28;
 };
 
 /// Runs a verified function whose sizes are numbers: `specialize` (ir/Specialize.h) makes one of a function
-/// with symbols. What goes wrong (arguments of another type, an index out of range, a call that
-/// recurs) is a diagnostic at the op. Donated arguments are not changed: their new values are results.
+/// with symbols. Errors (arguments of another type, an index out of range, a recursive call) are diagnostics
+/// at the op. Donated arguments are not changed: their new values are results.
 mlir::FailureOr<llvm::SmallVector<Literal>>
 interpretFunction(FuncOp function, llvm::ArrayRef<Literal> arguments, InterpreterOptions &options);
 /// The same for a function that uses no generator.

@@ -16,8 +16,7 @@ namespace weft::ir {
 
 namespace {
 
-/// Where the elements of a reduction lie: the operand of result element i are those at `kept[i] +
-/// reduced[j]`.
+/// The layout of a reduction: result element i reduces the elements at `kept[i] + reduced[j]`.
 struct ReductionLayout {
   std::vector<int64_t> kept, reduced;
   ReductionLayout(const Literal &in, ArrayRef<int64_t> dims) {
@@ -133,7 +132,7 @@ LogicalResult RminOp::interpret(ArrayRef<const Literal *> operands, MutableArray
                           [](int64_t a, int64_t b) { return std::min(a, b); });
 }
 
-/// The first index that nothing along `dim` beats.
+/// The index of the first extreme element along `dim`.
 static LogicalResult interpretArg(Operation *op, const Literal &in, int64_t dim, bool largest, Literal &out) {
   ReductionLayout layout(in, dim);
   if (layout.reduced.empty() && !layout.kept.empty())
@@ -204,7 +203,7 @@ LogicalResult DotGeneralOp::interpret(ArrayRef<const Literal *> operands, Mutabl
             sum = wrapAdd(sum, bias->whole[i % width]);
           if (residual)
             sum = wrapAdd(sum, residual->whole[i]);
-          // The sign that relu looks at is that of the wrapped sum.
+          // relu uses the sign of the wrapped sum.
           sum = wrapTo(out.dtype, sum);
           out.setWhole(i, getRelu() ? std::max<int64_t>(sum, 0) : sum);
         }

@@ -209,7 +209,7 @@ static int64_t toWhole(DType dtype, double value) {
     return value != 0;
   if (std::isnan(value))
     return 0;
-  // Of a type of n bits, 2^(n-1) (or 2^n, unsigned) is exact as a double; the largest value of i64 is not.
+  // For a type of n bits, 2^(n-1) (unsigned: 2^n) is exact in f64; the largest value of i64 is not.
   int bits = static_cast<int>(itemsize(dtype)) * 8 - (dtype == DType::ui8 ? 0 : 1);
   double limit = std::ldexp(1.0, bits), lowest = dtype == DType::ui8 ? 0 : -limit;
   value = std::trunc(value);

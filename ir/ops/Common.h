@@ -45,12 +45,12 @@ llvm::SmallVector<Size> withoutDims(llvm::ArrayRef<Size> shape, llvm::ArrayRef<i
 mlir::LogicalResult checkDims(std::optional<mlir::Location> loc, llvm::StringRef op, llvm::StringRef what,
                               llvm::ArrayRef<int64_t> dims, int64_t rank);
 
-/// What sums and statistics over a tensor are held in: f32 for halves, else its own element type.
+/// The element type of sums and statistics over a tensor: f32 for f16 and bf16, otherwise its own.
 mlir::Type statisticsType(mlir::RankedTensorType type);
 
 /// The number of elements of `shape` over `dims`.
 Size countOver(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
-/// The same as a tensor like `a`: a constant, or made from `weft.dim` where a size is dynamic.
+/// The same as a tensor like `a`: a constant, or computed from `weft.dim` if a size is dynamic.
 Sym countLike(VjpBuilder &v, Sym a, llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 
 } // namespace weft::ir

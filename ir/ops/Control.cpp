@@ -31,7 +31,7 @@ LogicalResult TransferOp::inferReturnTypes(MLIRContext *, std::optional<Location
 OpFoldResult TransferOp::fold(FoldAdaptor) {
   if (getA().getType() == getType())
     return getA();
-  // By way of a third device is a detour; there and back is nothing.
+  // Two transfers become one, and a transfer there and back is removed.
   if (auto inner = getA().getDefiningOp<TransferOp>()) {
     if (inner.getA().getType() == getType())
       return inner.getA();
@@ -103,7 +103,7 @@ bool FuncOp::isDonated(unsigned argument) {
   return attributeOf(getArgAttrs(), argument, attr::donated) != nullptr;
 }
 
-/// The strides of an argument fit its type, and what they step through is a view of row-major memory.
+/// Verifies that the strides of an argument fit its type and describe a view of row-major memory.
 static LogicalResult verifyStrides(FuncOp func, unsigned i) {
   Attribute strides = attributeOf(func.getArgAttrs(), i, attr::strides),
             caller = attributeOf(func.getArgAttrs(), i, attr::callerShape);
@@ -149,7 +149,7 @@ static LogicalResult verifyStrides(FuncOp func, unsigned i) {
   return success();
 }
 
-/// What keeps a tensor that has a device from being one of ours; empty for other types.
+/// Why a tensor with a device is no valid Weft tensor; empty for other types.
 static std::string whyRefused(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !deviceOf(tensor))
@@ -198,7 +198,7 @@ LogicalResult FuncOp::verify() {
     if (!roleOf(*this, i))
       return emitOpError() << "gives argument " << i << " the role " << getArgAttr(i, attr::role)
                            << ", expected \"argument\", \"state\", \"scalar\" or \"random\"";
-  // Files and packages keep what is no argument by its name.
+  // Files and packages identify state by its name, so names must be unique.
   llvm::StringMap<unsigned> kept;
   for (unsigned i = 0; i < getNumArguments(); ++i) {
     auto name = dyn_cast_or_null<StringAttr>(attributeOf(getArgAttrs(), i, attr::name));
@@ -235,7 +235,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (callee.getArgumentTypes() != getValues().getTypes() || callee.getResultTypes() != getResultTypes())
     return emitOpError() << "calls '" << getCallee() << "' as (" << getValues().getTypes() << ") -> ("
                          << getResultTypes() << "), but it is " << callee.getFunctionType();
-  // Sizes have one name on both sides; what the callee relies on of it has to hold for the caller.
+  // Caller and callee use the same symbols; the ranges that the callee relies on must hold in the caller.
   SymbolRanges given = rangesOf(*this);
   for (const auto &[name, range] : rangesOf(callee)) {
     const SymbolRanges::Range *found = given.find(name);

@@ -147,7 +147,7 @@ LogicalResult RngBitsPhiloxOp::verify() {
   return success();
 }
 
-/// The next counter follows from the shape alone: whoever needs it does not need the bits.
+/// The next counter depends on the shape alone, so computing it does not need the bits.
 LogicalResult RngBitsPhiloxOp::canonicalize(RngBitsPhiloxOp op, PatternRewriter &rewriter) {
   if (op.getNext().use_empty())
     return failure();

@@ -30,8 +30,8 @@ LogicalResult DropoutOp::verify() {
   return success();
 }
 
-/// `value` where the element's random number keeps it, scaled so that the expected value stays; and the
-/// counter afterwards. The same operands give the same mask wherever this is built.
+/// `value` with dropout applied: dropped elements are zero, the others are scaled so that the expected value
+/// stays. Also returns the next counter. The same operands give the same mask wherever this is built.
 static std::pair<Sym, Sym> drop(VjpBuilder &v, DropoutOp op, Sym value) {
   auto draw = v.builder.create<RngBitsPhiloxOp>(v.loc, op.getKey(), op.getCounter(), sizesOf(value.type()),
                                                 op.getStream());

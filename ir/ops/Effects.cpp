@@ -29,7 +29,7 @@ LogicalResult CopyIntoOp::verify() {
   return success();
 }
 
-/// What was written and not read before it is written again need not be written.
+/// A write whose value is not read before the next write is removed.
 OpFoldResult CopyIntoOp::fold(FoldAdaptor) {
   if (getDst() == getSrc())
     return getDst();
@@ -40,7 +40,7 @@ OpFoldResult CopyIntoOp::fold(FoldAdaptor) {
   return getResult();
 }
 
-/// The old value of the storage has no part in the new one.
+/// No gradient flows to the old value of the storage.
 LogicalResult CopyIntoOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0))
     vjp.set(0, vjp.like(vjp.operand(0), 0.0));

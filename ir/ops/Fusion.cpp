@@ -30,7 +30,8 @@ ParseResult FusionOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) ||
       parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type))
     return failure();
-  // The region comes first: an operand that it defines would be a value that is gone once it has been parsed.
+  // The region is parsed before operands are resolved: an operand defined inside of it would refer to a value
+  // that no longer exists.
   if (parser.parseRegion(*state.addRegion()) ||
       parser.resolveOperands(operands, type.getInputs(), operandLoc, state.operands))
     return failure();
@@ -65,7 +66,7 @@ unsigned FusionOp::getNumReducedDims() {
   return 0;
 }
 
-/// One scan, and results of its shape.
+/// Verifies that there is one scan, and that the results have its shape.
 static LogicalResult verifyScan(FusionOp fusion) {
   Operation *scan = nullptr;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
@@ -86,7 +87,7 @@ static LogicalResult verifyScan(FusionOp fusion) {
   return success();
 }
 
-/// Steps of which none reads another, and whose every result is one of the fusion's.
+/// Verifies that no step reads another one, and that every result of a step is a result of the fusion.
 static LogicalResult verifySteps(FusionOp fusion) {
   Block &block = fusion.getBody().front();
   llvm::SmallPtrSet<Value, 8> yielded;

@@ -26,7 +26,7 @@ static LogicalResult verifyIndex(Operation *op, RankedTensorType index, IndexMod
   return success();
 }
 
-/// `sizes`, of `what`, are those of `limit`, or smaller, but for dimension `dim`.
+/// Verifies that the sizes of `index` are at most those of `limit`, except in dimension `dim`.
 static LogicalResult verifyWithin(Operation *op, RankedTensorType index, RankedTensorType limit,
                                   StringRef what, int64_t dim) {
   SymbolRanges ranges = rangesOf(op);
@@ -38,8 +38,8 @@ static LogicalResult verifyWithin(Operation *op, RankedTensorType index, RankedT
 }
 
 int64_t GatherOp::additionsPerElement() {
-  // Rows that lie in one piece are read as any operand is; else each lane reads for itself, and its index is
-  // compared: 10, measured as the costs of functions (ir/Elementwise.td).
+  // Contiguous rows are read like any operand. Otherwise each lane reads by itself and compares its index,
+  // which costs 10, measured like the costs of functions (ir/Elementwise.td).
   const auto dim = static_cast<int64_t>(getDim());
   return getKind() == GatherKind::points && dim + 1 < getA().getType().getRank() ? 1 : 10;
 }
@@ -67,8 +67,8 @@ static SmallVector<Size> pointsShape(RankedTensorType from, RankedTensorType ind
 
 static Sym zerosLike(VjpBuilder &vjp, Sym like) { return vjp.like(like, 0.0); }
 
-/// Where several writes go to one element the last one stays, and only that one has a derivative. `write`
-/// puts the numbers 0, 1, .. of the writes, in their order, to where they go; `read` reads what stays there.
+/// If several writes hit one element, the last one stays, and only that one has a derivative. `write` writes
+/// the numbers 0, 1, .. of the writes to their places, and `read` reads them back.
 static Sym isLastWrite(VjpBuilder &vjp, RankedTensorType position, ArrayRef<Size> writes,
                        llvm::function_ref<Sym(Sym, Sym)> write, llvm::function_ref<Sym(Sym)> read) {
   Size count = productOf(writes);
@@ -133,7 +133,7 @@ LogicalResult GatherOp::buildVjp(VjpBuilder &vjp) {
 // scatter
 //===----------------------------------------------------------------------===//
 
-/// What a write by index along `dim` gives: a tensor of the type of `base`.
+/// The result type of a write by index along `dim`: that of `base`.
 static LogicalResult inferWritten(std::optional<Location> loc, StringRef op, Value base, uint64_t dim,
                                   SmallVectorImpl<Type> &types) {
   auto type = cast<RankedTensorType>(base.getType());
@@ -193,7 +193,7 @@ LogicalResult ScatterOp::buildVjp(VjpBuilder &vjp) {
         gather);
     u = vjp.select(last, u, zerosLike(vjp, u));
   }
-  // What no position of the index reads has no derivative.
+  // Elements that no position of the index reads have no derivative.
   ArrayRef<Size> shape = sizesOf(vjp.operand(2).type());
   SmallVector<Size> low(shape.size(), 0), high;
   SmallVector<int64_t> interior(shape.size(), 0);

@@ -162,7 +162,7 @@ LogicalResult DynamicSliceOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   return inferShaped(loc, getOperationName(), operands[0], op.getSizes(), types);
 }
 
-/// That a window is no larger than what it is a window of, for every value of the symbols.
+/// Verifies that a window is no larger than its tensor, for all values of the symbols.
 static LogicalResult verifyWindow(Operation *op, StringRef does, ArrayRef<Size> window,
                                   ArrayRef<Size> whole) {
   SymbolRanges ranges = rangesOf(op);
@@ -253,7 +253,7 @@ OpFoldResult BitcastOp::fold(FoldAdaptor) {
   return {};
 }
 
-/// Bits are no numbers: no gradient flows.
+/// The bits are no numbers, so no gradient flows.
 LogicalResult BitcastOp::buildVjp(VjpBuilder &) { return success(); }
 
 } // namespace weft::ir

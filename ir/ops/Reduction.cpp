@@ -47,7 +47,7 @@ static LogicalResult verifyNotEmpty(Operation *op, RankedTensorType from, ArrayR
   return success();
 }
 
-/// A position among no elements is one that is not there.
+/// Verifies that there is at least one element, because otherwise there is no position.
 static LogicalResult verifyHasPosition(Operation *op, RankedTensorType from, int64_t dim) {
   Size size = sizesOf(from)[dim];
   if (size.isSymbolic() && !rangesOf(op).isAtLeast(size, 1))
@@ -64,15 +64,16 @@ LogicalResult SumOp::buildVjp(VjpBuilder &vjp) {
   return success();
 }
 
-/// The cotangent of an extreme goes in equal shares to the elements that reach it. If there are NaN, those
-/// do.
+/// The cotangent of an extreme is shared equally by the elements that are equal to it; if there are NaNs, by
+/// these.
 template <typename Op> static LogicalResult extremeVjp(Op op, VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
   ArrayRef<Size> shape = sizesOf(op.getA().getType());
   Sym a = vjp.operand(0), g = vjp.cotangent(0);
   Sym reaches = vjp.compare<EqOp>(a, vjp.broadcastBack(vjp.result(0), op.getDims(), shape));
-  reaches = vjp.binary<OrOp>(reaches, vjp.unary<IsNanOp>(a)); // a NaN is the extreme, and equals nothing
+  reaches =
+      vjp.binary<OrOp>(reaches, vjp.unary<IsNanOp>(a)); // a NaN is the extreme, but is not equal to itself
   Sym reached = vjp.convert(reaches, a.type().getElementType());
   Sym share = g / vjp.sum(reached, op.getDims());
   vjp.set(0, reached * vjp.broadcastBack(share, op.getDims(), shape));
@@ -83,7 +84,8 @@ LogicalResult RminOp::buildVjp(VjpBuilder &vjp) { return extremeVjp(*this, vjp);
 
 LogicalResult AnyOp::buildVjp(VjpBuilder &) { return success(); }
 
-/// The product of the others is what comes before times what comes after: no division, so exact around zeros.
+/// The product of the other elements is the product of those before times that of those after: no division,
+/// so zeros are handled exactly.
 LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
@@ -98,7 +100,7 @@ LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
     vjp.set(0, vjp.convert(g, element));
     return success();
   }
-  // One dimension to scan along: the reduced ones last and side by side.
+  // Merge the reduced dimensions into one, to scan along it: they are moved to the end.
   int64_t along = dims[0];
   SmallVector<Size> permuted;
   if (dims.size() > 1) {

@@ -29,7 +29,8 @@ template <typename Op> static LogicalResult verifyScan(Op op) {
 WEFT_SCAN_COMMON(CumsumOp)
 WEFT_SCAN_COMMON(CumprodOp)
 
-/// What an element is added to, from the other end.
+/// Each element's gradient is the sum of the cotangents of the results that it is part of: a scan from the
+/// other end.
 LogicalResult CumsumOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0))
     vjp.set(0, vjp.make<CumsumOp>(vjp.cotangent(0).value, static_cast<int64_t>(getDim()), !getReverse(),
@@ -37,8 +38,9 @@ LogicalResult CumsumOp::buildVjp(VjpBuilder &vjp) {
   return success();
 }
 
-/// Before the first zero, the products that an element is in over the element. At it, the products as if it
-/// were one. Behind it every product has that zero, and nothing flows.
+/// For an element before the first zero: the products that contain it, divided by it. For the first zero: the
+/// products with 1 in its place. Elements behind it get no gradient, because every product contains that
+/// zero.
 LogicalResult CumprodOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
@@ -56,7 +58,7 @@ LogicalResult CumprodOp::buildVjp(VjpBuilder &vjp) {
   Sym before = vjp.compare<EqOp>(zeros, vjp.like(zeros, 0.0));
   Sym isFirst = vjp.binary<AndOp>(isZero, vjp.compare<EqOp>(zeros, vjp.like(zeros, 1.0)));
   Sym one = vjp.like(wide, 1.0), none = vjp.like(wide, 0.0);
-  // The divisor of a zero is not looked at; one keeps NaN out of it.
+  // A zero is not used as a divisor; 1 takes its place, so that no NaN arises.
   Sym plain = back(g * products(wide)) / vjp.select(before, wide, one);
   Sym atZero = back(g * products(vjp.select(isFirst, one, wide)));
   Sym gradient = vjp.select(before, plain, vjp.select(isFirst, atZero, none));

@@ -307,7 +307,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
     };
     if (step < 1 || !start.isCount() || !limit.isCount())
       return refuse("");
-    // Where sizes are dynamic the verifier compares them: it knows their ranges.
+    // Dynamic sizes are compared by the verifier, which knows their ranges.
     if (auto numbers = numbersOf({start, limit, size});
         numbers && ((*numbers)[1] < (*numbers)[0] || (*numbers)[1] > (*numbers)[2]))
       return refuse("");
@@ -379,8 +379,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
     if (interior < 0)
       return emitOptionalError(loc, "'weft.pad' op adds ", interior, " elements between those of dimension ",
                                i, "; expected a number that is not negative");
-    // Whether what is taken away or added between is there is checked by the verifier where sizes are
-    // dynamic: it knows their ranges.
+    // With dynamic sizes the verifier checks that the removed elements exist, because it knows the ranges.
     Size spread = size == 0 ? 0 : (size - 1) * interior + size, sum = spread + low + high;
     if (numbersOf({low, high, size}) && !sum.isExpressible())
       return emitOptionalError(loc, "'weft.pad' op makes dimension ", i, " larger than 2^63");
@@ -424,7 +423,7 @@ LogicalResult PadOp::buildVjp(VjpBuilder &vjp) {
   if (vjp.needs(0) && elementsOf(from) == 0) {
     vjp.set(0, vjp.like(vjp.operand(0), 0.0));
   } else if (vjp.needs(0)) {
-    // What was taken away has no gradient: zeros come in its place; then the elements of the operand are
+    // Removed elements have no gradient: zeros are inserted for them; then the elements of the operand are
     // read.
     SmallVector<Size> low, high, start, limit;
     SmallVector<int64_t> step;
@@ -444,7 +443,7 @@ LogicalResult PadOp::buildVjp(VjpBuilder &vjp) {
     vjp.set(0, vjp.make<SliceOp>(whole.value, start, limit, step));
   }
   if (getValue() && vjp.needs(1)) {
-    // Of an operand that is false everywhere, the added elements are those that are true.
+    // Pad an operand that is false everywhere with true, which marks the added elements.
     MLIRContext *context = getContext();
     auto flags = withShape(from, sizesOf(from), IntegerType::get(context, 1)), flag = withShape(flags, {});
     Sym no = vjp.make<ConstantOp>(flags, splatOf(flags, vjp.builder.getBoolAttr(false))),
