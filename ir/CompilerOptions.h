@@ -47,7 +47,8 @@ struct CompilerOptions {
 
   /// The first and the last phase to run (passes/Pipeline.h); empty for all from the start, and to the end.
   std::string from = {}, to = {};
-  /// Passes to leave out, by argument ("weft-simplify"). Those that later stages need give an error there.
+  /// Passes to leave out, by argument ("weft-simplify"). Later stages report an error if they need a pass
+  /// that was left out.
   std::vector<std::string> disabled = {};
   /// Record what was fused and what was refused, with codes and lines, in `weft.decisions` of each function.
   /// compileModule and runPipeline always do.

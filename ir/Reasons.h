@@ -35,7 +35,7 @@ const Reason *findReason(llvm::StringRef code);
 llvm::StringRef familyName(char family);
 
 /// The family that a strict mode makes errors: 'F' for "fusion", 'D' for "donate", 'C' for "capture", 'R' for
-/// "recompile"; 0 for a word that is none of them.
+/// "recompile"; 0 for another word.
 char strictFamily(llvm::StringRef mode);
 llvm::StringRef strictModeOf(char family);
 /// The words, for messages.

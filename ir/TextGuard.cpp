@@ -25,7 +25,7 @@ struct Extent {
   int64_t depth = 0, tokens = 1;
 };
 
-/// A region, or any other pair of braces. Those that are opened later have greater numbers.
+/// A region, or any other pair of braces. Regions that are opened later have greater numbers.
 struct Region {
   int64_t number = 0;
   llvm::StringSet<> values; ///< that are defined in it
@@ -219,7 +219,7 @@ private:
               "the value " + llvm::Twine(name) + " is used here, and defined further down in another region");
   }
 
-  /// Of a function where its arguments came before, but for `attributes {`.
+  /// Opens a region. It is the body of a function if arguments came before, unless this is `attributes {`.
   void openRegion(StringRef before) {
     Region &region = regions.emplace_back();
     region.number = ++regionCount;
@@ -237,7 +237,7 @@ private:
                              : text.find_if_not(isValueName, begin + 1),
                     text.size());
   }
-  /// Of the next character that is neither space nor comment, or of the end of the text.
+  /// The offset of the next character that is neither space nor comment, or of the end of the text.
   size_t skipSpace(size_t from) const {
     for (;;) {
       from = std::min(text.find_if_not([](char c) { return llvm::isSpace(c); }, from), text.size());

@@ -45,8 +45,8 @@ struct CanonicalizeContractions : impl::CanonicalizeContractionsBase<Canonicaliz
   }
 
 private:
-  /// A bias belongs to the columns of the matrix product. Where the result's last dimension is not all of
-  /// them (b keeps several dimensions, or none), bias and what follows are ops of their own.
+  /// A bias belongs to the columns of the matrix product. If the result's last dimension is not all of the
+  /// columns (b keeps several dimensions, or none), the bias and the ops after it become ops of their own.
   void detachBias(ir::DotGeneralOp op) {
     RankedTensorType type = op.getType();
     OpBuilder builder(op);

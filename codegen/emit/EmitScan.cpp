@@ -7,11 +7,10 @@
 //
 // The domain is seen as [outer][n][inner] with the scan along n.
 //
-// - inner = 1: a task is a line. It goes in vectors of 16 elements: each is scanned in itself by shifts of 1,
-// 2,
-//   4 and 8 lanes, then joined to what the vectors before it leave. The n mod 16 elements at the end of
-//   memory go one by one. So the order of the arithmetic follows from n alone.
-// - else: a task is a block of columns. The state of its columns stays in registers while the lines go by.
+// - inner = 1: a task is a line, read in vectors of 16 elements. Each vector is scanned by shifts of 1, 2, 4
+//   and 8 lanes, then combined with the total of the vectors before it. The last n mod 16 elements in memory
+//   are scanned one by one. So the order of the arithmetic depends on n alone.
+// - else: a task is a block of columns. The state of its columns stays in registers over all lines.
 //
 // If `inner` is 1 in some calls only, the kernel has both forms, so that sizes alone determine the order.
 //

@@ -33,7 +33,8 @@ Ref sameValue(Ref value, Loc loc);
 /// Whether an operation can fail on the values of its operands, such as an index out of bounds.
 bool mayFail(const Node &node);
 
-/// \name The same value in another form Nothing is recorded if the value has that form already.
+/// \name The same value in another form
+/// Nothing is recorded if the value has that form already.
 /// @{
 Ref convertTo(Ref value, DType dtype, Loc loc);
 Ref transferTo(Ref value, Device device, Loc loc);

@@ -48,8 +48,8 @@ static std::optional<int64_t> pieceAt(const Node &window) {
 }
 
 /// The storage of a value that is a contiguous part of a computed value, as rows are of a matrix; null for
-/// every other value. It needs no program, and its offset makes no programs differ. Who holds the result must
-/// hold `ref` too: its operands keep the whole from being written in place.
+/// every other value. It needs no program, and its offset makes no programs differ. Code that holds the
+/// result must also hold `ref`, whose operands keep the whole from being written in place.
 static std::shared_ptr<runtime::Buffer> sharedStorage(const Ref &ref) {
   constexpr int longest = 16; // views in a chain; bounded, so that walks from every link stay linear in all
   const Ref *at = &ref;

@@ -15,7 +15,8 @@ namespace weft::frontend {
 
 struct View;
 
-/// What a Tensor refers to: a value of its own, or an index map into another slot, its base (`View.h`).
+/// The object that a Tensor refers to: a value of its own, or an index map into another slot, its base
+/// (`View.h`).
 struct Slot : std::enable_shared_from_this<Slot> {
   Slot() = default;
   ~Slot();

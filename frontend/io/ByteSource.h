@@ -24,7 +24,7 @@ public:
   virtual ~ByteSource() = default;
   const std::string &name() const { return name_; }
   uint64_t size() const { return size_; }
-  /// Fills `out` from `offset` on; an error where the range goes past the end.
+  /// Fills `out` from `offset` on; an error if the range goes past the end.
   Status read(uint64_t offset, std::span<std::byte> out) const;
 
 protected:

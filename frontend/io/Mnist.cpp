@@ -20,7 +20,7 @@ constexpr int64_t side = 28, classes = 10;
 constexpr int64_t fallbackTrain = 8000, fallbackTest = 2000;
 
 struct Paths {
-  std::string images, labels; ///< empty where there is no file
+  std::string images, labels; ///< empty if there is no file
 };
 
 /// The file of this name in one of the spellings in use: "-idx3" is the original's, ".idx3" that of some

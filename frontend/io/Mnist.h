@@ -22,8 +22,8 @@ struct LabelledImages {
 };
 
 /// Reads `train-images-idx3-ubyte`, `train-labels-idx1-ubyte` and their `t10k-` twins, each plain or with
-/// `.gz`, from `dir`. Where there are `t10k-` files only, their first 8,000 images are the training set, the
-/// last 2,000 the test set, and the note says so.
+/// `.gz`, from `dir`. If there are `t10k-` files only, their first 8,000 images are the training set, the
+/// last 2,000 are the test set, and the note says so.
 Expected<LabelledImages> read_mnist(const std::string &dir, Split split);
 
 } // namespace weft::io

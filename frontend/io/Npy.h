@@ -19,7 +19,7 @@ Expected<HostArray> read_npy(const ByteSource &source);
 /// The same from a stream, to its end; a member of an archive, say.
 Expected<HostArray> read_npy(ByteStream &stream);
 
-/// What comes before the elements in a version 1.0 file. bf16 has no NumPy type and is refused.
+/// The bytes before the elements in a version 1.0 file. bf16 has no NumPy type and is refused.
 Expected<std::string> npy_header(DType dtype, std::span<const int64_t> shape);
 
 /// Writes version 1.0, to a temporary file first.

@@ -153,7 +153,7 @@ Term multiply(const Term &a, const Term &b, const Labels &needed, Loc loc) {
           labels};
 }
 
-/// What "->" would be followed by: an ellipsis, then the letters that occur once.
+/// The output if there is no "->": an ellipsis, then the letters that occur once.
 Labels implicitResult(const std::vector<Labels> &inputs, int64_t ellipsis) {
   std::map<Label, int> count;
   for (const Labels &labels : inputs)

@@ -15,7 +15,7 @@ namespace weft {
 using namespace frontend;
 
 //===----------------------------------------------------------------------===//
-// Of one tensor
+// Functions of one tensor
 //===----------------------------------------------------------------------===//
 
 Tensor square(const Tensor &a, Loc loc) { return pow(Arg(a, loc), Arg(2, loc)); }
@@ -124,7 +124,7 @@ Tensor div(const Arg &a, const Arg &b, const std::string &rounding_mode) {
 Tensor floor_divide(const Arg &a, const Arg &b) { return div(a, b, "floor"); }
 
 //===----------------------------------------------------------------------===//
-// Of two and three tensors
+// Functions of two and three tensors
 //===----------------------------------------------------------------------===//
 
 /// a + alpha * b; floats round once. `alpha` does not affect the dtype.

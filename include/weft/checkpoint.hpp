@@ -43,9 +43,9 @@ WEFT_API void save_checkpoint(const std::string &path, const std::vector<Checkpo
                               const Metadata &metadata = {}, Loc loc = Loc::current());
 
 /// Reads such a file into objects of the same structure, and returns the metadata that it was saved with. The
-/// values go into the tensors that are there, so nothing compiles again, and a resumed run gives the bits of
-/// one that never stopped. What is missing, unexpected or misshapen, in any of the objects, is one Error that
-/// lists all of it, and then nothing is changed.
+/// values are written to the existing tensors, so nothing compiles again, and a resumed run gives the bits of
+/// a run that never stopped. If entries of any object are missing, unexpected or misshapen, one Error lists
+/// all of them, and nothing is changed.
 WEFT_API Metadata load_checkpoint(const std::string &path, const std::vector<CheckpointItem> &items,
                                   Loc loc = Loc::current());
 

@@ -53,8 +53,8 @@ public:
   Subset(const Dataset &whole, const std::vector<int64_t> &indices, Loc loc = Loc::current());
 };
 
-/// Splits a set at random, in parts of these lengths, or of these fractions if they sum to 1 (what rounding
-/// leaves over goes to the first parts, one each). Throws Error where the lengths do not sum to the size.
+/// Splits a set at random, in parts of these lengths, or of these fractions if they sum to 1 (samples left
+/// over by rounding go to the first parts, one each). Throws Error where the lengths do not sum to the size.
 WEFT_API std::vector<Dataset> random_split(const Dataset &whole, const std::vector<double> &lengths,
                                            Generator &generator = default_generator(),
                                            Loc loc = Loc::current());
@@ -129,8 +129,7 @@ public:
   /// there.
   int64_t epoch() const;
 
-  /// \name The place, for checkpoints: the next batch of the pass under way is where a restored loader goes
-  /// on
+  /// \name The place, for checkpoints: a restored loader continues with the next batch of the pass
   /// @{
   StateDict state_dict() const;
   /// Throws Error where the state belongs to a loader with other samples, batch size or options.

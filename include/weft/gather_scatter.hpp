@@ -43,8 +43,8 @@ WEFT_API Tensor one_hot(const Tensor &index, int64_t classes = -1, Loc loc = Loc
 // Writing: each gives a changed copy
 //===----------------------------------------------------------------------===//
 
-/// `a` with source[..] at [.., index[..], ..]. Of several writes to one element the last in row-major order
-/// of the index stays. A number is written everywhere.
+/// `a` with source[..] at [.., index[..], ..]. If several writes hit one element, the last one in row-major
+/// order of the index wins. A number is written everywhere.
 WEFT_API Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const Arg &source,
                         Loc loc = Loc::current());
 /// The same, but the source is added to the elements, in row-major order of the index.

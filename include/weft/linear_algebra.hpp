@@ -27,7 +27,7 @@ WEFT_API Tensor outer(const Tensor &a, const Tensor &b, Loc loc = Loc::current()
 /// and beta are whole numbers.
 WEFT_API Tensor addmm(const Tensor &input, const Tensor &a, const Tensor &b, double beta = 1,
                       double alpha = 1, Loc loc = Loc::current());
-/// The same of batches, as bmm.
+/// The same for batches, as bmm.
 WEFT_API Tensor baddbmm(const Tensor &input, const Tensor &a, const Tensor &b, double beta = 1,
                         double alpha = 1, Loc loc = Loc::current());
 

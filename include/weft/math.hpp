@@ -70,8 +70,8 @@ WEFT_UNARY(isfinite)
 WEFT_UNARY(signbit)
 #undef WEFT_UNARY
 
-/// NaN and the infinities replaced by numbers; by the largest and the lowest of the dtype where no number is
-/// given. No gradient flows where something was replaced.
+/// Replaces NaN and the infinities by numbers; without a number, infinities by the largest and the lowest
+/// number of the dtype. No gradient flows through replaced elements.
 WEFT_API Tensor nan_to_num(const Tensor &a, double nan = 0, std::optional<double> posinf = {},
                            std::optional<double> neginf = {}, Loc loc = Loc::current());
 
@@ -79,8 +79,8 @@ WEFT_API Tensor nan_to_num(const Tensor &a, double nan = 0, std::optional<double
 // Functions of two and three tensors
 //===----------------------------------------------------------------------===//
 
-/// What is left of the division a / b rounded toward zero: exact, with the sign of `a`. An integer by 0 gives
-/// `a`.
+/// The remainder of the division a / b rounded toward zero: exact, with the sign of `a`. An integer by 0
+/// gives `a`.
 WEFT_API Tensor fmod(const Arg &a, const Arg &b);
 /// a / b rounded down, in the promoted dtype. No gradient flows. An integer by 0 gives -1.
 WEFT_API Tensor floor_divide(const Arg &a, const Arg &b);
@@ -95,9 +95,9 @@ WEFT_API Tensor sub(const Arg &a, const Arg &b, double alpha);
 WEFT_API Tensor atan2(const Arg &a, const Arg &b);
 /// The magnitude of `a` with the sign of `b`, that of -0 too.
 WEFT_API Tensor copysign(const Arg &a, const Arg &b);
-/// The larger one; where one is NaN the other. Where they are equal the gradient goes to `a`.
+/// The larger one; if one is NaN, the other. If they are equal, the gradient goes to `a`.
 WEFT_API Tensor fmax(const Arg &a, const Arg &b);
-/// The smaller one; where one is NaN the other. Where they are equal the gradient goes to `a`.
+/// The smaller one; if one is NaN, the other. If they are equal, the gradient goes to `a`.
 WEFT_API Tensor fmin(const Arg &a, const Arg &b);
 /// Whether one, but not the other, differs from 0.
 WEFT_API Tensor logical_xor(const Arg &a, const Arg &b);

@@ -44,13 +44,13 @@ WEFT_API std::string memory_summary(Device device = {}, Loc loc = Loc::current()
 /// line that made it.
 WEFT_API std::string memory_snapshot(Device device = {}, Loc loc = Loc::current());
 
-/// Gives cached memory that nothing uses back to the system. What is in use stays.
+/// Returns unused cached memory to the system. Memory in use stays.
 WEFT_API void empty_cache(Device device = {}, Loc loc = Loc::current());
 /// empty_cache(), and the memory for temporaries of all streams, each once the stream is idle. On a stream of
 /// another executor that is a piece of work, for which the call does not wait.
 WEFT_API void trim(Device device = {}, Loc loc = Loc::current());
 
-/// Bytes that may be reserved. What is beyond fails with WEFT-M001, and everything stays usable.
+/// The bytes that may be reserved. Work that needs more fails with WEFT-M001, and everything stays usable.
 WEFT_API void set_memory_limit(uint64_t bytes, Device device = {}, Loc loc = Loc::current());
 WEFT_API uint64_t memory_limit(Device device = {}, Loc loc = Loc::current());
 /// The limit as a share of the machine's memory, above 0 and up to 1.

@@ -47,14 +47,14 @@ private:
 };
 } // namespace detail
 
-/// A tensor that is a member of a module: `nn::Parameter scale = register_parameter("scale", ones({3}));`. A
-/// Tensor in every way; but `clone` gives the copy of the module a tensor of its own, and assigning the
-/// member changes what the module has registered:
+/// A tensor that is a member of a module: `nn::Parameter scale = register_parameter("scale", ones({3}));`. It
+/// is a Tensor with two differences: `clone` gives the copy of the module a tensor of its own, and assigning
+/// to the member changes the parameter that the module has registered:
 ///   wte.weight = head.weight;               // ties them: one tensor under two names
 ///   head.weight = nn::Parameter(zeros(..)); // another tensor under the same name
-/// A parameter that is moved is tied as well, and stays what it was. Both come before what else holds the
-/// tensor is made: an optimiser, a compiled function, a list of parameters, a copy of the module. A variable
-/// that is to be any tensor is declared `Tensor w = head.weight`.
+/// Moving a parameter ties it as well, and leaves it unchanged. Do both before anything else holds the
+/// tensor: an optimiser, a compiled function, a list of parameters, a copy of the module. For a variable that
+/// may become another tensor, write `Tensor w = head.weight`.
 class WEFT_API Parameter : public Tensor {
 public:
   Parameter() = default;
@@ -162,8 +162,8 @@ public:
   /// @{
   /// Parameters and buffers under all of their names.
   StateDict state_dict() const;
-  /// Copies values by name into the tensors that are there. Missing, unexpected and misshapen entries are one
-  /// error that lists them all, and then nothing is changed; without `strict` only misshapen ones are.
+  /// Copies values by name into the existing tensors. Missing, unexpected and misshapen entries are one error
+  /// that lists them all, and then nothing is changed; without `strict` only misshapen ones are.
   IncompatibleKeys load_state_dict(const StateDict &state, bool strict = true, Loc loc = Loc::current());
   /// The complaints that `load_state_dict` would have; empty if it would succeed. Changes nothing.
   std::vector<std::string> check_state_dict(const StateDict &state) const;

@@ -57,8 +57,8 @@ public:
   /// "group0.lr" and the other numbers of each group. A parameter's name is its path in its module, or
   /// "param" and its number where that is missing or not unique.
   StateDict state_dict() const;
-  /// Writes the state that is there and makes what is not. Missing, unexpected and misshapen entries are one
-  /// error that lists them all, and then nothing is changed. A parameter without entries starts afresh.
+  /// Writes existing state and makes missing state. Missing, unexpected and misshapen entries are one error
+  /// that lists them all, and then nothing is changed. A parameter without entries starts afresh.
   void load_state_dict(const StateDict &state, Loc loc = Loc::current());
   /// The complaints of `load_state_dict`, which this call does not do; empty where it would succeed.
   std::vector<std::string> check_state_dict(const StateDict &state) const;

@@ -128,7 +128,7 @@ public:
   }
   /// Null for success.
   const std::shared_ptr<const FailureInfo> &info() const { return info_; }
-  /// The same failure after `edit` has changed a copy of its record. Of success nothing else.
+  /// The same failure after `edit` has changed a copy of its record. A success has nothing else.
   template <typename Edit> Status with(Edit edit) const {
     if (!info_)
       return {};
@@ -146,7 +146,7 @@ private:
   std::shared_ptr<const FailureInfo> info_;
 };
 
-/// What the C++ interface throws. `what()` says what failed, where, and what to do about it.
+/// The exception of the C++ interface. `what()` says what failed, where, and what to do about it.
 class WEFT_API Error : public std::runtime_error {
 public:
   explicit Error(const std::string &message, const std::string &code = {})
@@ -157,7 +157,7 @@ public:
       : std::runtime_error(text), info_(status.ok() ? Status::error(text).info() : status.info()) {}
   /// The stable code, such as "WEFT-P001"; empty where the error has none.
   const std::string &code() const { return info_->code; }
-  /// What is known of the failure as data: the position and value of a failed check, its line, the call.
+  /// The failure as data: the position and value of a failed check, its line, the call.
   const FailureInfo &info() const { return *info_; }
 
 private:
@@ -182,7 +182,7 @@ public:
   T *operator->() { return &std::get<0>(storage_); }
   const T *operator->() const { return &std::get<0>(storage_); }
   Status status() const { return ok() ? Status() : std::get<1>(storage_); }
-  /// The value; throws Error where there is none.
+  /// The value; throws Error if there is none.
   T value_or_throw() && {
     if (!ok())
       std::get<1>(storage_).throw_if_failed();

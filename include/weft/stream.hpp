@@ -32,7 +32,7 @@ public:
   /// One of 32 streams of the device, handed out round robin: the 33rd is the first again. Throws Error
   /// (WEFT-E001) for a device that this build has no backend for, as everything here does.
   explicit Stream(Device device = {}, Loc loc = Loc::current());
-  /// The stream that this thread's work goes to.
+  /// The current stream of this thread, which receives its work.
   static Stream current(Device device = {}, Loc loc = Loc::current());
   /// The default stream, which is used unless another one is current.
   static Stream default_stream(Device device = {}, Loc loc = Loc::current());

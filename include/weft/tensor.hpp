@@ -7,7 +7,7 @@
 //
 // A Tensor is a handle on a value slot: `=` makes the handle refer to another slot; `copy_`, `+=`, index
 // assignment and optimisers write the slot. view, slices, t, detach and their like are handles that share the
-// elements of another: what is written through one is seen by all. Operations are recorded and run when a
+// elements of another: a write through one is visible through all. Operations are recorded and run when a
 // value is read, when an optimiser steps, or before a compiled function is called. Shapes, dtypes and devices
 // are checked at once, and errors name the source line of the operation and of its operands.
 //
@@ -255,7 +255,7 @@ public:
   /// first where they are not neighbours.
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Loc loc = Loc::current()) const;
   /// Writes `value`, broadcast, to the elements that index() names; of several writes to one element the last
-  /// stays. A boolean mask takes a number, or what is the same for every row that it chooses.
+  /// stays. With a boolean mask the value must be a number, or the same for every row that the mask selects.
   Tensor &index_put_(std::initializer_list<indexing::TensorIndex> indices, const Arg &value);
   /// A copy with elements of its own; gradients flow through it.
   Tensor clone(Loc loc = Loc::current()) const;

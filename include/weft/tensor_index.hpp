@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What stands in `x.index({...})` and `x.index_put_({...}, value)`, as in libtorch:
+// The indices of `x.index({...})` and `x.index_put_({...}, value)`, as in libtorch:
 //
 //   using namespace weft::indexing;
 //   x.index({Slice(1, 5), None, -1, Ellipsis});   // x[1:5, None, -1, ...], a view

@@ -139,7 +139,7 @@ LogicalResult ReverseOp::interpret(ArrayRef<const Literal *> operands, MutableAr
   return success();
 }
 
-/// Where a window of `sizes` begins in `whole`: each start is clamped so that the window lies inside.
+/// The offset of a window of `sizes` in `whole`. Each start is clamped so that the window is inside.
 static int64_t windowOffset(const Literal &whole, ArrayRef<int64_t> sizes, ArrayRef<const Literal *> starts) {
   auto strides = whole.strides();
   int64_t offset = 0;

@@ -160,9 +160,9 @@ ArenaPlan packArena(ArrayRef<ArenaBuffer> given) {
   return plan;
 }
 
-/// coefficient * product of symbols that is at least `bytes` for all values in range: the symbols are those
-/// of the leading term, which the others are added to, so that small calls take little memory. Where that
-/// would be more than twice as much as the largest number of bytes, it is this number, without symbols.
+/// A bound `coefficient * product of symbols` of `bytes` for all values in range. Its symbols are those of
+/// the leading term, to which the other terms are added, so that small calls take little memory. If the bound
+/// were more than twice the largest number of bytes, the result is that number, without symbols.
 static DimTerm boundingTerm(Size bytes, const SymbolRanges &ranges) {
   DimTerm number{ranges.largest(bytes), {}};
   DimExpr expr = bytes.expr();

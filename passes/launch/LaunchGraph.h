@@ -7,7 +7,8 @@
 //
 // The dependences that a reordering of a launch list (before storage is assigned) must keep. Besides values:
 //
-//   - what the host sees, and launches that may fail, among each other: a call that fails has shown the same;
+//   - effects that the host sees and launches that may fail, in order: a failed call has shown the same
+//   effects;
 //   - a launch that reads an argument, or a base, and the one that then writes it in place;
 //   - a launch that may fail, and a later one that writes an argument: a call that fails changes nothing.
 //
@@ -23,7 +24,7 @@ namespace weft::passes {
 
 class LaunchGraph {
 public:
-  /// Of a function after --weft-assign-queues.
+  /// For a function after --weft-assign-queues.
   explicit LaunchGraph(ir::FuncOp func);
 
   /// All ops but the terminator, in the order of the text.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// These change bits, so they are for functions whose author asked for fast numerics. Each row of the table
-// has its bound in docs/numerics.md.
+// These rules change bits, so they apply only to functions with fast numerics. docs/numerics.md gives the
+// bound of each rule of the table.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/simplify/Rules.h"
@@ -16,8 +16,8 @@ using namespace mlir;
 namespace weft::passes {
 
 // x / c is x * (1 / c) within 1.5 units in the last place: rounding 1 / c moves the quotient by at most one
-// unit, rounding the product by half a unit. Not for halves, whose
-// units are large, and not where 1 / c or c is subnormal, which has fewer digits.
+// unit, and rounding the product by half a unit. Not for f16 and bf16, whose units are large, and not if 1 /
+// c or c is subnormal, because subnormal numbers have fewer digits.
 static Value divideByConstant(Operation *op, PatternRewriter &rewriter) {
   auto type = isa<ir::DivOp>(op) ? typeOf(op->getResult(0)) : RankedTensorType();
   if (!type || (!type.getElementType().isF32() && !type.getElementType().isF64()))

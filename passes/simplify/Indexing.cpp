@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What moves elements and could as well move fewer, or none. Elements are copied and never computed, so that
+// Rules for ops that move elements and could move fewer, or none. Elements are copied and never computed, so
 // every rule keeps every bit.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@ template <typename T> static bool allAre(ArrayRef<T> numbers, int64_t value) {
   return llvm::all_of(numbers, [&](T number) { return number == value; });
 }
 
-/// Of a static operand too, what a slice takes may depend on symbols.
+/// Whether the bounds of a slice are numbers. They may depend on symbols even if the operand is static.
 static bool takesNumbers(ir::SliceOp slice) {
   return ir::numbersOf(slice.getStart()) && ir::numbersOf(slice.getLimit());
 }
@@ -44,7 +44,8 @@ static Value sliceOfSlice(Operation *op, PatternRewriter &rewriter) {
   SmallVector<int64_t> step;
   for (size_t i = 0; i < slice.getStart().size(); ++i) {
     const int64_t count = ir::sizesOf(slice.getType())[i].asNumber();
-    // Where an empty slice begins says nothing, nor does the step of one element, and both could overflow.
+    // The start of an empty slice and the step of a slice of one element have no meaning, and both could
+    // overflow.
     step.push_back(count > 1 ? slice.getStep()[i] * inner.getStep()[i] : 1);
     start.push_back(count == 0 ? ir::Size(0)
                                : inner.getStart()[i] + slice.getStart()[i] * inner.getStep()[i]);
@@ -98,7 +99,7 @@ static Value flattenConcat(Operation *op, PatternRewriter &rewriter) {
              : Value();
 }
 
-/// Whether `b` goes on along `dim` where `a` ends, in one tensor.
+/// Whether `b` continues `a` along `dim`, in the same tensor.
 static bool continues(ir::SliceOp a, ir::SliceOp b, size_t dim) {
   if (!a || !b || a.getA() != b.getA() || !allAre(a.getStep(), 1) || !allAre(b.getStep(), 1) ||
       a.getLimit()[dim] != b.getStart()[dim])
@@ -150,7 +151,7 @@ static Value padNothing(Operation *op, PatternRewriter &) {
              : Value();
 }
 
-// What is padded and then cut away was never needed.
+// Padding that a slice removes again is not needed.
 static Value sliceOfPad(Operation *op, PatternRewriter &rewriter) {
   auto slice = dyn_cast<ir::SliceOp>(op);
   auto pad = slice ? slice.getA().getDefiningOp<ir::PadOp>() : ir::PadOp();
@@ -268,7 +269,7 @@ static Value scatterSlices(Operation *op, PatternRewriter &rewriter) {
   for (int64_t i = 0; i < a.getRank(); ++i)
     if (i != dim && ir::sizesOf(index)[i] != ir::sizesOf(a)[i])
       return {};
-  // Of the operand's dimensions only the one that becomes `dim` is not 1.
+  // Only that dimension of the operand which becomes `dim` may have another size than 1.
   auto from = broadcast.getA().getType();
   for (auto [i, to] : llvm::enumerate(broadcast.getDims()))
     if (to != dim && ir::sizesOf(from)[i] != 1)

@@ -21,7 +21,7 @@ static ir::Size countReduced(Operation *op) {
   return count;
 }
 
-// A sum begins at +0, so that one of -0 alone is +0.
+// A sum starts from +0, so that the sum of -0 alone is +0.
 static Value reduceNothing(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::SumOp, ir::ProdOp, ir::RmaxOp, ir::RminOp, ir::AnyOp>(op) || !reducedDims(op).empty())
     return {};
@@ -33,8 +33,8 @@ static Value reduceNothing(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::AddOp>(op->getLoc(), operand, zero);
 }
 
-// The largest of one element is that element. A sum of one is not touched: it may begin at +0, which -0 does
-// not survive.
+// The largest of one element is that element. A sum of one element is not replaced, because it starts from
+// +0, and so turns -0 into +0.
 static Value extremeOfOne(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::RmaxOp, ir::RminOp>(op) || reducedDims(op).empty() || countReduced(op) != 1)
     return {};
@@ -42,8 +42,8 @@ static Value extremeOfOne(Operation *op, PatternRewriter &rewriter) {
                                         ir::sizesOf(typeOf(op->getResult(0))));
 }
 
-// Along one element a running product is that element, and what comes before it the identity. A running sum
-// of one begins at +0, which -0 does not survive.
+// Along one element, a running product is that element, or the identity if it is exclusive. A running sum of
+// one element starts from +0, and so turns -0 into +0.
 static Value scanOfOne(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::CumsumOp, ir::CumprodOp>(op))
     return {};
@@ -59,7 +59,7 @@ static Value scanOfOne(Operation *op, PatternRewriter &rewriter) {
   return makeSplat(type, identity, op->getLoc(), rewriter);
 }
 
-// Among one element it is the first.
+// The position among one element is 0.
 static Value argOfOne(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::ArgmaxOp, ir::ArgminOp>(op) ||
       ir::sizesOf(typeOf(op->getOperand(0)))[op->getAttrOfType<IntegerAttr>("dim").getInt()] != 1)
@@ -74,7 +74,7 @@ static Value sumSplat(Operation *op, PatternRewriter &rewriter) {
     return {};
   Attribute splat = getSplat(op->getOperand(0));
   int64_t count = countReduced(op).number().value_or(0);
-  if (count == 0) // zero, whose sign is not that of the element, or a number that is not known
+  if (count == 0) // the sum is zero, whose sign is not that of the element; or the count is not known
     return {};
   if (auto whole = dyn_cast_or_null<IntegerAttr>(splat)) {
     APInt product = whole.getValue() *
@@ -90,7 +90,7 @@ static Value sumSplat(Operation *op, PatternRewriter &rewriter) {
   bool lost = false;
   sum.convert(wide ? APFloat::IEEEdouble() : APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &lost);
   if (!sum.isZero()) {
-    // Without its trailing zeros the significand of c times N is what every partial sum is a multiple of.
+    // Every partial sum is a multiple of c's significand without its trailing zeros.
     double value = wide ? sum.convertToDouble() : sum.convertToFloat();
     int exponent = 0;
     auto significand = static_cast<uint64_t>(std::ldexp(std::fabs(std::frexp(value, &exponent)), 53));

@@ -15,12 +15,12 @@ namespace weft::passes {
 
 enum class Exactness {
   bitExact,   ///< the same bits for every input
-  valueExact, ///< the same but for the payload and sign of a NaN
+  valueExact, ///< the same bits, except the payload and sign of a NaN
   bounded     ///< another rounding, within the bound that docs/numerics.md gives: under `fast` only
 };
 
-/// One rewrite. `apply` returns what replaces the op's only result, or null where the rule does not hold;
-/// then it has built nothing. It builds before the op.
+/// One rewrite. `apply` returns the replacement of the op's only result, or null if the rule does not apply;
+/// then it has built nothing. It builds in front of the op.
 struct Rule {
   llvm::StringLiteral name;
   Exactness exactness;
@@ -32,7 +32,7 @@ llvm::ArrayRef<Rule> getContractionRules();
 llvm::ArrayRef<Rule> getIndexingRules();
 llvm::ArrayRef<Rule> getReductionRules();
 llvm::ArrayRef<Rule> getShapeRules();
-/// What `fast` numerics allow: the bounded ones.
+/// The rules that `fast` numerics allow in addition: the bounded ones.
 llvm::ArrayRef<Rule> getFastRules();
 
 /// The element that a constant repeats, or a null attribute.

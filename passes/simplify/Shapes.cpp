@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A reshape is a view at the launch list and a border inside of it: one that stands between elementwise ops
-// is moved up to where the storage is. A broadcast is moved down, so that what is equal is computed once.
+// In the launch list a reshape is a view, but between elementwise ops it keeps them from being fused, so it
+// is moved up to a value in storage. A broadcast is moved down, so that equal elements are computed once.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/simplify/Rules.h"
@@ -90,8 +90,8 @@ struct Group {
 };
 } // namespace
 
-/// Cuts two shapes of one number of elements, not zero, into the smallest groups of equal size; into none
-/// where a product on the way cannot be expressed.
+/// Divides two shapes with the same number of elements, which is not zero, into the smallest groups of equal
+/// size. Empty if a product is inexpressible.
 static SmallVector<Group> pairGroups(ArrayRef<ir::Size> from, ArrayRef<ir::Size> to) {
   SmallVector<Group> groups;
   size_t i = 0, j = 0;
@@ -103,11 +103,11 @@ static SmallVector<Group> pairGroups(ArrayRef<ir::Size> from, ArrayRef<ir::Size>
         left *= from[i++];
       else
         right *= to[j++];
-      // What cannot be expressed equals nothing.
+      // An inexpressible size is equal to nothing.
       if (!left.isExpressible() || !right.isExpressible())
         return {};
     } while (left != right);
-    // Dimensions of size 1 go with what stands before them, or at the start with what follows.
+    // Dimensions of size 1 belong to the group before them, or, at the start, to the first group.
     while (i < from.size() && from[i] == 1)
       ++i;
     while (j < to.size() && to[j] == 1)
@@ -119,8 +119,8 @@ static SmallVector<Group> pairGroups(ArrayRef<ir::Size> from, ArrayRef<ir::Size>
   return groups;
 }
 
-// reshape(broadcast x) is broadcast(reshape x), where each group of dimensions that the reshape splits or
-// merges comes whole from x or whole from the broadcast.
+// reshape(broadcast x) is broadcast(reshape x), if each group of dimensions that the reshape splits or merges
+// comes completely from x or completely from the broadcast.
 static Value reshapeBroadcast(Operation *op, PatternRewriter &rewriter) {
   auto reshape = dyn_cast<ir::ReshapeOp>(op);
   auto broadcast = reshape ? reshape.getA().getDefiningOp<ir::BroadcastInDimOp>() : ir::BroadcastInDimOp();
@@ -152,9 +152,9 @@ static Value reshapeBroadcast(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), small, dims, to);
 }
 
-/// Whether `value` and all that it is computed from, by elementwise ops that nothing else reads, can take
-/// another shape for nothing: it ends at arguments, constants, reshapes and contractions, which are storage,
-/// and at broadcasts.
+/// Whether `root`, and all values that it is computed from by elementwise ops without other readers, can get
+/// another shape at no cost. The walk ends at arguments, constants, reshapes and contractions, which are in
+/// storage, and at broadcasts.
 static bool reshapesForFree(Operation *root) {
   constexpr size_t kLimit = 64;
   SmallVector<Operation *> work{root};

@@ -35,7 +35,7 @@ inline constexpr int64_t gemmScratchBytes =
 
 using GemmTileFn = void (*)(const GemmTile *tile);
 
-/// By DType number; null where there is no product (i1).
+/// Indexed by DType; null for i1, which has no product.
 struct GemmTable {
   GemmTileFn functions[10];
 };

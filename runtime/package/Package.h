@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A package is a fixed header, a table of named sections, and the sections, each on a 4 KiB boundary. It
-// is the result of compilation whether it stays in memory or goes to disk. All integers are little endian.
+// A package is a fixed header, a table of named sections, and the sections, each on a 4 KiB boundary. It is
+// the result of a compilation, in memory or on disk. All integers are little endian.
 //
 // Sections and their names:
 //   plan.<function>.<target>        the FlatBuffers of plan.fbs
@@ -77,9 +77,9 @@ static_assert(sizeof(PackageSection) == 32);
 /// The 64-bit checksum of packages; about the speed of memory.
 WEFT_RUNTIME_API uint64_t checksum64(std::span<const std::byte> data);
 
-/// What the section seal.<function>.<target> holds for a plan whose kernels have this binding
-/// (Image::binding; 0 without kernels). It finds plans and images that were exchanged or changed, not who did
-/// it.
+/// The content of the section seal.<function>.<target> for a plan whose kernels have this binding
+/// (Image::binding; 0 without kernels). It detects plans and images that were exchanged or changed; it is no
+/// signature.
 WEFT_RUNTIME_API uint64_t plan_seal(std::span<const std::byte> plan, uint64_t binding);
 
 /// Puts a package together. Same sections in the same order give the same bytes.

@@ -121,8 +121,8 @@ inline void remove_abandoned(const std::string &folder, std::string_view prefix)
   ::closedir(directory);
 }
 
-/// A new file, open for writing, which goes away with the object unless it was given its place. Functions
-/// return 0 or an errno.
+/// A new file, open for writing, which the destructor removes unless it was renamed to its final name.
+/// Functions return 0 or an errno.
 class TemporaryFile {
 public:
   TemporaryFile() = default;

@@ -52,7 +52,8 @@ public:
 
 /// The process's executor.
 WEFT_RUNTIME_API Executor &executor();
-/// Replaces it; null brings the default back. Not while anything runs. The caller keeps ownership.
+/// Replaces it; null restores the default. Must not be called while anything runs. The caller keeps
+/// ownership.
 WEFT_RUNTIME_API void set_executor(Executor *executor);
 /// A pool of `width` threads, the caller's included. A launch ends when its work is done, whether or not all
 /// of them came: beside other processes a thread may wait for a processor longer than a step takes.

@@ -75,7 +75,7 @@ static uint64_t lastLevelCacheBytes() {
   return static_cast<uint64_t>(bytes);
 }
 
-/// What a launch's rate is compared with: the copy, unless its data do not come from memory.
+/// The rate that launches are compared with: the copy, unless its data do not come from memory.
 static bool comesFromCache(const runtime::Profiler::Row &row, double rate, double copy) {
   // The fastest of a few copies and of a few launches differ by a few percent.
   return rate > 1.1 * copy || row.bytes / std::max<uint64_t>(1, row.count) <= lastLevelCacheBytes();

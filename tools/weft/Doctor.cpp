@@ -32,7 +32,7 @@ extern char **environ;
 
 namespace weft::tool {
 
-/// What libraries, scripts and tests read: the variables of docs/debugging.md, which a house test compares.
+/// The variables of docs/debugging.md that libraries, scripts and tests read; a house test compares the two.
 static constexpr const char *knownVariables[] = {
     "WEFT_ALLOC_CONF",     "WEFT_CACHE",          "WEFT_CACHE_DIR",   "WEFT_CACHE_MAX_MB",
     "WEFT_CHECK_CAPTURES", "WEFT_CPU_QUEUE",      "WEFT_DATA_DIR",    "WEFT_DEVICE",

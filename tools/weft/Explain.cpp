@@ -137,7 +137,7 @@ static std::string codeOf(llvm::StringRef text) {
   return ir::findReason("WEFT-" + code) ? "WEFT-" + code : "";
 }
 
-/// What to say of a code that does not exist: those that look like it.
+/// The message about a code that does not exist: those that look like it.
 static Status unknownCode(const std::string &code) {
   std::vector<std::pair<unsigned, const ir::Reason *>> near;
   for (const ir::Reason &reason : ir::reasons())
@@ -166,7 +166,7 @@ int explainCommand(int argc, char **argv) {
     return *code;
   const std::string &what = arguments.positional[0];
   const bool package = isPackage(what);
-  // What is compiled already, or never was a program, does not change with how a program is compiled.
+  // Options of compilation have no effect on a package, which is compiled already, or on a code.
   if (package || !codeOf(what).empty())
     for (const char *option : {"full", "html", "target", "device", "strict", "numerics", "memory-limit"})
       if (arguments.has(option))

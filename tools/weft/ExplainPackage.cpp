@@ -72,7 +72,7 @@ std::string typeText(const runtime::TensorInfo &type, const std::vector<std::str
       .str();
 }
 
-/// What some arguments and results have, and others do not.
+/// Properties that only some arguments and results have.
 std::string quoted(const std::string &name) { return name.empty() ? "" : " '" + name + "'"; }
 
 void printFunction(const Function &function) {
@@ -191,7 +191,7 @@ Status explainPackage(const std::string &path, bool asJson) {
   auto sections = sectionsOf(**package);
   if (!sections)
     return sections.status();
-  // Of a package that cannot be loaded, the sections at least.
+  // If a package cannot be loaded, its sections can still be listed.
   if (!asJson) {
     std::printf("package '%s'\n", path.c_str());
     for (const Section &section : *sections)

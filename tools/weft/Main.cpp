@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
       try {
         return command.run(argc - 2, argv + 2);
       } catch (const std::exception &error) {
-        // What no command expected: memory that is not there, above all.
+        // Exceptions that no command expects, above all out of memory.
         std::fprintf(stderr, "weft %s: error: %s\n", command.name, error.what());
         return 1;
       }

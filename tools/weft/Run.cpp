@@ -201,7 +201,7 @@ static Status run(const Arguments &arguments, bool &agrees) {
     for (const auto &result : results)
       if (Status status = result->wait(); !status)
         return status;
-    // What the program prints and asserts is done, whether or not something is returned.
+    // The program's prints and assertions run, even if nothing is returned.
     if (Status status = runtime::Queue::get_default().synchronize(); !status)
       return status;
     best = std::min(

@@ -27,7 +27,7 @@ struct Runnable {
   std::vector<bool> isState;
 };
 
-/// What is asked for on the command line.
+/// The requests of the command line.
 struct RunRequest {
   std::string path, function;      ///< an empty function is the only one
   std::vector<std::string> inputs; ///< of the arguments that are no state, in order
