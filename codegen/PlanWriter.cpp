@@ -7,6 +7,7 @@
 #include "codegen/PlanWriter.h"
 
 #include "codegen/emit/StepGroups.h"
+#include "ir/Attention.h"
 #include "ir/Contraction.h"
 #include "ir/Decisions.h"
 #include "ir/DeviceArenas.h"
@@ -72,6 +73,8 @@ public:
         status = addKernel(fusion);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
         status = addContraction(dot);
+      else if (auto attention = dyn_cast<AttentionOp>(op))
+        status = addAttention(attention);
       else if (isa<ToHostScalarOp, TransferOp>(op))
         status = addCopy(&op);
       else if (auto print = dyn_cast<PrintOp>(op))
@@ -577,6 +580,71 @@ private:
     contraction.relu = dot.getRelu();
     made->flops = amount(2 * shape->batch * shape->m * shape->n * shape->k);
     made->op.Set(std::move(contraction));
+    plan.launches.push_back(std::move(made));
+    return {};
+  }
+
+  Status addAttention(AttentionOp op) {
+    const AttentionExtents extents(op.getShape());
+    const bool backward = static_cast<bool>(op.getGrad());
+    auto made = launch(op, std::string(backward ? "attention backward " : "attention ") +
+                               std::to_string(extents.rows) + "x" + std::to_string(extents.keys) + "x" +
+                               std::to_string(extents.features));
+    rt::AttentionLaunchT attention;
+    attention.dtype = static_cast<uint8_t>(dtypeOf(op.getQ().getType()));
+    attention.batch.assign(extents.batch.begin(), extents.batch.end());
+    attention.rows = extents.rows;
+    attention.keys = extents.keys;
+    attention.features = extents.features;
+    attention.values = extents.values;
+    attention.backward = backward;
+    attention.causal = op.getCausal();
+    attention.scale = op.getScale().convertToDouble();
+    Status status;
+    auto add = [&](Value value, const AttentionView &view) {
+      auto place = std::make_unique<rt::MatrixPlaceT>();
+      auto index = bufferOf(value);
+      if (!index) {
+        status = index.status();
+        return;
+      }
+      place->buffer = *index;
+      place->offset = view.offset;
+      place->strides.assign(view.strides.begin(), view.strides.end());
+      attention.places.push_back(std::move(place));
+    };
+    auto result = [&](unsigned i, int64_t rows, int64_t columns) {
+      add(op.getResult(i), orderedView(extents.matrix(rows, columns), op.getOrder()));
+    };
+    const SmallVector<int64_t> statistics = extents.matrix(extents.rows, 1);
+    const AttentionView rowMajor =
+        orderedView(statistics, llvm::to_vector(llvm::seq<int64_t>(0, statistics.size())));
+    add(op.getQ(), AttentionView::read(op.getQView()));
+    add(op.getK(), AttentionView::read(op.getKView()));
+    add(op.getV(), AttentionView::read(op.getVView()));
+    if (backward) {
+      add(op.getOut(), AttentionView::read(*op.getOutView()));
+      add(op.getLse(), rowMajor);
+      add(op.getGrad(), AttentionView::read(*op.getGradView()));
+      result(0, extents.rows, extents.features);
+      result(1, extents.keys, extents.features);
+      result(2, extents.keys, extents.values);
+    } else {
+      result(0, extents.rows, extents.values);
+      add(op.getResult(1), rowMajor);
+    }
+    if (Value mask = op.getMask()) {
+      attention.masked = true;
+      attention.mask_dtype = static_cast<uint8_t>(dtypeOf(mask.getType()));
+      add(mask, AttentionView::read(*op.getMaskView()));
+    }
+    if (!status)
+      return status;
+    // Two products, or five. That a causal row does not see every key is not counted.
+    const int64_t columns =
+        backward ? 3 * extents.features + 2 * extents.values : extents.features + extents.values;
+    made->flops = amount(Size(2) * extents.batchCount() * extents.rows * extents.keys * columns);
+    made->op.Set(std::move(attention));
     plan.launches.push_back(std::move(made));
     return {};
   }

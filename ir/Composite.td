@@ -111,6 +111,47 @@ def Weft_DropoutOp : Weft_Composite<"dropout", [Differentiable]> {
   let hasVerifier = 1;
 }
 
+class Weft_AttentionLike<string mnemonic, list<Trait> traits = []> : Weft_Composite<mnemonic, traits> {
+  let hasVerifier = 1;
+}
+
+def Weft_SdpaOp : Weft_AttentionLike<"sdpa", [Differentiable]> {
+  let summary = "scaled dot-product attention: softmax(scale q k^T + mask) v, row by row";
+  let description = [{
+    `q` is [.., L, E], `k` [.., S, E] and `v` [.., S, Ev], with the same dimensions before these; the result is
+    [.., L, Ev]. `mask` has the rank of q and broadcasts from sizes of 1 to [.., L, S]: of i1, where true takes part,
+    or numbers that are added to the scores, of the type of q or of its statistics. With `causal`, row i sees the
+    first i + 1 keys. A row that sees no key, or only scores of -inf, is 0. `lse`, the log of the sum of exponentials
+    of each row, -inf for such a row, is what the derivative needs; it is f32 for halves.
+  }];
+  let arguments = (ins Weft_FloatTensor:$q, Weft_FloatTensor:$k, Weft_FloatTensor:$v, Optional<Weft_Tensor>:$mask,
+                       F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Weft_Tensor:$out, Weft_Tensor:$lse);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`mask` $mask^)? `,` `scale` `=` $scale (`causal` $causal^)? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) (`mask` type($mask)^)?
+  }];
+}
+
+def Weft_SdpaBackwardOp : Weft_AttentionLike<"sdpa_backward"> {
+  let summary = "the derivative of sdpa with respect to q, k and v";
+  let description = [{
+    `out` and `lse` are the results of `weft.sdpa` on the same operands, `grad` the cotangent of out. The
+    probabilities are computed again: p = exp(scores - lse), 0 in rows whose lse is -inf. With
+    ds = p (grad v^T - sum(grad out)), the results are scale ds k, scale ds^T q and p^T grad. A gradient through
+    this op is that of its decomposition.
+  }];
+  let arguments = (ins Weft_FloatTensor:$q, Weft_FloatTensor:$k, Weft_FloatTensor:$v, Weft_FloatTensor:$out,
+                       Weft_FloatTensor:$lse, Weft_FloatTensor:$grad, Optional<Weft_Tensor>:$mask, F64Attr:$scale,
+                       UnitAttr:$causal);
+  let results = (outs Weft_Tensor:$dq, Weft_Tensor:$dk, Weft_Tensor:$dv);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $out `,` $lse `,` $grad (`mask` $mask^)? `,` `scale` `=` $scale (`causal` $causal^)?
+    attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse) `,` type($grad)
+    (`mask` type($mask)^)?
+  }];
+}
+
 class Weft_OptimizerStep<string mnemonic> : Weft_ComputeOp<mnemonic, [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }

@@ -67,4 +67,32 @@ def Weft_YieldOp : Weft_Op<"yield", [Pure, HasParent<"FusionOp">, Terminator, Re
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
+def Weft_AttentionOp : Weft_ComputeOp<"attention", [AttrSizedOperandSegments]> {
+  let summary = "one launch that computes sdpa, or its derivative, from operands as they lie in memory";
+  let description = [{
+    Made by `--weft-lower-attention`. `shape` is the batch dimensions, then L, S, E and Ev of `weft.sdpa`. An operand
+    is any tensor; its view, `[offset, strides]` in elements of its row-major memory, says where the element of each
+    batch index, row and column lies, so that heads are read where a projection wrote them. The mask repeats along
+    strides of 0. Without `out`, `lse` and `grad` the results are those of `weft.sdpa`, with them those of
+    `weft.sdpa_backward`. Dimension i of a result but lse is dimension `order[i]` of what it stands for, so that it is
+    written in the order of dimensions in which it is read.
+
+    Blocks of scores are in a thread's scratch, never all of them; the sizes are numbers.
+  }];
+  let arguments = (ins Weft_FloatTensor:$q, Weft_FloatTensor:$k, Weft_FloatTensor:$v, Optional<Weft_Tensor>:$mask,
+                       Optional<Weft_FloatTensor>:$out, Optional<Weft_FloatTensor>:$lse,
+                       Optional<Weft_FloatTensor>:$grad, DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$order,
+                       DenseI64ArrayAttr:$q_view, DenseI64ArrayAttr:$k_view, DenseI64ArrayAttr:$v_view,
+                       OptionalAttr<DenseI64ArrayAttr>:$mask_view, OptionalAttr<DenseI64ArrayAttr>:$out_view,
+                       OptionalAttr<DenseI64ArrayAttr>:$grad_view, F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Variadic<Weft_Tensor>:$results);
+  let assemblyFormat = [{
+    $q $q_view `,` $k $k_view `,` $v $v_view (`mask` $mask^ $mask_view)?
+    (`backward` $out^ $out_view `,` $lse `,` $grad $grad_view)?
+    `,` `shape` `=` $shape `,` `order` `=` $order `,` `scale` `=` $scale (`causal` $causal^)? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) (`mask` type($mask)^)? (`backward` type($out)^ `,` type($lse) `,` type($grad))?
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // WEFT_OPS_TD

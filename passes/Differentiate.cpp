@@ -7,6 +7,7 @@
 #include "passes/Passes.h"
 
 #include "ir/Vjp.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -28,8 +29,13 @@ public:
   explicit Gradient(ir::GradientOp gradient) : gradient(gradient), builder(gradient) {}
 
   LogicalResult run() {
-    Operation *before = gradient->getPrevNode();
     collectActive();
+    while (decomposeActive()) {
+      path.clear();
+      active.clear();
+      collectActive();
+    }
+    Operation *before = gradient->getPrevNode();
     cotangents[gradient.getOf()] = filled(gradient.getOf(), 1.0);
     // In reverse op order. The sets above are only looked up, never iterated, so the result is deterministic.
     for (Operation *op : llvm::reverse(path))
@@ -78,6 +84,22 @@ private:
         if (isReal(result.getType()))
           active.insert(result);
     }
+  }
+
+  /// Puts the decompositions of composites that have no derivative of their own in their place; whether there
+  /// were any.
+  bool decomposeActive() {
+    bool found = false;
+    for (Operation *op : path) {
+      auto composite = dyn_cast<ir::DecomposableOp>(op);
+      if (!composite || isa<ir::DifferentiableOp>(op))
+        continue;
+      OpBuilder at(op);
+      op->replaceAllUsesWith(composite.decompose(at));
+      op->erase();
+      found = true;
+    }
+    return found;
   }
 
   /// Stops later gradients at these results, and at the ops after `before`, which compute them.

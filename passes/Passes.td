@@ -104,8 +104,8 @@ def CleanTransfers : Weft_FuncPass<"weft-clean-transfers"> {
 def DecomposeComposites : Weft_FuncPass<"weft-decompose-composites"> {
   let summary = "replaces composites by their primitives";
   let description = [{
-    softmax, log_softmax and cross_entropy become primitives, with the same statistics in f32 for halves. It
-    runs as late as fusion, so that what runs before can still see what the primitives are for.
+    softmax, log_softmax, cross_entropy and attention become primitives, with the same statistics in f32 for halves.
+    It runs as late as fusion, so that what runs before can still see what the primitives are for.
   }];
 }
 
@@ -114,7 +114,7 @@ def Differentiate : Weft_FuncPass<"weft-differentiate"> {
   let description = [{
     Reverse mode over the ops of the function, in the order of the text: only values on a path from a `wrt`
     value to `of` get a cotangent, which are added in op order. An op without a derivative on such a path is
-    WEFT-G001. Each op that is built carries the location of the op that it differentiates. A `wrt` value
+    WEFT-G001; a composite without one is replaced by its decomposition first. Each op that is built carries the location of the op that it differentiates. A `wrt` value
     that `of` does not depend on gets zeros.
   }];
 }
@@ -171,6 +171,18 @@ def GatherCapturable : Weft_FuncPass<"weft-gather-capturable"> {
   }];
   let options = [Option<"minimum", "minimum", "int64_t", "3", "launches from which a graph pays">,
                  Option<"report", "report", "bool", "true", "record what was moved in weft.decisions">];
+}
+
+def LowerAttention : Weft_FuncPass<"weft-lower-attention"> {
+  let summary = "makes attention and its derivative launches of their own";
+  let description = [{
+    `weft.sdpa` and `weft.sdpa_backward` become `weft.attention` where the runtime of the target computes them: on a
+    CPU, from operands of f32, f16 or bf16 whose sizes are numbers. Their operands are read where they lie: views of a
+    value that is in memory anyway (reshapes, transpositions, slices) become an offset and strides. Results are
+    written in the order of dimensions that the queries have. What is left is decomposed; WEFT-N009 says why.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "a name of ir/devices">,
+                 Option<"report", "report", "bool", "false", "record what is decomposed in weft.decisions">];
 }
 
 def MapDevices : Weft_ModulePass<"weft-map-devices"> {

@@ -103,6 +103,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     // Just before fusion. Splitting reductions and canonicalising contractions determine, from shapes alone,
     // the order in which operands are read. Between the two, the parts of composites are simplified, and
     // reshapes of split reductions move up to where they are views.
+    add.function(createLowerAttention(LowerAttentionOptions{options.target, report}));
     add.function(createDecomposeComposites());
     add.function(createSplitReductions());
     add.function(createSimplify());

@@ -18,6 +18,8 @@ inline constexpr size_t maxRank = 64;
 /// The most multiplications that a matrix product may have. A product with more would not end in a machine's
 /// lifetime.
 inline constexpr int64_t maxProductWork = int64_t(1) << 62;
+/// Features of a query, and of a value, that one launch of attention takes at most: blocks are in scratch.
+inline constexpr int64_t maxAttentionColumns = 1024;
 
 } // namespace weft
 

@@ -124,7 +124,8 @@ LogicalResult FusionOp::verify() {
     bool step = isa<AdamStepOp, SgdStepOp>(op);
     if (step != (kind == FusionKind::multi_tensor))
       return op.emitOpError() << "cannot stand in a fusion of kind " << stringifyFusionKind(kind);
-    if (isa<FusionOp, GradientOp, CallOp, TransferOp, RngStateLoadOp, RngStateStoreOp, DotGeneralOp>(op) ||
+    if (isa<FusionOp, GradientOp, CallOp, TransferOp, RngStateLoadOp, RngStateStoreOp, DotGeneralOp,
+            AttentionOp>(op) ||
         isa<DecomposableOp>(op))
       return op.emitOpError() << "cannot stand in a fusion";
     if (isUpdateOp(&op) != (kind == FusionKind::update && &op == updateIn(*this)))

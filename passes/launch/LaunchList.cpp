@@ -15,7 +15,7 @@ using namespace weft::ir;
 namespace weft::passes {
 
 bool isLaunch(Operation *op) {
-  return isa<FusionOp, DotGeneralOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(op);
+  return isa<FusionOp, DotGeneralOp, AttentionOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(op);
 }
 
 bool isOrder(Operation *op) {

@@ -35,6 +35,8 @@ std::string launchKind(Operation *op) {
       kind += "+relu";
     return kind;
   }
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attention.getGrad() ? "attention backward" : "attention";
   return op->getName().stripDialect().str();
 }
 

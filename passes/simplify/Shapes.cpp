@@ -163,7 +163,7 @@ static bool reshapesForFree(Operation *root) {
       return false;
     for (Value operand : work[i]->getOperands()) {
       Operation *op = operand.getDefiningOp();
-      if (!op || isa<ir::ConstantOp, ir::ReshapeOp, ir::DotGeneralOp>(op))
+      if (!op || isa<ir::ConstantOp, ir::ReshapeOp, ir::DotGeneralOp, ir::AttentionOp>(op))
         continue;
       if (auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op)) {
         Operation *source = broadcast.getA().getDefiningOp();

@@ -11,6 +11,7 @@
 #include "runtime/execution/Segments.h"
 #include "runtime/memory/Layout.h"
 #include "runtime/package/PlanTargets.h"
+#include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DynamicPlan.h"
 #include "runtime/plan/PlanDevices.h"
 #include "runtime/plan/PlanVerifier.h"
@@ -452,6 +453,20 @@ Status Executable::Impl::build(const fb::Plan &plan) {
         touched += add_operand(static_cast<uint32_t>(product->residual()));
       launch.flops = std::max<uint64_t>(launch.flops,
                                         static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k));
+    } else if (const fb::AttentionLaunch *attention = source->op_as_AttentionLaunch()) {
+      launch.kind = LaunchKind::attention;
+      if (launch.name.empty())
+        launch.name = "attention";
+      launch.attention = std::make_shared<Attention>(attention_shape(*attention));
+      uint32_t next = 0;
+      for (size_t part = 0; part < attentionParts; ++part) {
+        if (!launch.attention->shape().has(static_cast<AttentionPart>(part)))
+          continue;
+        const uint32_t buffer = attention->places()->Get(next++)->buffer();
+        touched += add_operand(buffer);
+        if (launch.attention->shape().writes(static_cast<AttentionPart>(part)))
+          written(buffer, source);
+      }
     } else if (const fb::HostLaunch *host = source->op_as_HostLaunch()) {
       launch.kind = host->action() == fb::HostAction::print ? LaunchKind::print : LaunchKind::require;
       launch.dtype = static_cast<DType>(host->dtype());

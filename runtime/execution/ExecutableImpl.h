@@ -14,6 +14,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/execution/Executable.h"
+#include "runtime/gemm/Attention.h"
 #include "runtime/gemm/Contraction.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ struct Origin {
   int32_t recorded = -1; // number among CallOrigin::lines
 };
 
-enum class LaunchKind : uint8_t { kernel, contraction, copy, print, require };
+enum class LaunchKind : uint8_t { kernel, contraction, attention, copy, print, require };
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
@@ -61,6 +62,8 @@ struct Launch {
   // Contraction: operands a, b, c, and bias and residual where it has them
   std::shared_ptr<const Contraction> contraction;
   bool bias = false, residual = false;
+  // Attention: the parts that it has, in order
+  std::shared_ptr<const Attention> attention;
   // Copy: `device` carries it out, and is the source's, the destination's or both
   int64_t copy_bytes = 0;
   uint8_t source_device = 0, destination_device = 0;
@@ -152,8 +155,12 @@ struct Executable::Impl {
   size_t contraction_scratch(const FunctionDevice &device, int width) const {
     size_t bytes = 0;
     for (const Launch &launch : launches)
-      if (launch.contraction && &devices[launch.device] == &device)
+      if (&devices[launch.device] != &device)
+        continue;
+      else if (launch.contraction)
         bytes = std::max(bytes, launch.contraction->scratch_bytes(width));
+      else if (launch.attention)
+        bytes = std::max(bytes, launch.attention->scratch_bytes(width));
     return align_line(bytes);
   }
 };

@@ -142,6 +142,9 @@ Status run_launches(const LaunchRun &run) {
           set_location(info, launch.origin, run.origin);
         });
       break;
+    case LaunchKind::attention:
+      launch.attention->run(at, run.library_scratch, run.serial);
+      break;
     case LaunchKind::copy:
       run_copy(run, launch, at);
       break;

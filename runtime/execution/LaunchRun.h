@@ -25,7 +25,7 @@ struct LaunchRun {
   std::span<const Launch> launches;
   /// Of all operands of the function, as their devices address them: a launch's begin at `first_operand`.
   std::span<void *> pointers;
-  std::byte *library_scratch = nullptr; ///< what contractions use
+  std::byte *library_scratch = nullptr; ///< what contractions and attention use
   std::byte *scratch = nullptr;         ///< of kernels: `kernel_scratch` bytes for each thread
   CheckSlot *checks = nullptr;          ///< one for each thread; null where no launch can fail
   int width = 1;                        ///< threads

@@ -102,6 +102,9 @@ private:
     if (const auto *product = launch.op_as_ContractionLaunch())
       return list(product->a_strides()) && list(product->b_strides()) && list(product->c_strides()) &&
              string(product->library());
+    if (const auto *attention = launch.op_as_AttentionLaunch())
+      return list(attention->batch()) &&
+             each(attention->places(), [&](const fb::MatrixPlace &place) { return list(place.strides()); });
     if (const auto *host = launch.op_as_HostLaunch())
       return list(host->shape()) && string(host->text());
     return true;

@@ -146,7 +146,7 @@ private:
     return {};
   }
 
-  /// Those that a kernel, a product or an action of the host touches.
+  /// Those that a kernel, a product, an attention or an action of the host touches.
   static std::vector<uint32_t> buffers_of(const fb::Launch &launch) {
     std::vector<uint32_t> buffers;
     if (const auto *kernel = launch.op_as_KernelLaunch()) {
@@ -157,6 +157,9 @@ private:
       for (int optional : {product->bias(), product->residual()})
         if (optional >= 0)
           buffers.push_back(static_cast<uint32_t>(optional));
+    } else if (const auto *attention = launch.op_as_AttentionLaunch()) {
+      for (uint32_t j = 0; j < length(attention->places()); ++j)
+        buffers.push_back(attention->places()->Get(j)->buffer());
     } else if (const auto *host = launch.op_as_HostLaunch()) {
       buffers = {host->buffer()};
     }

@@ -10,6 +10,7 @@
 
 #include "runtime/gemm/Contraction.h"
 #include "runtime/package/Kernel.h"
+#include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
@@ -319,6 +320,8 @@ private:
         status = check_kernel(what, *kernel, launch->may_fail(), i);
       else if (const auto *contraction = launch->op_as_ContractionLaunch())
         status = check_contraction(what, *contraction, i);
+      else if (const auto *attention = launch->op_as_AttentionLaunch())
+        status = check_attention(what, *attention, i);
       else if (const auto *copy = launch->op_as_CopyLaunch())
         status = check_copy(what, *copy, i);
       else if (const auto *host = launch->op_as_HostLaunch())
@@ -466,6 +469,27 @@ private:
                                "', a kernel of its own: compile the program again for what is here",
                            "WEFT-L015");
     return check_write(what, result, index);
+  }
+
+  Status check_attention(const std::string &what, const fb::AttentionLaunch &launch, uint32_t index) const {
+    if (const std::string problem = attention_problem(launch, plan_); !problem.empty())
+      return fail(what + (problem[0] == ':' ? "" : " ") + problem);
+    const AttentionShape shape = attention_shape(launch);
+    std::vector<bool> written;
+    for (size_t part = 0; part < attentionParts; ++part)
+      if (shape.has(static_cast<AttentionPart>(part)))
+        written.push_back(shape.writes(static_cast<AttentionPart>(part)));
+    for (uint32_t i = 0; i < written.size(); ++i) {
+      if (!written[i])
+        continue;
+      const fb::Buffer &result = *buffer(launch.places()->Get(i)->buffer());
+      for (uint32_t j = 0; j < written.size(); ++j)
+        if (j != i && overlap(result, *buffer(launch.places()->Get(j)->buffer())))
+          return fail(what + ": what it writes overlaps another of its parts");
+      if (Status status = check_write(what, result, index); !status)
+        return status;
+    }
+    return {};
   }
 
   Status check_host(const std::string &what, const fb::HostLaunch &host, bool may_fail) const {

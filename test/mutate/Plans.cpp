@@ -172,6 +172,20 @@ private:
       number("contraction.library_flops", product->library_flops);
       number("contraction.workspace_bytes", product->workspace_bytes);
       string("contraction.library", product->library);
+    } else if (auto *attention = launch.op.AsAttentionLaunch()) {
+      number("attention.dtype", attention->dtype);
+      number("attention.mask_dtype", attention->mask_dtype);
+      list("attention.batch", attention->batch);
+      for (int64_t *extent : {&attention->rows, &attention->keys, &attention->features, &attention->values})
+        number("attention.extent", *extent);
+      for (bool *flag : {&attention->backward, &attention->masked, &attention->causal})
+        boolean("attention.flag", *flag);
+      for (auto &place : attention->places) {
+        number("attention.buffer", place->buffer);
+        number("attention.offset", place->offset);
+        list("attention.strides", place->strides);
+      }
+      whole("attention.places", attention->places);
     } else if (auto *copy = launch.op.AsCopyLaunch()) {
       number("copy.source", copy->source);
       number("copy.destination", copy->destination);

@@ -1,6 +1,6 @@
 // RUN: weft-opt %s --weft-decompose-composites | FileCheck %s
 // RUN: weft-opt %s --weft-decompose-composites --weft-decompose-composites | FileCheck %s
-// RUN: weft-opt %s --weft-decompose-composites | FileCheck %s --check-prefix=NONE --implicit-check-not=softmax --implicit-check-not=cross_entropy
+// RUN: weft-opt %s --weft-decompose-composites | FileCheck %s --check-prefix=NONE --implicit-check-not=softmax --implicit-check-not=cross_entropy --implicit-check-not=weft.sdpa
 
 #cpu = #weft.device<cpu>
 // NONE-LABEL: weft.func @row_max(
@@ -71,4 +71,47 @@ weft.func @drop(%a: tensor<4x8xf32, #cpu>, %k: tensor<i64, #cpu>) -> (tensor<4x8
   // CHECK: weft.return %{{.*}}, %[[NEXT]]
   %0, %n = weft.dropout %a, %k, %k, p = 0.5 : tensor<4x8xf32, #cpu>, tensor<i64, #cpu>
   weft.return %0, %n : tensor<4x8xf32, #cpu>, tensor<i64, #cpu>
+}
+
+// Attention: the largest score of a row comes off before the exponential, rows that see nothing are 0, and the division
+// is one of each row.
+// CHECK-LABEL: weft.func @attention(
+weft.func @attention(%q: tensor<2x3x4xf16, #cpu>, %k: tensor<2x5x4xf16, #cpu>, %v: tensor<2x5x6xf16, #cpu>, %m: tensor<1x3x1xi1, #cpu>)
+    -> (tensor<2x3x6xf16, #cpu>, tensor<2x3xf32, #cpu>) {
+  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, batch = [0] x [0], contract = [2] x [2] : tensor<2x3x4xf32, #cpu>, tensor<2x5x4xf32, #cpu>
+  // CHECK: weft.broadcast_in_dim %{{.*}}, dims = [0, 1, 2] : tensor<1x3x1xi1, #cpu> -> tensor<2x3x5xi1, #cpu>
+  // CHECK: %[[SEEN:.*]] = weft.le
+  // CHECK: %[[SCORES:.*]] = weft.select %[[SEEN]]
+  // CHECK: %[[TOP:.*]] = weft.rmax %[[SCORES]], dims = [2]
+  // CHECK: %[[SEES:.*]] = weft.ne %[[TOP]]
+  // CHECK: weft.exp
+  // CHECK: %[[TOTAL:.*]] = weft.sum %{{.*}}, dims = [2] : tensor<2x3x5xf32, #cpu>
+  // CHECK: %[[RECIP:.*]] = weft.recip %[[TOTAL]]
+  // CHECK: weft.select %[[SEES]], %[[RECIP]]
+  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, batch = [0] x [0], contract = [2] x [1] : tensor<2x3x5xf32, #cpu>, tensor<2x5x6xf32, #cpu>
+  // CHECK: weft.convert %{{.*}} to f16 : tensor<2x3x6xf32, #cpu>
+  %o, %l = weft.sdpa %q, %k, %v mask %m, scale = 0.5 causal
+         : tensor<2x3x4xf16, #cpu>, tensor<2x5x4xf16, #cpu>, tensor<2x5x6xf16, #cpu> mask tensor<1x3x1xi1, #cpu>
+  weft.return %o, %l : tensor<2x3x6xf16, #cpu>, tensor<2x3xf32, #cpu>
+}
+
+// Without keys there is no largest score.
+// CHECK-LABEL: weft.func @no_keys(
+// CHECK-NOT: weft.rmax
+// CHECK: weft.return
+weft.func @no_keys(%q: tensor<3x4xf32, #cpu>, %k: tensor<0x4xf32, #cpu>) -> tensor<3x4xf32, #cpu> {
+  %o, %l = weft.sdpa %q, %k, %k, scale = 0.5 : tensor<3x4xf32, #cpu>, tensor<0x4xf32, #cpu>, tensor<0x4xf32, #cpu>
+  weft.return %o : tensor<3x4xf32, #cpu>
+}
+
+// Its derivative: five products, the first of which gives the scores again.
+// CHECK-LABEL: weft.func @attention_backward(
+// CHECK-COUNT-5: weft.dot_general
+// CHECK-NOT: weft.dot_general
+// CHECK: weft.return
+weft.func @attention_backward(%q: tensor<3x4xf32, #cpu>, %l: tensor<3xf32, #cpu>)
+    -> (tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>) {
+  %dq, %dk, %dv = weft.sdpa_backward %q, %q, %q, %q, %l, %q, scale = 0.5
+                : tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3xf32, #cpu>, tensor<3x4xf32, #cpu>
+  weft.return %dq, %dk, %dv : tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>, tensor<3x4xf32, #cpu>
 }

@@ -249,6 +249,65 @@ void sampleCrossEntropy(ProgramBuilder &p) {
     p.entries.back().differentiable = false;
 }
 
+/// Operands of an attention, often on a value that is there; no q where they would be too large.
+struct AttentionOperands {
+  Value q, k, v, mask;
+  APFloat scale;
+  bool causal;
+
+  explicit AttentionOperands(ProgramBuilder &p) : scale(0.5), causal(oneIn(p.random, 3)) {
+    const Entry *e = p.find([](const Entry &entry) {
+      return isFloat(entry) && entry.shape().size() >= 2 && entry.shape().size() <= 4;
+    });
+    DType dtype = e ? e->dtype() : p.anyDType(/*floatOnly=*/true);
+    Shape shape(e ? e->shape() : ArrayRef<int64_t>());
+    for (uint64_t i = 0, rank = 2 + p.random.below(2); !e && i < rank; ++i)
+      shape.push_back(p.anySize());
+    int64_t keys = p.anySize(), values = p.anySize(), work = keys * std::max(shape.back(), values);
+    for (int64_t size : ArrayRef(shape).drop_back())
+      work *= size;
+    Shape k2 = shape, v2 = shape, scores = shape;
+    k2[shape.size() - 2] = v2[shape.size() - 2] = scores.back() = keys;
+    v2.back() = values;
+    for (const Shape &each : {shape, k2, v2, scores}) {
+      int64_t count = 1;
+      for (int64_t size : each)
+        count *= size;
+      if (count > p.maxElements || work > 200000)
+        return;
+    }
+    q = e ? e->value : p.obtain(dtype, shape);
+    k = p.obtain(dtype, k2);
+    v = p.obtain(dtype, v2);
+    if (!oneIn(p.random, 3))
+      return;
+    for (int64_t &size : scores)
+      size = oneIn(p.random, 3) ? 1 : size;
+    mask = p.obtain(oneIn(p.random, 2) ? DType::i1 : dtype, scores);
+  }
+};
+
+void sampleSdpa(ProgramBuilder &p) {
+  AttentionOperands o(p);
+  if (o.q)
+    p.add<ir::SdpaOp>(true, o.q, o.k, o.v, o.mask, o.scale, o.causal);
+}
+
+/// Of any out and lse, and not of those that an attention gave.
+void sampleSdpaBackward(ProgramBuilder &p) {
+  AttentionOperands o(p);
+  if (!o.q)
+    return;
+  auto probe = p.builder.create<ir::SdpaOp>(p.loc, o.q, o.k, o.v, o.mask, o.scale, o.causal);
+  RankedTensorType out = cast<RankedTensorType>(probe.getOut().getType());
+  RankedTensorType lse = cast<RankedTensorType>(probe.getLse().getType());
+  probe->erase();
+  Value result = p.obtain(ir::dtypeOf(out), out.getShape());
+  Value logs = p.obtain(ir::dtypeOf(lse), lse.getShape());
+  Value grad = p.obtain(ir::dtypeOf(out), out.getShape());
+  p.add<ir::SdpaBackwardOp>(true, o.q, o.k, o.v, result, logs, grad, o.mask, o.scale, o.causal);
+}
+
 /// Often none.
 Value sampleFoundInf(ProgramBuilder &p) {
   return oneIn(p.random, 3) ? p.scalar(DType::i1, "plain", "found_inf") : Value();
@@ -366,6 +425,8 @@ constexpr Sampler kSamplers[] = {
     {"weft.rmin", 2, sampleReduction<ir::RminOp>},
     {"weft.rng_bits_philox", 2, sampleRngBits},
     {"weft.scatter", 4, sampleScatter},
+    {"weft.sdpa", 3, sampleSdpa},
+    {"weft.sdpa_backward", 1, sampleSdpaBackward},
     {"weft.sgd_step", 2, sampleSgdStep},
     {"weft.slice", 4, sampleSlice},
     {"weft.softmax", 3, sampleSoftmax<ir::SoftmaxOp>},

@@ -106,9 +106,11 @@ Expected<OpCatalog> OpCatalog::discover(MLIRContext &context) {
     } else if (name.getStringRef() == ir::GradientOp::getOperationName() ||
                (name.hasInterface<ir::InterpretableOp>() &&
                 name.getStringRef() != ir::FusionOp::getOperationName() &&
+                name.getStringRef() != ir::AttentionOp::getOperationName() &&
                 name.getStringRef() != ir::PrintOp::getOperationName())) {
-      // A fusion is what passes make of the others; a gradient has a meaning once it is differentiated. What
-      // is printed is compared by test/tools/effects.test: here it would only fill the log.
+      // A fusion, or a launch of attention, is what passes make of the others; a gradient has a meaning once
+      // it is differentiated. What is printed is compared by test/tools/effects.test: here it would only fill
+      // the log.
       catalog.others.push_back(name.getStringRef().str());
     }
   }

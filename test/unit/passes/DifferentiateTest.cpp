@@ -237,6 +237,24 @@ const std::vector<Case> &cases() {
        "%r, %l = weft.cross_entropy %a, %t, reduction = none : @3x4@, tensor<3xi64, #cpu>",
        {{{3, 4}}},
        {3}},
+      {"%r, %l = weft.sdpa %a, %b, %c, scale = 0.5 causal : @2x3x4@, @2x5x4@, @2x5x2@",
+       {{{2, 3, 4}}, {{2, 5, 4}}, {{2, 5, 2}}},
+       {2, 3, 2},
+       true},
+      // The mask has a gradient, which repeats where it does; and a row that sees nothing has none.
+      {"%r, %l = weft.sdpa %a, %b, %c mask %d, scale = 0.7 : @3x4@, @5x4@, @5x2@ mask @1x5@",
+       {{{3, 4}}, {{5, 4}}, {{5, 2}}, {{1, 5}}},
+       {3, 2},
+       true},
+      {"%mask = weft.constant dense<[[true, false], [false, false]]> : tensor<2x2xi1, #cpu> "
+       "%r, %l = weft.sdpa %a, %b, %c mask %mask, scale = 1.0 : @2x4@, @2x4@, @2x3@ mask tensor<2x2xi1, "
+       "#cpu>",
+       {{{2, 4}}, {{2, 4}}, {{2, 3}}},
+       {2, 3},
+       true},
+      {"%o, %r = weft.sdpa %a, %b, %c, scale = 0.5 : @3x4@, @5x4@, @5x2@",
+       {{{3, 4}}, {{5, 4}}, {{5, 2}}},
+       {3}},
       // Where there is nothing to differentiate by, the way beside it is all.
       {"%i = weft.argmin %a, dim = 1 : @2x3@ %c = weft.gt %a, %a : @2x3@ "
        "%y = weft.any %c, dims = [1] : tensor<2x3xi1, #cpu> %x = weft.convert %i to f64 : tensor<2xi64, "

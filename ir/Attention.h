@@ -1,0 +1,68 @@
+//===- Attention.h - What one launch of attention computes ------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The verifier of weft.attention, its reference rule, the pass that makes it and the plan all read its
+// attributes through this.
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_IR_ATTENTION_H
+#define WEFT_IR_ATTENTION_H
+
+#include "ir/Dialect.h"
+#include "weft/limits.hpp"
+
+namespace weft::ir {
+
+/// Where the elements of a [batch.., rows, columns] tensor lie, in elements of its storage.
+struct AttentionView {
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> strides; ///< of the batch dimensions, of rows, of columns
+
+  static AttentionView read(llvm::ArrayRef<int64_t> numbers) {
+    return {numbers[0], llvm::SmallVector<int64_t>(numbers.drop_front())};
+  }
+  llvm::SmallVector<int64_t> write() const {
+    llvm::SmallVector<int64_t> numbers{offset};
+    numbers.append(strides.begin(), strides.end());
+    return numbers;
+  }
+};
+
+/// The extents of an attention.
+struct AttentionExtents {
+  llvm::SmallVector<int64_t> batch;
+  int64_t rows = 0, keys = 0, features = 0, values = 0; ///< L, S, E, Ev
+
+  /// Of the attribute `shape`, which has at least four numbers.
+  explicit AttentionExtents(llvm::ArrayRef<int64_t> shape)
+      : batch(shape.drop_back(4)), rows(shape[shape.size() - 4]), keys(shape[shape.size() - 3]),
+        features(shape[shape.size() - 2]), values(shape[shape.size() - 1]) {}
+
+  /// [batch.., first, second].
+  llvm::SmallVector<int64_t> matrix(int64_t first, int64_t second) const {
+    llvm::SmallVector<int64_t> shape(batch);
+    shape.push_back(first);
+    shape.push_back(second);
+    return shape;
+  }
+  int64_t batchCount() const {
+    int64_t count = 1;
+    for (int64_t extent : batch)
+      count *= extent;
+    return count;
+  }
+};
+
+/// The view of the row-major memory that holds a tensor of `shape` with its dimensions in the order `order`.
+AttentionView orderedView(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order);
+
+/// The order of the dimensions of a view, the one that takes the largest steps first.
+llvm::SmallVector<int64_t> orderOf(const AttentionView &view);
+
+} // namespace weft::ir
+
+#endif // WEFT_IR_ATTENTION_H

@@ -1,0 +1,247 @@
+//===- LowerAttention.cpp - Attention as launches of its own --------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ir/Attention.h"
+#include "ir/Decisions.h"
+#include "ir/TargetDescription.h"
+#include "passes/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace weft::ir;
+
+namespace weft::passes {
+#define GEN_PASS_DEF_LOWERATTENTION
+#include "passes/Passes.h.inc"
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Where operands lie
+//===----------------------------------------------------------------------===//
+
+/// A value in row-major memory, and where in it the elements of another value are.
+struct Source {
+  Value base;
+  AttentionView view;
+};
+
+AttentionView rowMajor(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> order;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    order.push_back(static_cast<int64_t>(dim));
+  return orderedView(shape, order);
+}
+
+/// The strides of `to` over the elements that lie as `strides` say in the shape `from`; nothing where no
+/// strides do. There are elements.
+std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
+                                                    ArrayRef<int64_t> to) {
+  SmallVector<std::pair<int64_t, int64_t>> dims; // of sizes other than 1
+  for (auto [extent, stride] : llvm::zip(from, strides))
+    if (extent != 1)
+      dims.emplace_back(extent, stride);
+  SmallVector<int64_t> result(to.size(), 0);
+  size_t next = 0;
+  for (size_t i = 0; i < to.size();) {
+    if (to[i] == 1) {
+      ++i;
+      continue;
+    }
+    // The least group of dimensions of `to` that is one of dimensions of `from`, which is one in memory.
+    size_t first = next, begin = i;
+    int64_t have = dims[next++].first, want = to[i++];
+    while (have != want) {
+      if (have < want)
+        have *= dims[next++].first;
+      else
+        want *= to[i++];
+    }
+    for (size_t j = first; j + 1 < next; ++j)
+      if (dims[j].second != dims[j + 1].first * dims[j + 1].second)
+        return std::nullopt;
+    int64_t step = dims[next - 1].second;
+    for (size_t j = i; j-- > begin;) {
+      result[j] = step;
+      step *= to[j];
+    }
+  }
+  return result;
+}
+
+/// The view of the result of `op` where that of its operand is `view`; nothing where there is none.
+std::optional<AttentionView> through(Operation *op, const AttentionView &view) {
+  auto shapeOf = [](Value value) { return *numbersOf(sizesOf(value.getType())); };
+  AttentionView result{view.offset, {}};
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    for (int64_t dim : transpose.getPerm())
+      result.strides.push_back(view.strides[dim]);
+    return result;
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    for (auto [stride, start, step] : llvm::zip(view.strides, slice.getStart(), slice.getStep())) {
+      result.offset += start.asNumber() * stride;
+      result.strides.push_back(stride * step);
+    }
+    return result;
+  }
+  if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
+    SmallVector<int64_t> from = shapeOf(broadcast.getA()), to = shapeOf(broadcast.getResult());
+    result.strides.assign(to.size(), 0);
+    for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+      result.strides[dim] = from[i] == to[dim] ? view.strides[i] : 0;
+    return result;
+  }
+  auto reshape = cast<ReshapeOp>(op);
+  auto strides = reshapedStrides(shapeOf(reshape.getA()), view.strides, shapeOf(reshape.getResult()));
+  if (!strides)
+    return std::nullopt;
+  result.strides = *strides;
+  return result;
+}
+
+/// Whether reading `part` in `whole` costs no memory: `whole` is there anyway, or is no larger.
+bool isThere(Value whole, Value part) {
+  Operation *op = whole.getDefiningOp();
+  return !op || isa<DotGeneralOp, AttentionOp>(op) || !llvm::hasSingleElement(whole.getUsers()) ||
+         elementsOf(whole.getType()).asNumber() <= elementsOf(part.getType()).asNumber();
+}
+
+/// The value furthest back that `value` is a view of.
+Source sourceOf(Value value) {
+  SmallVector<Operation *> views;
+  Source found{value, rowMajor(*numbersOf(sizesOf(value.getType())))};
+  Value current = value;
+  while (Operation *op = current.getDefiningOp()) {
+    if (!isa<TransposeOp, SliceOp, BroadcastInDimOp, ReshapeOp>(op))
+      break;
+    views.push_back(op);
+    current = op->getOperand(0);
+    std::optional<AttentionView> view = rowMajor(*numbersOf(sizesOf(current.getType())));
+    for (Operation *step : llvm::reverse(views))
+      if (view)
+        view = through(step, *view);
+    if (view && isThere(current, value))
+      found = {current, *view};
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Why the runtime does not compute this attention itself; empty where it does.
+template <typename Op> std::string whyNot(Op op, const TargetDescription &target) {
+  auto q = op.getQ().getType();
+  if (!target.isCpu() || !deviceOf(q).isCpu())
+    return "there is no launch of attention for " + deviceOf(q).str();
+  if (q.getElementType().isF64())
+    return "a launch of attention computes in f32, and this is f64";
+  if (isDynamic(q) || isDynamic(op.getK().getType()) || isDynamic(op.getV().getType()) ||
+      (op.getMask() && isDynamic(op.getMask().getType())))
+    return "a launch of attention has sizes that are numbers, and these are known at run time only";
+  for (Value matrix : {Value(op.getQ()), Value(op.getV())})
+    if (Size columns = sizesOf(matrix.getType()).back(); columns.asNumber() > maxAttentionColumns)
+      return "a launch of attention has up to " + std::to_string(maxAttentionColumns) +
+             " columns, and this has " + sizeText(columns);
+  Size work =
+      elementsOf(q) * sizesOf(op.getK().getType()).drop_back().back() * elementsOf(op.getV().getType());
+  if (elementsOf(op.getK().getType()) == 0 || work == 0)
+    return "there is nothing to attend to";
+  if (work.number().value_or(INT64_MAX) > maxProductWork)
+    return "it is larger than any launch";
+  return {};
+}
+
+/// [batch.., L, S, E, Ev].
+template <typename Op> SmallVector<int64_t> attentionShape(Op op) {
+  SmallVector<int64_t> shape = *numbersOf(sizesOf(op.getQ().getType()).drop_back());
+  SmallVector<int64_t> k = *numbersOf(sizesOf(op.getK().getType()).take_back(2));
+  shape.append({k[0], k[1], sizesOf(op.getV().getType()).back().asNumber()});
+  return shape;
+}
+
+/// The view of the scores that a mask is: it repeats where it has a size of 1.
+Source maskSource(Value mask) {
+  Source source = sourceOf(mask);
+  for (auto [stride, extent] : llvm::zip(source.view.strides, sizesOf(mask.getType())))
+    stride = extent == 1 ? 0 : stride;
+  return source;
+}
+
+template <typename Op> void lowerToLaunch(Op op) {
+  OpBuilder b(op);
+  Source q = sourceOf(op.getQ()), k = sourceOf(op.getK()), v = sourceOf(op.getV()), mask;
+  if (op.getMask())
+    mask = maskSource(op.getMask());
+  // Results get the order of the queries' dimensions, in which what follows is likely to read them.
+  SmallVector<int64_t> order = orderOf(q.view);
+  auto columns = static_cast<int64_t>(order.size()) - 1;
+  if (order.back() != columns)
+    order = orderOf(rowMajor(*numbersOf(sizesOf(op.getQ().getType()))));
+  Source out, grad;
+  Value lse;
+  if constexpr (std::is_same_v<Op, SdpaBackwardOp>) {
+    out = sourceOf(op.getOut());
+    grad = sourceOf(op.getGrad());
+    lse = op.getLse();
+  }
+  auto view = [&](const Source &source) {
+    return source.base ? b.getDenseI64ArrayAttr(source.view.write()) : DenseI64ArrayAttr();
+  };
+  auto launch = b.create<AttentionOp>(op.getLoc(), q.base, k.base, v.base, mask.base, out.base, lse,
+                                      grad.base, b.getDenseI64ArrayAttr(attentionShape(op)),
+                                      b.getDenseI64ArrayAttr(order), view(q), view(k), view(v), view(mask),
+                                      view(out), view(grad), op.getScaleAttr(), op.getCausalAttr());
+  SmallVector<int64_t> back(order.size());
+  for (auto [i, dim] : llvm::enumerate(order))
+    back[dim] = static_cast<int64_t>(i);
+  SmallVector<Value> results(launch.getResults());
+  for (Value &result : results) // lse, of another rank, is always row-major
+    if (!llvm::is_sorted(back) && cast<RankedTensorType>(result.getType()).getRank() == columns + 1)
+      result = b.create<TransposeOp>(op.getLoc(), result, back);
+  op->replaceAllUsesWith(results);
+  op->erase();
+}
+
+struct LowerAttention : impl::LowerAttentionBase<LowerAttention> {
+  using LowerAttentionBase::LowerAttentionBase;
+
+  void runOnOperation() override {
+    const TargetDescription *description = findTarget(target);
+    if (!description) {
+      getOperation().emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+      return signalPassFailure();
+    }
+    std::vector<Decision> decisions;
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<SdpaOp, SdpaBackwardOp>(op))
+        ops.push_back(op);
+    });
+    auto lower = [&](auto op) {
+      std::string refusal = whyNot(op, *description);
+      if (refusal.empty())
+        lowerToLaunch(op);
+      else if (report)
+        decisions.push_back({"WEFT-N009", locationText(op.getLoc()), "", op->getName().getStringRef().str(),
+                             0, refusal + "; it is several kernels, which hold all scores"});
+    };
+    // In the order of the text, so that a derivative sees the launch that made its operands.
+    for (Operation *op : ops) {
+      if (auto forward = dyn_cast<SdpaOp>(op))
+        lower(forward);
+      else
+        lower(cast<SdpaBackwardOp>(op));
+    }
+    recordDecisions(getOperation(), decisions);
+  }
+};
+
+} // namespace
+} // namespace weft::passes

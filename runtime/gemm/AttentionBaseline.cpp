@@ -1,0 +1,20 @@
+//===- AttentionBaseline.cpp - Blocks of attention, baseline ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/gemm/AttentionTask.h"
+#include "runtime/gemm/Gemm.h"
+
+namespace weft::runtime {
+namespace {
+#define GEMM_VECTOR_BYTES 16
+#define GEMM_ROWS 4
+#include "runtime/gemm/GemmKernels.inc"
+
+#include "runtime/gemm/AttentionKernels.inc"
+} // namespace
+const AttentionTable attentionBaseline = makeAttentionTable();
+} // namespace weft::runtime

@@ -1,0 +1,149 @@
+//===- AttentionPlan.cpp - Attention as plans have it ---------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/AttentionPlan.h"
+
+#include "weft/limits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::runtime {
+namespace {
+
+constexpr int64_t mostElements = int64_t(1) << 47; // what a process can address
+
+constexpr const char *partNames[attentionParts] = {"q",    "k",  "v",  "out", "lse",
+                                                   "grad", "dq", "dk", "dv",  "mask"};
+
+template <typename T> uint32_t length(const flatbuffers::Vector<T> *vector) {
+  return vector ? vector->size() : 0;
+}
+
+// The FlatBuffers verifier checks where a vector begins, not that its 8-byte elements are aligned.
+bool aligned(const flatbuffers::Vector<int64_t> *vector) {
+  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
+}
+
+/// Of the launch but for its places.
+std::string extents_problem(const fb::AttentionLaunch &launch) {
+  const auto number = [](int64_t value) { return std::to_string(value); };
+  if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
+      !attention_supports(static_cast<DType>(launch.dtype())))
+    return "has no attention of element type number " + number(launch.dtype());
+  const auto mask = static_cast<DType>(launch.mask_dtype());
+  if (launch.masked() && mask != DType::i1 && mask != DType::f32 && launch.mask_dtype() != launch.dtype())
+    return "has a mask of element type number " + number(launch.mask_dtype());
+  if (!aligned(launch.batch()) || length(launch.batch()) > maxRank)
+    return "has misaligned batch dimensions, or more than " + number(maxRank);
+  int64_t work = 1;
+  const auto grows = [&](int64_t extent) {
+    return extent >= 1 && !__builtin_mul_overflow(work, extent, &work) && work <= maxProductWork;
+  };
+  bool fits = true;
+  for (uint32_t i = 0; i < length(launch.batch()); ++i)
+    fits = fits && grows(launch.batch()->Get(i));
+  // Each alone first, so that their sum is a number.
+  for (int64_t extent : {launch.features(), launch.values()})
+    fits = fits && extent >= 1 && extent <= maxAttentionColumns;
+  for (int64_t extent : {launch.rows(), launch.keys()})
+    fits = fits && grows(extent);
+  if (!fits || !grows(launch.features() + launch.values()))
+    return "has extents that are not positive or too large: " + number(launch.rows()) + " rows, " +
+           number(launch.keys()) + " keys, " + number(launch.features()) + " features, " +
+           number(launch.values()) + " values";
+  return std::isfinite(launch.scale()) ? "" : "has a scale that is not finite";
+}
+
+/// Of a part of these extents: batch, rows, columns.
+std::string place_problem(const fb::MatrixPlace &place, const std::vector<int64_t> &extents, size_t item,
+                          bool written, const fb::Plan &plan) {
+  if (place.buffer() >= length(plan.buffers()))
+    return "is buffer " + std::to_string(place.buffer()) + " of " + std::to_string(length(plan.buffers()));
+  if (!aligned(place.strides()) || length(place.strides()) != extents.size())
+    return "has misaligned strides, or not " + std::to_string(extents.size());
+  int64_t last = place.offset();
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  bool fits = last >= 0 && last < mostElements;
+  for (size_t d = 0; fits && d < extents.size(); ++d) {
+    const int64_t stride = place.strides()->Get(static_cast<uint32_t>(d));
+    int64_t reach = 0;
+    fits = stride >= 0 && !__builtin_mul_overflow(stride, extents[d] - 1, &reach) &&
+           !__builtin_add_overflow(last, reach, &last) && last < mostElements;
+    steps.emplace_back(stride, extents[d]);
+  }
+  const uint64_t bytes = plan.buffers()->Get(place.buffer())->bytes();
+  if (!fits || (static_cast<uint64_t>(last) + 1) * item > bytes)
+    return "reaches beyond the " + std::to_string(bytes) + " bytes of buffer " +
+           std::to_string(place.buffer());
+  if (!written)
+    return "";
+  // Every element has a place of its own if each stride is beyond the reach of the smaller ones.
+  std::sort(steps.begin(), steps.end());
+  int64_t reach = 0;
+  for (const auto &[stride, extent] : steps) {
+    if (extent > 1 && stride <= reach)
+      return "has elements that share memory: stride " + std::to_string(stride) + ", reach " +
+             std::to_string(reach);
+    reach += extent > 1 ? stride * (extent - 1) : 0;
+  }
+  return "";
+}
+
+} // namespace
+
+AttentionShape attention_shape(const fb::AttentionLaunch &launch) {
+  AttentionShape shape;
+  shape.dtype = static_cast<DType>(launch.dtype());
+  if (launch.masked())
+    shape.mask = static_cast<DType>(launch.mask_dtype());
+  if (launch.batch())
+    shape.batch.assign(launch.batch()->begin(), launch.batch()->end());
+  shape.rows = launch.rows();
+  shape.keys = launch.keys();
+  shape.features = launch.features();
+  shape.values = launch.values();
+  shape.causal = launch.causal();
+  shape.backward = launch.backward();
+  shape.scale = launch.scale();
+  uint32_t next = 0;
+  for (size_t part = 0; part < attentionParts; ++part) {
+    if (!shape.has(static_cast<AttentionPart>(part)) || next >= length(launch.places()))
+      continue;
+    const fb::MatrixPlace *place = launch.places()->Get(next++);
+    shape.places[part].offset = place->offset();
+    if (place->strides() && aligned(place->strides()))
+      shape.places[part].strides.assign(place->strides()->begin(), place->strides()->end());
+  }
+  return shape;
+}
+
+std::string attention_problem(const fb::AttentionLaunch &launch, const fb::Plan &plan) {
+  if (std::string problem = extents_problem(launch); !problem.empty())
+    return problem;
+  const AttentionShape shape = attention_shape(launch);
+  uint32_t next = 0;
+  for (size_t i = 0; i < attentionParts; ++i) {
+    const auto part = static_cast<AttentionPart>(i);
+    if (!shape.has(part))
+      continue;
+    if (next >= length(launch.places()))
+      return "has no place for " + std::string(partNames[i]);
+    std::vector<int64_t> extents = shape.batch;
+    const auto [rows, columns] = shape.extents(part);
+    extents.insert(extents.end(), {rows, columns});
+    if (std::string problem = place_problem(*launch.places()->Get(next++), extents,
+                                            itemsize(shape.dtype_of(part)), shape.writes(part), plan);
+        !problem.empty())
+      return std::string(": ") + partNames[i] + " " + problem;
+  }
+  if (next != length(launch.places()))
+    return "has " + std::to_string(length(launch.places())) + " places, expected " + std::to_string(next);
+  return "";
+}
+
+} // namespace weft::runtime
