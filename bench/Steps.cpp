@@ -12,7 +12,6 @@
 
 #include "Steps.h"
 
-#include <cmath>
 #include <stdexcept>
 
 namespace weft::bench {
@@ -108,9 +107,8 @@ struct Block : nn::Module {
     };
     std::vector<Tensor> parts = qkv(x).chunk(3, -1);
     const Tensor q = split(parts[0]), k = split(parts[1]), v = split(parts[2]);
-    Tensor scores = matmul(q, k.transpose(-2, -1)) / std::sqrt(static_cast<double>(gptHead));
-    scores = scores.masked_fill(tril(ones({length, length})) == 0, -INFINITY);
-    return out(matmul(scores.softmax(-1), v).transpose(1, 2).reshape({batch, length, gptWidth}));
+    const Tensor mixed = scaled_dot_product_attention(q, k, v, {.causal = true});
+    return out(mixed.transpose(1, 2).reshape({batch, length, gptWidth}));
   }
   Tensor operator()(Tensor x) {
     x = x + attend(before(x));

@@ -7,6 +7,7 @@
 #ifndef WEFT_WEFT_HPP
 #define WEFT_WEFT_HPP
 
+#include "weft/attention.hpp"
 #include "weft/autograd.hpp"
 #include "weft/checkpoint.hpp"
 #include "weft/clip.hpp"

@@ -68,6 +68,12 @@ void parity::addNetworks(Table &table) {
   table["kl_div"] = [](const Args &a) {
     return Tensors{nn::kl_div(a.tensor(0), a.tensor(1), reduction(a, 2), a.flag(3))};
   };
+  table["scaled_dot_product_attention"] = [](const Args &a) {
+    AttentionOptions options{.mask = a.tensorOrNone(3), .causal = a.flag(4), .enable_gqa = a.flag(6)};
+    if (a.has(5))
+      options.scale = a.real(5);
+    return Tensors{scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), options)};
+  };
   table["layer_norm"] = [](const Args &a) {
     return Tensors{layer_norm(a.tensor(0), a.list(1), a.tensorOrNone(2), a.tensorOrNone(3), a.real(4, 1e-5))};
   };
