@@ -11,7 +11,7 @@
 namespace weft::runtime {
 namespace {
 #define GEMM_VECTOR_BYTES 64
-#define GEMM_ROWS 8
+#define GEMM_ROWS 12
 #include "runtime/gemm/GemmKernels.inc"
 
 #include "runtime/gemm/AttentionKernels.inc"
