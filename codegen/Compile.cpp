@@ -275,7 +275,7 @@ Expected<CompileReport> explainModule(ModuleOp module, const CompilerOptions &as
     return status;
   Kernels none;
   Expected<Kernels> kernels =
-      target->isHostOnly() ? collectKernels(module) : Expected<Kernels>(std::move(none));
+      target->hasHostCode() ? collectKernels(module) : Expected<Kernels>(std::move(none));
   if (!kernels)
     return kernels.status();
   CompileReport report = reportModule(module, *kernels, *target);
@@ -314,7 +314,7 @@ private:
 /// Plans come first: the images say how their kernels are launched.
 Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, const Target &target,
                                    ArrayRef<CpuTarget> levels) {
-  const std::string name = target.name(), image = "image." + name;
+  const std::string name = target.codeName(), image = "image." + name;
   runtime::KernelSigner signer;
   std::vector<std::pair<std::string, PlanBytes>> plans;
   for (auto function : module.getOps<FuncOp>()) {
@@ -393,7 +393,7 @@ Expected<std::vector<Target>> targetsOf(const CompilerOptions &options) {
     auto target = targetNamed(name);
     if (!target)
       return target.status();
-    if (!target->isHostOnly())
+    if (!target->hasHostCode())
       return noKernels(*target);
     if (llvm::none_of(targets, [&](const Target &known) { return known.name() == target->name(); }))
       targets.push_back(*std::move(target));

@@ -512,7 +512,15 @@ static ScheduleAttr chooseCpuSchedule(FusionOp fusion, const TargetDescription &
 }
 
 ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
-  return target.isCpu() ? chooseCpuSchedule(fusion, target) : chooseFallbackSchedule(fusion, target);
+  if (!target.isCpu())
+    return chooseFallbackSchedule(fusion, target);
+  ScheduleAttr chosen = chooseCpuSchedule(fusion, target);
+  if (!chosen || deviceOf(fusion.getResultTypes().front()).isCpu())
+    return chosen;
+  // A device that runs code of the host: each task is one thread's there too.
+  Schedule schedule = chosen.toSchedule();
+  schedule[ScheduleField::threads] = 1;
+  return ScheduleAttr::get(fusion.getContext(), schedule);
 }
 
 } // namespace weft::ir

@@ -16,12 +16,16 @@ std::optional<Target> Target::parse(llvm::StringRef text, std::string &problem) 
   Target made;
   bool hasHost = false;
   for (llvm::StringRef name : llvm::split(text, '+')) {
+    if (name == "host" && !made.separate && !made.cuda) {
+      made.separate = true;
+      continue;
+    }
     const std::optional<TargetDescription> found = findDescription(name);
     if (!found) {
       problem = "unknown target '" + name.str() + "', expected one of " + targetNames();
       return std::nullopt;
     }
-    if (found->isCpu() ? hasHost : made.cuda.has_value()) {
+    if (found->isCpu() ? hasHost : made.cuda.has_value() || made.separate) {
       problem = "the target '" + text.str() + "' has two descriptions of kind '" + found->kind.str() +
                 "': a host and one kind of device beside it make a target, as cpu+cuda:sm_90";
       return std::nullopt;
@@ -38,7 +42,7 @@ std::optional<Target> Target::parse(llvm::StringRef text, std::string &problem) 
 
 std::string Target::name() const {
   if (!cuda)
-    return host.fullName();
+    return host.fullName() + (separate ? "+host" : "");
   const std::string device = cuda->fullName(), beside = host.fullName();
   return beside == cpuDescription().fullName() ? device : beside + "+" + device;
 }

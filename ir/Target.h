@@ -31,15 +31,23 @@ public:
   /// That of the devices beside the host, where there are any.
   const TargetDescription *getCuda() const { return cuda ? &*cuda : nullptr; }
   /// Whether all of a program runs on the host.
-  bool isHostOnly() const { return !cuda; }
+  bool isHostOnly() const { return !cuda && !separate; }
+  /// Whether all kernels are code of the host: "cpu", and "cpu+host", where the devices of a program keep
+  /// memory and queues of their own and run such code too.
+  bool hasHostCode() const { return !cuda; }
   /// The description of a device of a program; null for a kind that the target has none of.
-  const TargetDescription *find(DeviceAttr device) const { return device.isCpu() ? &host : getCuda(); }
-  /// "cpu", "cuda:sm_90", "cpu:16+cuda:sm_90".
+  const TargetDescription *find(DeviceAttr device) const {
+    return device.isCpu() || separate ? &host : getCuda();
+  }
+  /// "cpu", "cuda:sm_90", "cpu:16+cuda:sm_90", "cpu+host".
   std::string name() const;
+  /// The target that plans and images are named by: that of their code.
+  std::string codeName() const { return separate ? host.fullName() : name(); }
 
 private:
   TargetDescription host = cpuDescription();
   std::optional<TargetDescription> cuda;
+  bool separate = false; ///< devices beside the host run its code
 };
 
 /// The target of that name; a diagnostic at `op` where there is none.

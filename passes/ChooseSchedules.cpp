@@ -34,7 +34,7 @@ struct ChooseSchedules : impl::ChooseSchedulesBase<ChooseSchedules> {
       if (!schedule)
         return signalPassFailure();
       fusion.setScheduleAttr(schedule);
-      if (report && ir::isFallback(schedule.toSchedule()))
+      if (report && !description->isCpu() && ir::isFallback(schedule.toSchedule()))
         decisions.push_back(
             {"WEFT-F009", ir::locationText(fusion.getLoc()),
              ("weft.fusion " + ir::stringifyFusionKind(fusion.getKind())).str(), "", 0,

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ir/Attention.h"
 #include "ir/Decisions.h"
-#include "ir/TargetDescription.h"
+#include "ir/Target.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -138,7 +138,7 @@ Source sourceOf(Value value) {
 /// Why the runtime does not compute this attention itself; empty where it does.
 template <typename Op> std::string whyNot(Op op, const TargetDescription &target) {
   auto q = op.getQ().getType();
-  if (!target.isCpu() || !deviceOf(q).isCpu())
+  if (!target.isCpu())
     return "there is no launch of attention for " + deviceOf(q).str();
   if (q.getElementType().isF64())
     return "a launch of attention computes in f32, and this is f64";
@@ -213,11 +213,9 @@ struct LowerAttention : impl::LowerAttentionBase<LowerAttention> {
   using LowerAttentionBase::LowerAttentionBase;
 
   void runOnOperation() override {
-    const TargetDescription *description = findTarget(target);
-    if (!description) {
-      getOperation().emitError() << "unknown target '" << target << "', expected one of: " << targetNames();
+    const std::optional<Target> machine = parseTarget(getOperation(), target);
+    if (!machine)
       return signalPassFailure();
-    }
     std::vector<Decision> decisions;
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
@@ -225,19 +223,22 @@ struct LowerAttention : impl::LowerAttentionBase<LowerAttention> {
         ops.push_back(op);
     });
     auto lower = [&](auto op) {
+      const TargetDescription *description = describe(op, deviceOf(op.getQ().getType()), *machine);
+      if (!description)
+        return false;
       std::string refusal = whyNot(op, *description);
       if (refusal.empty())
         lowerToLaunch(op);
       else if (report)
         decisions.push_back({"WEFT-N009", locationText(op.getLoc()), "", op->getName().getStringRef().str(),
                              0, refusal + "; it is several kernels, which hold all scores"});
+      return true;
     };
     // In the order of the text, so that a derivative sees the launch that made its operands.
     for (Operation *op : ops) {
-      if (auto forward = dyn_cast<SdpaOp>(op))
-        lower(forward);
-      else
-        lower(cast<SdpaBackwardOp>(op));
+      auto forward = dyn_cast<SdpaOp>(op);
+      if (!(forward ? lower(forward) : lower(cast<SdpaBackwardOp>(op))))
+        return signalPassFailure();
     }
     recordDecisions(getOperation(), decisions);
   }

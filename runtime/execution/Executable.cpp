@@ -297,7 +297,12 @@ template <typename T> static Origin origin_of(const T &part) {
 }
 
 Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
-  const std::string code = plan.image() ? plan.image()->str() : "image.cpu";
+  // Kernels of every CPU target are code of the host: "image.cpu", "image.x86-64-v3:16".
+  constexpr std::string_view prefix = "image.";
+  const std::string image = plan.image() ? plan.image()->str() : "image.cpu";
+  std::string code = image.starts_with(prefix) ? image.substr(prefix.size()) : image;
+  if (parse_cpu_target(code))
+    code = "cpu";
   for (const PlanDevice &wanted : plan_devices(plan)) {
     FunctionDevice device;
     device.name = wanted.name;
@@ -309,8 +314,8 @@ Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
       return Status::error("'" + text(plan.function()) + "' runs on '" + wanted.name +
                                "', which is mapped to no device: name one for it when the function is loaded",
                            "WEFT-L017");
-    if ("image." + std::string(device.device->code()) != code)
-      return Status::error("'" + text(plan.function()) + "' has kernels in '" + code + "', and '" +
+    if (device.device->code() != code)
+      return Status::error("'" + text(plan.function()) + "' has kernels in '" + image + "', and '" +
                                device.device->name() + "', which '" + wanted.name +
                                "' is mapped to, runs code for '" + std::string(device.device->code()) + "'",
                            "WEFT-L017");

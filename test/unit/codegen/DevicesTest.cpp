@@ -48,7 +48,7 @@ public:
       return;
     }
     ir::CompilerOptions options;
-    options.disabled = {"weft-map-devices"};
+    options.target = "cpu+host";
     auto compiled = codegen::compileModule(*module, options);
     // The same program with every device on the host.
     auto again = parseSourceString<ModuleOp>(aliases + text, &context);
