@@ -135,7 +135,7 @@ weft.func @transposed(%x: tensor<300x257xf32, #cpu>, %y: tensor<300x257xf64, #cp
 // A sixteenth of the columns, but from 128 or, where every core has as many, 512 to 1,024; four bytes of sum, eight of
 // largest value and its place, and the same again for half of the rows. A vector is no wider than a row.
 // MANY-LABEL: weft.func @columns
-// MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 16, tasks = 1,
+// MANY: schedule = #weft.schedule<column, vector = 8, rows = 8, block = 16, tasks = 1,
 // MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 80, tasks = 63,
 // MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 1024, tasks = 98,
 // CHECK-LABEL: weft.func @columns

@@ -41,7 +41,7 @@ weft.func @row(%x: tensor<64x100xf32, #gpu>) -> tensor<64x100xf32, #gpu> {
   weft.return %0 : tensor<64x100xf32, #gpu>
 }
 
-// CHECK: schedule = #weft.schedule<column, threads = 1, vector = 4, rows = 8, block = 16, tasks = 63, grain = 1, scratch = 64>
+// CHECK: schedule = #weft.schedule<column, threads = 1, vector = 4, rows = 8, block = 16, tasks = 63, grain = 1, scratch = 128>
 weft.func @column(%x: tensor<300x1000xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   %0 = weft.fusion column (%x) : (tensor<300x1000xf32, #gpu>) -> tensor<1000xf32, #gpu> {
   ^bb0(%a: tensor<300x1000xf32, #gpu>):

@@ -3,7 +3,7 @@
 // RUN: not weft-opt %s --weft-lower-attention=target=abacus 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: weft-opt %s --weft-pipeline | FileCheck %s --check-prefix=LIST
 
-// TARGET: unknown target 'abacus', expected one of: cpu
+// TARGET: unknown target 'abacus', expected one of cpu
 
 #cpu = #weft.device<cpu>
 

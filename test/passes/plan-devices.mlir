@@ -1,6 +1,5 @@
 // RUN: weft-opt %s --weft-assign-queues --weft-plan-memory=target=sm_90 --weft-schedule-launches --weft-verify-memory-plan | FileCheck %s
 // RUN: weft-opt %s --weft-assign-queues --weft-plan-memory=target=sm_90 --weft-schedule-launches -verify-roundtrip -o /dev/null
-
 #cpu = #weft.device<cpu>
 #gpu = #weft.device<cuda:0>
 
