@@ -519,6 +519,9 @@ void PlanMemory::writeSlices() {
   }
   func->setAttr(attr::arenaBytes, sizeAttr(&getContext(), arenaBytes));
   func->setAttr(attr::arenaLowerBound, sizeAttr(&getContext(), arenaLowerBound));
+  // What an earlier plan says of devices is no part of this one.
+  func->removeAttr(attr::arenaDevices);
+  func->removeAttr(attr::arenaBegins);
   if (arenas.size() < 2)
     return;
   SmallVector<Attribute> devices;

@@ -98,6 +98,11 @@ void Lifter::adjust(Operation *op) const {
 }
 
 LogicalResult Lifter::infer(Operation *op) const {
+  // Attention over dynamic sizes is several kernels (WEFT-N009), which round otherwise than the launch that
+  // sizes of numbers get: Attention.DynamicSizesDecompose compares the two within a bound.
+  auto isDynamic = [](Value value) { return ir::isDynamic(value.getType()); };
+  if (isa<ir::SdpaOp, ir::SdpaBackwardOp>(op) && llvm::any_of(op->getOperands(), isDynamic))
+    return failure();
   auto inference = dyn_cast<InferTypeOpInterface>(op);
   if (!inference)
     return success();
