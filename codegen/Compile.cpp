@@ -395,8 +395,13 @@ Expected<std::vector<Target>> targetsOf(const CompilerOptions &options) {
       return target.status();
     if (!target->hasHostCode())
       return noKernels(*target);
-    if (llvm::none_of(targets, [&](const Target &known) { return known.name() == target->name(); }))
+    auto known =
+        llvm::find_if(targets, [&](const Target &other) { return other.codeName() == target->codeName(); });
+    if (known == targets.end())
       targets.push_back(*std::move(target));
+    else if (known->name() != target->name())
+      return Status::error("the targets '" + known->name() + "' and '" + target->name() +
+                           "' have plans of one name, '" + target->codeName() + "': make a package for each");
   }
   return targets;
 }

@@ -160,8 +160,9 @@ private:
   // Devices
   //===--------------------------------------------------------------------===//
 
-  /// What orders streams. A plan is carried out in the order of its list, on one stream a device, and a copy
-  /// waits for both of its sides: that is at least the order that these ask for.
+  /// What orders streams. A plan is carried out in the order of its list, on one stream a device; a copy
+  /// comes after what its two devices and, of the host, copies of other devices were issued before: that is
+  /// at least the order that these ask for.
   static bool isCarriedOutInOrder(Operation &op) {
     return isa<TokenOp, BarrierOp, EventRecordOp, EventWaitOp, StreamForkOp, StreamJoinOp>(op);
   }

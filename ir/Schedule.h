@@ -22,8 +22,7 @@
 //   the row and needed in a later one is kept in scratch when computing it again costs more than a store and
 //   a load.
 // - column: the domain is [outer][rows][inner], and the reductions run down the rows. A task is a block of
-// the
-//   columns of one outer index. Rows are read in order, and the partial results of the block stay in the
+//   the columns of one outer index. Rows are read in order, and the partial results of the block stay in the
 //   first-level cache. Where one pass does, a block is 2 KiB wide, if that leaves every core something, so
 //   that memory is read in long runs. Where several passes read the same rows, a block is so narrow that all
 //   of its rows stay in the second-level cache; values are kept from pass to pass as those of a row are.

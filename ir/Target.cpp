@@ -26,6 +26,11 @@ std::optional<Target> Target::parse(llvm::StringRef text, std::string &problem) 
       return std::nullopt;
     }
     if (found->isCpu() ? hasHost : made.cuda.has_value() || made.separate) {
+      if (!found->isCpu() && made.separate) {
+        problem = "the target '" + text.str() + "' has devices that run code of the host beside '" +
+                  name.str() + "': one kind of device makes a target";
+        return std::nullopt;
+      }
       problem = "the target '" + text.str() + "' has two descriptions of kind '" + found->kind.str() +
                 "': a host and one kind of device beside it make a target, as cpu+cuda:sm_90";
       return std::nullopt;

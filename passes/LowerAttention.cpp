@@ -83,6 +83,8 @@ std::optional<AttentionView> through(Operation *op, const AttentionView &view) {
     return result;
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
+    if (anySymbolic(slice.getStart()))
+      return std::nullopt;
     for (auto [stride, start, step] : llvm::zip(view.strides, slice.getStart(), slice.getStep())) {
       result.offset += start.asNumber() * stride;
       result.strides.push_back(stride * step);
@@ -119,6 +121,9 @@ Source sourceOf(Value value) {
   while (Operation *op = current.getDefiningOp()) {
     if (!isa<TransposeOp, SliceOp, BroadcastInDimOp, ReshapeOp>(op))
       break;
+    // A slice of known sizes may be one of a value that has none.
+    if (isDynamic(op->getOperand(0).getType()))
+      break;
     views.push_back(op);
     current = op->getOperand(0);
     std::optional<AttentionView> view = rowMajor(*numbersOf(sizesOf(current.getType())));
@@ -149,10 +154,10 @@ template <typename Op> std::string whyNot(Op op, const TargetDescription &target
     if (Size columns = sizesOf(matrix.getType()).back(); columns.asNumber() > maxAttentionColumns)
       return "a launch of attention has up to " + std::to_string(maxAttentionColumns) +
              " columns, and this has " + sizeText(columns);
-  Size work =
-      elementsOf(q) * sizesOf(op.getK().getType()).drop_back().back() * elementsOf(op.getV().getType());
-  if (elementsOf(op.getK().getType()) == 0 || work == 0)
+  if (elementsOf(q) == 0 || elementsOf(op.getK().getType()) == 0 || elementsOf(op.getV().getType()) == 0)
     return "there is nothing to attend to";
+  Size work = productOf(sizesOf(q).drop_back()) * sizesOf(op.getK().getType()).drop_back().back() *
+              (sizesOf(q).back() + sizesOf(op.getV().getType()).back());
   if (work.number().value_or(INT64_MAX) > maxProductWork)
     return "it is larger than any launch";
   return {};

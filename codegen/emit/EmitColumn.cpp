@@ -140,7 +140,7 @@ Status ColumnEmitter::prepare() {
       reducers.emplace_back(kernel, &op);
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
-  // A block is a multiple of 64 columns, so that each array lies at a multiple of its element's size.
+  // A block is a multiple of 16 columns, so that each array lies at a multiple of its element's size.
   int64_t offset = 0;
   auto allocate = [&](Type type, int64_t rows) {
     Value buffer = kernel.scratchView(offset, rows * block, type);

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionCost.h"
+
 #include "ir/ElementCount.h"
 #include "ir/OpFacts.h"
+#include "ir/Schedule.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -29,8 +31,10 @@ int64_t scale(int64_t a, int64_t b, int64_t c) {
 /// Of the shorter of memory and arithmetic 0.95 is hidden behind the longer, in 1024ths. All of it would make
 /// two ways to cut a program that move the same bytes equal, however much one of them computes twice.
 static constexpr int64_t hiddenShare = 973, hiddenWhole = 1024;
-/// A task of a column kernel has at least one vector of columns, and the widest has 64.
-static constexpr int64_t leastColumns = 64;
+/// Columns of the smallest task that a column kernel is cut in (`columnBlock` of ir/Schedule.cpp).
+static int64_t leastColumns(const TargetDescription &target) {
+  return target.namedCores ? ir::columnStep : 64;
+}
 
 int64_t transferTime(const TargetDescription &target, int64_t bytes, int64_t tasks) {
   int64_t cores = std::clamp<int64_t>(tasks, 1, target.cores);
@@ -80,7 +84,7 @@ int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<i
     return std::max<int64_t>(1, elementCount(domain.take_front(reduced.first)));
   case FusionKind::column:
     return std::max<int64_t>(1, scale(elementCount(domain.take_front(reduced.first)),
-                                      elementCount(domain.drop_front(reduced.end())), leastColumns));
+                                      elementCount(domain.drop_front(reduced.end())), leastColumns(target)));
   case FusionKind::scan:
     // As if the scan were along the innermost dimension; along another there are more.
     return std::max<int64_t>(1, elementCount(domain.drop_back()));

@@ -42,12 +42,18 @@ public:
     virtual bool passed() const = 0;
     /// Waits until the point has passed. The error of the work before it that nobody has been told of.
     virtual Status wait() = 0;
+    /// Waits until the point has passed. A failure of the work before it stays unreported.
+    virtual void wait_passed() = 0;
   };
   /// A point that has passed.
   Point() = default;
   explicit Point(std::shared_ptr<State> state) : state_(std::move(state)) {}
   bool passed() const { return !state_ || state_->passed(); }
   Status wait() const { return state_ ? state_->wait() : Status(); }
+  void wait_passed() const {
+    if (state_)
+      state_->wait_passed();
+  }
 
 private:
   std::shared_ptr<State> state_;
@@ -63,7 +69,8 @@ public:
   virtual Status copy(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;
   /// Carries out launches in order. What the run refers to stays valid until a later point has passed.
   virtual Status issue(const LaunchRun &run) = 0;
-  /// What is issued from now on runs after a point, which may be one of another device.
+  /// What is issued from now on runs after a point, which may be one of another device. A failure before that
+  /// point is reported by the stream that it belongs to.
   virtual Status wait_for(const Point &point) = 0;
   virtual Expected<Point> record() = 0;
 };

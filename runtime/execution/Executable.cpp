@@ -319,6 +319,13 @@ Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
                                device.device->name() + "', which '" + wanted.name +
                                "' is mapped to, runs code for '" + std::string(device.device->code()) + "'",
                            "WEFT-L017");
+    // Each has memory for its own part of the temporaries, and one device has memory for one part.
+    for (const FunctionDevice &other : devices)
+      if (other.device == device.device)
+        return Status::error("'" + text(plan.function()) + "' keeps '" + other.name + "' and '" +
+                                 wanted.name + "' apart, and both are mapped to '" + device.device->name() +
+                                 "'",
+                             "WEFT-L017");
     if (constant_bytes && !device.device->is_host()) {
       Expected<std::shared_ptr<Buffer>> copy = Buffer::allocate(constant_bytes, 0, *device.device);
       if (!copy)

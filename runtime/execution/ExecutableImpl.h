@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Internal to Executable.cpp, which builds it, ExecutableCheck.cpp, which checks calls, and
-// ExecutableRun.cpp, which runs them.
+// Internal to this folder: Executable.cpp builds it, ExecutableCheck.cpp checks calls, ExecutableRun.cpp,
+// Segments.cpp and LaunchRun.cpp run them; and to devices that carry out launches.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_EXECUTION_EXECUTABLEIMPL_H

@@ -21,7 +21,10 @@ public:
     return {};
   }
   Status issue(const LaunchRun &run) override { return run_launches(run); }
-  Status wait_for(const Point &point) override { return point.wait(); }
+  Status wait_for(const Point &point) override {
+    point.wait_passed();
+    return {};
+  }
   Expected<Point> record() override { return Point(); }
 };
 

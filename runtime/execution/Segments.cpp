@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <new>
 
 namespace weft::runtime {
 namespace {
@@ -32,13 +34,21 @@ public:
       : function_(function), runs_(runs), queue_(queue) {}
 
   Status run() {
-    Status status = open_streams();
-    for (size_t i = 0; i < function_.segments.size() && status.ok(); ++i)
-      status = carry_out(function_.segments[i]);
-    // The call's memory is the streams' until they are done.
+    Status status;
+    std::exception_ptr thrown;
+    try {
+      status = open_streams();
+      for (size_t i = 0; i < function_.segments.size() && status.ok(); ++i)
+        status = carry_out(function_.segments[i]);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    // The call's memory is the streams' until they are done, whichever way the call ends.
     for (size_t device = 0; device < runs_.size(); ++device)
-      if (Status last = wait_for(device); status.ok())
+      if (Status last = settle(device); status.ok())
         status = std::move(last);
+    if (thrown)
+      std::rethrow_exception(thrown);
     return status;
   }
 
@@ -59,9 +69,25 @@ private:
     Issued &issued = issued_[device];
     if (!issued.stream || !issued.any)
       return {};
-    issued.any = issued.touches_host = false;
     Expected<Point> point = issued.stream->record();
-    return point ? point->wait() : point.status();
+    if (!point)
+      return point.status();
+    Status status = point->wait();
+    issued.any = issued.touches_host = false;
+    return status;
+  }
+
+  /// Waits for a device at the end of a call. Where no point can be recorded, its stream ends, which waits.
+  Status settle(size_t device) {
+    Status status;
+    try {
+      status = wait_for(device);
+    } catch (const std::bad_alloc &) {
+      status = out_of_memory();
+    }
+    if (issued_[device].any)
+      queue_.end_stream(*function_.devices[device].device);
+    return status;
   }
 
   Status carry_out(const Segment &segment) {
@@ -96,6 +122,11 @@ private:
     if (!with_host)
       if (Status status = order(from, to); !status)
         return status;
+    // A copy of another device may still read or write the same memory of the host.
+    for (size_t i = 0; with_host && i < runs_.size(); ++i)
+      if (i != worker && issued_[i].touches_host)
+        if (Status status = order(i, worker); !status)
+          return status;
     issued.any = true;
     issued.touches_host |= with_host;
     const CopyDirection direction = is_host(from) ? CopyDirection::host_to_device

@@ -48,7 +48,6 @@ Expected<QueueMode> queue_mode_from_environment() {
   return Status::error("WEFT_CPU_QUEUE is '" + std::string(text) + "'; expected auto, async or inline");
 }
 
-/// What the queue's thread shares with the handle and with tickets: it may outlive the handle.
 /// What a queue keeps on a device beside the host.
 struct DeviceLane {
   Device &device;
@@ -65,6 +64,7 @@ struct DeviceLane {
   }
 };
 
+/// What the queue's thread shares with the handle and with tickets: it may outlive the handle.
 struct QueueState {
   struct Work {
     uint64_t number;
@@ -516,6 +516,8 @@ Expected<DeviceStream *> Queue::stream(Device &device) {
   }
   return lane.stream.get();
 }
+
+void Queue::end_stream(Device &device) { state_->lane(device).stream = nullptr; }
 
 Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
   if (device.is_host())

@@ -159,6 +159,8 @@ public:
   Expected<std::byte *> arena(Device &device, size_t bytes);
   /// The stream that this queue's calls use on a device, under the same rule.
   Expected<DeviceStream *> stream(Device &device);
+  /// Ends that stream, once what was issued to it is done; the next call gets another.
+  void end_stream(Device &device);
   /// Gives the arena back once the queue is idle: an external queue's by a piece of its work, for which the
   /// call does not wait.
   void trim();

@@ -1,7 +1,7 @@
 // RUN: weft-opt %s --weft-pipeline=target=cpu+host | FileCheck %s --check-prefix=APART
 // RUN: not weft-opt %s --weft-pipeline=target=cpu+host+sm_90 2>&1 | FileCheck %s --check-prefix=TWICE
 
-// TWICE: the target 'cpu+host+sm_90' has two descriptions of kind 'cuda'
+// TWICE: the target 'cpu+host+sm_90' has devices that run code of the host beside 'sm_90'
 
 #cpu = #weft.device<cpu>
 #gpu = #weft.device<cuda:0>

@@ -100,3 +100,21 @@ weft.func @dynamic(%q: tensor<?x8xf32, #weft.device<cpu, [rows]>>) -> tensor<?x8
          : tensor<?x8xf32, #weft.device<cpu, [rows]>>, tensor<?x8xf32, #weft.device<cpu, [rows]>>, tensor<?x8xf32, #weft.device<cpu, [rows]>>
   weft.return %o : tensor<?x8xf32, #weft.device<cpu, [rows]>>
 }
+
+// Views are followed as far as sizes are known: here to the slice of a value that has none.
+// CHECK-LABEL: @slice_of_dynamic
+// CHECK: weft.slice
+// CHECK: weft.attention
+weft.func @slice_of_dynamic(%x: tensor<?x16x8xf32, #weft.device<cpu, [n]>>) -> tensor<1x16x8xf32, #cpu> attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
+  %q = weft.slice %x, start = [0, 0, 0], limit = [1, 16, 8], step = [1, 1, 1] : tensor<?x16x8xf32, #weft.device<cpu, [n]>>
+  %out, %lse = weft.sdpa %q, %q, %q, scale = 5.000000e-01 : tensor<1x16x8xf32, #cpu>, tensor<1x16x8xf32, #cpu>, tensor<1x16x8xf32, #cpu>
+  weft.return %out : tensor<1x16x8xf32, #cpu>
+}
+
+// Long sequences are one launch: all scores would be 32 GiB.
+// CHECK-LABEL: @long
+// CHECK: weft.attention
+weft.func @long(%q: tensor<32x16384x64xf32, #cpu>) -> tensor<32x16384x64xf32, #cpu> {
+  %out, %lse = weft.sdpa %q, %q, %q, scale = 5.000000e-01 : tensor<32x16384x64xf32, #cpu>, tensor<32x16384x64xf32, #cpu>, tensor<32x16384x64xf32, #cpu>
+  weft.return %out : tensor<32x16384x64xf32, #cpu>
+}

@@ -374,6 +374,45 @@ weft.func @main(%a: tensor<64x64xf32, #gpu>) -> (tensor<64x64xf32, #next>, tenso
   EXPECT_EQ(program.next.copiesWithin, 2u) << "one a call, by the device that receives";
 }
 
+// The host's memory in the middle is written by one device and read by the other, and neither waits for the
+// host.
+TEST(Devices, AValueMovesFromOneDeviceToAnotherByWayOfTheHost) {
+  DeviceProgram program(R"(
+weft.func @main(%a: tensor<64x64xf32, #gpu>) -> tensor<4096xf32, #next> {
+  %0 = weft.exp %a : tensor<64x64xf32, #gpu>
+  %1 = weft.transfer %0 to #cpu : tensor<64x64xf32, #gpu>
+  %2 = weft.reshape %1 : tensor<64x64xf32, #cpu> -> tensor<4096xf32, #cpu>
+  %3 = weft.transfer %2 to #next : tensor<4096xf32, #cpu>
+  %4 = weft.sqrt %3 : tensor<4096xf32, #next>
+  weft.return %4 : tensor<4096xf32, #next>
+})");
+  ASSERT_TRUE(program.load());
+  for (uint64_t seed : {1, 2})
+    for (runtime::QueueMode mode : modes) {
+      program.device.delayUs = 3000;
+      program.expectAsOnTheHost(program.randomArguments(seed), mode);
+    }
+}
+
+TEST(Devices, AFailureIsReportedByTheDeviceThatFailed) {
+  DeviceProgram program(R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>) -> tensor<4xf32, #next> {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.transfer %0 to #next : tensor<4xf32, #gpu>
+  weft.return %1 : tensor<4xf32, #next>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes) {
+    auto arguments = program.randomArguments(2);
+    arguments[1].setWhole(0, 9);
+    EXPECT_NE(program.run(*executable, arguments, mode).message().find("index 9 is out of bounds"),
+              std::string::npos);
+    arguments[1].setWhole(0, 1);
+    program.expectAsOnTheHost(arguments, mode);
+  }
+}
+
 TEST(Devices, SizesMayBeChosenByACall) {
   DeviceProgram program(R"(
 weft.func @main(%a: tensor<?x8xf32, #weft.device<cuda:0, [n]>>, %h: tensor<?x8xf32, #weft.device<cpu, [n]>>) -> tensor<?x8xf32, #weft.device<cpu, [n]>> attributes {weft.symbols = [#weft.symbol<"n", 1, 64>]} {
@@ -412,6 +451,9 @@ TEST(Devices, WhatAProgramNeedsAndIsNotThereIsNamed) {
           .find("'main' has kernels in 'image.cpu', and 'separate:0', which 'cuda:0' is mapped to, runs "
                 "code for 'cuda'"),
       std::string::npos);
+  EXPECT_NE(message({{"cuda:0", &runtime::host_device()}})
+                .find("keeps 'cpu' and 'cuda:0' apart, and both are mapped to 'cpu'"),
+            std::string::npos);
   auto executable = program.load();
   ASSERT_TRUE(executable);
   std::vector<std::shared_ptr<Buffer>> arguments = {Buffer::allocate(24 * 24 * 4).value_or_throw(),

@@ -106,7 +106,7 @@ public:
 
   Status wait_for(const Point &point) override {
     // A failure belongs to the stream that failed, and is reported there.
-    worker_->submit([point] { (void)point.wait(); });
+    worker_->submit([point] { point.wait_passed(); });
     return {};
   }
 
@@ -123,6 +123,7 @@ private:
     Passed(std::shared_ptr<Worker> of, uint64_t at, std::shared_ptr<Failure> failed)
         : worker(std::move(of)), number(at), failure(std::move(failed)) {}
     bool passed() const override { return worker->done(number); }
+    void wait_passed() override { worker->wait(number); }
     Status wait() override {
       worker->wait(number);
       const std::lock_guard lock(failure->mutex);
