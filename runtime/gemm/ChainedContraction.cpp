@@ -10,6 +10,7 @@
 #include "runtime/gemm/ContractionBlocks.h"
 #include "runtime/gemm/ContractionLayouts.h"
 #include "runtime/gemm/GemmRows.h"
+#include "runtime/gemm/PartialSums.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/threads/Executor.h"
 
@@ -166,30 +167,16 @@ private:
 
   /// What comes after the product, for a part of a row that begins at element `at` and column j.
   void finish(const Operands &operands, int64_t at, int64_t j, int64_t count) const {
-    float *const row = operands.c + at;
-    if (shape_.bias)
-      for (int64_t x = 0; x < count; ++x)
-        row[x] += operands.bias[j + x];
-    if (shape_.residual)
-      for (int64_t x = 0; x < count; ++x)
-        row[x] += operands.residual[at + x];
-    if (shape_.relu)
-      for (int64_t x = 0; x < count; ++x)
-        row[x] = row[x] < 0 ? 0 : row[x];
+    finish_row(shape_, operands.c + at, shape_.bias ? operands.bias + j : nullptr,
+               shape_.residual ? operands.residual + at : nullptr, count);
   }
 
   /// Adds the partial sums over k in their order. Only a product without a batch has any.
   void join(const float *sums, const Operands &operands) const {
-    const ContractionShape &s = shape_;
-    for (int64_t i = 0; i < s.m; ++i) {
-      float *const row = operands.c + i * s.c_strides[1];
-      std::copy_n(sums + i * s.n, s.n, row);
-      for (size_t piece = 1; piece < blocks_.size(); ++piece) {
-        const float *const more = sums + (static_cast<int64_t>(piece) * s.m + i) * s.n;
-        for (int64_t j = 0; j < s.n; ++j)
-          row[j] += more[j];
-      }
-      finish(operands, i * s.c_strides[1], 0, s.n);
+    for (int64_t i = 0; i < shape_.m; ++i) {
+      const int64_t at = i * shape_.c_strides[1];
+      sum_pieces(shape_, sums, static_cast<int64_t>(blocks_.size()), i, operands.c + at);
+      finish(operands, at, 0, shape_.n);
     }
   }
 

@@ -23,6 +23,7 @@
 #include "runtime/gemm/ContractionBlocks.h"
 #include "runtime/gemm/ContractionLayouts.h"
 #include "runtime/gemm/PackedContraction.h"
+#include "runtime/gemm/PartialSums.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/threads/Executor.h"
 
@@ -398,23 +399,10 @@ private:
 
   /// Adds the partial sums over k in order, then the bias and the residual, and applies relu.
   void join(const float *sums, float *c, const float *bias, const float *residual) const {
-    const ContractionShape &s = shape_;
-    const auto pieces = static_cast<int64_t>(blocks_.size());
-    for (int64_t i = 0; i < s.m; ++i) {
-      const int64_t at = i * s.c_strides[1];
-      float *const row = c + at;
-      std::copy_n(sums + i * s.n, s.n, row);
-      for (int64_t piece = 1; piece < pieces; ++piece) {
-        const float *const more = sums + (piece * s.m + i) * s.n;
-        for (int64_t j = 0; j < s.n; ++j)
-          row[j] += more[j];
-      }
-      for (int64_t j = 0; s.bias && j < s.n; ++j)
-        row[j] += bias[j];
-      if (s.residual)
-        add_row(c, residual, at, s.n);
-      if (s.relu)
-        relu_row(s.dtype, c, at, s.n);
+    for (int64_t i = 0; i < shape_.m; ++i) {
+      const int64_t at = i * shape_.c_strides[1];
+      sum_pieces(shape_, sums, static_cast<int64_t>(blocks_.size()), i, c + at);
+      finish_row(shape_, c + at, bias, shape_.residual ? residual + at : nullptr, shape_.n);
     }
   }
 
