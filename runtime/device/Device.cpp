@@ -8,7 +8,6 @@
 #include "runtime/device/Device.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace weft::runtime {
 
@@ -19,16 +18,12 @@ Device::~Device() = default;
 Status copy_between(Device &to_device, void *to, Device &from_device, const void *from, size_t bytes) {
   if (bytes == 0)
     return {};
-  if (to_device.is_host() && from_device.is_host()) {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
+  if (&to_device == &from_device)
+    return to_device.copy_now(to, from, bytes, CopyDirection::device_to_device);
   if (from_device.is_host())
     return to_device.copy_now(to, from, bytes, CopyDirection::host_to_device);
   if (to_device.is_host())
     return from_device.copy_now(to, from, bytes, CopyDirection::device_to_host);
-  if (&to_device == &from_device)
-    return to_device.copy_now(to, from, bytes, CopyDirection::device_to_device);
   constexpr size_t pieceBytes = size_t(4) << 20;
   HostAllocator &allocator = HostAllocator::get();
   Expected<HostBlock> block = allocator.allocate(std::min(bytes, pieceBytes));

@@ -144,7 +144,7 @@ PlannedMemory Executable::Impl::planned_memory(bool serial) const {
     planned.arguments += argument.type.bytes;
   planned.results = fresh_bytes;
   for (const FunctionDevice &device : devices)
-    planned.temporaries += temporary_bytes(device, serial ? 1 : executor().width());
+    planned.temporaries += memory_on(device, serial ? 1 : executor().width()).total;
   return planned;
 }
 
@@ -155,7 +155,7 @@ Status Executable::Impl::check_memory(const Queue &queue, std::span<const std::s
                                       bool serial) const {
   uint64_t temporaries = 0;
   for (const FunctionDevice &device : devices)
-    temporaries += device.device->is_host() ? temporary_bytes(device, serial ? 1 : executor().width()) : 0;
+    temporaries += device.device->is_host() ? memory_on(device, serial ? 1 : executor().width()).total : 0;
   const uint64_t arena = queue.arena_bytes();
   uint64_t needed = fresh_host_bytes + (temporaries > arena ? temporaries - arena : 0);
   for (const std::shared_ptr<Buffer> &output : outputs)

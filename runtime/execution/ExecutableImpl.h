@@ -95,6 +95,15 @@ struct FunctionDevice {
   std::shared_ptr<Buffer> constants; // the copy in its memory; null where there are none, and for the host
 };
 
+/// What the launches of one device need beside arguments, results and constants, in one block that begins
+/// with the device's part of the arena: where the other parts begin, and its size, in bytes.
+struct CallMemory {
+  size_t library_scratch = 0; // of contractions and attention
+  size_t scratch = 0;         // of kernels, for each thread
+  size_t checks = 0;          // a record for each thread
+  size_t total = 0;
+};
+
 /// Consecutive launches that one device carries out, or one copy between devices.
 struct Segment {
   size_t first = 0, last = 0; // in Impl::launches
@@ -143,7 +152,7 @@ struct Executable::Impl {
                         std::span<const std::shared_ptr<Buffer>> outputs) const;
   Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                       bool serial) const;
-  size_t temporary_bytes(const FunctionDevice &device, int width) const;
+  CallMemory memory_on(const FunctionDevice &device, int width) const;
   PlannedMemory planned_memory(bool serial) const;
   /// Whether a call is so short that its launches stay on one thread.
   bool is_serial() const { return cost_ns < serialCostNs; }

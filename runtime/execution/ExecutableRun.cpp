@@ -53,11 +53,14 @@ struct ProfiledCall {
 
 } // namespace
 
-/// What launches of one device need beside arguments, results and constants, in one block: the device's part
-/// of the arena, the scratch of contractions, that of kernels for each thread, and records of checks.
-size_t Executable::Impl::temporary_bytes(const FunctionDevice &device, int width) const {
-  return align_line(device.arena_bytes) + contraction_scratch(device, width) +
-         static_cast<size_t>(width) * (device.kernel_scratch + (device.any_fallible ? sizeof(CheckSlot) : 0));
+CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) const {
+  const auto threads = static_cast<size_t>(width);
+  CallMemory memory;
+  memory.library_scratch = align_line(device.arena_bytes);
+  memory.scratch = memory.library_scratch + contraction_scratch(device, width);
+  memory.checks = memory.scratch + threads * device.kernel_scratch;
+  memory.total = memory.checks + (device.any_fallible ? threads * sizeof(CheckSlot) : 0);
+  return memory;
 }
 
 Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
@@ -78,20 +81,20 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
   void **const pointers = bases + base_count;
   const auto bind = [&](size_t i, LaunchRun &run) -> Status {
     const FunctionDevice &device = devices[i];
+    const CallMemory layout = memory_on(device, width);
     std::byte *memory = nullptr;
-    if (const size_t total = temporary_bytes(device, width)) {
-      Expected<std::byte *> found = queue.arena(*device.device, total);
+    if (layout.total) {
+      Expected<std::byte *> found = queue.arena(*device.device, layout.total);
       if (!found)
         return found.status();
       memory = *found;
     }
     run.function = this;
     run.pointers = {pointers, operands.size()};
-    run.library_scratch = memory + align_line(device.arena_bytes);
-    run.scratch = run.library_scratch + contraction_scratch(device, width);
-    if (memory && device.any_fallible)
-      run.checks =
-          reinterpret_cast<CheckSlot *>(run.scratch + static_cast<size_t>(width) * device.kernel_scratch);
+    run.library_scratch = memory + layout.library_scratch;
+    run.scratch = memory + layout.scratch;
+    if (device.any_fallible)
+      run.checks = reinterpret_cast<CheckSlot *>(memory + layout.checks);
     run.width = width;
     run.serial = serial;
     run.origin = origin;
@@ -106,11 +109,10 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
       pointers[i] =
           reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(bases[operands[i].base]) + operands[i].offset);
   };
-  if (segments.empty()) {
+  if (segments.empty()) { // the host alone
     LaunchRun run;
-    for (size_t i = 0; i < devices.size(); ++i)
-      if (Status status = bind(i, run); !status)
-        return status;
+    if (Status status = bind(0, run); !status)
+      return status;
     resolve();
     run.launches = launches;
     return run_launches(run);

@@ -77,11 +77,10 @@ private:
     for (uint32_t i = 0; i < length(plan_.arguments()); ++i)
       if (Status status = check("argument", i, *plan_.arguments()->Get(i)->type()); !status)
         return status;
-    for (uint32_t i = 0; i < length(plan_.results()); ++i)
-      if (Status status = check("result", i, *plan_.results()->Get(i)->type()); !status)
-        return status;
     for (uint32_t i = 0; i < length(plan_.results()); ++i) {
       const fb::Result &result = *plan_.results()->Get(i);
+      if (Status status = check("result", i, *result.type()); !status)
+        return status;
       const fb::TensorType *shared =
           result.alias_argument() >= 0
               ? plan_.arguments()->Get(static_cast<uint32_t>(result.alias_argument()))->type()
