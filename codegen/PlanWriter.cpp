@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/PlanWriter.h"
 
+#include "codegen/PlanConstants.h"
+
 #include "codegen/emit/StepGroups.h"
 #include "ir/Attention.h"
 #include "ir/Contraction.h"
@@ -22,13 +24,10 @@
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/plan_generated.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <map>
-#include <new>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace weft::ir;
@@ -68,7 +67,7 @@ public:
     for (Operation &op : function.getBody().front()) {
       Status status;
       if (auto constant = dyn_cast<ConstantOp>(op))
-        status = addConstant(constant);
+        status = appendConstant(constant, constants);
       else if (auto fusion = dyn_cast<FusionOp>(op))
         status = addKernel(fusion);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
@@ -81,7 +80,9 @@ public:
         status = addHost(print, rt::HostAction::print, print.getA(), print.getLabel());
       else if (auto require = dyn_cast<AssertOp>(op))
         status = addHost(require, rt::HostAction::require, require.getCondition(), require.getMessage());
-      else if (!isa<ReturnOp, UndefOp>(op) && !isStorageView(&op) && !isCarriedOutInOrder(op))
+      // A plan needs no ops of order. It is carried out in the order of its list, on one stream a device; a
+      // copy comes after what its two devices and, of the host, copies of other devices were issued before.
+      else if (!isa<ReturnOp, UndefOp>(op) && !isStorageView(&op) && !isOrder(&op))
         status = problem(&op, "is not part of a launch list; run the whole pipeline first");
       if (!status)
         return status;
@@ -160,20 +161,14 @@ private:
   // Devices
   //===--------------------------------------------------------------------===//
 
-  /// What orders streams. A plan is carried out in the order of its list, on one stream a device; a copy
-  /// comes after what its two devices and, of the host, copies of other devices were issued before: that is
-  /// at least the order that these ask for.
-  static bool isCarriedOutInOrder(Operation &op) {
-    return isa<TokenOp, BarrierOp, EventRecordOp, EventWaitOp, StreamForkOp, StreamJoinOp>(op);
-  }
-
-  uint32_t deviceNumber(Type type) {
-    DeviceAttr device = deviceOf(type).withoutSizes();
-    auto [it, inserted] = deviceNumbers.try_emplace(device, static_cast<uint32_t>(devices.size()));
+  uint32_t deviceNumber(DeviceAttr device) {
+    auto [it, inserted] =
+        deviceNumbers.try_emplace(device.withoutSizes(), static_cast<uint32_t>(devices.size()));
     if (inserted)
-      devices.push_back(device);
+      devices.push_back(device.withoutSizes());
     return it->second;
   }
+  uint32_t deviceNumber(Type type) { return deviceNumber(deviceOf(type)); }
 
   /// The devices of all values: those with a part of the arena first, in its order. A plan for the host alone
   /// has no list.
@@ -187,7 +182,7 @@ private:
     }
     if (arenas.front().device)
       for (const DeviceArena &arena : arenas)
-        deviceNumber(RankedTensorType::get({}, Float32Type::get(function.getContext()), arena.device));
+        deviceNumber(arena.device);
     else if (Type type = firstTemporary())
       deviceNumber(type);
     for (Type type : function.getArgumentTypes())
@@ -342,82 +337,6 @@ private:
     }
     buffers[value] = index;
     return index;
-  }
-
-  /// A package that is being made is in memory three times: the constants, the section, the file.
-  static size_t maxConstantBytes() {
-    const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) / 3 : SIZE_MAX;
-  }
-
-  static Status noMemory(ConstantOp constant, size_t bytes) {
-    std::string type;
-    llvm::raw_string_ostream(type) << constant.getType();
-    return Status::error("CPU out of memory. Tried to allocate " + std::to_string(bytes) +
-                             " bytes for the elements of a constant of type " + type + " (at " +
-                             ir::locationText(constant.getLoc()) +
-                             "), which is kept in the package: make it smaller, or pass it as an argument",
-                         "WEFT-M001");
-  }
-
-  Status addConstant(ConstantOp constant) {
-    auto slices = constant->getAttrOfType<ArrayAttr>(attr::slices);
-    if (!slices)
-      return {}; // a splat that only fusions read holds no storage
-    auto slice = cast<SliceAttr>(slices[0]);
-    // What has storage is no splat over dynamic dimensions, and lies at a number.
-    size_t begin = static_cast<size_t>(slice.getPosition().asNumber()),
-           bytes = static_cast<size_t>(bytesOf(constant.getType()).asNumber());
-    if (constants.size() < begin + bytes) {
-      if (begin + bytes > maxConstantBytes())
-        return noMemory(constant, bytes);
-      try {
-        constants.resize(begin + bytes);
-      } catch (const std::bad_alloc &) {
-        return noMemory(constant, bytes);
-      }
-    }
-    if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
-      ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
-      std::memcpy(constants.data() + begin, data.data(), bytes);
-      return {};
-    }
-    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (!dense)
-      return problem(constant, "holds a kind of constant that has no bytes");
-    if (bytes == 0)
-      return {};
-    // Of one number that is repeated only the first is converted.
-    const bool splat = dense.isSplat();
-    Literal literal(dtypeOf(constant.getType()), splat ? ArrayRef<int64_t>() : constant.getType().getShape());
-    const auto put = [&](auto set, auto numbers) {
-      int64_t i = 0;
-      if (splat)
-        set(i, *numbers.begin());
-      else
-        for (const auto &number : numbers)
-          set(i++, number);
-    };
-    if (literal.isReal())
-      put(
-          [&](int64_t i, APFloat value) {
-            bool lost = false;
-            value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
-            literal.setReal(i, value.convertToDouble());
-          },
-          dense.getValues<APFloat>());
-    else
-      put(
-          [&](int64_t i, const APInt &value) {
-            literal.setWhole(i, value.getBitWidth() == 1 ? static_cast<int64_t>(value.getZExtValue())
-                                                         : value.getSExtValue());
-          },
-          dense.getValues<APInt>());
-    literal.toBytes(constants.data() + begin);
-    const size_t item = splat ? itemsize(dtypeOf(constant.getType())) : bytes;
-    for (size_t at = item; at < bytes; at += item)
-      std::memcpy(constants.data() + begin + at, constants.data() + begin, item);
-    return {};
   }
 
   //===--------------------------------------------------------------------===//

@@ -76,6 +76,11 @@ inline bool checksIndex(mlir::Operation *op) {
 /// Whether an op only gives its operand's bytes another type; it is no launch.
 inline bool isStorageView(mlir::Operation *op) { return llvm::isa<ReshapeOp, BitcastOp>(op); }
 
+/// Whether the op computes nothing and only orders others.
+inline bool isOrder(mlir::Operation *op) {
+  return llvm::isa<TokenOp, BarrierOp, EventRecordOp, EventWaitOp, StreamForkOp, StreamJoinOp>(op);
+}
+
 /// The form in which index_update and gather of kind `points` are computed: [outer, size, inner] read or
 /// written at [outer, index, inner].
 struct IndexedShape {

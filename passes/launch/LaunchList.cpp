@@ -18,10 +18,6 @@ bool isLaunch(Operation *op) {
   return isa<FusionOp, DotGeneralOp, AttentionOp, TransferOp, ToHostScalarOp, PrintOp, AssertOp>(op);
 }
 
-bool isOrder(Operation *op) {
-  return isa<TokenOp, BarrierOp, EventRecordOp, EventWaitOp, StreamForkOp, StreamJoinOp>(op);
-}
-
 bool isEffect(Operation *op) { return isa<PrintOp, AssertOp>(op); }
 
 DeviceAttr deviceOfLaunch(Operation *op) {

@@ -18,6 +18,7 @@
 
 #include "ir/Dialect.h"
 #include "ir/LaunchAttributes.h"
+#include "ir/Updates.h"
 #include <map>
 #include <vector>
 
@@ -25,8 +26,6 @@ namespace weft::passes {
 
 /// Whether the op does something when it is run: a kernel, a library call, a copy, a host effect.
 bool isLaunch(mlir::Operation *op);
-/// Whether the op only orders others.
-bool isOrder(mlir::Operation *op);
 /// Whether the host sees the op happen: such ops keep their order.
 bool isEffect(mlir::Operation *op);
 /// The device that runs a launch.

@@ -249,7 +249,10 @@ std::optional<Failure> checkProgram(ModuleOp module, uint64_t seed, const CheckO
     if (auto failure = checkPasses(module, seed, expected, count.stages, options))
       return failure;
     // On a device of its own, so that there are copies, queues and events.
+    Diagnostics diagnostics(module.getContext());
     OwningOpRef<ModuleOp> moved = moveToDevice(module, kEntry);
+    if (!moved)
+      return Failure{"device", "the program cannot be mapped to a device: " + diagnostics.text};
     ++count.moved;
     if (auto failure = checkPasses(*moved, seed, expected, count.stages, options, "sm_90"))
       return failure;

@@ -317,6 +317,7 @@ TEST_F(RandomPrograms, OnADeviceTheyHaveQueuesAndEvents) {
   constexpr uint64_t count = 20;
   for (uint64_t seed = 1; seed <= count; ++seed) {
     OwningOpRef<ModuleOp> moved = moveToDevice(*generateProgram(*context, catalog, seed), kEntry);
+    ASSERT_TRUE(moved) << seed;
     PassManager passes(context.get());
     ir::CompilerOptions options;
     options.target = "sm_90";

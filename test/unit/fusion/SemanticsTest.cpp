@@ -119,8 +119,12 @@ Program randomProgram(unsigned seed, StringRef target = "cpu") {
     undef.replaceAllUsesWith(builder.create<ConstantOp>(undef.getLoc(), undef.getType(), zeros).getResult());
     undef.erase();
   });
-  if (target != "cpu")
-    program.module = randomtest::moveToDevice(*program.module, randomtest::kEntry);
+  if (target != "cpu") {
+    if (OwningOpRef<ModuleOp> moved = randomtest::moveToDevice(*program.module, randomtest::kEntry))
+      program.module = std::move(moved);
+    else
+      ADD_FAILURE() << "the program cannot be mapped to a device";
+  }
   EXPECT_TRUE(succeeded(verify(*program.module)));
   EXPECT_TRUE(succeeded(runPhases(*program.module, "", "decomposition", target)));
   return program;
@@ -210,7 +214,7 @@ private:
       results.emplace_back(ir::bytesOf(type).asNumber(), std::byte(0xab));
   }
   void execute(Operation &op) {
-    if (isStorageView(&op) || passes::isOrder(&op))
+    if (isStorageView(&op) || ir::isOrder(&op))
       return;
     std::vector<Literal> operands;
     for (Value operand : op.getOperands())
@@ -282,7 +286,7 @@ TEST_P(Random, FusionKeepsTheMeaning) {
   };
   ASSERT_TRUE(succeeded(fuse())) << before;
   for (Operation &op : program.function().getBody().front()) {
-    bool isFused = isa<ConstantOp, UndefOp, ReturnOp>(op) || isStorageView(&op) || passes::isOrder(&op) ||
+    bool isFused = isa<ConstantOp, UndefOp, ReturnOp>(op) || isStorageView(&op) || ir::isOrder(&op) ||
                    passes::isLaunch(&op);
     ASSERT_TRUE(isFused) << textOf(*program.module);
   }
