@@ -23,15 +23,7 @@ public:
     // What the library supports of a dynamic contraction depends on the sizes of each call.
     if (answer.library.empty() || signature.dynamic)
       return answer;
-    runtime::ContractionShape shape;
-    shape.dtype = signature.dtype;
-    shape.batch = signature.batch;
-    shape.m = signature.m;
-    shape.n = signature.n;
-    shape.k = signature.k;
-    shape.a_strides = signature.aStrides;
-    shape.b_strides = signature.bStrides;
-    shape.c_strides = {signature.m * signature.n, signature.n, 1};
+    runtime::ContractionShape shape = shapeOf(signature);
     const bool residual = signature.dtype == DType::f32;
     shape.residual = residual;
     const runtime::ContractionSupport support = runtime::Contraction::ask_library(shape);
@@ -51,6 +43,19 @@ private:
 };
 
 } // namespace
+
+runtime::ContractionShape shapeOf(const ir::ContractionSignature &signature) {
+  runtime::ContractionShape shape;
+  shape.dtype = signature.dtype;
+  shape.batch = signature.batch;
+  shape.m = signature.m;
+  shape.n = signature.n;
+  shape.k = signature.k;
+  shape.a_strides = signature.aStrides;
+  shape.b_strides = signature.bStrides;
+  shape.c_strides = {signature.m * signature.n, signature.n, 1};
+  return shape;
+}
 
 const ir::ContractionLibrary &hostLibrary(const ir::TargetDescription &target) {
   // What the library takes does not depend on how many cores the target's name says.

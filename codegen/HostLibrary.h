@@ -9,7 +9,15 @@
 
 #include "ir/ContractionLibrary.h"
 
+namespace weft::runtime {
+struct ContractionShape;
+} // namespace weft::runtime
+
 namespace weft::codegen {
+
+/// What the runtime calls the contraction of a signature whose sizes are numbers: the result is row-major,
+/// and there is no epilogue.
+runtime::ContractionShape shapeOf(const ir::ContractionSignature &signature);
 
 /// The library that the runtime of this process calls, asked what it supports on this processor. The
 /// workspace that a package reserves, the least work for a library call, and everything else that does not

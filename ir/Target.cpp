@@ -25,12 +25,12 @@ std::optional<Target> Target::parse(llvm::StringRef text, std::string &problem) 
       problem = "unknown target '" + name.str() + "', expected one of " + targetNames();
       return std::nullopt;
     }
-    if (found->isCpu() ? hasHost : made.cuda.has_value() || made.separate) {
-      if (!found->isCpu() && made.separate) {
-        problem = "the target '" + text.str() + "' has devices that run code of the host beside '" +
-                  name.str() + "': one kind of device makes a target";
-        return std::nullopt;
-      }
+    if (!found->isCpu() && made.separate) {
+      problem = "the target '" + text.str() + "' has devices that run code of the host beside '" +
+                name.str() + "': one kind of device makes a target";
+      return std::nullopt;
+    }
+    if (found->isCpu() ? hasHost : made.cuda.has_value()) {
       problem = "the target '" + text.str() + "' has two descriptions of kind '" + found->kind.str() +
                 "': a host and one kind of device beside it make a target, as cpu+cuda:sm_90";
       return std::nullopt;

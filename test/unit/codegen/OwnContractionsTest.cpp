@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Compile.h"
+#include "codegen/HostLibrary.h"
 
 #include "ir/Contraction.h"
 #include "ir/Parse.h"
@@ -44,15 +45,7 @@ public:
 };
 
 ContractionShape shapeOf(const ir::ContractionSignature &signature, ir::DotGeneralOp dot) {
-  ContractionShape shape;
-  shape.dtype = signature.dtype;
-  shape.batch = signature.batch;
-  shape.m = signature.m;
-  shape.n = signature.n;
-  shape.k = signature.k;
-  shape.a_strides = signature.aStrides;
-  shape.b_strides = signature.bStrides;
-  shape.c_strides = {signature.m * signature.n, signature.n, 1};
+  ContractionShape shape = codegen::shapeOf(signature);
   shape.bias = dot.getBias() != nullptr;
   shape.residual = dot.getResidual() != nullptr;
   shape.relu = dot.getRelu();
