@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "common/chart.h"
 
+#include "test/unit/Occurrences.h"
 #include "test/unit/TemporaryFolder.h"
 #include "weft/status.hpp"
 
@@ -16,16 +17,10 @@
 #include <limits>
 
 using namespace example;
+using weft::test::occurrences;
 using weft::test::TemporaryFolder;
 
 namespace {
-
-size_t times(const std::string &text, const std::string &word) {
-  size_t count = 0;
-  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size())
-    ++count;
-  return count;
-}
 
 TEST(Chart, Ticks) {
   EXPECT_EQ(axis_ticks(0, 10, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
@@ -48,10 +43,10 @@ TEST(Chart, DrawsSeriesWithNames) {
   const std::string svg = render_svg(chart);
   EXPECT_EQ(svg.rfind("<svg ", 0), 0u);
   EXPECT_NE(svg.find("Loss of &lt;mlp&gt; &amp; more"), std::string::npos);
-  EXPECT_EQ(times(svg, "class=\"curve\""), 4u); // two curves, two keys
+  EXPECT_EQ(occurrences(svg, "class=\"curve\""), 4u); // two curves, two keys
   for (const char *word : {">step<", ">loss<", ">train<", ">test<", "prefers-color-scheme: dark", "M72.00 "})
     EXPECT_NE(svg.find(word), std::string::npos) << word;
-  EXPECT_EQ(times(svg, "<text"), times(svg, "</text>"));
+  EXPECT_EQ(occurrences(svg, "<text"), occurrences(svg, "</text>"));
 }
 
 TEST(Chart, BreaksAtValuesThatAreNotFinite) {
@@ -60,7 +55,7 @@ TEST(Chart, BreaksAtValuesThatAreNotFinite) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(svg.find("inf"), std::string::npos);
   const size_t at = svg.find("class=\"curve\"");
-  EXPECT_EQ(times(svg.substr(at, svg.find("/>", at) - at), "M"), 3u);
+  EXPECT_EQ(occurrences(svg.substr(at, svg.find("/>", at) - at), "M"), 3u);
 }
 
 TEST(Chart, SurvivesEmptyFlatAndHugeData) {

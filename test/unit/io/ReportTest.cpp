@@ -6,20 +6,15 @@
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
 #include "frontend/io/Progress.h"
+#include "test/unit/Occurrences.h"
 
 #include <cmath>
 
 using namespace weft::io;
 using namespace weft::io::testing;
+using weft::test::occurrences;
 
 namespace {
-
-size_t times(const std::string &text, const std::string &word) {
-  size_t count = 0;
-  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size())
-    ++count;
-  return count;
-}
 
 struct Screen {
   double now = 0;
@@ -45,8 +40,8 @@ TEST(Progress, PlainLinesAtMostOneASecond) {
     }
   }
   EXPECT_EQ(screen.text.find('\r'), std::string::npos);
-  EXPECT_GE(times(screen.text, "\n"), 3u);
-  EXPECT_LE(times(screen.text, "\n"), 4u);
+  EXPECT_GE(occurrences(screen.text, "\n"), 3u);
+  EXPECT_LE(occurrences(screen.text, "\n"), 4u);
   EXPECT_NE(screen.text.find("training: 100/1000 steps, 100/s, loss 0.5, 9 s left\n"), std::string::npos)
       << screen.text;
   EXPECT_NE(screen.text.find("training: 300/1000 steps, 100/s, loss 0.5, took 3 s\n"), std::string::npos)
@@ -65,8 +60,8 @@ TEST(Progress, RedrawsOneLineOnATerminal) {
   progress.finish("done");
   progress.update(99);
   progress.finish();
-  EXPECT_EQ(times(screen.text, "\r"), 3u);
-  EXPECT_EQ(times(screen.text, "\n"), 1u);
+  EXPECT_EQ(occurrences(screen.text, "\r"), 3u);
+  EXPECT_EQ(occurrences(screen.text, "\n"), 1u);
   EXPECT_EQ(screen.text.back(), '\n');
   EXPECT_EQ(screen.text.find("too soon"), std::string::npos);
   // Every redraw covers the longer line before it.

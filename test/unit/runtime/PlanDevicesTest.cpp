@@ -18,8 +18,6 @@ using namespace weft::runtime::test;
 
 namespace {
 
-void nothing(const KernelFrame *, int64_t, int64_t) {}
-
 // An argument on the host is copied to a device, a kernel there makes a result of it.
 PlanBuilder good() {
   PlanBuilder b("step");
@@ -51,10 +49,7 @@ PlanBuilder good() {
 Status verify(const std::function<void(PlanBuilder &)> &change) {
   PlanBuilder builder = good();
   change(builder);
-  const auto image = Image::from_functions({{"work", nothing}});
-  const std::vector<std::byte> bytes = builder.bytes();
-  const Expected<const fb::Plan *> plan = read_plan(bytes);
-  return plan ? verify_plan(**plan, 0, image.get()) : plan.status();
+  return verify_with(builder, 0, {{"work", nothing}});
 }
 
 TEST(PlanDevices, AcceptsAGoodPlan) {

@@ -10,6 +10,7 @@
 
 #include "runtime/execution/Executable.h"
 #include "runtime/package/Package.h"
+#include "runtime/plan/PlanVerifier.h"
 #include "runtime/plan/plan_generated.h"
 
 #include <gtest/gtest.h>
@@ -25,6 +26,9 @@ inline std::unique_ptr<fb::TensorTypeT> tensor_type(DType dtype, std::vector<int
   type->device = "cpu";
   return type;
 }
+
+/// A kernel for plans that are looked at and never run.
+inline void nothing(const KernelFrame *, int64_t, int64_t) {}
 
 /// Puts a plan together piece by piece; each member returns the new piece's number.
 struct PlanBuilder {
@@ -127,6 +131,14 @@ struct PlanBuilder {
     return Package::from_memory(writer.finish().value_or_throw()).value_or_throw();
   }
 };
+
+/// What the verifier says of a plan, beside an image of these kernels.
+inline Status verify_with(const PlanBuilder &builder, uint64_t constant_bytes,
+                          std::initializer_list<std::pair<std::string, KernelFn>> kernels) {
+  const std::vector<std::byte> bytes = builder.bytes();
+  const Expected<const fb::Plan *> plan = read_plan(bytes);
+  return plan ? verify_plan(**plan, constant_bytes, Image::from_functions(kernels).get()) : plan.status();
+}
 
 template <typename T> std::shared_ptr<Buffer> buffer_of(const std::vector<T> &values) {
   std::shared_ptr<Buffer> buffer = Buffer::allocate(values.size() * sizeof(T)).value_or_throw();

@@ -18,8 +18,6 @@ using namespace weft::runtime::test;
 
 namespace {
 
-void nothing(const KernelFrame *, int64_t, int64_t) {}
-
 // Two arguments (the second donated, result 1 tied to it), a kernel that checks, a product, an update.
 PlanBuilder good() {
   PlanBuilder b("step");
@@ -51,10 +49,7 @@ PlanBuilder good() {
 }
 
 Status verify(const PlanBuilder &builder, uint64_t constant_bytes = 64) {
-  const auto image = Image::from_functions({{"guard", nothing}, {"update", nothing}});
-  const std::vector<std::byte> bytes = builder.bytes();
-  const Expected<const fb::Plan *> plan = read_plan(bytes);
-  return plan ? verify_plan(**plan, constant_bytes, image.get()) : plan.status();
+  return verify_with(builder, constant_bytes, {{"guard", nothing}, {"update", nothing}});
 }
 
 TEST(PlanVerifier, AcceptsAGoodPlan) {

@@ -1,0 +1,278 @@
+//===- ContractionBitsTest.cpp - What the bits of products depend on ---------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionFixture.h"
+
+#include "runtime/gemm/Gemm.h"
+
+#include <cstring>
+
+using namespace weft;
+using namespace weft::runtime;
+using namespace weft::runtime::test;
+
+namespace {
+
+/// Runs the problem with `team`, and alone on the calling thread, into its own c; the bits have to be
+/// `expected`.
+void expect_bits(const ContractionShape &shape, Executor &team, const std::vector<std::byte> &expected) {
+  set_executor(&team);
+  const auto chosen = Contraction::get(shape).value_or_throw();
+  for (const bool serial : {false, true}) {
+    Problem problem(shape);
+    EXPECT_TRUE(problem.run(*chosen, serial).ok());
+    EXPECT_EQ(problem.c.bytes, expected)
+        << shape.batch << "x" << shape.m << "x" << shape.n << "x" << shape.k << " "
+        << chosen->implementation() << " on " << team.width() << " threads" << (serial ? ", serial" : "");
+  }
+  set_executor(nullptr);
+}
+
+/// A matrix of a batch that lies otherwise: 0 and 1 its rows or columns one after the other, 2 and 3 with
+/// room between them, 4 with room between elements, 5 the matrices of the batch interleaved, 6 with room
+/// between these, 7 and 8 rows and columns whose distance is a multiple of 1,024, which oneDNN looks at, 9
+/// and 10 of 256.
+std::array<int64_t, 3> strides_of(int layout, int64_t batch, int64_t rows, int64_t columns) {
+  switch (layout) {
+  case 1:
+    return {rows * columns, 1, rows};
+  case 2:
+    return {rows * (columns + 7), columns + 7, 1};
+  case 3:
+    return {columns * (rows + 7), 1, rows + 7};
+  case 4:
+    return {rows * columns * 2, columns * 2, 2};
+  case 5:
+    return {columns, batch * columns, 1};
+  case 6:
+    return {2 * rows * columns, columns, 1};
+  case 7:
+  case 9: {
+    const int64_t row = layout == 7 ? (columns + 1023) / 1024 * 1024 : (columns + 255) / 256 * 256;
+    return {rows * row, row, 1};
+  }
+  case 8:
+  case 10: {
+    const int64_t column = layout == 8 ? (rows + 1023) / 1024 * 1024 : (rows + 255) / 256 * 256;
+    return {columns * column, 1, column};
+  }
+  default:
+    return {rows * columns, columns, 1};
+  }
+}
+
+void copy_elements(Matrix &from, const std::array<int64_t, 3> &from_strides, Matrix &to,
+                   const std::array<int64_t, 3> &to_strides, int64_t batch, int64_t rows, int64_t columns) {
+  for (int64_t x = 0; x < batch; ++x)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        to.set(x * to_strides[0] + i * to_strides[1] + j * to_strides[2],
+               from.get(x * from_strides[0] + i * from_strides[1] + j * from_strides[2]));
+}
+
+/// Checks that the product has the same bits where its operands and its result lie otherwise.
+void expect_bits_in_every_layout(const ContractionShape &dense, std::mt19937 &random) {
+  // With AVX-512 small ones are asked of the library too.
+  const ContractionChoice choice = {.library_flops = cpu_level() == CpuLevel::v4 ? 0 : 128000};
+  const auto chosen = Contraction::get(dense, choice).value_or_throw();
+  // Without AVX-512 a transposed operand is another product.
+  const bool mayTranspose =
+      cpu_level() == CpuLevel::v4 || chosen->implementation().find("gemm:jit") == std::string::npos;
+  Problem first(dense);
+  ASSERT_TRUE(first.run(*chosen).ok());
+  for (int round = 0; round < 8; ++round) {
+    const auto layout = [&] {
+      const auto found = static_cast<int>(random() % 11);
+      const bool transposed = found == 1 || found == 3 || found == 8 || found == 10;
+      return transposed && !mayTranspose ? found - 1 : found;
+    };
+    ContractionShape shape = dense;
+    shape.a_strides = strides_of(layout(), dense.batch, dense.m, dense.k);
+    shape.b_strides = strides_of(layout(), dense.batch, dense.k, dense.n);
+    if (round % 2)
+      shape.c_strides = strides_of(layout(), dense.batch, dense.m, dense.n);
+    Problem other(shape);
+    copy_elements(first.a, dense.a_strides, other.a, shape.a_strides, dense.batch, dense.m, dense.k);
+    copy_elements(first.b, dense.b_strides, other.b, shape.b_strides, dense.batch, dense.k, dense.n);
+    copy_elements(first.residual, dense.c_strides, other.residual, shape.c_strides, dense.batch, dense.m,
+                  dense.n);
+    other.bias = first.bias;
+    const auto again = Contraction::get(shape, choice).value_or_throw();
+    for (const bool serial : {false, true}) {
+      ASSERT_TRUE(other.run(*again, serial).ok());
+      Problem result(dense);
+      copy_elements(other.c, shape.c_strides, result.c, dense.c_strides, dense.batch, dense.m, dense.n);
+      EXPECT_TRUE(result.c.bytes == first.c.bytes)
+          << name(dense.dtype) << " " << dense.batch << "x" << dense.m << "x" << dense.n << "x" << dense.k
+          << " by " << again->implementation() << ", in rows by " << chosen->implementation();
+    }
+  }
+}
+
+// Where a product reads its operands from depends on what was read or computed before: a view that was read
+// has memory of its own. The bits must not.
+TEST(Contraction, BitsDoNotDependOnHowOperandsLie) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 60; ++round) {
+    const auto extent = [&](int bits) {
+      return static_cast<int64_t>(1 + random() % (1u << (1 + random() % static_cast<unsigned>(bits))));
+    };
+    // Small ones of all kinds, and sums that are long enough to be divided.
+    ContractionShape shape =
+        round % 3 ? Problem::dense(DType::f32, 1 + round % 2 * 2, extent(7), extent(7), extent(10))
+                  : Problem::dense(DType::f32, 1, extent(7), extent(9), 900 + extent(11));
+    if (round % 4 == 3 && cpu_level() == CpuLevel::v4)
+      shape.dtype = DType::bf16;
+    shape.bias = round & 1;
+    shape.relu = round & 2;
+    shape.residual = round & 4;
+    expect_bits_in_every_layout(shape, random);
+  }
+  // Few rows and columns, of which oneDNN has kernels of its own, and sums around the length of a chain.
+  for (int round = 0; round < 120; ++round) {
+    ContractionShape shape = Problem::dense(DType::f32, 1 + round % 5 / 4, 1 + round % 20,
+                                            static_cast<int64_t>(1 + random() % (round % 2 ? 20 : 600)),
+                                            static_cast<int64_t>(1 + random() % (round % 3 ? 900 : 400)));
+    if (round % 4 == 1)
+      std::swap(shape.m, shape.n);
+    shape = Problem::dense(shape.dtype, shape.batch, shape.m, shape.n, shape.k);
+    shape.residual = round & 1;
+    expect_bits_in_every_layout(shape, random);
+  }
+  for (const auto &[m, n] : {std::pair{1, 1}, {3, 1}, {4, 1}, {5, 1}, {1, 4}, {20, 33}, {33, 20}, {129, 40}})
+    for (const int64_t k : {1, 2, 15, 16, 17, 385, 1000})
+      expect_bits_in_every_layout(Problem::dense(DType::f32, 1, m, n, k), random);
+  // Longest sums over columns that are added as those over rows are.
+  for (const int64_t k : {1024, 1025, 2048, 4096})
+    expect_bits_in_every_layout(Problem::dense(DType::f32, 1, 31, 512, k), random);
+}
+
+/// The sum of products in the order of runtime/gemm/GemmRows.h.
+float sum_in_order(Problem &problem, int64_t i, int64_t j) {
+  const ContractionShape &s = problem.shape;
+  const auto add = [&](int64_t p, float sum) {
+    return std::fma(problem.a.at<float>(i * s.a_strides[1] + p * s.a_strides[2]),
+                    problem.b.at<float>(p * s.b_strides[1] + j * s.b_strides[2]), sum);
+  };
+  if (s.m <= 4 || s.n == 1) {
+    std::array<float, 16> parts = {};
+    for (int64_t p = 0; p < s.k; ++p)
+      parts[static_cast<size_t>(p % 16)] = add(p, parts[static_cast<size_t>(p % 16)]);
+    for (size_t half = 8; half > 0; half /= 2)
+      for (size_t r = 0; r < half; ++r)
+        parts[r] += parts[r + half];
+    return parts[0];
+  }
+  const int64_t chains = (s.k + 383) / 384, length = ((s.k + chains - 1) / chains + 15) / 16 * 16;
+  float sum = 0;
+  for (int64_t begin = 0; begin < s.k; begin += length) {
+    float chain = 0;
+    for (int64_t p = begin; p < std::min(begin + length, s.k); ++p)
+      chain = add(p, chain);
+    sum = begin == 0 ? chain : sum + chain;
+  }
+  return sum;
+}
+
+// What oneDNN computes with AVX-512 is not documented; if another version adds otherwise, the order would
+// depend on how operands lie.
+TEST(Contraction, SumsWithAVX512HaveTheOrderThatIsDocumented) {
+  if (cpu_level() != CpuLevel::v4)
+    GTEST_SKIP() << "needs AVX-512";
+  std::mt19937 random(17);
+  int number = 0;
+  for (const auto &[m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 700},
+                                                                   {1, 700, 784},
+                                                                   {2, 530, 33},
+                                                                   {3, 40, 1000},
+                                                                   {4, 513, 385},
+                                                                   {300, 1, 900},
+                                                                   {5, 300, 384},
+                                                                   {16, 70, 385},
+                                                                   {17, 40, 769},
+                                                                   {16, 16, 800},
+                                                                   {600, 2, 384},
+                                                                   {200, 300, 383},
+                                                                   {90, 90, 900},
+                                                                   {500, 20, 400},
+                                                                   {20, 500, 900},
+                                                                   {20, 33, 1150},
+                                                                   {33, 20, 1150},
+                                                                   {100, 90, 700},
+                                                                   {130, 520, 600}})
+    for (int layout = 0; layout < 4; ++layout) {
+      ContractionShape shape = Problem::dense(DType::f32, 1, m, n, k);
+      shape.a_strides = strides_of(layout & 1 ? 1 + number % 2 * 7 : number % 2 * 7, 1, m, k);
+      shape.b_strides = strides_of(layout & 2 ? 1 + number % 3 / 2 * 9 : number % 3 / 2 * 9, 1, k, n);
+      ++number;
+      Problem problem(shape, static_cast<unsigned>(random()));
+      ASSERT_TRUE(problem.run(*Contraction::make_library(shape).value_or_throw()).ok());
+      int64_t others = 0;
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          others += std::bit_cast<uint32_t>(problem.c.at<float>(i * n + j)) !=
+                    std::bit_cast<uint32_t>(sum_in_order(problem, i, j));
+      EXPECT_EQ(others, 0) << m << "x" << n << "x" << k << " layout " << layout;
+    }
+}
+
+TEST(Contraction, BitsDoNotDependOnThreads) {
+  for (DType dtype : {DType::f32, DType::f16, DType::f64})
+    for (const auto &[m, n, k] : {std::array<int64_t, 3>{200, 300, 700},
+                                  {8, 16, 100000},
+                                  {16, 64, 30000},
+                                  {512, 10, 4096},
+                                  {1, 1000, 2000}}) {
+      const ContractionShape shape = Problem::dense(dtype, 1, m, n, k);
+      Problem problem(shape);
+      ASSERT_TRUE(problem.run(*Contraction::get(shape).value_or_throw()).ok());
+      if (dtype == DType::f32)
+        problem.expect_right();
+      for (const int width : {1, 2, 3, 4})
+        expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
+    }
+}
+
+// Large enough to be cut along every dimension, with remainders, and with every way an operand may lie.
+TEST(Contraction, BitsDoNotDependOnThreadsWithEpiloguesBatchesAndTranspositions) {
+  int number = 0;
+  for (const auto &[batch, m, n, k] : {std::array<int64_t, 4>{1, 150, 250, 130},
+                                       {3, 130, 70, 90},
+                                       {5, 128, 100, 64},
+                                       {70, 40, 40, 50},
+                                       {1, 20, 97, 5000}, // a column is left
+                                       {1, 97, 20, 5000}, // a row is left
+                                       {1, 20, 30, 9000},
+                                       {1, 10, 12, 9001},
+                                       {1, 700, 1, 1500},
+                                       {1, 1, 700, 1500}})
+    for (int layout = 0; layout < 4; ++layout) {
+      ContractionShape shape = Problem::dense(DType::f32, batch, m, n, k);
+      if (layout & 1)
+        shape.a_strides = {m * k, 1, m};
+      if (layout & 2)
+        shape.b_strides = {k * n, 1, k}, shape.c_strides = {m * (n + 10), n + 10, 1};
+      const int epilogue = number++ * 3 % 8; // all eight, spread over shapes and layouts
+      shape.bias = epilogue & 1;
+      shape.relu = epilogue & 2;
+      shape.residual = epilogue & 4;
+      Problem problem(shape);
+      const auto chosen = Contraction::get(shape).value_or_throw();
+      // oneDNN has nothing fast for some layouts of a matrix times a vector.
+      if (n > 1 && !has_own_kernel(shape))
+        EXPECT_EQ(chosen->implementation().substr(0, 6), "onednn") << chosen->implementation();
+      ASSERT_TRUE(problem.run(*chosen).ok());
+      problem.expect_right();
+      if (HasFatalFailure())
+        FAIL() << batch << "x" << m << "x" << n << "x" << k << " layout " << layout << " epilogue "
+               << epilogue;
+      for (const int width : {1, 2, 3, 4})
+        expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
+    }
+}
+
+} // namespace
