@@ -583,21 +583,29 @@ def lint(level):
 
 
 def debian(level):
-    """Both commands of the README in systems that have nothing installed."""
+    """Both commands of the README and the benchmark in systems that have nothing installed. Each of these also runs
+    packages that were made here, and this one runs theirs."""
     missing = "debootstrap" if not shutil.which("debootstrap") else "root" if os.geteuid() != 0 else None
     if missing:
         say(f"    debian: skipped, for want of {missing}")
         return Counts(skipped=2)
-    counts = Counts()
+    script, bare = os.path.join(ROOT, "test", "packages.py"), os.path.join(ROOT, "scripts", "bare-debian")
+    ours = os.path.join(ROOT, "build", "packages")
+    counts = closing_line("packages", [sys.executable, script, "make", ours])
     for suite in ("bookworm", "trixie"):
-        # Its last command's closing line is followed by the script's own.
-        outcome = run("debian-" + suite, [os.path.join(ROOT, "scripts", "bare-debian"), suite], timeout=3 * HOUR)
+        folder = os.path.join(ROOT, "build", "debian-" + suite)
+        commands = ["scripts/demo", "scripts/test", "scripts/bench --rows mul_add",
+                    ".venv/bin/python test/packages.py make /packages", f".venv/bin/python test/packages.py run {ours}"]
+        outcome = run("debian-" + suite, [bare, suite, "--folder", folder, "--bind", ours, *commands], timeout=3 * HOUR)
         found = CLOSING_LINE.findall(outcome.output)
-        if outcome.code != 0 or not found:
+        if outcome.code != 0 or len(found) < 3:
             say(outcome.tail())
             counts += failure(f"bare-debian {suite} {outcome.why()} ({outcome.log})")
         else:
-            counts += Counts(int(found[-1][0]), int(found[-1][1]))
+            for passed, failed in found[-3:]:  # of the tests, and of the packages that were made and run
+                counts += Counts(int(passed), int(failed))
+            counts += closing_line("packages-" + suite, [sys.executable, script, "run", os.path.join(folder, "packages")])
+        shutil.rmtree(folder, ignore_errors=True)
     return counts
 
 
