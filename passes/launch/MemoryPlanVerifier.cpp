@@ -109,6 +109,9 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
     if (!ranges.isAtMost(slice.getPosition() + bytes, arenas.back().end))
       return fail() << "ends at byte " << sizeText(slice.getPosition() + bytes) << " of an arena of "
                     << sizeText(arenas.back().end) << " bytes";
+    // An arena that is not divided is of one device: that of the first value in it.
+    if (!arenas.front().device)
+      arenas.front().device = deviceOf(result.getType()).withoutSizes();
     if (const DeviceArena *own = arenaOf(arenas, deviceOf(result.getType()));
         !own || !ranges.isAtMost(own->begin, slice.getPosition()) ||
         !ranges.isAtMost(slice.getPosition() + bytes, own->end)) {

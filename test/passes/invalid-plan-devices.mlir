@@ -25,6 +25,21 @@ weft.func @no_part(%x: tensor<8x8xf32, #cpu>) -> tensor<8x8xf32, #cpu>
 
 // -----
 #cpu = #weft.device<cpu>
+#gpu = #weft.device<cuda:0>
+
+// An arena without weft.arena_devices is of one device.
+weft.func @undivided(%x: tensor<8x8xf32, #cpu>, %y: tensor<8x8xf32, #gpu>) -> (tensor<8x8xf32, #cpu>, tensor<8x8xf32, #gpu>)
+    attributes {weft.arena_bytes = 512 : i64} {
+  %0 = weft.dot_general %x, %x, contract = [1] x [0] {slices = [#weft.slice<arena, 0, 256>]} : tensor<8x8xf32, #cpu>, tensor<8x8xf32, #cpu>
+  // expected-error @below {{result #0 is on cuda:0, which has no part of the arena}}
+  %1 = weft.dot_general %y, %y, contract = [1] x [0] {slices = [#weft.slice<arena, 256, 256>]} : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  %2 = weft.dot_general %0, %x, contract = [1] x [0] {slices = [#weft.slice<result, 0, 256>]} : tensor<8x8xf32, #cpu>, tensor<8x8xf32, #cpu>
+  %3 = weft.dot_general %1, %y, contract = [1] x [0] {slices = [#weft.slice<result, 1, 256>]} : tensor<8x8xf32, #gpu>, tensor<8x8xf32, #gpu>
+  weft.return %2, %3 : tensor<8x8xf32, #cpu>, tensor<8x8xf32, #gpu>
+}
+
+// -----
+#cpu = #weft.device<cpu>
 
 // expected-error @below {{weft.arena_devices has cpu twice}}
 weft.func @twice() attributes {weft.arena_bytes = 512 : i64, weft.arena_devices = [#cpu, #cpu], weft.arena_begins = #weft.sizes<[0, 256]>} {
