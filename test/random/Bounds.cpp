@@ -157,6 +157,11 @@ private:
     for (auto [result, bound] : llvm::zip_equal(results, *bounds))
       for (size_t i = 0; i < result.error.size(); ++i) {
         double value = result.value.isReal() ? result.value.real[i] : 0;
+        // A part may overflow in its type where the composite, which is computed in doubles, does not.
+        if (result.value.isReal() && std::isfinite(value) && !std::isfinite(bound.value.real[i])) {
+          result.error[i] = kUnknown;
+          continue;
+        }
         // Twice: the analysis stands at the values of the parts, which are off by their own roundings.
         result.error[i] = bound.error[i] == 0 || !std::isfinite(value)
                               ? bound.error[i]

@@ -27,6 +27,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace weft;
@@ -380,6 +381,32 @@ TEST_F(RandomPrograms, WhatIsUnstableIsNotClaimed) {
     EXPECT_TRUE(std::isinf((*results)[0].error[i]));
     EXPECT_EQ((*results)[1].error[i], 0);
   }
+}
+
+TEST_F(RandomPrograms, APartThatOverflowsInItsTypeIsNotClaimed) {
+  // The normalised value times the weight may be beyond f32; its sum with the bias is not, and the composite
+  // is computed in doubles.
+  auto module = parse(R"(
+    weft.func @main(%x: tensor<4xf32, #cpu>, %w: tensor<4xf32, #cpu>, %b: tensor<4xf32, #cpu>) -> tensor<4xf32, #cpu> {
+      %y, %mean, %rstd = weft.layer_norm %x weight %w bias %b, axis = 0, eps = 0.000000e+00
+                       : tensor<4xf32, #cpu> weight tensor<4xf32, #cpu> bias tensor<4xf32, #cpu>
+      weft.return %y : tensor<4xf32, #cpu>
+    })");
+  ASSERT_TRUE(module);
+  const auto literal = [](std::vector<double> values) {
+    ir::Literal made(DType::f32, {4});
+    made.real.assign(values.begin(), values.end());
+    return Bounded(made);
+  };
+  ir::InterpreterOptions options;
+  const auto largest = static_cast<double>(std::numeric_limits<float>::max());
+  // Normalised to 1.73 and three times -0.58.
+  auto results = interpretWithBounds(
+      module->lookupSymbol<ir::FuncOp>(kEntry),
+      {literal({3, -1, -1, -1}), literal({largest, 2, 2, 2}), literal({-largest, 1, 1, 1})}, options);
+  ASSERT_TRUE(succeeded(results));
+  EXPECT_TRUE(std::isinf((*results)[0].error[0]));
+  EXPECT_TRUE(std::isfinite((*results)[0].error[1]));
 }
 
 } // namespace
