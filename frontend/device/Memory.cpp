@@ -8,14 +8,14 @@
 
 #include "frontend/graph/Message.h"
 #include "frontend/lazy/Lazy.h"
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/queue/Queue.h"
 
 namespace weft {
 
-static runtime::HostAllocator &allocatorOf(const Device &device, Loc loc) {
+static runtime::CachingAllocator &allocatorOf(const Device &device, Loc loc) {
   frontend::requireBackend(device, loc);
-  return runtime::HostAllocator::get();
+  return runtime::CachingAllocator::get();
 }
 
 uint64_t memory_allocated(Device device, Loc loc) { return allocatorOf(device, loc).memory_allocated(); }
@@ -40,7 +40,7 @@ std::string memory_snapshot(Device device, Loc loc) { return allocatorOf(device,
 void empty_cache(Device device, Loc loc) { allocatorOf(device, loc).empty_cache(); }
 
 void trim(Device device, Loc loc) {
-  runtime::HostAllocator &allocator = allocatorOf(device, loc);
+  runtime::CachingAllocator &allocator = allocatorOf(device, loc);
   runtime::Queue::trim_all();
   allocator.empty_cache();
 }

@@ -40,8 +40,8 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
   if (!data && needed)
     fail("the data pointer is null", loc);
   GraphLock lock(graphMutex());
-  auto buffer = runtime::Buffer::allocate(
-      needed, runtime::HostAllocator::get().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}));
+  auto buffer = runtime::Buffer::allocate(needed, runtime::CachingAllocator::get().intern_label(
+                                                      {"tensor", str(loc), loc.file_name(), loc.line()}));
   if (!buffer)
     fail(buffer.status(), loc);
   if (needed)

@@ -87,7 +87,7 @@ static Tensor zerosInMemory(const Spec &spec, Loc loc) {
     return zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, loc);
   auto buffer = runtime::Buffer::allocate(
       spec.bytes(),
-      runtime::HostAllocator::get().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}));
+      runtime::CachingAllocator::get().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}));
   if (!buffer)
     fail(buffer.status(), loc);
   if (spec.bytes() > 0)

@@ -7,7 +7,7 @@
 
 #include "runtime/capi/Support.h"
 
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/queue/Profiler.h"
 #include "runtime/threads/Executor.h"
 
@@ -49,7 +49,7 @@ thread_local int EmbeddersExecutor::current_worker = -1;
 
 weft_status weft_memory_get(weft_memory_info *info) {
   return guarded([&] {
-    const runtime::HostAllocator &allocator = runtime::HostAllocator::get();
+    const runtime::CachingAllocator &allocator = runtime::CachingAllocator::get();
     weft_memory_info value = {};
     value.allocated = allocator.memory_allocated();
     value.max_allocated = allocator.max_memory_allocated();
@@ -63,29 +63,29 @@ weft_status weft_memory_get(weft_memory_info *info) {
 
 weft_status weft_memory_reset_peaks(void) {
   return guarded([]() -> Status {
-    runtime::HostAllocator::get().reset_peak_stats();
+    runtime::CachingAllocator::get().reset_peak_stats();
     return {};
   });
 }
 
 weft_status weft_memory_stats_json(char **text) {
-  return guarded([&] { return give_text(runtime::HostAllocator::get().stats_json(), text); });
+  return guarded([&] { return give_text(runtime::CachingAllocator::get().stats_json(), text); });
 }
 
 weft_status weft_memory_snapshot_json(char **text) {
-  return guarded([&] { return give_text(runtime::HostAllocator::get().snapshot_json(), text); });
+  return guarded([&] { return give_text(runtime::CachingAllocator::get().snapshot_json(), text); });
 }
 
 weft_status weft_memory_set_limit(uint64_t bytes) {
   return guarded([&]() -> Status {
-    runtime::HostAllocator::get().set_limit(bytes);
+    runtime::CachingAllocator::get().set_limit(bytes);
     return {};
   });
 }
 
 weft_status weft_memory_empty_cache(void) {
   return guarded([]() -> Status {
-    runtime::HostAllocator::get().empty_cache();
+    runtime::CachingAllocator::get().empty_cache();
     return {};
   });
 }
@@ -93,7 +93,7 @@ weft_status weft_memory_empty_cache(void) {
 weft_status weft_trim(void) {
   return guarded([]() -> Status {
     runtime::Queue::trim_all();
-    runtime::HostAllocator::get().empty_cache();
+    runtime::CachingAllocator::get().empty_cache();
     return {};
   });
 }
@@ -101,13 +101,13 @@ weft_status weft_trim(void) {
 weft_status weft_set_allocator(const weft_allocator *allocator) {
   return guarded([&]() -> Status {
     if (!allocator)
-      return runtime::HostAllocator::get().set_raw({});
+      return runtime::CachingAllocator::get().set_raw({});
     const Expected<weft_allocator> known = read_struct(allocator, "allocator");
     if (!known)
       return known.status();
     if (!known->allocate || !known->free)
       return argument_error("an allocator needs both functions, allocate and free");
-    return runtime::HostAllocator::get().set_raw({known->user, known->allocate, known->free});
+    return runtime::CachingAllocator::get().set_raw({known->user, known->allocate, known->free});
   });
 }
 

@@ -25,8 +25,8 @@ Status copy_between(Device &to_device, void *to, Device &from_device, const void
   if (to_device.is_host())
     return from_device.copy_now(to, from, bytes, CopyDirection::device_to_host);
   constexpr size_t pieceBytes = size_t(4) << 20;
-  HostAllocator &allocator = HostAllocator::get();
-  Expected<HostBlock> block = allocator.allocate(std::min(bytes, pieceBytes));
+  CachingAllocator &allocator = CachingAllocator::get();
+  Expected<MemoryBlock> block = allocator.allocate(std::min(bytes, pieceBytes));
   if (!block)
     return block.status();
   Status status;

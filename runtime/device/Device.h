@@ -13,7 +13,7 @@
 #ifndef WEFT_RUNTIME_DEVICE_DEVICE_H
 #define WEFT_RUNTIME_DEVICE_DEVICE_H
 
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "weft/export.hpp"
 #include "weft/status.hpp"
 
@@ -89,7 +89,7 @@ public:
   /// The kind of machine code that it runs, which is that of a package's images: "cpu".
   virtual std::string_view code() const = 0;
   /// Hands out its memory.
-  virtual HostAllocator &allocator() = 0;
+  virtual CachingAllocator &allocator() = 0;
   virtual Expected<std::unique_ptr<DeviceStream>> make_stream() = 0;
   /// Copies before it returns; the caller has waited for work that uses either range.
   virtual Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;

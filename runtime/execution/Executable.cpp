@@ -369,7 +369,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   arena_bytes = align_line(plan.arena_bytes());
   arena_lower_bound = plan.arena_lower_bound_bytes();
   for (const FunctionDevice &device : devices)
-    if (HostAllocator &own = device.device->allocator(); device.arena_bytes > own.limit())
+    if (CachingAllocator &own = device.device->allocator(); device.arena_bytes > own.limit())
       return own.out_of_memory(device.arena_bytes, "the temporaries of '" + signature.function + "'");
 
   // An out-of-memory report names a result by the line that computes it.

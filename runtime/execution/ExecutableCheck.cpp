@@ -160,7 +160,7 @@ Status Executable::Impl::check_memory(const Queue &queue, std::span<const std::s
   uint64_t needed = fresh_host_bytes + (temporaries > arena ? temporaries - arena : 0);
   for (const std::shared_ptr<Buffer> &output : outputs)
     needed -= output && output->device().is_host() ? output->bytes() : 0;
-  HostAllocator &allocator = HostAllocator::get();
+  CachingAllocator &allocator = CachingAllocator::get();
   if (allocator.fits(needed))
     return {};
   const PlannedMemory planned = planned_memory(serial);

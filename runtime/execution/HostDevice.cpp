@@ -33,7 +33,7 @@ public:
   HostDevice() : Device("cpu") {}
   bool is_host() const override { return true; }
   std::string_view code() const override { return "cpu"; }
-  HostAllocator &allocator() override { return HostAllocator::get(); }
+  CachingAllocator &allocator() override { return CachingAllocator::get(); }
   Expected<std::unique_ptr<DeviceStream>> make_stream() override {
     return std::unique_ptr<DeviceStream>(std::make_unique<HostStream>());
   }

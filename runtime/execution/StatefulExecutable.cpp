@@ -305,7 +305,7 @@ Status StatefulExecutable::set_state(std::string_view name, std::span<const std:
     return argument_error(
         "the state '" + std::string(name) + "' is " + shape_text(argument.type.dtype, argument.type.shape) +
         " with " + std::to_string(argument.type.bytes) + " bytes, found " + std::to_string(bytes.size()));
-  const uint32_t label = HostAllocator::get().intern_label(
+  const uint32_t label = CachingAllocator::get().intern_label(
       {"state '" + shortened(argument.name) + "' of '" + shortened(signature().function) + "'"});
   Expected<std::shared_ptr<Buffer>> buffer = Buffer::allocate(bytes.size(), label);
   if (!buffer)

@@ -10,7 +10,7 @@
 namespace weft::runtime {
 
 Expected<std::shared_ptr<Buffer>> Buffer::allocate(size_t bytes, uint32_t label, Device &device) {
-  Expected<HostBlock> block = device.allocator().allocate(bytes, label);
+  Expected<MemoryBlock> block = device.allocator().allocate(bytes, label);
   if (!block)
     return block.status();
   try {

@@ -9,7 +9,7 @@
 
 #include "runtime/device/Device.h"
 
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/queue/Profiler.h"
 
 #include <array>
@@ -52,7 +52,7 @@ Expected<QueueMode> queue_mode_from_environment() {
 struct DeviceLane {
   Device &device;
   std::unique_ptr<DeviceStream> stream;
-  HostBlock arena;
+  MemoryBlock arena;
 
   explicit DeviceLane(Device &of) : device(of) {}
   void release_arena() {
@@ -86,7 +86,7 @@ struct QueueState {
   std::shared_ptr<Failure> failures; // that were reported, oldest first: a list that needs no memory
   std::exception_ptr thrown;         // by work that lets exceptions out
   // These are touched only by whoever runs the queue's work.
-  HostBlock arena;
+  MemoryBlock arena;
   std::vector<std::unique_ptr<DeviceLane>> lanes; // of devices beside the host
 
   std::atomic<size_t> arena_bytes{0};  // the host's
@@ -140,8 +140,8 @@ struct QueueState {
     has_arenas.store(false, std::memory_order_relaxed);
   }
   void release_arena() {
-    HostAllocator::get().free(arena);
-    HostAllocator::get().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
+    CachingAllocator::get().free(arena);
+    CachingAllocator::get().note_arena_bytes(-static_cast<int64_t>(arena.bytes));
     arena = {};
     arena_bytes.store(0, std::memory_order_relaxed);
   }
@@ -524,9 +524,9 @@ Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
     return arena(bytes);
   DeviceLane &lane = state_->lane(device);
   if (bytes > lane.arena.bytes) {
-    HostAllocator &allocator = device.allocator();
+    CachingAllocator &allocator = device.allocator();
     lane.release_arena();
-    Expected<HostBlock> block = allocator.allocate(bytes, allocator.intern_label({"arena of temporaries"}));
+    Expected<MemoryBlock> block = allocator.allocate(bytes, allocator.intern_label({"arena of temporaries"}));
     if (!block)
       return block.status();
     lane.arena = *block;
@@ -539,11 +539,11 @@ Expected<std::byte *> Queue::arena(Device &device, size_t bytes) {
 Expected<std::byte *> Queue::arena(size_t bytes) {
   QueueState &state = *state_;
   if (bytes > state.arena.bytes) {
-    HostAllocator &allocator = HostAllocator::get();
+    CachingAllocator &allocator = CachingAllocator::get();
     static const uint32_t label = allocator.intern_label({"arena of temporaries"});
     if (state.arena.handle)
       state.release_arena();
-    Expected<HostBlock> block = allocator.allocate(bytes, label);
+    Expected<MemoryBlock> block = allocator.allocate(bytes, label);
     if (!block)
       return block.status();
     state.arena = *block;
@@ -570,7 +570,7 @@ void Queue::trim(const std::shared_ptr<QueueState> &state) {
     // The work keeps no state: what is posted does, and a state that kept itself would never end.
     submit(state, [raw = state.get()] {
       raw->release_arenas();
-      HostAllocator::get().empty_cache();
+      CachingAllocator::get().empty_cache();
     });
     return;
   }

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/execution/Executable.h"
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/queue/Queue.h"
 
 #include <cstdio>
@@ -82,7 +82,7 @@ Status Executable::run(std::span<const std::shared_ptr<Buffer>> arguments,
   if (Status status = Queue::synchronize_all(); !status)
     return status;
   Queue::trim_all();
-  HostAllocator &allocator = HostAllocator::get();
+  CachingAllocator &allocator = CachingAllocator::get();
   allocator.reset_peak_stats();
   const auto before = allocator.stats();
   Status status = real()(this, arguments, results, options);

@@ -18,7 +18,7 @@
 #include "passes/Pipeline.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/execution/StatefulExecutable.h"
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/package/Package.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -250,7 +250,7 @@ std::string current(const Arguments &arguments) { return arguments.failures + "/
   const rlimit noCore = {0, 0}, memory = {uint64_t(8) << 30, uint64_t(8) << 30};
   ::setrlimit(RLIMIT_CORE, &noCore);
   ::setrlimit(RLIMIT_AS, &memory);
-  runtime::HostAllocator::get().set_limit(uint64_t(256) << 20);
+  runtime::CachingAllocator::get().set_limit(uint64_t(256) << 20);
   for (uint64_t seed = from; seed < arguments.seed + arguments.count; ++seed) {
     shared.seed = seed;
     shared.stage = making;

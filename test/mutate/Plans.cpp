@@ -16,7 +16,7 @@
 #include "ir/Parse.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/execution/StatefulExecutable.h"
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/package/Package.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/plan_generated.h"
@@ -431,7 +431,7 @@ std::string check(const std::vector<Program> &programs, uint64_t seed, Shared &s
   ::dup2(nowhere, 1); // what mutants print
   const rlimit noCore = {0, 0};
   ::setrlimit(RLIMIT_CORE, &noCore);
-  runtime::HostAllocator::get().set_limit(uint64_t(256) << 20);
+  runtime::CachingAllocator::get().set_limit(uint64_t(256) << 20);
   for (uint64_t seed = from; seed < end; ++seed) {
     shared.seed = seed;
     shared.message[0] = 0;

@@ -11,7 +11,7 @@
 #include "ir/Schedule.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/execution/StatefulExecutable.h"
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/package/Package.h"
 #include "test/unit/codegen/RandomSchedule.h"
 
@@ -201,7 +201,7 @@ Outcome compileAndRun(const std::string &text, uint64_t seed, int poison) {
   };
   // Of what ran before nothing stays in memory, where it might be taken for what should have been computed.
   runtime::Queue::trim_all();
-  (void)runtime::HostAllocator::get().empty_cache();
+  (void)runtime::CachingAllocator::get().empty_cache();
   Parsed parsed(text);
   if (!parsed.status)
     return refuse(parsed.status);

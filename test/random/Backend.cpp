@@ -10,7 +10,7 @@
 
 #include "codegen/Compile.h"
 #include "runtime/execution/Executable.h"
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/memory/Layout.h"
 #include "runtime/package/Package.h"
 #include "runtime/queue/Queue.h"
@@ -45,7 +45,7 @@ class PeakMemory {
 public:
   PeakMemory() {
     runtime::Queue::trim_all(); // a call finds no arena
-    runtime::HostAllocator::get().reset_peak_stats();
+    runtime::CachingAllocator::get().reset_peak_stats();
     before = requested("current");
   }
   /// Once the call has ended, and before anything else is allocated.
@@ -62,7 +62,7 @@ public:
 
 private:
   static int64_t requested(const std::string &metric) {
-    return runtime::HostAllocator::get().stats().at("requested_bytes.all." + metric);
+    return runtime::CachingAllocator::get().stats().at("requested_bytes.all." + metric);
   }
   int64_t before = 0;
 };

@@ -13,7 +13,7 @@
 #include "ir/TargetDescription.h"
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Contraction.h"
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 #include "runtime/plan/Image.h"
 #include "runtime/threads/Executor.h"
 
@@ -221,7 +221,7 @@ example: weft doctor
     report.problem("memory", probe.status().message(), "correct WEFT_ALLOC_CONF, or unset it");
   else
     report.good("memory", sizeText(machineMemory()) + ", of which Weft takes at most " +
-                              sizeText(std::min(machineMemory(), runtime::HostAllocator::get().limit())));
+                              sizeText(std::min(machineMemory(), runtime::CachingAllocator::get().limit())));
   report.good("libraries", runtime::Contraction::library() + ", LLVM " LLVM_VERSION_STRING);
   checkCache(report);
   const std::string driver = cudaDriver();

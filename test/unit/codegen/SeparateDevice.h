@@ -14,7 +14,7 @@
 #define WEFT_TEST_UNIT_CODEGEN_SEPARATEDEVICE_H
 
 #include "runtime/device/Device.h"
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 
 #include <atomic>
 #include <cstddef>
@@ -31,7 +31,7 @@ public:
   explicit SeparateDevice(std::string name, std::string code = "cpu");
 
   std::string_view code() const override { return code_; }
-  runtime::HostAllocator &allocator() override { return allocator_; }
+  runtime::CachingAllocator &allocator() override { return allocator_; }
   Expected<std::unique_ptr<runtime::DeviceStream>> make_stream() override;
   Status copy_now(void *to, const void *from, size_t bytes, runtime::CopyDirection direction) override;
 
@@ -60,7 +60,7 @@ private:
   static Segments &segments();
 
   const std::string code_;
-  runtime::HostAllocator allocator_;
+  runtime::CachingAllocator allocator_;
 };
 
 } // namespace weft::testing

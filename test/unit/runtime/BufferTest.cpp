@@ -18,14 +18,14 @@ using namespace weft::runtime::test;
 namespace {
 
 TEST(Buffer, OwnsOrWraps) {
-  const uint64_t before = HostAllocator::get().memory_allocated();
+  const uint64_t before = CachingAllocator::get().memory_allocated();
   {
     const auto buffer = Buffer::allocate(1000).value_or_throw();
     EXPECT_EQ(buffer->bytes(), 1000u);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % 64, 0u);
-    EXPECT_EQ(HostAllocator::get().memory_allocated(), before + 1024);
+    EXPECT_EQ(CachingAllocator::get().memory_allocated(), before + 1024);
   }
-  EXPECT_EQ(HostAllocator::get().memory_allocated(), before);
+  EXPECT_EQ(CachingAllocator::get().memory_allocated(), before);
   int value = 3, deleted = 0;
   {
     const auto buffer = Buffer::wrap(&value, sizeof value, [&](void *data) { deleted += data == &value; });

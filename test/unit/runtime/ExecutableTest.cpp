@@ -359,21 +359,21 @@ TEST(Executable, MemoryIsSecuredBeforeTheFirstLaunch) {
   const std::shared_ptr<Buffer> arguments[] = {buffer_of(filled(1)), state};
   std::shared_ptr<Buffer> results[2];
   Queue queue;
-  HostAllocator &allocator = HostAllocator::get();
+  CachingAllocator &allocator = CachingAllocator::get();
   allocator.empty_cache();
   // All free small blocks are taken, and no new segment is allowed.
   const uint64_t limit = allocator.limit();
   allocator.set_limit(0);
-  std::vector<HostBlock> blocks;
+  std::vector<MemoryBlock> blocks;
   for (size_t bytes : {1u << 20, 1u << 16, 4096u, 512u})
     for (;;) {
-      Expected<HostBlock> block = allocator.allocate(bytes);
+      Expected<MemoryBlock> block = allocator.allocate(bytes);
       if (!block)
         break;
       blocks.push_back(*block);
     }
   const Status status = executable->run(arguments, results, {&queue, QueueMode::inlined});
-  for (const HostBlock &block : blocks)
+  for (const MemoryBlock &block : blocks)
     allocator.free(block);
   allocator.set_limit(limit);
   EXPECT_EQ(status.code(), "WEFT-M001");

@@ -1,11 +1,11 @@
-//===- HostAllocatorConfig.cpp - The options of WEFT_ALLOC_CONF -----------===//
+//===- AllocatorConfig.cpp - The options of WEFT_ALLOC_CONF -----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 
 #include <algorithm>
 #include <bit>

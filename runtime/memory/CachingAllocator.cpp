@@ -1,13 +1,13 @@
-//===- HostAllocator.cpp - Caching allocator of host memory -----------------===//
+//===- CachingAllocator.cpp - A device's memory, kept and handed out again --===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 
-#include "runtime/memory/HostAllocatorImpl.h"
+#include "runtime/memory/CachingAllocatorImpl.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +15,7 @@
 #include <string_view>
 
 namespace weft::runtime {
-using namespace host_memory;
+using namespace allocator_blocks;
 namespace {
 
 std::string json_string(std::string_view text) {
@@ -35,26 +35,26 @@ alignas(64) std::byte emptyAllocation[64];
 
 } // namespace
 
-HostAllocator &HostAllocator::get() {
-  static HostAllocator *const instance = [] {
+CachingAllocator &CachingAllocator::get() {
+  static CachingAllocator *const instance = [] {
     const char *text = std::getenv("WEFT_ALLOC_CONF");
     const char *uncached = std::getenv("WEFT_NO_MEMORY_CACHING");
     Expected<AllocatorConfig> config = parse_allocator_config(text ? text : "");
     const std::string_view off = uncached ? uncached : "";
     if (!off.empty() && off != "0" && off != "1")
       std::fprintf(stderr, "weft: WEFT_NO_MEMORY_CACHING is '%s', expected 0 or 1; taken as 1\n", uncached);
-    auto *allocator = new HostAllocator(config ? *config : AllocatorConfig(), off.empty() || off == "0");
+    auto *allocator = new CachingAllocator(config ? *config : AllocatorConfig(), off.empty() || off == "0");
     allocator->config_status_ = config.status();
     return allocator;
   }();
   return *instance;
 }
 
-HostAllocator::HostAllocator(AllocatorConfig config, bool caching, std::string device)
-    : impl_(std::make_unique<HostAllocatorImpl>(std::move(config), caching, std::move(device))) {}
-HostAllocator::~HostAllocator() = default;
+CachingAllocator::CachingAllocator(AllocatorConfig config, bool caching, std::string device)
+    : impl_(std::make_unique<CachingAllocatorImpl>(std::move(config), caching, std::move(device))) {}
+CachingAllocator::~CachingAllocator() = default;
 
-uint32_t HostAllocator::intern_label(const MemoryLabel &label) {
+uint32_t CachingAllocator::intern_label(const MemoryLabel &label) {
   std::string text(label.what);
   if (!label.location.empty())
     text.append(" (").append(label.location).append(")");
@@ -73,11 +73,11 @@ uint32_t HostAllocator::intern_label(const MemoryLabel &label) {
   return number;
 }
 
-Expected<HostBlock> HostAllocator::allocate(size_t bytes, uint32_t label) {
+Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label) {
   if (!config_status_.ok())
     return config_status_;
   if (bytes == 0)
-    return HostBlock{emptyAllocation, 0, nullptr};
+    return MemoryBlock{emptyAllocation, 0, nullptr};
   const std::lock_guard lock(impl_->mutex);
   if (label >= impl_->labels.size())
     label = 0;
@@ -86,29 +86,29 @@ Expected<HostBlock> HostAllocator::allocate(size_t bytes, uint32_t label) {
     ++impl_->ooms;
     return Status::error(impl_->out_of_memory_message(bytes, impl_->labels[label].text), "WEFT-M001");
   }
-  return HostBlock{block->data, bytes, block};
+  return MemoryBlock{block->data, bytes, block};
 }
 
-void HostAllocator::free(const HostBlock &block) {
+void CachingAllocator::free(const MemoryBlock &block) {
   if (!block.handle)
     return;
   const std::lock_guard lock(impl_->mutex);
   impl_->give_back(static_cast<Block *>(block.handle));
 }
 
-bool HostAllocator::fits(uint64_t bytes) const {
+bool CachingAllocator::fits(uint64_t bytes) const {
   const std::lock_guard lock(impl_->mutex);
   const uint64_t allocated = static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
   return bytes == 0 || (allocated <= impl_->limit && bytes <= impl_->limit - allocated);
 }
 
-Status HostAllocator::out_of_memory(uint64_t bytes, const std::string &purpose) {
+Status CachingAllocator::out_of_memory(uint64_t bytes, const std::string &purpose) {
   const std::lock_guard lock(impl_->mutex);
   ++impl_->ooms;
   return Status::error(impl_->out_of_memory_message(bytes, purpose), "WEFT-M001");
 }
 
-Status HostAllocator::set_raw(const RawAllocator &raw) {
+Status CachingAllocator::set_raw(const RawAllocator &raw) {
   const std::lock_guard lock(impl_->mutex);
   impl_->release_cached(0, UINT64_MAX);
   if (!impl_->segments.empty())
@@ -120,17 +120,17 @@ Status HostAllocator::set_raw(const RawAllocator &raw) {
   return {};
 }
 
-uint64_t HostAllocator::empty_cache() {
+uint64_t CachingAllocator::empty_cache() {
   const std::lock_guard lock(impl_->mutex);
   return impl_->release_cached(0, UINT64_MAX);
 }
 
-void HostAllocator::set_limit(uint64_t bytes) {
+void CachingAllocator::set_limit(uint64_t bytes) {
   const std::lock_guard lock(impl_->mutex);
   impl_->limit = bytes;
 }
 
-Status HostAllocator::set_memory_fraction(double fraction) {
+Status CachingAllocator::set_memory_fraction(double fraction) {
   if (!(fraction > 0 && fraction <= 1))
     return Status::error("the memory fraction must be above 0 and up to 1, found " + std::to_string(fraction),
                          "WEFT-M002");
@@ -138,29 +138,29 @@ Status HostAllocator::set_memory_fraction(double fraction) {
   return {};
 }
 
-uint64_t HostAllocator::limit() const {
+uint64_t CachingAllocator::limit() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->limit;
 }
 
-uint64_t HostAllocator::memory_allocated() const {
+uint64_t CachingAllocator::memory_allocated() const {
   const std::lock_guard lock(impl_->mutex);
   return static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
 }
-uint64_t HostAllocator::max_memory_allocated() const {
+uint64_t CachingAllocator::max_memory_allocated() const {
   const std::lock_guard lock(impl_->mutex);
   return static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].peak);
 }
-uint64_t HostAllocator::memory_reserved() const {
+uint64_t CachingAllocator::memory_reserved() const {
   const std::lock_guard lock(impl_->mutex);
   return static_cast<uint64_t>(impl_->stats[reservedBytes][allPools].current);
 }
-uint64_t HostAllocator::max_memory_reserved() const {
+uint64_t CachingAllocator::max_memory_reserved() const {
   const std::lock_guard lock(impl_->mutex);
   return static_cast<uint64_t>(impl_->stats[reservedBytes][allPools].peak);
 }
 
-void HostAllocator::reset_peak_stats() {
+void CachingAllocator::reset_peak_stats() {
   const std::lock_guard lock(impl_->mutex);
   for (auto &row : impl_->stats)
     for (Stat &stat : row)
@@ -170,7 +170,7 @@ void HostAllocator::reset_peak_stats() {
 }
 
 // What is live counts as allocated, so that allocated - freed stays the current value.
-void HostAllocator::reset_accumulated_stats() {
+void CachingAllocator::reset_accumulated_stats() {
   const std::lock_guard lock(impl_->mutex);
   const auto reset = [](Stat &stat) {
     stat.allocated = stat.current;
@@ -184,7 +184,7 @@ void HostAllocator::reset_accumulated_stats() {
   impl_->alloc_retries = impl_->ooms = impl_->device_allocs = impl_->device_frees = 0;
 }
 
-std::map<std::string, int64_t> HostAllocator::stats() const {
+std::map<std::string, int64_t> CachingAllocator::stats() const {
   const std::lock_guard lock(impl_->mutex);
   std::map<std::string, int64_t> result;
   const auto put = [&](const std::string &key, const Stat &stat) {
@@ -210,14 +210,14 @@ std::map<std::string, int64_t> HostAllocator::stats() const {
   return result;
 }
 
-std::string HostAllocator::stats_json() const {
+std::string CachingAllocator::stats_json() const {
   std::string text;
   for (const auto &[key, value] : stats())
     text += (text.empty() ? "{" : ", ") + json_string(key) + ": " + std::to_string(value);
   return text + "}";
 }
 
-std::string HostAllocator::summary() const {
+std::string CachingAllocator::summary() const {
   const auto values = stats();
   std::string text = "host memory             current         peak        total        freed\n";
   for (int id = 0; id < statCount; ++id) {
@@ -251,7 +251,7 @@ std::string frames_json(const Label &label) {
 
 } // namespace
 
-std::string HostAllocator::snapshot_json() const {
+std::string CachingAllocator::snapshot_json() const {
   const std::lock_guard lock(impl_->mutex);
   std::string text = "{\"segments\": [";
   bool first_segment = true;
@@ -283,9 +283,9 @@ std::string HostAllocator::snapshot_json() const {
   return text + "]}";
 }
 
-const AllocatorConfig &HostAllocator::config() const { return impl_->config; }
+const AllocatorConfig &CachingAllocator::config() const { return impl_->config; }
 
-void HostAllocator::note_arena_bytes(int64_t change) {
+void CachingAllocator::note_arena_bytes(int64_t change) {
   const std::lock_guard lock(impl_->mutex);
   if (change >= 0)
     impl_->arena_bytes.add(change);
@@ -293,10 +293,10 @@ void HostAllocator::note_arena_bytes(int64_t change) {
     impl_->arena_bytes.remove(-change);
 }
 
-Status HostAllocator::check() const {
+Status CachingAllocator::check() const {
   const std::lock_guard lock(impl_->mutex);
   int64_t live = 0, live_bytes = 0, requested = 0, reserved = 0, split_free = 0;
-  const auto fail = [](const std::string &what) { return Status::error("host allocator: " + what); };
+  const auto fail = [](const std::string &what) { return Status::error("caching allocator: " + what); };
   for (const auto &[data, first] : impl_->segments) {
     const std::byte *at = data;
     for (const Block *block = first; block; block = block->after) {

@@ -1,11 +1,11 @@
-//===- HostAllocatorImpl.cpp - Taking, splitting and joining blocks ---------===//
+//===- CachingAllocatorImpl.cpp - Taking, splitting and joining blocks ------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/memory/HostAllocatorImpl.h"
+#include "runtime/memory/CachingAllocatorImpl.h"
 
 #include <bit>
 #include <cstdio>
@@ -20,7 +20,7 @@
 #endif
 
 namespace weft::runtime {
-using namespace host_memory;
+using namespace allocator_blocks;
 namespace {
 
 uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -33,12 +33,12 @@ uint64_t available_bytes() {
 
 } // namespace
 
-uint64_t host_memory::machine_bytes() {
+uint64_t allocator_blocks::machine_bytes() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : maxRequest;
 }
 
-std::string host_memory::readable(uint64_t bytes) {
+std::string allocator_blocks::readable(uint64_t bytes) {
   const char *units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   int unit = 0;
   double value = static_cast<double>(bytes);
@@ -49,7 +49,7 @@ std::string host_memory::readable(uint64_t bytes) {
   return text;
 }
 
-void *HostAllocatorImpl::map_segment(uint64_t bytes) {
+void *CachingAllocatorImpl::map_segment(uint64_t bytes) {
   if (raw.allocate) {
     void *data = raw.allocate(raw.user, bytes, smallSegment);
     if (data && reinterpret_cast<uintptr_t>(data) % granule != 0) {
@@ -75,14 +75,14 @@ void *HostAllocatorImpl::map_segment(uint64_t bytes) {
   return reinterpret_cast<void *>(aligned);
 }
 
-void HostAllocatorImpl::unmap_segment(void *data, uint64_t bytes) {
+void CachingAllocatorImpl::unmap_segment(void *data, uint64_t bytes) {
   if (raw.free)
     raw.free(raw.user, data, bytes);
   else
     ::munmap(data, bytes);
 }
 
-HostAllocatorImpl::HostAllocatorImpl(AllocatorConfig config, bool caching, std::string device)
+CachingAllocatorImpl::CachingAllocatorImpl(AllocatorConfig config, bool caching, std::string device)
     : config(std::move(config)), caching(caching), device(std::move(device)),
       limit(std::min(static_cast<uint64_t>(static_cast<double>(machine_bytes()) *
                                            this->config.per_process_memory_fraction),
@@ -92,7 +92,7 @@ HostAllocatorImpl::HostAllocatorImpl(AllocatorConfig config, bool caching, std::
   labels.emplace_back();
 }
 
-HostAllocatorImpl::~HostAllocatorImpl() {
+CachingAllocatorImpl::~CachingAllocatorImpl() {
   for (auto &[data, first] : segments) {
     uint64_t bytes = 0;
     for (Block *block = first; block;) {
@@ -110,7 +110,7 @@ HostAllocatorImpl::~HostAllocatorImpl() {
   }
 }
 
-uint64_t HostAllocatorImpl::rounded(uint64_t bytes) const {
+uint64_t CachingAllocatorImpl::rounded(uint64_t bytes) const {
   uint64_t result = round_up(std::max<uint64_t>(bytes, 1), granule);
   for (const auto &[up_to, divisions] : config.roundup_power2_divisions) {
     if (bytes > up_to)
@@ -124,7 +124,7 @@ uint64_t HostAllocatorImpl::rounded(uint64_t bytes) const {
   return result;
 }
 
-Block *HostAllocatorImpl::new_record(Pool pool) {
+Block *CachingAllocatorImpl::new_record(Pool pool) {
   BlocksBySize::node_type node = spare ? std::move(spare->node) : BlocksBySize::node_type();
   if (pool == largePool && node.empty()) {
     Block any;
@@ -142,7 +142,7 @@ Block *HostAllocatorImpl::new_record(Pool pool) {
   return block;
 }
 
-void HostAllocatorImpl::insert_free(Block *block) {
+void CachingAllocatorImpl::insert_free(Block *block) {
   if (block->pool == largePool) {
     block->node.value() = block;
     large_free.insert(std::move(block->node));
@@ -161,7 +161,7 @@ void HostAllocatorImpl::insert_free(Block *block) {
   }
 }
 
-void HostAllocatorImpl::remove_free(Block *block) {
+void CachingAllocatorImpl::remove_free(Block *block) {
   if (block->pool == largePool) {
     block->node = large_free.extract(block);
   } else {
@@ -182,7 +182,7 @@ void HostAllocatorImpl::remove_free(Block *block) {
   }
 }
 
-Block *HostAllocatorImpl::find_free(uint64_t bytes, Pool pool) {
+Block *CachingAllocatorImpl::find_free(uint64_t bytes, Pool pool) {
   if (pool == smallPool) {
     const size_t first = bytes / granule;
     for (size_t word = first / 64; word < bin_bits.size(); ++word) {
@@ -206,7 +206,7 @@ Block *HostAllocatorImpl::find_free(uint64_t bytes, Pool pool) {
   return *found;
 }
 
-Block *HostAllocatorImpl::new_segment(uint64_t bytes, Pool pool) {
+Block *CachingAllocatorImpl::new_segment(uint64_t bytes, Pool pool) {
   uint64_t segment_bytes = pool == smallPool    ? smallSegment
                            : bytes < largeLimit ? config.large_segment_bytes
                                                 : round_up(bytes, smallSegment);
@@ -241,7 +241,7 @@ Block *HostAllocatorImpl::new_segment(uint64_t bytes, Pool pool) {
 }
 
 // `block` is free, in its list, and a whole segment.
-void HostAllocatorImpl::release_segment(Block *block) {
+void CachingAllocatorImpl::release_segment(Block *block) {
   remove_free(block);
   segments.erase(block->data);
   ASAN_UNPOISON_MEMORY_REGION(block->data, block->bytes);
@@ -255,7 +255,7 @@ void HostAllocatorImpl::release_segment(Block *block) {
 }
 
 // Gives free segments of at least `at_least_bytes` back until `enough` bytes are.
-uint64_t HostAllocatorImpl::release_cached(uint64_t at_least_bytes, uint64_t enough) {
+uint64_t CachingAllocatorImpl::release_cached(uint64_t at_least_bytes, uint64_t enough) {
   const auto can_go = [&](const Block *first) {
     return !first->live && !first->after && first->bytes >= at_least_bytes;
   };
@@ -285,7 +285,7 @@ uint64_t HostAllocatorImpl::release_cached(uint64_t at_least_bytes, uint64_t eno
   return released;
 }
 
-void HostAllocatorImpl::collect_garbage(uint64_t more) {
+void CachingAllocatorImpl::collect_garbage(uint64_t more) {
   if (config.garbage_collection_threshold <= 0)
     return;
   const double allowed = config.garbage_collection_threshold * static_cast<double>(limit);
@@ -294,7 +294,7 @@ void HostAllocatorImpl::collect_garbage(uint64_t more) {
     release_cached(0, reserved - static_cast<uint64_t>(allowed));
 }
 
-Block *HostAllocatorImpl::take(uint64_t requested, uint32_t label) {
+Block *CachingAllocatorImpl::take(uint64_t requested, uint32_t label) {
   const uint64_t bytes = rounded(requested);
   const Pool pool = bytes <= smallLimit ? smallPool : largePool;
   Block *block = caching ? find_free(bytes, pool) : nullptr;
@@ -344,7 +344,7 @@ Block *HostAllocatorImpl::take(uint64_t requested, uint32_t label) {
   return block;
 }
 
-void HostAllocatorImpl::give_back(Block *block) {
+void CachingAllocatorImpl::give_back(Block *block) {
   const Pool pool = block->pool;
   const int64_t held = static_cast<int64_t>(block->bytes);
   discount(allocation, pool, 1);
@@ -381,7 +381,8 @@ void HostAllocatorImpl::give_back(Block *block) {
 }
 
 // The fields of PyTorch's message that a host has, in its order.
-std::string HostAllocatorImpl::out_of_memory_message(uint64_t requested, const std::string &purpose) const {
+std::string CachingAllocatorImpl::out_of_memory_message(uint64_t requested,
+                                                        const std::string &purpose) const {
   const uint64_t reserved = static_cast<uint64_t>(stats[reservedBytes][allPools].current);
   const uint64_t allocated = static_cast<uint64_t>(stats[allocatedBytes][allPools].current);
   std::string text = device + " out of memory. Tried to allocate " + readable(requested);

@@ -1,19 +1,19 @@
-//===- HostAllocator.h - Caching allocator of host memory -------*- C++ -*-===//
+//===- CachingAllocator.h - A device's memory, handed out again -*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// On a CPU, fresh pages cost three to five times the kernel that fills them, so memory is kept and handed
-// out again. Rules and statistics are those of PyTorch's device allocator: granules of 512 bytes; requests
-// up to 1 MiB come from segments of 2 MiB, those below 10 MiB from segments of 20 MiB, larger ones from a
-// segment of their own, rounded up to 2 MiB; the best fit wins; a freed block joins its free neighbours.
-// Segments begin on 2 MiB and ask for huge pages; a block begins on a multiple of 512 bytes.
+// One for each device. On a CPU, fresh pages cost three to five times the kernel that fills them, so memory
+// is kept and handed out again. Rules and statistics are those of PyTorch's device allocator: granules of 512
+// bytes; requests up to 1 MiB come from segments of 2 MiB, those below 10 MiB from segments of 20 MiB, larger
+// ones from a segment of their own, rounded up to 2 MiB; the best fit wins; a freed block joins its free
+// neighbours. Segments begin on 2 MiB and ask for huge pages; a block begins on a multiple of 512 bytes.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_RUNTIME_MEMORY_HOSTALLOCATOR_H
-#define WEFT_RUNTIME_MEMORY_HOSTALLOCATOR_H
+#ifndef WEFT_RUNTIME_MEMORY_CACHINGALLOCATOR_H
+#define WEFT_RUNTIME_MEMORY_CACHINGALLOCATOR_H
 
 #include "weft/export.hpp"
 #include "weft/status.hpp"
@@ -46,7 +46,7 @@ struct AllocatorConfig {
 /// known name. Names that mean nothing for host memory are checked, and listed in `ignored`.
 WEFT_RUNTIME_API Expected<AllocatorConfig> parse_allocator_config(std::string_view text);
 
-class HostAllocatorImpl;
+class CachingAllocatorImpl;
 
 /// Where segments come from, in place of the system. Both functions or none.
 struct RawAllocator {
@@ -63,33 +63,33 @@ struct MemoryLabel {
   uint32_t line = 0;              ///< 0: not known
 };
 
-/// A piece of memory handed out by a HostAllocator. Plain data: whoever holds it frees it once.
-struct HostBlock {
+/// A piece of memory handed out by a CachingAllocator. Plain data: whoever holds it frees it once.
+struct MemoryBlock {
   void *data = nullptr;
   size_t bytes = 0; ///< as asked for
   void *handle = nullptr;
 };
 
 /// Every member may be called from any thread.
-class WEFT_RUNTIME_API HostAllocator {
+class WEFT_RUNTIME_API CachingAllocator {
 public:
   /// The process's allocator, configured from WEFT_ALLOC_CONF and WEFT_NO_MEMORY_CACHING. It is never
   /// destroyed, so that memory may be freed at any time. A bad configuration is reported by the first
   /// allocate().
-  static HostAllocator &get();
+  static CachingAllocator &get();
   /// `device` is whose memory it hands out, for messages: "CPU", "cuda:0".
-  explicit HostAllocator(AllocatorConfig config = {}, bool caching = true, std::string device = "CPU");
-  ~HostAllocator();
-  HostAllocator(const HostAllocator &) = delete;
-  HostAllocator &operator=(const HostAllocator &) = delete;
+  explicit CachingAllocator(AllocatorConfig config = {}, bool caching = true, std::string device = "CPU");
+  ~CachingAllocator();
+  CachingAllocator(const CachingAllocator &) = delete;
+  CachingAllocator &operator=(const CachingAllocator &) = delete;
 
   /// A number for `label`, by which an out-of-memory report names the block: "result 'loss' of 'step'
   /// (train.cpp:12:3)". The same label gives the same number.
   uint32_t intern_label(const MemoryLabel &label);
   /// `bytes` of uninitialised memory. 0 bytes give a valid pointer to nothing. Error WEFT-M001 when the
   /// limit or the machine does not allow it even after the cache was emptied.
-  Expected<HostBlock> allocate(size_t bytes, uint32_t label = 0);
-  void free(const HostBlock &block);
+  Expected<MemoryBlock> allocate(size_t bytes, uint32_t label = 0);
+  void free(const MemoryBlock &block);
   /// Whether `bytes` more than are allocated now stay within the limit. What does not fit cannot be
   /// allocated; what fits may still fail where memory is in pieces.
   bool fits(uint64_t bytes) const;
@@ -129,10 +129,10 @@ public:
   void note_arena_bytes(int64_t change);
 
 private:
-  std::unique_ptr<HostAllocatorImpl> impl_;
+  std::unique_ptr<CachingAllocatorImpl> impl_;
   Status config_status_;
 };
 
 } // namespace weft::runtime
 
-#endif // WEFT_RUNTIME_MEMORY_HOSTALLOCATOR_H
+#endif // WEFT_RUNTIME_MEMORY_CACHINGALLOCATOR_H

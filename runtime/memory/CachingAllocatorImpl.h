@@ -1,4 +1,4 @@
-//===- HostAllocatorImpl.h - Blocks, segments and their statistics ----------===//
+//===- CachingAllocatorImpl.h - Blocks, segments and their statistics -------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,10 +10,10 @@
 // std::bad_alloc, and has then changed nothing; giving it back never does.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_RUNTIME_MEMORY_HOSTALLOCATORIMPL_H
-#define WEFT_RUNTIME_MEMORY_HOSTALLOCATORIMPL_H
+#ifndef WEFT_RUNTIME_MEMORY_CACHINGALLOCATORIMPL_H
+#define WEFT_RUNTIME_MEMORY_CACHINGALLOCATORIMPL_H
 
-#include "runtime/memory/HostAllocator.h"
+#include "runtime/memory/CachingAllocator.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@
 #include <unordered_map>
 
 namespace weft::runtime {
-namespace host_memory {
+namespace allocator_blocks {
 
 inline constexpr uint64_t granule = 512;
 inline constexpr uint64_t smallLimit = 1ull << 20;   // requests up to here live in small segments
@@ -99,19 +99,19 @@ inline bool BySize::operator()(const Block *a, const Block *b) const {
   return a->bytes != b->bytes ? a->bytes < b->bytes : a->data < b->data;
 }
 
-} // namespace host_memory
+} // namespace allocator_blocks
 
 /// Every member but the mutex is guarded by the mutex.
-class HostAllocatorImpl {
+class CachingAllocatorImpl {
 public:
-  using Block = host_memory::Block;
-  using Stat = host_memory::Stat;
-  using Label = host_memory::Label;
-  using StatId = host_memory::StatId;
-  using Pool = host_memory::Pool;
+  using Block = allocator_blocks::Block;
+  using Stat = allocator_blocks::Stat;
+  using Label = allocator_blocks::Label;
+  using StatId = allocator_blocks::StatId;
+  using Pool = allocator_blocks::Pool;
 
-  HostAllocatorImpl(AllocatorConfig config, bool caching, std::string device);
-  ~HostAllocatorImpl();
+  CachingAllocatorImpl(AllocatorConfig config, bool caching, std::string device);
+  ~CachingAllocatorImpl();
 
   Block *take(uint64_t requested, uint32_t label);
   void give_back(Block *block);
@@ -122,11 +122,11 @@ public:
 
   Stat &stat(StatId id, Pool pool) { return stats[id][pool]; }
   void count(StatId id, Pool pool, int64_t amount) {
-    stats[id][host_memory::allPools].add(amount);
+    stats[id][allocator_blocks::allPools].add(amount);
     stats[id][pool].add(amount);
   }
   void discount(StatId id, Pool pool, int64_t amount) {
-    stats[id][host_memory::allPools].remove(amount);
+    stats[id][allocator_blocks::allPools].remove(amount);
     stats[id][pool].remove(amount);
   }
 
@@ -136,12 +136,12 @@ public:
   bool caching;
   const std::string device; ///< for messages
   uint64_t limit;
-  std::map<std::byte *, Block *> segments;          // first block of each, by address
-  std::array<Block *, host_memory::smallBins> bins; // free small blocks by size in granules
-  std::array<uint64_t, (host_memory::smallBins + 63) / 64> bin_bits;
-  host_memory::BlocksBySize large_free;
+  std::map<std::byte *, Block *> segments;               // first block of each, by address
+  std::array<Block *, allocator_blocks::smallBins> bins; // free small blocks by size in granules
+  std::array<uint64_t, (allocator_blocks::smallBins + 63) / 64> bin_bits;
+  allocator_blocks::BlocksBySize large_free;
   Block *spare = nullptr; // block records to use again, linked by bin_after
-  std::array<std::array<Stat, host_memory::poolCount>, host_memory::statCount> stats = {};
+  std::array<std::array<Stat, allocator_blocks::poolCount>, allocator_blocks::statCount> stats = {};
   Stat oversize_allocations, oversize_segments, arena_bytes;
   int64_t alloc_retries = 0, ooms = 0, device_allocs = 0, device_frees = 0;
   uint64_t clock = 0;
@@ -167,4 +167,4 @@ private:
 
 } // namespace weft::runtime
 
-#endif // WEFT_RUNTIME_MEMORY_HOSTALLOCATORIMPL_H
+#endif // WEFT_RUNTIME_MEMORY_CACHINGALLOCATORIMPL_H

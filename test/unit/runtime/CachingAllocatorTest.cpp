@@ -1,4 +1,4 @@
-//===- HostAllocatorTest.cpp - The caching allocator against a model -===//
+//===- CachingAllocatorTest.cpp - The caching allocator against a model -===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t MiB = 1 << 20;
 
-void expect_identities(const HostAllocator &allocator) {
+void expect_identities(const CachingAllocator &allocator) {
   const auto stats = allocator.stats();
   for (const char *name : {"allocation", "allocated_bytes", "segment", "reserved_bytes", "active",
                            "active_bytes", "inactive_split", "inactive_split_bytes", "requested_bytes"}) {
@@ -37,11 +37,11 @@ void expect_identities(const HostAllocator &allocator) {
   EXPECT_LE(stats.at("requested_bytes.all.current"), stats.at("allocated_bytes.all.current"));
 }
 
-TEST(HostAllocator, SegmentSizesAndGranules) {
-  HostAllocator allocator;
+TEST(CachingAllocator, SegmentSizesAndGranules) {
+  CachingAllocator allocator;
   const auto reserved_by = [&](size_t bytes) {
     const uint64_t before = allocator.memory_reserved();
-    const HostBlock block = allocator.allocate(bytes).value_or_throw();
+    const MemoryBlock block = allocator.allocate(bytes).value_or_throw();
     const uint64_t after = allocator.memory_reserved();
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data) % 512, 0u);
     if (bytes >= 2 * MiB)
@@ -56,22 +56,22 @@ TEST(HostAllocator, SegmentSizesAndGranules) {
   EXPECT_EQ(reserved_by(10 * MiB - 1000), 20 * MiB);
   EXPECT_EQ(reserved_by(10 * MiB), 10 * MiB);
   EXPECT_EQ(reserved_by(10 * MiB + 1), 12 * MiB);
-  const HostBlock block = allocator.allocate(513).value_or_throw();
+  const MemoryBlock block = allocator.allocate(513).value_or_throw();
   EXPECT_EQ(allocator.memory_allocated(), 1024u);
   EXPECT_EQ(allocator.stats().at("requested_bytes.all.current"), 513);
   allocator.free(block);
 }
 
-TEST(HostAllocator, ReusesAndJoinsBlocks) {
-  HostAllocator allocator;
-  std::vector<HostBlock> blocks;
+TEST(CachingAllocator, ReusesAndJoinsBlocks) {
+  CachingAllocator allocator;
+  std::vector<MemoryBlock> blocks;
   for (int i = 0; i < 4; ++i)
     blocks.push_back(allocator.allocate(256 << 10).value_or_throw());
   void *const first = blocks[0].data;
-  for (const HostBlock &block : blocks)
+  for (const MemoryBlock &block : blocks)
     allocator.free(block);
   EXPECT_EQ(allocator.stats().at("inactive_split.all.current"), 0);
-  const HostBlock again = allocator.allocate(MiB).value_or_throw();
+  const MemoryBlock again = allocator.allocate(MiB).value_or_throw();
   EXPECT_EQ(again.data, first);
   EXPECT_EQ(allocator.stats().at("num_device_alloc"), 1);
   EXPECT_EQ(allocator.empty_cache(), 0u);
@@ -80,22 +80,22 @@ TEST(HostAllocator, ReusesAndJoinsBlocks) {
   EXPECT_EQ(allocator.memory_reserved(), 0u);
 }
 
-TEST(HostAllocator, ZeroBytes) {
-  HostAllocator allocator;
-  const HostBlock block = allocator.allocate(0).value_or_throw();
+TEST(CachingAllocator, ZeroBytes) {
+  CachingAllocator allocator;
+  const MemoryBlock block = allocator.allocate(0).value_or_throw();
   EXPECT_NE(block.data, nullptr);
   allocator.free(block);
   EXPECT_EQ(allocator.stats().at("allocation.all.allocated"), 0);
 }
 
-TEST(HostAllocator, OutOfMemoryNamesSizesAndLabels) {
-  HostAllocator allocator;
+TEST(CachingAllocator, OutOfMemoryNamesSizesAndLabels) {
+  CachingAllocator allocator;
   allocator.set_limit(30 * MiB);
   const uint32_t label =
       allocator.intern_label({"result 'loss' of 'step'", "train.cpp:12:3", "train.cpp", 12});
   EXPECT_EQ(allocator.intern_label({"result 'loss' of 'step'", "train.cpp:12:3", "train.cpp", 12}), label);
-  const HostBlock held = allocator.allocate(16 * MiB, label).value_or_throw();
-  const Expected<HostBlock> refused = allocator.allocate(20 * MiB);
+  const MemoryBlock held = allocator.allocate(16 * MiB, label).value_or_throw();
+  const Expected<MemoryBlock> refused = allocator.allocate(20 * MiB);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), "WEFT-M001");
   EXPECT_FAILS(refused.status(), "Tried to allocate 20.00 MiB");
@@ -106,16 +106,16 @@ TEST(HostAllocator, OutOfMemoryNamesSizesAndLabels) {
   EXPECT_EQ(allocator.stats().at("num_ooms"), 2);
   allocator.free(held);
   // The cached 16 MiB make room.
-  const HostBlock now = allocator.allocate(20 * MiB).value_or_throw();
+  const MemoryBlock now = allocator.allocate(20 * MiB).value_or_throw();
   EXPECT_EQ(allocator.memory_reserved(), 20 * MiB);
   allocator.free(now);
   EXPECT_TRUE(allocator.check().ok());
 }
 
 // The frame of a block is the line of its label, whatever the text of the label looks like.
-TEST(HostAllocator, ASnapshotHasTheLineOfALabel) {
-  HostAllocator allocator;
-  const HostBlock known =
+TEST(CachingAllocator, ASnapshotHasTheLineOfALabel) {
+  CachingAllocator allocator;
+  const MemoryBlock known =
       allocator.allocate(100, allocator.intern_label({"x (of y)", "a:b.cpp:12:3, c.cpp:9:1", "a:b.cpp", 12}))
           .value_or_throw();
   EXPECT_NE(
@@ -124,7 +124,7 @@ TEST(HostAllocator, ASnapshotHasTheLineOfALabel) {
       std::string::npos)
       << allocator.snapshot_json();
   allocator.free(known);
-  const HostBlock unknown =
+  const MemoryBlock unknown =
       allocator.allocate(100, allocator.intern_label({"state 'w (fc.cpp:1:2)'"})).value_or_throw();
   EXPECT_NE(allocator.snapshot_json().find("\"label\": \"state 'w (fc.cpp:1:2)'\", \"frames\": []"),
             std::string::npos)
@@ -133,12 +133,12 @@ TEST(HostAllocator, ASnapshotHasTheLineOfALabel) {
 }
 
 // 100,000 random operations; every block is filled and read back, so that an overlap shows.
-TEST(HostAllocator, AgreesWithAModel) {
-  HostAllocator allocator;
+TEST(CachingAllocator, AgreesWithAModel) {
+  CachingAllocator allocator;
   allocator.set_limit(512 * MiB);
   std::mt19937_64 random(7);
   struct Live {
-    HostBlock block;
+    MemoryBlock block;
     uint8_t mark;
   };
   std::vector<Live> live;
@@ -147,7 +147,7 @@ TEST(HostAllocator, AgreesWithAModel) {
     if (live.empty() || (random() % 100 < 52 && live.size() < 400)) {
       const unsigned kind = static_cast<unsigned>(random() % 100);
       const size_t bytes = 1 + random() % (kind < 80 ? 4096 : kind < 97 ? MiB : 12 * MiB);
-      const Expected<HostBlock> block = allocator.allocate(bytes);
+      const Expected<MemoryBlock> block = allocator.allocate(bytes);
       if (!block) {
         EXPECT_EQ(block.status().code(), "WEFT-M001");
         continue;
@@ -197,10 +197,10 @@ TEST(HostAllocator, AgreesWithAModel) {
   expect_identities(allocator);
 }
 
-TEST(HostAllocator, PeaksAndTotalsReset) {
-  HostAllocator allocator;
+TEST(CachingAllocator, PeaksAndTotalsReset) {
+  CachingAllocator allocator;
   allocator.free(allocator.allocate(4096).value_or_throw());
-  const HostBlock held = allocator.allocate(512).value_or_throw();
+  const MemoryBlock held = allocator.allocate(512).value_or_throw();
   EXPECT_EQ(allocator.max_memory_allocated(), 4096u);
   allocator.reset_peak_stats();
   EXPECT_EQ(allocator.max_memory_allocated(), 512u);
@@ -213,22 +213,22 @@ TEST(HostAllocator, PeaksAndTotalsReset) {
   allocator.free(held);
 }
 
-TEST(HostAllocator, WithoutCachingMemoryGoesBack) {
-  HostAllocator allocator({}, /*caching=*/false);
-  const HostBlock block = allocator.allocate(5000).value_or_throw();
+TEST(CachingAllocator, WithoutCachingMemoryGoesBack) {
+  CachingAllocator allocator({}, /*caching=*/false);
+  const MemoryBlock block = allocator.allocate(5000).value_or_throw();
   EXPECT_EQ(allocator.memory_reserved(), 8192u);
   allocator.free(block);
   EXPECT_EQ(allocator.memory_reserved(), 0u);
 }
 
-TEST(HostAllocator, SplitLimitKeepsOversizeBlocksApart) {
+TEST(CachingAllocator, SplitLimitKeepsOversizeBlocksApart) {
   AllocatorConfig config;
   config.max_split_bytes = 32 * MiB;
-  HostAllocator allocator(config);
+  CachingAllocator allocator(config);
   allocator.free(allocator.allocate(64 * MiB).value_or_throw());
-  const HostBlock medium = allocator.allocate(12 * MiB).value_or_throw();
+  const MemoryBlock medium = allocator.allocate(12 * MiB).value_or_throw();
   EXPECT_EQ(allocator.memory_reserved(), 76 * MiB);
-  const HostBlock fits = allocator.allocate(50 * MiB).value_or_throw();
+  const MemoryBlock fits = allocator.allocate(50 * MiB).value_or_throw();
   EXPECT_EQ(allocator.memory_reserved(), 76 * MiB);
   EXPECT_EQ(allocator.stats().at("oversize_allocations.current"), 1);
   allocator.free(fits);
@@ -237,14 +237,14 @@ TEST(HostAllocator, SplitLimitKeepsOversizeBlocksApart) {
 }
 
 // Where the limit is reached, what is cached is given back and the request tried again, before it fails.
-TEST(HostAllocator, TriesAgainAfterGivingBackWhatIsCached) {
-  HostAllocator allocator;
+TEST(CachingAllocator, TriesAgainAfterGivingBackWhatIsCached) {
+  CachingAllocator allocator;
   allocator.set_limit(64 * MiB);
-  const HostBlock live = allocator.allocate(12 * MiB).value_or_throw();
+  const MemoryBlock live = allocator.allocate(12 * MiB).value_or_throw();
   for (int i = 0; i < 2; ++i)
     allocator.free(allocator.allocate(24 * MiB).value_or_throw()); // the second is the first again
   EXPECT_EQ(allocator.memory_reserved(), 36 * MiB);
-  const HostBlock large = allocator.allocate(48 * MiB).value_or_throw();
+  const MemoryBlock large = allocator.allocate(48 * MiB).value_or_throw();
   EXPECT_EQ(allocator.stats().at("num_alloc_retries"), 1);
   EXPECT_EQ(allocator.stats().at("num_ooms"), 0);
   EXPECT_EQ(allocator.memory_reserved(), 60 * MiB) << "what is live stays";
@@ -255,35 +255,35 @@ TEST(HostAllocator, TriesAgainAfterGivingBackWhatIsCached) {
 }
 
 // With a threshold the longest unused segments go first, before the limit is reached.
-TEST(HostAllocator, CollectsGarbageAboveItsThreshold) {
+TEST(CachingAllocator, CollectsGarbageAboveItsThreshold) {
   AllocatorConfig config = parse_allocator_config("garbage_collection_threshold:0.5").value_or_throw();
-  HostAllocator allocator(config);
+  CachingAllocator allocator(config);
   allocator.set_limit(100 * MiB);
-  const HostBlock a = allocator.allocate(20 * MiB).value_or_throw(),
-                  b = allocator.allocate(22 * MiB).value_or_throw();
+  const MemoryBlock a = allocator.allocate(20 * MiB).value_or_throw(),
+                    b = allocator.allocate(22 * MiB).value_or_throw();
   allocator.free(a);
   allocator.free(b);
   EXPECT_EQ(allocator.memory_reserved(), 42 * MiB);
-  const HostBlock c = allocator.allocate(24 * MiB).value_or_throw(); // 66 of 100: above a half by 16
+  const MemoryBlock c = allocator.allocate(24 * MiB).value_or_throw(); // 66 of 100: above a half by 16
   EXPECT_EQ(allocator.memory_reserved(), 46 * MiB) << "the 20 MiB that were freed first are gone";
   EXPECT_EQ(allocator.stats().at("num_alloc_retries"), 0);
   allocator.free(c);
 }
 
 // A large block is split where more than 1 MiB is left, a small one at every granule.
-TEST(HostAllocator, SplitsByPyTorchsRules) {
-  HostAllocator allocator;
-  const HostBlock whole = allocator.allocate(12 * MiB).value_or_throw();
+TEST(CachingAllocator, SplitsByPyTorchsRules) {
+  CachingAllocator allocator;
+  const MemoryBlock whole = allocator.allocate(12 * MiB).value_or_throw();
   allocator.free(whole);
-  const HostBlock tight = allocator.allocate(11 * MiB).value_or_throw();
+  const MemoryBlock tight = allocator.allocate(11 * MiB).value_or_throw();
   EXPECT_EQ(allocator.memory_allocated(), 12 * MiB) << "1 MiB is left, and goes with it";
   allocator.free(tight);
-  const HostBlock loose = allocator.allocate(11 * MiB - 512).value_or_throw();
+  const MemoryBlock loose = allocator.allocate(11 * MiB - 512).value_or_throw();
   EXPECT_EQ(allocator.memory_allocated(), 11 * MiB - 512);
   EXPECT_EQ(allocator.stats().at("inactive_split_bytes.all.current"), int64_t(MiB + 512));
   allocator.free(loose);
   allocator.empty_cache();
-  const HostBlock small = allocator.allocate(2 * MiB / 2 - 512).value_or_throw();
+  const MemoryBlock small = allocator.allocate(2 * MiB / 2 - 512).value_or_throw();
   EXPECT_EQ(allocator.stats().at("inactive_split_bytes.all.current"), int64_t(MiB + 512));
   allocator.free(small);
   EXPECT_TRUE(allocator.check().ok());
@@ -321,7 +321,7 @@ TEST(AllocatorConfig, KnowsEveryOption) {
   EXPECT_EQ(config.large_segment_bytes, 40 * MiB);
   EXPECT_EQ(config.memory_limit_bytes, 100 * MiB);
   EXPECT_EQ(config.ignored.size(), 10u);
-  HostAllocator allocator(config);
+  CachingAllocator allocator(config);
   EXPECT_LE(allocator.limit(), 100 * MiB);
   EXPECT_NE(allocator.summary().find("mean nothing for host memory: backend, expandable_segments"),
             std::string::npos)
@@ -335,8 +335,8 @@ TEST(AllocatorConfig, KnowsEveryOption) {
 }
 
 TEST(AllocatorConfig, WithoutCachingNothingIsKept) {
-  HostAllocator allocator({}, /*caching=*/false); // what WEFT_NO_MEMORY_CACHING=1 makes of the process's
-  const HostBlock block = allocator.allocate(3 * MiB).value_or_throw();
+  CachingAllocator allocator({}, /*caching=*/false); // what WEFT_NO_MEMORY_CACHING=1 makes of the process's
+  const MemoryBlock block = allocator.allocate(3 * MiB).value_or_throw();
   allocator.free(block);
   EXPECT_EQ(allocator.memory_reserved(), 0u);
 }
@@ -355,8 +355,8 @@ TEST(AllocatorConfig, RefusesWhatItDoesNotKnow) {
 
 TEST(AllocatorConfig, RoundsUpByDivisions) {
   AllocatorConfig config = parse_allocator_config("roundup_power2_divisions:4").value_or_throw();
-  HostAllocator allocator(config);
-  const HostBlock block = allocator.allocate(1200 << 10).value_or_throw();
+  CachingAllocator allocator(config);
+  const MemoryBlock block = allocator.allocate(1200 << 10).value_or_throw();
   EXPECT_EQ(allocator.memory_allocated(), 1280u << 10); // 1 MiB and one of its quarters
   allocator.free(block);
 }
