@@ -11,7 +11,6 @@
 
 namespace weft::runtime {
 
-Point::State::~State() = default;
 DeviceStream::~DeviceStream() = default;
 Device::~Device() = default;
 
@@ -25,7 +24,7 @@ Status copy_between(Device &to_device, void *to, Device &from_device, const void
   if (to_device.is_host())
     return from_device.copy_now(to, from, bytes, CopyDirection::device_to_host);
   constexpr size_t pieceBytes = size_t(4) << 20;
-  CachingAllocator &allocator = CachingAllocator::get();
+  CachingAllocator &allocator = from_device.pinned_allocator();
   Expected<MemoryBlock> block = allocator.allocate(std::min(bytes, pieceBytes));
   if (!block)
     return block.status();

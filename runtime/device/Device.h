@@ -14,6 +14,7 @@
 #define WEFT_RUNTIME_DEVICE_DEVICE_H
 
 #include "runtime/memory/CachingAllocator.h"
+#include "runtime/support/Point.h"
 #include "weft/export.hpp"
 #include "weft/status.hpp"
 
@@ -34,31 +35,6 @@ enum class CopyDirection : uint8_t {
   device_to_device, ///< of this device, or from another one of its kind
 };
 
-/// A moment in the work of a stream: it has passed once everything that was issued before it is done.
-class WEFT_RUNTIME_API Point {
-public:
-  struct State {
-    virtual ~State();
-    virtual bool passed() const = 0;
-    /// Waits until the point has passed. The error of the work before it that nobody has been told of.
-    virtual Status wait() = 0;
-    /// Waits until the point has passed. A failure of the work before it stays unreported.
-    virtual void wait_passed() = 0;
-  };
-  /// A point that has passed.
-  Point() = default;
-  explicit Point(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  bool passed() const { return !state_ || state_->passed(); }
-  Status wait() const { return state_ ? state_->wait() : Status(); }
-  void wait_passed() const {
-    if (state_)
-      state_->wait_passed();
-  }
-
-private:
-  std::shared_ptr<State> state_;
-};
-
 /// Work of one device, in the order in which it is issued. After a failure the stream does nothing more until
 /// a point has reported it.
 class WEFT_RUNTIME_API DeviceStream {
@@ -73,6 +49,10 @@ public:
   /// point is reported by the stream that it belongs to.
   virtual Status wait_for(const Point &point) = 0;
   virtual Expected<Point> record() = 0;
+  StreamId id() const { return id_; }
+
+private:
+  const StreamId id_ = new_stream_id();
 };
 
 /// Lives as long as the process: queues keep streams and memory on it.
@@ -90,6 +70,8 @@ public:
   virtual std::string_view code() const = 0;
   /// Hands out its memory.
   virtual CachingAllocator &allocator() = 0;
+  /// Hands out memory of the host that copies from and to this device need no detour for.
+  virtual CachingAllocator &pinned_allocator() = 0;
   virtual Expected<std::unique_ptr<DeviceStream>> make_stream() = 0;
   /// Copies before it returns; the caller has waited for work that uses either range.
   virtual Status copy_now(void *to, const void *from, size_t bytes, CopyDirection direction) = 0;
@@ -105,7 +87,7 @@ private:
 WEFT_RUNTIME_API Device &host_device();
 
 /// Copies between the memories of two devices, one of which may be the host, before it returns. Between two
-/// other devices the bytes go through memory of the host.
+/// other devices the bytes go through pinned memory of the host.
 WEFT_RUNTIME_API Status copy_between(Device &to_device, void *to, Device &from_device, const void *from,
                                      size_t bytes);
 

@@ -34,6 +34,7 @@ public:
   bool is_host() const override { return true; }
   std::string_view code() const override { return "cpu"; }
   CachingAllocator &allocator() override { return CachingAllocator::get(); }
+  CachingAllocator &pinned_allocator() override { return CachingAllocator::get(); }
   Expected<std::unique_ptr<DeviceStream>> make_stream() override {
     return std::unique_ptr<DeviceStream>(std::make_unique<HostStream>());
   }

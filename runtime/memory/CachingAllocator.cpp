@@ -73,15 +73,31 @@ uint32_t CachingAllocator::intern_label(const MemoryLabel &label) {
   return number;
 }
 
-Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label) {
+Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label, MemoryPlace place) {
   if (!config_status_.ok())
     return config_status_;
   if (bytes == 0)
     return MemoryBlock{emptyAllocation, 0, nullptr};
-  const std::lock_guard lock(impl_->mutex);
+  StreamPoints passed; // goes after the lock
+  std::unique_lock lock(impl_->mutex);
   if (label >= impl_->labels.size())
     label = 0;
-  Block *block = bytes <= maxRequest ? impl_->take(bytes, label) : nullptr;
+  const auto take = [&] { return bytes <= maxRequest ? impl_->take(bytes, label, place, passed) : nullptr; };
+  Block *block = take();
+  while (!block) {
+    const uint64_t live = static_cast<uint64_t>(impl_->stats[allocatedBytes][allPools].current);
+    if (live > impl_->limit || bytes > impl_->limit - live)
+      break; // no point makes room for it
+    std::optional<Point> point = impl_->next_point();
+    if (!point)
+      break;
+    ++impl_->waits;
+    lock.unlock();
+    point->wait_passed();
+    point.reset();
+    lock.lock();
+    block = take();
+  }
   if (!block) {
     ++impl_->ooms;
     return Status::error(impl_->out_of_memory_message(bytes, impl_->labels[label].text), "WEFT-M001");
@@ -89,11 +105,17 @@ Expected<MemoryBlock> CachingAllocator::allocate(size_t bytes, uint32_t label) {
   return MemoryBlock{block->data, bytes, block};
 }
 
-void CachingAllocator::free(const MemoryBlock &block) {
+void CachingAllocator::free(const MemoryBlock &block, StreamPoints uses) {
   if (!block.handle)
     return;
+  StreamPoints passed; // goes after the lock
   const std::lock_guard lock(impl_->mutex);
-  impl_->give_back(static_cast<Block *>(block.handle));
+  impl_->give_back(static_cast<Block *>(block.handle), uses, passed);
+}
+
+MemoryPool CachingAllocator::new_pool() {
+  const std::lock_guard lock(impl_->mutex);
+  return static_cast<MemoryPool>(++impl_->pools);
 }
 
 bool CachingAllocator::fits(uint64_t bytes) const {
@@ -109,7 +131,9 @@ Status CachingAllocator::out_of_memory(uint64_t bytes, const std::string &purpos
 }
 
 Status CachingAllocator::set_raw(const RawAllocator &raw) {
+  StreamPoints passed; // goes after the lock
   const std::lock_guard lock(impl_->mutex);
+  impl_->settle(passed);
   impl_->release_cached(0, UINT64_MAX);
   if (!impl_->segments.empty())
     return Status::error("the source of memory cannot change while " +
@@ -121,7 +145,9 @@ Status CachingAllocator::set_raw(const RawAllocator &raw) {
 }
 
 uint64_t CachingAllocator::empty_cache() {
+  StreamPoints passed; // goes after the lock
   const std::lock_guard lock(impl_->mutex);
+  impl_->settle(passed);
   return impl_->release_cached(0, UINT64_MAX);
 }
 
@@ -181,7 +207,7 @@ void CachingAllocator::reset_accumulated_stats() {
       reset(stat);
   for (Stat *stat : {&impl_->oversize_allocations, &impl_->oversize_segments, &impl_->arena_bytes})
     reset(*stat);
-  impl_->alloc_retries = impl_->ooms = impl_->device_allocs = impl_->device_frees = 0;
+  impl_->alloc_retries = impl_->ooms = impl_->device_allocs = impl_->device_frees = impl_->waits = 0;
 }
 
 std::map<std::string, int64_t> CachingAllocator::stats() const {
@@ -202,7 +228,7 @@ std::map<std::string, int64_t> CachingAllocator::stats() const {
   put("weft.arena_bytes", impl_->arena_bytes);
   result["num_alloc_retries"] = impl_->alloc_retries;
   result["num_ooms"] = impl_->ooms;
-  result["num_sync_all_streams"] = 0;
+  result["num_sync_all_streams"] = impl_->waits;
   result["num_device_alloc"] = impl_->device_allocs;
   result["num_device_free"] = impl_->device_frees;
   result["max_split_size"] =
@@ -219,7 +245,9 @@ std::string CachingAllocator::stats_json() const {
 
 std::string CachingAllocator::summary() const {
   const auto values = stats();
-  std::string text = "host memory             current         peak        total        freed\n";
+  const std::string title = (impl_->is_of_host() ? "host" : impl_->device) + " memory";
+  std::string text = title + std::string(title.size() < 24 ? 24 - title.size() : 1, ' ') +
+                     "current         peak        total        freed\n";
   for (int id = 0; id < statCount; ++id) {
     const std::string key = std::string(statNames[id]) + ".all.";
     char line[128];
@@ -259,23 +287,28 @@ std::string CachingAllocator::snapshot_json() const {
     return ", \"" + std::string(name) + "\": " + std::to_string(value);
   };
   for (const auto &[data, first] : impl_->segments) {
-    uint64_t bytes = 0, allocated = 0, requested = 0;
+    uint64_t bytes = 0, allocated = 0, active = 0, requested = 0;
     std::string blocks;
     for (const Block *block = first; block; block = block->after) {
       bytes += block->bytes;
-      allocated += block->live ? block->bytes : 0;
-      requested += block->live ? block->requested : 0;
-      const Label label = block->live ? impl_->labels[block->label] : Label();
+      const bool live = block->state == BlockState::live;
+      allocated += live ? block->bytes : 0;
+      active += block->is_free() ? 0 : block->bytes;
+      requested += live ? block->requested : 0;
+      const Label label = live ? impl_->labels[block->label] : Label();
       blocks += (block == first ? "" : ", ") + std::string("{\"address\": ") +
                 std::to_string(reinterpret_cast<uintptr_t>(block->data)) + field("size", block->bytes) +
-                field("requested_size", block->live ? block->requested : 0) +
-                ", \"state\": " + (block->live ? "\"active_allocated\"" : "\"inactive\"") +
+                field("requested_size", live ? block->requested : 0) + ", \"state\": " +
+                (live               ? "\"active_allocated\""
+                 : block->is_free() ? "\"inactive\""
+                                    : "\"active_pending_free\"") +
                 ", \"label\": " + json_string(label.text) + ", \"frames\": " + frames_json(label) + "}";
     }
     text += (first_segment ? "" : ", ") + std::string("{\"address\": ") +
-            std::to_string(reinterpret_cast<uintptr_t>(data)) + ", \"device\": \"cpu\"" +
-            field("total_size", bytes) + field("allocated_size", allocated) +
-            field("active_size", allocated) + field("requested_size", requested) +
+            std::to_string(reinterpret_cast<uintptr_t>(data)) +
+            ", \"device\": " + json_string(impl_->is_of_host() ? "cpu" : impl_->device) +
+            field("total_size", bytes) + field("allocated_size", allocated) + field("active_size", active) +
+            field("requested_size", requested) +
             ", \"segment_type\": " + (first->pool == smallPool ? "\"small\"" : "\"large\"") +
             ", \"blocks\": [" + blocks + "]}";
     first_segment = false;
@@ -295,7 +328,8 @@ void CachingAllocator::note_arena_bytes(int64_t change) {
 
 Status CachingAllocator::check() const {
   const std::lock_guard lock(impl_->mutex);
-  int64_t live = 0, live_bytes = 0, requested = 0, reserved = 0, split_free = 0;
+  int64_t live = 0, live_bytes = 0, requested = 0, reserved = 0, split_free = 0, waiting_bytes = 0;
+  uint64_t unsettled = 0;
   const auto fail = [](const std::string &what) { return Status::error("caching allocator: " + what); };
   for (const auto &[data, first] : impl_->segments) {
     const std::byte *at = data;
@@ -306,20 +340,25 @@ Status CachingAllocator::check() const {
       reserved += static_cast<int64_t>(block->bytes);
       if (block->after && block->after->before != block)
         return fail("neighbour links disagree");
-      if (block->live) {
+      unsettled += block->state != BlockState::live && !block->points.empty();
+      if (block->state == BlockState::live) {
         ++live;
         live_bytes += static_cast<int64_t>(block->bytes);
         requested += static_cast<int64_t>(block->requested);
-      } else if (block->after && !block->after->live) {
-        return fail("two free neighbours were not joined");
+      } else if (block->state == BlockState::waiting) {
+        waiting_bytes += static_cast<int64_t>(block->bytes);
+      } else if (block->after && block->after->is_free() && &block->cache() == &block->after->cache()) {
+        return fail("two free neighbours of one cache were not joined");
       } else if (block->split()) {
         ++split_free;
       }
     }
   }
+  if (unsettled != impl_->unsettled)
+    return fail("the number of blocks with points is wrong");
   const auto current = [&](StatId id) { return impl_->stats[id][allPools].current; };
   if (current(allocation) != live || current(allocatedBytes) != live_bytes ||
-      current(activeBytes) != live_bytes || current(requestedBytes) != requested ||
+      current(activeBytes) != live_bytes + waiting_bytes || current(requestedBytes) != requested ||
       current(reservedBytes) != reserved || current(inactiveSplit) != split_free ||
       current(segmentCount) != static_cast<int64_t>(impl_->segments.size()))
     return fail("statistics disagree with the blocks");

@@ -15,6 +15,7 @@
 #ifndef WEFT_RUNTIME_MEMORY_CACHINGALLOCATOR_H
 #define WEFT_RUNTIME_MEMORY_CACHINGALLOCATOR_H
 
+#include "runtime/support/Point.h"
 #include "weft/export.hpp"
 #include "weft/status.hpp"
 
@@ -63,6 +64,17 @@ struct MemoryLabel {
   uint32_t line = 0;              ///< 0: not known
 };
 
+/// A part of a device's memory that has segments of its own.
+enum class MemoryPool : uint32_t { common = 0 };
+
+/// Whose cache memory is taken from.
+struct MemoryPlace {
+  /// The stream that it is for: what that stream gave back it gets again at once. `none`: whoever gives it
+  /// back has waited for its users.
+  StreamId stream = StreamId::none;
+  MemoryPool pool = MemoryPool::common;
+};
+
 /// A piece of memory handed out by a CachingAllocator. Plain data: whoever holds it frees it once.
 struct MemoryBlock {
   void *data = nullptr;
@@ -88,8 +100,13 @@ public:
   uint32_t intern_label(const MemoryLabel &label);
   /// `bytes` of uninitialised memory. 0 bytes give a valid pointer to nothing. Error WEFT-M001 when the
   /// limit or the machine does not allow it even after the cache was emptied.
-  Expected<MemoryBlock> allocate(size_t bytes, uint32_t label = 0);
-  void free(const MemoryBlock &block);
+  /// Before that it waits for points that freed memory waits for, unless they may wait for this thread.
+  Expected<MemoryBlock> allocate(size_t bytes, uint32_t label = 0, MemoryPlace place = {});
+  /// Takes memory back while points of `uses` may not have passed. The stream that it was allocated for gets
+  /// it again once those of other streams have; every other stream once all have.
+  void free(const MemoryBlock &block, StreamPoints uses = {});
+  /// A pool that no other caller gets.
+  MemoryPool new_pool();
   /// Whether `bytes` more than are allocated now stay within the limit. What does not fit cannot be
   /// allocated; what fits may still fail where memory is in pieces.
   bool fits(uint64_t bytes) const;
@@ -98,7 +115,8 @@ public:
 
   /// Only while nothing is live; what is cached is given back first. Error WEFT-M003 otherwise.
   Status set_raw(const RawAllocator &raw);
-  /// Gives every segment without a live block back to the system; the bytes it gave back.
+  /// Gives every segment back to the system of which no block is live or waits for a point; the bytes of
+  /// them.
   uint64_t empty_cache();
   /// Bytes this allocator may reserve from the system.
   void set_limit(uint64_t bytes);

@@ -7,6 +7,7 @@
 
 #include "runtime/memory/CachingAllocatorImpl.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <sys/mman.h>
@@ -87,8 +88,6 @@ CachingAllocatorImpl::CachingAllocatorImpl(AllocatorConfig config, bool caching,
       limit(std::min(static_cast<uint64_t>(static_cast<double>(machine_bytes()) *
                                            this->config.per_process_memory_fraction),
                      this->config.memory_limit_bytes)) {
-  bins.fill(nullptr);
-  bin_bits.fill(0);
   labels.emplace_back();
 }
 
@@ -136,25 +135,26 @@ Block *CachingAllocatorImpl::new_record(Pool pool) {
     spare = block->bin_after;
   else
     block = new Block;
-  *block = Block();
+  // Whoever kept the record has left it no points.
+  block->before = block->after = block->bin_before = block->bin_after = nullptr;
+  block->freed_at = 0;
   block->pool = pool;
+  block->state = BlockState::free;
   block->node = std::move(node);
   return block;
 }
 
+CachingAllocatorImpl::Cache &CachingAllocatorImpl::cache_of(MemoryPool pool, StreamId stream) {
+  const std::pair place(pool, stream);
+  auto found = caches.find(place);
+  if (found == caches.end())
+    found = caches.emplace(place, std::make_unique<Cache>()).first;
+  return *found->second;
+}
+
 void CachingAllocatorImpl::insert_free(Block *block) {
-  if (block->pool == largePool) {
-    block->node.value() = block;
-    large_free.insert(std::move(block->node));
-  } else {
-    const size_t bin = block->bytes / granule;
-    block->bin_before = nullptr;
-    block->bin_after = bins[bin];
-    if (bins[bin])
-      bins[bin]->bin_before = block;
-    bins[bin] = block;
-    bin_bits[bin / 64] |= uint64_t(1) << (bin % 64);
-  }
+  unsettled += !block->points.empty();
+  block->cache().insert(block);
   if (block->split()) {
     count(inactiveSplit, block->pool, 1);
     count(inactiveSplitBytes, block->pool, static_cast<int64_t>(block->bytes));
@@ -162,51 +162,34 @@ void CachingAllocatorImpl::insert_free(Block *block) {
 }
 
 void CachingAllocatorImpl::remove_free(Block *block) {
-  if (block->pool == largePool) {
-    block->node = large_free.extract(block);
-  } else {
-    const size_t bin = block->bytes / granule;
-    if (block->bin_before)
-      block->bin_before->bin_after = block->bin_after;
-    else
-      bins[bin] = block->bin_after;
-    if (block->bin_after)
-      block->bin_after->bin_before = block->bin_before;
-    if (!bins[bin])
-      bin_bits[bin / 64] &= ~(uint64_t(1) << (bin % 64));
-    block->bin_before = block->bin_after = nullptr;
-  }
+  unsettled -= !block->points.empty();
+  block->cache().remove(block);
   if (block->split()) {
     discount(inactiveSplit, block->pool, 1);
     discount(inactiveSplitBytes, block->pool, static_cast<int64_t>(block->bytes));
   }
 }
 
-Block *CachingAllocatorImpl::find_free(uint64_t bytes, Pool pool) {
-  if (pool == smallPool) {
-    const size_t first = bytes / granule;
-    for (size_t word = first / 64; word < bin_bits.size(); ++word) {
-      const uint64_t bits =
-          word == first / 64 ? bin_bits[word] & (~uint64_t(0) << (first % 64)) : bin_bits[word];
-      if (bits)
-        return bins[word * 64 + static_cast<size_t>(std::countr_zero(bits))];
-    }
+// What the stream itself gave back comes first: nobody else may have it yet.
+Block *CachingAllocatorImpl::find_free(Cache &own, Cache &common, uint64_t bytes, Pool pool) const {
+  if (!caching)
     return nullptr;
+  for (Cache *cache : {&own, &common}) {
+    Block *const found = pool == smallPool ? cache->find_small(bytes) : cache->find_large(bytes);
+    if (!found)
+      continue;
+    // Oversize blocks are kept for oversize requests, and not wasted on much smaller ones.
+    const bool oversize = found->bytes >= config.max_split_bytes;
+    const bool wasted = bytes < config.max_split_bytes
+                            ? oversize
+                            : found->bytes - bytes >= config.max_non_split_rounding_bytes;
+    if (pool == smallPool || !wasted)
+      return found;
   }
-  Block key;
-  key.bytes = bytes;
-  const auto found = large_free.lower_bound(&key);
-  if (found == large_free.end())
-    return nullptr;
-  // Oversize blocks are kept for oversize requests, and not wasted on much smaller ones.
-  if (bytes < config.max_split_bytes && (*found)->bytes >= config.max_split_bytes)
-    return nullptr;
-  if (bytes >= config.max_split_bytes && (*found)->bytes - bytes >= config.max_non_split_rounding_bytes)
-    return nullptr;
-  return *found;
+  return nullptr;
 }
 
-Block *CachingAllocatorImpl::new_segment(uint64_t bytes, Pool pool) {
+Block *CachingAllocatorImpl::new_segment(uint64_t bytes, Pool pool, Cache &common) {
   uint64_t segment_bytes = pool == smallPool    ? smallSegment
                            : bytes < largeLimit ? config.large_segment_bytes
                                                 : round_up(bytes, smallSegment);
@@ -223,6 +206,7 @@ Block *CachingAllocatorImpl::new_segment(uint64_t bytes, Pool pool) {
   }
   block->data = static_cast<std::byte *>(data);
   block->bytes = segment_bytes;
+  block->common = block->own = &common;
   try {
     segments.emplace(block->data, block);
   } catch (...) {
@@ -257,7 +241,7 @@ void CachingAllocatorImpl::release_segment(Block *block) {
 // Gives free segments of at least `at_least_bytes` back until `enough` bytes are.
 uint64_t CachingAllocatorImpl::release_cached(uint64_t at_least_bytes, uint64_t enough) {
   const auto can_go = [&](const Block *first) {
-    return !first->live && !first->after && first->bytes >= at_least_bytes;
+    return first->is_free() && first->points.empty() && !first->after && first->bytes >= at_least_bytes;
   };
   uint64_t released = 0;
   // Where all go, in any order.
@@ -294,32 +278,46 @@ void CachingAllocatorImpl::collect_garbage(uint64_t more) {
     release_cached(0, reserved - static_cast<uint64_t>(allowed));
 }
 
-Block *CachingAllocatorImpl::take(uint64_t requested, uint32_t label) {
+Block *CachingAllocatorImpl::take(uint64_t requested, uint32_t label, MemoryPlace place,
+                                  StreamPoints &passed) {
   const uint64_t bytes = rounded(requested);
   const Pool pool = bytes <= smallLimit ? smallPool : largePool;
-  Block *block = caching ? find_free(bytes, pool) : nullptr;
+  Cache &common = place.pool == MemoryPool::common ? main : cache_of(place.pool, StreamId::none);
+  Cache &own = place.stream == StreamId::none ? common : cache_of(place.pool, place.stream);
+  if (waiting)
+    settle_waiting(passed);
+  Block *block = find_free(own, common, bytes, pool);
+  if (!block && settle(passed))
+    block = find_free(own, common, bytes, pool);
   if (!block) {
     collect_garbage(bytes);
-    block = new_segment(bytes, pool);
+    block = new_segment(bytes, pool, common);
     if (!block) {
       ++alloc_retries;
       if (release_cached(bytes, bytes))
-        block = new_segment(bytes, pool);
+        block = new_segment(bytes, pool, common);
     }
     if (!block && release_cached(0, UINT64_MAX))
-      block = new_segment(bytes, pool);
+      block = new_segment(bytes, pool, common);
     if (!block)
       return nullptr;
   }
   const uint64_t rest = block->bytes - bytes;
   const bool splits =
       caching && (pool == smallPool ? rest >= granule : bytes < config.max_split_bytes && rest > smallLimit);
+  StreamPoints points;
+  if (splits && !block->points.empty())
+    points = block->points;
   Block *const remaining = splits ? new_record(pool) : nullptr;
   remove_free(block);
   if (remaining) {
     remaining->data = block->data + bytes;
     remaining->bytes = rest;
     remaining->freed_at = block->freed_at;
+    remaining->stream = block->stream;
+    remaining->common = block->common;
+    remaining->own = block->own;
+    remaining->points.splice(remaining->points.end(), points);
     remaining->before = block;
     remaining->after = block->after;
     if (block->after)
@@ -328,9 +326,11 @@ Block *CachingAllocatorImpl::take(uint64_t requested, uint32_t label) {
     block->bytes = bytes;
     insert_free(remaining);
   }
-  block->live = true;
+  block->state = BlockState::live;
   block->requested = requested;
   block->label = label;
+  block->stream = place.stream;
+  block->own = &own;
   const int64_t held = static_cast<int64_t>(block->bytes);
   count(allocation, pool, 1);
   count(allocatedBytes, pool, held);
@@ -344,30 +344,55 @@ Block *CachingAllocatorImpl::take(uint64_t requested, uint32_t label) {
   return block;
 }
 
-void CachingAllocatorImpl::give_back(Block *block) {
+void CachingAllocatorImpl::give_back(Block *block, StreamPoints &points, StreamPoints &passed) {
   const Pool pool = block->pool;
-  const int64_t held = static_cast<int64_t>(block->bytes);
   discount(allocation, pool, 1);
-  discount(allocatedBytes, pool, held);
-  discount(active, pool, 1);
-  discount(activeBytes, pool, held);
+  discount(allocatedBytes, pool, static_cast<int64_t>(block->bytes));
   discount(requestedBytes, pool, static_cast<int64_t>(block->requested));
   if (block->oversize)
     oversize_allocations.remove(1);
   ASAN_POISON_MEMORY_REGION(block->data, block->bytes);
-  block->live = false;
   block->freed_at = ++clock;
-  if (Block *next = block->after; next && !next->live) {
+  block->points.splice(block->points.end(), points);
+  if (!block->points.empty())
+    drop_passed(block, passed);
+  if (block->points.empty() || !waits_for_others(*block)) {
+    join_and_keep(block);
+    return;
+  }
+  block->state = BlockState::waiting;
+  ++unsettled;
+  block->bin_before = nullptr;
+  block->bin_after = waiting;
+  if (waiting)
+    waiting->bin_before = block;
+  waiting = block;
+}
+
+// `block` is in no list, and no stream but its own may use it.
+void CachingAllocatorImpl::join_and_keep(Block *block) {
+  discount(active, block->pool, 1);
+  discount(activeBytes, block->pool, static_cast<int64_t>(block->bytes));
+  block->state = BlockState::free;
+  keep_free(block);
+}
+
+// `block` is free and in no list.
+void CachingAllocatorImpl::keep_free(Block *block) {
+  const Cache *const cache = &block->cache();
+  if (Block *next = block->after; next && next->is_free() && &next->cache() == cache) {
     remove_free(next);
     block->bytes += next->bytes;
+    block->points.splice(block->points.end(), next->points);
     block->after = next->after;
     if (next->after)
       next->after->before = block;
     keep_record(next);
   }
-  if (Block *previous = block->before; previous && !previous->live) {
+  if (Block *previous = block->before; previous && previous->is_free() && &previous->cache() == cache) {
     remove_free(previous);
     previous->bytes += block->bytes;
+    previous->points.splice(previous->points.end(), block->points);
     previous->after = block->after;
     if (block->after)
       block->after->before = previous;
@@ -392,11 +417,13 @@ std::string CachingAllocatorImpl::out_of_memory_message(uint64_t requested,
           readable(available_bytes()) + " is free. The limit is " + readable(limit) + ", of which " +
           readable(limit > reserved ? limit - reserved : 0) + " is free; " + readable(allocated) +
           " is allocated (" + readable(static_cast<uint64_t>(arena_bytes.current)) +
-          " of it in arenas) and " + readable(reserved - allocated) + " is reserved but unallocated.";
+          " of it in arenas) and " + readable(reserved - allocated) + " is reserved but unallocated";
+  const uint64_t in_use = static_cast<uint64_t>(stats[activeBytes][allPools].current) - allocated;
+  text += in_use ? ", of which streams still use " + readable(in_use) + "." : ".";
   std::vector<const Block *> live;
   for (const auto &[data, first] : segments)
     for (const Block *block = first; block; block = block->after)
-      if (block->live)
+      if (block->state == BlockState::live)
         live.push_back(block);
   const size_t shown = std::min<size_t>(live.size(), 10);
   std::partial_sort(live.begin(), live.begin() + static_cast<std::ptrdiff_t>(shown), live.end(),

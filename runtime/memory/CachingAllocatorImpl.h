@@ -5,39 +5,32 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the allocator. A segment is a list of blocks that tile it. Free blocks of small segments sit in
-// bins by exact size, found through a bitmap; those of large ones in a tree by size. Taking memory may throw
+// Private to the allocator. A segment is a list of blocks that tile it. A free block is in a cache: its
+// stream's while a point of that stream has yet to pass, then that of its pool, which serves all streams. A
+// block that another stream may still use is in neither, but in a list. Taking memory may throw
 // std::bad_alloc, and has then changed nothing; giving it back never does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_MEMORY_CACHINGALLOCATORIMPL_H
 #define WEFT_RUNTIME_MEMORY_CACHINGALLOCATORIMPL_H
 
+#include "runtime/memory/BlockCache.h"
 #include "runtime/memory/CachingAllocator.h"
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <unordered_map>
 
 namespace weft::runtime {
 namespace allocator_blocks {
 
-inline constexpr uint64_t granule = 512;
-inline constexpr uint64_t smallLimit = 1ull << 20;   // requests up to here live in small segments
-inline constexpr uint64_t smallSegment = 2ull << 20; // also a huge page
-inline constexpr uint64_t largeLimit = 10ull << 20;  // requests below here share large segments
-inline constexpr uint64_t maxRequest = 1ull << 47;   // the address space of a process
-inline constexpr size_t smallBins = smallSegment / granule + 1;
-
 /// The machine's memory in bytes.
 uint64_t machine_bytes();
 /// "1.50 GiB"
 std::string readable(uint64_t bytes);
-
-enum Pool { allPools, smallPool, largePool, poolCount };
-inline constexpr const char *poolNames[] = {"all", "small_pool", "large_pool"};
 
 enum StatId {
   allocation,
@@ -68,36 +61,11 @@ struct Stat {
   }
 };
 
-struct Block;
-struct BySize {
-  bool operator()(const Block *a, const Block *b) const;
-};
-using BlocksBySize = std::set<Block *, BySize>;
-
-struct Block {
-  std::byte *data = nullptr;
-  uint64_t bytes = 0;
-  uint64_t requested = 0;
-  Block *before = nullptr, *after = nullptr;         // neighbours in the segment
-  Block *bin_before = nullptr, *bin_after = nullptr; // neighbours in the bin, while free and small
-  BlocksBySize::node_type node;                      // its place among large free blocks, while it has none
-  uint64_t freed_at = 0;
-  uint32_t label = 0;
-  Pool pool = smallPool;
-  bool live = false;
-  bool oversize = false;
-  bool split() const { return before || after; }
-};
-
 /// A MemoryLabel that is kept.
 struct Label {
   std::string what, text, file;
   uint32_t line = 0;
 };
-
-inline bool BySize::operator()(const Block *a, const Block *b) const {
-  return a->bytes != b->bytes ? a->bytes < b->bytes : a->data < b->data;
-}
 
 } // namespace allocator_blocks
 
@@ -113,13 +81,20 @@ public:
   CachingAllocatorImpl(AllocatorConfig config, bool caching, std::string device);
   ~CachingAllocatorImpl();
 
-  Block *take(uint64_t requested, uint32_t label);
-  void give_back(Block *block);
+  /// `passed` takes points that are needed no more: they may own memory, so the caller destroys them once it
+  /// has released the mutex.
+  Block *take(uint64_t requested, uint32_t label, MemoryPlace place, StreamPoints &passed);
+  void give_back(Block *block, StreamPoints &points, StreamPoints &passed);
+  /// Moves on what waited for points that have passed. Whether anything did.
+  bool settle(StreamPoints &passed);
+  /// A point that a freed block waits for, and that this thread may wait for; empty if there is none.
+  std::optional<Point> next_point() const;
   uint64_t release_cached(uint64_t at_least_bytes, uint64_t enough);
   /// `purpose` may be empty: "the result 'loss' of 'step'".
   std::string out_of_memory_message(uint64_t requested, const std::string &purpose) const;
   uint64_t rounded(uint64_t bytes) const;
 
+  bool is_of_host() const { return device == "CPU"; }
   Stat &stat(StatId id, Pool pool) { return stats[id][pool]; }
   void count(StatId id, Pool pool, int64_t amount) {
     stats[id][allocator_blocks::allPools].add(amount);
@@ -136,14 +111,18 @@ public:
   bool caching;
   const std::string device; ///< for messages
   uint64_t limit;
-  std::map<std::byte *, Block *> segments;               // first block of each, by address
-  std::array<Block *, allocator_blocks::smallBins> bins; // free small blocks by size in granules
-  std::array<uint64_t, (allocator_blocks::smallBins + 63) / 64> bin_bits;
-  allocator_blocks::BlocksBySize large_free;
+  std::map<std::byte *, Block *> segments; // first block of each, by address
+  using Cache = allocator_blocks::Cache;
+  Cache main; // of the common pool, for every stream
+  std::map<std::pair<MemoryPool, StreamId>, std::unique_ptr<Cache>> caches; // the others
+  Block *waiting =
+      nullptr;            // freed blocks that other streams may still use, linked by bin_before and bin_after
+  uint64_t unsettled = 0; // free blocks, and waiting ones, with points
+  uint32_t pools = 0;     // that were made beside the common one
   Block *spare = nullptr; // block records to use again, linked by bin_after
   std::array<std::array<Stat, allocator_blocks::poolCount>, allocator_blocks::statCount> stats = {};
   Stat oversize_allocations, oversize_segments, arena_bytes;
-  int64_t alloc_retries = 0, ooms = 0, device_allocs = 0, device_frees = 0;
+  int64_t alloc_retries = 0, ooms = 0, device_allocs = 0, device_frees = 0, waits = 0;
   uint64_t clock = 0;
   std::vector<Label> labels;
   std::unordered_map<std::string, uint32_t> label_numbers;
@@ -151,8 +130,16 @@ public:
 private:
   void *map_segment(uint64_t bytes);
   void unmap_segment(void *data, uint64_t bytes);
-  Block *find_free(uint64_t bytes, Pool pool);
-  Block *new_segment(uint64_t bytes, Pool pool);
+  /// The cache of a stream in a pool, or of a pool beside the common one.
+  Cache &cache_of(MemoryPool pool, StreamId stream);
+  Block *find_free(Cache &own, Cache &common, uint64_t bytes, Pool pool) const;
+  Block *new_segment(uint64_t bytes, Pool pool, Cache &common);
+  void join_and_keep(Block *block);
+  void keep_free(Block *block);
+  static void drop_passed(Block *block, StreamPoints &passed);
+  bool waits_for_others(const Block &block) const;
+  bool settle_waiting(StreamPoints &passed);
+  bool settle_stream(Cache &cache, StreamPoints &passed);
   void insert_free(Block *block);
   void remove_free(Block *block);
   void release_segment(Block *block);

@@ -9,35 +9,64 @@
 
 namespace weft::runtime {
 
-Expected<std::shared_ptr<Buffer>> Buffer::allocate(size_t bytes, uint32_t label, Device &device) {
-  Expected<MemoryBlock> block = device.allocator().allocate(bytes, label);
+Expected<std::shared_ptr<Buffer>> Buffer::from(CachingAllocator &allocator, size_t bytes, uint32_t label,
+                                               Device &device, MemoryPlace place) {
+  Expected<MemoryBlock> block = allocator.allocate(bytes, label, place);
   if (!block)
     return block.status();
   try {
-    return std::make_shared<Buffer>(device, block->data, bytes, block->handle, nullptr);
+    return std::make_shared<Buffer>(device, allocator, *block);
   } catch (...) {
-    device.allocator().free(*block);
+    allocator.free(*block);
     throw;
   }
 }
 
+Expected<std::shared_ptr<Buffer>> Buffer::allocate(size_t bytes, uint32_t label, Device &device,
+                                                   StreamId stream) {
+  return from(device.allocator(), bytes, label, device, {.stream = stream});
+}
+
+Expected<std::shared_ptr<Buffer>> Buffer::allocate_pinned(size_t bytes, Device &device, uint32_t label) {
+  return from(device.pinned_allocator(), bytes, label, host_device(), {});
+}
+
 std::shared_ptr<Buffer> Buffer::wrap(void *data, size_t bytes, std::function<void(void *)> deleter,
                                      Device &device) {
-  return std::make_shared<Buffer>(device, data, bytes, nullptr, std::move(deleter));
+  return std::make_shared<Buffer>(device, data, bytes, std::move(deleter));
 }
 
 std::shared_ptr<Buffer> Buffer::part(std::shared_ptr<Buffer> whole, size_t offset, size_t bytes) {
   auto made = std::make_shared<Buffer>(whole->device(), static_cast<std::byte *>(whole->data()) + offset,
-                                       bytes, nullptr, nullptr);
+                                       bytes, nullptr);
   made->whole_ = whole->whole_ ? whole->whole_ : std::move(whole);
   return made;
 }
 
 Buffer::~Buffer() {
   if (handle_)
-    device_.allocator().free({data_, bytes_, handle_});
+    allocator_->free({data_, bytes_, handle_},
+                     tracked_.load(std::memory_order_acquire) ? take_points() : StreamPoints());
   else if (deleter_)
     deleter_(data_);
+}
+
+// Nobody else has the buffer any more.
+StreamPoints Buffer::take_points() {
+  StreamPoints points = std::move(points_);
+  const auto add = [&](const Ticket &ticket) {
+    if (ticket.done() || ticket.is_of_running_work())
+      return;
+    try {
+      points.push_back({ticket.stream(), ticket.point()});
+    } catch (...) {
+      ticket.wait(); // there is no memory to let another wait
+    }
+  };
+  for (const Ticket &use : uses_)
+    add(use);
+  add(write_);
+  return points;
 }
 
 static Status outside(size_t offset, size_t bytes, size_t capacity) {
@@ -63,6 +92,7 @@ Status Buffer::settle_locked(bool seen) {
   if (write_.done())
     write_ = {};
   std::erase_if(uses_, [](const Ticket &use) { return use.done(); });
+  std::erase_if(points_, [](const StreamPoint &use) { return use.point.passed(); });
   Status status;
   if (failure_) {
     if (permanent_ || !failure_->seen())
@@ -73,7 +103,7 @@ Status Buffer::settle_locked(bool seen) {
         failure_ = nullptr;
     }
   }
-  tracked_.store(write_ || !uses_.empty() || failure_, std::memory_order_release);
+  tracked_.store(write_ || !uses_.empty() || !points_.empty() || failure_, std::memory_order_release);
   return status;
 }
 
@@ -106,12 +136,16 @@ Status Buffer::wait_unused() {
   if (!tracked())
     return {};
   std::vector<Ticket> tickets;
+  StreamPoints points;
   {
     const std::lock_guard lock(mutex_);
     tickets = uses_;
+    points = points_;
   }
   for (const Ticket &ticket : tickets)
     ticket.wait();
+  for (const StreamPoint &use : points)
+    use.point.wait_passed();
   return wait();
 }
 
@@ -149,6 +183,19 @@ void Buffer::note_use(const Ticket &ticket) {
   const std::lock_guard lock(mutex_);
   std::erase_if(uses_, [&](const Ticket &use) { return use.same_queue(ticket); });
   uses_.push_back(ticket);
+  tracked_.store(true, std::memory_order_release);
+}
+
+void Buffer::note_point(StreamId stream, Point point) {
+  if (whole_)
+    return whole_->note_point(stream, std::move(point));
+  const std::lock_guard lock(mutex_);
+  for (StreamPoint &use : points_)
+    if (use.stream == stream) {
+      use.point = std::move(point);
+      return;
+    }
+  points_.push_back({stream, std::move(point)});
   tracked_.store(true, std::memory_order_release);
 }
 

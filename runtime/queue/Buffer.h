@@ -26,9 +26,12 @@ namespace weft::runtime {
 class WEFT_RUNTIME_API Buffer {
 public:
   /// Uninitialised memory from the device's caching allocator, aligned to 512 bytes. `label` is the
-  /// allocator's.
+  /// allocator's. Of `stream`: work of that stream may use memory that earlier work of it still uses.
   static Expected<std::shared_ptr<Buffer>> allocate(size_t bytes, uint32_t label = 0,
-                                                    Device &device = host_device());
+                                                    Device &device = host_device(),
+                                                    StreamId stream = StreamId::none);
+  /// Memory of the host that copies from and to `device` need no detour for.
+  static Expected<std::shared_ptr<Buffer>> allocate_pinned(size_t bytes, Device &device, uint32_t label = 0);
   /// Memory of someone else; `deleter` is called with the pointer when the last user is done.
   static std::shared_ptr<Buffer> wrap(void *data, size_t bytes, std::function<void(void *)> deleter = {},
                                       Device &device = host_device());
@@ -53,12 +56,17 @@ public:
   /// seen it, unless `seen` says that it goes no further. State keeps the value it had before that call; a
   /// fresh result has none, and the error stays.
   Status wait(bool seen = true);
-  /// Waits until no asynchronous call reads or writes this buffer; errors as wait().
+  /// Waits until no asynchronous call, and no work up to a point that was noted, reads or writes this buffer;
+  /// errors as wait().
   Status wait_unused();
   /// Whether what is in it may still turn out to be an error: a call that can fail is to write it, or failed.
   bool uncertain() const;
   /// Whether it has no value, and the host knows.
   bool lost() const;
+
+  /// Work of a stream uses the buffer up to `point`. Whoever drops the buffer, its memory is kept for that
+  /// work. Replaces an earlier point of the stream.
+  void note_point(StreamId stream, Point point);
 
   /// \name For the executable
   /// @{
@@ -81,11 +89,17 @@ public:
   void foreign_tickets(const Queue &queue, bool writes, std::vector<Ticket> &tickets) const;
   /// @}
 
-  Buffer(Device &device, void *data, size_t bytes, void *handle, std::function<void(void *)> deleter)
-      : device_(device), data_(data), bytes_(bytes), handle_(handle), deleter_(std::move(deleter)) {}
+  Buffer(Device &device, void *data, size_t bytes, std::function<void(void *)> deleter)
+      : device_(device), data_(data), bytes_(bytes), deleter_(std::move(deleter)) {}
+  Buffer(Device &device, CachingAllocator &allocator, const MemoryBlock &block)
+      : device_(device), data_(block.data), bytes_(block.bytes), allocator_(&allocator),
+        handle_(block.handle) {}
 
 private:
   Status settle_locked(bool seen);
+  static Expected<std::shared_ptr<Buffer>> from(CachingAllocator &allocator, size_t bytes, uint32_t label,
+                                                Device &device, MemoryPlace place);
+  StreamPoints take_points();
   /// The buffer that keeps account of calls: of a part, the one that it is a part of.
   const Buffer &root() const { return whole_ ? *whole_ : *this; }
   Buffer &root() { return whole_ ? *whole_ : *this; }
@@ -93,7 +107,8 @@ private:
   Device &device_;
   void *data_;
   size_t bytes_;
-  void *handle_; ///< of the allocator, or null
+  CachingAllocator *allocator_ = nullptr; ///< whose memory it is; null for memory of someone else
+  void *handle_ = nullptr;                ///< of the allocator
   std::function<void(void *)> deleter_;
   std::shared_ptr<Buffer> whole_; ///< of a part; no part itself
   std::atomic<bool> tracked_{false};
@@ -101,6 +116,7 @@ private:
   Ticket write_;
   bool write_may_fail_ = false;
   std::vector<Ticket> uses_; ///< the last of each queue
+  StreamPoints points_;      ///< the last of each stream
   std::shared_ptr<Failure> failure_;
   bool permanent_ = false;
 };

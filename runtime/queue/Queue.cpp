@@ -71,6 +71,7 @@ struct QueueState {
     std::function<void()> run; // empty on an external queue: a caller's place
     uint64_t bytes = 0;        // that it keeps alive
   };
+  const StreamId id = new_stream_id();
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::deque<Work> work;
@@ -180,12 +181,35 @@ struct Registry {
 };
 
 std::atomic<bool> severalQueues{false};
-thread_local Queue *currentQueue = nullptr;
-thread_local bool runsQueue = false;
+// Every call asks for several of these, so they are where the thread's own register points to.
+[[gnu::tls_model("initial-exec")]] thread_local Queue *currentQueue = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local bool runsQueue = false;
+/// A place in a queue.
+struct Place {
+  const QueueState *queue = nullptr;
+  uint64_t number = 0;
+};
+/// That of the work which this thread does for a queue.
+[[gnu::tls_model("initial-exec")]] thread_local Place runningWork;
+/// How many queues this thread has entered, and where it entered the last.
+[[gnu::tls_model("initial-exec")]] thread_local int queuesEntered = 0;
+[[gnu::tls_model("initial-exec")]] thread_local Place lastEntered;
+
+/// Counts a place once: a caller that has entered an idle queue may await its turn all the same.
+void note_entered(const QueueState &queue, uint64_t number) {
+  queuesEntered += lastEntered.queue != &queue || lastEntered.number != number;
+  lastEntered = {&queue, number};
+}
+
+void note_left() {
+  --queuesEntered;
+  lastEntered = {};
+}
+
 /// The caller's place that this thread is about to take on an external queue, whose executor may run what is
 /// posted at once, on this thread.
-thread_local const QueueState *takesPlaceOn = nullptr;
-thread_local uint64_t takesPlace = 0;
+[[gnu::tls_model("initial-exec")]] thread_local const QueueState *takesPlaceOn = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local uint64_t takesPlace = 0;
 
 } // namespace
 
@@ -206,6 +230,7 @@ void QueueState::run() {
 // With the lock held, as before and after it.
 void QueueState::run_work(Work &next, std::unique_lock<std::mutex> &lock) {
   lock.unlock();
+  const Place before = std::exchange(runningWork, Place{this, next.number});
   std::exception_ptr stray;
   try {
     next.run();
@@ -214,6 +239,7 @@ void QueueState::run_work(Work &next, std::unique_lock<std::mutex> &lock) {
   }
   // Buffers that only this call kept alive return to the allocator before the call counts as done.
   next.run = nullptr;
+  runningWork = before;
   lock.lock();
   if (stray && !thrown)
     thrown = std::move(stray);
@@ -255,6 +281,30 @@ void Ticket::wait() const {
     state_->wait(number_);
 }
 bool Ticket::belongs_to(const Queue &queue) const { return state_ == queue.state_; }
+StreamId Ticket::stream() const { return state_ ? state_->id : StreamId::none; }
+bool Ticket::is_of_running_work() const {
+  return state_ && state_.get() == runningWork.queue && number_ <= runningWork.number;
+}
+
+Point Ticket::point() const {
+  struct State final : Point::State {
+    explicit State(Ticket of) : ticket(std::move(of)) {}
+    bool passed() const override { return ticket.done(); }
+    // A failure of the work is its queue's, and its buffers'.
+    Status wait() override {
+      ticket.wait();
+      return {};
+    }
+    void wait_passed() override { ticket.wait(); }
+    // What comes before it may wait for what this thread does for a queue, or be this thread's as an
+    // executor.
+    bool may_wait() const override {
+      return !runningWork.queue && queuesEntered == 0 && !ticket.state_->post;
+    }
+    const Ticket ticket;
+  };
+  return state_ ? Point(std::make_shared<State>(*this)) : Point();
+}
 
 Queue &Queue::get_default() {
   static Queue *const queue = [] {
@@ -471,6 +521,7 @@ Ticket Queue::try_enter() {
     return place;
   place.state_ = state_;
   place.number_ = ++state_->submitted;
+  note_entered(*state_, place.number_);
   return place;
 }
 
@@ -492,11 +543,13 @@ void Queue::await_turn(const Ticket &place) {
   std::unique_lock lock(state.mutex);
   state.changed.wait(lock,
                      [&] { return state.post ? state.granted == place.number_ : state.turn(place.number_); });
+  note_entered(state, place.number_);
 }
 
 void Queue::enter() { await_turn(reserve()); }
 
 void Queue::leave() {
+  note_left();
   const std::lock_guard lock(state_->mutex);
   state_->complete_locked();
 }
@@ -575,6 +628,7 @@ void Queue::trim(const std::shared_ptr<QueueState> &state) {
     return;
   }
   await_turn(reserve(state));
+  note_left();
   state->release_arenas();
   const std::lock_guard lock(state->mutex);
   state->complete_locked();

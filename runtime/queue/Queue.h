@@ -17,6 +17,7 @@
 #ifndef WEFT_RUNTIME_QUEUE_QUEUE_H
 #define WEFT_RUNTIME_QUEUE_QUEUE_H
 
+#include "runtime/support/Point.h"
 #include "weft/export.hpp"
 #include "weft/status.hpp"
 
@@ -83,6 +84,12 @@ public:
   void wait() const;
   bool belongs_to(const Queue &queue) const;
   bool same_queue(const Ticket &other) const { return state_ == other.state_; }
+  /// Of the queue, which no other stream has.
+  StreamId stream() const;
+  /// The same moment, for those who do not know queues.
+  Point point() const;
+  /// Whether the calling thread does the work that ends with this ticket: it knows best what it is done with.
+  bool is_of_running_work() const;
 
 private:
   friend class Queue;

@@ -203,6 +203,76 @@ TEST(Devices, BytesPassBetweenTwoDevicesThroughTheHost) {
   EXPECT_EQ(one.bytesOut, bytes.size());
 }
 
+TEST(Devices, MemoryIsKeptForTheStreamThatUsesIt) {
+  constexpr size_t bytes = 12 << 20; // a segment of its own
+  SeparateDevice &device = SeparateDevice::get(0);
+  device.allocator().empty_cache();
+  const std::vector<std::byte> from(bytes, std::byte{7});
+  auto own = device.make_stream().value_or_throw(), other = device.make_stream().value_or_throw(),
+       third = device.make_stream().value_or_throw();
+  for (runtime::DeviceStream *user : {own.get(), other.get()}) {
+    auto buffer = Buffer::allocate(bytes, 0, device, own->id()).value_or_throw();
+    void *const data = buffer->data();
+    device.delayUs = 50000;
+    ASSERT_TRUE(user->copy(data, from.data(), bytes, runtime::CopyDirection::host_to_device).ok());
+    const runtime::Point point = user->record().value_or_throw();
+    buffer->note_point(user->id(), point);
+    buffer.reset();
+    // Its own stream has it again at once, but for the work of another.
+    auto again = Buffer::allocate(bytes, 0, device, own->id()).value_or_throw();
+    EXPECT_EQ(again->data() == data, user == own.get());
+    again.reset();
+    EXPECT_NE(Buffer::allocate(bytes, 0, device, third->id()).value_or_throw()->data(), data);
+    ASSERT_FALSE(point.passed()) << "the test has to be quicker than the copy";
+    // Without room for more, the allocator waits.
+    device.allocator().empty_cache();
+    device.allocator().set_limit(device.allocator().memory_reserved());
+    const auto last = Buffer::allocate(bytes, 0, device, third->id());
+    device.allocator().set_limit(UINT64_MAX);
+    ASSERT_TRUE(last) << last.status().message();
+    EXPECT_EQ((*last)->data(), data);
+    EXPECT_TRUE(point.passed());
+    std::vector<std::byte> found(bytes);
+    ASSERT_TRUE((*last)->read(0, found).ok());
+    EXPECT_EQ(found, from);
+    EXPECT_TRUE(device.allocator().check().ok());
+    device.delayUs = 0;
+  }
+}
+
+TEST(Devices, PinnedMemoryIsTheHostsAndComesFromTheDevice) {
+  SeparateDevice &device = SeparateDevice::get(0), &next = SeparateDevice::get(1);
+  device.pinned_allocator().empty_cache();
+  ASSERT_EQ(device.pinnedBytes, 0u);
+  {
+    const auto pinned = Buffer::allocate_pinned(1000, device).value_or_throw();
+    EXPECT_TRUE(pinned->device().is_host());
+    EXPECT_EQ(device.pinnedBytes, 2u << 20);
+    EXPECT_EQ(device.pinned_allocator().memory_allocated(), 1024u);
+    std::memset(pinned->data(), 5, pinned->bytes());
+    // It is kept for the copy, and then for the next.
+    auto stream = device.make_stream().value_or_throw();
+    const auto there = Buffer::allocate(1000, 0, device).value_or_throw();
+    ASSERT_TRUE(
+        stream->copy(there->data(), pinned->data(), 1000, runtime::CopyDirection::host_to_device).ok());
+    pinned->note_point(stream->id(), stream->record().value_or_throw());
+    EXPECT_TRUE(pinned->wait_unused().ok());
+    std::vector<std::byte> found(1000);
+    ASSERT_TRUE(there->read(0, found).ok());
+    EXPECT_EQ(found, std::vector<std::byte>(1000, std::byte{5}));
+  }
+  EXPECT_EQ(device.pinned_allocator().memory_allocated(), 0u);
+  EXPECT_EQ(device.pinnedBytes, 2u << 20);
+  // Bytes between two devices go through it.
+  const auto from = Buffer::allocate(1 << 20, 0, device).value_or_throw(),
+             to = Buffer::allocate(1 << 20, 0, next).value_or_throw();
+  device.pinned_allocator().reset_peak_stats();
+  ASSERT_TRUE(runtime::copy_between(next, to->data(), device, from->data(), from->bytes()).ok());
+  EXPECT_EQ(device.pinned_allocator().max_memory_allocated(), 1u << 20);
+  // On the host all memory is as good.
+  EXPECT_EQ(&runtime::host_device().pinned_allocator(), &runtime::CachingAllocator::get());
+}
+
 // Work of the host and of a device, with copies in both directions. What the host computes meanwhile touches
 // the same arena as the copies.
 constexpr const char *mixed = R"(

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -169,11 +170,10 @@ SeparateDevice &SeparateDevice::get(size_t number) {
 }
 
 SeparateDevice::SeparateDevice(std::string name, std::string code)
-    : Device(name), code_(std::move(code)), allocator_({}, true, std::move(name)) {
-  runtime::RawAllocator raw;
-  raw.allocate = map;
-  raw.free = unmap;
-  (void)allocator_.set_raw(raw);
+    : Device(name), code_(std::move(code)), allocator_({}, true, name),
+      pinned_({}, true, name + " (pinned)") {
+  (void)allocator_.set_raw({.user = nullptr, .allocate = map, .free = unmap});
+  (void)pinned_.set_raw({.user = this, .allocate = pin, .free = unpin});
 }
 
 Expected<std::unique_ptr<runtime::DeviceStream>> SeparateDevice::make_stream() {
@@ -239,6 +239,18 @@ void *SeparateDevice::map(void *, size_t bytes, size_t alignment) {
   const std::lock_guard lock(segments().mutex);
   segments().all[begin] = {bytes, static_cast<std::byte *>(own)};
   return reinterpret_cast<void *>(begin);
+}
+
+void *SeparateDevice::pin(void *device, size_t bytes, size_t alignment) {
+  void *const data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (data)
+    static_cast<SeparateDevice *>(device)->pinnedBytes += bytes;
+  return data;
+}
+
+void SeparateDevice::unpin(void *device, void *data, size_t bytes) {
+  static_cast<SeparateDevice *>(device)->pinnedBytes -= bytes;
+  std::free(data);
 }
 
 void SeparateDevice::unmap(void *, void *data, size_t bytes) {

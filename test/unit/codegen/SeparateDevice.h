@@ -32,6 +32,8 @@ public:
 
   std::string_view code() const override { return code_; }
   runtime::CachingAllocator &allocator() override { return allocator_; }
+  /// Ordinary memory of the host, whose segments are counted.
+  runtime::CachingAllocator &pinned_allocator() override { return pinned_; }
   Expected<std::unique_ptr<runtime::DeviceStream>> make_stream() override;
   Status copy_now(void *to, const void *from, size_t bytes, runtime::CopyDirection direction) override;
 
@@ -41,6 +43,7 @@ public:
 
   std::atomic<uint64_t> copiesIn{0}, copiesOut{0}, copiesWithin{0}, bytesIn{0}, bytesOut{0};
   std::atomic<uint64_t> runs{0}, launches{0}; ///< that it was asked to carry out
+  std::atomic<uint64_t> pinnedBytes{0};       ///< of the host's memory that is pinned now
   /// Microseconds that the device waits before each copy and run: whoever does not wait for it shows.
   std::atomic<int> delayUs{0};
 
@@ -51,6 +54,8 @@ private:
   };
   static void *map(void *, size_t bytes, size_t alignment);
   static void unmap(void *, void *data, size_t bytes);
+  static void *pin(void *device, size_t bytes, size_t alignment);
+  static void unpin(void *device, void *data, size_t bytes);
 
   /// Of all devices, by the address that is handed out: one copies from another.
   struct Segments {
@@ -60,7 +65,7 @@ private:
   static Segments &segments();
 
   const std::string code_;
-  runtime::CachingAllocator allocator_;
+  runtime::CachingAllocator allocator_, pinned_;
 };
 
 } // namespace weft::testing

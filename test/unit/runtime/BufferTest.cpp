@@ -54,6 +54,82 @@ TEST(Buffer, WaitsForTheLastWriteAndAllUses) {
   EXPECT_EQ(done, 3);
 }
 
+TEST(Buffer, MemoryIsKeptForTheQueuesThatUseIt) {
+  constexpr size_t bytes = 12 << 20; // a segment of its own
+  CachingAllocator &allocator = CachingAllocator::get();
+  Queue first, second;
+  for (bool writes : {false, true}) {
+    allocator.empty_cache();
+    std::promise<void> go;
+    auto buffer = Buffer::allocate(bytes).value_or_throw();
+    const Ticket ticket = first.submit([went = go.get_future().share()] { went.wait(); });
+    writes ? buffer->note_write(ticket) : buffer->note_use(ticket);
+    void *const data = buffer->data();
+    const int64_t active = allocator.stats().at("active_bytes.all.current");
+    buffer.reset();
+    EXPECT_EQ(allocator.stats().at("active_bytes.all.current"), active);
+    {
+      const CurrentQueueScope elsewhere(second);
+      EXPECT_NE(Buffer::allocate(bytes).value_or_throw()->data(), data);
+    }
+    EXPECT_TRUE(allocator.check().ok());
+    go.set_value();
+    ticket.wait();
+    const auto one = Buffer::allocate(bytes).value_or_throw(), two = Buffer::allocate(bytes).value_or_throw();
+    EXPECT_TRUE(one->data() == data || two->data() == data);
+  }
+}
+
+TEST(Buffer, WorkThatDropsWhatItUsedWaitsForNobody) {
+  CachingAllocator &allocator = CachingAllocator::get();
+  Queue queue;
+  std::promise<void> noted;
+  auto buffer = Buffer::allocate(12 << 20).value_or_throw();
+  Buffer &memory = *buffer;
+  const auto live = allocator.stats().at("active_bytes.all.current");
+  const Ticket ticket =
+      queue.submit([kept = std::move(buffer), went = noted.get_future().share()] { went.wait(); });
+  memory.note_use(ticket);
+  memory.note_write(ticket);
+  noted.set_value();
+  ticket.wait();
+  EXPECT_EQ(allocator.stats().at("active_bytes.all.current"), live - (12 << 20));
+}
+
+TEST(Buffer, OutOfMemoryWaitsForQueuesUnlessTheyMayWaitForTheCaller) {
+  constexpr size_t bytes = 12 << 20;
+  CachingAllocator &allocator = CachingAllocator::get();
+  allocator.empty_cache();
+  Queue first, second;
+  const auto use_and_drop = [&](const std::shared_future<void> &until) {
+    auto buffer = Buffer::allocate(bytes).value_or_throw();
+    buffer->note_use(first.submit([until] { until.wait(); }));
+  };
+  std::promise<void> go;
+  const std::shared_future<void> went = go.get_future().share();
+  use_and_drop(went);
+  const uint64_t before = allocator.limit();
+  allocator.set_limit(allocator.memory_reserved());
+  // From the work of a queue, which `first` might be waiting for.
+  std::string refused;
+  second.submit([&] { refused = Buffer::allocate(bytes).status().code(); }).wait();
+  EXPECT_EQ(refused, "WEFT-M001");
+  second.enter();
+  EXPECT_EQ(Buffer::allocate(bytes).status().code(), "WEFT-M001");
+  second.leave();
+  const Ticket place = second.try_enter();
+  Queue::await_turn(place);
+  EXPECT_EQ(Buffer::allocate(bytes).status().code(), "WEFT-M001");
+  second.leave();
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    go.set_value();
+  });
+  EXPECT_TRUE(Buffer::allocate(bytes));
+  later.join();
+  allocator.set_limit(before);
+}
+
 TEST(Buffer, APartIsTheMemoryTheCallsAndTheFailuresOfItsWhole) {
   auto whole = Buffer::allocate(64).value_or_throw();
   const auto part = Buffer::part(whole, 16, 32), inner = Buffer::part(part, 8, 8);

@@ -7,8 +7,12 @@
 
 #include "PlanFixture.h"
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <random>
+#include <thread>
 
 using namespace weft;
 using namespace weft::runtime;
@@ -16,7 +20,7 @@ using namespace weft::runtime::test;
 
 namespace {
 
-constexpr uint64_t MiB = 1 << 20;
+constexpr uint64_t mebibyte = 1 << 20;
 
 void expect_identities(const CachingAllocator &allocator) {
   const auto stats = allocator.stats();
@@ -44,18 +48,18 @@ TEST(CachingAllocator, SegmentSizesAndGranules) {
     const MemoryBlock block = allocator.allocate(bytes).value_or_throw();
     const uint64_t after = allocator.memory_reserved();
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data) % 512, 0u);
-    if (bytes >= 2 * MiB)
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data) % (2 * MiB), 0u);
+    if (bytes >= 2 * mebibyte)
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data) % (2 * mebibyte), 0u);
     allocator.free(block);
     allocator.empty_cache();
     return after - before;
   };
-  EXPECT_EQ(reserved_by(1), 2 * MiB);
-  EXPECT_EQ(reserved_by(MiB), 2 * MiB);
-  EXPECT_EQ(reserved_by(MiB + 1), 20 * MiB);
-  EXPECT_EQ(reserved_by(10 * MiB - 1000), 20 * MiB);
-  EXPECT_EQ(reserved_by(10 * MiB), 10 * MiB);
-  EXPECT_EQ(reserved_by(10 * MiB + 1), 12 * MiB);
+  EXPECT_EQ(reserved_by(1), 2 * mebibyte);
+  EXPECT_EQ(reserved_by(mebibyte), 2 * mebibyte);
+  EXPECT_EQ(reserved_by(mebibyte + 1), 20 * mebibyte);
+  EXPECT_EQ(reserved_by(10 * mebibyte - 1000), 20 * mebibyte);
+  EXPECT_EQ(reserved_by(10 * mebibyte), 10 * mebibyte);
+  EXPECT_EQ(reserved_by(10 * mebibyte + 1), 12 * mebibyte);
   const MemoryBlock block = allocator.allocate(513).value_or_throw();
   EXPECT_EQ(allocator.memory_allocated(), 1024u);
   EXPECT_EQ(allocator.stats().at("requested_bytes.all.current"), 513);
@@ -71,12 +75,12 @@ TEST(CachingAllocator, ReusesAndJoinsBlocks) {
   for (const MemoryBlock &block : blocks)
     allocator.free(block);
   EXPECT_EQ(allocator.stats().at("inactive_split.all.current"), 0);
-  const MemoryBlock again = allocator.allocate(MiB).value_or_throw();
+  const MemoryBlock again = allocator.allocate(mebibyte).value_or_throw();
   EXPECT_EQ(again.data, first);
   EXPECT_EQ(allocator.stats().at("num_device_alloc"), 1);
   EXPECT_EQ(allocator.empty_cache(), 0u);
   allocator.free(again);
-  EXPECT_EQ(allocator.empty_cache(), 2 * MiB);
+  EXPECT_EQ(allocator.empty_cache(), 2 * mebibyte);
   EXPECT_EQ(allocator.memory_reserved(), 0u);
 }
 
@@ -90,12 +94,12 @@ TEST(CachingAllocator, ZeroBytes) {
 
 TEST(CachingAllocator, OutOfMemoryNamesSizesAndLabels) {
   CachingAllocator allocator;
-  allocator.set_limit(30 * MiB);
+  allocator.set_limit(30 * mebibyte);
   const uint32_t label =
       allocator.intern_label({"result 'loss' of 'step'", "train.cpp:12:3", "train.cpp", 12});
   EXPECT_EQ(allocator.intern_label({"result 'loss' of 'step'", "train.cpp:12:3", "train.cpp", 12}), label);
-  const MemoryBlock held = allocator.allocate(16 * MiB, label).value_or_throw();
-  const Expected<MemoryBlock> refused = allocator.allocate(20 * MiB);
+  const MemoryBlock held = allocator.allocate(16 * mebibyte, label).value_or_throw();
+  const Expected<MemoryBlock> refused = allocator.allocate(20 * mebibyte);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), "WEFT-M001");
   EXPECT_FAILS(refused.status(), "Tried to allocate 20.00 MiB");
@@ -105,9 +109,9 @@ TEST(CachingAllocator, OutOfMemoryNamesSizesAndLabels) {
   EXPECT_FALSE(allocator.allocate(SIZE_MAX).ok());
   EXPECT_EQ(allocator.stats().at("num_ooms"), 2);
   allocator.free(held);
-  // The cached 16 MiB make room.
-  const MemoryBlock now = allocator.allocate(20 * MiB).value_or_throw();
-  EXPECT_EQ(allocator.memory_reserved(), 20 * MiB);
+  // The cached 16 mebibyte make room.
+  const MemoryBlock now = allocator.allocate(20 * mebibyte).value_or_throw();
+  EXPECT_EQ(allocator.memory_reserved(), 20 * mebibyte);
   allocator.free(now);
   EXPECT_TRUE(allocator.check().ok());
 }
@@ -135,7 +139,7 @@ TEST(CachingAllocator, ASnapshotHasTheLineOfALabel) {
 // 100,000 random operations; every block is filled and read back, so that an overlap shows.
 TEST(CachingAllocator, AgreesWithAModel) {
   CachingAllocator allocator;
-  allocator.set_limit(512 * MiB);
+  allocator.set_limit(512 * mebibyte);
   std::mt19937_64 random(7);
   struct Live {
     MemoryBlock block;
@@ -146,7 +150,7 @@ TEST(CachingAllocator, AgreesWithAModel) {
   for (int step = 0; step < 100'000; ++step) {
     if (live.empty() || (random() % 100 < 52 && live.size() < 400)) {
       const unsigned kind = static_cast<unsigned>(random() % 100);
-      const size_t bytes = 1 + random() % (kind < 80 ? 4096 : kind < 97 ? MiB : 12 * MiB);
+      const size_t bytes = 1 + random() % (kind < 80 ? 4096 : kind < 97 ? mebibyte : 12 * mebibyte);
       const Expected<MemoryBlock> block = allocator.allocate(bytes);
       if (!block) {
         EXPECT_EQ(block.status().code(), "WEFT-M001");
@@ -223,13 +227,13 @@ TEST(CachingAllocator, WithoutCachingMemoryGoesBack) {
 
 TEST(CachingAllocator, SplitLimitKeepsOversizeBlocksApart) {
   AllocatorConfig config;
-  config.max_split_bytes = 32 * MiB;
+  config.max_split_bytes = 32 * mebibyte;
   CachingAllocator allocator(config);
-  allocator.free(allocator.allocate(64 * MiB).value_or_throw());
-  const MemoryBlock medium = allocator.allocate(12 * MiB).value_or_throw();
-  EXPECT_EQ(allocator.memory_reserved(), 76 * MiB);
-  const MemoryBlock fits = allocator.allocate(50 * MiB).value_or_throw();
-  EXPECT_EQ(allocator.memory_reserved(), 76 * MiB);
+  allocator.free(allocator.allocate(64 * mebibyte).value_or_throw());
+  const MemoryBlock medium = allocator.allocate(12 * mebibyte).value_or_throw();
+  EXPECT_EQ(allocator.memory_reserved(), 76 * mebibyte);
+  const MemoryBlock fits = allocator.allocate(50 * mebibyte).value_or_throw();
+  EXPECT_EQ(allocator.memory_reserved(), 76 * mebibyte);
   EXPECT_EQ(allocator.stats().at("oversize_allocations.current"), 1);
   allocator.free(fits);
   allocator.free(medium);
@@ -239,16 +243,16 @@ TEST(CachingAllocator, SplitLimitKeepsOversizeBlocksApart) {
 // Where the limit is reached, what is cached is given back and the request tried again, before it fails.
 TEST(CachingAllocator, TriesAgainAfterGivingBackWhatIsCached) {
   CachingAllocator allocator;
-  allocator.set_limit(64 * MiB);
-  const MemoryBlock live = allocator.allocate(12 * MiB).value_or_throw();
+  allocator.set_limit(64 * mebibyte);
+  const MemoryBlock live = allocator.allocate(12 * mebibyte).value_or_throw();
   for (int i = 0; i < 2; ++i)
-    allocator.free(allocator.allocate(24 * MiB).value_or_throw()); // the second is the first again
-  EXPECT_EQ(allocator.memory_reserved(), 36 * MiB);
-  const MemoryBlock large = allocator.allocate(48 * MiB).value_or_throw();
+    allocator.free(allocator.allocate(24 * mebibyte).value_or_throw()); // the second is the first again
+  EXPECT_EQ(allocator.memory_reserved(), 36 * mebibyte);
+  const MemoryBlock large = allocator.allocate(48 * mebibyte).value_or_throw();
   EXPECT_EQ(allocator.stats().at("num_alloc_retries"), 1);
   EXPECT_EQ(allocator.stats().at("num_ooms"), 0);
-  EXPECT_EQ(allocator.memory_reserved(), 60 * MiB) << "what is live stays";
-  EXPECT_FALSE(allocator.allocate(12 * MiB).ok());
+  EXPECT_EQ(allocator.memory_reserved(), 60 * mebibyte) << "what is live stays";
+  EXPECT_FALSE(allocator.allocate(12 * mebibyte).ok());
   EXPECT_EQ(allocator.stats().at("num_ooms"), 1);
   allocator.free(live);
   allocator.free(large);
@@ -258,35 +262,239 @@ TEST(CachingAllocator, TriesAgainAfterGivingBackWhatIsCached) {
 TEST(CachingAllocator, CollectsGarbageAboveItsThreshold) {
   AllocatorConfig config = parse_allocator_config("garbage_collection_threshold:0.5").value_or_throw();
   CachingAllocator allocator(config);
-  allocator.set_limit(100 * MiB);
-  const MemoryBlock a = allocator.allocate(20 * MiB).value_or_throw(),
-                    b = allocator.allocate(22 * MiB).value_or_throw();
+  allocator.set_limit(100 * mebibyte);
+  const MemoryBlock a = allocator.allocate(20 * mebibyte).value_or_throw(),
+                    b = allocator.allocate(22 * mebibyte).value_or_throw();
   allocator.free(a);
   allocator.free(b);
-  EXPECT_EQ(allocator.memory_reserved(), 42 * MiB);
-  const MemoryBlock c = allocator.allocate(24 * MiB).value_or_throw(); // 66 of 100: above a half by 16
-  EXPECT_EQ(allocator.memory_reserved(), 46 * MiB) << "the 20 MiB that were freed first are gone";
+  EXPECT_EQ(allocator.memory_reserved(), 42 * mebibyte);
+  const MemoryBlock c = allocator.allocate(24 * mebibyte).value_or_throw(); // 66 of 100: above a half by 16
+  EXPECT_EQ(allocator.memory_reserved(), 46 * mebibyte) << "the 20 MiB that were freed first are gone";
   EXPECT_EQ(allocator.stats().at("num_alloc_retries"), 0);
   allocator.free(c);
 }
 
-// A large block is split where more than 1 MiB is left, a small one at every granule.
+// A large block is split where more than 1 mebibyte is left, a small one at every granule.
 TEST(CachingAllocator, SplitsByPyTorchsRules) {
   CachingAllocator allocator;
-  const MemoryBlock whole = allocator.allocate(12 * MiB).value_or_throw();
+  const MemoryBlock whole = allocator.allocate(12 * mebibyte).value_or_throw();
   allocator.free(whole);
-  const MemoryBlock tight = allocator.allocate(11 * MiB).value_or_throw();
-  EXPECT_EQ(allocator.memory_allocated(), 12 * MiB) << "1 MiB is left, and goes with it";
+  const MemoryBlock tight = allocator.allocate(11 * mebibyte).value_or_throw();
+  EXPECT_EQ(allocator.memory_allocated(), 12 * mebibyte) << "1 MiB is left, and goes with it";
   allocator.free(tight);
-  const MemoryBlock loose = allocator.allocate(11 * MiB - 512).value_or_throw();
-  EXPECT_EQ(allocator.memory_allocated(), 11 * MiB - 512);
-  EXPECT_EQ(allocator.stats().at("inactive_split_bytes.all.current"), int64_t(MiB + 512));
+  const MemoryBlock loose = allocator.allocate(11 * mebibyte - 512).value_or_throw();
+  EXPECT_EQ(allocator.memory_allocated(), 11 * mebibyte - 512);
+  EXPECT_EQ(allocator.stats().at("inactive_split_bytes.all.current"), int64_t(mebibyte + 512));
   allocator.free(loose);
   allocator.empty_cache();
-  const MemoryBlock small = allocator.allocate(2 * MiB / 2 - 512).value_or_throw();
-  EXPECT_EQ(allocator.stats().at("inactive_split_bytes.all.current"), int64_t(MiB + 512));
+  const MemoryBlock small = allocator.allocate(2 * mebibyte / 2 - 512).value_or_throw();
+  EXPECT_EQ(allocator.stats().at("inactive_split_bytes.all.current"), int64_t(mebibyte + 512));
   allocator.free(small);
   EXPECT_TRUE(allocator.check().ok());
+}
+
+/// A point that passes when the test says so.
+struct Gate final : Point::State {
+  bool passed() const override { return open; }
+  Status wait() override {
+    wait_passed();
+    return {};
+  }
+  void wait_passed() override { open.wait(false); }
+  bool may_wait() const override { return waitable; }
+  void pass() {
+    open = true;
+    open.notify_all();
+  }
+  std::atomic<bool> open{false};
+  bool waitable = false;
+};
+
+/// A device with room for two blocks of 1 mebibyte, `first` and `second`, both taken for one stream.
+struct FullDevice {
+  FullDevice() {
+    allocator.set_limit(2 * mebibyte);
+    first = allocator.allocate(mebibyte, 0, {.stream = own}).value_or_throw();
+    second = allocator.allocate(mebibyte, 0, {.stream = own}).value_or_throw();
+  }
+  Expected<MemoryBlock> allocate(StreamId stream) {
+    return allocator.allocate(mebibyte, 0, {.stream = stream});
+  }
+
+  const StreamId own = new_stream_id(), other = new_stream_id(), third = new_stream_id();
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  CachingAllocator allocator;
+  MemoryBlock first, second;
+};
+
+TEST(CachingAllocator, WhatAnotherStreamUsesIsForNobodyBeforeItsPoint) {
+  FullDevice device;
+  device.allocator.free(device.first, {{device.other, Point(device.gate)}});
+  EXPECT_TRUE(device.allocator.check().ok());
+  for (StreamId stream : {device.own, device.other, device.third, StreamId::none}) {
+    const auto none = device.allocate(stream);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.status().code(), "WEFT-M001");
+    EXPECT_NE(none.status().message().find(
+                  "1.00 MiB is reserved but unallocated, of which streams still use 1.00 MiB."),
+              std::string::npos)
+        << none.status().message();
+  }
+  EXPECT_NE(device.allocator.snapshot_json().find("\"state\": \"active_pending_free\""), std::string::npos);
+  const auto stats = device.allocator.stats();
+  EXPECT_EQ(stats.at("allocation.all.current"), 1);
+  EXPECT_EQ(stats.at("active.all.current"), 2);
+  EXPECT_EQ(stats.at("active_bytes.all.current"), static_cast<int64_t>(2 * mebibyte));
+  expect_identities(device.allocator);
+  device.gate->pass();
+  const auto block = device.allocate(device.third);
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->data, device.first.data);
+  EXPECT_EQ(device.allocator.stats().at("active.all.current"), 2);
+  EXPECT_TRUE(device.allocator.check().ok());
+  device.allocator.free(*block);
+  device.allocator.free(device.second);
+  EXPECT_EQ(device.allocator.empty_cache(), 2 * mebibyte);
+}
+
+TEST(CachingAllocator, AStreamGetsAtOnceWhatItGaveBackAndOthersAfterItsPoint) {
+  FullDevice device;
+  for (int again = 0; again < 2; ++again) {
+    // The second time no new point is named: the first has yet to pass.
+    device.allocator.free(device.first,
+                          again ? StreamPoints() : StreamPoints{{device.own, Point(device.gate)}});
+    EXPECT_EQ(device.allocator.stats().at("active.all.current"), 1);
+    EXPECT_TRUE(device.allocator.check().ok());
+    EXPECT_FALSE(device.allocate(device.third));
+    EXPECT_FALSE(device.allocate(StreamId::none));
+    EXPECT_EQ(device.allocator.empty_cache(), 0u);
+    const auto block = device.allocate(device.own);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(block->data, device.first.data);
+  }
+  device.allocator.free(device.first);
+  device.gate->pass();
+  const auto block = device.allocate(device.third);
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->data, device.first.data);
+  EXPECT_TRUE(device.allocator.check().ok());
+}
+
+TEST(CachingAllocator, WithoutRoomItWaitsForWhatIsFreed) {
+  FullDevice device;
+  device.gate->waitable = true;
+  device.allocator.free(device.first, {{device.other, Point(device.gate)}});
+  const int64_t retries = device.allocator.stats().at("num_alloc_retries");
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    device.gate->pass();
+  });
+  const auto block = device.allocate(device.third);
+  later.join();
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->data, device.first.data);
+  EXPECT_GT(device.allocator.stats().at("num_alloc_retries"), retries);
+  EXPECT_EQ(device.allocator.stats().at("num_sync_all_streams"), 1);
+  EXPECT_EQ(device.allocator.stats().at("num_ooms"), 0);
+  // What no wait makes room for is reported without one.
+  device.gate = std::make_shared<Gate>();
+  device.gate->waitable = true;
+  device.allocator.free(*block, {{device.other, Point(device.gate)}});
+  EXPECT_TRUE(device.allocator.fits(mebibyte));
+  EXPECT_EQ(device.allocator.allocate(mebibyte + 1).status().code(), "WEFT-M001");
+}
+
+TEST(CachingAllocator, WithoutACacheMemoryStaysUntilItsPoint) {
+  CachingAllocator allocator({}, false);
+  const auto gate = std::make_shared<Gate>();
+  const StreamId own = new_stream_id();
+  allocator.free(allocator.allocate(mebibyte, 0, {.stream = own}).value_or_throw(), {{own, Point(gate)}});
+  EXPECT_EQ(allocator.empty_cache(), 0u);
+  EXPECT_EQ(allocator.memory_reserved(), mebibyte);
+  gate->pass();
+  allocator.empty_cache();
+  EXPECT_EQ(allocator.memory_reserved(), 0u);
+}
+
+TEST(CachingAllocator, PoolsShareNoSegment) {
+  CachingAllocator allocator;
+  const MemoryPool first = allocator.new_pool(), second = allocator.new_pool();
+  std::vector<MemoryBlock> blocks;
+  for (MemoryPool pool : {MemoryPool::common, first, second})
+    for (int i = 0; i < 2; ++i)
+      blocks.push_back(allocator.allocate(1000, 0, {.pool = pool}).value_or_throw());
+  EXPECT_EQ(allocator.stats().at("segment.all.current"), 3);
+  const void *const of_first = blocks[2].data;
+  for (const MemoryBlock &block : blocks)
+    allocator.free(block);
+  EXPECT_NE(allocator.allocate(1000).value_or_throw().data, of_first);
+  EXPECT_EQ(allocator.allocate(1000, 0, {.pool = first}).value_or_throw().data, of_first);
+  EXPECT_TRUE(allocator.check().ok());
+  EXPECT_EQ(allocator.empty_cache(), 2 * mebibyte);
+}
+
+// No byte is handed to a stream while a point of another has yet to pass that was named when it was freed.
+TEST(CachingAllocator, RandomStreamsNeverShareMemoryTooEarly) {
+  struct Freed {
+    const std::byte *data;
+    size_t bytes;
+    StreamId user;
+    std::shared_ptr<Gate> gate;
+  };
+  struct Live {
+    MemoryBlock block;
+    StreamId stream;
+  };
+  std::mt19937_64 random(7);
+  CachingAllocator allocator;
+  const std::array streams = {StreamId::none, new_stream_id(), new_stream_id(), new_stream_id()};
+  const auto any_stream = [&] { return streams[random() % streams.size()]; };
+  std::vector<Live> live;
+  std::vector<Freed> freed;
+  uint64_t at_once = 0;
+  for (int step = 0; step < 20000; ++step) {
+    std::erase_if(freed, [](const Freed &range) { return range.gate->open.load(); });
+    if (live.empty() || (live.size() < 60 && random() % 2)) {
+      const StreamId stream = any_stream();
+      const size_t bytes = random() % 4 ? 1 + random() % 40000 : mebibyte + random() % (4 * mebibyte);
+      const MemoryBlock block = allocator.allocate(bytes, 0, {.stream = stream}).value_or_throw();
+      const auto *data = static_cast<const std::byte *>(block.data);
+      for (const Freed &range : freed)
+        if (data < range.data + range.bytes && range.data < data + bytes) {
+          ASSERT_EQ(range.user, stream) << "step " << step;
+          ++at_once;
+        }
+      live.push_back({block, stream});
+    } else {
+      std::swap(live[random() % live.size()], live.back());
+      const Live gone = live.back();
+      live.pop_back();
+      StreamPoints uses;
+      for (uint64_t i = random() % 3; i > 0; --i) {
+        const StreamId user = random() % 2 ? gone.stream : any_stream();
+        if (user == StreamId::none)
+          continue;
+        const auto gate = std::make_shared<Gate>();
+        uses.push_back({user, Point(gate)});
+        freed.push_back({static_cast<const std::byte *>(gone.block.data), gone.block.bytes, user, gate});
+      }
+      allocator.free(gone.block, std::move(uses));
+    }
+    for (const Freed &range : freed)
+      if (random() % 16 == 0)
+        range.gate->pass();
+    if (step % 100 == 0) {
+      const Status status = allocator.check();
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+  }
+  EXPECT_GT(at_once, 100u) << "streams should get their own memory again at once";
+  for (const Freed &range : freed)
+    range.gate->pass();
+  for (const Live &gone : live)
+    allocator.free(gone.block);
+  allocator.empty_cache();
+  EXPECT_EQ(allocator.memory_reserved(), 0u);
 }
 
 TEST(AllocatorConfig, Parses) {
@@ -295,12 +503,12 @@ TEST(AllocatorConfig, Parses) {
                              "roundup_power2_divisions:[256:1,512:2,>:4],backend:native,"
                              "per_process_memory_fraction:0.5,large_segment_size_mb:31")
           .value_or_throw();
-  EXPECT_EQ(config.max_split_bytes, 64 * MiB);
+  EXPECT_EQ(config.max_split_bytes, 64 * mebibyte);
   EXPECT_EQ(config.garbage_collection_threshold, 0.8);
   EXPECT_EQ(config.per_process_memory_fraction, 0.5);
-  EXPECT_EQ(config.large_segment_bytes, 32 * MiB);
+  EXPECT_EQ(config.large_segment_bytes, 32 * mebibyte);
   ASSERT_EQ(config.roundup_power2_divisions.size(), 3u);
-  EXPECT_EQ(config.roundup_power2_divisions[1], (std::pair<uint64_t, uint64_t>(512 * MiB, 2)));
+  EXPECT_EQ(config.roundup_power2_divisions[1], (std::pair<uint64_t, uint64_t>(512 * mebibyte, 2)));
   EXPECT_TRUE(config.ignored.empty()) << "the native backend is what there is";
   EXPECT_TRUE(parse_allocator_config("").ok());
 }
@@ -317,12 +525,12 @@ TEST(AllocatorConfig, KnowsEveryOption) {
                              "pinned_reserve_segment_size_mb:64,pinned_max_round_threshold_mb:1,"
                              "pinned_max_cached_size_mb:2,weft_memory_limit_mb:100")
           .value_or_throw();
-  EXPECT_EQ(config.max_non_split_rounding_bytes, 5 * MiB);
-  EXPECT_EQ(config.large_segment_bytes, 40 * MiB);
-  EXPECT_EQ(config.memory_limit_bytes, 100 * MiB);
+  EXPECT_EQ(config.max_non_split_rounding_bytes, 5 * mebibyte);
+  EXPECT_EQ(config.large_segment_bytes, 40 * mebibyte);
+  EXPECT_EQ(config.memory_limit_bytes, 100 * mebibyte);
   EXPECT_EQ(config.ignored.size(), 10u);
   CachingAllocator allocator(config);
-  EXPECT_LE(allocator.limit(), 100 * MiB);
+  EXPECT_LE(allocator.limit(), 100 * mebibyte);
   EXPECT_NE(allocator.summary().find("mean nothing for host memory: backend, expandable_segments"),
             std::string::npos)
       << allocator.summary();
@@ -336,7 +544,7 @@ TEST(AllocatorConfig, KnowsEveryOption) {
 
 TEST(AllocatorConfig, WithoutCachingNothingIsKept) {
   CachingAllocator allocator({}, /*caching=*/false); // what WEFT_NO_MEMORY_CACHING=1 makes of the process's
-  const MemoryBlock block = allocator.allocate(3 * MiB).value_or_throw();
+  const MemoryBlock block = allocator.allocate(3 * mebibyte).value_or_throw();
   allocator.free(block);
   EXPECT_EQ(allocator.memory_reserved(), 0u);
 }
@@ -357,7 +565,7 @@ TEST(AllocatorConfig, RoundsUpByDivisions) {
   AllocatorConfig config = parse_allocator_config("roundup_power2_divisions:4").value_or_throw();
   CachingAllocator allocator(config);
   const MemoryBlock block = allocator.allocate(1200 << 10).value_or_throw();
-  EXPECT_EQ(allocator.memory_allocated(), 1280u << 10); // 1 MiB and one of its quarters
+  EXPECT_EQ(allocator.memory_allocated(), 1280u << 10); // 1 mebibyte and one of its quarters
   allocator.free(block);
 }
 
