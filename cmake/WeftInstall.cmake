@@ -24,7 +24,7 @@ install(TARGETS ${libraries} EXPORT WeftTargets
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-foreach(header support/CpuLevel support/DeviceName support/Point memory/CachingAllocator device/Device threads/Executor queue/Buffer queue/Profiler
+foreach(header support/CpuLevel support/DeviceName support/Point memory/CachingAllocator device/Device device/Registry threads/Executor queue/Buffer queue/Profiler
         queue/Queue package/Kernel package/Package plan/Image plan/State execution/Executable
         execution/StatefulExecutable)
   cmake_path(GET header PARENT_PATH room)

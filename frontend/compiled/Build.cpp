@@ -267,8 +267,8 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
     if (auto conflict = aliasConflict(*variant, slots))
       fail(*conflict + ": pass one tensor and take its parts inside, or pass a clone()", loc);
     for (const RegionResult &result : region.results)
-      if (result.value.node->needsCuda)
-        failWithoutCuda(result.value, loc);
+      if (result.value.node->lacksDevice)
+        failWithoutDevice(result.value, loc);
     nameState(region);
     if (!declared_)
       takeStrides(*variant, region, slots);

@@ -12,7 +12,6 @@
 #include "frontend/ops/Handle.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace weft::frontend {
 
@@ -36,8 +35,9 @@ static std::shared_ptr<runtime::Buffer> exclusiveBuffer(Slot &slot, bool &copied
     return value.buffer();
   const auto &shared = value.buffer();
   await(*shared, slot.loc);
-  auto copy = runtime::Buffer::allocate(shared->bytes()).value_or_throw();
-  std::memcpy(copy->data(), shared->data(), shared->bytes());
+  runtime::Device &device = shared->device();
+  auto copy = runtime::Buffer::allocate(shared->bytes(), 0, device).value_or_throw();
+  throwAt(runtime::copy_between(device, copy->data(), device, shared->data(), shared->bytes()), slot.loc);
   if (copied)
     slot.setValue(leaf(value.spec(), copy, slot.loc));
   return copy;

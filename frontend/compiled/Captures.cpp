@@ -7,6 +7,7 @@
 #include "frontend/compiled/Captures.h"
 
 #include "frontend/compiled/Compiled.h"
+#include "frontend/graph/Devices.h"
 #include "frontend/ops/Handle.h"
 #include "frontend/ops/HostConvert.h"
 
@@ -72,8 +73,10 @@ static std::string numberOf(const Node &node) {
 /// A name for a write to a tensor, which is no op of the dialect.
 static constexpr const char *writeName = "write";
 
-/// The numbers of a slot in host memory as text: the first ones, and a hash of all.
-static std::string numbersOf(const Slot &slot, const runtime::Buffer &buffer) {
+/// The numbers of a slot as text: the first ones, and a hash of all.
+static std::string numbersOf(const Slot &slot, const std::shared_ptr<runtime::Buffer> &of) {
+  const auto memory = inHostMemory(of, slot.loc);
+  const runtime::Buffer &buffer = *memory;
   constexpr int64_t shown = 8;
   std::vector<double> numbers(static_cast<size_t>(std::min(slot.spec().count(), shown)));
   convertElements(slot.spec().dtype, buffer.data(), DType::f64, numbers.data(), numbers.size());
@@ -95,11 +98,11 @@ static RecordedOperand operandOf(const Binding &binding, uint64_t recordedFrom) 
   std::snprintf(address, sizeof(address), "%p", static_cast<const void *>(&slot));
   RecordedOperand operand{binding.str() + " (at " + address + ")", {}};
   // The function may make this tensor from host data anew in every recording, so its numbers are compared.
-  if (binding.isGradient || slot.view() || slot.spec().device.is_cuda())
+  if (binding.isGradient || slot.view())
     return operand;
   if (const Ref &value = slot.value();
       value.node->kind == NodeKind::leaf && value.node->serial > recordedFrom && value.buffer())
-    operand.data = binding.str() + ", " + numbersOf(slot, *value.buffer());
+    operand.data = binding.str() + ", " + numbersOf(slot, value.buffer());
   return operand;
 }
 

@@ -7,6 +7,7 @@
 #include "frontend/compiled/Compiled.h"
 #include "frontend/compiled/Explain.h"
 #include "frontend/compiled/Save.h"
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/ops/Ops.h"
@@ -361,8 +362,8 @@ void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc
                ": call the function once more before it is saved, or save another variant",
            loc);
     const Ref &value = slot->value();
-    buffers.push_back(value.buffer());
-    await(*buffers.back(), loc);
+    await(*value.buffer(), loc);
+    buffers.push_back(inHostMemory(value.buffer(), loc));
     state.push_back({argument.name,
                      binding.spec.dtype,
                      binding.spec.shape,

@@ -231,7 +231,7 @@ Replay replay(const Variant &variant, const std::vector<std::shared_ptr<Slot>> &
     copy->number = node->number;
     copy->numberBytes = node->numberBytes;
     copy->requiresGrad = node->requiresGrad;
-    copy->needsCuda = node->needsCuda;
+    copy->lacksDevice = node->lacksDevice;
     copy->loc = node->loc;
     copy->thread = threadNumber();
     for (const Ref &operand : node->operands)

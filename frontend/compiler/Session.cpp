@@ -17,6 +17,7 @@
 #include "ir/FunctionAttributes.h"
 #include "ir/RecordedLocation.h"
 #include "ir/Target.h"
+#include "runtime/device/Registry.h"
 #include "runtime/queue/Profiler.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -466,6 +467,41 @@ Expected<std::string> explainAsPage(const Program &program, const std::string &t
   return codegen::htmlPage(made->first, title, notes);
 }
 
+/// The devices that the region has values on, beside the host.
+static Expected<runtime::DeviceMap> devicesOf(const Region &region) {
+  runtime::DeviceMap devices;
+  const std::map<std::string, runtime::Device *, std::less<>> known = runtime::registered_devices();
+  Status status;
+  const auto add = [&](const Spec &spec) {
+    if (spec.device.is_cpu() || devices.contains(spec.device.str()))
+      return;
+    const auto found = known.find(spec.device.str());
+    if (found != known.end())
+      devices.insert(*found);
+    else if (status.ok())
+      status = Status::error("'" + spec.device.str() + "' is not there any more", "WEFT-E001");
+  };
+  for (const RegionArgument &argument : region.arguments)
+    add(argument.value.spec());
+  for (const Node *node : region.nodes)
+    for (const NodeResult &result : node->results)
+      add(result.spec);
+  for (const RegionResult &result : region.results)
+    add(result.value.spec());
+  if (!status.ok())
+    return status;
+  return devices;
+}
+
+/// The target for a program of the host and these devices, which are of one kind.
+static std::string targetOf(const ir::CompilerOptions &options, const runtime::DeviceMap &devices) {
+  std::string target = codegen::hostTarget(options);
+  if (devices.empty())
+    return target;
+  const std::string_view code = devices.begin()->second->code();
+  return target + "+" + (code == runtime::host_device().code() ? "host" : std::string(code));
+}
+
 /// Compiles the region; `record`, if given, gets its texts and numbers. The graph is read first. Then its
 /// lock is released, if that is permitted, and `paused` says whether it was.
 static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, CompilationRecord *record,
@@ -484,8 +520,11 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
   program->traceText = print(*module);
   if (!region.isLazy) // nobody ships a flush, and a module that is kept keeps its context
     program->trace = std::make_shared<TraceModule>(use.get(), module->clone());
+  const Expected<runtime::DeviceMap> devices = devicesOf(region);
+  if (!devices)
+    return devices.status();
   program->options = region.options;
-  program->options.target = codegen::hostTarget(region.options);
+  program->options.target = targetOf(region.options, *devices);
   for (const RegionResult &result : region.results)
     program->shipped.push_back(result.shipped);
   paused = static_cast<bool>(pause.emplace());
@@ -524,7 +563,7 @@ static Expected<std::shared_ptr<Program>> compileRecorded(const Region &region, 
   auto package = runtime::Package::from_memory(program->package);
   if (!package)
     return package.status();
-  auto executable = runtime::Executable::load(*package, region.name);
+  auto executable = runtime::Executable::load(*package, region.name, nullptr, *devices);
   if (!executable)
     return executable.status();
   program->executable = std::move(*executable);

@@ -21,7 +21,7 @@ namespace weft::frontend {
 RowSource::RowSource(const Tensor &tensor) {
   value_ = use(tensor.device().is_cpu() ? tensor : tensor.cpu(), Loc::current());
   flush({value_});
-  buffer_ = value_.buffer();
+  buffer_ = value_.buffer(); // of the host, where rows are gathered
   await(*buffer_, value_.node->loc);
   int64_t rows = value_.spec().shape[0];
   rowBytes_ = rows == 0 ? 0 : value_.spec().bytes() / static_cast<size_t>(rows);

@@ -6,16 +6,14 @@
 //===----------------------------------------------------------------------===//
 #include "weft/memory.hpp"
 
-#include "frontend/graph/Message.h"
-#include "frontend/lazy/Lazy.h"
+#include "frontend/graph/Devices.h"
 #include "runtime/memory/CachingAllocator.h"
 #include "runtime/queue/Queue.h"
 
 namespace weft {
 
 static runtime::CachingAllocator &allocatorOf(const Device &device, Loc loc) {
-  frontend::requireBackend(device, loc);
-  return runtime::CachingAllocator::get();
+  return frontend::backendOf(device, loc).allocator();
 }
 
 uint64_t memory_allocated(Device device, Loc loc) { return allocatorOf(device, loc).memory_allocated(); }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/stream.hpp"
 
-#include "frontend/graph/Message.h"
+#include "frontend/graph/Devices.h"
 #include "frontend/lazy/Lazy.h"
 #include "runtime/queue/Queue.h"
 #include "weft/tensor.hpp"
@@ -22,6 +22,7 @@ using runtime::Queue;
 namespace detail {
 struct StreamState {
   Queue *queue = nullptr;
+  Device device;                ///< that the stream was made for; its queue takes work of every device
   std::unique_ptr<Queue> owned; ///< for an external stream
 };
 
@@ -33,9 +34,10 @@ struct EventState {
 
 using detail::StreamState;
 
-static std::shared_ptr<StreamState> refersTo(Queue &queue) {
+static std::shared_ptr<StreamState> refersTo(Queue &queue, Device device) {
   auto state = std::make_shared<StreamState>();
   state->queue = &queue;
+  state->device = resolve(device);
   return state;
 }
 
@@ -46,31 +48,32 @@ static std::shared_ptr<StreamState> &currentState() {
 }
 
 Stream::Stream(Device device, Loc loc) {
-  frontend::requireBackend(device, loc);
-  state_ = refersTo(Queue::pooled());
+  (void)frontend::backendOf(device, loc);
+  state_ = refersTo(Queue::pooled(), device);
 }
 
 Stream Stream::current(Device device, Loc loc) {
-  frontend::requireBackend(device, loc);
-  return Stream(currentState() ? currentState() : refersTo(Queue::current()));
+  (void)frontend::backendOf(device, loc);
+  return Stream(currentState() ? currentState() : refersTo(Queue::current(), device));
 }
 
 Stream Stream::default_stream(Device device, Loc loc) {
-  frontend::requireBackend(device, loc);
-  return Stream(refersTo(Queue::get_default()));
+  (void)frontend::backendOf(device, loc);
+  return Stream(refersTo(Queue::get_default(), device));
 }
 
 Stream Stream::external(Device device, std::function<void(std::function<void()>)> post, Loc loc) {
-  frontend::requireBackend(device, loc);
+  (void)frontend::backendOf(device, loc);
   if (!post)
     frontend::fail("an external stream needs a function that runs what is posted to it", loc);
   auto state = std::make_shared<StreamState>();
+  state->device = resolve(device);
   state->owned = Queue::external(std::move(post));
   state->queue = state->owned.get();
   return Stream(std::move(state));
 }
 
-Device Stream::device() const { return {}; }
+Device Stream::device() const { return state_->device; }
 
 // Pending operations belong to the current stream, so they are flushed first.
 void Stream::synchronize() const {
@@ -139,7 +142,7 @@ double Event::elapsed_time(const Event &end, Loc loc) const {
 }
 
 void synchronize(Device device, Loc loc) {
-  frontend::requireBackend(device, loc);
+  (void)frontend::backendOf(device, loc);
   synchronize();
 }
 

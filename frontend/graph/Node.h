@@ -68,7 +68,7 @@ struct Node {
   double number = 0;
   std::array<std::byte, 8> numberBytes{};
   bool requiresGrad = false; ///< a gradient flows back through it to its operands
-  bool needsCuda = false;    ///< it, or a value that it is computed from, is on a CUDA device
+  bool lacksDevice = false;  ///< it, or a value that it is computed from, is on a device without a backend
   bool fallible = false;     ///< it may fail, or it depends on an operation that may still fail
   bool failed = false;       ///< it failed, or a value that it is computed from did: it would fail again
   mutable bool failureSeen = false; ///< the failure was reported to the program

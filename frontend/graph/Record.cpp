@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Record.h"
 
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/KeyWriter.h"
 #include "frontend/graph/Message.h"
 #include "frontend/graph/OpDefinitions.h"
@@ -40,7 +41,7 @@ static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, size_t res
 
 static std::shared_ptr<Node> newNode(NodeKind kind, const char *name, Spec result, Loc loc) {
   auto node = newNode(kind, name, 1, loc);
-  node->needsCuda = result.device.is_cuda();
+  node->lacksDevice = !isThere(result.device);
   node->results[0].spec = std::move(result);
   return node;
 }
@@ -101,12 +102,12 @@ std::shared_ptr<Node> record(const char *name, std::vector<Ref> operands, std::v
   bool wanted = false, real = false;
   for (size_t i = 0; i < specs.size(); ++i) {
     node->results[i].spec = specs[i];
-    node->needsCuda |= specs[i].device.is_cuda();
+    node->lacksDevice |= !isThere(specs[i].device);
     real |= is_floating_point(specs[i].dtype);
   }
   for (const Ref &ref : operands) {
     wanted |= ref.requiresGrad();
-    node->needsCuda |= ref.node->needsCuda;
+    node->lacksDevice |= ref.node->lacksDevice;
     node->failed |= isKnownToFail(ref);
   }
   node->fallible = mayFail(*node);

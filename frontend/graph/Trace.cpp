@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/Trace.h"
+
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/View.h"
 
 namespace weft::frontend {
@@ -24,7 +26,7 @@ static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
   node->kind = NodeKind::input;
   node->name = "input";
   node->serial = nextSerial();
-  node->needsCuda = spec.device.is_cuda();
+  node->lacksDevice = !isThere(spec.device);
   node->results.resize(1);
   node->results[0].spec = std::move(spec);
   node->trace = trace;
@@ -35,7 +37,7 @@ static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
 Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc, const Spec *declared) {
   auto make = [&](const std::shared_ptr<Slot> &original, const std::shared_ptr<Slot> &owner) {
     auto node = makeInput(this, declared ? *declared : original->spec(), loc);
-    node->needsCuda = original->value().node->needsCuda;
+    node->lacksDevice = original->value().node->lacksDevice;
     auto slot = std::make_shared<Slot>();
     slot->loc = loc;
     slot->name = original->name;
@@ -74,7 +76,7 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
   } else {
     Ref before = slot->value();
     auto node = makeInput(this, before.spec(), slot->loc);
-    node->needsCuda = before.node->needsCuda;
+    node->lacksDevice = before.node->lacksDevice;
     // setValue makes the node of a leaf collect its gradient. A value that was computed from a leaf outside
     // has a history that the trace does not see; `backward` reports that.
     node->requiresGrad = !slot->requiresGrad && before.requiresGrad();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/lazy/Lazy.h"
 #include "frontend/compiler/Session.h"
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/lazy/Pending.h"
 #include "frontend/lazy/Recompilation.h"
@@ -20,8 +21,9 @@
 namespace weft::frontend {
 
 static std::shared_ptr<runtime::Buffer> numberBuffer(const Node &node) {
-  auto buffer = runtime::Buffer::allocate(itemsize(node.results[0].spec.dtype)).value_or_throw();
-  std::memcpy(buffer->data(), node.numberBytes.data(), buffer->bytes());
+  const Spec &spec = node.results[0].spec;
+  auto buffer = allocateOn(spec.device, itemsize(spec.dtype), node.loc);
+  fillBuffer(*buffer, node.numberBytes.data(), buffer->bytes(), node.loc);
   return buffer;
 }
 
@@ -30,18 +32,12 @@ static std::shared_ptr<runtime::Buffer> bufferOf(const Ref &ref) {
   return ref.node->kind == NodeKind::number ? numberBuffer(*ref.node) : ref.buffer();
 }
 
-void failWithoutCuda(const Ref &value, Loc loc) {
+void failWithoutDevice(const Ref &value, Loc loc) {
   fail("this value needs " + value.spec().device.str() +
            ", and this build of Weft has no CUDA backend (WEFT-E001): programs for CUDA are recorded and "
            "checked, but "
            "run on the device \"cpu\" only",
        loc, {value}, "WEFT-E001");
-}
-
-void requireBackend(const Device &device, Loc loc) {
-  if (!device.is_cpu())
-    fail("'" + device.str() + "' is not there: this build of Weft has no CUDA backend, use \"cpu\"", loc, {},
-         "WEFT-E001");
 }
 
 /// The operation that failed in this flush; null if the failure is of another call.
@@ -97,8 +93,8 @@ static std::vector<Ref> missingOf(const std::vector<Ref> &values) {
   std::vector<Ref> missing;
   std::set<std::pair<const Node *, uint32_t>> seen;
   for (const Ref &ref : values) {
-    if (ref.node->needsCuda)
-      failWithoutCuda(ref, ref.node->loc);
+    if (ref.node->lacksDevice)
+      failWithoutDevice(ref, ref.node->loc);
     if (!ref.node->computed(ref.result) && ref.node->kind == NodeKind::number)
       ref.buffer() = numberBuffer(*ref.node);
     if (!ref.node->computed(ref.result) && seen.emplace(ref.node.get(), ref.result).second)
@@ -256,7 +252,7 @@ void flush(const std::vector<Ref> &values) {
   GraphLock lock(graphMutex());
   const bool computes = std::any_of(values.begin(), values.end(), isPending);
   if (computes && std::none_of(values.begin(), values.end(),
-                               [](const Ref &ref) { return ref.node->needsCuda || isKnownToFail(ref); }))
+                               [](const Ref &ref) { return ref.node->lacksDevice || isKnownToFail(ref); }))
     computeTogether(values);
   // An earlier flush may have found a failure without reporting it. To report it now, the operation that
   // failed is run again by itself.

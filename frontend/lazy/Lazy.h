@@ -23,9 +23,7 @@ bool tryFlush(const std::vector<Ref> &values);
 /// whether none failed.
 bool tryCompute(std::vector<Ref> values);
 /// Throws the Error of a value that this build cannot compute.
-[[noreturn]] void failWithoutCuda(const Ref &value, Loc loc);
-/// Throws WEFT-E001 for a device that this build has no backend for.
-void requireBackend(const Device &device, Loc loc);
+[[noreturn]] void failWithoutDevice(const Ref &value, Loc loc);
 /// Computes everything that is pending, then calls `wait`. Throws the first failure that was not reported
 /// yet, after the writes that depend on it are undone.
 void synchronizeAfter(const std::function<Status()> &wait);

@@ -26,7 +26,7 @@ std::vector<Ref> pendingValues(std::vector<Ref> *failing) {
     if (const Ref &value = slot->value(); isKnownToFail(value)) {
       if (failing)
         failing->push_back(value);
-    } else if (!value.node->needsCuda) {
+    } else if (!value.node->lacksDevice) {
       values.push_back(value);
     }
   return values;

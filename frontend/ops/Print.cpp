@@ -28,7 +28,7 @@ static void recordEffect(const char *name, Ref operand, std::vector<Attr> attrs,
   auto node = std::make_shared<Node>();
   node->name = name;
   node->serial = nextSerial();
-  node->needsCuda = operand.node->needsCuda;
+  node->lacksDevice = operand.node->lacksDevice;
   node->operands = {std::move(operand)};
   node->attrs = std::move(attrs);
   node->trace = Trace::current();

@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/ops/State.h"
 
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/lazy/Lazy.h"
 #include "frontend/ops/HostConvert.h"
 #include "frontend/ops/Ops.h"
-
-#include <cstring>
 
 namespace weft::frontend {
 
@@ -23,19 +22,29 @@ void refuseInTrace(const std::string &what, Loc loc) {
          loc, {}, "WEFT-C001");
 }
 
-/// A copy of a value on the host, in `dtype`.
-static Ref hostCopy(const Ref &value, DType dtype, Loc loc) {
+/// A copy of a value on `device`, in `dtype`, for which nothing is compiled.
+static Ref copyTo(const Ref &value, Device device, DType dtype, Loc loc) {
   flush({value});
-  const auto &source = value.buffer();
-  await(*source, loc);
+  await(*value.buffer(), loc);
   Spec spec = value.spec();
   spec.dtype = dtype;
-  auto buffer = runtime::Buffer::allocate(spec.bytes()).value_or_throw();
-  if (value.spec().dtype == dtype)
-    std::memcpy(buffer->data(), source->data(), spec.bytes());
-  else
-    convertElements(value.spec().dtype, source->data(), dtype, buffer->data(),
-                    static_cast<size_t>(spec.count()));
+  spec.device = device;
+  auto buffer = allocateOn(device, spec.bytes(), loc);
+  if (value.spec().dtype == dtype) {
+    throwAt(runtime::copy_between(buffer->device(), buffer->data(), value.buffer()->device(),
+                                  value.buffer()->data(), spec.bytes()),
+            loc);
+    return leaf(spec, std::move(buffer), loc);
+  }
+  const auto source = inHostMemory(value.buffer(), loc);
+  std::vector<std::byte> converted;
+  if (!buffer->device().is_host())
+    converted.resize(spec.bytes());
+  convertElements(value.spec().dtype, source->data(), dtype,
+                  buffer->device().is_host() ? buffer->data() : converted.data(),
+                  static_cast<size_t>(spec.count()));
+  if (!buffer->device().is_host())
+    fillBuffer(*buffer, converted.data(), converted.size(), loc);
   return leaf(spec, std::move(buffer), loc);
 }
 
@@ -44,8 +53,8 @@ void overwrite(const Tensor &target, const Tensor &source, Loc loc) {
   refuseInTrace("setting state", loc);
   const auto &slot = Access::slot(target);
   Ref own = use(target, slot->loc), value = use(source, slot->loc);
-  if (own.spec().device.is_cpu() && value.spec().device.is_cpu()) {
-    assign(slot, hostCopy(value, own.spec().dtype, slot->loc));
+  if (isThere(own.spec().device) && !value.node->lacksDevice) {
+    assign(slot, copyTo(value, own.spec().device, own.spec().dtype, slot->loc));
     return;
   }
   NoGradGuard guard;
@@ -71,9 +80,10 @@ Tensor copyOf(const Tensor &original) {
   const auto &slot = Access::slot(original);
   Ref value = use(original, slot->loc);
   NoGradGuard guard;
-  Tensor copy = wrap(value.spec().device.is_cpu() ? hostCopy(value, value.spec().dtype, slot->loc)
-                                                  : sameValue(value, slot->loc),
-                     slot->loc);
+  Tensor copy =
+      wrap(value.node->lacksDevice ? sameValue(value, slot->loc)
+                                   : copyTo(value, value.spec().device, value.spec().dtype, slot->loc),
+           slot->loc);
   Access::slot(copy)->name = slot->name;
   if (slot->requiresGrad)
     copy.requires_grad_(true, slot->loc);

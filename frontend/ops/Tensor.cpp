@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/tensor.hpp"
 
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/History.h"
 #include "frontend/graph/Layout.h"
 #include "frontend/graph/Symbols.h"
@@ -19,7 +20,6 @@
 #include "frontend/ops/Promotion.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace weft {
 
@@ -40,17 +40,13 @@ Tensor Tensor::from_bytes(const void *data, size_t bytes, DType dtype, Shape sha
   if (!data && needed)
     fail("the data pointer is null", loc);
   GraphLock lock(graphMutex());
-  auto buffer = runtime::Buffer::allocate(needed, runtime::CachingAllocator::get().intern_label(
-                                                      {"tensor", str(loc), loc.file_name(), loc.line()}));
-  if (!buffer)
-    fail(buffer.status(), loc);
-  if (needed)
-    std::memcpy((*buffer)->data(), data, needed);
+  auto buffer = allocateTensor(Device(), needed, loc);
+  fillBuffer(*buffer, data, needed, loc);
   noteHostBytes(needed);
   Tensor tensor;
   {
     SuspendTrace suspend;
-    tensor = wrap(leaf(Spec{dtype, std::move(shape), {}}, *buffer, loc), loc);
+    tensor = wrap(leaf(Spec{dtype, std::move(shape), {}}, std::move(buffer), loc), loc);
   }
   // In a trace, the data is an input of every call, and each call makes a new tensor from it.
   if (Trace::current())
@@ -204,15 +200,14 @@ static Ref computed(const Tensor &tensor, Loc loc) {
     fail("a value cannot be read inside a compiled function, which runs as one list of launches (WEFT-C001): "
          "return the tensor and read it outside",
          loc, {value}, "WEFT-C001");
-  if (value.node->needsCuda)
-    failWithoutCuda(value, loc);
+  if (value.node->lacksDevice)
+    failWithoutDevice(value, loc);
   flush({value});
   return value;
 }
 
-/// The value in host memory, complete. The graph is not locked while this compiles and waits, so other
-/// threads can go on.
-static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, UniqueGraphLock &lock, Loc loc) {
+/// The value, complete. The graph is not locked while this compiles and waits, so other threads can go on.
+static Ref complete(const Tensor &tensor, UniqueGraphLock &lock, Loc loc) {
   const PausePermit permit;
   Ref value = computed(tensor, loc);
   if (const auto buffer = value.buffer(); buffer->tracked()) {
@@ -222,14 +217,28 @@ static std::pair<Ref, const std::byte *> readable(const Tensor &tensor, UniqueGr
     lock.lock();
     value = computed(tensor, loc);
   }
-  const auto &buffer = value.buffer();
-  await(*buffer, loc);
-  return {value, static_cast<const std::byte *>(buffer->data())};
+  await(*value.buffer(), loc);
+  return value;
+}
+
+namespace {
+/// A value that is held, and its bytes in memory of the host.
+struct Readable {
+  Ref value;
+  std::shared_ptr<runtime::Buffer> memory;
+  const std::byte *bytes() const { return static_cast<const std::byte *>(memory->data()); }
+};
+} // namespace
+
+static Readable readable(const Tensor &tensor, UniqueGraphLock &lock, Loc loc) {
+  Ref value = complete(tensor, lock, loc);
+  auto memory = inHostMemory(value.buffer(), loc);
+  return {std::move(value), std::move(memory)};
 }
 
 size_t Tensor::elements(size_t bytes, Loc loc) const {
   UniqueGraphLock lock(graphMutex());
-  auto count = static_cast<uint64_t>(readable(*this, lock, loc).first.spec().count());
+  auto count = static_cast<uint64_t>(complete(*this, lock, loc).spec().count());
   if (count > static_cast<uint64_t>(PTRDIFF_MAX) / bytes)
     fail("a copy of " + std::to_string(count) + " elements of " + std::to_string(bytes) +
              " bytes does not fit into memory",
@@ -241,14 +250,14 @@ void Tensor::read(void *data, size_t bytes, DType dtype, bool single, Loc loc) c
   UniqueGraphLock lock(graphMutex());
   if (single && numel(loc) != 1)
     fail("a Tensor with " + std::to_string(numel(loc)) + " elements cannot be converted to Scalar", loc);
-  auto [value, memory] = readable(*this, lock, loc);
-  convertElements(value.spec().dtype, memory, dtype, data, bytes / itemsize(dtype));
+  const Readable own = readable(*this, lock, loc);
+  convertElements(own.value.spec().dtype, own.bytes(), dtype, data, bytes / itemsize(dtype));
 }
 
 std::vector<std::byte> Tensor::to_bytes(Loc loc) const {
   UniqueGraphLock lock(graphMutex());
-  auto [value, memory] = readable(*this, lock, loc);
-  return {memory, memory + value.spec().bytes()};
+  const Readable own = readable(*this, lock, loc);
+  return {own.bytes(), own.bytes() + own.value.spec().bytes()};
 }
 
 //===----------------------------------------------------------------------===//

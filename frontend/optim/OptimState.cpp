@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/optim/OptimState.h"
 
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/ops/Ops.h"
 #include "frontend/ops/State.h"
@@ -83,16 +84,17 @@ std::shared_ptr<Counter> OptimizerState::makeCounter(int64_t value, Device devic
 /// Zeros in memory. As constants they would make the program of the first step differ from that of the next
 /// one.
 static Tensor zerosInMemory(const Spec &spec, Loc loc) {
-  if (!spec.device.is_cpu())
+  if (!isThere(spec.device))
     return zeros(spec.shape, {.dtype = spec.dtype, .device = spec.device}, loc);
-  auto buffer = runtime::Buffer::allocate(
-      spec.bytes(),
-      runtime::CachingAllocator::get().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}));
-  if (!buffer)
-    fail(buffer.status(), loc);
-  if (spec.bytes() > 0)
-    std::memset((*buffer)->data(), 0, spec.bytes());
-  return wrap(leaf(spec, *buffer, loc), loc);
+  auto buffer = allocateTensor(spec.device, spec.bytes(), loc);
+  if (buffer->device().is_host()) {
+    if (spec.bytes() > 0)
+      std::memset(buffer->data(), 0, spec.bytes());
+  } else {
+    const std::vector<std::byte> zero(spec.bytes());
+    fillBuffer(*buffer, zero.data(), zero.size(), loc);
+  }
+  return wrap(leaf(spec, std::move(buffer), loc), loc);
 }
 
 void OptimizerState::makePieces(Member &member) {
@@ -111,9 +113,11 @@ void OptimizerState::makePieces(Member &member) {
 /// Makes every compiled function that uses a count compile again, by changing its type, which is part of
 /// their guards.
 static void retire(const Tensor &steps) {
-  auto buffer = runtime::Buffer::allocate(0).value_or_throw();
   const auto &slot = Access::slot(steps);
-  slot->setValue(leaf(Spec{DType::i64, {0}, steps.device()}, buffer, slot->loc));
+  const Device device = steps.device();
+  // Nothing reads it: where the device is not there, memory of the host is as good.
+  auto buffer = allocateOn(isThere(device) ? device : Device(), 0, slot->loc);
+  slot->setValue(leaf(Spec{DType::i64, {0}, device}, std::move(buffer), slot->loc));
 }
 
 void OptimizerState::splitCounter(const std::vector<Member *> &taking, const std::vector<Member *> &rest,

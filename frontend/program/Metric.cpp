@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "weft/metric.hpp"
 
+#include "frontend/graph/Devices.h"
 #include "frontend/graph/Trace.h"
 #include "frontend/graph/Undo.h"
 #include "frontend/lazy/Lazy.h"
@@ -36,7 +37,8 @@ struct Metric::Impl {
       const auto &buffer = next.value.buffer();
       await(*buffer, next.value.node->loc);
       double number = 0;
-      convertElements(next.value.spec().dtype, buffer->data(), DType::f64, &number, 1);
+      convertElements(next.value.spec().dtype, inHostMemory(buffer, next.value.node->loc)->data(), DType::f64,
+                      &number, 1);
       sum += next.weight * number;
       weight += next.weight;
     }

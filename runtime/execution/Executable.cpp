@@ -145,6 +145,9 @@ Status check_plan(const Package &package, std::string_view function, const PlanS
 Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Executable::~Executable() = default;
 const Signature &Executable::signature() const { return impl_->signature; }
+Device &Executable::argument_device(size_t index) const {
+  return *impl_->device_of(impl_->signature.arguments[index].type);
+}
 uint64_t Executable::arena_bytes() const { return impl_->arena_bytes; }
 uint64_t Executable::arena_lower_bound_bytes() const { return impl_->arena_lower_bound; }
 PlannedMemory Executable::planned_memory() const { return impl_->planned_memory(impl_->is_serial()); }
@@ -339,6 +342,11 @@ Status Executable::Impl::place(const fb::Plan &plan, const DeviceMap &map) {
   return {};
 }
 
+Device *Executable::Impl::device_of(const TensorInfo &type) const {
+  const auto found = std::ranges::find(devices, type.device, &FunctionDevice::name);
+  return found != devices.end() ? found->device : devices[0].device;
+}
+
 Status Executable::Impl::build(const fb::Plan &plan) {
   signature = signature_of(plan);
   const std::vector<PlanDevice> parts = plan_devices(plan);
@@ -348,10 +356,6 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   }
   for (const ArgumentInfo &argument : signature.arguments)
     any_donated |= argument.donated;
-  const auto device_of = [&](const TensorInfo &type) {
-    const auto found = std::ranges::find(devices, type.device, &FunctionDevice::name);
-    return found != devices.end() ? found->device : devices[0].device;
-  };
   for (const ArgumentInfo &argument : signature.arguments)
     argument_devices.push_back(device_of(argument.type));
   for (const ResultInfo &result : signature.results) {

@@ -137,6 +137,8 @@ public:
   ~Executable();
 
   const Signature &signature() const;
+  /// Where an argument has to be; `index` is below their number.
+  Device &argument_device(size_t index) const;
 
   /// \name Dynamic sizes
   /// @{

@@ -143,6 +143,7 @@ struct Executable::Impl {
   Status build(const fb::Plan &plan);
   /// Finds the plan's devices on this machine.
   Status place(const fb::Plan &plan, const DeviceMap &map);
+  Device *device_of(const TensorInfo &type) const;
   Status execute(const std::shared_ptr<Buffer> *arguments, const std::shared_ptr<Buffer> *results,
                  Queue &queue, bool serial, const CallOrigin *origin) const;
   Status check_arguments(std::span<const std::shared_ptr<Buffer>> arguments,

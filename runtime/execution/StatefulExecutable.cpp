@@ -291,9 +291,7 @@ Status StatefulExecutable::get_state(std::string_view name, std::span<std::byte>
                           " bytes, found room for " + std::to_string(bytes.size()));
   if (Status status = buffer->wait(); !status)
     return status;
-  if (!bytes.empty())
-    std::memcpy(bytes.data(), buffer->data(), bytes.size());
-  return {};
+  return buffer->read(0, bytes);
 }
 
 Status StatefulExecutable::set_state(std::string_view name, std::span<const std::byte> bytes) {
@@ -305,13 +303,14 @@ Status StatefulExecutable::set_state(std::string_view name, std::span<const std:
     return argument_error(
         "the state '" + std::string(name) + "' is " + shape_text(argument.type.dtype, argument.type.shape) +
         " with " + std::to_string(argument.type.bytes) + " bytes, found " + std::to_string(bytes.size()));
-  const uint32_t label = CachingAllocator::get().intern_label(
+  Device &device = executable_->argument_device((*entry)->argument);
+  const uint32_t label = device.allocator().intern_label(
       {"state '" + shortened(argument.name) + "' of '" + shortened(signature().function) + "'"});
-  Expected<std::shared_ptr<Buffer>> buffer = Buffer::allocate(bytes.size(), label);
+  Expected<std::shared_ptr<Buffer>> buffer = Buffer::allocate(bytes.size(), label, device);
   if (!buffer)
     return buffer.status();
-  if (!bytes.empty())
-    std::memcpy((*buffer)->data(), bytes.data(), bytes.size());
+  if (Status status = (*buffer)->write(0, bytes); !status)
+    return status;
   const std::lock_guard lock(mutex_);
   held_[(*entry)->argument] = *std::move(buffer);
   return {};

@@ -54,7 +54,7 @@ RULES = {
     "codegen/cpu": [r"codegen/cpu/.+", r"runtime/package/Kernel\.h", r"runtime/support/TemporaryFile\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
     # The frontend's rooms, the lowest first; a file that stands in none is refused. What nn/ and the rooms after it do,
     # programs could do too: they need neither the runtime nor the IR.
-    "frontend/graph": [rooms("graph"), PLAIN_IR, r"runtime/(queue/Buffer|memory/Overlap)\.h", PUBLIC],
+    "frontend/graph": [rooms("graph"), PLAIN_IR, r"runtime/(queue/Buffer|device/Registry|memory/Overlap)\.h", PUBLIC],
     "frontend/compiler": [rooms("graph", "compiler"), r"frontend/io/AtomicFile\.h", PLAIN_IR, r"runtime/.+", PUBLIC],
     "frontend/lazy": [rooms("graph", "compiler", "lazy"), r"runtime/.+", PUBLIC],
     "frontend/device": [rooms("graph", "lazy", "device"), r"runtime/.+", PUBLIC],

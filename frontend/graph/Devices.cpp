@@ -1,0 +1,61 @@
+//===- Devices.cpp ---------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "frontend/graph/Devices.h"
+
+#include "runtime/device/Registry.h"
+
+#include <cstring>
+
+namespace weft::frontend {
+
+bool isThere(const Device &device) {
+  return device.is_cpu() || runtime::find_device(resolve(device).str()) != nullptr;
+}
+
+runtime::Device &backendOf(const Device &device, Loc loc) {
+  if (device.is_cpu())
+    return runtime::host_device();
+  if (runtime::Device *const found = runtime::find_device(resolve(device).str()))
+    return *found;
+  fail("'" + device.str() + "' is not there: this build of Weft has no CUDA backend, use \"cpu\"", loc, {},
+       "WEFT-E001");
+}
+
+std::shared_ptr<runtime::Buffer> allocateOn(const Device &device, size_t bytes, Loc loc) {
+  auto buffer = runtime::Buffer::allocate(bytes, 0, backendOf(device, loc));
+  if (!buffer)
+    fail(buffer.status(), loc);
+  return *std::move(buffer);
+}
+
+std::shared_ptr<runtime::Buffer> allocateTensor(const Device &device, size_t bytes, Loc loc) {
+  runtime::Device &backend = backendOf(device, loc);
+  auto buffer = runtime::Buffer::allocate(
+      bytes, backend.allocator().intern_label({"tensor", str(loc), loc.file_name(), loc.line()}), backend);
+  if (!buffer)
+    fail(buffer.status(), loc);
+  return *std::move(buffer);
+}
+
+std::shared_ptr<runtime::Buffer> inHostMemory(std::shared_ptr<runtime::Buffer> buffer, Loc loc) {
+  if (buffer->device().is_host())
+    return buffer;
+  auto copy = runtime::Buffer::allocate_pinned(buffer->bytes(), buffer->device());
+  if (!copy)
+    fail(copy.status(), loc);
+  throwAt(buffer->read(0, {static_cast<std::byte *>((*copy)->data()), buffer->bytes()}), loc);
+  return *std::move(copy);
+}
+
+void fillBuffer(runtime::Buffer &buffer, const void *data, size_t bytes, Loc loc) {
+  if (buffer.device().is_host() && bytes > 0)
+    std::memcpy(buffer.data(), data, bytes); // the numbers of every lazy program come by
+  else
+    throwAt(buffer.write(0, {static_cast<const std::byte *>(data), bytes}), loc);
+}
+
+} // namespace weft::frontend

@@ -1,0 +1,51 @@
+//===- Registry.cpp ---------------------------------------------------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/Registry.h"
+
+#include <mutex>
+
+namespace weft::runtime {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, Device *, std::less<>> devices;
+
+  static Registry &get() {
+    static auto *const registry = new Registry;
+    return *registry;
+  }
+};
+
+} // namespace
+
+void register_device(std::string_view name, Device *device) {
+  Registry &registry = Registry::get();
+  const std::lock_guard lock(registry.mutex);
+  if (device)
+    registry.devices.insert_or_assign(std::string(name), device);
+  else if (const auto found = registry.devices.find(name); found != registry.devices.end())
+    registry.devices.erase(found);
+}
+
+Device *find_device(std::string_view name) {
+  if (name == host_device().name())
+    return &host_device();
+  Registry &registry = Registry::get();
+  const std::lock_guard lock(registry.mutex);
+  const auto found = registry.devices.find(name);
+  return found == registry.devices.end() ? nullptr : found->second;
+}
+
+std::map<std::string, Device *, std::less<>> registered_devices() {
+  Registry &registry = Registry::get();
+  const std::lock_guard lock(registry.mutex);
+  return registry.devices;
+}
+
+} // namespace weft::runtime
