@@ -21,6 +21,7 @@
 #include "ir/Updates.h"
 #include "runtime/package/Kernel.h"
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/FailureKey.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/plan_generated.h"
 
@@ -92,6 +93,8 @@ public:
           "the plan of '" + plan.function +
           "' has a size that cannot be expressed; give its tensors fewer symbols, or smaller "
           "sizes");
+    if (Status status = addFailureKey(); !status)
+      return status;
     signer.sign(plan);
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(rt::Plan::Pack(builder, &plan), rt::PlanIdentifier());
@@ -368,6 +371,41 @@ private:
     return made;
   }
 
+  /// Whether a value is an argument's storage, which a failed call must not change.
+  bool isInArgument(Value value) {
+    Expected<uint32_t> index = bufferOf(value);
+    if (!index)
+      return false;
+    const rt::BufferT &buffer = *plan.buffers[*index];
+    return buffer.storage == rt::Storage::argument ||
+           (buffer.storage == rt::Storage::result && plan.results[buffer.index]->tied_to >= 0);
+  }
+
+  void addLaunch(Operation *op, std::unique_ptr<rt::LaunchT> made) {
+    if (isa<PrintOp>(op) || llvm::any_of(op->getResults(), [&](Value value) { return isInArgument(value); }))
+      made->predicate = rt::Predicate::failure;
+    plan.launches.push_back(std::move(made));
+  }
+
+  /// How failures are numbered, in a plan in which something may fail.
+  Status addFailureKey() {
+    uint64_t fallible = 0;
+    uint32_t most = 0;
+    for (const auto &launch : plan.launches) {
+      fallible += launch->may_fail;
+      most = std::max(most, launch->check_count);
+    }
+    if (fallible == 0)
+      return {};
+    Expected<runtime::FailureKey> key = runtime::choose_failure_key(fallible, most);
+    if (!key)
+      return key.status().context("the plan of '" + plan.function + "': ");
+    plan.failure_key = std::make_unique<rt::FailureKeyT>();
+    plan.failure_key->position_bits = static_cast<uint8_t>(key->position_bits);
+    plan.failure_key->check_bits = static_cast<uint8_t>(key->check_bits);
+    return {};
+  }
+
   static std::unique_ptr<rt::StepGroupT> stepGroup(const StepGroup &group) {
     auto made = std::make_unique<rt::StepGroupT>();
     made->steps = static_cast<uint32_t>(group.steps.size());
@@ -423,10 +461,11 @@ private:
     made->flops = amount(flops);
     for (GatherOp gather : checksOf(fusion)) {
       made->may_fail = true;
+      ++made->check_count;
       addCheck(gather);
     }
     made->op.Set(std::move(kernel));
-    plan.launches.push_back(std::move(made));
+    addLaunch(fusion, std::move(made));
     return {};
   }
 
@@ -500,7 +539,7 @@ private:
     contraction.relu = dot.getRelu();
     made->flops = amount(2 * shape->batch * shape->m * shape->n * shape->k);
     made->op.Set(std::move(contraction));
-    plan.launches.push_back(std::move(made));
+    addLaunch(dot, std::move(made));
     return {};
   }
 
@@ -565,7 +604,7 @@ private:
         backward ? 3 * extents.features + 2 * extents.values : extents.features + extents.values;
     made->flops = amount(Size(2) * extents.batchCount() * extents.rows * extents.keys * columns);
     made->op.Set(std::move(attention));
-    plan.launches.push_back(std::move(made));
+    addLaunch(op, std::move(made));
     return {};
   }
 
@@ -579,7 +618,7 @@ private:
     copy.source = *source;
     copy.destination = *destination;
     made->op.Set(copy);
-    plan.launches.push_back(std::move(made));
+    addLaunch(op, std::move(made));
     return {};
   }
 
@@ -596,7 +635,7 @@ private:
     host.shape = sizes(sizesOf(value.getType()));
     host.text = text.str();
     made->op.Set(std::move(host));
-    plan.launches.push_back(std::move(made));
+    addLaunch(op, std::move(made));
     return {};
   }
 

@@ -370,6 +370,9 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     checks.push_back({check.kind() == fb::CheckKind::index ? FailedCheck::index : FailedCheck::other,
                       check.dimension(), check.size(), text(check.subject()), origin_of(check)});
   }
+  if (const fb::FailureKey *key = plan.failure_key())
+    failure_key = {key->position_bits(), key->check_bits()};
+  uint32_t next_check = 0;
   arena_bytes = align_line(plan.arena_bytes());
   arena_lower_bound = plan.arena_lower_bound_bytes();
   for (const FunctionDevice &device : devices)
@@ -411,8 +414,14 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     launch.may_fail = source->may_fail();
     launch.device = static_cast<uint8_t>(source->device());
     FunctionDevice &device = devices[launch.device];
-    any_fallible |= launch.may_fail;
-    device.any_fallible |= launch.may_fail;
+    launch.predicated = source->predicate() == fb::Predicate::failure;
+    launch.first_check = next_check;
+    next_check += source->check_count();
+    if (launch.may_fail) {
+      fallible.push_back(i);
+      launch.failure_number = static_cast<uint32_t>(fallible.size());
+      any_fallible = device.any_fallible = true;
+    }
     launch.name = text(source->name());
     launch.origin = origin_of(*source);
     launch.flops = source->flops();

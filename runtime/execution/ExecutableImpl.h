@@ -16,6 +16,7 @@
 #include "runtime/execution/Executable.h"
 #include "runtime/gemm/Attention.h"
 #include "runtime/gemm/Contraction.h"
+#include "runtime/plan/FailureKey.h"
 
 #include <algorithm>
 #include <atomic>
@@ -52,8 +53,11 @@ enum class LaunchKind : uint8_t { kernel, contraction, attention, copy, print, r
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
   bool may_fail = false;
-  uint8_t device = 0;         // in Impl::devices
-  uint32_t first_operand = 0; // in Impl::operands
+  bool predicated = false;     // does nothing once a check of the call has failed
+  uint32_t failure_number = 0; // of one that may fail: in Impl::fallible, from 1 on
+  uint32_t first_check = 0;    // in Impl::checks
+  uint8_t device = 0;          // in Impl::devices
+  uint32_t first_operand = 0;  // in Impl::operands
   // Kernel
   KernelFn function = nullptr;
   const int64_t *sizes = nullptr;
@@ -100,7 +104,8 @@ struct FunctionDevice {
 struct CallMemory {
   size_t library_scratch = 0; // of contractions and attention
   size_t scratch = 0;         // of kernels, for each thread
-  size_t checks = 0;          // a record for each thread
+  size_t failure = 0;         // the record of the call's failure
+  size_t checks = 0;          // a slot for each thread
   size_t total = 0;
 };
 
@@ -111,6 +116,7 @@ struct Segment {
   bool is_copy = false;  // between two devices
   bool alone = false;    // no other launch joins it
   bool may_fail = false; // a launch of it
+  bool predicated = false;
 };
 
 struct Executable::Impl {
@@ -122,6 +128,8 @@ struct Executable::Impl {
   std::vector<FunctionDevice> devices;
   std::vector<Segment> segments; // none where the host carries out everything
   std::vector<Check> checks;
+  std::vector<uint32_t> fallible; // numbers of the launches that may fail, in order
+  FailureKey failure_key;
   std::vector<uint32_t> result_labels;
   const std::byte *constants = nullptr;
   uint64_t arena_bytes = 0, arena_lower_bound = 0;
@@ -159,7 +167,10 @@ struct Executable::Impl {
   bool is_serial() const { return cost_ns < serialCostNs; }
   /// Whether a call is so short that a hand-off to the queue's thread would cost more than it hides.
   bool runs_on_caller() const { return cost_ns < inlineCostNs; }
-  Status failed_check(const CheckRecord &record, const Launch &launch, const CallOrigin *origin) const;
+  /// A violation that a launch found, as a number.
+  uint64_t key_of(const Launch &launch, const CheckRecord &record) const;
+  /// The failure that a key stands for.
+  Status failure_of(uint64_t key, int64_t value, const CallOrigin *origin) const;
   /// A failure with what is known of the call that it is one of.
   Status in_call(const Status &status, uint64_t call, const std::optional<CallOrigin> &origin) const;
   size_t contraction_scratch(const FunctionDevice &device, int width) const {

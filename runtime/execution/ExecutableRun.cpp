@@ -58,7 +58,8 @@ CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) 
   CallMemory memory;
   memory.library_scratch = align_line(device.arena_bytes);
   memory.scratch = memory.library_scratch + contraction_scratch(device, width);
-  memory.checks = memory.scratch + threads * device.kernel_scratch;
+  memory.failure = memory.scratch + threads * device.kernel_scratch;
+  memory.checks = memory.failure + (any_fallible ? align_line(sizeof(FailureRecord)) : 0);
   memory.total = memory.checks + (device.any_fallible ? threads * sizeof(CheckSlot) : 0);
   return memory;
 }
@@ -93,6 +94,8 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     run.pointers = {pointers, operands.size()};
     run.library_scratch = memory + layout.library_scratch;
     run.scratch = memory + layout.scratch;
+    if (any_fallible)
+      run.failure = reinterpret_cast<FailureRecord *>(memory + layout.failure);
     if (device.any_fallible)
       run.checks = reinterpret_cast<CheckSlot *>(memory + layout.checks);
     run.width = width;
@@ -115,7 +118,10 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
       return status;
     resolve();
     run.launches = launches;
-    return run_launches(run);
+    if (Status status = run_launches(run); !status || !run.failure || !run.failure->failed())
+      return status;
+    const uint64_t key = run.failure->key;
+    return failure_of(key, failed_value(*run.failure, {run.checks, static_cast<size_t>(width)}), origin);
   }
   // All memory is there before anything is issued.
   std::array<LaunchRun, maxPlanDevices> runs;

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <immintrin.h>
+#include <utility>
 
 namespace weft::runtime {
 
@@ -37,15 +38,29 @@ static void set_location(FailureInfo &info, const Origin &from, const CallOrigin
   info.column = from.column;
 }
 
-Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &launch,
-                                      const CallOrigin *origin) const {
+uint64_t Executable::Impl::key_of(const Launch &launch, const CheckRecord &record) const {
+  // What a kernel counts of all checks, from 1 on, is here the number among those of its launch.
+  const auto number = static_cast<uint64_t>(record.check) - 1 - launch.first_check;
+  return failure_key.pack({launch.failure_number, static_cast<uint64_t>(record.position), number});
+}
+
+Status Executable::Impl::failure_of(uint64_t key, int64_t value, const CallOrigin *origin) const {
+  const Violation violation = failure_key.unpack(key);
+  const Launch &launch = launches[fallible[static_cast<size_t>(violation.launch - 1)]];
   FailureInfo info;
+  info.position = static_cast<int64_t>(violation.position);
+  if (launch.kind == LaunchKind::require) {
+    info.check = FailedCheck::condition;
+    info.what = launch.text;
+    set_location(info, launch.origin, origin);
+    return Status::error(std::move(info));
+  }
   info.check = FailedCheck::other;
-  info.position = record.position;
-  info.value = record.value;
+  info.value = value;
   const Origin *from = &launch.origin;
-  if (record.check >= 1 && static_cast<uint64_t>(record.check) <= checks.size()) {
-    const Check &check = checks[static_cast<size_t>(record.check - 1)];
+  const uint64_t number = launch.first_check + violation.check;
+  if (number < checks.size()) {
+    const Check &check = checks[static_cast<size_t>(number)];
     info.check = check.kind;
     info.dimension = check.dimension;
     info.size = check.size;
@@ -54,9 +69,27 @@ Status Executable::Impl::failed_check(const CheckRecord &record, const Launch &l
       from = &check.origin;
   }
   if (info.check == FailedCheck::other)
-    info.what = "check " + std::to_string(record.check) + " failed";
+    info.what = "check " + std::to_string(number + 1) + " failed";
   set_location(info, *from, origin);
   return Status::error(std::move(info));
+}
+
+int64_t failed_value(const FailureRecord &record, std::span<const CheckSlot> checks) {
+  if (const std::optional<int64_t> logged = record.value_of(record.key))
+    return *logged;
+  const auto found = std::ranges::find(checks, record.key, &CheckSlot::key);
+  return found == checks.end() ? 0 : found->value;
+}
+
+/// Passes on what a thread's part of a launch has found.
+static void note_violation(const LaunchRun &run, const Launch &launch, CheckSlot &slot) {
+  const CheckRecord found = std::exchange(slot.record, CheckRecord());
+  const uint64_t key = run.function->key_of(launch, found);
+  if (key < slot.key) {
+    slot.key = key;
+    slot.value = found.value;
+  }
+  run.failure->note(key, found.value);
 }
 
 /// Runs the tasks of a kernel.
@@ -67,6 +100,8 @@ static void run_kernel(const LaunchRun &run, const Launch &launch, void **at) {
                                run.scratch + static_cast<size_t>(worker) * kernel_scratch,
                                run.checks ? &run.checks[worker].record : nullptr};
     launch.function(&frame, begin, end);
+    if (launch.may_fail && run.checks && run.checks[worker].record.check)
+      note_violation(run, launch, run.checks[worker]);
     // Kernels may use streaming stores, which only this orders before what comes next.
     _mm_sfence();
   };
@@ -102,30 +137,40 @@ static void run_print(const Launch &launch, const void *value) {
   std::fflush(stdout);
 }
 
-/// The first violation that the threads found, in row-major order; none where `check` is 0.
-static CheckRecord first_violation(const LaunchRun &run) {
-  CheckRecord first;
-  for (int worker = 0; worker < run.width; ++worker) {
-    const CheckRecord &record = run.checks[worker].record;
-    if (record.check && (!first.check || record.position < first.position ||
-                         (record.position == first.position && record.check < first.check)))
-      first = record;
-  }
-  return first;
+static void run_require(const LaunchRun &run, const Launch &launch, const void *value) {
+  const void *wrong = launch.value_bytes ? std::memchr(value, 0, launch.value_bytes) : nullptr;
+  if (!wrong)
+    return;
+  const auto position = static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(value);
+  const CheckRecord found = {launch.first_check + int64_t(1), position, 0};
+  run.failure->note(run.function->key_of(launch, found), 0);
+}
+
+/// Makes the record and what threads find ready for a call.
+static void begin_call(const LaunchRun &run) {
+  run.failure->reset();
+  if (run.checks)
+    std::fill_n(run.checks, run.width, CheckSlot());
 }
 
 Status run_launches(const LaunchRun &run) {
   const bool profiled = Profiler::enabled();
+  if (run.failure) {
+    if (run.begins)
+      begin_call(run);
+    if (run.foreign_keys)
+      run.failure->merge(run.foreign_keys);
+  }
   for (const Launch &launch : run.launches) {
+    if (run.failure && (run.stops || launch.predicated) && run.failure->failed()) {
+      if (run.stops)
+        break;
+      continue;
+    }
     void **const at = run.pointers.data() + launch.first_operand;
     const int64_t begin_ns = profiled ? Profiler::now() : 0;
-    const bool checked =
-        run.checks && launch.may_fail && launch.kind == LaunchKind::kernel && launch.tasks > 0;
     switch (launch.kind) {
     case LaunchKind::kernel:
-      if (checked)
-        for (int worker = 0; worker < run.width; ++worker)
-          run.checks[worker].record = CheckRecord();
       if (launch.tasks)
         run_kernel(run, launch, at);
       break;
@@ -152,23 +197,12 @@ Status run_launches(const LaunchRun &run) {
       run_print(launch, at[0]);
       break;
     case LaunchKind::require:
-      if (const void *wrong = launch.value_bytes ? std::memchr(at[0], 0, launch.value_bytes) : nullptr) {
-        FailureInfo info;
-        info.check = FailedCheck::condition;
-        info.what = launch.text;
-        info.position = static_cast<const std::byte *>(wrong) - static_cast<const std::byte *>(at[0]);
-        set_location(info, launch.origin, run.origin);
-        return Status::error(std::move(info));
-      }
+      run_require(run, launch, at[0]);
       break;
     }
     if (profiled)
       Profiler::get().record(launch.name, launch.origin.text, begin_ns, Profiler::now(), launch.bytes,
                              launch.flops);
-    if (!checked)
-      continue;
-    if (const CheckRecord first = first_violation(run); first.check)
-      return run.function->failed_check(first, launch, run.origin);
   }
   return {};
 }

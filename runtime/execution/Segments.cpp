@@ -11,8 +11,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <exception>
 #include <new>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace weft::runtime {
 namespace {
@@ -22,7 +26,19 @@ struct Issued {
   DeviceStream *stream = nullptr;
   bool any = false;          ///< since the host last waited for it
   bool touches_host = false; ///< a copy from or to memory of the host
+  bool begun = false;        ///< the call's record is ready in its memory
+  uint32_t checks = 0;       ///< segments that may fail,
+  uint32_t seen_checks = 0;  ///< and how many of them the host has looked at
+  /// How many segments that may fail of each other device it knows the key after.
+  std::array<uint32_t, maxPlanDevices> known_checks = {};
 };
+
+/// A part of a device's record, as the device addresses it: the host does not follow the pointer.
+void *part_of(FailureRecord *record, size_t offset) { return reinterpret_cast<std::byte *>(record) + offset; }
+void *key_in(FailureRecord *record) { return part_of(record, offsetof(FailureRecord, key)); }
+void *foreign_key_in(FailureRecord *record, size_t device) {
+  return part_of(record, offsetof(FailureRecord, foreign) + device * sizeof(uint64_t));
+}
 
 bool is_host_action(const Launch &launch) {
   return launch.kind == LaunchKind::print || launch.kind == LaunchKind::require;
@@ -31,15 +47,23 @@ bool is_host_action(const Launch &launch) {
 class Driver {
 public:
   Driver(const Executable::Impl &function, std::span<LaunchRun> runs, Queue &queue)
-      : function_(function), runs_(runs), queue_(queue) {}
+      : function_(function), runs_(runs), queue_(queue) {
+    // What the host finds itself, in its launches and in copies of values, is in one record.
+    for (size_t i = 0; i < runs.size(); ++i)
+      if (is_host(i) && function.any_fallible)
+        runs[i].failure = &found_;
+  }
 
   Status run() {
     Status status;
     std::exception_ptr thrown;
     try {
       status = open_streams();
-      for (size_t i = 0; i < function_.segments.size() && status.ok(); ++i)
+      // Once the host knows of a failure it issues nothing more. Where it does not, predicates hold.
+      for (size_t i = 0; i < function_.segments.size() && status.ok() && !found_.failed(); ++i)
         status = carry_out(function_.segments[i]);
+      for (size_t i = 0; i < runs_.size() && status.ok(); ++i)
+        status = fetch_record(i);
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -49,7 +73,7 @@ public:
         status = std::move(last);
     if (thrown)
       std::rethrow_exception(thrown);
-    return status;
+    return status.ok() ? first_failure() : status;
   }
 
 private:
@@ -93,21 +117,111 @@ private:
   Status carry_out(const Segment &segment) {
     if (segment.is_copy)
       return copy(function_.launches[segment.first]);
+    const bool on_host = is_host(segment.device) || is_host_action(function_.launches[segment.first]);
     if (is_host(segment.device))
       for (size_t i = 0; i < runs_.size(); ++i)
         if (issued_[i].touches_host)
           if (Status status = wait_for(i); !status)
             return status;
-    if (!is_host(segment.device) && is_host_action(function_.launches[segment.first]))
+    if (segment.predicated)
+      if (Status status = on_host ? see_failures() : send_keys(segment.device); !status || found_.failed())
+        return status;
+    if (!is_host(segment.device) && on_host)
       return act_on_copy(function_.launches[segment.first]);
     LaunchRun run = runs_[segment.device];
     run.launches = std::span(function_.launches).subspan(segment.first, segment.last - segment.first);
     Issued &issued = issued_[segment.device];
+    run.begins = !std::exchange(issued.begun, true);
+    run.foreign_keys = std::exchange(foreign_keys_, 0);
     issued.any = true;
-    if (Status status = issued.stream->issue(run); !status)
+    issued.checks += segment.may_fail && !is_host(segment.device);
+    return issued.stream->issue(run);
+  }
+
+  /// Before the host does what a failed call must not do: looks at the keys of all devices that may have
+  /// failed since it last did.
+  Status see_failures() {
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      Issued &issued = issued_[i];
+      if (issued.checks == issued.seen_checks)
+        continue;
+      uint64_t &key = found_.foreign[i];
+      issued.any = true;
+      if (Status status =
+              issued.stream->copy(&key, key_in(runs_[i].failure), sizeof key, CopyDirection::device_to_host);
+          !status)
+        return status;
+      if (Status status = wait_for(i); !status)
+        return status;
+      issued.seen_checks = issued.checks;
+      found_.merge(uint32_t(1) << i);
+    }
+    return {};
+  }
+
+  /// Before a device does: gives it the keys of the others, without waiting for them.
+  Status send_keys(size_t to) {
+    for (size_t from = 0; from < runs_.size(); ++from) {
+      uint32_t &known = issued_[to].known_checks[from];
+      if (from == to || known == issued_[from].checks)
+        continue;
+      if (Status status = order(from, to); !status)
+        return status;
+      issued_[to].any = true;
+      if (Status status =
+              issued_[to].stream->copy(foreign_key_in(runs_[to].failure, from), key_in(runs_[from].failure),
+                                       sizeof(uint64_t), CopyDirection::device_to_device);
+          !status)
+        return status;
+      if (Status status = order(to, from); !status)
+        return status;
+      known = issued_[from].checks;
+      foreign_keys_ |= uint32_t(1) << from;
+    }
+    return {};
+  }
+
+  /// At the end of a call: copies the record of a device that may have failed, for which the host then waits.
+  Status fetch_record(size_t device) {
+    if (issued_[device].checks == 0)
+      return {};
+    issued_[device].any = true;
+    return issued_[device].stream->copy(&records_[device], runs_[device].failure, sizeof(FailureRecord),
+                                        CopyDirection::device_to_host);
+  }
+
+  /// The first failure in the order of the program, of whichever device, once all are done.
+  Status first_failure() {
+    uint64_t key = found_.key;
+    for (size_t i = 0; i < runs_.size(); ++i)
+      if (issued_[i].checks)
+        key = std::min(key, records_[i].key);
+    if (key == FailureRecord::noKey)
+      return {};
+    // A device also has the keys that others gave it, and no values for them.
+    std::optional<int64_t> value = found_.value_of(key);
+    for (size_t i = 0; i < runs_.size() && !value; ++i)
+      if (issued_[i].checks)
+        value = records_[i].value_of(key);
+    for (size_t i = 0; i < runs_.size() && !value; ++i)
+      if (Status status = find_value(i, key, value); !status)
+        return status;
+    return function_.failure_of(key, value.value_or(0), runs_[0].origin);
+  }
+
+  /// Looks for the value of a key in what the threads of a device have kept, where its log was too short.
+  Status find_value(size_t device, uint64_t key, std::optional<int64_t> &value) {
+    const LaunchRun &run = runs_[device];
+    if (!run.checks || !issued_[device].begun)
+      return {};
+    std::vector<CheckSlot> slots(static_cast<size_t>(run.width));
+    if (Status status = copy_between(host_device(), slots.data(), *function_.devices[device].device,
+                                     run.checks, slots.size() * sizeof(CheckSlot));
+        !status)
       return status;
-    // No later segment writes an argument before this one is known to have gone well.
-    return segment.may_fail ? wait_for(segment.device) : Status();
+    if (const auto slot = std::ranges::find(slots, key, &CheckSlot::key); slot != slots.end())
+      value = slot->value;
+    return {};
   }
 
   Status copy(const Launch &launch) {
@@ -162,6 +276,9 @@ private:
     LaunchRun run = runs_[launch.device];
     run.pointers = {&pointer, 1};
     run.launches = {&on_copy, 1};
+    run.failure = function_.any_fallible ? &found_ : nullptr;
+    run.checks = nullptr;
+    run.begins = false;
     return run_launches(run);
   }
 
@@ -169,6 +286,9 @@ private:
   const std::span<LaunchRun> runs_;
   Queue &queue_;
   std::array<Issued, maxPlanDevices> issued_;
+  FailureRecord found_;                               ///< by the host, and what it has seen of devices
+  std::array<FailureRecord, maxPlanDevices> records_; ///< of the devices, at the end of the call
+  uint32_t foreign_keys_ = 0;                         ///< that were sent to the device of the next segment
 };
 
 } // namespace
@@ -182,9 +302,10 @@ std::vector<Segment> segments_of(std::span<const Launch> launches, std::span<con
     const bool is_copy = launch.kind == LaunchKind::copy && launch.source_device != launch.destination_device;
     const bool alone = is_copy || (is_host_action(launch) && !devices[launch.device].device->is_host());
     if (alone || segments.empty() || segments.back().alone || segments.back().device != launch.device)
-      segments.push_back({i, i, launch.device, is_copy, alone, false});
+      segments.push_back({i, i, launch.device, is_copy, alone, false, false});
     segments.back().last = i + 1;
     segments.back().may_fail |= launch.may_fail;
+    segments.back().predicated |= launch.predicated;
   }
   return segments;
 }

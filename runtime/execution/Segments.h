@@ -19,9 +19,11 @@ namespace weft::runtime {
 std::vector<Segment> segments_of(std::span<const Launch> launches, std::span<const FunctionDevice> devices);
 
 /// Carries a call out, on the thread of `queue`. Segments of devices are issued to their streams without
-/// waiting. The host waits before a segment of its own if a copy between it and a device is under way, after
-/// a segment that may fail, and at the end. `runs` has one entry for each device of the function, all but
-/// the launches filled in.
+/// waiting, whether or not they may fail: those after them that write an argument find a failure in the
+/// record of their device, to which the keys of other devices are copied. The host waits before a segment of
+/// its own if a copy between it and a device is under way, or if the segment writes an argument or prints and
+/// a device may have failed; and at the end, where it reads the records. `runs` has one entry for each device
+/// of the function, all but the launches filled in.
 Status run_segments(const Executable::Impl &function, std::span<LaunchRun> runs, Queue &queue);
 
 } // namespace weft::runtime

@@ -45,7 +45,7 @@
 
 namespace weft::runtime {
 
-inline constexpr uint32_t packageFormatMajor = 2;
+inline constexpr uint32_t packageFormatMajor = 3;
 inline constexpr uint32_t packageFormatMinor = 0;
 inline constexpr uint64_t packageAlignment = 4096;
 

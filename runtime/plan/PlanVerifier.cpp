@@ -12,6 +12,7 @@
 #include "runtime/package/Kernel.h"
 #include "runtime/plan/AttentionPlan.h"
 #include "runtime/plan/DecodedBytes.h"
+#include "runtime/plan/FailureKey.h"
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/PlanDevices.h"
@@ -65,8 +66,9 @@ public:
     for (auto step : {&Verifier::check_signature, &Verifier::check_buffers, &Verifier::check_launches})
       if (Status status = (this->*step)(); !status)
         return status;
-    if (Status status = check_plan_devices(plan_); !status)
-      return fail(status.message());
+    for (auto check : {check_failure_key, check_plan_devices})
+      if (Status status = check(plan_); !status)
+        return fail(status.message());
     return {};
   }
 
@@ -287,7 +289,7 @@ private:
            b.offset() < a.offset() + a.bytes();
   }
 
-  Status check_write(const std::string &what, const fb::Buffer &buffer, uint32_t launch) const {
+  Status check_write(const std::string &what, const fb::Buffer &buffer, uint32_t launch) {
     const auto [storage, index] = place(buffer);
     if (storage == fb::Storage::constant)
       return fail(what + " writes a constant");
@@ -299,7 +301,27 @@ private:
       return fail(what + " writes donated argument " + number(index) + " before launch " +
                   number(last_fallible_) +
                   " is done, which may fail: a failing call must leave its state as it was");
+    writes_argument_ = true;
     return {};
+  }
+
+  // What an earlier call left undone may fail this one before it begins, so that even a plan without checks
+  // says what must not happen then.
+  Status check_predicate(const std::string &what, const fb::Launch &launch) const {
+    const auto *host = launch.op_as_HostLaunch();
+    const bool prints = host && host->action() == fb::HostAction::print;
+    switch (launch.predicate()) {
+    case fb::Predicate::none:
+      if (writes_argument_ || prints)
+        return fail(what + (prints ? " prints" : " writes a donated argument") +
+                    " whether or not the call has failed: it has no predicate");
+      return {};
+    case fb::Predicate::failure:
+      if (!writes_argument_ && !prints)
+        return fail(what + " has a predicate, and does nothing that a failed call must not do");
+      return {};
+    }
+    return fail(what + " has the unknown predicate " + number(static_cast<int>(launch.predicate())));
   }
 
   Status check_launches() {
@@ -313,6 +335,7 @@ private:
         what += " '" + text(launch->name()) + "'";
       if (launch->location())
         what += " (" + text(launch->location()) + ")";
+      writes_argument_ = false;
       Status status;
       if (!launch->op())
         status = fail(what + " has no operation");
@@ -328,6 +351,8 @@ private:
         status = check_host(what, *host, launch->may_fail());
       else
         status = fail(what + " is of an unknown kind: " + number(static_cast<int>(launch->op_type())));
+      if (status.ok())
+        status = check_predicate(what, *launch);
       if (!status)
         return status;
     }
@@ -335,7 +360,7 @@ private:
   }
 
   Status check_kernel(const std::string &what, const fb::KernelLaunch &kernel, bool may_fail,
-                      uint32_t launch) const {
+                      uint32_t launch) {
     std::vector<uint64_t> operand_bytes;
     if (!kernel.symbol())
       return fail(what + " names no kernel");
@@ -379,8 +404,7 @@ private:
     return {};
   }
 
-  Status check_contraction(const std::string &what, const fb::ContractionLaunch &launch,
-                           uint32_t index) const {
+  Status check_contraction(const std::string &what, const fb::ContractionLaunch &launch, uint32_t index) {
     if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
         !contraction_supports(static_cast<DType>(launch.dtype())))
       return fail(what + ": no contraction of element type number " + number(launch.dtype()));
@@ -471,7 +495,7 @@ private:
     return check_write(what, result, index);
   }
 
-  Status check_attention(const std::string &what, const fb::AttentionLaunch &launch, uint32_t index) const {
+  Status check_attention(const std::string &what, const fb::AttentionLaunch &launch, uint32_t index) {
     if (const std::string problem = attention_problem(launch, plan_); !problem.empty())
       return fail(what + (problem[0] == ':' ? "" : " ") + problem);
     const AttentionShape shape = attention_shape(launch);
@@ -520,7 +544,7 @@ private:
     return {};
   }
 
-  Status check_copy(const std::string &what, const fb::CopyLaunch &copy, uint32_t launch) const {
+  Status check_copy(const std::string &what, const fb::CopyLaunch &copy, uint32_t launch) {
     const fb::Buffer *from = buffer(copy.source()), *to = buffer(copy.destination());
     if (!from || !to)
       return fail(what + " copies buffer " + number(copy.source()) + " to " + number(copy.destination()) +
@@ -537,6 +561,7 @@ private:
   const Image *image_;
   std::vector<uint64_t> argument_bytes_, result_bytes_;
   int64_t last_fallible_ = -1;
+  bool writes_argument_ = false; // the launch that is being checked
 };
 
 } // namespace

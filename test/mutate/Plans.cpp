@@ -89,6 +89,13 @@ public:
     }
     for (auto &launch : plan.launches)
       addLaunch(*launch);
+    if (plan.failure_key) {
+      number("failure_key.position_bits", plan.failure_key->position_bits);
+      number("failure_key.check_bits", plan.failure_key->check_bits);
+    }
+    fields.push_back({"failure_key", [&plan](Random &) {
+                        plan.failure_key = plan.failure_key ? nullptr : std::make_unique<fb::FailureKeyT>();
+                      }});
     for (auto &check : plan.checks) {
       enumeration("check.kind", check->kind);
       string("check.subject", check->subject);
@@ -131,6 +138,8 @@ private:
     number("launch.bytes_read", launch.bytes_read);
     number("launch.flops", launch.flops);
     boolean("launch.may_fail", launch.may_fail);
+    enumeration("launch.predicate", launch.predicate);
+    number("launch.check_count", launch.check_count);
     number("launch.recorded", launch.recorded);
     number("launch.device", launch.device);
     if (auto *kernel = launch.op.AsKernelLaunch()) {

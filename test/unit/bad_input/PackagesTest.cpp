@@ -146,7 +146,7 @@ std::vector<Row> packages() {
                  b[load<PackageSection>(b, load<PackageHeader>(b, 0).table_offset).offset + 1] ^= 1;
                }),
       headerRow("Magic", "WEFT-L003", {"bad magic"}, [](PackageHeader &h) { h.magic[0] = 'X'; }),
-      headerRow("FormatMajor", "WEFT-L004", {"format major is 9, this runtime reads 2"},
+      headerRow("FormatMajor", "WEFT-L004", {"format major is 9, this runtime reads 3"},
                 [](PackageHeader &h) { h.format_major = 9; }),
       headerRow("KernelAbi", "WEFT-L011", {"kernel ABI is 77", "compile the program again"},
                 [](PackageHeader &h) { h.kernel_abi = 77; }),

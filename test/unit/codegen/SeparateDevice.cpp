@@ -100,6 +100,9 @@ public:
       own.library_scratch = static_cast<std::byte *>(SeparateDevice::own(run.library_scratch));
       own.scratch = static_cast<std::byte *>(SeparateDevice::own(run.scratch));
       own.checks = static_cast<runtime::CheckSlot *>(SeparateDevice::own(run.checks));
+      own.failure = static_cast<runtime::FailureRecord *>(SeparateDevice::own(run.failure));
+      // As on a device whose launches nobody looks at: only predicates keep arguments as they were.
+      own.stops = false;
       return runtime::run_launches(own);
     });
     return {};
@@ -112,7 +115,7 @@ public:
   }
 
   Expected<Point> record() override {
-    return Point(std::make_shared<Passed>(worker_, worker_->submit([] {}), failure_));
+    return Point(std::make_shared<Passed>(device_, worker_, worker_->submit([] {}), failure_));
   }
 
 private:
@@ -121,15 +124,17 @@ private:
     Status status;
   };
   struct Passed final : Point::State {
-    Passed(std::shared_ptr<Worker> of, uint64_t at, std::shared_ptr<Failure> failed)
-        : worker(std::move(of)), number(at), failure(std::move(failed)) {}
+    Passed(SeparateDevice &on, std::shared_ptr<Worker> of, uint64_t at, std::shared_ptr<Failure> failed)
+        : device(on), worker(std::move(of)), number(at), failure(std::move(failed)) {}
     bool passed() const override { return worker->done(number); }
     void wait_passed() override { worker->wait(number); }
     Status wait() override {
+      ++device.waits;
       worker->wait(number);
       const std::lock_guard lock(failure->mutex);
       return std::exchange(failure->status, Status());
     }
+    SeparateDevice &device;
     std::shared_ptr<Worker> worker;
     uint64_t number;
     std::shared_ptr<Failure> failure;
@@ -164,7 +169,7 @@ SeparateDevice &SeparateDevice::get(size_t number) {
                                             new SeparateDevice("separate:1")};
   SeparateDevice &device = *devices[number];
   device.copiesIn = device.copiesOut = device.copiesWithin = device.bytesIn = device.bytesOut = 0;
-  device.runs = device.launches = 0;
+  device.runs = device.launches = device.waits = 0;
   device.delayUs = 0;
   return device;
 }

@@ -44,6 +44,7 @@ public:
   std::atomic<uint64_t> copiesIn{0}, copiesOut{0}, copiesWithin{0}, bytesIn{0}, bytesOut{0};
   std::atomic<uint64_t> runs{0}, launches{0}; ///< that it was asked to carry out
   std::atomic<uint64_t> pinnedBytes{0};       ///< of the host's memory that is pinned now
+  std::atomic<uint64_t> waits{0};             ///< of the host, for a point
   /// Microseconds that the device waits before each copy and run: whoever does not wait for it shows.
   std::atomic<int> delayUs{0};
 

@@ -33,7 +33,10 @@ std::vector<std::byte> copy_package() {
     fb::CopyLaunchT copy;
     copy.source = x;
     copy.destination = to;
-    b.launch("copy").op.Set(std::move(copy));
+    fb::LaunchT &launch = b.launch("copy");
+    launch.op.Set(std::move(copy));
+    if (to == w)
+      PlanBuilder::predicated(launch);
   }
   PackageWriter writer;
   b.add_to(writer, "copy");

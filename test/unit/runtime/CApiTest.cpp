@@ -272,11 +272,13 @@ TEST(CApiFailure, KeepsTheStateAndLeavesAnythingInTheMemoryOfOutputs) {
   const uint32_t fine = (b.argument("fine", DType::i1, {4}), b.buffer(fb::Storage::argument, 1, 0, 4));
   const uint32_t w = (b.argument("w", DType::f32, {4}, true), b.buffer(fb::Storage::argument, 2, 0, 16));
   b.plan.arguments[2]->role = fb::Role::state;
-  const auto copy_to = [&](uint32_t destination) {
+  const auto copy_to = [&](uint32_t destination) -> fb::LaunchT & {
     fb::CopyLaunchT copy;
     copy.source = x;
     copy.destination = destination;
-    b.launch("copy").op.Set(std::move(copy));
+    fb::LaunchT &launch = b.launch("copy");
+    launch.op.Set(std::move(copy));
+    return launch;
   };
   b.result("y", DType::f32, {4});
   b.result("z", DType::f32, {4});
@@ -284,7 +286,7 @@ TEST(CApiFailure, KeepsTheStateAndLeavesAnythingInTheMemoryOfOutputs) {
   copy_to(b.buffer(fb::Storage::result, 0, 0, 16));
   b.require(fine, {4}, "all is well");
   copy_to(b.buffer(fb::Storage::result, 1, 0, 16));
-  copy_to(w);
+  PlanBuilder::predicated(copy_to(w));
   weft_executable *step = loaded(b);
   ASSERT_NE(step, nullptr) << weft_last_error();
   const Values kept = {7, 8, 9, 10}, given = {1, 2, 3, 4}, untouched(4, -1);

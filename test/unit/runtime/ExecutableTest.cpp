@@ -9,6 +9,7 @@
 
 #include "runtime/queue/Profiler.h"
 #include "runtime/threads/Executor.h"
+#include "test/unit/ReversedExecutor.h"
 
 #include <algorithm>
 #include <chrono>
@@ -74,7 +75,7 @@ std::shared_ptr<Executable> doubler(int64_t elements) {
 }
 
 // Checks the indices, then adds them to the state in place; also returns a fresh copy of the indices.
-std::shared_ptr<Executable> stepper(int32_t recorded = -1) {
+std::shared_ptr<Executable> stepper(int32_t recorded = -1, uint64_t flops = 0) {
   PlanBuilder b("step");
   b.argument("indices", DType::i64, {count});
   b.argument("state", DType::i64, {count}, true);
@@ -87,15 +88,15 @@ std::shared_ptr<Executable> stepper(int32_t recorded = -1) {
                  out = b.buffer(fb::Storage::result, 0, 0, count * 8),
                  copy = b.buffer(fb::Storage::result, 1, 0, count * 8);
   fb::LaunchT &check = b.kernel("check_indices", {indices, t}, 1, count, 4);
-  check.may_fail = true;
+  b.check(100, "train.cpp", 12, 3).recorded = recorded;
+  check.flops = flops;
   check.op.AsKernelLaunch()->sizes = {100};
   check.op.AsKernelLaunch()->scratch_bytes = 24;
   fb::CopyLaunchT move;
   move.source = t;
   move.destination = copy;
   b.launch("copy").op.Set(move);
-  b.kernel("add_to_state", {t, state, out}, 2, count, 4);
-  b.check(100, "train.cpp", 12, 3).recorded = recorded;
+  PlanBuilder::predicated(b.kernel("add_to_state", {t, state, out}, 2, count, 4));
   return load(b);
 }
 
@@ -179,6 +180,25 @@ TEST_P(Modes, AFailedCallLeavesTheStateAndIsReportedOnce) {
   ASSERT_TRUE(executable->run(good_arguments, after, options).ok());
   ASSERT_TRUE(state->wait().ok());
   EXPECT_EQ(values_of<int64_t>(*state), filled(7));
+}
+
+// The last element that is wrong is found first, and each before it by a range of tasks of its own, so that
+// the log of the call has no room for the first.
+TEST_P(Modes, TheFirstViolationIsReportedInWhateverOrderTasksRun) {
+  const weft::test::ReversedExecutor reversed;
+  const auto executable = stepper(/*recorded=*/-1, /*flops=*/1 << 24);
+  std::vector<int64_t> indices = filled(3);
+  for (size_t i = 9; i < indices.size(); ++i)
+    indices[i] = 1000 + static_cast<int64_t>(i);
+  const auto state = buffer_of(filled(1));
+  const std::shared_ptr<Buffer> arguments[] = {buffer_of(indices), state};
+  std::shared_ptr<Buffer> results[2];
+  Status status = executable->run(arguments, results, options);
+  if (status.ok())
+    status = state->wait();
+  EXPECT_FAILS(status, "index 1009 is out of bounds for dimension 0 with size 100 (at position 9)");
+  EXPECT_TRUE(state->wait().ok());
+  EXPECT_EQ(values_of<int64_t>(*state), filled(1));
 }
 
 // Programs of one structure share an executable: whose line it was, and which operation, the caller says.
@@ -390,8 +410,8 @@ TEST(Executable, KernelsAreSecuredBeforeTheFirstLaunch) {
   b.result("state", DType::f32, {8}, 0);
   const uint32_t in = b.buffer(fb::Storage::argument, 0, 0, 32),
                  out = b.buffer(fb::Storage::result, 0, 0, 32);
-  b.kernel("double_values", {in, out}, 1, 2);
-  b.kernel("half_values", {in, out}, 1, 2);
+  PlanBuilder::predicated(b.kernel("double_values", {in, out}, 1, 2));
+  PlanBuilder::predicated(b.kernel("half_values", {in, out}, 1, 2));
   const auto package = b.package();
   const auto part = Image::from_functions({{"double_values", double_values}});
   EXPECT_FAILS(Executable::load(package, "step", part).status(), "no kernel 'half_values'");

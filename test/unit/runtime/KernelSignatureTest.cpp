@@ -28,7 +28,8 @@ PlanBuilder twice() {
   b.result("y", DType::f32, {8});
   const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, 32), y = b.buffer(fb::Storage::result, 0, 0, 32);
   b.kernel("twice", {x, y}, 1, 4).op.AsKernelLaunch()->scratch_bytes = 64;
-  b.kernel("checked", {y, y}, 1, 2).may_fail = true;
+  b.kernel("checked", {y, y}, 1, 2);
+  b.check(4, "step.cpp", 7, 3);
   return b;
 }
 

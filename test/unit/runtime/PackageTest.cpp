@@ -183,6 +183,9 @@ TEST(Package, NamesEveryDamagedField) {
   EXPECT_FAILS(Package::from_memory({}).status(), "truncated");
   EXPECT_FAILS(damaged_header([](PackageHeader &h) { h.magic[0] = 'X'; }), "bad magic");
   EXPECT_FAILS(damaged_header([](PackageHeader &h) { h.format_major = 9; }), "format major is 9");
+  // Plans of the version before do not say which launches a failure stops.
+  EXPECT_FAILS(damaged_header([](PackageHeader &h) { h.format_major = 2; }),
+               "format major is 2, this runtime reads 3: compile the program again");
   EXPECT_TRUE(damaged_header([](PackageHeader &h) { h.format_minor = 9; }).ok());
   EXPECT_FAILS(damaged_header([](PackageHeader &h) { h.kernel_abi = 7; }), "kernel ABI is 7");
   EXPECT_FAILS(damaged_header([](PackageHeader &h) { h.file_bytes += 1; }), "truncated: expected");

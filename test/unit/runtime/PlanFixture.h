@@ -64,6 +64,11 @@ struct PlanBuilder {
     plan.buffers.push_back(std::move(buffer));
     return static_cast<uint32_t>(plan.buffers.size() - 1);
   }
+  /// Says of a launch that it writes an argument, or prints.
+  static fb::LaunchT &predicated(fb::LaunchT &launch) {
+    launch.predicate = fb::Predicate::failure;
+    return launch;
+  }
   fb::LaunchT &launch(std::string name) {
     auto launch = std::make_unique<fb::LaunchT>();
     launch->name = std::move(name);
@@ -94,10 +99,19 @@ struct PlanBuilder {
     fb::LaunchT &result = launch("assert");
     result.op.Set(std::move(host));
     result.may_fail = true;
+    set_failure_key();
     return result;
   }
-  /// A check of an index of dimension 0, which has `size` elements.
+  void set_failure_key() {
+    plan.failure_key = std::make_unique<fb::FailureKeyT>();
+    plan.failure_key->position_bits = 48;
+    plan.failure_key->check_bits = 8;
+  }
+  /// A check of an index of dimension 0, which has `size` elements, of the last kernel, which may then fail.
   fb::CheckT &check(int64_t size, std::string file, uint32_t line, uint32_t column) {
+    plan.launches.back()->may_fail = true;
+    ++plan.launches.back()->check_count;
+    set_failure_key();
     auto check = std::make_unique<fb::CheckT>();
     check->kind = fb::CheckKind::index;
     check->dimension = 0;

@@ -8,6 +8,7 @@
 #include "PlanFixture.h"
 
 #include "runtime/plan/DynamicPlan.h"
+#include "runtime/plan/FailureKey.h"
 #include "runtime/plan/PlanVerifier.h"
 
 #include <functional>
@@ -30,7 +31,8 @@ PlanBuilder good() {
                  state = b.buffer(fb::Storage::argument, 1, 0, 64),
                  y = b.buffer(fb::Storage::result, 0, 0, 64), t = b.buffer(fb::Storage::arena, 0, 64, 64),
                  k = b.buffer(fb::Storage::constant, 0, 0, 64), out = b.buffer(fb::Storage::result, 1, 0, 64);
-  b.kernel("guard", {x, t}, 1, 4).may_fail = true;
+  b.kernel("guard", {x, t}, 1, 4);
+  b.check(4, "step.cpp", 7, 3);
   fb::ContractionLaunchT product;
   product.dtype = static_cast<uint8_t>(DType::f32);
   product.m = product.n = product.k = 4;
@@ -40,7 +42,7 @@ PlanBuilder good() {
   product.a_strides = product.b_strides = product.c_strides = {16, 4, 1};
   product.bias = static_cast<int>(x);
   b.launch("product").op.Set(std::move(product));
-  b.kernel("update", {y, state, out}, 2, 4);
+  PlanBuilder::predicated(b.kernel("update", {y, state, out}, 2, 4));
   fb::CopyLaunchT copy;
   copy.source = x;
   copy.destination = t;
@@ -176,7 +178,7 @@ TEST(PlanVerifier, BoundsTheRank) {
     print.buffer = b.buffer(fb::Storage::argument, 0, 0, 4);
     print.dtype = static_cast<uint8_t>(DType::f32);
     print.shape.assign(rank, 1);
-    b.launch("print").op.Set(std::move(print));
+    PlanBuilder::predicated(b.launch("print")).op.Set(std::move(print));
     return b;
   };
   EXPECT_TRUE(verify(of_rank(64)).ok()) << verify(of_rank(64)).message();
@@ -372,7 +374,7 @@ PlanBuilder hosted() {
   print.buffer = b.buffer(fb::Storage::argument, 0, 0, 64);
   print.dtype = static_cast<uint8_t>(DType::f32);
   print.shape = {4, 4};
-  b.launch("print").op.Set(print);
+  PlanBuilder::predicated(b.launch("print")).op.Set(print);
   b.require(b.buffer(fb::Storage::argument, 1, 0, 4), {4});
   return b;
 }
@@ -402,6 +404,77 @@ TEST(PlanVerifier, RefusesHostLaunchesThatCannotBe) {
                "is not marked as one that may fail");
   EXPECT_FAILS(verify_host([](auto &host, auto &) { host.dtype = static_cast<uint8_t>(DType::i8); }, 1),
                "requires what is no truth value");
+}
+
+// Which launches a failure stops, whose checks are whose, and how a violation is numbered.
+TEST(PlanVerifier, ProvesWhatHappensAfterAFailure) {
+  const auto refused = [](const char *message, const std::function<void(PlanBuilder &)> &damage) {
+    PlanBuilder b = good();
+    damage(b);
+    const Status status = verify(b);
+    EXPECT_FAILS(status, message);
+    EXPECT_EQ(status.code(), "WEFT-L008");
+  };
+  const auto predicate = [](size_t launch, fb::Predicate value) {
+    return [launch, value](PlanBuilder &b) { b.plan.launches[launch]->predicate = value; };
+  };
+  refused("launch 2 'update' (step.cpp:7:3) writes a donated argument whether or not the call has failed",
+          predicate(2, fb::Predicate::none));
+  refused("launch 3 'copy' (step.cpp:7:3) has a predicate, and does nothing that a failed call must not do",
+          predicate(3, fb::Predicate::failure));
+  refused("has the unknown predicate 9", predicate(1, static_cast<fb::Predicate>(9)));
+  // A call may be failed by an earlier one, so that nothing of its own need be able to fail.
+  PlanBuilder infallible = good();
+  infallible.plan.launches[0]->may_fail = false;
+  infallible.plan.launches[0]->check_count = 0;
+  infallible.plan.checks.clear();
+  infallible.plan.failure_key = nullptr;
+  EXPECT_TRUE(verify(infallible).ok());
+  infallible.plan.launches[2]->predicate = fb::Predicate::none;
+  EXPECT_FAILS(verify(infallible), "it has no predicate");
+
+  const auto key = [](PlanBuilder &b) -> fb::FailureKeyT & { return *b.plan.failure_key; };
+  refused("has no key of failures, and 1 of its launches may fail",
+          [](PlanBuilder &b) { b.plan.failure_key = nullptr; });
+  refused("with 39 bits for positions", [&](PlanBuilder &b) { key(b).position_bits = 39; });
+  refused("in which 1 launches with up to 1 checks each do not fit",
+          [&](PlanBuilder &b) { key(b).position_bits = 56; });
+  refused("and 40 for checks", [&](PlanBuilder &b) { key(b).check_bits = 40; });
+  refused("has no checks", [](PlanBuilder &b) { b.plan.launches[0]->check_count = 0; });
+  refused("launch 2 has checks, and is no kernel that may fail",
+          [](PlanBuilder &b) { b.plan.launches[2]->check_count = 1; });
+  refused("its launches have 3 checks, and it has 1",
+          [](PlanBuilder &b) { b.plan.launches[0]->check_count = 3; });
+  refused("with up to 300 checks each do not fit", [](PlanBuilder &b) {
+    for (int i = 1; i < 300; ++i)
+      b.plan.checks.push_back(std::make_unique<fb::CheckT>());
+    b.plan.launches[0]->check_count = 300;
+  });
+  EXPECT_FAILS(verify_host([](auto &, auto &launch) { launch.predicate = fb::Predicate::none; }, 0),
+               "prints whether or not the call has failed");
+}
+
+TEST(FailureKey, OrdersByLaunchThenElementThenCheck) {
+  const FailureKey key = choose_failure_key(3, 5).value_or_throw();
+  EXPECT_EQ(key.check_bits, 3u);
+  EXPECT_EQ(key.launch_bits(), 3u);
+  uint64_t before = 0;
+  for (uint64_t launch : {1, 2, 3})
+    for (uint64_t position : {uint64_t(0), uint64_t(7), uint64_t(1) << 40, (uint64_t(1) << 58) - 1})
+      for (uint64_t check : {0, 4}) {
+        const uint64_t packed = key.pack({launch, position, check});
+        EXPECT_GT(packed, before);
+        EXPECT_LT(packed, UINT64_MAX);
+        before = packed;
+        const Violation found = key.unpack(packed);
+        EXPECT_EQ(found.launch, launch);
+        EXPECT_EQ(found.position, position);
+        EXPECT_EQ(found.check, check);
+      }
+  EXPECT_EQ(key.unpack(key.pack({1, UINT64_MAX, 99})).check, 7u) << "what does not fit is the largest";
+  EXPECT_EQ(choose_failure_key(1, 1).value_or_throw().position_bits, 62u);
+  EXPECT_TRUE(choose_failure_key(1 << 20, 8).ok());
+  EXPECT_FAILS(choose_failure_key(1 << 20, 1 << 10).status(), "no key of a failure can tell so many apart");
 }
 
 TEST(PlanVerifier, RefusesAliasesThatCannotBe) {

@@ -59,7 +59,7 @@ PlanBuilder steps(const std::vector<int64_t> &elements) {
   group(1, {8}, 8);
   kernel.first_result = static_cast<uint32_t>(kernel.buffers.size());
   kernel.buffers.insert(kernel.buffers.end(), written.begin(), written.end());
-  b.launch("steps").op.Set(std::move(kernel));
+  PlanBuilder::predicated(b.launch("steps")).op.Set(std::move(kernel));
   return b;
 }
 
@@ -179,7 +179,7 @@ TEST(StepTable, AKernelWithoutOneTakesNone) {
   PlanBuilder b("plain");
   b.argument("x", DType::f32, {8}, true);
   const uint32_t x = b.buffer(fb::Storage::argument, 0, 0, 32);
-  b.kernel("steps", {x, x}, 1, 1);
+  PlanBuilder::predicated(b.kernel("steps", {x, x}, 1, 1));
   const auto table = [](PlanBuilder &plan) {
     fb::KernelLaunchT &launch = kernel(plan);
     launch.chunk = chunk;
@@ -194,7 +194,7 @@ TEST(StepTable, AKernelWithoutOneTakesNone) {
   PlanBuilder with("plain");
   with.argument("x", DType::f32, {8}, true);
   with.buffer(fb::Storage::argument, 0, 0, 32);
-  with.kernel("steps", {0, 0}, 1, 1);
+  PlanBuilder::predicated(with.kernel("steps", {0, 0}, 1, 1));
   table(with);
   EXPECT_TRUE(verdict(with, [](PlanBuilder &) {}).ok());
   EXPECT_FAILS(verdict(with,

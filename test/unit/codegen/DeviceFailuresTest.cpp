@@ -1,0 +1,260 @@
+//===- DeviceFailuresTest.cpp - Failures that the host sees late ------------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks that fail on devices which nobody waits for: what comes after them is issued all the same, and the
+// device computes it. Only the predicates of the plan keep state as it was.
+//
+//===----------------------------------------------------------------------===//
+#include "DeviceProgram.h"
+#include "test/unit/ReversedExecutor.h"
+
+using namespace mlir;
+
+namespace weft::testing {
+namespace {
+
+using runtime::Buffer;
+using runtime::Executable;
+using Bytes = std::vector<std::byte>;
+
+Bytes bytesOf(const Buffer &buffer) {
+  Bytes bytes(buffer.bytes());
+  EXPECT_TRUE(buffer.read(0, bytes).ok());
+  return bytes;
+}
+
+Bytes bytesOf(const ir::Literal &value) {
+  Bytes bytes(static_cast<size_t>(value.count()) * itemsize(value.dtype));
+  value.toBytes(bytes.data());
+  return bytes;
+}
+
+/// Expects a failure whose text has this part.
+void expectFailure(const Status &status, const std::string &part) {
+  EXPECT_NE(status.message().find(part), std::string::npos) << "found: " << status.message();
+}
+
+/// Expects that no donated argument of the last run has changed.
+void expectUnchanged(DeviceProgram &program, const Executable &executable,
+                     const std::vector<ir::Literal> &arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    (void)program.buffers[i]->wait();
+    if (executable.signature().arguments[i].donated)
+      EXPECT_EQ(bytesOf(*program.buffers[i]), bytesOf(arguments[i])) << "argument " << i;
+  }
+}
+
+// A step of Adam for one layer, by a made-up gradient, and a generator, all on a device.
+constexpr const char *training = R"(
+weft.func @main(%x: tensor<6x8xf32, #gpu>, %t: tensor<6xi64, #gpu>, %lr: tensor<f64, #gpu>, %key: tensor<i64, #gpu>,
+    %w: tensor<5x8xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "w"},
+    %m: tensor<5x8xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "m"},
+    %v: tensor<5x8xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "v"},
+    %step: tensor<i64, #gpu> {weft.donated, weft.role = "state", weft.name = "step"},
+    %counter: tensor<i64, #gpu> {weft.donated, weft.role = "random", weft.name = "counter"})
+    -> (tensor<f32, #gpu>, tensor<5x8xf32, #gpu> {weft.tied = 4 : i64}, tensor<5x8xf32, #gpu> {weft.tied = 5 : i64},
+        tensor<5x8xf32, #gpu> {weft.tied = 6 : i64}, tensor<i64, #gpu> {weft.tied = 7 : i64},
+        tensor<i64, #gpu> {weft.tied = 8 : i64}, tensor<8xi32, #gpu>) {
+  %bits, %next = weft.rng_bits_philox %key, %counter, shape = [8] : tensor<i64, #gpu>
+  %0 = weft.dot_general %x, %w, contract = [1] x [1] : tensor<6x8xf32, #gpu>, tensor<5x8xf32, #gpu>
+  %loss, %lse = weft.cross_entropy %0, %t, reduction = mean : tensor<6x5xf32, #gpu>, tensor<6xi64, #gpu>
+  %g = weft.broadcast_in_dim %loss, dims = [] : tensor<f32, #gpu> -> tensor<5x8xf32, #gpu>
+  %one = weft.constant dense<1> : tensor<i64, #gpu>
+  %after = weft.add %step, %one : tensor<i64, #gpu>
+  %new:3 = weft.adam_step (%w, %g, m %m, v %v, step %after, lr %lr, betas %lr, %lr, eps %lr, decay %lr)
+    : tensor<5x8xf32, #gpu>, tensor<5x8xf32, #gpu>, tensor<5x8xf32, #gpu>, tensor<5x8xf32, #gpu>, tensor<i64, #gpu>, tensor<f64, #gpu>
+  weft.return %loss, %new#0, %new#1, %new#2, %after, %next, %bits
+    : tensor<f32, #gpu>, tensor<5x8xf32, #gpu>, tensor<5x8xf32, #gpu>, tensor<5x8xf32, #gpu>, tensor<i64, #gpu>, tensor<i64, #gpu>, tensor<8xi32, #gpu>
+})";
+
+std::vector<ir::Literal> trainingArguments(DeviceProgram &program, uint64_t seed) {
+  std::vector<ir::Literal> arguments = program.randomArguments(seed);
+  arguments[2].setReal(0, 0.125);
+  for (int64_t i = 0; i < arguments[6].count(); ++i)
+    arguments[6].setReal(i, std::abs(arguments[6].real[static_cast<size_t>(i)]));
+  return arguments;
+}
+
+TEST(DeviceFailures, ABadLabelChangesNothingAndIsNotWaitedFor) {
+  DeviceProgram program(training);
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes) {
+    auto arguments = trainingArguments(program, 4);
+    program.expectAsOnTheHost(arguments, mode);
+    arguments[1].setWhole(3, 7);
+    arguments[1].setWhole(5, -1);
+    program.device.launches = program.device.waits = 0;
+    expectFailure(program.run(*executable, arguments, mode), " 7 is out of bounds");
+    EXPECT_EQ(program.device.launches, executable->launch_count()) << "all of them are issued";
+    EXPECT_EQ(program.device.waits, 1u) << "at the end of the call";
+    expectUnchanged(program, *executable, arguments);
+    arguments[1].setWhole(3, 1);
+    arguments[1].setWhole(5, 2);
+    program.expectAsOnTheHost(arguments, mode);
+  }
+}
+
+TEST(DeviceFailures, CallsOnTheSameStateDoNothingUntilTheHostHasSeenIt) {
+  DeviceProgram program(training);
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  program.device.delayUs = 2000;
+  runtime::Queue queue;
+  const auto arguments = trainingArguments(program, 5);
+  auto bad = arguments;
+  bad[1].setWhole(0, 9);
+  std::vector<std::shared_ptr<Buffer>> own, other;
+  for (const ir::Literal &argument : arguments) {
+    own.push_back(program.upload(argument, program.device));
+    other.push_back(program.upload(argument, program.device));
+  }
+  const auto badTarget = program.upload(bad[1], program.device);
+  const auto call = [&](std::vector<std::shared_ptr<Buffer>> taken, bool fails) {
+    if (fails)
+      taken[1] = badTarget;
+    std::vector<std::shared_ptr<Buffer>> results(7);
+    const Status status = executable->run(taken, results, {&queue, runtime::QueueMode::async});
+    EXPECT_TRUE(status.ok()) << status.message();
+    return results[0];
+  };
+  const auto failed = call(own, true), skipped = call(own, false), unrelated = call(other, false);
+  expectFailure(skipped->wait(), "call 1 of 'main' failed: ");
+  expectFailure(failed->wait(), " 9 is out of bounds");
+  EXPECT_TRUE(unrelated->wait().ok());
+  for (size_t i = 4; i < own.size(); ++i) {
+    EXPECT_TRUE(own[i]->wait().ok()) << "seen above";
+    EXPECT_EQ(bytesOf(*own[i]), bytesOf(arguments[i])) << "argument " << i;
+    EXPECT_TRUE(other[i]->wait().ok());
+    EXPECT_NE(bytesOf(*other[i]), bytesOf(arguments[i])) << "argument " << i;
+  }
+  // After that the same call happens, and does what it does on other state.
+  EXPECT_TRUE(call(own, false)->wait().ok());
+  for (size_t i = 4; i < own.size(); ++i) {
+    EXPECT_TRUE(own[i]->wait().ok());
+    EXPECT_EQ(bytesOf(*own[i]), bytesOf(*other[i])) << "argument " << i;
+  }
+  EXPECT_TRUE(queue.synchronize().ok());
+}
+
+// Three checks, of which the second is the host's, and state on both sides.
+constexpr const char *mixedChecks = R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>, %h: tensor<8xf32, #cpu>, %j: tensor<4xi64, #cpu>, %k: tensor<4xi64, #gpu>,
+    %s: tensor<4xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"},
+    %q: tensor<4xf32, #cpu> {weft.donated, weft.role = "state", weft.name = "q"})
+    -> (tensor<4xf32, #gpu> {weft.tied = 5 : i64}, tensor<4xf32, #cpu> {weft.tied = 6 : i64}) {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.transfer %0 to #cpu : tensor<4xf32, #gpu>
+  %2 = weft.exp %1 : tensor<4xf32, #cpu>
+  %3 = weft.gather %h, %j, dim = 0, kind = points : tensor<8xf32, #cpu>, tensor<4xi64, #cpu>
+  %4 = weft.add %2, %3 : tensor<4xf32, #cpu>
+  %5 = weft.transfer %4 to #gpu : tensor<4xf32, #cpu>
+  %6 = weft.gather %t, %k, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %7 = weft.add %5, %6 : tensor<4xf32, #gpu>
+  %8 = weft.add %s, %7 : tensor<4xf32, #gpu>
+  %9 = weft.add %q, %2 : tensor<4xf32, #cpu>
+  weft.return %8, %9 : tensor<4xf32, #gpu>, tensor<4xf32, #cpu>
+})";
+
+TEST(DeviceFailures, TheFirstInProgramOrderIsReportedWhereverItIs) {
+  DeviceProgram program(mixedChecks);
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  constexpr size_t indices[] = {1, 3, 4};
+  for (runtime::QueueMode mode : modes)
+    for (int delay : {0, 1000})
+      for (unsigned wrong = 1; wrong < 8; ++wrong) {
+        program.device.delayUs = delay;
+        auto arguments = program.randomArguments(wrong);
+        std::string first;
+        for (unsigned check = 0; check < 3; ++check) {
+          if (!(wrong >> check & 1))
+            continue;
+          // The last element is wrong in another way.
+          arguments[indices[check]].setWhole(2, 10 + check);
+          arguments[indices[check]].setWhole(3, -20);
+          if (first.empty())
+            first = "index " + std::to_string(10 + check) +
+                    " is out of bounds for dimension 0 with size 8 (at position 2)";
+        }
+        expectFailure(program.run(*executable, arguments, mode), first);
+        expectUnchanged(program, *executable, arguments);
+        program.expectAsOnTheHost(program.randomArguments(wrong), mode);
+      }
+}
+
+// A check on one device, and state on another one, which does not wait for the host.
+TEST(DeviceFailures, ADeviceLearnsFromAnotherOneThatItFailed) {
+  DeviceProgram program(R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>, %x: tensor<64xf32, #next>,
+    %s: tensor<64xf32, #next> {weft.donated, weft.role = "state", weft.name = "s"})
+    -> (tensor<4xf32, #gpu>, tensor<64xf32, #next> {weft.tied = 3 : i64}) {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.add %s, %x : tensor<64xf32, #next>
+  weft.return %0, %1 : tensor<4xf32, #gpu>, tensor<64xf32, #next>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes) {
+    program.device.delayUs = 3000;
+    auto arguments = program.randomArguments(8);
+    arguments[1].setWhole(1, 8);
+    program.next.copiesWithin = program.device.waits = 0;
+    expectFailure(program.run(*executable, arguments, mode), "index 8 is out of bounds");
+    EXPECT_EQ(program.next.copiesWithin, 1u) << "of the key";
+    EXPECT_EQ(program.device.waits, 1u) << "at the end of the call";
+    expectUnchanged(program, *executable, arguments);
+    arguments[1].setWhole(1, 7);
+    program.expectAsOnTheHost(arguments, mode);
+  }
+}
+
+TEST(DeviceFailures, NothingIsPrintedAfterAFailure) {
+  DeviceProgram program(R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>) -> tensor<4xf32, #gpu> {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  weft.print %0 label = "taken" : tensor<4xf32, #gpu>
+  weft.return %0 : tensor<4xf32, #gpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes)
+    for (int64_t index : {3, 12}) {
+      auto arguments = program.randomArguments(1);
+      arguments[1].setWhole(0, index);
+      ::testing::internal::CaptureStdout();
+      const Status status = program.run(*executable, arguments, mode);
+      const std::string printed = ::testing::internal::GetCapturedStdout();
+      EXPECT_EQ(printed.starts_with("taken: "), index < 8) << printed;
+      EXPECT_EQ(status.ok(), index < 8) << status.message();
+    }
+}
+
+// Each range of tasks finds a violation before those of the ranges that run earlier, so that the log is too
+// short for the one that is reported.
+TEST(DeviceFailures, MoreThanTheLogHoldsAreReportedWithTheRightValue) {
+  DeviceProgram program(R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<262144xi64, #gpu>, %j: tensor<262144xi64, #gpu>) -> (tensor<262144xf32, #gpu>, tensor<262144xf32, #gpu>) {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<262144xi64, #gpu>
+  %1 = weft.gather %t, %j, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<262144xi64, #gpu>
+  weft.return %0, %1 : tensor<262144xf32, #gpu>, tensor<262144xf32, #gpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  const test::ReversedExecutor reversed;
+  auto arguments = program.randomArguments(1);
+  for (int64_t i = 5; i < arguments[1].count(); ++i) {
+    arguments[1].setWhole(i, 1000 + i);
+    arguments[2].setWhole(i, -i);
+  }
+  expectFailure(program.run(*executable, arguments),
+                "index 1005 is out of bounds for dimension 0 with size 8 "
+                "(at position 5)");
+}
+
+} // namespace
+} // namespace weft::testing
