@@ -270,7 +270,8 @@ private:
                 static_cast<int64_t>(itemsize(dtypeOf(value.getType())));
       }
       plan.arguments.push_back(std::move(argument));
-      buffers[value] = bufferIndex(value.getType(), rt::Storage::argument, i, 0, bytes);
+      if (!addScalar(i))
+        buffers[value] = bufferIndex(value.getType(), rt::Storage::argument, i, 0, bytes);
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       auto result = std::make_unique<rt::ResultT>();
@@ -286,6 +287,29 @@ private:
       result->alias_result = aliasOf(attr::aliasResult);
       plan.results.push_back(std::move(result));
     }
+  }
+
+  /// Gives a number on the host that calls only read a place in the block of scalars; false for others.
+  bool addScalar(unsigned i) {
+    BlockArgument value = function.getArgument(i);
+    const rt::ArgumentT &argument = *plan.arguments[i];
+    if (argument.role != rt::Role::scalar || argument.donated || !deviceOf(value.getType()).isCpu() ||
+        !argument.type->shape.empty())
+      return false;
+    auto place = std::make_unique<rt::ScalarPlaceT>();
+    const uint64_t bytes = itemsize(dtypeOf(value.getType()));
+    place->argument = i;
+    place->dtype = argument.type->dtype;
+    place->offset = llvm::alignTo(plan.scalar_bytes, bytes);
+    plan.scalar_bytes = place->offset + bytes;
+    buffers[value] = scalarBuffer(value.getType(), static_cast<uint32_t>(plan.scalars.size()));
+    plan.scalars.push_back(std::move(place));
+    return true;
+  }
+
+  /// A scalar in the block of the device of `type`.
+  uint32_t scalarBuffer(Type type, uint32_t number) {
+    return bufferIndex(type, rt::Storage::scalar, number, 0, bytesOf(type));
   }
 
   //===--------------------------------------------------------------------===//
@@ -608,7 +632,24 @@ private:
     return {};
   }
 
+  /// Whether a copy moves a scalar to a device for what is computed there. It has one in its block of
+  /// scalars.
+  bool readsScalarBlock(Operation *op) {
+    auto source = bufferOf(op->getOperand(0));
+    if (!source || plan.buffers[*source]->storage != rt::Storage::scalar)
+      return false;
+    auto slices = op->getAttrOfType<ArrayAttr>(attr::slices);
+    auto slice = slices ? dyn_cast<SliceAttr>(slices[0]) : SliceAttr();
+    if (!slice || slice.getStorage() != StorageKind::arena)
+      return false;
+    Value result = op->getResult(0);
+    buffers[result] = scalarBuffer(result.getType(), plan.buffers[*source]->index);
+    return true;
+  }
+
   Status addCopy(Operation *op) {
+    if (readsScalarBlock(op))
+      return {};
     auto made = launch(op, "copy");
     rt::CopyLaunchT copy;
     auto source = bufferOf(op->getOperand(0)), destination = bufferOf(op->getResult(0));

@@ -373,6 +373,11 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   if (const fb::FailureKey *key = plan.failure_key())
     failure_key = {key->position_bits(), key->check_bits()};
   uint32_t next_check = 0;
+  scalar_bytes = plan.scalar_bytes();
+  for (uint32_t i = 0; i < length(plan.scalars()); ++i) {
+    const fb::ScalarPlace &scalar = *plan.scalars()->Get(i);
+    scalars.push_back({scalar.argument(), scalar.offset(), itemsize(static_cast<DType>(scalar.dtype()))});
+  }
   arena_bytes = align_line(plan.arena_bytes());
   arena_lower_bound = plan.arena_lower_bound_bytes();
   for (const FunctionDevice &device : devices)
@@ -390,7 +395,8 @@ Status Executable::Impl::build(const fb::Plan &plan) {
   const auto result_count = static_cast<uint32_t>(signature.results.size());
   const auto add_operand = [&](uint32_t index) -> uint64_t {
     const fb::Buffer *buffer = plan.buffers()->Get(index);
-    uint32_t base = argument_count + result_count + 2 * buffer->device();
+    uint32_t base = argument_count + result_count + basesOfDevice * buffer->device();
+    uint64_t offset = buffer->offset();
     switch (buffer->storage()) {
     case fb::Storage::argument:
       base = buffer->index();
@@ -401,10 +407,15 @@ Status Executable::Impl::build(const fb::Plan &plan) {
     case fb::Storage::arena:
       break;
     case fb::Storage::constant:
-      ++base;
+      base += constantsBase;
+      break;
+    case fb::Storage::scalar:
+      base += scalarsBase;
+      offset += scalars[buffer->index()].offset;
+      devices[buffer->device()].reads_scalars = true;
       break;
     }
-    operands.push_back({base, buffer->offset()});
+    operands.push_back({base, offset});
     return buffer->bytes();
   };
   for (uint32_t i = 0; i < length(plan.launches()); ++i) {

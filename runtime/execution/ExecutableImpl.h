@@ -34,11 +34,13 @@ inline size_t align_line(size_t bytes) {
   return (bytes + lineBytes - 1) / lineBytes * lineBytes;
 }
 
-// Where a pointer of the plan comes from: arguments, results, then arena and constants of each device.
+// Where a pointer of the plan comes from: arguments, results, then arena, constants and scalars of each
+// device.
 struct Operand {
   uint32_t base;
   uint64_t offset;
 };
+inline constexpr uint32_t arenaBase = 0, constantsBase = 1, scalarsBase = 2, basesOfDevice = 3;
 
 /// Where in the program something comes from.
 struct Origin {
@@ -96,7 +98,14 @@ struct FunctionDevice {
   uint64_t arena_begin = 0, arena_bytes = 0;
   size_t kernel_scratch = 0; // per thread
   bool any_fallible = false;
+  bool reads_scalars = false;
   std::shared_ptr<Buffer> constants; // the copy in its memory; null where there are none, and for the host
+};
+
+/// A number among the arguments, in the block that a call makes of them.
+struct ScalarPlace {
+  uint32_t argument = 0;
+  uint64_t offset = 0, bytes = 0;
 };
 
 /// What the launches of one device need beside arguments, results and constants, in one block that begins
@@ -104,6 +113,7 @@ struct FunctionDevice {
 struct CallMemory {
   size_t library_scratch = 0; // of contractions and attention
   size_t scratch = 0;         // of kernels, for each thread
+  size_t scalars = 0;         // the block of the call's scalars
   size_t failure = 0;         // the record of the call's failure
   size_t checks = 0;          // a slot for each thread
   size_t total = 0;
@@ -130,6 +140,8 @@ struct Executable::Impl {
   std::vector<Check> checks;
   std::vector<uint32_t> fallible; // numbers of the launches that may fail, in order
   FailureKey failure_key;
+  std::vector<ScalarPlace> scalars;
+  uint64_t scalar_bytes = 0;
   std::vector<uint32_t> result_labels;
   const std::byte *constants = nullptr;
   uint64_t arena_bytes = 0, arena_lower_bound = 0;
@@ -161,6 +173,8 @@ struct Executable::Impl {
                         std::span<const std::shared_ptr<Buffer>> outputs) const;
   Status check_memory(const Queue &queue, std::span<const std::shared_ptr<Buffer>> outputs,
                       bool serial) const;
+  /// Makes the block of a call's scalars.
+  void write_scalars(const std::shared_ptr<Buffer> *arguments, std::byte *block) const;
   CallMemory memory_on(const FunctionDevice &device, int width) const;
   PlannedMemory planned_memory(bool serial) const;
   /// Whether a call is so short that its launches stay on one thread.

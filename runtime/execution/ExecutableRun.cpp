@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <mutex>
 
 namespace weft::runtime {
@@ -22,6 +23,7 @@ namespace {
 
 struct PointersOfCall {
   std::vector<void *> pointers;
+  std::vector<std::byte> scalars; // what devices beside the host get a copy of
 };
 
 /// Calls take their places in queues, and note themselves in the buffers that they use, under this lock: so
@@ -58,10 +60,16 @@ CallMemory Executable::Impl::memory_on(const FunctionDevice &device, int width) 
   CallMemory memory;
   memory.library_scratch = align_line(device.arena_bytes);
   memory.scratch = memory.library_scratch + contraction_scratch(device, width);
-  memory.failure = memory.scratch + threads * device.kernel_scratch;
+  memory.scalars = memory.scratch + threads * device.kernel_scratch;
+  memory.failure = memory.scalars + (device.reads_scalars ? align_line(scalar_bytes) : 0);
   memory.checks = memory.failure + (any_fallible ? align_line(sizeof(FailureRecord)) : 0);
   memory.total = memory.checks + (device.any_fallible ? threads * sizeof(CheckSlot) : 0);
   return memory;
+}
+
+void Executable::Impl::write_scalars(const std::shared_ptr<Buffer> *arguments, std::byte *block) const {
+  for (const ScalarPlace &scalar : scalars)
+    std::memcpy(block + scalar.offset, arguments[scalar.argument]->data(), scalar.bytes);
 }
 
 Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
@@ -69,9 +77,10 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
                                  const CallOrigin *origin) const {
   const int width = serial ? 1 : executor().width();
   // One array of pointers for all launches; it outlives the call so that a steady loop allocates nothing.
-  std::vector<void *> &storage = PerThread<PointersOfCall>::get().pointers;
+  PointersOfCall &kept = PerThread<PointersOfCall>::get();
+  std::vector<void *> &storage = kept.pointers;
   const size_t argument_count = signature.arguments.size(), result_count = signature.results.size();
-  const size_t base_count = argument_count + result_count + 2 * devices.size();
+  const size_t base_count = argument_count + result_count + basesOfDevice * devices.size();
   if (storage.size() < base_count + operands.size())
     storage.resize(base_count + operands.size());
   void **const bases = storage.data();
@@ -94,6 +103,8 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     run.pointers = {pointers, operands.size()};
     run.library_scratch = memory + layout.library_scratch;
     run.scratch = memory + layout.scratch;
+    if (device.reads_scalars)
+      run.scalars = memory + layout.scalars;
     if (any_fallible)
       run.failure = reinterpret_cast<FailureRecord *>(memory + layout.failure);
     if (device.any_fallible)
@@ -102,9 +113,13 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     run.serial = serial;
     run.origin = origin;
     // Offsets count from the beginning of the function's arena, of which this device has a part.
-    void **const of_device = bases + argument_count + result_count + 2 * i;
-    of_device[0] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(memory) - device.arena_begin);
-    of_device[1] = device.constants ? device.constants->data() : const_cast<std::byte *>(constants);
+    void **const of_device = bases + argument_count + result_count + basesOfDevice * i;
+    of_device[arenaBase] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(memory) - device.arena_begin);
+    of_device[constantsBase] =
+        device.constants ? device.constants->data() : const_cast<std::byte *>(constants);
+    of_device[scalarsBase] = run.scalars;
+    if (run.scalars && device.device->is_host())
+      write_scalars(arguments, run.scalars);
     return {};
   };
   const auto resolve = [&] {
@@ -129,7 +144,9 @@ Status Executable::Impl::execute(const std::shared_ptr<Buffer> *arguments,
     if (Status status = bind(i, runs[i]); !status)
       return status;
   resolve();
-  return run_segments(*this, std::span(runs).first(devices.size()), queue);
+  kept.scalars.resize(scalar_bytes);
+  write_scalars(arguments, kept.scalars.data());
+  return run_segments(*this, std::span(runs).first(devices.size()), kept.scalars, queue);
 }
 
 Status Executable::Impl::in_call(const Status &status, uint64_t call,

@@ -30,6 +30,7 @@ struct LaunchRun {
   std::span<void *> pointers;
   std::byte *library_scratch = nullptr; ///< what contractions and attention use
   std::byte *scratch = nullptr;         ///< of kernels: `kernel_scratch` bytes for each thread
+  std::byte *scalars = nullptr;         ///< the block of the call's scalars; null where nothing reads it
   /// Of the call, in memory of the device; null where no launch of the function can fail.
   FailureRecord *failure = nullptr;
   CheckSlot *checks = nullptr; ///< one for each thread; null where no launch of the device can fail

@@ -46,8 +46,9 @@ bool is_host_action(const Launch &launch) {
 
 class Driver {
 public:
-  Driver(const Executable::Impl &function, std::span<LaunchRun> runs, Queue &queue)
-      : function_(function), runs_(runs), queue_(queue) {
+  Driver(const Executable::Impl &function, std::span<LaunchRun> runs, std::span<const std::byte> scalars,
+         Queue &queue)
+      : function_(function), runs_(runs), scalars_(scalars), queue_(queue) {
     // What the host finds itself, in its launches and in copies of values, is in one record.
     for (size_t i = 0; i < runs.size(); ++i)
       if (is_host(i) && function.any_fallible)
@@ -59,6 +60,8 @@ public:
     std::exception_ptr thrown;
     try {
       status = open_streams();
+      for (size_t i = 0; i < runs_.size() && status.ok(); ++i)
+        status = send_scalars(i);
       // Once the host knows of a failure it issues nothing more. Where it does not, predicates hold.
       for (size_t i = 0; i < function_.segments.size() && status.ok() && !found_.failed(); ++i)
         status = carry_out(function_.segments[i]);
@@ -87,6 +90,14 @@ private:
       issued_[i].stream = *stream;
     }
     return {};
+  }
+
+  Status send_scalars(size_t device) {
+    if (is_host(device) || !runs_[device].scalars)
+      return {};
+    issued_[device].any = true;
+    return issued_[device].stream->copy(runs_[device].scalars, scalars_.data(), scalars_.size(),
+                                        CopyDirection::host_to_device);
   }
 
   Status wait_for(size_t device) {
@@ -284,6 +295,7 @@ private:
 
   const Executable::Impl &function_;
   const std::span<LaunchRun> runs_;
+  const std::span<const std::byte> scalars_;
   Queue &queue_;
   std::array<Issued, maxPlanDevices> issued_;
   FailureRecord found_;                               ///< by the host, and what it has seen of devices
@@ -310,8 +322,9 @@ std::vector<Segment> segments_of(std::span<const Launch> launches, std::span<con
   return segments;
 }
 
-Status run_segments(const Executable::Impl &function, std::span<LaunchRun> runs, Queue &queue) {
-  return Driver(function, runs, queue).run();
+Status run_segments(const Executable::Impl &function, std::span<LaunchRun> runs,
+                    std::span<const std::byte> scalars, Queue &queue) {
+  return Driver(function, runs, scalars, queue).run();
 }
 
 } // namespace weft::runtime

@@ -22,9 +22,11 @@ std::vector<Segment> segments_of(std::span<const Launch> launches, std::span<con
 /// waiting, whether or not they may fail: those after them that write an argument find a failure in the
 /// record of their device, to which the keys of other devices are copied. The host waits before a segment of
 /// its own if a copy between it and a device is under way, or if the segment writes an argument or prints and
-/// a device may have failed; and at the end, where it reads the records. `runs` has one entry for each device
-/// of the function, all but the launches filled in.
-Status run_segments(const Executable::Impl &function, std::span<LaunchRun> runs, Queue &queue);
+/// a device may have failed; and at the end, where it reads the records. A device that reads scalars of the
+/// call gets all of them, `scalars`, with one copy before its first segment. `runs` has one entry for each
+/// device of the function, all but the launches filled in.
+Status run_segments(const Executable::Impl &function, std::span<LaunchRun> runs,
+                    std::span<const std::byte> scalars, Queue &queue);
 
 } // namespace weft::runtime
 

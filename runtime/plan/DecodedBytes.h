@@ -41,7 +41,8 @@ public:
            each(plan.symbols(), [&](const fb::Symbol &symbol) { return string(symbol.name()); }) &&
            each(plan.sizes(), [&](const fb::SizeExpression &value) { return size(value); }) &&
            each(plan.devices(), [&](const fb::DevicePart &device) { return string(device.name()); }) &&
-           (!plan.failure_key() || table());
+           (!plan.failure_key() || table()) &&
+           each(plan.scalars(), [](const fb::ScalarPlace &) { return true; });
   }
 
   bool fits(const fb::ImageSignatures &signatures) {

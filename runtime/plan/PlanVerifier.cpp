@@ -16,6 +16,7 @@
 #include "runtime/plan/Image.h"
 #include "runtime/plan/KernelSignature.h"
 #include "runtime/plan/PlanDevices.h"
+#include "runtime/plan/ScalarBlock.h"
 #include "runtime/plan/StepTable.h"
 #include "runtime/plan/plan_generated.h"
 #include "runtime/support/TensorText.h"
@@ -63,7 +64,8 @@ public:
                            "WEFT-L011");
     if (plan_.arena_bytes() > maxBytes)
       return too_large("the arena of " + number(plan_.arena_bytes()) + " bytes");
-    for (auto step : {&Verifier::check_signature, &Verifier::check_buffers, &Verifier::check_launches})
+    for (auto step : {&Verifier::check_signature, &Verifier::check_scalars, &Verifier::check_buffers,
+                      &Verifier::check_launches})
       if (Status status = (this->*step)(); !status)
         return status;
     for (auto check : {check_failure_key, check_plan_devices})
@@ -226,6 +228,11 @@ private:
     return {};
   }
 
+  Status check_scalars() {
+    const Status status = check_scalar_block(plan_);
+    return status.ok() ? status : fail(status.message());
+  }
+
   Status check_buffers() {
     for (uint32_t i = 0; i < length(plan_.buffers()); ++i) {
       const fb::Buffer *buffer = plan_.buffers()->Get(i);
@@ -259,6 +266,13 @@ private:
         capacity = constant_bytes_;
         storage = "the constants";
         break;
+      case fb::Storage::scalar:
+        if (buffer->index() >= length(plan_.scalars()))
+          return fail(what + " lies in scalar " + number(buffer->index()) + " of " +
+                      number(length(plan_.scalars())));
+        capacity = itemsize(static_cast<DType>(plan_.scalars()->Get(buffer->index())->dtype()));
+        storage = "scalar " + number(buffer->index());
+        break;
       default:
         return fail(what + " has unknown storage " + number(static_cast<int>(buffer->storage())));
       }
@@ -280,7 +294,7 @@ private:
     if (buffer.storage() == fb::Storage::result)
       if (const int tied = plan_.results()->Get(buffer.index())->tied_to(); tied >= 0)
         return {fb::Storage::argument, static_cast<uint32_t>(tied)};
-    const bool indexed = buffer.storage() == fb::Storage::argument || buffer.storage() == fb::Storage::result;
+    const bool indexed = buffer.storage() != fb::Storage::arena && buffer.storage() != fb::Storage::constant;
     return {buffer.storage(), indexed ? buffer.index() : 0};
   }
 
@@ -291,8 +305,8 @@ private:
 
   Status check_write(const std::string &what, const fb::Buffer &buffer, uint32_t launch) {
     const auto [storage, index] = place(buffer);
-    if (storage == fb::Storage::constant)
-      return fail(what + " writes a constant");
+    if (storage == fb::Storage::constant || storage == fb::Storage::scalar)
+      return fail(what + (storage == fb::Storage::scalar ? " writes a scalar" : " writes a constant"));
     if (storage != fb::Storage::argument)
       return {};
     if (!plan_.arguments()->Get(index)->donated())

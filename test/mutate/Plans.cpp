@@ -103,6 +103,13 @@ public:
       number("check.size", check->size);
       number("check.recorded", check->recorded);
     }
+    for (auto &scalar : plan.scalars) {
+      number("scalar.argument", scalar->argument);
+      number("scalar.dtype", scalar->dtype);
+      number("scalar.offset", scalar->offset);
+    }
+    number("scalar_bytes", plan.scalar_bytes);
+    whole("scalars", plan.scalars);
     for (auto &symbol : plan.symbols) {
       string("symbol.name", symbol->name);
       number("symbol.min", symbol->min);

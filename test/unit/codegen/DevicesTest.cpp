@@ -176,6 +176,42 @@ TEST(Devices, CopiesAreThoseOfTheProgram) {
   EXPECT_GE(program.device.launches, 3u);
 }
 
+// Numbers of the host, read on two devices and on the host itself.
+TEST(Devices, ScalarsOfACallTravelAsOneBlock) {
+  DeviceProgram program(R"(
+weft.func @main(%a: tensor<64xf32, #gpu>, %b: tensor<64xf32, #next>, %h: tensor<64xf32, #cpu>,
+    %r: tensor<f32, #cpu> {weft.role = "scalar", weft.name = "r"}, %n: tensor<i32, #cpu> {weft.role = "scalar", weft.name = "n"},
+    %d: tensor<f64, #cpu> {weft.role = "scalar", weft.name = "d"}, %u: tensor<f32, #cpu> {weft.role = "scalar", weft.name = "u"})
+    -> (tensor<64xf32, #gpu>, tensor<64xf32, #next>, tensor<64xf32, #cpu>, tensor<f64, #gpu>) {
+  %0 = weft.mul %a, %r : tensor<64xf32, #gpu>, tensor<f32, #cpu>
+  %1 = weft.add %0, %u : tensor<64xf32, #gpu>, tensor<f32, #cpu>
+  %2 = weft.transfer %n to #gpu : tensor<i32, #cpu>
+  %3 = weft.convert %2 to f64 : tensor<i32, #gpu>
+  %4 = weft.transfer %d to #gpu : tensor<f64, #cpu>
+  %5 = weft.mul %3, %4 : tensor<f64, #gpu>
+  %6 = weft.sub %b, %u : tensor<64xf32, #next>, tensor<f32, #cpu>
+  %7 = weft.convert %d to f32 : tensor<f64, #cpu>
+  %b7 = weft.broadcast_in_dim %7, dims = [] : tensor<f32, #cpu> -> tensor<64xf32, #cpu>
+  %8 = weft.add %h, %b7 : tensor<64xf32, #cpu>
+  weft.return %1, %6, %8, %5 : tensor<64xf32, #gpu>, tensor<64xf32, #next>, tensor<64xf32, #cpu>, tensor<f64, #gpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes)
+    for (uint64_t seed : {1, 2}) {
+      const auto arguments = program.randomArguments(seed);
+      program.expectAsOnTheHost(arguments, mode);
+      std::vector<std::shared_ptr<Buffer>> again(4);
+      program.device.copiesIn = program.next.copiesIn = program.device.bytesIn = 0;
+      ASSERT_TRUE(executable->run(program.buffers, again, {nullptr, mode}).ok());
+      for (const auto &result : again)
+        ASSERT_TRUE(result->wait().ok());
+      EXPECT_EQ(program.device.copiesIn, 1u);
+      EXPECT_EQ(program.device.bytesIn, 20u) << "r, n, d, u";
+      EXPECT_EQ(program.next.copiesIn, 1u);
+    }
+}
+
 TEST(Devices, EachDeviceHasMemoryForItsOwnTemporariesOnly) {
   // 1 MiB of temporaries on the device, hardly any on the host.
   DeviceProgram program(R"(

@@ -64,6 +64,17 @@ struct PlanBuilder {
     plan.buffers.push_back(std::move(buffer));
     return static_cast<uint32_t>(plan.buffers.size() - 1);
   }
+  /// The buffer of an argument that is a number, in the block of scalars.
+  uint32_t scalar(uint32_t argument) {
+    auto place = std::make_unique<fb::ScalarPlaceT>();
+    place->argument = argument;
+    place->dtype = plan.arguments[argument]->type->dtype;
+    const uint64_t bytes = itemsize(static_cast<DType>(place->dtype));
+    place->offset = (plan.scalar_bytes + bytes - 1) / bytes * bytes;
+    plan.scalar_bytes = place->offset + bytes;
+    plan.scalars.push_back(std::move(place));
+    return buffer(fb::Storage::scalar, static_cast<uint32_t>(plan.scalars.size() - 1), 0, bytes);
+  }
   /// Says of a launch that it writes an argument, or prints.
   static fb::LaunchT &predicated(fb::LaunchT &launch) {
     launch.predicate = fb::Predicate::failure;

@@ -454,6 +454,57 @@ TEST(PlanVerifier, ProvesWhatHappensAfterAFailure) {
                "prints whether or not the call has failed");
 }
 
+// y = x times two numbers that calls give.
+PlanBuilder with_scalars() {
+  PlanBuilder b("scaled");
+  b.argument("x", DType::f32, {4});
+  b.argument("rate", DType::f64, {});
+  b.argument("count", DType::i32, {});
+  b.result("y", DType::f32, {4});
+  b.plan.arguments[1]->role = b.plan.arguments[2]->role = fb::Role::scalar;
+  const uint32_t rate = b.scalar(1), count = b.scalar(2);
+  b.kernel("guard",
+           {b.buffer(fb::Storage::argument, 0, 0, 16), rate, count, b.buffer(fb::Storage::result, 0, 0, 16)},
+           3, 1);
+  return b;
+}
+
+TEST(PlanVerifier, ProvesTheBlockOfScalars) {
+  const PlanBuilder accepted = with_scalars();
+  EXPECT_EQ(accepted.plan.scalar_bytes, 12u);
+  EXPECT_TRUE(verify(accepted).ok()) << verify(accepted).message();
+  const auto refused = [](const char *message, const std::function<void(PlanBuilder &)> &damage) {
+    PlanBuilder b = with_scalars();
+    damage(b);
+    const Status status = verify(b);
+    EXPECT_FAILS(status, message);
+    EXPECT_EQ(status.code(), "WEFT-L008");
+  };
+  refused("scalar 0 is argument 3 of 3", [](PlanBuilder &b) { b.plan.scalars[0]->argument = 3; });
+  refused("scalar 1 is argument 1, which another scalar is",
+          [](PlanBuilder &b) { b.plan.scalars[1]->argument = 1; });
+  refused("scalar 0 is argument 0, which is no number that calls only read",
+          [](PlanBuilder &b) { b.plan.scalars[0]->argument = 0; });
+  refused("is no number that calls only read",
+          [](PlanBuilder &b) { b.plan.arguments[1]->role = fb::Role::state; });
+  refused("is no number that calls only read", [](PlanBuilder &b) { b.plan.arguments[1]->donated = true; });
+  refused("is no number that calls only read",
+          [](PlanBuilder &b) { b.plan.arguments[1]->type->shape = {1}; });
+  refused("which is not on the host", [](PlanBuilder &b) { b.plan.arguments[1]->type->device = "cuda:0"; });
+  refused("scalar 1 has element type number",
+          [](PlanBuilder &b) { b.plan.scalars[1]->dtype = static_cast<uint8_t>(DType::f32); });
+  refused("scalar 1 takes bytes [4, +4) of a block of 12",
+          [](PlanBuilder &b) { b.plan.scalars[1]->offset = 4; });
+  refused("scalar 1 takes bytes [9, +4)", [](PlanBuilder &b) { b.plan.scalars[1]->offset = 9; });
+  refused("scalar 1 takes bytes [12, +4)", [](PlanBuilder &b) { b.plan.scalars[1]->offset = 12; });
+  refused("the block of scalars has 16 bytes, of which 12 are taken",
+          [](PlanBuilder &b) { b.plan.scalar_bytes = 16; });
+  refused("lies in scalar 2 of 2", [](PlanBuilder &b) { b.plan.buffers[1]->index = 2; });
+  refused("lies outside scalar 1 of 4 bytes", [](PlanBuilder &b) { b.plan.buffers[1]->bytes = 8; });
+  refused("writes a scalar",
+          [](PlanBuilder &b) { b.plan.launches[0]->op.AsKernelLaunch()->first_result = 2; });
+}
+
 TEST(FailureKey, OrdersByLaunchThenElementThenCheck) {
   const FailureKey key = choose_failure_key(3, 5).value_or_throw();
   EXPECT_EQ(key.check_bits, 3u);
