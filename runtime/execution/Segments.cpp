@@ -126,18 +126,20 @@ private:
   }
 
   Status carry_out(const Segment &segment) {
-    if (segment.is_copy)
-      return copy(function_.launches[segment.first]);
-    const bool on_host = is_host(segment.device) || is_host_action(function_.launches[segment.first]);
     if (is_host(segment.device))
       for (size_t i = 0; i < runs_.size(); ++i)
         if (issued_[i].touches_host)
           if (Status status = wait_for(i); !status)
             return status;
+    const bool acts = is_host_action(function_.launches[segment.first]);
+    // A copy cannot look at a key itself, so that the host does before it asks for one.
+    const bool host_looks = is_host(segment.device) || acts || segment.is_copy;
     if (segment.predicated)
-      if (Status status = on_host ? see_failures() : send_keys(segment.device); !status || found_.failed())
+      if (Status status = host_looks ? see_failures() : send_keys(segment.device); !status || found_.failed())
         return status;
-    if (!is_host(segment.device) && on_host)
+    if (segment.is_copy)
+      return copy(function_.launches[segment.first]);
+    if (!is_host(segment.device) && acts)
       return act_on_copy(function_.launches[segment.first]);
     LaunchRun run = runs_[segment.device];
     run.launches = std::span(function_.launches).subspan(segment.first, segment.last - segment.first);

@@ -213,6 +213,31 @@ weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>, %x: tensor<64x
   }
 }
 
+// State that a copy writes, to a device and back.
+TEST(DeviceFailures, CopiesToStateAreNotMadeEither) {
+  DeviceProgram program(R"(
+weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>, %x: tensor<64xf32, #cpu>, %y: tensor<64xf32, #gpu>,
+    %s: tensor<64xf32, #gpu> {weft.donated, weft.role = "state", weft.name = "s"},
+    %q: tensor<64xf32, #cpu> {weft.donated, weft.role = "state", weft.name = "q"})
+    -> (tensor<4xf32, #gpu>, tensor<64xf32, #gpu> {weft.tied = 4 : i64}, tensor<64xf32, #cpu> {weft.tied = 5 : i64}) {
+  %0 = weft.gather %t, %i, dim = 0, kind = points : tensor<8xf32, #gpu>, tensor<4xi64, #gpu>
+  %1 = weft.transfer %x to #gpu : tensor<64xf32, #cpu>
+  %2 = weft.transfer %y to #cpu : tensor<64xf32, #gpu>
+  weft.return %0, %1, %2 : tensor<4xf32, #gpu>, tensor<64xf32, #gpu>, tensor<64xf32, #cpu>
+})");
+  auto executable = program.load();
+  ASSERT_TRUE(executable);
+  for (runtime::QueueMode mode : modes) {
+    program.device.delayUs = 1000;
+    auto arguments = program.randomArguments(6);
+    arguments[1].setWhole(1, 8);
+    expectFailure(program.run(*executable, arguments, mode), "index 8 is out of bounds");
+    expectUnchanged(program, *executable, arguments);
+    arguments[1].setWhole(1, 7);
+    program.expectAsOnTheHost(arguments, mode);
+  }
+}
+
 TEST(DeviceFailures, NothingIsPrintedAfterAFailure) {
   DeviceProgram program(R"(
 weft.func @main(%t: tensor<8xf32, #gpu>, %i: tensor<4xi64, #gpu>) -> tensor<4xf32, #gpu> {
