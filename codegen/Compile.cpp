@@ -8,9 +8,10 @@
 
 #include "codegen/HostLibrary.h"
 #include "codegen/PlanWriter.h"
-#include "codegen/cpu/KernelCache.h"
 #include "codegen/cpu/LinkImage.h"
+#include "codegen/cpu/LowerKernel.h"
 #include "codegen/emit/EmitKernel.h"
+#include "codegen/kernel/KernelCache.h"
 #include "ir/Decisions.h"
 #include "ir/Diagnostics.h"
 #include "ir/FunctionAttributes.h"
@@ -108,7 +109,7 @@ Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, std::span<con
   SmallVector<ModuleOp> modules;
   for (const auto &[symbol, kernel] : kernels.modules)
     modules.push_back(*kernel);
-  auto objects = compileKernels(modules, target, threads);
+  auto objects = compileKernels(modules, CpuCompiler(target), threads);
   if (!objects)
     return objects.status();
   std::vector<LinkInput> inputs;

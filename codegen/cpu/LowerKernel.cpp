@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/LowerKernel.h"
 
-#include "codegen/cpu/ExpandMath.h"
+#include "codegen/math/ExpandMath.h"
 #include "runtime/package/Kernel.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

@@ -5,23 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel module holds one public function
-//
-//   func.func @name(%b0: memref<?xf32>, ..., [%s0: index, ...,]
-//                   %scratch: memref<?xi8>, %check: memref<3xi64>, %begin: index, %end: index)
-//       attributes {weft.buffers = array<i64: ...>}
-//
-// in the dialects func, arith, math, scf, cf, memref and vector, and private helpers. `weft.buffers` says
-// for each memref argument which of KernelFrame::buffers it is; `index` arguments before `%scratch` are
-// KernelFrame::sizes in order. Where only the run says which buffer is meant, the kernel asks for it by its
-// place in KernelFrame::buffers, and for one of KernelFrame::sizes by its own, from these declarations
-// (the public function only):
-//
-//   func.func private @weft.buffer.f32(index) -> memref<?xf32>
-//   func.func private @weft.size(index) -> index
-//
-// Argument attributes `llvm.noalias`, `llvm.align` and `llvm.readonly` are
-// honoured, no alignment beyond the element's is assumed without them. The unit attribute
+// A kernel module has the form that codegen/kernel/KernelIR.h describes. Its buffers are those of
+// KernelFrame, its sizes KernelFrame::sizes. Argument attributes `llvm.noalias`, `llvm.align` and
+// `llvm.readonly` are honoured, no alignment beyond the element's is assumed without them. The unit attribute
 // `weft.vectorize` lets LLVM's loop vectoriser at the kernel, which is otherwise taken as it is.
 // Out comes `extern "C" void name(const KernelFrame *, int64_t begin, int64_t end)`
 // (runtime/package/Kernel.h).
@@ -33,10 +19,8 @@
 #ifndef WEFT_CODEGEN_CPU_LOWERKERNEL_H
 #define WEFT_CODEGEN_CPU_LOWERKERNEL_H
 
-#include "weft/status.hpp"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringRef.h"
+#include "codegen/kernel/KernelCompiler.h"
+#include "codegen/kernel/KernelIR.h"
 
 #include <memory>
 #include <optional>
@@ -68,30 +52,18 @@ struct CpuTarget {
   bool operator==(const CpuTarget &other) const { return level == other.level; }
 };
 
-/// Where the time of one compilation went, in milliseconds.
-struct CompileStats {
-  double lower = 0;    ///< text to LLVM IR
-  double optimise = 0; ///< mid-end
-  double generate = 0; ///< code generation
-  size_t objectBytes = 0;
-  double total() const { return lower + optimise + generate; }
+/// LLVM, for one processor.
+class CpuCompiler final : public KernelCompiler {
+public:
+  explicit CpuCompiler(CpuTarget target) : level(target) {}
+  std::string identity() const override;
+  std::string target() const override { return level.cpu(); }
+  Expected<std::vector<char>> compile(llvm::StringRef text, llvm::StringRef name,
+                                      CompileStats *stats) const override;
+
+private:
+  CpuTarget level;
 };
-
-/// The kernel's function has this name in canonical text and in objects made from it; linking gives it
-/// the name it is known by (codegen/cpu/LinkImage.h).
-inline constexpr llvm::StringLiteral canonicalSymbol = "weft_kernel";
-
-/// What kernel IR calls a buffer by its place, after this prefix any name, and a run-time size by its.
-inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction = "weft.size";
-
-/// The dialects of kernel IR.
-void registerKernelDialects(mlir::DialectRegistry &registry);
-
-/// The name of the module's public function; an error if the module breaks the contract above.
-Expected<std::string> kernelSymbol(mlir::ModuleOp kernel);
-
-/// The module as text without locations, its public function renamed to `symbol`.
-Expected<std::string> canonicalKernelText(mlir::ModuleOp kernel, llvm::StringRef symbol = canonicalSymbol);
 
 /// Kernel IR to an ELF object that exports `canonicalSymbol` and refers to nothing outside.
 Expected<std::vector<char>> compileKernelToObject(mlir::ModuleOp kernel, CpuTarget target,

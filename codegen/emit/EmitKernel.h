@@ -15,7 +15,7 @@
 
 namespace weft::codegen {
 
-/// The kernel of a fusion that has a schedule, in the form that codegen/cpu/LowerKernel.h describes. The
+/// The kernel of a fusion that has a schedule, in the form that codegen/kernel/KernelIR.h describes. The
 /// gathers of the body report failures under the numbers `firstCheck`, `firstCheck + 1`, .. in op order.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> emitKernel(ir::FusionOp fusion, llvm::StringRef symbol,
                                                        int64_t firstCheck = 1);

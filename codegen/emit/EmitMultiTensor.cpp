@@ -15,8 +15,8 @@
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/Loops.h"
 #include "codegen/emit/StepGroups.h"
+#include "codegen/kernel/KernelIR.h"
 
-#include "codegen/cpu/LowerKernel.h"
 #include "ir/Schedule.h"
 #include "runtime/plan/StepTable.h"
 

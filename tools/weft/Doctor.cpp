@@ -8,7 +8,7 @@
 
 #include "codegen/Compile.h"
 #include "codegen/Report.h"
-#include "codegen/cpu/KernelCache.h"
+#include "codegen/kernel/KernelCache.h"
 #include "ir/Parse.h"
 #include "ir/TargetDescription.h"
 #include "runtime/execution/Executable.h"

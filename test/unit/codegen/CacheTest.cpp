@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelHarness.h"
 
-#include "codegen/cpu/KernelCache.h"
+#include "codegen/kernel/KernelCache.h"
 #include "runtime/support/TemporaryFile.h"
 
 #include <atomic>
@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 #include <new>
 #include <pthread.h>
+#include <set>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -65,9 +66,10 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body
 namespace weft::testing {
 namespace {
 
+using codegen::CpuCompiler;
 using codegen::CpuTarget;
 using codegen::KernelCache;
-constexpr CpuTarget v3{CpuTarget::v3}, v4{CpuTarget::v4};
+const CpuCompiler v3({CpuTarget::v3}), v4({CpuTarget::v4});
 namespace fs = std::filesystem;
 
 class Cache : public ::testing::Test {
@@ -121,6 +123,45 @@ TEST_F(Cache, HitsInMemoryAndOnDisk) {
   EXPECT_EQ(**again, bytes);
   EXPECT_EQ(cache.counters().diskHits, 1u);
   EXPECT_EQ(cache.counters().compiled, 0u);
+}
+
+/// A compiler whose code says what it was made from.
+class NamedCompiler : public codegen::KernelCompiler {
+public:
+  NamedCompiler(std::string name, std::string processor)
+      : name(std::move(name)), processor(std::move(processor)) {}
+  std::string identity() const override { return name; }
+  std::string target() const override { return processor; }
+  Expected<std::vector<char>> compile(llvm::StringRef text, llvm::StringRef,
+                                      codegen::CompileStats *) const override {
+    const std::string code = name + " " + processor + " " + text.str();
+    return std::vector<char>(code.begin(), code.end());
+  }
+
+private:
+  std::string name, processor;
+};
+
+TEST_F(Cache, KnowsKernelsByTextCompilerAndTarget) {
+  auto one = kernel(1), two = kernel(2);
+  for (int round = 0; round < 2; ++round) {
+    KernelCache cache(options);
+    std::set<std::vector<char>> different;
+    for (const char *compiler : {"nvrtc 13.0", "nvrtc 13.1"})
+      for (const char *target : {"sm_80", "sm_90"})
+        for (mlir::ModuleOp module : {*one, *two}) {
+          auto code = cache.get(module, NamedCompiler(compiler, target));
+          ASSERT_TRUE(code);
+          const std::string start = std::string(compiler) + " " + target + " ";
+          EXPECT_EQ(std::string((*code)->begin(), (*code)->end()).substr(0, start.size()), start);
+          different.insert(**code);
+        }
+    EXPECT_EQ(different.size(), 8u);
+    EXPECT_EQ(cache.counters().compiled, round == 0 ? 8u : 0u);
+    EXPECT_EQ(cache.counters().diskHits, round == 0 ? 0u : 8u);
+  }
+  EXPECT_NE(KernelCache::keyOf("text", NamedCompiler("a", "b")),
+            KernelCache::keyOf("text", NamedCompiler("ab", "")));
 }
 
 TEST_F(Cache, DamageIsAMissAndIsRepaired) {

@@ -10,7 +10,7 @@
 // result from the method that its own value asks for, so scalar and vector code agree).
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/MathFunctions.h"
+#include "codegen/math/MathFunctions.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

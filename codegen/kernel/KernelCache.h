@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels are cached by content: the key is a hash of the kernel's canonical text, the target, LLVM's
-// version, the kernel ABI and the version of this code generator. Entries on disk carry their whole key's
+// Kernels are cached by content: the key is a hash of the kernel's canonical text, the compiler's name and
+// version, and the target. Entries on disk carry their whole key's
 // hash and a checksum; an entry that is damaged or foreign is a miss and is removed, one that cannot be read
 // for another reason is a miss and stays.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_CODEGEN_CPU_KERNELCACHE_H
-#define WEFT_CODEGEN_CPU_KERNELCACHE_H
+#ifndef WEFT_CODEGEN_KERNEL_KERNELCACHE_H
+#define WEFT_CODEGEN_KERNEL_KERNELCACHE_H
 
-#include "codegen/cpu/LinkImage.h"
-#include "codegen/cpu/LowerKernel.h"
+#include "codegen/kernel/KernelCompiler.h"
+#include "codegen/kernel/KernelIR.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -53,11 +53,12 @@ public:
   static KernelCache &global();
 
   /// The kernel's object, compiled if it is in no cache.
-  Expected<KernelObject> get(mlir::ModuleOp kernel, CpuTarget target, CompileStats *stats = nullptr);
+  Expected<KernelObject> get(mlir::ModuleOp kernel, const KernelCompiler &compiler,
+                             CompileStats *stats = nullptr);
 
   /// The objects of many kernels, in their order; distinct ones are compiled in parallel.
-  Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, CpuTarget target,
-                                                     unsigned threads);
+  Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
+                                                     const KernelCompiler &compiler, unsigned threads);
 
   Counters counters() const;
   /// Why the disk cache cannot be written; empty if it can.
@@ -72,7 +73,7 @@ public:
   static DiskState inspect(const Options &options);
 
   /// The key of a kernel: 32 hexadecimal digits.
-  static std::string keyOf(llvm::StringRef canonicalText, CpuTarget target);
+  static std::string keyOf(llvm::StringRef canonicalText, const KernelCompiler &compiler);
 
 private:
   using Hash = std::array<uint8_t, 32>;
@@ -82,12 +83,13 @@ private:
     Hash hash;
   };
 
-  static Hash hashOf(llvm::StringRef canonicalText, CpuTarget target);
-  static Expected<Request> request(mlir::ModuleOp kernel, CpuTarget target);
-  Expected<KernelObject> serve(const Request &request, CpuTarget target, CompileStats *stats);
+  static Hash hashOf(llvm::StringRef canonicalText, const KernelCompiler &compiler);
+  static Expected<Request> request(mlir::ModuleOp kernel, const KernelCompiler &compiler);
+  Expected<KernelObject> serve(const Request &request, const KernelCompiler &compiler, CompileStats *stats);
   /// make(), with exceptions turned into a status.
-  Expected<KernelObject> makeOrFail(const Request &request, CpuTarget target, CompileStats *stats);
-  Expected<KernelObject> make(const Request &request, CpuTarget target, CompileStats *stats);
+  Expected<KernelObject> makeOrFail(const Request &request, const KernelCompiler &compiler,
+                                    CompileStats *stats);
+  Expected<KernelObject> make(const Request &request, const KernelCompiler &compiler, CompileStats *stats);
   KernelObject readEntry(const Request &request);
   void writeEntry(const Request &request, const std::vector<char> &object);
   void evictDisk();
@@ -107,9 +109,9 @@ private:
 };
 
 /// `KernelCache::global().compileKernels`.
-Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, CpuTarget target,
-                                                   unsigned threads);
+Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
+                                                   const KernelCompiler &compiler, unsigned threads);
 
 } // namespace weft::codegen
 
-#endif // WEFT_CODEGEN_CPU_KERNELCACHE_H
+#endif // WEFT_CODEGEN_KERNEL_KERNELCACHE_H

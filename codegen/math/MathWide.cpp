@@ -9,7 +9,7 @@
 // f64, so none of these has a subnormal case.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/MathFunctions.h"
+#include "codegen/math/MathFunctions.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

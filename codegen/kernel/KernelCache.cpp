@@ -4,13 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/KernelCache.h"
+#include "codegen/kernel/KernelCache.h"
 
 #include "runtime/package/Kernel.h"
 #include "runtime/support/TemporaryFile.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/xxhash.h"
 
@@ -30,8 +29,6 @@ namespace weft::codegen {
 
 namespace {
 
-/// The version of the code generator: increase it when the same kernel text gives other code.
-constexpr const char *generatorVersion = "weft-cpu-3";
 constexpr const char *suffix = ".wko";
 constexpr const char *temporaryPrefix = ".tmp-";
 
@@ -206,29 +203,27 @@ KernelCache &KernelCache::global() {
   return *cache;
 }
 
-KernelCache::Hash KernelCache::hashOf(llvm::StringRef text, CpuTarget target) {
+KernelCache::Hash KernelCache::hashOf(llvm::StringRef text, const KernelCompiler &compiler) {
   llvm::BLAKE3 hasher;
   auto add = [&](llvm::StringRef part) {
     uint64_t size = part.size();
     hasher.update(llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(&size), sizeof size));
     hasher.update(part);
   };
-  add(generatorVersion);
-  add("kernel abi " + std::to_string(runtime::kernelAbi));
-  add("llvm " LLVM_VERSION_STRING);
-  add(target.cpu());
+  add(compiler.identity());
+  add(compiler.target());
   add(text);
   Hash hash;
   hasher.final(hash);
   return hash;
 }
 
-std::string KernelCache::keyOf(llvm::StringRef text, CpuTarget target) {
-  Hash hash = hashOf(text, target);
+std::string KernelCache::keyOf(llvm::StringRef text, const KernelCompiler &compiler) {
+  Hash hash = hashOf(text, compiler);
   return llvm::toHex(llvm::ArrayRef<uint8_t>(hash).take_front(16), /*LowerCase=*/true);
 }
 
-Expected<KernelCache::Request> KernelCache::request(mlir::ModuleOp kernel, CpuTarget target) {
+Expected<KernelCache::Request> KernelCache::request(mlir::ModuleOp kernel, const KernelCompiler &compiler) {
   Request request;
   Expected<std::string> name = kernelSymbol(kernel);
   if (!name)
@@ -238,7 +233,7 @@ Expected<KernelCache::Request> KernelCache::request(mlir::ModuleOp kernel, CpuTa
     return text.status();
   request.name = std::move(*name);
   request.text = std::move(*text);
-  request.hash = hashOf(request.text, target);
+  request.hash = hashOf(request.text, compiler);
   request.key = llvm::toHex(llvm::ArrayRef<uint8_t>(request.hash).take_front(16), /*LowerCase=*/true);
   return request;
 }
@@ -247,14 +242,16 @@ std::string KernelCache::pathOf(const Request &request) const {
   return options.directory + "/" + request.key + suffix;
 }
 
-Expected<KernelObject> KernelCache::get(mlir::ModuleOp kernel, CpuTarget target, CompileStats *stats) {
-  Expected<Request> wanted = request(kernel, target);
+Expected<KernelObject> KernelCache::get(mlir::ModuleOp kernel, const KernelCompiler &compiler,
+                                        CompileStats *stats) {
+  Expected<Request> wanted = request(kernel, compiler);
   if (!wanted)
     return wanted.status();
-  return serve(*wanted, target, stats);
+  return serve(*wanted, compiler, stats);
 }
 
-Expected<KernelObject> KernelCache::serve(const Request &request, CpuTarget target, CompileStats *stats) {
+Expected<KernelObject> KernelCache::serve(const Request &request, const KernelCompiler &compiler,
+                                          CompileStats *stats) {
   std::shared_ptr<Slot> slot;
   {
     std::unique_lock<std::mutex> lock(mutex);
@@ -271,7 +268,7 @@ Expected<KernelObject> KernelCache::serve(const Request &request, CpuTarget targ
     slot = entry = std::make_shared<Slot>();
   }
   // Whatever happens here, threads that wait for the slot must be woken.
-  Expected<KernelObject> made = makeOrFail(request, target, stats);
+  Expected<KernelObject> made = makeOrFail(request, compiler, stats);
   std::lock_guard<std::mutex> lock(mutex);
   slot->used = ++clock;
   if (made) {
@@ -294,22 +291,23 @@ Expected<KernelObject> KernelCache::serve(const Request &request, CpuTarget targ
   return made;
 }
 
-Expected<KernelObject> KernelCache::makeOrFail(const Request &request, CpuTarget target,
+Expected<KernelObject> KernelCache::makeOrFail(const Request &request, const KernelCompiler &compiler,
                                                CompileStats *stats) {
   try {
-    return make(request, target, stats);
+    return make(request, compiler, stats);
   } catch (...) {
     return statusOfException();
   }
 }
 
-Expected<KernelObject> KernelCache::make(const Request &request, CpuTarget target, CompileStats *stats) {
+Expected<KernelObject> KernelCache::make(const Request &request, const KernelCompiler &compiler,
+                                         CompileStats *stats) {
   if (KernelObject object = readEntry(request)) {
     std::lock_guard<std::mutex> lock(mutex);
     ++counts.diskHits;
     return object;
   }
-  auto compiled = compileKernelTextToObject(request.text, request.name, target, stats);
+  auto compiled = compiler.compile(request.text, request.name, stats);
   if (!compiled)
     return compiled.status();
   {
@@ -499,12 +497,13 @@ std::string KernelCache::diskProblem() const {
 }
 
 Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
-                                                                CpuTarget target, unsigned threads) {
+                                                                const KernelCompiler &compiler,
+                                                                unsigned threads) {
   std::vector<Request> requests;
   std::vector<size_t> firstOf; // for each kernel, the request that is compiled for it
   std::map<std::string, size_t> known;
   for (mlir::ModuleOp kernel : kernels) {
-    Expected<Request> wanted = request(kernel, target);
+    Expected<Request> wanted = request(kernel, compiler);
     if (!wanted)
       return wanted.status();
     auto [entry, fresh] = known.try_emplace(wanted->key, requests.size());
@@ -519,7 +518,7 @@ Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<m
   auto work = [&]() noexcept {
     for (size_t i = next++; i < requests.size() && !failed; i = next++)
       try {
-        Expected<KernelObject> object = serve(requests[i], target, nullptr);
+        Expected<KernelObject> object = serve(requests[i], compiler, nullptr);
         if (object)
           objects[i] = std::move(*object);
         else
@@ -545,9 +544,9 @@ Expected<std::vector<KernelObject>> KernelCache::compileKernels(llvm::ArrayRef<m
   return result;
 }
 
-Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels, CpuTarget target,
-                                                   unsigned threads) {
-  return KernelCache::global().compileKernels(kernels, target, threads);
+Expected<std::vector<KernelObject>> compileKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
+                                                   const KernelCompiler &compiler, unsigned threads) {
+  return KernelCache::global().compileKernels(kernels, compiler, threads);
 }
 
 } // namespace weft::codegen

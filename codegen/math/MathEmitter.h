@@ -10,8 +10,8 @@
 // fused multiply-add is written as one.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_CODEGEN_CPU_MATHEMITTER_H
-#define WEFT_CODEGEN_CPU_MATHEMITTER_H
+#ifndef WEFT_CODEGEN_MATH_MATHEMITTER_H
+#define WEFT_CODEGEN_MATH_MATHEMITTER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -141,4 +141,4 @@ public:
 
 } // namespace weft::codegen
 
-#endif // WEFT_CODEGEN_CPU_MATHEMITTER_H
+#endif // WEFT_CODEGEN_MATH_MATHEMITTER_H

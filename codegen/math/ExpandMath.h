@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_CODEGEN_CPU_EXPANDMATH_H
-#define WEFT_CODEGEN_CPU_EXPANDMATH_H
+#ifndef WEFT_CODEGEN_MATH_EXPANDMATH_H
+#define WEFT_CODEGEN_MATH_EXPANDMATH_H
 
 #include "mlir/Pass/Pass.h"
 
@@ -18,7 +18,7 @@ namespace weft::codegen {
 inline constexpr llvm::StringLiteral importPrefix = "weft.import.";
 
 /// `weft-expand-math`: rewrites a kernel module so that code generation meets no operation that becomes a
-/// call. f32 functions become arithmetic (codegen/cpu/MathFunctions.h), f64 functions calls of imports,
+/// call. f32 functions become arithmetic (codegen/math/MathFunctions.h), f64 functions calls of imports,
 /// one per lane; f16 and bf16 arithmetic is widened to f32 and rounded once; conversions to bf16, and from
 /// f64 to f16, become integer arithmetic.
 std::unique_ptr<mlir::Pass> createExpandMathPass();
@@ -35,4 +35,4 @@ void storeBf16AsBits(mlir::Operation *root);
 
 } // namespace weft::codegen
 
-#endif // WEFT_CODEGEN_CPU_EXPANDMATH_H
+#endif // WEFT_CODEGEN_MATH_EXPANDMATH_H

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/ExpandMath.h"
+#include "codegen/math/ExpandMath.h"
 
-#include "codegen/cpu/MathFunctions.h"
+#include "codegen/math/MathFunctions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -10,10 +10,10 @@
 // conversions to integers go through the bits of a float.
 //
 //===----------------------------------------------------------------------===//
-#ifndef WEFT_CODEGEN_CPU_MATHFUNCTIONS_H
-#define WEFT_CODEGEN_CPU_MATHFUNCTIONS_H
+#ifndef WEFT_CODEGEN_MATH_MATHFUNCTIONS_H
+#define WEFT_CODEGEN_MATH_MATHFUNCTIONS_H
 
-#include "codegen/cpu/MathEmitter.h"
+#include "codegen/math/MathEmitter.h"
 
 namespace weft::codegen::mathfn {
 
@@ -53,4 +53,4 @@ Value remainder(MathEmitter &e, Value x, Value y);
 
 } // namespace weft::codegen::mathfn
 
-#endif // WEFT_CODEGEN_CPU_MATHFUNCTIONS_H
+#endif // WEFT_CODEGEN_MATH_MATHFUNCTIONS_H

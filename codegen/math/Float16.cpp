@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/ExpandMath.h"
-#include "codegen/cpu/MathEmitter.h"
+#include "codegen/math/ExpandMath.h"
+#include "codegen/math/MathEmitter.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/IRMapping.h"

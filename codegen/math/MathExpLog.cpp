@@ -10,7 +10,7 @@
 // again).
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/MathFunctions.h"
+#include "codegen/math/MathFunctions.h"
 
 #include <limits>
 

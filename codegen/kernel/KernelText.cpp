@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/LowerKernel.h"
+#include "codegen/kernel/KernelIR.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -14,11 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <chrono>
 
 using namespace mlir;
 
@@ -96,10 +92,6 @@ Status checkContract(func::FuncOp kernel) {
   return {};
 }
 
-double millisecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 } // namespace
 
 Expected<std::string> kernelSymbol(ModuleOp module) {
@@ -132,53 +124,6 @@ Expected<std::string> canonicalKernelText(ModuleOp module, StringRef symbol) {
   llvm::raw_string_ostream out(text);
   copy->print(out, OpPrintingFlags().useLocalScope().assumeVerified());
   return text;
-}
-
-Expected<std::vector<char>> compileKernelTextToObject(StringRef text, StringRef name, CpuTarget target,
-                                                      CompileStats *stats) {
-  auto start = std::chrono::steady_clock::now();
-  llvm::LLVMContext context;
-  auto module = detail::translateKernel(text, canonicalSymbol, name, context);
-  if (!module)
-    return module.status();
-  if (stats)
-    stats->lower = millisecondsSince(start);
-  return detail::emitKernel(**module, canonicalSymbol, name, target, detail::EmitKind::object, stats);
-}
-
-Expected<std::vector<char>> compileKernelToObject(ModuleOp kernel, CpuTarget target, CompileStats *stats) {
-  Expected<std::string> name = kernelSymbol(kernel);
-  if (!name)
-    return name.status();
-  Expected<std::string> text = canonicalKernelText(kernel);
-  if (!text)
-    return text.status();
-  return compileKernelTextToObject(*text, *name, target, stats);
-}
-
-static Expected<std::string> compileToText(ModuleOp kernel, CpuTarget target, detail::EmitKind kind) {
-  Expected<std::string> name = kernelSymbol(kernel);
-  if (!name)
-    return name.status();
-  Expected<std::string> text = canonicalKernelText(kernel, *name);
-  if (!text)
-    return text.status();
-  llvm::LLVMContext context;
-  auto module = detail::translateKernel(*text, *name, *name, context);
-  if (!module)
-    return module.status();
-  auto bytes = detail::emitKernel(**module, *name, *name, target, kind, nullptr);
-  if (!bytes)
-    return bytes.status();
-  return std::string(bytes->begin(), bytes->end());
-}
-
-Expected<std::string> compileKernelToLLVM(ModuleOp kernel, CpuTarget target) {
-  return compileToText(kernel, target, detail::EmitKind::llvm);
-}
-
-Expected<std::string> compileKernelToAssembly(ModuleOp kernel, CpuTarget target) {
-  return compileToText(kernel, target, detail::EmitKind::assembly);
 }
 
 } // namespace weft::codegen

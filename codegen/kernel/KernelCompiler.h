@@ -1,0 +1,43 @@
+//===- KernelCompiler.h - What makes code of kernel text -------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_KERNEL_KERNELCOMPILER_H
+#define WEFT_CODEGEN_KERNEL_KERNELCOMPILER_H
+
+#include "weft/status.hpp"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <vector>
+
+namespace weft::codegen {
+
+/// Where the time of one compilation went, in milliseconds.
+struct CompileStats {
+  double lower = 0;    ///< text to LLVM IR
+  double optimise = 0; ///< mid-end
+  double generate = 0; ///< code generation
+  size_t objectBytes = 0;
+  double total() const { return lower + optimise + generate; }
+};
+
+/// Makes code of kernels for one target. Used by several threads at once.
+class KernelCompiler {
+public:
+  virtual ~KernelCompiler() = default;
+  /// Name and version. From the same text for the same target, compilers of one identity make the same code.
+  virtual std::string identity() const = 0;
+  /// "x86-64-v4"
+  virtual std::string target() const = 0;
+  /// The code of canonical kernel text, which exports `canonicalSymbol`; `name` is for messages.
+  virtual Expected<std::vector<char>> compile(llvm::StringRef text, llvm::StringRef name,
+                                              CompileStats *stats) const = 0;
+};
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_KERNEL_KERNELCOMPILER_H
