@@ -7,6 +7,7 @@
 #include "codegen/Compile.h"
 
 #include "codegen/HostLibrary.h"
+#include "codegen/KernelTargets.h"
 #include "codegen/PlanWriter.h"
 #include "codegen/cpu/LinkImage.h"
 #include "codegen/cpu/LowerKernel.h"
@@ -50,7 +51,15 @@ struct Kernels {
   std::string text;                           ///< of all of them
 };
 
-Expected<Kernels> collectKernels(ModuleOp module) {
+Status noKernels(const Target &target) {
+  return Status::error("Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
+                       "are no kernels for '" +
+                           target.name() + "' (WEFT-E001); `weft explain --target=" + target.name() +
+                           "` shows the launch list, and --target=cpu runs the program on the host",
+                       "WEFT-E001");
+}
+
+Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
   // Kernel IR is made of dialects that text from outside may not use, so that they are not known before.
   DialectRegistry registry;
   registerKernelDialects(registry);
@@ -64,7 +73,11 @@ Expected<Kernels> collectKernels(ModuleOp module) {
     for (auto fusion : function.getOps<FusionOp>()) {
       std::string symbol =
           (function.getName() + "." + stringifyFusionKind(fusion.getKind()) + "." + Twine(number++)).str();
-      auto kernel = emitKernel(fusion, symbol, check);
+      const auto *device = target.find(deviceOf(fusion.getResultTypes().front()));
+      const KernelTarget *skeletons = device ? findKernels(*device) : nullptr;
+      if (!skeletons)
+        return noKernels(target);
+      auto kernel = emitKernel(fusion, symbol, *skeletons, check);
       if (!kernel)
         return kernel.status().context("at " + ir::locationText(fusion.getLoc()) + ": ");
       check += static_cast<int64_t>(checksOf(fusion).size());
@@ -225,14 +238,6 @@ static Expected<Target> targetNamed(const std::string &name) {
   return target ? Expected<Target>(*std::move(target)) : Status::error(problem);
 }
 
-static Status noKernels(const Target &target) {
-  return Status::error("Torch not compiled with CUDA enabled: this Weft is built without CUDA, so that there "
-                       "are no kernels for '" +
-                           target.name() + "' (WEFT-E001); `weft explain --target=" + target.name() +
-                           "` shows the launch list, and --target=cpu runs the program on the host",
-                       "WEFT-E001");
-}
-
 /// What the functions of a module became, and the kernels that they launch.
 static CompileReport reportModule(ModuleOp module, const Kernels &kernels, const Target &target) {
   CompileReport report = reportPlan(module);
@@ -276,7 +281,7 @@ Expected<CompileReport> explainModule(ModuleOp module, const CompilerOptions &as
     return status;
   Kernels none;
   Expected<Kernels> kernels =
-      target->hasHostCode() ? collectKernels(module) : Expected<Kernels>(std::move(none));
+      target->hasHostCode() ? collectKernels(module, *target) : Expected<Kernels>(std::move(none));
   if (!kernels)
     return kernels.status();
   CompileReport report = reportModule(module, *kernels, *target);
@@ -285,7 +290,7 @@ Expected<CompileReport> explainModule(ModuleOp module, const CompilerOptions &as
 }
 
 Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels(ModuleOp module) {
-  auto kernels = collectKernels(module);
+  auto kernels = collectKernels(module, Target());
   if (!kernels)
     return kernels.status();
   return std::move(kernels->modules);
@@ -366,7 +371,7 @@ Status PackageBuilder::add(ModuleOp module, const Target &target, const AfterPha
 
   start = std::chrono::steady_clock::now();
   const auto before = KernelCache::global().counters();
-  auto kernels = collectKernels(module);
+  auto kernels = collectKernels(module, target);
   if (!kernels)
     return kernels.status();
   if (isFirst) {

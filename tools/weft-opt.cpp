@@ -9,7 +9,7 @@
 // of ir/TextGuard.h before it is parsed.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/emit/EmitKernel.h"
+#include "codegen/KernelTargets.h"
 #include "ir/Dialect.h"
 #include "ir/TextGuard.h"
 #include "passes/Passes.h"

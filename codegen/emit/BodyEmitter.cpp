@@ -453,13 +453,7 @@ Value BodyEmitter::emitCheckedIndex(const BodyNode &node) {
   {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.builder.setInsertionPointToStart(report.thenBlock());
-    Value found = kernel.create<memref::LoadOp>(kernel.check, ValueRange{kernel.index(1)});
-    Value first = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, position, found);
-    auto record = kernel.create<scf::IfOp>(first, /*withElseRegion=*/false);
-    kernel.builder.setInsertionPointToStart(record.thenBlock());
-    Value number = kernel.create<arith::ConstantIntOp>(kernel.checkOf(node.op), 64);
-    for (auto [i, value] : llvm::enumerate(std::array<Value, 3>{number, position, given}))
-      kernel.create<memref::StoreOp>(value, kernel.check, ValueRange{kernel.index(static_cast<int64_t>(i))});
+    kernel.mapping.fail(kernel, kernel.checkOf(node.op), position, given);
   }
   Value zero = kernel.create<arith::ConstantIntOp>(0, 64);
   Value safe = kernel.create<arith::SelectOp>(outside, zero, given);

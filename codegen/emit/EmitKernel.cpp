@@ -7,12 +7,12 @@
 #include "codegen/emit/EmitKernel.h"
 
 #include "codegen/emit/KernelBuilder.h"
+#include "codegen/kernel/KernelIR.h"
 #include "ir/FunctionAttributes.h"
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
 
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Pass/Pass.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 namespace weft::codegen {
@@ -27,40 +27,62 @@ static void allowContraction(ModuleOp kernel) {
   });
 }
 
-Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol, int64_t firstCheck) {
+KernelForm kernelForm(ir::FusionOp fusion) {
+  switch (fusion.getKind()) {
+  case ir::FusionKind::loop:
+    return fusion.getSchedule()->has(ir::ScheduleField::tileRows) ? KernelForm::transposed
+                                                                  : KernelForm::pointwise;
+  case ir::FusionKind::row:
+    return KernelForm::row;
+  case ir::FusionKind::column:
+    return KernelForm::column;
+  case ir::FusionKind::scan:
+    return KernelForm::scan;
+  case ir::FusionKind::multi_tensor:
+    return KernelForm::multiTensor;
+  case ir::FusionKind::update:
+    return isa<ir::DynamicUpdateSliceOp>(ir::updateIn(fusion)) ? KernelForm::window
+                                                               : KernelForm::indexedWrite;
+  }
+  llvm_unreachable("every kind is handled");
+}
+
+StringRef nameOf(KernelForm form) {
+  static constexpr StringLiteral names[] = {
+      "loop", "transposed loop", "row", "column", "scan", "window update", "indexed update", "multi_tensor"};
+  static_assert(std::size(names) == numKernelForms);
+  return names[static_cast<size_t>(form)];
+}
+
+/// Whether the kernel has nothing to compute or to write.
+static bool isEmpty(ir::FusionOp fusion) {
+  if (fusion.getKind() != ir::FusionKind::loop && fusion.getKind() != ir::FusionKind::update)
+    return false;
+  return ir::productOf(fusion.getDomain()) == 0 ||
+         (fusion.getKind() == ir::FusionKind::update &&
+          ir::elementsOf(cast<RankedTensorType>(fusion.getResult(0).getType())) == 0);
+}
+
+Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol, const KernelTarget &target,
+                                           int64_t firstCheck) {
   auto schedule = fusion.getSchedule();
   if (!schedule)
     return Status::error("a fusion has no schedule; run --weft-choose-schedules before its kernel is made");
-  KernelBuilder kernel(fusion, symbol);
+  const bool isFallback = target.fallback && ir::isFallback(schedule->toSchedule());
+  const KernelTarget &maker = isFallback ? *target.fallback : target;
+  const KernelForm form = kernelForm(fusion);
+  const Skeleton emit = maker.skeletons[static_cast<size_t>(form)];
+  if (!emit)
+    return Status::error("cannot make kernel '" + symbol.str() + "': the target '" + target.name.str() +
+                             "' has no kernels of the kind '" + nameOf(form).str() +
+                             "' for its schedule (WEFT-E005); choose the fallback's, which has threads = 1",
+                         "WEFT-E005");
+  const std::unique_ptr<Mapping> mapping = maker.makeMapping(*schedule);
+  KernelBuilder kernel(fusion, symbol, *mapping);
   kernel.firstCheck = firstCheck;
   Status status;
-  switch (schedule->getKind()) {
-  case ir::FusionKind::loop:
-    if (ir::productOf(fusion.getDomain()) == 0)
-      break; // nothing to compute
-    status = schedule->has(ir::ScheduleField::tileRows) ? detail::emitTransposed(kernel)
-                                                        : detail::emitLoop(kernel);
-    break;
-  case ir::FusionKind::row:
-    status = detail::emitRow(kernel);
-    break;
-  case ir::FusionKind::column:
-    status = detail::emitColumn(kernel);
-    break;
-  case ir::FusionKind::scan:
-    status = detail::emitScan(kernel);
-    break;
-  case ir::FusionKind::multi_tensor:
-    status = detail::emitMultiTensor(kernel);
-    break;
-  case ir::FusionKind::update:
-    if (ir::productOf(fusion.getDomain()) == 0 ||
-        ir::elementsOf(cast<RankedTensorType>(fusion.getResult(0).getType())) == 0)
-      break; // nothing to write
-    status = isa<ir::DynamicUpdateSliceOp>(ir::updateIn(fusion)) ? detail::emitLoop(kernel)
-                                                                 : detail::emitUpdate(kernel);
-    break;
-  }
+  if (!isEmpty(fusion))
+    status = emit(kernel);
   if (!status.ok())
     return status.context("cannot make kernel '" + symbol.str() + "': ");
   if (kernel.lacksSize)
@@ -70,46 +92,21 @@ Expected<OwningOpRef<ModuleOp>> emitKernel(ir::FusionOp fusion, StringRef symbol
   kernel.finish();
   if (fusion->hasAttr(ir::attr::contract))
     allowContraction(*kernel.module);
+  Operation *foreign = nullptr;
+  kernel.module->walk([&](Operation *op) {
+    foreign = isKernelOp(op) ? nullptr : op;
+    return foreign ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (foreign)
+    return Status::error(
+        "kernel '" + symbol.str() + "' has '" + foreign->getName().getStringRef().str() +
+        "', which is no op of kernel IR; this is an error of Weft: please report it with the "
+        "program");
   if (failed(verify(*kernel.module)))
     return Status::error("kernel '" + symbol.str() +
                          "' is not valid kernel IR; this is an error of Weft: please "
                          "report it with the program");
   return std::move(kernel.module);
 }
-
-namespace {
-struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitKernelsPass)
-  StringRef getArgument() const override { return "weft-emit-kernels"; }
-  StringRef getDescription() const override { return "replaces functions by the kernels of their fusions"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, memref::MemRefDialect,
-                    scf::SCFDialect, vector::VectorDialect, cf::ControlFlowDialect>();
-  }
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    SmallVector<OwningOpRef<ModuleOp>> kernels;
-    unsigned number = 0;
-    for (auto function : llvm::make_early_inc_range(module.getOps<ir::FuncOp>())) {
-      int64_t check = 1;
-      for (auto fusion : function.getOps<ir::FusionOp>()) {
-        auto kernel = emitKernel(fusion, (function.getName() + "." + Twine(number++)).str(), check);
-        if (!kernel) {
-          fusion.emitError() << kernel.status().message();
-          return signalPassFailure();
-        }
-        for (Operation &op : fusion.getBody().front())
-          check += ir::checksIndex(&op);
-        kernels.push_back(std::move(*kernel));
-      }
-      function.erase();
-    }
-    for (auto &kernel : kernels)
-      module.push_back(kernel.release());
-  }
-};
-} // namespace
-
-void registerEmitKernelsPass() { PassRegistration<EmitKernelsPass>(); }
 
 } // namespace weft::codegen

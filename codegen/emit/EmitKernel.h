@@ -7,6 +7,7 @@
 #ifndef WEFT_CODEGEN_EMIT_EMITKERNEL_H
 #define WEFT_CODEGEN_EMIT_EMITKERNEL_H
 
+#include "codegen/emit/KernelTarget.h"
 #include "ir/Dialect.h"
 #include "weft/status.hpp"
 
@@ -16,22 +17,18 @@
 namespace weft::codegen {
 
 /// The kernel of a fusion that has a schedule, in the form that codegen/kernel/KernelIR.h describes. The
-/// gathers of the body report failures under the numbers `firstCheck`, `firstCheck + 1`, .. in op order.
+/// gathers of the body report failures under the numbers `firstCheck`, `firstCheck + 1`, .. in op order. A
+/// target without a skeleton for it is an error (WEFT-E005).
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> emitKernel(ir::FusionOp fusion, llvm::StringRef symbol,
-                                                       int64_t firstCheck = 1);
+                                                       const KernelTarget &target, int64_t firstCheck = 1);
 
-/// Makes `--weft-emit-kernels` known: replaces a module of scheduled functions by the kernels of its fusions.
-void registerEmitKernelsPass();
-
-class KernelBuilder;
 namespace detail {
+/// \name Skeletons for every target
+/// @{
 Status emitLoop(KernelBuilder &kernel);
-Status emitTransposed(KernelBuilder &kernel);
-Status emitRow(KernelBuilder &kernel);
-Status emitColumn(KernelBuilder &kernel);
-Status emitMultiTensor(KernelBuilder &kernel);
-Status emitScan(KernelBuilder &kernel);
 Status emitUpdate(KernelBuilder &kernel);
+Status emitMultiTensor(KernelBuilder &kernel);
+/// @}
 } // namespace detail
 
 } // namespace weft::codegen

@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
-#include "codegen/emit/Loops.h"
+#include "codegen/emit/KernelBuilder.h"
 
 #include "ir/Schedule.h"
 #include "ir/Updates.h"
@@ -217,7 +217,7 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
     own.second->setVar(piece.scalars->row, row);
   };
   auto segment = [&](Piece &piece, Emitters &own, Value low, Value high, bool exact) {
-    strip(kernel, low, high, piece.lanes, exact, [&](Value column, bool vector) {
+    kernel.parallelFor(low, high, piece.lanes, exact, [&](Value column, bool vector) {
       step(vector ? *piece.vectors : *piece.scalars, vector ? *own.first : *own.second, column, streams);
     });
   };
@@ -320,7 +320,7 @@ Status LoopEmitter::emit() {
   ir::Size width = widthOf(pieces.front().box);
   bool streaming = fusion.getSchedule()->getStreaming() && !isUpdate && lanes > 1 && aligned &&
                    ir::isMultipleOf(width, lanes);
-  emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) { emitPieces(streams); });
+  kernel.withStreams(streaming, lanes, [&](ArrayRef<Value> streams) { emitPieces(streams); });
   return {};
 }
 

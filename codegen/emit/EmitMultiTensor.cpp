@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
-#include "codegen/emit/Loops.h"
+#include "codegen/emit/KernelBuilder.h"
 #include "codegen/emit/StepGroups.h"
 #include "codegen/kernel/KernelIR.h"
 
@@ -221,7 +221,7 @@ void MultiTensorEmitter::emitStep(const StepGroup &group, func::FuncOp function)
   Type element = group.elementType(), wide = ir::accumulatorType(element);
   // The schedule counts elements of four bytes: steps in f64 take registers of the same size.
   int64_t lanes = wide.isF64() ? std::max<int64_t>(width / 2, 1) : width;
-  strip(kernel, low, high, lanes, /*exact=*/false, [&](Value at, bool vector) {
+  kernel.parallelFor(low, high, lanes, /*exact=*/false, [&](Value at, bool vector) {
     Type type = vector ? Type(VectorType::get({lanes}, element)) : element;
     Type wideType = ir::withElement(type, wide);
     auto widen = [&](Value value) -> Value {

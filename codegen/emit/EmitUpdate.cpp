@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
-#include "codegen/emit/Loops.h"
 #include "codegen/emit/Reducer.h"
 
 #include "ir/Schedule.h"
@@ -150,7 +149,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
     Value below = kernel.create<arith::CmpIOp>(arith::CmpIPredicate::slt, chosen, last);
     kernel.ifThen(kernel.create<arith::AndIOp>(above, below), body);
   };
-  kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
+  kernel.forTasks([&](Value task) {
     auto cut = [&](int64_t parts) {
       Value number =
           parts == 1 ? kernel.index(0) : kernel.create<arith::RemUIOp>(task, kernel.index(parts)).getResult();
@@ -166,7 +165,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
     kernel.forLoop(kernel.index(0), kernel.index(tiles.count), 1, [&](Value at) {
       both([&](UpdateBody &body, BodyEmitter &emitter) { emitter.setVar(body.position, at); });
       if (isScatter) {
-        kernel.forLoop(low, high, 1, [&](Value column) {
+        kernel.parallelFor(low, high, /*lanes=*/1, /*exact=*/true, [&](Value column, bool) {
           scalarEmitter.setVar(scalars.column, column);
           ifOurs([&] { write(scalars, scalarEmitter); });
         });
@@ -174,7 +173,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
       }
       ifOurs([&] {
         bool exact = ir::isMultipleOf(tiles.block, lanes) && ir::isMultipleOf(tiles.inner, lanes);
-        strip(kernel, low, high, lanes, exact, [&](Value column, bool vector) {
+        kernel.parallelFor(low, high, lanes, exact, [&](Value column, bool vector) {
           UpdateBody &body = vector ? vectors : scalars;
           BodyEmitter &emitter = vector ? vectorEmitter : scalarEmitter;
           emitter.setVar(body.column, column);

@@ -20,8 +20,9 @@ Type KernelBuilder::memoryType(Type element) {
 
 static MemRefType bufferType(Type element) { return MemRefType::get({ShapedType::kDynamic}, element); }
 
-KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol)
-    : fusion(fusion), builder(fusion.getContext()), loc(fusion.getLoc()), ranges(ir::rangesOf(fusion)) {
+KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol, const Mapping &mapping)
+    : fusion(fusion), builder(fusion.getContext()), loc(fusion.getLoc()), mapping(mapping),
+      ranges(ir::rangesOf(fusion)) {
   module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   SmallVector<Type> types;
@@ -49,10 +50,12 @@ KernelBuilder::KernelBuilder(ir::FusionOp fusion, StringRef symbol)
   count += symbols.size();
   scratch = block->getArgument(count);
   check = block->getArgument(count + 1);
-  begin = block->getArgument(count + 2);
-  end = block->getArgument(count + 3);
   builder.setInsertionPointToStart(block);
   scopes.push_back(nullptr);
+  const Mapping::Tasks tasks =
+      mapping.tasks(*this, {block->getArgument(count + 2), block->getArgument(count + 3)});
+  begin = tasks.begin;
+  end = tasks.end;
 }
 
 Value KernelBuilder::resultAsVectors(unsigned i, int64_t width) {
@@ -61,10 +64,6 @@ Value KernelBuilder::resultAsVectors(unsigned i, int64_t width) {
   function.insertArgument(position, bufferType(VectorType::get({width}, type.getElementType())), {}, loc);
   slots.push_back(int64_t{fusion.getNumOperands()} + i);
   return function.getArgument(position);
-}
-
-Value KernelBuilder::scratchView(int64_t offset, int64_t count, Type type) {
-  return create<memref::ViewOp>(bufferType(type), scratch, index(offset), ValueRange{index(count)});
 }
 
 void KernelBuilder::finish() {

@@ -13,6 +13,7 @@
 #define WEFT_CODEGEN_EMIT_KERNELBUILDER_H
 
 #include "codegen/emit/BodyGraph.h"
+#include "codegen/emit/Mapping.h"
 #include "ir/ScalarEmitter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,7 +29,7 @@ class KernelBuilder {
 public:
   /// Opens a module with the function `symbol`, whose buffers are the fusion's operands and results; of
   /// optimiser steps they are the numbers of each group (StepGroups.h), and the tensors are in a table.
-  KernelBuilder(ir::FusionOp fusion, llvm::StringRef symbol);
+  KernelBuilder(ir::FusionOp fusion, llvm::StringRef symbol, const Mapping &mapping);
 
   ir::FusionOp fusion;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -39,12 +40,15 @@ public:
   mlir::Value operand(unsigned i) const { return buffers[i]; }
   mlir::Value result(unsigned i) { return buffers[fusion.getNumOperands() + i]; }
   mlir::Value scratch, check, begin, end;
+  const Mapping &mapping;
   /// Element type in memory: i1 takes a byte.
   static mlir::Type memoryType(mlir::Type element);
   /// The same buffer as vectors of `width` elements.
   mlir::Value resultAsVectors(unsigned i, int64_t width);
   /// Scratch bytes from `offset` on as elements of `type`.
-  mlir::Value scratchView(int64_t offset, int64_t count, mlir::Type type);
+  mlir::Value scratchView(int64_t offset, int64_t count, mlir::Type type) {
+    return mapping.scratch(*this, offset, count, type);
+  }
 
   template <typename Op, typename... Args> Op create(Args &&...args) {
     return builder.create<Op>(loc, std::forward<Args>(args)...);
@@ -63,6 +67,15 @@ public:
   llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, int64_t step,
                                          mlir::ValueRange initial, Body body);
   void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  /// The loop over the tasks.
+  void forTasks(llvm::function_ref<void(mlir::Value task)> body) { forLoop(begin, end, 1, body); }
+  /// Vectors, then single elements, shared out by the mapping.
+  void parallelFor(mlir::Value low, mlir::Value high, int64_t lanes, bool exact, Mapping::ParallelBody body) {
+    mapping.parallelFor(*this, low, high, lanes, exact, body);
+  }
+  void withStreams(bool streaming, int64_t lanes, Mapping::StreamBody emit) {
+    mapping.withStreams(*this, streaming, lanes, emit);
+  }
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body,
               llvm::function_ref<void()> otherwise = {});
 

@@ -202,27 +202,8 @@ Reducer::State Reducer::combine(const State &a, const State &b) {
 }
 
 Reducer::State Reducer::fold(State state) {
-  for (int64_t width = cast<VectorType>(state[0].getType()).getDimSize(0); width > 1; width /= 2) {
-    State low, high;
-    for (Value value : state) {
-      if (!isa<VectorType>(value.getType())) { // the count, which all lanes share
-        low.push_back(value);
-        high.push_back(value);
-        continue;
-      }
-      low.push_back(kernel.create<vector::ExtractStridedSliceOp>(
-          value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{1}));
-      high.push_back(kernel.create<vector::ExtractStridedSliceOp>(
-          value, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{width / 2}, ArrayRef<int64_t>{1}));
-    }
-    state = combine(low, high);
-  }
-  State scalar;
-  for (Value value : state)
-    scalar.push_back(isa<VectorType>(value.getType())
-                         ? kernel.create<vector::ExtractOp>(value, int64_t(0)).getResult()
-                         : value);
-  return scalar;
+  return kernel.mapping.reduce(kernel, std::move(state),
+                               [&](const State &a, const State &b) { return combine(a, b); });
 }
 
 SmallVector<Value, 2> Reducer::finish(const State &state) {

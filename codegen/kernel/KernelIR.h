@@ -21,6 +21,10 @@
 //   func.func private @weft.buffer.f32(index) -> memref<?xf32>
 //   func.func private @weft.size(index) -> index
 //
+// `%begin` and `%end` are tasks. `%scratch` belongs to whoever carries out a task: a thread of a CPU, or a
+// block of threads. The function is run by each thread of a block; which one it is in, and where it waits for
+// the others, is said by gpu.block_id, gpu.thread_id and gpu.barrier, which kernels of a CPU do not have.
+//
 // Elementary functions are ops of math until a target is known: codegen/math/ makes arithmetic of them, and
 // of f64 calls of
 //
@@ -48,6 +52,10 @@ inline constexpr llvm::StringLiteral bufferPrefix = "weft.buffer.", sizeFunction
 
 /// The dialects of kernel IR.
 void registerKernelDialects(mlir::DialectRegistry &registry);
+
+/// Whether kernels that emitters make may have the op: what a printer of another language has to know. Text
+/// that is compiled for a CPU may have any op of the dialects above.
+bool isKernelOp(mlir::Operation *op);
 
 /// The name of the module's public function; an error if the module breaks the contract above.
 Expected<std::string> kernelSymbol(mlir::ModuleOp kernel);

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -23,6 +24,33 @@ namespace weft::codegen {
 void registerKernelDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, math::MathDialect,
                   memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+}
+
+bool isKernelOp(Operation *op) {
+  // clang-format off
+  static const llvm::StringSet<> known = {
+      "builtin.module", "func.func", "func.call", "func.return",
+      "scf.for", "scf.if", "scf.while", "scf.condition", "scf.yield",
+      "arith.constant", "arith.select", "arith.bitcast", "arith.index_cast", "arith.cmpi", "arith.cmpf",
+      "arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui",
+      "arith.andi", "arith.ori", "arith.xori", "arith.shli", "arith.shrui",
+      "arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui",
+      "arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.remf", "arith.negf",
+      "arith.maximumf", "arith.minimumf",
+      "arith.extsi", "arith.extui", "arith.trunci", "arith.extf", "arith.truncf",
+      "arith.sitofp", "arith.uitofp", "arith.fptosi",
+      "math.absf", "math.absi", "math.ceil", "math.copysign", "math.floor", "math.fma", "math.roundeven",
+      "math.sqrt", "math.trunc",
+      "math.acos", "math.acosh", "math.asin", "math.asinh", "math.atan", "math.atan2", "math.atanh", "math.cos",
+      "math.cosh", "math.erf", "math.exp", "math.exp2", "math.expm1", "math.log", "math.log10", "math.log1p",
+      "math.log2", "math.powf", "math.sin", "math.sinh", "math.tan", "math.tanh",
+      "memref.load", "memref.store", "memref.view", "memref.prefetch", "memref.atomic_rmw",
+      "memref.extract_aligned_pointer_as_index",
+      "vector.load", "vector.store", "vector.bitcast", "vector.broadcast", "vector.extract",
+      "vector.extract_strided_slice", "vector.from_elements", "vector.shuffle",
+      "gpu.barrier", "gpu.block_id", "gpu.thread_id"};
+  // clang-format on
+  return known.contains(op->getName().getStringRef());
 }
 
 namespace {

@@ -56,6 +56,8 @@ RULES = {
     "codegen/math": [r"codegen/math/.+", COMPILER_LIBRARIES],
     "codegen/emit": [r"codegen/(emit|kernel)/.+", r"ir/.+", PACKAGE, r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     "codegen/cpu": [r"codegen/(cpu|kernel|math)/\w+\.h", r"runtime/package/Kernel\.h", r"weft/(status|dtype|philox)\.hpp", COMPILER_LIBRARIES],
+    # The skeletons of a target's kernels are made with the builder that all share.
+    "codegen/cpu/skeletons": [r"codegen/(emit|cpu/skeletons)/.+", r"ir/.+", r"weft/(status|dtype)\.hpp", COMPILER_LIBRARIES],
     # The frontend's rooms, the lowest first; a file that stands in none is refused. What nn/ and the rooms after it do,
     # programs could do too: they need neither the runtime nor the IR.
     "frontend/graph": [rooms("graph"), PLAIN_IR, r"runtime/(queue/Buffer|device/Registry|memory/Overlap)\.h", PUBLIC],
@@ -186,8 +188,12 @@ SELF_TEST = [
     ("codegen/Emit.cpp", '#include "runtime/package/Package.h"', True),
     ("codegen/cpu/LinkImage.cpp", '#include "ir/Dialect.h"', False),
     ("codegen/cpu/LinkImage.cpp", '#include "codegen/kernel/KernelIR.h"', True),
-    ("codegen/cpu/LinkImage.cpp", '#include "codegen/emit/KernelBuilder.h"', False),
+    ("codegen/cpu/LinkImage.cpp", '#include "codegen/emit/Mapping.h"', False),
+    ("codegen/cpu/LowerKernel.cpp", '#include "codegen/cpu/skeletons/CpuKernels.h"', False),
+    ("codegen/cpu/skeletons/EmitRow.cpp", '#include "codegen/emit/Mapping.h"', True),
+    ("codegen/cpu/skeletons/EmitRow.cpp", '#include "codegen/cpu/LowerKernel.h"', False),
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/kernel/KernelIR.h"', True),
+    ("codegen/emit/EmitLoop.cpp", '#include "codegen/cpu/skeletons/CpuMapping.h"', False),
     ("codegen/emit/EmitLoop.cpp", '#include "codegen/cpu/LowerKernel.h"', False),
     ("codegen/kernel/KernelCache.cpp", '#include "codegen/cpu/LowerKernel.h"', False),
     ("codegen/kernel/KernelText.cpp", '#include "ir/Dialect.h"', False),

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ExecuteHarness.h"
 
+#include "codegen/KernelTargets.h"
 #include "codegen/emit/EmitKernel.h"
 #include "codegen/emit/StepGroups.h"
 #include "ir/Schedule.h"
@@ -77,7 +78,7 @@ std::vector<ir::Literal> FusedProgram::interpret(const std::vector<ir::Literal> 
 
 FusedProgram::Loaded FusedProgram::build(codegen::CpuTarget target) {
   Loaded loaded;
-  auto kernel = codegen::emitKernel(fusion, "kernel");
+  auto kernel = codegen::emitKernel(fusion, "kernel", codegen::cpuKernels());
   if (!kernel) {
     ADD_FAILURE() << kernel.status().message();
     return loaded;

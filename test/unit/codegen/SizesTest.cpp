@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ExecuteHarness.h"
 
+#include "codegen/KernelTargets.h"
 #include "codegen/PlanWriter.h"
 #include "codegen/emit/EmitKernel.h"
 #include "runtime/plan/KernelSignature.h"
@@ -31,9 +32,9 @@ constexpr const char *addsASize = R"(
 TEST(Inexpressible, IsNoNumberOfAKernel) {
   FusedProgram program(addsASize, ir::FusionKind::loop);
   ASSERT_TRUE(program.valid());
-  EXPECT_TRUE(codegen::emitKernel(program.fusion, "kernel", 1).ok());
+  EXPECT_TRUE(codegen::emitKernel(program.fusion, "kernel", codegen::cpuKernels()).ok());
   program.fusion.walk([](ir::DimOp dim) { dim.setSize(ir::Size::inexpressible()); });
-  auto kernel = codegen::emitKernel(program.fusion, "kernel", 1);
+  auto kernel = codegen::emitKernel(program.fusion, "kernel", codegen::cpuKernels());
   ASSERT_FALSE(kernel.ok());
   EXPECT_NE(kernel.status().message().find("computes with a product of sizes that cannot be expressed"),
             std::string::npos)

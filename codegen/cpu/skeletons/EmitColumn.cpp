@@ -22,8 +22,8 @@
 // are stored in the last pass.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/emit/EmitKernel.h"
-#include "codegen/emit/Loops.h"
+#include "codegen/cpu/skeletons/CpuSkeletons.h"
+#include "codegen/emit/KernelBuilder.h"
 #include "codegen/emit/Reducer.h"
 #include "codegen/emit/ReductionBody.h"
 
@@ -206,13 +206,14 @@ void ColumnEmitter::setResults(ColumnBody &body, BodyEmitter &emitter, unsigned 
 //===----------------------------------------------------------------------===//
 
 void ColumnEmitter::columns(Visit visit) {
-  strip(kernel, low, high, lanes, ir::isMultipleOf(vectors.columns, lanes), [&](Value column, bool vector) {
-    ColumnBody &body = vector ? vectors : scalars;
-    BodyEmitter &emitter = vector ? *vectorEmitter : *scalarEmitter;
-    emitter.setVar(body.column, column);
-    emitter.setVar(body.inTask, kernel.create<arith::SubIOp>(column, low));
-    visit(body, emitter);
-  });
+  kernel.parallelFor(low, high, lanes, ir::isMultipleOf(vectors.columns, lanes),
+                     [&](Value column, bool vector) {
+                       ColumnBody &body = vector ? vectors : scalars;
+                       BodyEmitter &emitter = vector ? *vectorEmitter : *scalarEmitter;
+                       emitter.setVar(body.column, column);
+                       emitter.setVar(body.inTask, kernel.create<arith::SubIOp>(column, low));
+                       visit(body, emitter);
+                     });
 }
 
 void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped) {
@@ -399,7 +400,7 @@ Status detail::emitColumn(KernelBuilder &kernel) {
     return status;
   // A vector that begins a row has to begin a cache line.
   bool streaming = schedule.getStreaming() && ir::isMultipleOf(shape.inner, lanes);
-  emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) { columns.emitTasks(streams); });
+  kernel.withStreams(streaming, lanes, [&](ArrayRef<Value> streams) { columns.emitTasks(streams); });
   return {};
 }
 

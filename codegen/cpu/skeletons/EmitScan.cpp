@@ -15,8 +15,8 @@
 // If `inner` is 1 in some calls only, the kernel has both forms, so that sizes alone determine the order.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/emit/EmitKernel.h"
-#include "codegen/emit/Loops.h"
+#include "codegen/cpu/skeletons/CpuSkeletons.h"
+#include "codegen/emit/KernelBuilder.h"
 #include "codegen/emit/Reducer.h"
 
 #include "ir/Schedule.h"
@@ -238,7 +238,7 @@ void ScanEmitter::block(BodyEmitter &vector, BodyEmitter &scalar, Value number) 
     kernel.ifThen(
         whole, [&] { some(width); },
         [&] {
-          strip(kernel, first, end, lanes, /*exact=*/false, [&](Value column, bool isVector) {
+          kernel.parallelFor(first, end, lanes, /*exact=*/false, [&](Value column, bool isVector) {
             columns(isVector ? vectors : scalars, isVector ? vector : scalar, column, 1);
           });
         });

@@ -17,8 +17,8 @@
 // the domain's shape are stored in the last pass.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/emit/EmitKernel.h"
-#include "codegen/emit/Loops.h"
+#include "codegen/cpu/skeletons/CpuSkeletons.h"
+#include "codegen/emit/KernelBuilder.h"
 #include "codegen/emit/Reducer.h"
 #include "codegen/emit/ReductionBody.h"
 
@@ -364,11 +364,11 @@ void RowEmitter::emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &v
     return emitDynamicPass(pass, vector, scalar);
   int64_t vectorEnd = lanes > 1 ? *known / granule * granule : 0;
   if (active.empty()) {
-    strip(kernel, kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true,
-          [&](Value column, bool isVector) {
-            if (isVector)
-              step(pass, vectors, vector, column, {}, streams);
-          });
+    kernel.parallelFor(kernel.index(0), kernel.index(vectorEnd), lanes, /*exact=*/true,
+                       [&](Value column, bool isVector) {
+                         if (isVector)
+                           step(pass, vectors, vector, column, {}, streams);
+                       });
     if (vectorEnd < *known)
       kernel.forLoop(kernel.index(vectorEnd), kernel.index(length), 1,
                      [&](Value column) { step(pass, scalars, scalar, column, {}, streams); });
@@ -414,12 +414,11 @@ Status detail::emitRow(KernelBuilder &kernel) {
   if (!status.ok())
     return status;
   bool streaming = schedule.getStreaming() && ir::isMultipleOf(length, granule);
-  emitWithStreams(kernel, streaming, lanes, [&](ArrayRef<Value> streams) {
+  kernel.withStreams(streaming, lanes, [&](ArrayRef<Value> streams) {
     BodyEmitter vector(kernel, rows.vectors.graph), scalar(kernel, rows.scalars.graph);
     // Only results of the domain's shape are written in vectors.
     SmallVector<Value> usable(streams);
-    kernel.forLoop(kernel.begin, kernel.end, 1,
-                   [&](Value row) { rows.emitRow(row, usable, vector, scalar); });
+    kernel.forTasks([&](Value row) { rows.emitRow(row, usable, vector, scalar); });
   });
   return {};
 }

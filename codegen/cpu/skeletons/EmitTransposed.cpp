@@ -10,8 +10,8 @@
 // to scratch as vectors along the result's rows. Every cache line of both sides is used completely.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/emit/EmitKernel.h"
-#include "codegen/emit/Loops.h"
+#include "codegen/cpu/skeletons/CpuSkeletons.h"
+#include "codegen/emit/KernelBuilder.h"
 
 #include "ir/Schedule.h"
 
@@ -163,8 +163,8 @@ Status TransposedEmitter::emit() {
     squares.push_back(kernel.scratchView(offset, lanes * lanes, memory));
     offset += lanes * lanes * (memory.getIntOrFloatBitWidth() / 8);
   }
-  emitWithStreams(kernel, schedule.getStreaming() && exactColumns, lanes,
-                  [&](ArrayRef<Value> buffers) { emitTasks(buffers); });
+  kernel.withStreams(schedule.getStreaming() && exactColumns, lanes,
+                     [&](ArrayRef<Value> buffers) { emitTasks(buffers); });
   return {};
 }
 
@@ -237,7 +237,7 @@ void TransposedEmitter::emitTasks(ArrayRef<Value> buffers) {
   scalar = &scalarEmitter;
   streams = buffers;
   ir::Size rowBlocks = ir::ceilDiv(height, tileRows), columnBlocks = ir::ceilDiv(width, tileColumns);
-  kernel.forLoop(kernel.begin, kernel.end, 1, [&](Value task) {
+  kernel.forTasks([&](Value task) {
     Value columnBlock = kernel.create<arith::RemUIOp>(task, kernel.index(columnBlocks));
     Value rest = kernel.create<arith::DivUIOp>(task, kernel.index(columnBlocks));
     Value rowBlock = kernel.create<arith::RemUIOp>(rest, kernel.index(rowBlocks));

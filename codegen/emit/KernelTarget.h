@@ -1,0 +1,54 @@
+//===- KernelTarget.h - What a target has for kernels ----------*- C++ -*-===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WEFT_CODEGEN_EMIT_KERNELTARGET_H
+#define WEFT_CODEGEN_EMIT_KERNELTARGET_H
+
+#include "codegen/emit/Mapping.h"
+#include "ir/Dialect.h"
+#include "weft/status.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+
+namespace weft::codegen {
+
+/// What decides who emits a kernel: the kind of its schedule, where some kinds have two forms.
+enum class KernelForm : unsigned {
+  pointwise,  ///< loop, in chunks
+  transposed, ///< loop, in tiles
+  row,
+  column,
+  scan,
+  window,       ///< update of a window
+  indexedWrite, ///< update by index
+  multiTensor
+};
+inline constexpr size_t numKernelForms = static_cast<size_t>(KernelForm::multiTensor) + 1;
+
+/// The form of a fusion that has a schedule, and its name in messages.
+KernelForm kernelForm(ir::FusionOp fusion);
+llvm::StringRef nameOf(KernelForm form);
+
+/// Emits the kernel's work: who computes which element.
+using Skeleton = Status (*)(KernelBuilder &);
+
+/// A row of the table of skeletons (codegen/KernelTargets.cpp).
+struct KernelTarget {
+  llvm::StringLiteral name; ///< the kind of its descriptions, "cpu"
+  /// How the work of a task is shared out, by the numbers of the schedule.
+  std::function<std::unique_ptr<Mapping>(ir::ScheduleAttr)> makeMapping;
+  /// By form; null where the target has none.
+  std::array<Skeleton, numKernelForms> skeletons;
+  /// Makes the kernels of fallback schedules, whose tasks are one thread's each (`threads = 1`); null where
+  /// the target has no such schedules.
+  const KernelTarget *fallback = nullptr;
+};
+
+} // namespace weft::codegen
+
+#endif // WEFT_CODEGEN_EMIT_KERNELTARGET_H
