@@ -13,6 +13,7 @@
 #include "ir/interp/Interpreter.h"
 #include "runtime/plan/StepTable.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,6 +31,7 @@ static MLIRContext &weftContext() {
     DialectRegistry registry;
     ir::registerDialect(registry);
     codegen::registerKernelDialects(registry);
+    registry.insert<gpu::GPUDialect>();
     auto *made = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
     made->loadAllAvailableDialects();
     return made;
@@ -76,9 +78,9 @@ std::vector<ir::Literal> FusedProgram::interpret(const std::vector<ir::Literal> 
   return {std::make_move_iterator(results->begin()), std::make_move_iterator(results->end())};
 }
 
-FusedProgram::Loaded FusedProgram::build(codegen::CpuTarget target) {
+FusedProgram::Loaded FusedProgram::build(codegen::CpuTarget target, const codegen::KernelTarget &kernels) {
   Loaded loaded;
-  auto kernel = codegen::emitKernel(fusion, "kernel", codegen::cpuKernels());
+  auto kernel = codegen::emitKernel(fusion, "kernel", kernels);
   if (!kernel) {
     ADD_FAILURE() << kernel.status().message();
     return loaded;
@@ -86,6 +88,11 @@ FusedProgram::Loaded FusedProgram::build(codegen::CpuTarget target) {
   kernelText.clear();
   llvm::raw_string_ostream os(kernelText);
   (*kernel)->print(os);
+  if (&kernels != &codegen::cpuKernels())
+    if (Status status = lowerBlocks(**kernel); !status) {
+      ADD_FAILURE() << status.message() << "\n" << kernelText;
+      return loaded;
+    }
   auto object = codegen::compileKernelToObject(**kernel, target);
   if (!object) {
     ADD_FAILURE() << object.status().message() << "\n" << kernelText;
@@ -157,11 +164,9 @@ struct LaunchArguments {
 };
 } // namespace
 
-std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &arguments,
-                                           codegen::CpuTarget target, std::vector<int> inPlace) {
-  Loaded loaded = build(target);
-  if (!loaded.fn)
-    return {};
+std::vector<ir::Literal> FusedProgram::launch(const std::vector<ir::Literal> &arguments,
+                                              const std::vector<int> &inPlace, int64_t ownScratch,
+                                              Launch run) {
   std::vector<std::unique_ptr<Memory>> memory;
   std::vector<void *> buffers;
   for (const ir::Literal &argument : arguments) {
@@ -179,15 +184,11 @@ std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &argum
     buffers.push_back(memory.back()->data);
   }
   ir::ScheduleAttr schedule = *fusion.getSchedule();
-  Memory scratch(static_cast<size_t>(schedule.getScratch()));
+  Memory scratch(static_cast<size_t>(schedule.getScratch() + ownScratch));
   check = {};
-  const LaunchArguments launch(fusion, buffers);
-  const runtime::KernelFrame frame = launch.frame(scratch.data, check);
-  // In three runs, the last first: tasks are independent of each other.
-  int64_t tasks = schedule.getTasks().asNumber(), a = tasks / 3, b = tasks - tasks / 4;
-  loaded.fn(&frame, b, tasks);
-  loaded.fn(&frame, 0, a);
-  loaded.fn(&frame, a, b);
+  const LaunchArguments given(fusion, buffers);
+  const runtime::KernelFrame frame = given.frame(scratch.data, check);
+  run(frame, given.sizes.size(), schedule.getTasks().asNumber());
   for (auto &one : memory)
     EXPECT_TRUE(one->intact()) << "the kernel writes beside a buffer\n" << kernelText;
   EXPECT_TRUE(scratch.intact()) << "the kernel writes beside its scratch\n" << kernelText;
@@ -198,6 +199,62 @@ std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &argum
         ir::Literal::fromBytes(ir::dtypeOf(type), tensor.getShape(), buffers[arguments.size() + i]));
   }
   return results;
+}
+
+std::vector<ir::Literal> FusedProgram::run(const std::vector<ir::Literal> &arguments,
+                                           codegen::CpuTarget target, std::vector<int> inPlace) {
+  Loaded loaded = build(target);
+  if (!loaded.fn)
+    return {};
+  auto results = launch(arguments, inPlace, 0, [&](const runtime::KernelFrame &frame, size_t, int64_t tasks) {
+    // In three runs, the last first: tasks are independent of each other.
+    int64_t a = tasks / 3, b = tasks - tasks / 4;
+    loaded.fn(&frame, b, tasks);
+    loaded.fn(&frame, 0, a);
+    loaded.fn(&frame, a, b);
+  });
+  if (testLevel() == "ci" || testLevel() == "full")
+    expectSameInBlocks(arguments, results, inPlace);
+  return results;
+}
+
+/// Every kernel of a shared skeleton, where there is time for it.
+void FusedProgram::expectSameInBlocks(const std::vector<ir::Literal> &arguments,
+                                      const std::vector<ir::Literal> &expected,
+                                      const std::vector<int> &inPlace) {
+  static const BlockTarget blocks(32);
+  if (!blocks.blocks.skeletons[static_cast<size_t>(codegen::kernelForm(fusion))])
+    return;
+  const runtime::CheckRecord record = check;
+  const std::string text = kernelText;
+  const auto found = runInBlocks(arguments, blocks, ThreadOrder::descending, inPlace);
+  EXPECT_EQ(bytesOf(found), bytesOf(expected)) << kernelText;
+  EXPECT_EQ(check.position, record.position);
+  check = record;
+  kernelText = text;
+}
+
+std::vector<std::vector<std::byte>> bytesOf(const std::vector<ir::Literal> &results) {
+  std::vector<std::vector<std::byte>> bytes;
+  for (const ir::Literal &result : results) {
+    auto &own = bytes.emplace_back(static_cast<size_t>(result.count()) * itemsize(result.dtype));
+    result.toBytes(own.data());
+  }
+  return bytes;
+}
+
+std::vector<ir::Literal> FusedProgram::runInBlocks(const std::vector<ir::Literal> &arguments,
+                                                   const BlockTarget &blocks, ThreadOrder order,
+                                                   std::vector<int> inPlace) {
+  Loaded loaded = build(runnableTargets().front(), blocks.blocks);
+  if (!loaded.fn)
+    return {};
+  const bool isOneThread = ir::isFallback(fusion.getSchedule()->toSchedule());
+  const int64_t ownScratch = isOneThread ? 0 : BlockMapping(blocks.threads).ownScratch();
+  return launch(arguments, inPlace, ownScratch,
+                [&](const runtime::KernelFrame &frame, size_t sizes, int64_t tasks) {
+                  runBlocks(loaded.fn, frame, sizes, tasks, blocks.threads, isOneThread, order);
+                });
 }
 
 double FusedProgram::time(const std::vector<ir::Literal> &arguments, codegen::CpuTarget target, int repeats) {

@@ -9,7 +9,7 @@
 // and writes nowhere else. Schedules are made at random from fixed seeds, for programs of every kind.
 //
 //===----------------------------------------------------------------------===//
-#include "ExecuteHarness.h"
+#include "FusionCases.h"
 #include "RandomSchedule.h"
 #include "test/unit/TestLevel.h"
 
@@ -17,209 +17,9 @@
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 
-#include <ostream>
-
 using namespace mlir;
 namespace weft::testing {
 namespace {
-
-struct Case {
-  const char *name;
-  ir::FusionKind kind;
-  const char *text;
-  std::vector<int> inPlace = {};
-};
-
-void PrintTo(const Case &each, std::ostream *os) { *os << each.name; }
-
-const Case cases[] = {
-    {"chain", ir::FusionKind::loop,
-     R"(weft.func @main(%x: tensor<70x131xf32, #cpu>, %b: tensor<131xf32, #cpu>) -> tensor<70x131xf32, #cpu> {
-      %0 = weft.broadcast_in_dim %b, dims = [1] : tensor<131xf32, #cpu> -> tensor<70x131xf32, #cpu>
-      %1 = weft.mul %x, %0 : tensor<70x131xf32, #cpu>
-      %2 = weft.exp %1 : tensor<70x131xf32, #cpu>
-      weft.return %2 : tensor<70x131xf32, #cpu>
-    })"},
-    {"aligned",
-     ir::FusionKind::loop,
-     R"(weft.func @main(%x: tensor<64x128xf32, #cpu>, %y: tensor<64x128xf32, #cpu>) -> (tensor<64x128xf32, #cpu>, tensor<64x128xi1, #cpu>) {
-      %0 = weft.tanh %x : tensor<64x128xf32, #cpu>
-      %1 = weft.lt %0, %y : tensor<64x128xf32, #cpu>
-      weft.return %0, %1 : tensor<64x128xf32, #cpu>, tensor<64x128xi1, #cpu>
-    })",
-     {0}},
-    {"transposed", ir::FusionKind::loop,
-     R"(weft.func @main(%x: tensor<2x100x70xf32, #cpu>, %y: tensor<2x70x100xf64, #cpu>, %z: tensor<100x2x70xbf16, #cpu>)
-          -> (tensor<2x70x100xf64, #cpu>, tensor<2x70x100xbf16, #cpu>) {
-      %0 = weft.transpose %x, perm = [0, 2, 1] : tensor<2x100x70xf32, #cpu>
-      %1 = weft.convert %0 to f64 : tensor<2x70x100xf32, #cpu>
-      %2 = weft.sub %1, %y : tensor<2x70x100xf64, #cpu>
-      %3 = weft.transpose %z, perm = [1, 2, 0] : tensor<100x2x70xbf16, #cpu>
-      weft.return %2, %3 : tensor<2x70x100xf64, #cpu>, tensor<2x70x100xbf16, #cpu>
-    })"},
-    {"random", ir::FusionKind::loop,
-     R"(weft.func @main(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>, %x: tensor<100x39xf32, #cpu>) -> tensor<39x100xf32, #cpu> {
-      %0, %1 = weft.rng_bits_philox %k, %c, shape = [39, 100] stream = 5 : tensor<i64, #cpu>
-      %2 = weft.convert %0 to f32 : tensor<39x100xi32, #cpu>
-      %3 = weft.transpose %x, perm = [1, 0] : tensor<100x39xf32, #cpu>
-      %4 = weft.mul %2, %3 : tensor<39x100xf32, #cpu>
-      weft.return %4 : tensor<39x100xf32, #cpu>
-    })"},
-    {"random_rows", ir::FusionKind::loop,
-     R"(weft.func @main(%k: tensor<i64, #cpu>, %c: tensor<i64, #cpu>) -> tensor<7x122xi32, #cpu> {
-      %0, %1 = weft.rng_bits_philox %k, %c, shape = [7, 123] : tensor<i64, #cpu>
-      %2 = weft.slice %0, start = [0, 1], limit = [7, 123], step = [1, 1] : tensor<7x123xi32, #cpu>
-      weft.return %2 : tensor<7x122xi32, #cpu>
-    })"},
-    {"joined", ir::FusionKind::loop,
-     R"(weft.func @main(%x: tensor<9x33xf32, #cpu>, %y: tensor<9x64xf32, #cpu>) -> tensor<9x97xf32, #cpu> {
-      %0 = weft.neg %x : tensor<9x33xf32, #cpu>
-      %1 = weft.concat(%0, %y), dim = 1 : tensor<9x33xf32, #cpu>, tensor<9x64xf32, #cpu>
-      %2 = weft.exp %1 : tensor<9x97xf32, #cpu>
-      weft.return %2 : tensor<9x97xf32, #cpu>
-    })"},
-    {"gathered", ir::FusionKind::loop,
-     R"(weft.func @main(%x: tensor<8x70xf32, #cpu>, %i: tensor<30xi64, #cpu>) -> tensor<30x70xf32, #cpu> {
-      %0 = weft.gather %x, %i, dim = 0, kind = points : tensor<8x70xf32, #cpu>, tensor<30xi64, #cpu>
-      %1 = weft.reverse %0, dims = [1] : tensor<30x70xf32, #cpu>
-      weft.return %1 : tensor<30x70xf32, #cpu>
-    })"},
-    {"softmax",
-     ir::FusionKind::row,
-     R"(weft.func @main(%x: tensor<9x217xf32, #cpu>) -> tensor<9x217xf32, #cpu> {
-      %1 = weft.rmax %x, dims = [1] : tensor<9x217xf32, #cpu>
-      %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<9xf32, #cpu> -> tensor<9x217xf32, #cpu>
-      %3 = weft.sub %x, %2 : tensor<9x217xf32, #cpu>
-      %4 = weft.exp %3 : tensor<9x217xf32, #cpu>
-      %5 = weft.sum %4, dims = [1] : tensor<9x217xf32, #cpu>
-      %6 = weft.broadcast_in_dim %5, dims = [0] : tensor<9xf32, #cpu> -> tensor<9x217xf32, #cpu>
-      %7 = weft.div %4, %6 : tensor<9x217xf32, #cpu>
-      weft.return %7 : tensor<9x217xf32, #cpu>
-    })",
-     {0}},
-    {"statistics", ir::FusionKind::row,
-     R"(weft.func @main(%x: tensor<5x7x128xf64, #cpu>) -> (tensor<5xf64, #cpu>, tensor<5xf64, #cpu>, tensor<5xf64, #cpu>) {
-      %0 = weft.exp %x : tensor<5x7x128xf64, #cpu>
-      %mean, %m2, %n = weft.welford %0, dims = [1, 2] : tensor<5x7x128xf64, #cpu>
-      %1 = weft.prod %x, dims = [1, 2] : tensor<5x7x128xf64, #cpu>
-      weft.return %mean, %m2, %1 : tensor<5xf64, #cpu>, tensor<5xf64, #cpu>, tensor<5xf64, #cpu>
-    })"},
-    {"short_rows", ir::FusionKind::row,
-     R"(weft.func @main(%x: tensor<300x11xbf16, #cpu>) -> (tensor<300xbf16, #cpu>, tensor<300xi64, #cpu>) {
-      %0 = weft.sum %x, dims = [1] : tensor<300x11xbf16, #cpu>
-      %1 = weft.argmax %x, dim = 1 : tensor<300x11xbf16, #cpu>
-      weft.return %0, %1 : tensor<300xbf16, #cpu>, tensor<300xi64, #cpu>
-    })"},
-    {"aligned_rows", ir::FusionKind::row,
-     R"(weft.func @main(%x: tensor<6x256xf32, #cpu>) -> (tensor<6x256xf32, #cpu>, tensor<6xi64, #cpu>) {
-      %0 = weft.tanh %x : tensor<6x256xf32, #cpu>
-      %1 = weft.sum %0, dims = [1] : tensor<6x256xf32, #cpu>
-      %2 = weft.broadcast_in_dim %1, dims = [0] : tensor<6xf32, #cpu> -> tensor<6x256xf32, #cpu>
-      %3 = weft.add %0, %2 : tensor<6x256xf32, #cpu>
-      %4 = weft.argmin %0, dim = 1 : tensor<6x256xf32, #cpu>
-      weft.return %3, %4 : tensor<6x256xf32, #cpu>, tensor<6xi64, #cpu>
-    })"},
-    {"columns", ir::FusionKind::column,
-     R"(weft.func @main(%x: tensor<37x410xf32, #cpu>) -> (tensor<410xf32, #cpu>, tensor<410xi64, #cpu>, tensor<37x410xf32, #cpu>) {
-      %0 = weft.exp %x : tensor<37x410xf32, #cpu>
-      %1 = weft.sum %0, dims = [0] : tensor<37x410xf32, #cpu>
-      %2 = weft.argmax %x, dim = 0 : tensor<37x410xf32, #cpu>
-      weft.return %1, %2, %0 : tensor<410xf32, #cpu>, tensor<410xi64, #cpu>, tensor<37x410xf32, #cpu>
-    })"},
-    {"column_moments", ir::FusionKind::column,
-     R"(weft.func @main(%x: tensor<19x200xf64, #cpu>) -> (tensor<200xf64, #cpu>, tensor<200xf64, #cpu>) {
-      %0, %1, %n = weft.welford %x, dims = [0] : tensor<19x200xf64, #cpu>
-      weft.return %0, %1 : tensor<200xf64, #cpu>, tensor<200xf64, #cpu>
-    })"},
-    {"column_second_pass", ir::FusionKind::column,
-     R"(weft.func @main(%x: tensor<21x100xf16, #cpu>) -> tensor<21x100xf16, #cpu> {
-      %0 = weft.sum %x, dims = [0] : tensor<21x100xf16, #cpu>
-      %1 = weft.broadcast_in_dim %0, dims = [1] : tensor<100xf16, #cpu> -> tensor<21x100xf16, #cpu>
-      %2 = weft.sub %x, %1 : tensor<21x100xf16, #cpu>
-      weft.return %2 : tensor<21x100xf16, #cpu>
-    })"},
-    {"middle_softmax",
-     ir::FusionKind::column,
-     R"(weft.func @main(%x: tensor<3x29x410xf32, #cpu>) -> tensor<3x29x410xf32, #cpu> {
-      %0 = weft.rmax %x, dims = [1] : tensor<3x29x410xf32, #cpu>
-      %1 = weft.broadcast_in_dim %0, dims = [0, 2] : tensor<3x410xf32, #cpu> -> tensor<3x29x410xf32, #cpu>
-      %2 = weft.sub %x, %1 : tensor<3x29x410xf32, #cpu>
-      %3 = weft.exp %2 : tensor<3x29x410xf32, #cpu>
-      %4 = weft.sum %3, dims = [1] : tensor<3x29x410xf32, #cpu>
-      %5 = weft.broadcast_in_dim %4, dims = [0, 2] : tensor<3x410xf32, #cpu> -> tensor<3x29x410xf32, #cpu>
-      %6 = weft.div %3, %5 : tensor<3x29x410xf32, #cpu>
-      weft.return %6 : tensor<3x29x410xf32, #cpu>
-    })",
-     {0}},
-    {"middle_aligned", ir::FusionKind::column,
-     R"(weft.func @main(%x: tensor<2x12x128xf32, #cpu>, %w: tensor<12xf32, #cpu>) -> (tensor<2x12x128xf32, #cpu>, tensor<2x128xf32, #cpu>) {
-      %v = weft.broadcast_in_dim %w, dims = [1] : tensor<12xf32, #cpu> -> tensor<2x12x128xf32, #cpu>
-      %t = weft.tanh %v : tensor<2x12x128xf32, #cpu>
-      %y = weft.mul %x, %t : tensor<2x12x128xf32, #cpu>
-      %0 = weft.sum %y, dims = [1] : tensor<2x12x128xf32, #cpu>
-      %1 = weft.exp %0 : tensor<2x128xf32, #cpu>
-      %2 = weft.broadcast_in_dim %1, dims = [0, 2] : tensor<2x128xf32, #cpu> -> tensor<2x12x128xf32, #cpu>
-      %3 = weft.mul %2, %t : tensor<2x12x128xf32, #cpu>
-      %4 = weft.add %y, %3 : tensor<2x12x128xf32, #cpu>
-      weft.return %4, %1 : tensor<2x12x128xf32, #cpu>, tensor<2x128xf32, #cpu>
-    })"},
-    {"lines", ir::FusionKind::scan,
-     R"(weft.func @main(%x: tensor<9x203xf32, #cpu>) -> tensor<9x203xf32, #cpu> {
-      %0 = weft.exp %x : tensor<9x203xf32, #cpu>
-      %1 = weft.cumsum %0, dim = 1 : tensor<9x203xf32, #cpu>
-      weft.return %1 : tensor<9x203xf32, #cpu>
-    })"},
-    {"scanned_columns",
-     ir::FusionKind::scan,
-     R"(weft.func @main(%x: tensor<3x17x205xf32, #cpu>) -> tensor<3x17x205xf32, #cpu> {
-      %0 = weft.cumprod %x, dim = 1 reverse : tensor<3x17x205xf32, #cpu>
-      %1 = weft.neg %0 : tensor<3x17x205xf32, #cpu>
-      weft.return %1 : tensor<3x17x205xf32, #cpu>
-    })",
-     {0}},
-    {"rows_by_index",
-     ir::FusionKind::update,
-     R"(weft.func @main(%x: tensor<8x77xf32, #cpu>, %u: tensor<300x77xf32, #cpu>, %i: tensor<300xi64, #cpu>) -> tensor<8x77xf32, #cpu> {
-      %0 = weft.index_update %x, %u, %i, dim = 0 accumulate mode = assume : tensor<8x77xf32, #cpu>, tensor<300x77xf32, #cpu>, tensor<300xi64, #cpu>
-      weft.return %0 : tensor<8x77xf32, #cpu>
-    })",
-     {0}},
-    {"scattered",
-     ir::FusionKind::update,
-     R"(weft.func @main(%x: tensor<5x8x9xbf16, #cpu>, %i: tensor<4x33x9xi64, #cpu>, %u: tensor<5x33x10xbf16, #cpu>) -> tensor<5x8x9xbf16, #cpu> {
-      %0 = weft.scatter %x, %i, %u, dim = 1, kind = add mode = assume : tensor<5x8x9xbf16, #cpu>, tensor<4x33x9xi64, #cpu>, tensor<5x33x10xbf16, #cpu>
-      weft.return %0 : tensor<5x8x9xbf16, #cpu>
-    })",
-     {0}},
-    {"window",
-     ir::FusionKind::update,
-     R"(weft.func @main(%x: tensor<40x90xf32, #cpu>, %u: tensor<21x70xf32, #cpu>, %i: tensor<i64, #cpu>) -> tensor<40x90xf32, #cpu> {
-      %0 = weft.exp %u : tensor<21x70xf32, #cpu>
-      %1 = weft.dynamic_update_slice %x, %0, starts(%i, %i) : tensor<40x90xf32, #cpu>, tensor<21x70xf32, #cpu>, tensor<i64, #cpu>, tensor<i64, #cpu>
-      weft.return %1 : tensor<40x90xf32, #cpu>
-    })",
-     {0}},
-    {"steps",
-     ir::FusionKind::multi_tensor,
-     R"(weft.func @main(%p: tensor<1000xf32, #cpu>, %g: tensor<1000xf32, #cpu>, %b: tensor<1000xf32, #cpu>,
-          %q: tensor<300xf64, #cpu>, %h: tensor<300xf64, #cpu>, %c: tensor<300xf64, #cpu>,
-          %t: tensor<i64, #cpu>, %l: tensor<f64, #cpu>, %m: tensor<f64, #cpu>, %a: tensor<f64, #cpu>, %d: tensor<f64, #cpu>)
-          -> (tensor<1000xf32, #cpu>, tensor<1000xf32, #cpu>, tensor<300xf64, #cpu>, tensor<300xf64, #cpu>) {
-      %0, %1 = weft.sgd_step(%p, %g buf %b, step %t, lr %l, momentum %m, dampening %a, decay %d) : tensor<1000xf32, #cpu>, tensor<1000xf32, #cpu> buf tensor<1000xf32, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
-      %2, %3 = weft.sgd_step(%q, %h buf %c, step %t, lr %l, momentum %m, dampening %a, decay %d) nesterov : tensor<300xf64, #cpu>, tensor<300xf64, #cpu> buf tensor<300xf64, #cpu>, tensor<i64, #cpu>, tensor<f64, #cpu>
-      weft.return %0, %1, %2, %3 : tensor<1000xf32, #cpu>, tensor<1000xf32, #cpu>, tensor<300xf64, #cpu>, tensor<300xf64, #cpu>
-    })",
-     {0, 2, 3, 5}},
-};
-
-std::vector<std::vector<std::byte>> bytesOf(const std::vector<ir::Literal> &results) {
-  std::vector<std::vector<std::byte>> bytes;
-  for (const ir::Literal &result : results) {
-    auto &own = bytes.emplace_back(static_cast<size_t>(result.count()) * itemsize(result.dtype));
-    result.toBytes(own.data());
-  }
-  return bytes;
-}
 
 std::string textOf(ir::ScheduleAttr schedule) {
   std::string text;
@@ -227,10 +27,10 @@ std::string textOf(ir::ScheduleAttr schedule) {
   return text;
 }
 
-class Schedules : public ::testing::TestWithParam<Case> {};
+class Schedules : public ::testing::TestWithParam<FusionCase> {};
 
 TEST_P(Schedules, AnyRightOneGivesTheSameBits) {
-  const Case &each = GetParam();
+  const FusionCase &each = GetParam();
   const std::string level = testLevel();
   const int count = level == "quick" ? 2 : level == "default" ? 6 : level == "ci" ? 20 : 200;
   FusedProgram program(each.text, each.kind);
@@ -251,7 +51,7 @@ TEST_P(Schedules, AnyRightOneGivesTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Schedules, ::testing::ValuesIn(cases),
+INSTANTIATE_TEST_SUITE_P(Kinds, Schedules, ::testing::ValuesIn(fusionCases().begin(), fusionCases().end()),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
