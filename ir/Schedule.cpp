@@ -166,6 +166,18 @@ static std::optional<unsigned> transposedDim(FusionOp fusion) {
 }
 
 //===----------------------------------------------------------------------===//
+// row
+//===----------------------------------------------------------------------===//
+
+/// A page, where the processor's own prefetching ends. Where one pass does nothing but read a long row, more
+/// lines are on their way at a time, and four pages are faster.
+static int64_t rowPrefetch(FusionOp fusion) {
+  constexpr int64_t page = 4096, longRow = 16 * page / 4;
+  return lastReductionPass(fusion) == 0 && rowLength(fusion).number().value_or(0) >= longRow ? 4 * page
+                                                                                             : page;
+}
+
+//===----------------------------------------------------------------------===//
 // column
 //===----------------------------------------------------------------------===//
 
@@ -185,11 +197,11 @@ static int64_t columnBytes(FusionOp fusion) {
 
 /// One pass: enough tasks for 16 threads, as long as each reads at least 512 columns of a row, 2 KiB of f32;
 /// or 128, where there are fewer for a core; and at most 1,024, whose partial sums leave room for rows in a
-/// first-level cache. Several passes: as many columns as leave their rows in a quarter of the second-level
-/// cache, beside what is kept of them and what comes next, and something for every core. If none fit, all
-/// passes read memory.
-/// Where the target names its cores, blocks of a cache line of f32 on all of them are faster than longer ones
-/// on a few.
+/// first-level cache. A task has as many elements as one of a loop, if there are as many: 64 KiB of f32 are
+/// read in the time that it takes to hand out a task. Several passes: as many columns as leave their rows in
+/// a quarter of the second-level cache, beside what is kept of them and what comes next, and something for
+/// every core. If none fit, all passes read memory. Where the target names its cores, blocks of a cache line
+/// of f32 on all of them are faster than longer ones on a few.
 static int64_t columnBlock(FusionOp fusion, const TargetDescription &target, int64_t vector) {
   constexpr int64_t narrow = 128, medium = 256, wide = 512, most = 1024;
   // Lines that two tasks would share are not worth their traffic.
@@ -205,8 +217,12 @@ static int64_t columnBlock(FusionOp fusion, const TargetDescription &target, int
     return std::max(static_cast<int64_t>(llvm::alignTo(each, step)), step);
   };
   int64_t ofCore = blockOf(target.cores);
-  if (lastReductionPass(fusion) == 0)
-    return std::clamp(blockOf(parts), target.namedCores ? step : std::clamp(ofCore, narrow, wide), most);
+  if (lastReductionPass(fusion) == 0) {
+    int64_t rows = std::max<int64_t>(rangesOf(fusion).largest(shape.rows), 1);
+    auto ofTask = static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(target.loopTaskElements, rows), step));
+    int64_t least = target.namedCores ? step : std::clamp(ofCore, narrow, wide);
+    return std::clamp(blockOf(parts), std::clamp(std::min(ofTask, blockOf(1)), least, most), most);
+  }
   int64_t fitting = target.cacheBytes / 4 / columnBytes(fusion) / step * step;
   return std::min({ofCore, fitting > 0 ? fitting : wide, most});
 }
@@ -434,8 +450,7 @@ static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, S
   case FusionKind::row:
     schedule[ScheduleField::lanes] = reductionLanes;
     schedule[ScheduleField::partials] = rowPartials;
-    // A page, where the processor's own prefetching ends.
-    schedule[ScheduleField::prefetch] = 4096;
+    schedule[ScheduleField::prefetch] = rowPrefetch(fusion);
     schedule.keep = worthKeeping(fusion, schedule, target.scratchBytes);
     return std::max<int64_t>(ranges.largest(rowLength(fusion)), 1);
   case FusionKind::column: {

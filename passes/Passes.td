@@ -327,6 +327,10 @@ def SplitReductions : Weft_FuncPass<"weft-split-reductions"> {
     results has too few rows to occupy a machine. It becomes a reduction of S pieces a row and one of the S
     partial results, where S follows from the shape alone, so that the order of additions does too. An
     extent without a good divisor is cut into S equal pieces and a rest that the last step adds.
+
+    On a CPU, so does a reduction over neighbouring dimensions before the last, of at least 4,096 rows and 2^20
+    elements, whose columns are too few tasks for 64 threads: each piece is read as it lies in memory. Rows that no
+    good S divides stay whole.
   }];
   let options = [Option<"minExtent", "min-extent", "int64_t", "32768",
                         "reduced elements from which to split">,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
 
+#include "ir/Schedule.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -41,6 +42,24 @@ Split chooseSplit(int64_t extent) {
         return {pieces, extent / pieces, 0};
   int64_t length = extent / most / kAlignment * kAlignment;
   return {most, length, extent - most * length};
+}
+
+/// How many pieces the rows of a reduction down columns become, whose results are `outer` times `inner`:
+/// enough for 64 threads with 256 columns each, so that what a piece leaves is little beside its rows. 1
+/// where they stay whole: few rows, whose columns fit in a cache for a second pass over them; few elements;
+/// columns enough for all threads; and rows without a good divisor, since a rest would be another kernel.
+int64_t columnPieces(int64_t outer, int64_t rows, int64_t inner) {
+  constexpr int64_t leastRows = 4096, leastElements = 1 << 20, threads = 64, width = 256, leastPiece = 256;
+  if (rows < leastRows || rows * outer * inner < leastElements)
+    return 1;
+  int64_t wanted = threads / (outer * static_cast<int64_t>(llvm::divideCeil(inner, width)));
+  int64_t most = std::min(wanted, rows / leastPiece);
+  // A column kernel adds eight rows at a time (`columnRows` of ir/Schedule.h).
+  for (int64_t multiple : {ir::columnRows, int64_t(1)})
+    for (int64_t pieces = most; pieces >= std::max<int64_t>(most / 2, 2); --pieces)
+      if (rows % pieces == 0 && rows / pieces % multiple == 0)
+        return pieces;
+  return 1;
 }
 
 struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
@@ -111,9 +130,50 @@ private:
     op->erase();
   }
 
+  /// Splits the rows of a reduction over neighbouring dimensions before the last.
+  template <typename Reduce> void splitColumns(Reduce op) {
+    RankedTensorType from = op.getA().getType();
+    ArrayRef<int64_t> dims = op.getDims();
+    ArrayRef<ir::Size> sizes = ir::sizesOf(from);
+    auto first = static_cast<size_t>(dims.front()), count = dims.size();
+    // The machines whose threads are counted here are processors.
+    if (dims.back() - dims.front() + 1 != static_cast<int64_t>(count) || !ir::deviceOf(from).isCpu())
+      return;
+    auto numbers = [&](ArrayRef<ir::Size> some) { return ir::productOf(some).number().value_or(0); };
+    int64_t outer = numbers(sizes.take_front(first)), rows = numbers(sizes.slice(first, count)),
+            inner = numbers(sizes.drop_front(first + count));
+    if (outer == 0 || inner < 2)
+      return;
+    int64_t pieces = columnPieces(outer, rows, inner);
+    if (pieces == 1)
+      return;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Value value = op.getA();
+    Type element = from.getElementType();
+    bool widen = isa<ir::SumOp>(op) && (element.isF16() || element.isBF16());
+    if (widen)
+      value = builder.create<ir::ConvertOp>(loc, value, builder.getF32Type());
+    SmallVector<ir::Size> shape(sizes.take_front(first));
+    shape.append({pieces, rows / pieces});
+    llvm::append_range(shape, sizes.drop_front(first + count));
+    auto dim = static_cast<int64_t>(first);
+    Value parts = builder.create<ir::ReshapeOp>(loc, value, shape);
+    Value partial = builder.create<Reduce>(loc, parts, ArrayRef<int64_t>{dim + 1});
+    Value result = builder.create<Reduce>(loc, partial, ArrayRef<int64_t>{dim});
+    if (widen)
+      result = builder.create<ir::ConvertOp>(loc, result, element);
+    op->replaceAllUsesWith(ValueRange(result));
+    op->erase();
+  }
+
   template <typename Reduce, typename Combine> void split(Reduce op) {
     RankedTensorType from = op.getA().getType();
     auto rank = from.getRank(), reduced = static_cast<int64_t>(op.getDims().size());
+    if (reduced == 0)
+      return;
+    if (op.getDims().back() != rank - 1)
+      return splitColumns(op);
     // Trailing dimensions only, because their elements are contiguous.
     ir::Size along = 1;
     for (int64_t i = 0; i < reduced; ++i) {

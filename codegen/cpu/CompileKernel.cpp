@@ -19,7 +19,7 @@ using namespace mlir;
 namespace weft::codegen {
 
 /// The version of the code generator: increase it when the same kernel text gives other code.
-static constexpr const char *generatorVersion = "weft-cpu-3";
+static constexpr const char *generatorVersion = "weft-cpu-4";
 
 static double millisecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

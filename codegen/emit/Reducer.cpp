@@ -7,6 +7,7 @@
 #include "codegen/emit/Reducer.h"
 
 #include "ir/Schedule.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 namespace weft::codegen {
@@ -132,7 +133,9 @@ Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   Value delta = k.make<arith::SubFOp>(b[0], a[0]);
   Value mean = add(a[0], mul(delta, spread(kernel, share, type)));
   Value between = mul(mul(delta, spread(kernel, mul(a[2], share), type)), delta);
-  State both{mean, add(add(a[1], b[1]), between), count};
+  // Of two elements there is nothing to add: what is between them is no negative zero.
+  bool ofElements = matchPattern(a[1], m_PosZeroFloat()) && matchPattern(b[1], m_PosZeroFloat());
+  State both{mean, ofElements ? between : add(add(a[1], b[1]), between), count};
   if (!combinesEmpty)
     return both;
   // By selection and not by arithmetic, because infinity times a count of 0 is NaN.

@@ -132,15 +132,15 @@ weft.func @transposed(%x: tensor<300x257xf32, #cpu>, %y: tensor<300x257xf64, #cp
   weft.return %0, %5, %6, %7 : tensor<257x300xf32, #cpu>, tensor<257x300xf64, #cpu>, tensor<1x257x300x1xf32, #cpu>, tensor<15x300xf32, #cpu>
 }
 
-// A sixteenth of the columns, but from 128 or, where every core has as many, 512 to 1,024; four bytes of sum, eight of
-// largest value and its place, and the same again for half of the rows. A vector is no wider than a row.
+// A sixteenth of the columns, but from 128 or, where every core has as many, 512 to 1,024, and 16,384 elements; four bytes
+// of sum, eight of largest value and its place, and the same again for half of the rows. A vector is no wider than a row.
 // MANY-LABEL: weft.func @columns
 // MANY: schedule = #weft.schedule<column, vector = 8, rows = 8, block = 16, tasks = 1,
-// MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 80, tasks = 63,
+// MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 1024, tasks = 5,
 // MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 1024, tasks = 98,
 // CHECK-LABEL: weft.func @columns
 // CHECK: schedule = #weft.schedule<column, vector = 8, rows = 8, block = 128, tasks = 1, grain = 1, scratch = 1024>
-// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 512, tasks = 10, grain = 1, scratch = 16384>
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 1024, tasks = 5, grain = 1, scratch = 32768>
 // CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 1024, tasks = 98, grain = 1, scratch = 8192>
 weft.func @columns(%x: tensor<9x10xf32, #cpu>, %y: tensor<9x5000xf32, #cpu>, %z: tensor<9x100000xf32, #cpu>)
     -> (tensor<10xf32, #cpu>, tensor<5000xf32, #cpu>, tensor<5000xi64, #cpu>, tensor<100000xf32, #cpu>) {
@@ -161,6 +161,46 @@ weft.func @columns(%x: tensor<9x10xf32, #cpu>, %y: tensor<9x5000xf32, #cpu>, %z:
     weft.yield %1 : tensor<100000xf32, #cpu>
   }
   weft.return %0, %2#0, %2#1, %4 : tensor<10xf32, #cpu>, tensor<5000xf32, #cpu>, tensor<5000xi64, #cpu>, tensor<100000xf32, #cpu>
+}
+
+// What takes less time than to hand it out is one task, whatever the number of cores; twice as much is two where the
+// target names them.
+// MANY-LABEL: weft.func @small_columns
+// MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 512, tasks = 1,
+// MANY: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 2,
+// CHECK-LABEL: weft.func @small_columns
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 512, tasks = 1,
+// CHECK: schedule = #weft.schedule<column, vector = 16, rows = 8, block = 256, tasks = 2,
+weft.func @small_columns(%x: tensor<32x512xf32, #cpu>, %y: tensor<64x512xf32, #cpu>) -> (tensor<512xf32, #cpu>, tensor<512xf32, #cpu>) {
+  %0 = weft.fusion column (%x) : (tensor<32x512xf32, #cpu>) -> tensor<512xf32, #cpu> {
+  ^bb0(%a: tensor<32x512xf32, #cpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<32x512xf32, #cpu>
+    weft.yield %1 : tensor<512xf32, #cpu>
+  }
+  %2 = weft.fusion column (%y) : (tensor<64x512xf32, #cpu>) -> tensor<512xf32, #cpu> {
+  ^bb0(%a: tensor<64x512xf32, #cpu>):
+    %1 = weft.sum %a, dims = [0] : tensor<64x512xf32, #cpu>
+    weft.yield %1 : tensor<512xf32, #cpu>
+  }
+  weft.return %0, %2 : tensor<512xf32, #cpu>, tensor<512xf32, #cpu>
+}
+
+// Where one pass does nothing but read long rows, it asks for four pages ahead.
+// CHECK-LABEL: weft.func @long_rows
+// CHECK: schedule = #weft.schedule<row, vector = 16, lanes = 16, partials = 64, prefetch = 4096, tasks = 8,
+// CHECK: schedule = #weft.schedule<row, vector = 16, lanes = 16, partials = 64, prefetch = 16384, tasks = 8,
+weft.func @long_rows(%x: tensor<8x16383xf32, #cpu>, %y: tensor<8x16384xf32, #cpu>) -> (tensor<8xf32, #cpu>, tensor<8xf32, #cpu>) {
+  %0 = weft.fusion row (%x) : (tensor<8x16383xf32, #cpu>) -> tensor<8xf32, #cpu> {
+  ^bb0(%a: tensor<8x16383xf32, #cpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<8x16383xf32, #cpu>
+    weft.yield %1 : tensor<8xf32, #cpu>
+  }
+  %2 = weft.fusion row (%y) : (tensor<8x16384xf32, #cpu>) -> tensor<8xf32, #cpu> {
+  ^bb0(%a: tensor<8x16384xf32, #cpu>):
+    %1 = weft.sum %a, dims = [1] : tensor<8x16384xf32, #cpu>
+    weft.yield %1 : tensor<8xf32, #cpu>
+  }
+  weft.return %0, %2 : tensor<8xf32, #cpu>, tensor<8xf32, #cpu>
 }
 
 // Where several passes go over the rows, a quarter of the second-level cache holds those of a block: 83 columns of 788

@@ -330,3 +330,27 @@ weft.func @widened(%x: tensor<64x64xf32, #cpu>) -> tensor<64x64xf32, #cpu> {
   %3 = weft.convert %2 to f32 : tensor<64x64xf64, #cpu>
   weft.return %3 : tensor<64x64xf32, #cpu>
 }
+
+// -----
+#cpu = #weft.device<cpu>
+
+// The sums of the pieces of many rows, as `weft-split-reductions` leaves them, are in one kernel with what they are sums of,
+// and with its result: under another shape an elementwise op is the same op.
+// CHECK-LABEL: weft.func @pieces_of_columns
+// CHECK:         %[[K:.*]]:2 = weft.fusion column (%{{.*}}, %{{.*}}) : (tensor<1024xf32, #cpu>, tensor<16x512x1024xf32, #cpu>) -> (tensor<16x512x1024xf32, #cpu>, tensor<16x1024xf32, #cpu>)
+// CHECK:           weft.add
+// CHECK:           weft.exp
+// CHECK:           weft.sum %{{.*}}, dims = [1]
+// CHECK:         %[[S:.*]] = weft.fusion column (%[[K]]#1)
+// CHECK:           weft.sum %{{.*}}, dims = [0]
+// CHECK:         %[[R:.*]] = weft.reshape %[[K]]#0
+// CHECK:         weft.return %[[R]], %[[S]]
+weft.func @pieces_of_columns(%x: tensor<8192x1024xf32, #cpu>, %b: tensor<1024xf32, #cpu>) -> (tensor<8192x1024xf32, #cpu>, tensor<1024xf32, #cpu>) {
+  %0 = weft.broadcast_in_dim %b, dims = [1] : tensor<1024xf32, #cpu> -> tensor<8192x1024xf32, #cpu>
+  %1 = weft.add %x, %0 : tensor<8192x1024xf32, #cpu>
+  %2 = weft.exp %1 : tensor<8192x1024xf32, #cpu>
+  %3 = weft.reshape %2 : tensor<8192x1024xf32, #cpu> -> tensor<16x512x1024xf32, #cpu>
+  %4 = weft.sum %3, dims = [1] : tensor<16x512x1024xf32, #cpu>
+  %5 = weft.sum %4, dims = [0] : tensor<16x1024xf32, #cpu>
+  weft.return %2, %5 : tensor<8192x1024xf32, #cpu>, tensor<1024xf32, #cpu>
+}

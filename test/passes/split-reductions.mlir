@@ -2,6 +2,7 @@
 // RUN: weft-opt %s --weft-split-reductions --weft-split-reductions | FileCheck %s
 
 #cpu = #weft.device<cpu>
+#cuda = #weft.device<cuda:0>
 
 // A sum of everything becomes 256 sums of equal, aligned pieces and one of their results.
 // CHECK-LABEL: weft.func @all(
@@ -55,7 +56,53 @@ weft.func @halves(%a: tensor<65536xbf16, #cpu>) -> (tensor<bf16, #cpu>, tensor<b
   weft.return %0, %1 : tensor<bf16, #cpu>, tensor<bf16, #cpu>
 }
 
-// Enough rows, a short extent, and leading dimensions are left as they are.
+// Rows above columns are cut into pieces that lie one after the other in memory: 64 for each 256 columns, or
+// fewer, where that divides the rows.
+// CHECK-LABEL: weft.func @columns(
+// CHECK-SAME:    %[[A:[a-z0-9]*]]: tensor<8192x1024xf32, #cpu>
+// CHECK-NEXT:    %[[R:.*]] = weft.reshape %[[A]] : tensor<8192x1024xf32, #cpu> -> tensor<16x512x1024xf32, #cpu>
+// CHECK-NEXT:    %[[P:.*]] = weft.sum %[[R]], dims = [1] : tensor<16x512x1024xf32, #cpu>
+// CHECK-NEXT:    %[[S:.*]] = weft.sum %[[P]], dims = [0] : tensor<16x1024xf32, #cpu>
+// CHECK-NEXT:    weft.reshape %{{.*}} -> tensor<50x1000x64xf32, #cpu>
+// CHECK-NEXT:    weft.rmax %{{.*}}, dims = [1] : tensor<50x1000x64xf32, #cpu>
+// CHECK-NEXT:    weft.rmax %{{.*}}, dims = [0] : tensor<50x64xf32, #cpu>
+// CHECK-NEXT:    weft.return %[[S]]
+weft.func @columns(%a: tensor<8192x1024xf32, #cpu>, %b: tensor<50000x64xf32, #cpu>) -> (tensor<1024xf32, #cpu>, tensor<64xf32, #cpu>) {
+  %0 = weft.sum %a, dims = [0] : tensor<8192x1024xf32, #cpu>
+  %1 = weft.rmax %b, dims = [0] : tensor<50000x64xf32, #cpu>
+  weft.return %0, %1 : tensor<1024xf32, #cpu>, tensor<64xf32, #cpu>
+}
+
+// Neighbouring dimensions in the middle are rows too, and halves are added in f32 and rounded once.
+// CHECK-LABEL: weft.func @middle(
+// CHECK-NEXT:    weft.convert %{{.*}} to f32
+// CHECK-NEXT:    weft.reshape %{{.*}} : tensor<2x64x128x256xf32, #cpu> -> tensor<2x32x256x256xf32, #cpu>
+// CHECK-NEXT:    weft.sum %{{.*}}, dims = [2] : tensor<2x32x256x256xf32, #cpu>
+// CHECK-NEXT:    weft.sum %{{.*}}, dims = [1] : tensor<2x32x256xf32, #cpu>
+// CHECK-NEXT:    weft.convert %{{.*}} to bf16 : tensor<2x256xf32, #cpu>
+weft.func @middle(%a: tensor<2x64x128x256xbf16, #cpu>) -> tensor<2x256xbf16, #cpu> {
+  %0 = weft.sum %a, dims = [1, 2] : tensor<2x64x128x256xbf16, #cpu>
+  weft.return %0 : tensor<2x256xbf16, #cpu>
+}
+
+// Rows stay whole where there are few of them, few elements, columns enough, no good divisor (here a prime), where the
+// reduced dimensions are apart, and on another device.
+// CHECK-LABEL: weft.func @whole_columns(
+// CHECK-NOT:     weft.reshape
+// CHECK:         weft.return
+weft.func @whole_columns(%few: tensor<4095x1024xf32, #cpu>, %small: tensor<4096x255xf32, #cpu>, %wide: tensor<4096x16384xf32, #cpu>,
+                         %prime: tensor<8191x1024xf32, #cpu>, %apart: tensor<64x16x8192xf32, #cpu>, %device: tensor<8192x1024xf32, #cuda>)
+    -> (tensor<1024xf32, #cpu>, tensor<255xf32, #cpu>, tensor<16384xf32, #cpu>, tensor<1024xf32, #cpu>, tensor<16xf32, #cpu>, tensor<1024xf32, #cuda>) {
+  %0 = weft.sum %few, dims = [0] : tensor<4095x1024xf32, #cpu>
+  %1 = weft.sum %small, dims = [0] : tensor<4096x255xf32, #cpu>
+  %2 = weft.sum %wide, dims = [0] : tensor<4096x16384xf32, #cpu>
+  %3 = weft.sum %prime, dims = [0] : tensor<8191x1024xf32, #cpu>
+  %4 = weft.sum %apart, dims = [0, 2] : tensor<64x16x8192xf32, #cpu>
+  %5 = weft.sum %device, dims = [0] : tensor<8192x1024xf32, #cuda>
+  weft.return %0, %1, %2, %3, %4, %5 : tensor<1024xf32, #cpu>, tensor<255xf32, #cpu>, tensor<16384xf32, #cpu>, tensor<1024xf32, #cpu>, tensor<16xf32, #cpu>, tensor<1024xf32, #cuda>
+}
+
+// Enough rows, a short extent, and few rows of columns are left as they are.
 // CHECK-LABEL: weft.func @left(
 // CHECK-NOT:     weft.reshape
 // CHECK:         weft.return

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -227,6 +228,31 @@ TEST(SplitReductions, KeepsTheValue) {
     ASSERT_EQ(after.size(), 3u);
     for (size_t i = 0; i < 3; ++i)
       EXPECT_EQ(before[i].real, after[i].real) << extent; // integers below 2^53: every order is exact
+  }
+}
+
+// So has one down columns.
+TEST(SplitReductions, KeepsTheValueOfColumns) {
+  for (auto [outer, rows, inner] : {std::array<int64_t, 3>{1, 8192, 128}, {3, 4100, 96}, {1, 15015, 80}}) {
+    std::string in =
+        "@" + std::to_string(outer) + "x" + std::to_string(rows) + "x" + std::to_string(inner) + "@";
+    std::string out = "@" + std::to_string(outer) + "x" + std::to_string(inner) + "@";
+    Program program("weft.func @f(%a: " + in + ") -> (" + out + ", " + out +
+                    ") { %s = weft.sum %a, dims = [1] : " + in + " %x = weft.rmin %a, dims = [1] : " + in +
+                    " weft.return %s, %x : " + out + ", " + out + " }");
+    ASSERT_TRUE(program.module) << program.messages;
+    ir::Literal a(DType::f64, {outer, rows, inner});
+    for (int64_t i = 0; i < a.count(); ++i)
+      a.setReal(i, static_cast<double>((i * 7919) % 1009) - 500);
+    auto before = program.call("f", {a});
+    ASSERT_TRUE(program.run(passes::createSplitReductions())) << program.messages;
+    unsigned reductions = 0;
+    program.function("f").walk(
+        [&](mlir::Operation *op) { reductions += llvm::isa<ir::SumOp, ir::RminOp>(op); });
+    EXPECT_EQ(reductions, 4u) << rows;
+    auto after = program.call("f", {a});
+    for (size_t i = 0; i < 2; ++i)
+      EXPECT_EQ(before[i].real, after[i].real) << rows; // integers below 2^53: every order is exact
   }
 }
 
