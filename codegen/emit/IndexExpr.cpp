@@ -233,11 +233,21 @@ bool IndexSpace::rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) cons
 IndexExpr IndexSpace::clamp(const IndexExpr &e, ir::Size size) {
   IndexVar var;
   var.kind = IndexVar::clamped;
-  var.by = size;
+  // Where whole vectors lie inside or outside, their first lane decides for all of them.
+  bool together = size.isNumber() && size != 0 && e.lane == 1 && !isPerLane(e) && isMultipleOf(size, lanes) &&
+                  factorOf(*this, e) % lanes == 0;
+  var.by = together ? size - (lanes - 1) : size;
   var.of = e;
+  if (together) {
+    var.of.lane = 0;
+    var.multipleOf = lanes;
+  }
   var.maximum = lastOf(size);
-  var.perLane = dependsOnLane(e);
-  return expr(intern(std::move(var)));
+  var.perLane = !together && dependsOnLane(e);
+  IndexExpr result = expr(intern(std::move(var)));
+  if (together)
+    result.lane = 1;
+  return result;
 }
 
 IndexExpr IndexSpace::linear(const IndexExpr &a, ir::Size factor, const IndexExpr &b) {

@@ -152,3 +152,31 @@ weft.func @middle(%x: tensor<6x64x64xf32, #cpu>) -> tensor<6x64x64xf32, #cpu> {
   }
   weft.return %0 : tensor<6x64x64xf32, #cpu>
 }
+
+// Of a pad whose bounds are multiples of the vector's length a vector lies inside or outside as a whole, and is loaded as
+// one; of another one each lane is clamped.
+// CHECK-LABEL: func.func @pads.5(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>
+// CHECK:         arith.maxsi
+// CHECK:         vector.load %[[X]]{{.*}} vector<16xf32>
+// CHECK:         arith.select {{.*}} vector<16xi1>, vector<16xf32>
+// CHECK:         vector.store %{{.*}}, %[[Y]]
+// CHECK-LABEL: func.func @pads.6(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?xf32>
+// CHECK-COUNT-16: memref.load %[[X]]
+// CHECK:         return
+weft.func @pads(%x: tensor<64x128xf32, #cpu>) -> (tensor<64x512xf32, #cpu>, tensor<512xf32, #cpu>, tensor<512xf32, #cpu>) {
+  %0:2 = weft.fusion column (%x) : (tensor<64x128xf32, #cpu>) -> (tensor<64x512xf32, #cpu>, tensor<512xf32, #cpu>) {
+  ^bb0(%a: tensor<64x128xf32, #cpu>):
+    %1 = weft.pad %a, low = [0, 256], high = [0, 128], interior = [0, 0] : tensor<64x128xf32, #cpu>
+    %2 = weft.sum %1, dims = [0] : tensor<64x512xf32, #cpu>
+    weft.yield %1, %2 : tensor<64x512xf32, #cpu>, tensor<512xf32, #cpu>
+  }
+  %3 = weft.fusion column (%x) : (tensor<64x128xf32, #cpu>) -> tensor<512xf32, #cpu> {
+  ^bb0(%a: tensor<64x128xf32, #cpu>):
+    %1 = weft.pad %a, low = [0, 255], high = [0, 129], interior = [0, 0] : tensor<64x128xf32, #cpu>
+    %2 = weft.sum %1, dims = [0] : tensor<64x512xf32, #cpu>
+    weft.yield %2 : tensor<512xf32, #cpu>
+  }
+  weft.return %0#0, %0#1, %3 : tensor<64x512xf32, #cpu>, tensor<512xf32, #cpu>, tensor<512xf32, #cpu>
+}
