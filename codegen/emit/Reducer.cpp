@@ -7,6 +7,7 @@
 #include "codegen/emit/Reducer.h"
 
 #include "ir/Schedule.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -47,6 +48,10 @@ Reducer::Reducer(KernelBuilder &kernel, Operation *op)
   for (int64_t dim : ir::reducedDims(op))
     count *= ir::sizesOf(op->getOperand(0).getType())[dim];
   mayBeEmpty = !count.isNumber() && !kernel.ranges.isAtLeast(count, 1);
+  if (auto convert = op->getOperand(0).getDefiningOp<ir::ConvertOp>(); convert && isWelford) {
+    Type from = getElementTypeOrSelf(convert.getA().getType());
+    isWidened = accumulator.isF64() && isa<FloatType>(from) && !from.isF64();
+  }
 }
 
 SmallVector<Type, 2> Reducer::types() const {
@@ -109,8 +114,10 @@ Reducer::State Reducer::lift(Value value, Value position) {
 
 Reducer::State Reducer::restore(State perLane, Value count) {
   if (isWelford) {
-    Value whole = kernel.create<arith::IndexCastOp>(kernel.builder.getI64Type(), count);
-    perLane.push_back(kernel.create<arith::SIToFPOp>(accumulator, whole));
+    // Constants where they can be: `combineMoments` asks.
+    OpBuilder &folder = kernel.builder;
+    Value whole = folder.createOrFold<arith::IndexCastOp>(kernel.loc, folder.getI64Type(), count);
+    perLane.push_back(folder.createOrFold<arith::SIToFPOp>(kernel.loc, accumulator, whole));
   }
   return perLane;
 }
@@ -120,22 +127,49 @@ static Value spread(KernelBuilder &kernel, Value scalar, Type like) {
   return vector ? kernel.create<vector::BroadcastOp>(vector, scalar).getResult() : scalar;
 }
 
+/// Whether a value is a constant, or a vector of constants, `number`.
+static bool isNumber(Value value, double number) {
+  if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
+    value = broadcast.getSource();
+  APFloat found(0.0);
+  return matchPattern(value, m_ConstantFloat(&found)) && found.isExactlyValue(number);
+}
+
+/// The sum of squares of two sides with as many elements each, whose means differ by `delta`, where products
+/// with powers of two are exact: in fewer operations, of which fewer are additions.
+static Value combineEqualSides(ir::ScalarEmitter &k, Value a, Value b, Value delta, Value weight) {
+  Value square = k.make<arith::MulFOp>(delta, delta);
+  if (isNumber(a, 0) && isNumber(b, 0))
+    return k.make<arith::MulFOp>(square, weight);
+  auto x = a.getDefiningOp<arith::MulFOp>(), y = b.getDefiningOp<arith::MulFOp>();
+  if (isNumber(weight, 1) && x && y && isNumber(x.getRhs(), 0.5) && isNumber(y.getRhs(), 0.5))
+    return k.make<math::FmaOp>(k.make<arith::AddFOp>(x.getLhs(), y.getLhs()), x.getRhs(), square);
+  return k.make<math::FmaOp>(square, weight, k.make<arith::AddFOp>(a, b));
+}
+
 /// Combines two means and sums of squares (Chan, Golub, LeVeque 1983). A side without elements leaves the
 /// other unchanged, if its mean is finite or `combinesEmpty` is set.
 Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
   auto add = [&](Value x, Value y) -> Value { return k.make<arith::AddFOp>(x, y); };
   auto mul = [&](Value x, Value y) -> Value { return k.make<arith::MulFOp>(x, y); };
-  Value count = add(a[2], b[2]);
-  Value one = k.constantLike(count, 1);
-  Value share = k.make<arith::DivFOp>(b[2], k.make<arith::MaximumFOp>(count, one));
+  // Of elements and of what they are combined to the counts are constants.
+  OpBuilder &folder = kernel.builder;
+  Value count = folder.createOrFold<arith::AddFOp>(kernel.loc, a[2], b[2]);
+  Value most = folder.createOrFold<arith::MaximumFOp>(kernel.loc, count, k.constantLike(count, 1));
+  Value share = folder.createOrFold<arith::DivFOp>(kernel.loc, b[2], most);
+  Value factor = folder.createOrFold<arith::MulFOp>(kernel.loc, a[2], share);
   Type type = a[0].getType();
   Value delta = k.make<arith::SubFOp>(b[0], a[0]);
-  Value mean = add(a[0], mul(delta, spread(kernel, share, type)));
-  Value between = mul(mul(delta, spread(kernel, mul(a[2], share), type)), delta);
-  // Of two elements there is nothing to add: what is between them is no negative zero.
-  bool ofElements = matchPattern(a[1], m_PosZeroFloat()) && matchPattern(b[1], m_PosZeroFloat());
-  State both{mean, ofElements ? between : add(add(a[1], b[1]), between), count};
+  Value shares = spread(kernel, share, type), weight = spread(kernel, factor, type);
+  // What was narrower than f64 has neither differences nor squares beyond its normal numbers.
+  if (isWidened && isNumber(share, 0.5))
+    return {k.make<math::FmaOp>(delta, shares, a[0]), combineEqualSides(k, a[1], b[1], delta, weight), count};
+  Value mean = add(a[0], mul(delta, shares));
+  Value between = mul(mul(delta, weight), delta);
+  // Squares are no negative zeros: to those of a single element nothing is added.
+  Value within = isNumber(b[1], 0) ? a[1] : add(a[1], b[1]);
+  State both{mean, add(within, between), count};
   if (!combinesEmpty)
     return both;
   // By selection and not by arithmetic, because infinity times a count of 0 is NaN.

@@ -54,7 +54,8 @@ private:
   KernelBuilder &kernel;
   mlir::Type element, accumulator;
   bool isFloat, isUnsigned, isWelford, ignoresZeroSign, isEmpty;
-  bool mayBeEmpty; ///< it may be empty in some calls, since sizes are dynamic
+  bool isWidened = false; ///< the moments are those of a narrower type's elements, in f64
+  bool mayBeEmpty;        ///< it may be empty in some calls, since sizes are dynamic
 };
 
 } // namespace weft::codegen
