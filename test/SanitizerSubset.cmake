@@ -14,7 +14,8 @@ if(WEFT_SANITIZE MATCHES "thread")
     frontend/LoaderTest        # batches that are read ahead
     frontend/MemoryTest        # the allocator's figures while calls run
     frontend/StreamTest
-    frontend/ThreadsTest)
+    frontend/ThreadsTest
+    frontend/TraceThreadsTest) # traces beside each other and beside everything else
 else()
   set(WEFT_SANITIZER_SUBSET_FOLDERS io runtime ir passes codegen frontend)
   set(subset
@@ -26,7 +27,7 @@ else()
     "frontend/Contract[A-Z][a-z]+Test"
     # What the contract leaves to others: files, data, dynamic sizes, threads.
     frontend/CheckpointTest frontend/DimTest frontend/LoaderTest frontend/MemoryTest
-    frontend/SaveTest frontend/StreamTest frontend/ThreadsTest)
+    frontend/SaveTest frontend/StreamTest frontend/ThreadsTest frontend/TraceThreadsTest)
 endif()
 list(JOIN subset "|" subset)
 set(WEFT_SANITIZER_SUBSET_FILES "^(${subset})\\.cpp$")

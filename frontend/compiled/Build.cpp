@@ -171,6 +171,20 @@ Flat CompiledImpl::traceArguments(Trace &trace, const Variant &variant, const Fl
   return inputs;
 }
 
+std::optional<Flat> CompiledImpl::runTraced(Trace &trace, const Variant &variant, const Flat &arguments,
+                                            const Slots &slots) const {
+  std::optional<Flat> outputs;
+  try {
+    outputs = runFunction(traceArguments(trace, variant, arguments, slots));
+  } catch (...) { // of a trace that is outdated, an error may be due to that
+    if (!trace.isOutdated())
+      throw;
+  }
+  if (trace.isOutdated())
+    outputs.reset();
+  return outputs;
+}
+
 std::vector<int> CompiledImpl::sameArguments(const Slots &slots) const {
   std::vector<int> sameAs;
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -222,23 +236,16 @@ std::shared_ptr<Variant> CompiledImpl::build(const Flat &arguments, const Slots 
   variant->pins.resize(slots.size());
   variant->sameAs = sameArguments(slots);
 
-  struct Compiling {
-    explicit Compiling(CompiledImpl &impl) : impl(impl), before(std::exchange(impl.isCompiling_, true)) {}
-    ~Compiling() {
-      impl.isCompiling_ = before;
-      ++impl.compilations_;
-      impl.compilations_.notify_all();
-    }
-    CompiledImpl &impl;
-    const bool before;
-  } const compiling(*this);
   Region region;
   if (declared_)
     variant->symbols = declared_->symbols;
   for (bool again = true; again;) {
     const uint64_t recordedFrom = nextSerial();
     Trace trace;
-    Flat outputs = fn_(traceArguments(trace, *variant, arguments, slots));
+    const std::optional<Flat> recorded = runTraced(trace, *variant, arguments, slots);
+    if (!recorded)
+      return nullptr;
+    const Flat &outputs = *recorded;
     // If the function also captures an argument, the tensor has two names in the trace. The function is
     // traced once more, with the captured tensor in the argument's place.
     again = false;

@@ -182,9 +182,9 @@ std::optional<CaptureChange> findChange(const std::vector<RecordedOperation> &be
   return std::nullopt; // equal so far, and both end with their `return`
 }
 
-void CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc) {
+bool CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc) {
   if (variant.recorded.empty())
-    return;
+    return true;
   Variant again;
   again.structure = variant.structure;
   again.symbols = variant.symbols;
@@ -192,9 +192,11 @@ void CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, 
   again.pins = variant.pins;
   const uint64_t recordedFrom = nextSerial();
   Trace trace;
-  const Flat outputs = fn_(traceArguments(trace, again, arguments, slots));
+  const std::optional<Flat> outputs = runTraced(trace, again, arguments, slots);
+  if (!outputs)
+    return false;
   std::vector<Ref> results;
-  for (const Tensor &output : outputs.tensors)
+  for (const Tensor &output : outputs->tensors)
     results.push_back(use(output, loc));
   const bool tookGradients = trace.tookGradients();
   const std::vector<Ref> effects = trace.effects();
@@ -208,6 +210,7 @@ void CompiledImpl::checkCaptures(const Variant &variant, const Flat &arguments, 
             ". Make it an argument (a weft::Scalar never recompiles; a bool or an integer makes a variant of "
             "its own), or a tensor that is written and not rebound (WEFT_CHECK_CAPTURES)",
         change->loc);
+  return true;
 }
 
 } // namespace weft::frontend

@@ -72,7 +72,7 @@ std::string CompiledImpl::whyNoDim(int argument, int dim, const std::set<int64_t
           spec.shape[d] = Size(symbol).entry();
       inputs.tensors.push_back(trace.addArgument(static_cast<int>(i), slots[i], slots[i]->loc, &spec));
     }
-    fn_(inputs);
+    runFunction(inputs);
   } catch (const Error &error) {
     const FailureInfo &info = error.info();
     return info.what + (info.location.empty() ? "" : " at " + info.location);
@@ -170,7 +170,30 @@ static std::string explanationOf(const Variant &variant, bool full, Loc loc) {
   return *text;
 }
 
-Flat CompiledImpl::callInTrace(const Trace &outer, const Flat &arguments, Loc loc) {
+CompiledImpl::Compiling::Compiling(CompiledImpl &impl)
+    : impl(impl), before(std::exchange(impl.compilingThread_, threadNumber())) {}
+
+CompiledImpl::Compiling::~Compiling() {
+  impl.compilingThread_ = before;
+  ++impl.compilations_;
+  impl.compilations_.notify_all();
+}
+
+bool CompiledImpl::waitForOtherThread() {
+  if (compilingThread_ == 0 || compilingThread_ == threadNumber() || graphMutex().depth() > 1)
+    return false;
+  const uint32_t seen = compilations_.load();
+  const GraphRelease release;
+  compilations_.wait(seen);
+  return true;
+}
+
+Flat CompiledImpl::runFunction(const Flat &arguments) const {
+  const GraphRelease release;
+  return fn_(arguments);
+}
+
+Flat CompiledImpl::callInTrace(Trace &outer, const Flat &arguments, Loc loc) {
   // Operations of both may be fused into one kernel, which has one mode.
   if (outer.numerics != options_.numerics) {
     auto mode = [](Numerics numerics) { return numerics == Numerics::fast ? "fast" : "eager"; };
@@ -186,8 +209,8 @@ Flat CompiledImpl::callInTrace(const Trace &outer, const Flat &arguments, Loc lo
     explicit Depth(int &depth) : depth(depth) { ++depth; }
     ~Depth() { --depth; }
     int &depth;
-  } level(depth_);
-  if (depth_ > maxDepth)
+  } level(outer.depths[this]);
+  if (level.depth > maxDepth)
     fail("'" + options_.name + "' calls itself " + std::to_string(maxDepth) +
              " deep while it is recorded: a recursion must end, on a number that the host knows",
          loc);
@@ -213,10 +236,13 @@ std::shared_ptr<Variant> CompiledImpl::find(const Flat &arguments, const Slots &
 
 std::shared_ptr<Variant> CompiledImpl::add(const Flat &arguments, const Slots &slots,
                                            const std::optional<Mismatch> &reason, bool &isOld, Loc loc) {
+  const Compiling compiling(*this);
   std::string text = reason ? missed(*reason, arguments, slots, loc) : "";
   std::string advice = reason ? std::exchange(advice_, {}) : "";
-  const std::shared_ptr<Variant> made =
+  std::shared_ptr<Variant> made =
       build(arguments, slots, reason ? std::string(reason->code) + ": " + text : "", isOld, loc);
+  if (!made)
+    return nullptr;
   if (reason) {
     made->code = reason->code;
     if (variants_.size() == maxVariants) {
@@ -237,52 +263,54 @@ std::shared_ptr<Variant> CompiledImpl::add(const Flat &arguments, const Slots &s
   return made;
 }
 
+SizeValues CompiledImpl::sizesOf(const Slots &slots, Loc loc) const {
+  if (!declared_)
+    return {};
+  std::vector<Spec> specs;
+  for (const auto &slot : slots)
+    specs.push_back(slot->spec());
+  return declared_->bind(specs, loc);
+}
+
 Flat CompiledImpl::call(const Flat &arguments, Loc loc) {
-  GraphLock lock(graphMutex());
-  if (const Trace *outer = Trace::current())
+  if (Trace *outer = Trace::current())
     return callInTrace(*outer, arguments, loc);
+  GraphLock lock(graphMutex());
   Slots slots;
   slots.reserve(arguments.tensors.size());
   for (const Tensor &argument : arguments.tensors) {
     use(argument, loc);
     slots.push_back(Access::slot(argument));
   }
-  SizeValues sizes;
-  if (declared_) {
-    std::vector<Spec> specs;
-    for (const auto &slot : slots)
-      specs.push_back(slot->spec());
-    sizes = declared_->bind(specs, loc);
-  }
+  SizeValues sizes = sizesOf(slots, loc);
   ++calls_;
   if (pendingCount() > 0) {
     const PausePermit permit; // of the graph, only the slots of the arguments were read so far
     flushAll();
   }
-  return run(*variantFor(arguments, slots, loc), slots, sizes, loc);
+  const uint32_t seen = compilations_;
+  const std::shared_ptr<Variant> variant = variantFor(arguments, slots, loc);
+  if (seen != compilations_) // the lock was released, and the arguments may have changed
+    sizes = sizesOf(slots, loc);
+  return run(*variant, slots, sizes, loc);
 }
 
 std::shared_ptr<Variant> CompiledImpl::variantFor(const Flat &arguments, const Slots &slots, Loc loc) {
   for (bool isNew = false;;) {
     std::optional<Mismatch> reason;
     if (auto found = find(arguments, slots, reason)) {
-      if (checksCaptures_ && !isNew)
-        checkCaptures(*found, arguments, slots, loc);
+      if (checksCaptures_ && !isNew && !checkCaptures(*found, arguments, slots, loc))
+        continue;
       return found;
     }
-    // Another thread is compiling this function, perhaps for these arguments.
-    if (isCompiling_ && graphMutex().depth() == 1) {
-      const uint32_t seen = compilations_.load();
-      graphMutex().unlock();
-      compilations_.wait(seen);
-      graphMutex().lock();
+    // Another thread may be compiling this function for these arguments.
+    if (waitForOtherThread())
       continue;
-    }
     bool isOld = false;
     std::shared_ptr<Variant> made = add(arguments, slots, reason, isOld, loc);
-    if (!isOld)
+    if (made && !isOld)
       return made;
-    isNew = true;
+    isNew = made != nullptr;
   }
 }
 
@@ -292,6 +320,8 @@ void CompiledImpl::prepare(Loc loc) {
     fail("without a call, a function is compiled for the specs of its arguments: give compile() some, as in "
          "compile(fn, {spec({32, 784})}), or call it once",
          loc);
+  while (variants_.empty() && waitForOtherThread()) {
+  }
   if (!variants_.empty())
     return;
   if (!onlyTensors_)
@@ -305,16 +335,25 @@ void CompiledImpl::prepare(Loc loc) {
     slots.push_back(Access::slot(placeholder));
     arguments.tensors.push_back(std::move(placeholder));
   }
+  const Compiling compiling(*this);
+  std::shared_ptr<Variant> made;
   bool isOld = false; // not needed: each call checks its guards
-  std::shared_ptr<Variant> made = build(arguments, slots, "", isOld, loc);
-  if (variants_.empty()) // another thread may have made one in the meantime
-    variants_.push_back(std::move(made));
+  while (!made)
+    made = build(arguments, slots, "", isOld, loc);
+  variants_.insert(variants_.begin(), std::move(made));
   flushAll();
 }
 
-const Variant &CompiledImpl::chosen(std::optional<size_t> number, Loc loc) {
-  if (variants_.empty() && declared_)
+void CompiledImpl::prepareIfDeclared() {
+  const auto isMissing = [&] {
+    GraphLock lock(graphMutex());
+    return declared_ && variants_.empty();
+  };
+  if (isMissing()) // the trace runs without the lock, so it is not taken here
     prepare(loc_);
+}
+
+const Variant &CompiledImpl::chosen(std::optional<size_t> number, Loc loc) {
   if (variants_.empty())
     fail("this compiled function has not run yet, so there is nothing to show or save: call it once first, "
          "or give compile() the specs of its arguments",
@@ -335,15 +374,17 @@ std::string CompiledImpl::nameOf(const Variant &variant) const {
 }
 
 std::string CompiledImpl::mlir(const std::string &stage, const MlirOptions &options, Loc loc) {
-  GraphLock lock(graphMutex());
   if (stage != "trace" && stage != "plan")
     fail("unknown stage '" + stage + "', expected 'trace' or 'plan'", loc);
+  prepareIfDeclared();
+  GraphLock lock(graphMutex());
   const Variant &variant = chosen(options.variant, loc);
   const std::string &text = stage == "plan" ? variant.program->planText : variant.program->traceText;
   return variants_.size() > 1 ? "// " + nameOf(variant) + ": " + variant.signature + "\n" + text : text;
 }
 
 void CompiledImpl::save(const std::string &path, const SaveOptions &options, Loc loc) {
+  prepareIfDeclared();
   GraphLock lock(graphMutex());
   const Variant &variant = chosen(options.variant, loc);
   const Program &program = *variant.program;
@@ -407,12 +448,14 @@ static std::string notesOf(const Variant &variant) {
 }
 
 std::string CompiledImpl::explain(const ExplainOptions &options, Loc loc) {
+  prepareIfDeclared();
   GraphLock lock(graphMutex());
   const Variant &shown = chosen(options.variant, loc);
   return variantsText(shown) + explanationOf(shown, options.full, loc) + notesOf(shown);
 }
 
 std::string CompiledImpl::explainHtml(const ExplainOptions &options, Loc loc) {
+  prepareIfDeclared();
   GraphLock lock(graphMutex());
   const Variant &shown = chosen(options.variant, loc);
   auto page = explainAsPage(*shown.program, options_.name, variantsText(shown) + notesOf(shown));

@@ -46,13 +46,29 @@ public:
   std::string explainHtml(const ExplainOptions &options, Loc loc);
 
 private:
+  /// While it exists, this thread makes a variant.
+  struct Compiling {
+    explicit Compiling(CompiledImpl &impl);
+    ~Compiling();
+    CompiledImpl &impl;
+    const uint32_t before;
+  };
   /// The variant with this number. Without a number, the variant with the most calls; of several, the one
   /// that ran last.
   const Variant &chosen(std::optional<size_t> number, Loc loc);
   /// "variant 1, one of 2".
   std::string nameOf(const Variant &variant) const;
   /// A call during the trace of another function, which records the operations of this one too.
-  Flat callInTrace(const Trace &outer, const Flat &arguments, Loc loc);
+  Flat callInTrace(Trace &outer, const Flat &arguments, Loc loc);
+  /// Runs the user's function without the graph's lock. A trace receives its operations.
+  Flat runFunction(const Flat &arguments) const;
+  /// If another thread is compiling this function, waits until it is done and returns true. The caller holds
+  /// the graph's lock once, and must read the graph anew.
+  bool waitForOtherThread();
+  /// Compiles for the declared arguments, if there are any and nothing is compiled yet.
+  void prepareIfDeclared();
+  /// The values of the declared sizes in a call. Throws Error if an argument does not fit.
+  SizeValues sizesOf(const Slots &slots, Loc loc) const;
   /// The variant that fits these arguments, which becomes the most recently used. If there is none, null, and
   /// `reason` says why the most recently used one does not fit.
   std::shared_ptr<Variant> find(const Flat &arguments, const Slots &slots, std::optional<Mismatch> &reason);
@@ -60,10 +76,11 @@ private:
   /// wait.
   std::shared_ptr<Variant> variantFor(const Flat &arguments, const Slots &slots, Loc loc);
   /// Compiles another variant for these arguments. `isOld` is set if other threads used the graph in the
-  /// meantime, and the variant no longer fits.
+  /// meantime, and the variant no longer fits. Null if they did so during the trace.
   std::shared_ptr<Variant> add(const Flat &arguments, const Slots &slots,
                                const std::optional<Mismatch> &reason, bool &isOld, Loc loc);
-  /// Records and compiles the function. `why` is the guard that missed, empty for the first variant.
+  /// Records and compiles the function. `why` is the guard that missed, empty for the first variant. Null if
+  /// another thread changed during the trace what it depends on.
   std::shared_ptr<Variant> build(const Flat &arguments, const Slots &slots, const std::string &why,
                                  bool &isOld, Loc loc);
   /// Per argument: the earlier one that is the same tensor, or -1.
@@ -84,8 +101,13 @@ private:
   std::string adviseOnStatic(const Mismatch &mismatch, const Flat &arguments);
   /// Tensors that stand for the arguments in a trace.
   Flat traceArguments(Trace &trace, const Variant &variant, const Flat &arguments, const Slots &slots) const;
+  /// The results of a run of the function that the trace records. Empty if another thread changed meanwhile
+  /// what the trace depends on.
+  std::optional<Flat> runTraced(Trace &trace, const Variant &variant, const Flat &arguments,
+                                const Slots &slots) const;
   /// Records the function again, and throws Error if a capture has changed since the variant was compiled.
-  void checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc);
+  /// Returns false if another thread changed what the recording depends on, so that nothing was compared.
+  bool checkCaptures(const Variant &variant, const Flat &arguments, const Slots &slots, Loc loc);
   /// Prints why the function is compiled again, if WEFT_EXPLAIN asks for it or the author can do something
   /// about it.
   void report(const Variant &variant, const std::string &advice, Loc loc);
@@ -101,7 +123,6 @@ private:
 
   static constexpr size_t maxVariants = 64;
   static constexpr int maxDepth = 500;
-  int depth_ = 0; ///< how deep the function calls itself in its trace
   TracedFn fn_;
   CompileOptions options_;
   bool onlyTensors_;                 ///< all parameters are tensors
@@ -111,8 +132,9 @@ private:
   std::vector<std::shared_ptr<Variant>> variants_; ///< most recently used first
   const uint64_t id_ = nextSerial();               ///< identifies the function in failures
   uint64_t calls_ = 0;
-  size_t made_ = 0;          ///< the number of variants made, including dropped ones
-  bool isCompiling_ = false; ///< a thread is making a variant, and may have released the graph's lock
+  size_t made_ = 0; ///< the number of variants made, including dropped ones
+  /// The thread that is making a variant, and may have released the graph's lock; 0 for none.
+  uint32_t compilingThread_ = 0;
   std::atomic<uint32_t> compilations_{0};            ///< how many are done; other threads wait for a change
   std::string advice_;                               ///< the kind of advice that `missed` gave, or empty
   std::set<std::string> advised_;                    ///< the kinds of advice that were printed already

@@ -7,6 +7,7 @@
 #include "frontend/graph/Recording.h"
 
 #include <atomic>
+#include <utility>
 
 namespace weft::frontend {
 
@@ -34,6 +35,17 @@ GraphPause::GraphPause() {
 GraphPause::~GraphPause() {
   for (int i = 0; i < depth_; ++i)
     graphMutex().lock();
+}
+
+GraphRelease::GraphRelease() : depth_(graphMutex().depth()), previous_(std::exchange(mayPause(), false)) {
+  for (int i = 0; i < depth_; ++i)
+    graphMutex().unlock();
+}
+
+GraphRelease::~GraphRelease() {
+  for (int i = 0; i < depth_; ++i)
+    graphMutex().lock();
+  mayPause() = previous_;
 }
 
 uint64_t nextSerial() {

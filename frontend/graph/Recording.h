@@ -12,12 +12,16 @@
 
 namespace weft::frontend {
 
-/// A recursive mutex that knows how often its thread holds it.
+class TraceScope;
+
+/// A recursive mutex that knows how often its thread holds it. While a thread holds it, every slot has the
+/// value that this thread sees (TraceScope.h).
 class GraphMutex {
 public:
   void lock() {
     mutex_.lock();
-    ++depth_;
+    if (++depth_ == 1 && traces_ > 0)
+      showOwnValues();
   }
   void unlock() {
     --depth_;
@@ -27,19 +31,22 @@ public:
   int depth() const { return depth_; }
 
 private:
+  friend class TraceScope;
+  void showOwnValues();
   std::recursive_mutex mutex_;
   int depth_ = 0;
+  int traces_ = 0;              ///< how many traces are under way, in all threads
+  TraceScope *shown_ = nullptr; ///< the innermost trace whose values the slots have, or null
 };
 
-/// The lock of the whole graph. It is recursive because tracing calls user code, which calls the interface
-/// again.
+/// The lock of the whole graph. It is recursive because functions of the interface call each other.
 GraphMutex &graphMutex();
 using GraphLock = std::lock_guard<GraphMutex>;
 using UniqueGraphLock = std::unique_lock<GraphMutex>;
 
 /// While it exists, functions called on this thread may release the graph's lock to compile. It is for entry
 /// points of the interface that afterwards rely on nothing they read from the graph before. If the lock was
-/// held already when the entry point took it, as in a trace, nothing is permitted.
+/// held already when the entry point took it, nothing is permitted.
 class PausePermit {
 public:
   PausePermit();
@@ -63,6 +70,20 @@ public:
 
 private:
   int depth_ = 0;
+};
+
+/// Releases the graph's lock while it exists, to run code of the user. That code is like any caller of the
+/// interface: a `PausePermit` from before does not hold in it.
+class GraphRelease {
+public:
+  GraphRelease();
+  ~GraphRelease();
+  GraphRelease(const GraphRelease &) = delete;
+  GraphRelease &operator=(const GraphRelease &) = delete;
+
+private:
+  const int depth_;
+  const bool previous_;
 };
 
 /// Increases with every call, in all threads.

@@ -49,14 +49,51 @@ void Slot::setValue(Ref value) {
     if (value_ && spec_ != value_.spec())
       spec_ = value_.spec();
   }
-  if (value_ && requiresGrad) {
-    if (!accumulator_) {
-      accumulator_ = std::make_shared<GradAccumulator>();
-      accumulator_->slot = weak_from_this();
-    }
-    value_.node->accumulators.resize(value_.node->results.size());
-    value_.node->accumulators[value_.result] = accumulator_;
+  collectGradient();
+}
+
+void Slot::collectGradient() {
+  if (!value_ || !requiresGrad)
+    return;
+  if (!accumulator_) {
+    accumulator_ = std::make_shared<GradAccumulator>();
+    accumulator_->slot = weak_from_this();
   }
+  // Another thread may be reading the list of a node that has the accumulator already.
+  if (value_.node->accumulator(value_.result) == accumulator_.get())
+    return;
+  value_.node->accumulators.resize(value_.node->results.size());
+  value_.node->accumulators[value_.result] = accumulator_;
+}
+
+void Slot::exchange(SlotState &other) {
+  GraphLock lock(graphMutex());
+  std::vector<std::pair<std::weak_ptr<Slot>, Ref>> views;
+  for (Slot *view : views_)
+    if (view->value_)
+      views.emplace_back(view->weak_from_this(), std::exchange(view->value_, {}));
+  --value_.node->results[value_.result].liveSlots;
+  std::swap(value_, other.value);
+  ++value_.node->results[value_.result].liveSlots;
+  std::swap(before_, other.before);
+  std::swap(grad, other.grad);
+  if (spec_ != value_.spec())
+    spec_ = value_.spec();
+  isPending(value_) ? (void)pending().insert(this) : (void)pending().erase(this);
+  const bool wasRevocable = revocable().erase(this) > 0;
+  if (std::exchange(other.isRevocable, wasRevocable))
+    revocable().insert(this);
+  collectGradient();
+  for (const auto &[weak, value] : other.views) {
+    // A view may be gone by now, have been cut off, or have become a leaf or none.
+    const auto view = weak.lock();
+    if (!view || !view->view_ || view->view_->base.get() != this)
+      continue;
+    const GradAccumulator *collector = value.node->accumulator(value.result);
+    if ((collector && collector == view->accumulator_.get()) == view->requiresGrad)
+      view->value_ = value;
+  }
+  other.views = std::move(views);
 }
 
 void Slot::settle(Ref leaf) {

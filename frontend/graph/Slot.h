@@ -13,7 +13,17 @@
 
 namespace weft::frontend {
 
+struct Slot;
 struct View;
+
+/// What a slot has for one side, a trace or the rest of the program, while it has the other side's.
+struct SlotState {
+  Ref value;
+  std::vector<Ref> before;  ///< earlier values that an undo may restore
+  bool isRevocable = false; ///< the slot is one of the `uncertainSlots`
+  std::shared_ptr<Slot> grad;
+  std::vector<std::pair<std::weak_ptr<Slot>, Ref>> views; ///< the values of its views that are computed
+};
 
 /// The object that a Tensor refers to: a value of its own, or an index map into another slot, its base
 /// (`View.h`).
@@ -49,6 +59,9 @@ struct Slot : std::enable_shared_from_this<Slot> {
   void forgetBefore();
   /// The earlier values that `undoWrites` may go back to, oldest first.
   const std::vector<Ref> &before() const { return before_; }
+  /// Exchanges the value of a slot that is no view, its gradient, and what depends on the value. Types may
+  /// differ; views remain views.
+  void exchange(SlotState &other);
   /// Makes this new slot a view, whose present value is `value`.
   void makeView(std::shared_ptr<const View> view, Ref value);
   const View *view() const { return view_.get(); }
@@ -61,6 +74,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
   void cut();
   /// Whether operations on the slot record a gradient.
   bool needsGrad() { return requiresGrad || value().requiresGrad(); }
+  /// The same without computing anything. Of a view it says only whether the view itself is a leaf.
+  bool hasHistory() const { return requiresGrad || (!view_ && value_.requiresGrad()); }
 
   bool requiresGrad = false;           ///< the program wants its gradient: it is a leaf
   bool optimized = false;              ///< an optimiser has or had it
@@ -75,6 +90,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
   Loc loc;
 
 private:
+  /// Makes the node of a leaf's value collect the gradient.
+  void collectGradient();
   Ref value_; ///< null in a view whose base was written since
   Spec spec_;
   std::vector<Ref> before_;                      ///< earlier values that an undo may restore, oldest first

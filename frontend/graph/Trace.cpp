@@ -9,16 +9,27 @@
 #include "frontend/graph/Devices.h"
 #include "frontend/graph/View.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace weft::frontend {
 
-Trace::Trace() = default;
+Trace::Trace() {
+  GraphLock lock(graphMutex());
+  enter();
+}
 
 Trace::~Trace() {
+  GraphLock lock(graphMutex());
   if (active_)
     restore();
   for (auto it = undo_.rbegin(); it != undo_.rend(); ++it)
     (*it)();
 }
+
+//===----------------------------------------------------------------------===//
+// The slots of the trace
+//===----------------------------------------------------------------------===//
 
 /// A node that stands, in the trace, for a value from outside.
 static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
@@ -34,6 +45,12 @@ static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
   return node;
 }
 
+void Trace::add(TouchedSlot touched, std::shared_ptr<Slot> guarded) {
+  index_.emplace(touched.slot.get(), touched_.size());
+  touched_.push_back(std::move(touched));
+  hidden_.push_back({.state = {}, .guarded = std::move(guarded), .guards = {}});
+}
+
 Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc loc, const Spec *declared) {
   auto make = [&](const std::shared_ptr<Slot> &original, const std::shared_ptr<Slot> &owner) {
     auto node = makeInput(this, declared ? *declared : original->spec(), loc);
@@ -45,8 +62,7 @@ Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc l
     slot->requiresGrad = original->requiresGrad;
     node->requiresGrad = !original->requiresGrad && original->value().requiresGrad();
     slot->setValue({node, 0});
-    index_.emplace(slot.get(), touched_.size());
-    touched_.push_back({slot, {}, {node, 0}, nullptr, number, owner});
+    add({slot, {node, 0}, nullptr, number, owner}, original);
     return slot;
   };
   auto slot = make(caller, nullptr);
@@ -71,19 +87,20 @@ TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
     for (const auto &seen : {view->base, view->source})
       if (seen->trace != this)
         touch(seen);
-    index_.emplace(slot.get(), touched_.size());
-    touched_.push_back({slot, {}, {}, slot->grad, -1, nullptr});
+    add({slot, {}, slot->grad, -1, nullptr}, slot);
+    hidden_.back().state.grad = slot->grad;
   } else {
-    Ref before = slot->value();
+    const Ref before = slot->value();
     auto node = makeInput(this, before.spec(), slot->loc);
     node->lacksDevice = before.node->lacksDevice;
-    // setValue makes the node of a leaf collect its gradient. A value that was computed from a leaf outside
+    // `exchange` makes the node of a leaf collect its gradient. A value that was computed from a leaf outside
     // has a history that the trace does not see; `backward` reports that.
     node->requiresGrad = !slot->requiresGrad && before.requiresGrad();
-    Ref input{node, 0};
-    index_.emplace(slot.get(), touched_.size());
-    touched_.push_back({slot, before, input, slot->grad, -1, nullptr});
-    slot->setValue(input);
+    add({slot, {node, 0}, slot->grad, -1, nullptr}, slot);
+    SlotState &state = hidden_.back().state;
+    state.value = {node, 0};
+    state.grad = slot->grad;
+    slot->exchange(state);
   }
   size_t index = touched_.size() - 1;
   // An existing gradient is a slot of its own, which the trace may read and write.
@@ -113,7 +130,7 @@ ModeChange &Trace::mode(const std::shared_ptr<bool> &flag) {
   for (ModeChange &mode : modes_)
     if (mode.flag == flag)
       return mode;
-  modes_.push_back({flag, *flag, false, std::nullopt});
+  modes_.push_back({flag, *flag, false, std::nullopt, false});
   return modes_.back();
 }
 
@@ -127,16 +144,64 @@ void Trace::writeMode(const std::shared_ptr<bool> &flag, bool value) {
   *flag = value;
 }
 
-void Trace::restore() {
-  active_ = false;
-  leave();
-  for (auto it = touched_.rbegin(); it != touched_.rend(); ++it) {
-    if (it->before)
-      it->slot->setValue(it->before);
-    it->slot->grad = it->gradBefore;
-  }
+//===----------------------------------------------------------------------===//
+// Both sides of what the trace changes
+//===----------------------------------------------------------------------===//
+
+Trace::Guards Trace::guardsOf(const Slot &slot) {
+  return {slot.spec(), slot.requiresGrad, slot.hasHistory(), slot.grad != nullptr};
+}
+
+void Trace::exchange(size_t index) {
+  const TouchedSlot &touched = touched_[index];
+  if (touched.argument >= 0) // no other thread has it
+    return;
+  SlotState &other = hidden_[index].state;
+  if (touched.input)
+    touched.slot->exchange(other);
+  else
+    std::swap(touched.slot->grad, other.grad);
+}
+
+void Trace::withdraw() {
+  for (size_t i = touched_.size(); i-- > 0;)
+    exchange(i);
+  for (Hidden &hidden : hidden_)
+    hidden.guards = guardsOf(*hidden.guarded);
   for (const ModeChange &mode : modes_)
     *mode.flag = mode.before;
+}
+
+void Trace::install() {
+  for (Hidden &hidden : hidden_) {
+    const Guards was = std::exchange(hidden.guards, guardsOf(*hidden.guarded)), &is = hidden.guards;
+    hidden.isChanged |=
+        was.spec != is.spec || was.requiresGrad != is.requiresGrad || was.needsGrad != is.needsGrad;
+    hidden.isGradChanged |= was.hasGrad != is.hasGrad;
+  }
+  for (size_t i = 0; i < touched_.size(); ++i)
+    exchange(i);
+  for (ModeChange &mode : modes_) {
+    mode.isChanged |= mode.before != *mode.flag;
+    mode.before = *mode.flag;
+    if (mode.after)
+      *mode.flag = *mode.after;
+  }
+}
+
+bool Trace::isOutdated() const {
+  for (size_t i = 0; i < hidden_.size(); ++i)
+    if (hidden_[i].isChanged || (hidden_[i].isGradChanged && touched_[i].gradSeen))
+      return true;
+  return std::any_of(modes_.begin(), modes_.end(),
+                     [](const ModeChange &mode) { return mode.isChanged && mode.read; });
+}
+
+void Trace::restore() {
+  active_ = false;
+  withdraw();
+  hidden_.clear();
+  leave();
 }
 
 std::vector<Trace::Change> Trace::finish() {

@@ -20,7 +20,6 @@ namespace weft::frontend {
 /// A slot that a trace reads or writes and that is older than the trace, or stands for an argument.
 struct TouchedSlot {
   std::shared_ptr<Slot> slot;
-  Ref before; ///< its value before the trace; null for a view and for an argument
   Ref input; ///< the node that stands for that value in the trace; null for a view, whose base is touched too
   std::shared_ptr<Slot> gradBefore; ///< its gradient before the trace, or null
   int argument = -1; ///< the argument of the call that it, or the slot whose gradient it is, stands for
@@ -35,11 +34,16 @@ struct ModeChange {
   bool before = true;
   bool read = false;         ///< it was read before it was written: its value is part of the signature
   std::optional<bool> after; ///< the mode that the function, and thus every call, sets
+  bool isChanged = false;    ///< another thread changed it after it was read
 };
 
 /// Records one run of the user's function: until `finish`, it receives the operations of its thread. A trace
-/// is a transaction. `restore` gives every slot its old value back, and unless `keep` is called, state that
-/// was made during the trace is removed again.
+/// is a transaction: the slots that it writes keep their values for the rest of the program, and unless
+/// `keep` is called, state that was made during the trace is removed again.
+///
+/// A trace does not depend on the values of slots, since each call reads them anew, but on their types, on
+/// which of them require or have gradients, and on modes. If another thread changes one of these before the
+/// end, the trace is outdated.
 class Trace : public TraceScope {
 public:
   Trace();
@@ -59,7 +63,7 @@ public:
   /// The compiled function that is traced, and its numerics.
   std::string function;
   Numerics numerics = Numerics::eager;
-  /// Adds a slot from outside to the trace.
+  /// Adds a slot from outside to the trace. The caller holds the graph's lock, as for all that follows.
   TouchedSlot &touch(const std::shared_ptr<Slot> &slot);
   /// Notes that the function depends on the gradient of this slot, or on whether it has one. That is part of
   /// the signature, unless the function set the gradient before.
@@ -90,9 +94,32 @@ public:
   std::vector<Change> finish();
   /// Whether the trace touched a slot from outside directly, and not through the tensor of an argument.
   bool touched(const Slot &slot) const { return index_.contains(&slot); }
+  /// Whether another thread changed something that the trace depends on.
+  bool isOutdated() const;
+  /// How many calls of each compiled function are under way inside of the trace.
+  std::unordered_map<const void *, int> depths;
   const std::vector<ModeChange> &modes() const { return modes_; }
 
 private:
+  /// What of a slot the trace depends on.
+  struct Guards {
+    Spec spec;
+    bool requiresGrad, needsGrad, hasGrad;
+  };
+  /// The other side of a touched slot.
+  struct Hidden {
+    /// While the trace is installed, what the slot is for the rest of the program; otherwise, for the trace.
+    SlotState state;
+    std::shared_ptr<Slot> guarded; ///< the slot itself, or that which an argument stands for
+    Guards guards;                 ///< when the trace was last withdrawn
+    bool isChanged = false;        ///< another thread changed its type, or whether it requires a gradient
+    bool isGradChanged = false;    ///< another thread removed its gradient, or gave it one
+  };
+  static Guards guardsOf(const Slot &slot);
+  void install() override;
+  void withdraw() override;
+  void exchange(size_t index);
+  void add(TouchedSlot touched, std::shared_ptr<Slot> guarded);
   void restore();
   /// The entry of a slot; a slot from outside gets one. Null for a slot that the trace made.
   TouchedSlot *known(const std::shared_ptr<Slot> &slot);
@@ -100,6 +127,7 @@ private:
   bool active_ = true, backward_ = false;
   std::vector<Ref> effects_;
   std::vector<TouchedSlot> touched_;
+  std::vector<Hidden> hidden_; ///< of each touched slot
   std::unordered_map<const Slot *, size_t> index_;
   std::vector<ModeChange> modes_;
   std::vector<std::function<void()>> undo_;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "frontend/graph/TraceScope.h"
 
+#include "frontend/graph/Recording.h"
+
 #include <atomic>
 
 namespace weft::frontend {
@@ -17,14 +19,52 @@ static TraceScope *&currentScope() {
 
 TraceScope *TraceScope::current() { return currentScope(); }
 
+/// The innermost trace of this thread, even while it is suspended. This thread sees its values of slots.
+static TraceScope *&innermostTrace() {
+  thread_local TraceScope *trace = nullptr;
+  return trace;
+}
+
 static uint64_t nextNumber() {
   static std::atomic<uint64_t> last{0};
   return ++last;
 }
 
-TraceScope::TraceScope() : number_(nextNumber()), previous_(currentScope()) { currentScope() = this; }
+TraceScope::TraceScope() : number_(nextNumber()) {}
 
-void TraceScope::leave() { currentScope() = previous_; }
+void TraceScope::enter() {
+  previous_ = currentScope();
+  outer_ = innermostTrace();
+  currentScope() = innermostTrace() = this;
+  GraphMutex &mutex = graphMutex();
+  ++mutex.traces_;
+  mutex.shown_ = this;
+}
+
+void TraceScope::leave() {
+  currentScope() = previous_;
+  innermostTrace() = outer_;
+  GraphMutex &mutex = graphMutex();
+  --mutex.traces_;
+  mutex.shown_ = outer_;
+}
+
+void TraceScope::installFrom(TraceScope *innermost) {
+  if (!innermost)
+    return;
+  installFrom(innermost->outer_);
+  innermost->install();
+}
+
+void GraphMutex::showOwnValues() {
+  TraceScope *own = innermostTrace();
+  if (shown_ == own)
+    return;
+  for (TraceScope *trace = shown_; trace; trace = trace->outer_)
+    trace->withdraw();
+  TraceScope::installFrom(own);
+  shown_ = own;
+}
 
 SuspendTrace::SuspendTrace() : suspended_(currentScope()) { currentScope() = nullptr; }
 SuspendTrace::~SuspendTrace() { currentScope() = suspended_; }

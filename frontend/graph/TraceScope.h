@@ -11,8 +11,13 @@
 
 namespace weft::frontend {
 
-/// The part of a trace that nodes and slots need: whether one is under way on this thread, and which. Every
-/// scope is a `Trace` (Trace.h), which has the rest.
+/// The part of a trace that nodes, slots and the graph's lock need: whether one is under way on this thread,
+/// and which. Every scope is a `Trace` (Trace.h), which has the rest.
+///
+/// A trace gives slots values that only its own thread may see, and it does not hold the graph's lock. So the
+/// slots hold the values of one thread at a time: the first lock that another thread takes withdraws those of
+/// the trace, and the next lock of the trace's thread installs them again. While no other thread uses the
+/// graph, nothing is exchanged.
 class TraceScope {
 public:
   TraceScope(const TraceScope &) = delete;
@@ -22,16 +27,28 @@ public:
   static TraceScope *current();
 
 protected:
-  /// Makes the scope current: it receives the operations of this thread.
   TraceScope();
-  ~TraceScope() = default;
-  /// Makes the scope current again that was so before.
+  virtual ~TraceScope() = default;
+  /// Makes the scope current: it receives the operations of this thread. The caller holds the graph's lock.
+  void enter();
+  /// Makes the scope current again that was so before. The caller holds the graph's lock, and has given every
+  /// slot the value from before the trace.
   void leave();
+  /// \name Called with the graph's lock held
+  /// @{
+  /// Gives the slots the values of the trace again.
+  virtual void install() = 0;
+  /// Gives the slots the values that they have for the rest of the program.
+  virtual void withdraw() = 0;
+  /// @}
 
 private:
   friend class TraceMark;
-  const uint64_t number_; ///< from 1 on, different for all traces of the process
-  TraceScope *previous_;
+  friend class GraphMutex;
+  static void installFrom(TraceScope *innermost);
+  const uint64_t number_;          ///< from 1 on, different for all traces of the process
+  TraceScope *previous_ = nullptr; ///< what was current before
+  TraceScope *outer_ = nullptr; ///< the trace of this thread, perhaps suspended, inside of which this one is
 };
 
 /// Which trace something was made in, if any. It is a number and no address, since a later trace may have the
@@ -48,7 +65,7 @@ private:
 };
 
 /// While it exists, operations are recorded in the lazy graph although a trace is under way. For state that
-/// must count as older than the trace.
+/// must count as older than the trace. Slots have the trace's values nevertheless.
 class SuspendTrace {
 public:
   SuspendTrace();

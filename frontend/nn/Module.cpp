@@ -77,6 +77,7 @@ struct CloneScope::Impl {
 
 CloneScope::CloneScope(const std::shared_ptr<ModuleState> &original, Loc loc) : impl_(new Impl) {
   refuseInTrace("clone", loc);
+  GraphLock lock(graphMutex()); // or a mode could be that of a trace on another thread
   impl_->twin(original);
   visit(*original, "", [&](const std::string &path, const ModuleState::Entry &entry) {
     impl_->originals.push_back({path, entry.tensor, 0});
@@ -393,6 +394,7 @@ void Module::to(Device device, DType dtype, Loc loc) {
 }
 
 void Module::train(bool mode) {
+  GraphLock lock(graphMutex());
   Trace *trace = Trace::current();
   for (const Module &module : modules())
     if (trace)
@@ -402,6 +404,7 @@ void Module::train(bool mode) {
 }
 
 bool Module::is_training() const {
+  GraphLock lock(graphMutex());
   if (Trace *trace = Trace::current())
     trace->readMode(state_->training);
   return *state_->training;
