@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <stdexcept>
 
 namespace weft::bench {
@@ -265,20 +266,32 @@ RowResult run_alternating() {
   return result;
 }
 
+/// What explain() says of a compilation's phase, in milliseconds.
+static double phase_ms(const std::string &explanation, const std::string &phase) {
+  const size_t place = explanation.find(phase + " ");
+  return place == std::string::npos ? NAN : std::stod(explanation.substr(place + phase.size() + 1));
+}
+
+/// The processor time of this process, in all of its threads.
+static double processor_milliseconds() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 std::string first_step(const std::string &name) {
   const double begin = milliseconds_now();
   std::function<void()> call;
   std::function<std::vector<VariantInfo>()> variants;
+  std::function<std::string()> explain;
   if (name.starts_with("adam_")) {
     const auto update = std::make_shared<Update>(std::stoll(name.substr(5)));
     const auto step = std::make_shared<decltype(update->compiled())>(update->compiled());
     call = [update, step] { (*step)(); };
     variants = [step] { return step->variants(); };
+    explain = [step] { return step->explain(); };
   } else {
     const auto made = std::make_shared<Step>(make_step(name));
     const auto step = std::make_shared<decltype(made->compiled())>(made->compiled());
     call = [made, step] { (void)(*step)(made->x, made->y); };
     variants = [step] { return step->variants(); };
+    explain = [step] { return step->explain(); };
     // Initial values are random numbers, which are computed (and their kernels compiled) when they are first
     // needed.
     const Tensor warm = randn({8}) + 1.0;
@@ -286,19 +299,22 @@ std::string first_step(const std::string &name) {
   }
   synchronize();
   const double start = milliseconds_now();
-  double times[3];
-  double last = start;
-  for (double &time : times) {
+  double times[3], processor[3];
+  for (int i = 0; i < 3; ++i) {
+    const double from = milliseconds_now(), processor_from = processor_milliseconds();
     call();
     synchronize();
-    const double now = milliseconds_now();
-    time = now - last;
-    last = now;
+    times[i] = milliseconds_now() - from;
+    processor[i] = processor_milliseconds() - processor_from;
   }
   const std::vector<VariantInfo> made = variants();
+  const std::string explanation = explain();
   return "{\"column\": \"weft\", \"setup_ms\": " + number(start - begin) +
          ", \"first_ms\": " + number(times[0]) + ", \"third_ms\": " + number(times[2]) +
-         ", \"compile_ms\": " + number(made.empty() ? NAN : made[0].compile_ms) + "}";
+         ", \"processor_ms\": " + number(processor[0] - processor[2]) +
+         ", \"compile_ms\": " + number(made.empty() ? NAN : made[0].compile_ms) +
+         ", \"pass_ms\": " + number(phase_ms(explanation, "passes")) +
+         ", \"machine_code_ms\": " + number(phase_ms(explanation, "machine code")) + "}";
 }
 
 } // namespace weft::bench

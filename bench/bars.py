@@ -75,6 +75,7 @@ BARS = {
     "product_f64": [QUARTER_OF_F32],
     "cold_compile": [("<= 500 ms", lambda row: row.weft, 500.0)],
     "disk_compile": [("<= 50 ms", lambda row: row.weft, 50.0)],
+    "gpt_compile": [("<= 800 ms", lambda row: row.weft, 800.0), ("passes <= 150 ms", plain("pass_ms"), 150.0)],
     "runtime_size": [("<= 10 MB", plain("megabytes"), 10.0)],
 }
 

@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-COMPILE_ROWS = ["cold_compile", "disk_compile"]
+# The step of each row, and which process of several that share their caches.
+COMPILE_ROWS = {"cold_compile": ("mlp_step", 0), "disk_compile": ("mlp_step", 1), "gpt_compile": ("gpt_step", 0)}
 ADAM_ROWS = ["adam_300", "adam_3000"]
 LIMIT_S = 120  # a first call that takes longer is not waited for
 
@@ -56,25 +57,32 @@ def in_fresh_processes(command, environment, times):
 
 
 def compile_rows(names, commands, columns, environment, merge, visits=5):
-    """`cold_compile` and `disk_compile`: what the training step's first call takes beyond a later one."""
-    made = {name: {"results": {}, "errors": {}, "figures": {}, "bytes": 0, "note": ""} for name in COMPILE_ROWS}
-    for column, times in (("weft", visits), ("torch.compile", 1), ("jax", 3)):
-        for _ in range(times if column in columns else 0):
-            for name, found in zip(COMPILE_ROWS, in_fresh_processes(commands.first(column, "mlp_step"), environment,
-                                                                    len(COMPILE_ROWS))):
-                if isinstance(found, str):
-                    made[name]["errors"][column] = found
-                    break
-                value = max(found["first_ms"] - (0 if column == "torch.compile" else found["third_ms"]), 0)
-                merge(made[name]["results"], {column: {"ms": value, "samples_ms": [value]}})
-                for key in ("setup_ms", "compile_ms"):
-                    if key in found:
-                        made[name]["figures"].setdefault(key, []).append(found[key])
-            if any(column in row["errors"] for row in made.values()):
-                break
+    """What a training step's first call takes beyond a later one."""
+    made = {name: {"results": {}, "errors": {}, "figures": {}, "bytes": 0, "note": ""} for name in names}
+    for step in dict.fromkeys(COMPILE_ROWS[name][0] for name in names):
+        rows = {COMPILE_ROWS[name][1]: made[name] for name in names if COMPILE_ROWS[name][0] == step}
+        for column, times in (("weft", visits), ("torch.compile", 1), ("jax", 3)):
+            if column in columns:
+                visit_compile_rows(rows, step, column, times, commands, environment, merge)
     for row in made.values():
         row["figures"] = {key: statistics.median(values) for key, values in row["figures"].items()}
-    return {name: made[name] for name in names}
+    return made
+
+
+def visit_compile_rows(rows, step, column, times, commands, environment, merge):
+    """Adds to the rows of one step, by the process that they are about, what `times` visits of a column find."""
+    for _ in range(times):
+        for which, found in enumerate(in_fresh_processes(commands.first(column, step), environment, max(rows) + 1)):
+            row = rows.get(which, {"results": {}, "errors": {}, "figures": {}})
+            if isinstance(found, str):
+                for each in rows.values():
+                    each["errors"][column] = found
+                return
+            value = max(found["first_ms"] - (0 if column == "torch.compile" else found["third_ms"]), 0)
+            merge(row["results"], {column: {"ms": value, "samples_ms": [value]}})
+            for key in ("setup_ms", "compile_ms", "pass_ms", "machine_code_ms", "processor_ms"):
+                if key in found:
+                    row["figures"].setdefault(key, []).append(found[key])
 
 
 def add_first_calls(name, row, commands, columns, environment, visits=3):

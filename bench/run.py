@@ -65,6 +65,7 @@ TITLES = {
     "product_f64": "f64 matmul, 512^3",
     "cold_compile": "MLP step: compile, no caches",
     "disk_compile": "MLP step: compile, disk cache",
+    "gpt_compile": "GPT step: compile, no caches",
     "runtime_size": "libweft-runtime.so, stripped",
 }
 SECOND = {"alternating": "parts", "loader_step": "plain"}  # what the column of the loop has instead
@@ -339,7 +340,7 @@ def main():
     binary = os.path.join(options.build, "bin", "weft-bench")
     python = find_python(options.python)
     states, peers = {}, {}
-    peer_rows = [name for name in names if name not in COMPILE_ROWS + ["runtime_size"]]
+    peer_rows = [name for name in names if name not in COMPILE_ROWS and name != "runtime_size"]
     if not options.no_peers:
         peers_file = os.path.join(HERE, "peers.py")
         listed = subprocess.run([python, peers_file, "--list"], capture_output=True, text=True)

@@ -20,7 +20,7 @@ import run  # noqa: E402
 def rows(checks):
     """Of run.py, weft-bench, peers.py, bars.py and the table of the README."""
     program = re.findall(r'\{"(\w+)", run_\w+, (?:true|false)\}', read("bench/main.cpp"))
-    own = run.COMPILE_ROWS + ["runtime_size"]  # which run.py measures itself
+    own = [*run.COMPILE_ROWS, "runtime_size"]  # which run.py measures itself
     checks.check(set(program) == set(run.TITLES) - set(own),
                  f"bench/main.cpp and bench/run.py: {sorted(set(program) ^ (set(run.TITLES) - set(own)))} are in one of them")
     for where, names in (("bench/bars.py", bars.BARS), ("bench/peers.py", peers.ROWS),
