@@ -175,7 +175,8 @@ static void writeBindings(const Variant &variant, const Slots &bound, const Slot
           variant.differentiable() && recorded.written[i].requiresGrad() && !slot->requiresGrad;
       if (differentiable)
         assign(slot, withStorage(recorded.written[i], buffer, slot->loc));
-      else if (binding.freshResult >= 0 || slot->view())
+      // The call wrote what it took: a copy, if the slot was a view, which it may no longer be.
+      else if (binding.freshResult >= 0 || slot->view() || slot->value().buffer() != buffer)
         assign(slot, leaf(concrete(binding.freshSpec, sizes), buffer, slot->loc));
     }
     if (binding.clearsGrad)

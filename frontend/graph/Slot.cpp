@@ -136,12 +136,25 @@ const Ref &Slot::value() {
   return value_;
 }
 
-void Slot::makeView(std::shared_ptr<const View> view, Ref value) {
-  GraphLock lock(graphMutex());
+/// Enters this slot in the list of its base.
+void Slot::link(std::shared_ptr<const View> view) {
   view_ = std::move(view);
-  spec_ = view_->spec;
   viewIndex_ = view_->base->views_.size();
   view_->base->views_.push_back(this);
+}
+
+/// Removes a view from the list of its base.
+void Slot::unlink() {
+  std::vector<Slot *> &views = view_->base->views_;
+  views[viewIndex_] = views.back();
+  views[viewIndex_]->viewIndex_ = viewIndex_;
+  views.pop_back();
+}
+
+void Slot::makeView(std::shared_ptr<const View> view, Ref value) {
+  GraphLock lock(graphMutex());
+  link(std::move(view));
+  spec_ = view_->spec;
   setValue(std::move(value));
 }
 
@@ -152,13 +165,6 @@ void Slot::forgetViews() {
     view->value_ = {};
 }
 
-/// Removes a view from its base's list.
-static void unlink(std::vector<Slot *> &views, size_t index, size_t Slot::*position) {
-  views[index] = views.back();
-  views[index]->*position = index;
-  views.pop_back();
-}
-
 void Slot::cut() {
   if (!view_)
     return;
@@ -167,11 +173,27 @@ void Slot::cut() {
   for (Slot *view : view_->base->views_)
     if (view->view_->source.get() == this)
       view->value();
-  Ref current = value();
-  unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
+  const Ref current = value();
+  if (TraceScope *scope = TraceScope::innermost(); scope && trace != scope)
+    scope->noteCut(*this);
+  cutAgain(view_, current);
+}
+
+bool Slot::cutAgain(const std::shared_ptr<const View> &view, Ref value) {
+  if (view_ != view)
+    return false;
+  unlink();
   view_ = nullptr;
   value_ = {};
-  setValue(std::move(current));
+  setValue(std::move(value));
+  return true;
+}
+
+Ref Slot::rejoin(std::shared_ptr<const View> view) {
+  Ref own = value_;
+  setValue({});
+  link(std::move(view));
+  return own;
 }
 
 Slot::~Slot() {
@@ -179,7 +201,7 @@ Slot::~Slot() {
   pending().erase(this);
   revocable().erase(this);
   if (view_)
-    unlink(view_->base->views_, viewIndex_, &Slot::viewIndex_);
+    unlink();
   else if (value_)
     --value_.node->results[value_.result].liveSlots;
   value_ = {};

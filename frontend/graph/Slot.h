@@ -65,6 +65,7 @@ struct Slot : std::enable_shared_from_this<Slot> {
   /// Makes this new slot a view, whose present value is `value`.
   void makeView(std::shared_ptr<const View> view, Ref value);
   const View *view() const { return view_.get(); }
+  const std::shared_ptr<const View> &sharedView() const { return view_; }
   /// The slot that holds the elements: itself, or its base.
   std::shared_ptr<Slot> storage();
   /// Drops the cached values of all views, because the slot's value is about to change or to be written in
@@ -72,6 +73,11 @@ struct Slot : std::enable_shared_from_this<Slot> {
   void forgetViews();
   /// Turns a view into a slot of its own with the same value.
   void cut();
+  /// Makes a slot that was cut off the view again that it was, and returns the value that it had of its own.
+  Ref rejoin(std::shared_ptr<const View> view);
+  /// Cuts that view off again and gives it back this value. Returns false if the slot is another view by now,
+  /// or none.
+  bool cutAgain(const std::shared_ptr<const View> &view, Ref value);
   /// Whether operations on the slot record a gradient.
   bool needsGrad() { return requiresGrad || value().requiresGrad(); }
   /// The same without computing anything. Of a view it says only whether the view itself is a leaf.
@@ -92,6 +98,8 @@ struct Slot : std::enable_shared_from_this<Slot> {
 private:
   /// Makes the node of a leaf's value collect the gradient.
   void collectGradient();
+  void link(std::shared_ptr<const View> view);
+  void unlink();
   Ref value_; ///< null in a view whose base was written since
   Spec spec_;
   std::vector<Ref> before_;                      ///< earlier values that an undo may restore, oldest first

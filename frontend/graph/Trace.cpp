@@ -46,7 +46,7 @@ static std::shared_ptr<Node> makeInput(const Trace *trace, Spec spec, Loc loc) {
 }
 
 void Trace::add(TouchedSlot touched, std::shared_ptr<Slot> guarded) {
-  index_.emplace(touched.slot.get(), touched_.size());
+  index_.insert_or_assign(touched.slot.get(), touched_.size());
   touched_.push_back(std::move(touched));
   hidden_.push_back({.state = {}, .guarded = std::move(guarded), .guards = {}});
 }
@@ -75,7 +75,9 @@ Tensor Trace::addArgument(int number, const std::shared_ptr<Slot> &caller, Loc l
 }
 
 TouchedSlot &Trace::touch(const std::shared_ptr<Slot> &slot) {
-  if (auto it = index_.find(slot.get()); it != index_.end()) {
+  auto it = index_.find(slot.get());
+  // A view that was touched and then cut off is a slot of its own in the trace, which is touched now.
+  if (it != index_.end() && (touched_[it->second].input || slot->view())) {
     TouchedSlot &known = touched_[it->second];
     // The function reads or writes this gradient, so it depends on its presence.
     if (known.gradientOf)
@@ -163,9 +165,31 @@ void Trace::exchange(size_t index) {
     std::swap(touched.slot->grad, other.grad);
 }
 
+void Trace::noteCut(Slot &view) {
+  // What the trace does not touch is state that it makes for the rest of the program.
+  if (!touched(*view.view()->base))
+    return;
+  if (auto slot = view.weak_from_this().lock()) // otherwise the view is being destroyed
+    cuts_.push_back({std::move(slot), view.sharedView(), {}, touched_.size()});
+}
+
+void Trace::rejoin(CutView &cut) {
+  if (std::exchange(cut.isCut, false))
+    cut.value = cut.slot->rejoin(cut.view);
+}
+
+void Trace::cutAgain(CutView &cut) {
+  // If another thread cut the view off, it stays what it is there: the trace is outdated.
+  cut.isCut = cut.slot->cutAgain(cut.view, std::exchange(cut.value, {}));
+}
+
 void Trace::withdraw() {
-  for (size_t i = touched_.size(); i-- > 0;)
+  size_t cut = cuts_.size();
+  for (size_t i = touched_.size(); i-- > 0;) {
+    while (cut > 0 && cuts_[cut - 1].touched > i)
+      rejoin(cuts_[--cut]);
     exchange(i);
+  }
   for (Hidden &hidden : hidden_)
     hidden.guards = guardsOf(*hidden.guarded);
   for (const ModeChange &mode : modes_)
@@ -179,8 +203,14 @@ void Trace::install() {
         was.spec != is.spec || was.requiresGrad != is.requiresGrad || was.needsGrad != is.needsGrad;
     hidden.isGradChanged |= was.hasGrad != is.hasGrad;
   }
-  for (size_t i = 0; i < touched_.size(); ++i)
+  auto cut = cuts_.begin();
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    for (; cut != cuts_.end() && cut->touched <= i; ++cut)
+      cutAgain(*cut);
     exchange(i);
+  }
+  for (; cut != cuts_.end(); ++cut)
+    cutAgain(*cut);
   for (ModeChange &mode : modes_) {
     mode.isChanged |= mode.before != *mode.flag;
     mode.before = *mode.flag;
@@ -201,6 +231,7 @@ void Trace::restore() {
   active_ = false;
   withdraw();
   hidden_.clear();
+  cuts_.clear();
   leave();
 }
 

@@ -44,10 +44,10 @@ struct ModeChange {
 /// A trace does not depend on the values of slots, since each call reads them anew, but on their types, on
 /// which of them require or have gradients, and on modes. If another thread changes one of these before the
 /// end, the trace is outdated.
-class Trace : public TraceScope {
+class Trace final : public TraceScope {
 public:
   Trace();
-  ~Trace();
+  ~Trace() override;
   Trace(const Trace &) = delete;
   Trace &operator=(const Trace &) = delete;
 
@@ -115,10 +115,21 @@ private:
     bool isChanged = false;        ///< another thread changed its type, or whether it requires a gradient
     bool isGradChanged = false;    ///< another thread removed its gradient, or gave it one
   };
+  /// A view from outside that is none in the trace, because the type of its base changed there.
+  struct CutView {
+    std::shared_ptr<Slot> slot;
+    std::shared_ptr<const View> view;
+    Ref value;      ///< while the trace is withdrawn: the value in it
+    size_t touched; ///< how many slots were touched before
+    bool isCut = true;
+  };
   static Guards guardsOf(const Slot &slot);
+  void noteCut(Slot &view) override;
   void install() override;
   void withdraw() override;
   void exchange(size_t index);
+  void cutAgain(CutView &cut);
+  void rejoin(CutView &cut);
   void add(TouchedSlot touched, std::shared_ptr<Slot> guarded);
   void restore();
   /// The entry of a slot; a slot from outside gets one. Null for a slot that the trace made.
@@ -128,6 +139,7 @@ private:
   std::vector<Ref> effects_;
   std::vector<TouchedSlot> touched_;
   std::vector<Hidden> hidden_; ///< of each touched slot
+  std::vector<CutView> cuts_;
   std::unordered_map<const Slot *, size_t> index_;
   std::vector<ModeChange> modes_;
   std::vector<std::function<void()>> undo_;

@@ -19,11 +19,12 @@ static TraceScope *&currentScope() {
 
 TraceScope *TraceScope::current() { return currentScope(); }
 
-/// The innermost trace of this thread, even while it is suspended. This thread sees its values of slots.
 static TraceScope *&innermostTrace() {
   thread_local TraceScope *trace = nullptr;
   return trace;
 }
+
+TraceScope *TraceScope::innermost() { return innermostTrace(); }
 
 static uint64_t nextNumber() {
   static std::atomic<uint64_t> last{0};

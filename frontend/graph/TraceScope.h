@@ -11,6 +11,8 @@
 
 namespace weft::frontend {
 
+struct Slot;
+
 /// The part of a trace that nodes, slots and the graph's lock need: whether one is under way on this thread,
 /// and which. Every scope is a `Trace` (Trace.h), which has the rest.
 ///
@@ -25,6 +27,10 @@ public:
 
   /// The innermost scope of this thread, or null.
   static TraceScope *current();
+  /// The trace whose values of slots this thread sees: the innermost one, even while it is suspended.
+  static TraceScope *innermost();
+  /// Called before a view that is older than the trace is cut off its base, which it is in the trace only.
+  virtual void noteCut(Slot &view) = 0;
 
 protected:
   TraceScope();

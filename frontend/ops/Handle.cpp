@@ -171,14 +171,19 @@ static void writeView(const std::shared_ptr<Slot> &slot, Ref value) {
 
 void assign(const std::shared_ptr<Slot> &slot, Ref value) {
   GraphLock lock(graphMutex());
-  if (slot->view() && value.spec() != slot->spec())
+  const auto touch = [&slot] {
+    if (Trace *trace = Trace::current(); trace && slot->trace != trace)
+      trace->touch(slot);
+  };
+  if (slot->view() && value.spec() != slot->spec()) {
+    touch(); // in a trace, the view is cut off for the trace only
     slot->cut();
+  }
   if (slot->view()) {
     writeView(slot, std::move(value));
     return;
   }
-  if (Trace *trace = Trace::current(); trace && slot->trace != trace)
-    trace->touch(slot);
+  touch();
   // Gradients are collected by node, so the node of a leaf must not belong to another slot.
   const GradAccumulator *owner = value.node->accumulator(value.result);
   if ((owner && owner->slot.lock() != slot) ||

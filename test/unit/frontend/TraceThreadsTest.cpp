@@ -230,6 +230,60 @@ TEST(TraceThreads, AViewThatTheTraceMadeIsStillTheSameValueAfterwards) {
   EXPECT_EQ(read, Floats(8, 3));
 }
 
+TEST(TraceThreads, AViewIsCutOffByTheCallAndNotByTheTrace) {
+  nn::Linear layer(2, 2);
+  const auto fill = [&](double number) {
+    const NoGradGuard guard;
+    layer.weight.fill_(number);
+  };
+  fill(1);
+  Tensor part = layer.weight.detach().slice(0, 0, 1);
+  Meeting meeting;
+  bool fails = true;
+  auto f = compile([&](Tensor x) {
+    Tensor y = part * x;
+    layer.to(f64); // the views of the weights keep the old elements from here on
+    y = y + part;
+    meeting.wait();
+    if (fails)
+      throw std::runtime_error("after the types changed");
+    return y + part;
+  });
+  Floats read;
+  EXPECT_THROW(meeting.run([&] { f(full({1, 2}, 2.0)); }, [&] { read = part.to_vector<float>(); }),
+               std::runtime_error);
+  EXPECT_EQ(read, Floats(2, 1));
+  EXPECT_EQ(layer.weight.dtype(), f32);
+  fill(3);
+  EXPECT_EQ(part.to_vector<float>(), Floats(2, 3)); // it is a view still
+  fails = false;
+  EXPECT_EQ(f(full({1, 2}, 2.0)).to_vector<float>(), Floats(2, 12));
+  EXPECT_EQ(layer.weight.dtype(), f64);
+  fill(5);
+  EXPECT_EQ(part.to_vector<float>(), Floats(2, 3));
+}
+
+TEST(TraceThreads, AViewThatIsWrittenAfterItWasCutOffIsWrittenByTheCall) {
+  nn::Linear layer(2, 2);
+  {
+    const NoGradGuard guard;
+    layer.weight.fill_(1);
+  }
+  Tensor part = layer.weight.detach().slice(0, 0, 1);
+  Meeting meeting;
+  auto f = compile([&] {
+    layer.to(f64);
+    part += 1;
+    meeting.wait();
+    part *= 10;
+  });
+  Floats read;
+  meeting.run([&] { f(); }, [&] { read = part.to_vector<float>(); });
+  EXPECT_EQ(read, Floats(2, 1));
+  EXPECT_EQ(part.to_vector<float>(), Floats(2, 20));
+  EXPECT_EQ(layer.weight.to_vector<double>(), std::vector<double>(4, 1));
+}
+
 TEST(TraceThreads, ATensorOfTheTraceIsAnErrorOnAnotherThread) {
   Meeting meeting;
   Tensor leaked;
