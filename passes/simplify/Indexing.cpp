@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rules for ops that move elements and could move fewer, or none. Elements are copied and never computed, so
-// every rule keeps every bit.
+// Rules for ops that move elements and could move fewer, or none. Elements are copied, or have a zero added
+// as before, so every rule keeps every bit.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Updates.h"
@@ -187,6 +187,92 @@ static Value padOfPad(Operation *op, PatternRewriter &rewriter) {
                                     inner.getInterior());
 }
 
+/// A part of a tensor along one dimension, and zeros around it.
+struct PaddedPart {
+  Value part;
+  int64_t dim, begin, end;
+};
+
+/// What `value` is a part of, if zeros are added along one dimension only.
+static std::optional<PaddedPart> paddedPart(Value value) {
+  auto pad = value.getDefiningOp<ir::PadOp>();
+  if (!pad || pad.getValue() || ir::isDynamic(pad.getType()) || !ir::numbersOf(pad.getLow()) ||
+      !allAre(pad.getInterior(), 0))
+    return std::nullopt;
+  std::optional<PaddedPart> found;
+  for (size_t dim = 0; dim < pad.getLow().size(); ++dim) {
+    int64_t low = pad.getLow()[dim].asNumber(),
+            size = pad.getA().getType().getDimSize(static_cast<unsigned>(dim)),
+            whole = pad.getType().getDimSize(static_cast<unsigned>(dim));
+    if (low == 0 && size == whole)
+      continue;
+    if (found || low < 0 || low + size > whole)
+      return std::nullopt;
+    found = {pad.getA(), static_cast<int64_t>(dim), low, low + size};
+  }
+  return found;
+}
+
+// The gradient of what was taken apart is a sum of parts, each with zeros around it. Where no two parts meet
+// it is their concatenation. Each element has zeros added, which makes a zero of -0, and so has each part.
+static Value joinPaddedParts(Operation *op, PatternRewriter &rewriter) {
+  constexpr size_t mostParts = 8; // of which a kernel makes a concatenation without copying it
+  auto add = dyn_cast<ir::AddOp>(op);
+  std::optional<PaddedPart> last = add ? paddedPart(add.getB()) : std::nullopt;
+  if (!last)
+    return {};
+  // Only the whole chain is looked at, once.
+  if (add->hasOneUse())
+    if (auto next = dyn_cast<ir::AddOp>(*add->user_begin()); next && paddedPart(next.getB()))
+      return {};
+  SmallVector<PaddedPart> found{*last};
+  Value rest = add.getA();
+  for (auto inner = rest.getDefiningOp<ir::AddOp>(); inner && inner->hasOneUse();
+       inner = rest.getDefiningOp<ir::AddOp>()) {
+    std::optional<PaddedPart> part = paddedPart(inner.getB());
+    if (!part || found.size() == mostParts)
+      return {};
+    found.push_back(*part);
+    rest = inner.getA();
+  }
+  std::optional<PaddedPart> first = paddedPart(rest);
+  if (!first)
+    return {};
+  found.push_back(*first);
+  llvm::sort(found, [](const PaddedPart &a, const PaddedPart &b) { return a.begin < b.begin; });
+  // With the gaps between them, which are zero.
+  auto type = cast<RankedTensorType>(add.getType());
+  SmallVector<Value> parts;
+  auto zeros = [&](int64_t size) {
+    SmallVector<ir::Size> shape(ir::sizesOf(type));
+    shape[last->dim] = size;
+    return makeSplat(ir::withShape(type, shape), rewriter.getZeroAttr(type.getElementType()), op->getLoc(),
+                     rewriter);
+  };
+  int64_t at = 0;
+  size_t gaps = 0;
+  for (const PaddedPart &part : found) {
+    if (part.dim != last->dim || part.begin < at)
+      return {};
+    gaps += part.begin > at;
+    at = part.end;
+  }
+  const int64_t whole = type.getDimSize(static_cast<unsigned>(last->dim));
+  if (found.size() + gaps + (at < whole) > mostParts)
+    return {};
+  at = 0;
+  for (const PaddedPart &part : found) {
+    if (part.begin > at)
+      parts.push_back(zeros(part.begin - at));
+    if (part.begin < part.end)
+      parts.push_back(rewriter.create<ir::AddOp>(op->getLoc(), part.part, zeros(part.end - part.begin)));
+    at = part.end;
+  }
+  if (at < whole)
+    parts.push_back(zeros(whole - at));
+  return rewriter.create<ir::ConcatOp>(op->getLoc(), parts, last->dim);
+}
+
 //===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//
@@ -289,12 +375,19 @@ static Value scatterSlices(Operation *op, PatternRewriter &rewriter) {
 ArrayRef<Rule> getIndexingRules() {
   using enum Exactness;
   static constexpr Rule rules[] = {
-      {"flatten-concat", bitExact, flattenConcat},  {"gather-at-constant", bitExact, gatherAtConstant},
-      {"gather-in-order", bitExact, gatherInOrder}, {"join-slices", bitExact, joinSlices},
-      {"pad-nothing", bitExact, padNothing},        {"pad-of-pad", bitExact, padOfPad},
-      {"scatter-slices", bitExact, scatterSlices},  {"slice-at-constant", bitExact, sliceAtConstant},
-      {"slice-of-concat", bitExact, sliceOfConcat}, {"slice-of-pad", bitExact, sliceOfPad},
-      {"slice-of-slice", bitExact, sliceOfSlice},   {"update-whole", bitExact, updateWhole},
+      {"flatten-concat", bitExact, flattenConcat},
+      {"gather-at-constant", bitExact, gatherAtConstant},
+      {"gather-in-order", bitExact, gatherInOrder},
+      {"join-padded-parts", bitExact, joinPaddedParts},
+      {"join-slices", bitExact, joinSlices},
+      {"pad-nothing", bitExact, padNothing},
+      {"pad-of-pad", bitExact, padOfPad},
+      {"scatter-slices", bitExact, scatterSlices},
+      {"slice-at-constant", bitExact, sliceAtConstant},
+      {"slice-of-concat", bitExact, sliceOfConcat},
+      {"slice-of-pad", bitExact, sliceOfPad},
+      {"slice-of-slice", bitExact, sliceOfSlice},
+      {"update-whole", bitExact, updateWhole},
   };
   return rules;
 }

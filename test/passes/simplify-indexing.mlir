@@ -43,6 +43,41 @@ weft.func @pads(%a: tensor<5xf32, #cpu>) -> (tensor<5xf32, #cpu>, tensor<10xf32,
   weft.return %s, %q, %n : tensor<5xf32, #cpu>, tensor<10xf32, #cpu>, tensor<5xf32, #cpu>
 }
 
+// The gradient of what was taken apart: parts with zeros around them, which nowhere meet, are joined. -0 becomes +0, as
+// in the sum.
+// CHECK-LABEL: weft.func @padded_parts
+// CHECK-SAME: %[[A:.*]]: tensor<3x2xf32, #cpu{{.*}}>, %[[B:.*]]: tensor<3x4xf32, #cpu{{.*}}>, %[[C:.*]]: tensor<3x1xf32
+weft.func @padded_parts(%a: tensor<3x2xf32, #cpu>, %b: tensor<3x4xf32, #cpu>, %c: tensor<3x1xf32, #cpu>) -> (tensor<3x7xf32, #cpu>, tensor<3x7xf32, #cpu>) {
+  // CHECK-DAG: %[[GAP:.*]] = weft.constant dense<0.000000e+00> : tensor<3x1xf32
+  // CHECK-DAG: %[[A0:.*]] = weft.add %[[A]], %{{.*}} : tensor<3x2xf32
+  // CHECK-DAG: %[[B0:.*]] = weft.add %[[B]], %{{.*}} : tensor<3x4xf32
+  // CHECK-DAG: %[[C0:.*]] = weft.add %[[C]], %[[GAP]] : tensor<3x1xf32
+  %pa = weft.pad %a, low = [0, 5], high = [0, 0], interior = [0, 0] : tensor<3x2xf32, #cpu>
+  %pb = weft.pad %b, low = [0, 0], high = [0, 3], interior = [0, 0] : tensor<3x4xf32, #cpu>
+  %pc = weft.pad %c, low = [0, 4], high = [0, 2], interior = [0, 0] : tensor<3x1xf32, #cpu>
+  %0 = weft.add %pa, %pb : tensor<3x7xf32, #cpu>
+  // CHECK-DAG: %[[WHOLE:.*]] = weft.concat(%[[B0]], %[[C0]], %[[A0]]), dim = 1
+  %1 = weft.add %0, %pc : tensor<3x7xf32, #cpu>
+  // CHECK-DAG: %[[HOLE:.*]] = weft.concat(%[[B0]], %[[GAP]], %[[A0]]), dim = 1
+  %2 = weft.add %pb, %pa : tensor<3x7xf32, #cpu>
+  // CHECK: weft.return %[[WHOLE]], %[[HOLE]]
+  weft.return %1, %2 : tensor<3x7xf32, #cpu>, tensor<3x7xf32, #cpu>
+}
+
+// Parts that meet, that lie along two dimensions, or have something else than zeros around them, are added.
+// CHECK-LABEL: weft.func @padded_parts_that_stay
+// CHECK-NOT: weft.concat
+weft.func @padded_parts_that_stay(%a: tensor<3x4xf32, #cpu>, %b: tensor<2x7xf32, #cpu>, %v: tensor<f32, #cpu>) -> (tensor<3x7xf32, #cpu>, tensor<3x7xf32, #cpu>, tensor<3x7xf32, #cpu>) {
+  %left = weft.pad %a, low = [0, 0], high = [0, 3], interior = [0, 0] : tensor<3x4xf32, #cpu>
+  %right = weft.pad %a, low = [0, 3], high = [0, 0], interior = [0, 0] : tensor<3x4xf32, #cpu>
+  %below = weft.pad %b, low = [1, 0], high = [0, 0], interior = [0, 0] : tensor<2x7xf32, #cpu>
+  %other = weft.pad %a value %v, low = [0, 3], high = [0, 0], interior = [0, 0] : tensor<3x4xf32, #cpu>, tensor<f32, #cpu>
+  %0 = weft.add %left, %right : tensor<3x7xf32, #cpu>
+  %1 = weft.add %left, %below : tensor<3x7xf32, #cpu>
+  %2 = weft.add %left, %other : tensor<3x7xf32, #cpu>
+  weft.return %0, %1, %2 : tensor<3x7xf32, #cpu>, tensor<3x7xf32, #cpu>, tensor<3x7xf32, #cpu>
+}
+
 // A window at a known place is a slice, its start clamped; a window as large as the tensor replaces it.
 // CHECK-LABEL: weft.func @windows
 // CHECK-SAME: %[[A:.*]]: tensor<5x7xf32, #cpu{{.*}}>, %[[U:.*]]: tensor<5x7xf32, #cpu{{.*}}>, %[[I:.*]]: tensor<i64
