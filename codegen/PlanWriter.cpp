@@ -522,9 +522,11 @@ private:
     if (!shape)
       return problem(dot,
                      "has operands that need a transposition; run --weft-canonicalize-contractions first");
+    const size_t products = 1 + dot.getMore().size() / 2;
     std::string name = "matmul " + sizeText(shape->m) + "x" + sizeText(shape->k) + "x" + sizeText(shape->n);
     auto made = launch(dot, name + (dot.getBias() ? " + bias" : "") +
-                                (dot.getResidual() ? " + residual" : "") + (dot.getRelu() ? " + relu" : ""));
+                                (dot.getResidual() ? " + residual" : "") + (dot.getRelu() ? " + relu" : "") +
+                                (products > 1 ? ", sum of " + std::to_string(products) : ""));
     rt::ContractionLaunchT contraction;
     contraction.dtype = static_cast<uint8_t>(dtypeOf(dot.getType()));
     contraction.batch = size(shape->batch);
@@ -550,6 +552,12 @@ private:
         return index.status();
       contraction.residual = static_cast<int32_t>(*index);
     }
+    for (Value operand : dot.getMore()) {
+      auto index = bufferOf(operand);
+      if (!index)
+        return index.status();
+      contraction.more.push_back(*index);
+    }
     // Who multiplies was asked by --weft-query-libraries. Without an answer the runtime's own rule stands.
     if (LibraryAttr library = dot.getLibraryAttr()) {
       ContractionAnswer answer = readAnswer(library);
@@ -561,7 +569,7 @@ private:
     contraction.b_strides = sizes(shape->bStrides);
     contraction.c_strides = sizes(shape->cStrides);
     contraction.relu = dot.getRelu();
-    made->flops = amount(2 * shape->batch * shape->m * shape->n * shape->k);
+    made->flops = amount(2 * shape->batch * shape->m * shape->n * shape->k * static_cast<int64_t>(products));
     made->op.Set(std::move(contraction));
     addLaunch(dot, std::move(made));
     return {};

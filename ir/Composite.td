@@ -20,9 +20,13 @@ def Weft_DotGeneralOp : Weft_ComputeOp<"dot_general", [Differentiable, AttrSized
     fusion attaches, comes after the sum and in this order: `bias`, a vector of the result's last dimension, is
     added, then `residual`, a tensor of the result's type, then `relu` applied. `library` is what a library of
     contractions answered when it was asked about this one.
+
+    `plus` names further pairs of operands, of f32 or f64 and of the types of a and b: their products are rounded
+    and added one after the other, (a b + residual) + a1 b1 + .., where there is neither bias nor relu.
+    `--weft-merge-sums-of-contractions` makes them.
   }];
   let arguments = (ins Weft_Tensor:$a, Weft_Tensor:$b, Optional<Weft_Tensor>:$bias, Optional<Weft_Tensor>:$residual,
-                       DenseI64ArrayAttr:$batch_a, DenseI64ArrayAttr:$batch_b,
+                       Variadic<Weft_Tensor>:$more, DenseI64ArrayAttr:$batch_a, DenseI64ArrayAttr:$batch_b,
                        DenseI64ArrayAttr:$contract_a, DenseI64ArrayAttr:$contract_b, UnitAttr:$relu,
                        OptionalAttr<Weft_LibraryAttr>:$library);
   let results = (outs Weft_Tensor:$result);
@@ -30,8 +34,9 @@ def Weft_DotGeneralOp : Weft_ComputeOp<"dot_general", [Differentiable, AttrSized
                                  "::llvm::ArrayRef<int64_t>":$batchA, "::llvm::ArrayRef<int64_t>":$batchB,
                                  "::llvm::ArrayRef<int64_t>":$contractA, "::llvm::ArrayRef<int64_t>":$contractB,
                                  "bool":$relu, CArg<"::mlir::Value", "{}">:$residual,
-                                 CArg<"::weft::ir::LibraryAttr", "{}">:$library), [{
-    build($_builder, $_state, a, b, bias, residual, batchA, batchB, contractA, contractB, relu, library);
+                                 CArg<"::weft::ir::LibraryAttr", "{}">:$library,
+                                 CArg<"::mlir::ValueRange", "{}">:$more), [{
+    build($_builder, $_state, a, b, bias, residual, more, batchA, batchB, contractA, contractB, relu, library);
   }]>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -213,7 +213,7 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
 
   /// False where the target has no table for the contraction's device.
   bool attach(DotGeneralOp dot, const Target &machine, const SymbolRanges &ranges) {
-    if (dot.getBias() || dot.getResidual() || dot.getRelu())
+    if (dot.getBias() || dot.getResidual() || dot.getRelu() || !dot.getMore().empty())
       return true;
     // What was recorded counts; text without it gets what the table of its device says.
     ContractionAnswer answer = ownAnswer("");

@@ -37,7 +37,9 @@ struct CanonicalizeContractions : impl::CanonicalizeContractionsBase<Canonicaliz
     if (contractions.empty())
       return markAllAnalysesPreserved();
     for (ir::DotGeneralOp op : contractions) {
-      if (!ir::getContractionShape(op))
+      if (!ir::getContractionShape(op) && !op.getMore().empty())
+        splitSum(op);
+      else if (!ir::getContractionShape(op))
         rewrite(op);
       if (op.getBias() && !ir::takesBias(op))
         detachBias(op);
@@ -66,6 +68,24 @@ private:
           builder.create<ir::ConstantOp>(loc, type,
                                          ir::splatOf(type, builder.getZeroAttr(type.getElementType()))));
     op.getResult().replaceAllUsesWith(result);
+    op.erase();
+  }
+
+  /// Of a sum of products whose operands need other layouts each product becomes one of its own.
+  void splitSum(ir::DotGeneralOp op) {
+    OpBuilder builder(op);
+    Value sum = op.getResidual();
+    auto add = [&](Value a, Value b) {
+      auto product =
+          builder.create<ir::DotGeneralOp>(op.getLoc(), a, b, Value(), op.getBatchA(), op.getBatchB(),
+                                           op.getContractA(), op.getContractB(), false);
+      sum = sum ? builder.create<ir::AddOp>(op.getLoc(), sum, product).getResult() : product.getResult();
+      rewrite(product);
+    };
+    add(op.getA(), op.getB());
+    for (size_t i = 0; i < op.getMore().size(); i += 2)
+      add(op.getMore()[i], op.getMore()[i + 1]);
+    op.getResult().replaceAllUsesWith(sum);
     op.erase();
   }
 

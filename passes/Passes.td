@@ -207,6 +207,19 @@ def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
   }];
 }
 
+def MergeSumsOfContractions : Weft_FuncPass<"weft-merge-sums-of-contractions"> {
+  let summary = "one launch for contractions whose results are added one after the other";
+  let description = [{
+    A chain of contractions, each of which has the one before it as its residual, becomes one contraction with the
+    operands of all of them (`plus`), where the last one stands: their products are added in the order of the program,
+    each rounded first, so that every bit stays. For sums of at most 384 products, where the results in between are
+    most of what is moved. The operands then live until the last product. A chain stays as it is, for a reason
+    (WEFT-F010), where that would make the temporaries of the function larger at their peak, where an operand is
+    overwritten in between, and where sums are longer.
+  }];
+  let options = [Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
+}
+
 def NormalizeLayouts : Weft_FuncPass<"weft-normalize-layouts"> {
   let summary = "makes every argument row-major";
   let description = [{

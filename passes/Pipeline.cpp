@@ -118,6 +118,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createAttachEpilogues(AttachEpiloguesOptions{options.target, report}));
     add.function(createFuseOptimizerSteps());
     add.function(createFuse(FuseOptions{options.target, report}));
+    add.function(createMergeSumsOfContractions(MergeSumsOfContractionsOptions{report}));
   } else if (phase == "memory") {
     // First the order with fewest graphs; a memory limit may then change it.
     add.function(createAssignQueues());

@@ -147,7 +147,7 @@ Term multiply(const Term &a, const Term &b, const Labels &needed, Loc loc) {
                         {"batch_b", batchB},
                         {"contract_a", contractA},
                         {"contract_b", contractB},
-                        {"operandSegmentSizes", std::vector<int64_t>{1, 1, 0, 0}}},
+                        {"operandSegmentSizes", std::vector<int64_t>{1, 1, 0, 0, 0}}},
                        loc),
                loc),
           labels};

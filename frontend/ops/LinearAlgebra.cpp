@@ -41,7 +41,7 @@ static Ref product(Ref a, Ref b, std::vector<int64_t> batchA, std::vector<int64_
                   {"batch_b", std::move(batchB)},
                   {"contract_a", std::move(contractA)},
                   {"contract_b", std::move(contractB)},
-                  {"operandSegmentSizes", std::vector<int64_t>{1, 1, 0, 0}}},
+                  {"operandSegmentSizes", std::vector<int64_t>{1, 1, 0, 0, 0}}},
                  loc);
 }
 

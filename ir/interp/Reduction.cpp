@@ -169,7 +169,8 @@ LogicalResult ArgminOp::interpret(ArrayRef<const Literal *> operands, MutableArr
 LogicalResult DotGeneralOp::interpret(ArrayRef<const Literal *> operands, MutableArrayRef<Literal> results) {
   const Literal &a = *operands[0], &b = *operands[1];
   const Literal *bias = getBias() ? operands[2] : nullptr;
-  const Literal *residual = getResidual() ? operands.back() : nullptr;
+  const Literal *residual = getResidual() ? operands[bias ? 3 : 2] : nullptr;
+  ArrayRef<const Literal *> more = operands.take_back(getMore().size());
   Literal &out = results[0];
   auto side = [](const Literal &x, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
     SmallVector<int64_t> used(batch);
@@ -194,6 +195,9 @@ LogicalResult DotGeneralOp::interpret(ArrayRef<const Literal *> operands, Mutabl
             sum += bias->real[i % width];
           if (residual)
             sum += residual->real[i];
+          for (size_t pair = 0; pair < more.size(); pair += 2)
+            for (size_t k = 0; k < sumA.size(); ++k)
+              sum += more[pair]->real[fromA + sumA[k]] * more[pair + 1]->real[fromB + sumB[k]];
           out.setReal(i, getRelu() ? larger(sum, 0) : sum);
         } else {
           int64_t sum = 0;

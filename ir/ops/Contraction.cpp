@@ -21,20 +21,26 @@ static ParseResult parseDimPair(OpAsmParser &parser, DenseI64ArrayAttr &a, Dense
 }
 
 ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &state) {
-  // %a, %b [, bias %c] [, residual %d] [, relu] [, batch = [0] x [0]], contract = [1] x [1] {attrs}
-  //   : A, B [, C] [, D]
+  // %a, %b [, bias %c] [, residual %d] [, plus (%a1, %b1, ..)] [, relu] [, batch = [0] x [0]],
+  //   contract = [1] x [1] {attrs} : A, B [, C] [, D] [, A, B, ..]
   SmallVector<OpAsmParser::UnresolvedOperand> operands(2);
   if (parser.parseOperand(operands[0]) || parser.parseComma() || parser.parseOperand(operands[1]) ||
       parser.parseComma())
     return failure();
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.operandSegmentSizes = {1, 1, 0, 0};
+  properties.operandSegmentSizes = {1, 1, 0, 0, 0};
   for (auto [segment, word] : {std::pair(2, "bias"), std::pair(3, "residual")})
     if (succeeded(parser.parseOptionalKeyword(word))) {
       properties.operandSegmentSizes[segment] = 1;
       if (parser.parseOperand(operands.emplace_back()) || parser.parseComma())
         return failure();
     }
+  if (succeeded(parser.parseOptionalKeyword("plus"))) {
+    size_t before = operands.size();
+    if (parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) || parser.parseComma())
+      return failure();
+    properties.operandSegmentSizes[4] = static_cast<int32_t>(operands.size() - before);
+  }
   if (succeeded(parser.parseOptionalKeyword("relu"))) {
     properties.relu = parser.getBuilder().getUnitAttr();
     if (parser.parseComma())
@@ -69,6 +75,8 @@ void DotGeneralOp::print(OpAsmPrinter &printer) {
     printer << ", bias " << getBias();
   if (getResidual())
     printer << ", residual " << getResidual();
+  if (!getMore().empty())
+    printer << ", plus (" << getMore() << ")";
   if (getRelu())
     printer << ", relu";
   auto pair = [&](StringRef name, DenseI64ArrayAttr a, DenseI64ArrayAttr b) {
@@ -137,6 +145,27 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   return inferShaped(loc, getOperationName(), operands[0], shape, types);
 }
 
+/// The further products of a sum of products.
+static LogicalResult verifyMore(DotGeneralOp op) {
+  if (op.getMore().empty())
+    return success();
+  Type element = op.getType().getElementType();
+  if (!element.isF32() && !element.isF64())
+    return op.emitOpError() << "adds further products of f32 and f64 only, found " << element;
+  if (op.getBias() || op.getRelu())
+    return op.emitOpError() << "adds further products without a bias and relu only";
+  if (op.getMore().size() % 2)
+    return op.emitOpError() << "needs pairs of operands after 'plus', found " << op.getMore().size()
+                            << " operands";
+  for (auto [i, operand] : llvm::enumerate(op.getMore())) {
+    Type expected = (i % 2 ? op.getB() : op.getA()).getType();
+    if (operand.getType() != expected)
+      return op.emitOpError() << "needs further operands of the types of a and b, found " << operand.getType()
+                              << " instead of " << expected;
+  }
+  return success();
+}
+
 LogicalResult DotGeneralOp::verify() {
   Size work = productOf(sizesOf(getType()));
   for (int64_t dim : getContractA())
@@ -162,11 +191,11 @@ LogicalResult DotGeneralOp::verify() {
   if (Value residual = getResidual(); residual && residual.getType() != getType())
     return emitOpError() << "needs a residual of the result's type, found " << residual.getType()
                          << " for the result " << getType();
-  return success();
+  return verifyMore(*this);
 }
 
 LogicalResult DotGeneralOp::buildVjp(VjpBuilder &vjp) {
-  if (getBias() || getResidual() || getRelu())
+  if (getBias() || getResidual() || getRelu() || !getMore().empty())
     return emitOpError() << "has an epilogue, which is attached after differentiation: it has no derivative";
   auto aType = getA().getType(), bType = getB().getType();
   auto aFree = freeDims(aType.getRank(), getBatchA(), getContractA());

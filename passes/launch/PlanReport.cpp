@@ -33,6 +33,8 @@ std::string launchKind(Operation *op) {
       kind += "+residual";
     if (dot.getRelu())
       kind += "+relu";
+    if (!dot.getMore().empty())
+      kind += " sum";
     return kind;
   }
   if (auto attention = dyn_cast<AttentionOp>(op))

@@ -40,7 +40,7 @@ static bool canRead(ir::TransposeOp transpose, ArrayRef<int64_t> batch, ArrayRef
 // The same products, added in the same order.
 static Value dotTranspose(Operation *op, PatternRewriter &rewriter) {
   auto dot = dyn_cast<ir::DotGeneralOp>(op);
-  if (!dot)
+  if (!dot || !dot.getMore().empty())
     return {};
   Value a = dot.getA(), b = dot.getB();
   SmallVector<int64_t> batchA(dot.getBatchA()), batchB(dot.getBatchB()), contractA(dot.getContractA()),
@@ -66,7 +66,7 @@ static Value dotTranspose(Operation *op, PatternRewriter &rewriter) {
 static Value transposeDot(Operation *op, PatternRewriter &rewriter) {
   auto transpose = dyn_cast<ir::TransposeOp>(op);
   auto dot = transpose ? transpose.getA().getDefiningOp<ir::DotGeneralOp>() : ir::DotGeneralOp();
-  if (!dot || !dot->hasOneUse() || dot.getBias() || dot.getResidual())
+  if (!dot || !dot->hasOneUse() || dot.getBias() || dot.getResidual() || !dot.getMore().empty())
     return {};
   auto batch = static_cast<int64_t>(dot.getBatchA().size()), rank = dot.getType().getRank();
   int64_t aFree = dot.getA().getType().getRank() - batch - static_cast<int64_t>(dot.getContractA().size());

@@ -472,6 +472,7 @@ Status Executable::Impl::build(const fb::Plan &plan) {
       shape.bias = launch.bias = product->bias() >= 0;
       shape.residual = launch.residual = product->residual() >= 0;
       shape.relu = product->relu();
+      shape.more = length(product->more()) / 2;
       Expected<std::shared_ptr<const Contraction>> contraction =
           Contraction::get(shape, {text(product->library()), product->library_flops(),
                                    static_cast<int64_t>(product->workspace_bytes())});
@@ -487,8 +488,11 @@ Status Executable::Impl::build(const fb::Plan &plan) {
         touched += add_operand(static_cast<uint32_t>(product->bias()));
       if (launch.residual)
         touched += add_operand(static_cast<uint32_t>(product->residual()));
+      for (uint32_t j = 0; j < length(product->more()); ++j)
+        touched += add_operand(product->more()->Get(j));
       launch.flops = std::max<uint64_t>(launch.flops,
-                                        static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k));
+                                        static_cast<uint64_t>(2 * shape.batch * shape.m * shape.n * shape.k) *
+                                            static_cast<uint64_t>(1 + shape.more));
     } else if (const fb::AttentionLaunch *attention = source->op_as_AttentionLaunch()) {
       launch.kind = LaunchKind::attention;
       if (launch.name.empty())

@@ -65,7 +65,7 @@ struct Launch {
   const int64_t *sizes = nullptr;
   std::vector<int64_t> table; // the sizes of a kernel over a table of tensors
   int64_t tasks = 0, grain = 1;
-  // Contraction: operands a, b, c, and bias and residual where it has them
+  // Contraction: operands a, b, c, bias and residual where it has them, and those of further products
   std::shared_ptr<const Contraction> contraction;
   bool bias = false, residual = false;
   // Attention: the parts that it has, in order

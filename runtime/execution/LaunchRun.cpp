@@ -177,10 +177,11 @@ Status run_launches(const LaunchRun &run) {
     case LaunchKind::contraction:
       // The primitive exists and its scratch is there: what can still fail here is a bug or a broken
       // machine, and something may have been written already.
-      if (Status status = launch.contraction->run({at[0], at[1], at[2], launch.bias ? at[3] : nullptr,
-                                                   launch.residual ? at[launch.bias ? 4 : 3] : nullptr,
-                                                   run.library_scratch},
-                                                  {run.serial});
+      if (Status status =
+              launch.contraction->run({at[0], at[1], at[2], launch.bias ? at[3] : nullptr,
+                                       launch.residual ? at[launch.bias ? 4 : 3] : nullptr,
+                                       run.library_scratch, at + 3 + launch.bias + launch.residual},
+                                      {run.serial});
           !status)
         return status.with([&](FailureInfo &info) {
           info.what = launch.name + ", donated arguments are no longer valid: " + info.what;

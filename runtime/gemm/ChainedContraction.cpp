@@ -97,6 +97,9 @@ public:
   size_t scratch_bytes(int width) const override { return scratch_bytes_of_chains(shape_); }
   size_t workspace_bytes() const override { return scratch_bytes_of_chains(shape_); }
   std::string implementation() const override { return implementation_of_chains(shape_); }
+  bool is_one_chain() const override {
+    return !lanes_ && shape_.k <= gemmChain && block_.k >= shape_.k && !shape_.bias && !shape_.relu;
+  }
 
   Status run(const ContractionCall &call, const ContractionPlace &place) const override {
     if (place.stream)

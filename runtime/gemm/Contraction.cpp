@@ -8,6 +8,8 @@
 #include "runtime/gemm/Contraction.h"
 
 #include "runtime/gemm/Gemm.h"
+#include "runtime/gemm/GemmRows.h"
+#include "runtime/gemm/SummedContraction.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/support/LeastRecentlyUsed.h"
 #include "runtime/threads/Executor.h"
@@ -57,6 +59,10 @@ public:
 
   size_t scratch_bytes(int width) const override { return static_cast<size_t>(width) * gemmScratchBytes; }
   std::string implementation() const override { return kernel_.second; }
+  bool is_one_chain() const override {
+    const ContractionShape &s = shape_;
+    return s.batch > 0 && s.m > 0 && s.n > 0 && s.k > 0 && s.k <= gemmChain && !s.bias && !s.relu;
+  }
 
   Status run(const ContractionCall &call, const ContractionPlace &place) const override {
     if (place.stream)
@@ -110,6 +116,10 @@ Status check_shape(const ContractionShape &shape) {
   for (int64_t extent : {shape.batch, shape.m, shape.n, shape.k})
     if (extent < 0)
       return Status::error("contraction with a negative extent " + std::to_string(extent));
+  if (shape.more < 0 ||
+      (shape.more && (shape.bias || shape.relu || (shape.dtype != DType::f32 && shape.dtype != DType::f64))))
+    return Status::error("no sum of " + std::to_string(shape.more) +
+                         " further products: they are of f32 or f64, without bias and relu");
   for (const auto *strides : {&shape.a_strides, &shape.b_strides, &shape.c_strides})
     for (int64_t stride : *strides)
       if (stride < 0)
@@ -207,6 +217,17 @@ Expected<std::shared_ptr<const Contraction>> Contraction::get(const ContractionS
                                                               const ContractionChoice &choice) {
   if (Status status = check_shape(shape); !status)
     return status;
+  if (shape.more) {
+    ContractionShape one = shape;
+    one.more = 0;
+    Expected<std::shared_ptr<const Contraction>> first = get(one, choice);
+    if (!first)
+      return first;
+    Expected<std::shared_ptr<const Contraction>> next = get(further_product(shape), choice);
+    if (!next)
+      return next;
+    return make_summed(shape, *first, *next);
+  }
   const std::pair key(shape, choice);
   Cache &known = cache();
   const std::lock_guard lock(known.mutex);

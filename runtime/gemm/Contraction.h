@@ -7,6 +7,9 @@
 //
 // c[b,m,n] = sum over k of a[b,m,k] * b[b,k,n] (+ bias[n]) (+ residual[b,m,n]) (relu).
 //
+// To this the products of further operands may be added, one after the other, each of which is rounded first
+// (SummedContraction.h).
+//
 // oneDNN computes f32 and bf16 if it has more than a reference implementation. Operands with a layout that it
 // does not support are copied first (PackedContraction.h). Our own kernel (Gemm.h) computes everything else:
 // f64, f16, integers, repeated elements (strides of 0), empty dimensions, and products too small for a
@@ -43,6 +46,7 @@ struct ContractionShape {
   bool bias = false;
   bool residual = false; ///< add a tensor with the result's strides, which is not the result itself
   bool relu = false;
+  int64_t more = 0; ///< further products, without bias and relu
   auto operator<=>(const ContractionShape &) const = default;
 };
 
@@ -82,7 +86,8 @@ struct ContractionCall {
   const void *a = nullptr, *b = nullptr;
   void *c = nullptr;
   const void *bias = nullptr, *residual = nullptr;
-  void *scratch = nullptr; ///< 64-byte aligned; as many bytes as Contraction::scratch_bytes() says
+  void *scratch = nullptr;           ///< 64-byte aligned; as many bytes as Contraction::scratch_bytes() says
+  const void *const *more = nullptr; ///< a and b of each further product
 };
 
 /// Where a call is carried out. Of the host it is the thread that calls, with the pool's beside it; what a
@@ -105,7 +110,8 @@ public:
   /// What was selected for this shape, ready to run.
   static Expected<std::shared_ptr<const Contraction>> make(const ContractionShape &shape,
                                                            const ContractionSelection &selection);
-  /// Selected and made, from a cache of the 1,024 last used.
+  /// Selected and made, from a cache of the 1,024 last used. Of a sum of products each is; only here is
+  /// `shape.more` looked at.
   static Expected<std::shared_ptr<const Contraction>> get(const ContractionShape &shape,
                                                           const ContractionChoice &choice = {});
   /// Always our own kernel; for tests and measurements.
@@ -122,6 +128,9 @@ public:
   virtual size_t scratch_bytes(int width) const = 0;
   /// Bytes of that which a library asked for.
   virtual size_t workspace_bytes() const { return 0; }
+  /// Whether each element of the product is one chain of fused multiply-adds over k, started at zero, and
+  /// there is no bias or relu.
+  virtual bool is_one_chain() const { return false; }
   /// An error for a place that this implementation cannot be carried out in.
   virtual Status run(const ContractionCall &call, const ContractionPlace &place = {}) const = 0;
   virtual std::string implementation() const = 0;

@@ -333,7 +333,7 @@ public:
   Status run(const ContractionCall &call, const ContractionPlace &place) const override {
     if (place.stream)
       return refuse_stream(place);
-    const auto [a, b, c, bias, residual, scratch] = call;
+    const auto [a, b, c, bias, residual, scratch, more] = call;
     const auto count = static_cast<int64_t>(blocks_.size());
     auto *const own = static_cast<std::byte *>(scratch);
     auto *const sums = reinterpret_cast<float *>(own + blocks_.size() * block_bytes_);

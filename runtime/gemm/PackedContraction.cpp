@@ -90,6 +90,7 @@ public:
            (packing_.c ? bytes_of_c() * (shape_.residual ? 2 : 1) : 0) + inner_->scratch_bytes(width);
   }
   size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
+  bool is_one_chain() const override { return inner_->is_one_chain(); }
   std::string implementation() const override {
     return inner_->implementation() + ":packed-" + (packing_.a ? "a" : "") + (packing_.b ? "b" : "") +
            (packing_.c ? "c" : "");

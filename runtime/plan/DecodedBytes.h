@@ -103,7 +103,7 @@ private:
              groups(kernel->groups());
     if (const auto *product = launch.op_as_ContractionLaunch())
       return list(product->a_strides()) && list(product->b_strides()) && list(product->c_strides()) &&
-             string(product->library());
+             string(product->library()) && list(product->more());
     if (const auto *attention = launch.op_as_AttentionLaunch())
       return list(attention->batch()) &&
              each(attention->places(), [&](const fb::MatrixPlace &place) { return list(place.strides()); });

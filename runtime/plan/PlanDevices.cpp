@@ -156,6 +156,8 @@ private:
       for (int optional : {product->bias(), product->residual()})
         if (optional >= 0)
           buffers.push_back(static_cast<uint32_t>(optional));
+      for (uint32_t j = 0; j < length(product->more()); ++j)
+        buffers.push_back(product->more()->Get(j));
     } else if (const auto *attention = launch.op_as_AttentionLaunch()) {
       for (uint32_t j = 0; j < length(attention->places()); ++j)
         buffers.push_back(attention->places()->Get(j)->buffer());

@@ -418,6 +418,28 @@ private:
     return {};
   }
 
+  /// The operands of products that are added to the first one, of which only their buffers are their own.
+  /// `bytes` is how far a and b reach.
+  Status check_further_products(const std::string &what, const fb::ContractionLaunch &launch,
+                                std::span<const uint64_t, 2> bytes) const {
+    const uint32_t count = length(launch.more());
+    if (!count)
+      return {};
+    const auto dtype = static_cast<DType>(launch.dtype());
+    if (count % 2 || launch.bias() != -1 || launch.relu() || (dtype != DType::f32 && dtype != DType::f64))
+      return fail(what + ": " + number(count) +
+                  " further operands: they are pairs of f32 or f64, without bias and relu");
+    for (uint32_t j = 0; j < count; ++j) {
+      const fb::Buffer *range = buffer(launch.more()->Get(j));
+      if (!range || range->bytes() < bytes[j % 2])
+        return fail(what + ": further operand " + number(j) + " is buffer " + number(launch.more()->Get(j)) +
+                    ", which does not exist or holds less than " + number(bytes[j % 2]) + " bytes");
+      if (overlap(*range, *buffer(launch.c())))
+        return fail(what + ": c overlaps further operand " + number(j));
+    }
+    return {};
+  }
+
   Status check_contraction(const std::string &what, const fb::ContractionLaunch &launch, uint32_t index) {
     if (launch.dtype() > static_cast<uint8_t>(DType::f64) ||
         !contraction_supports(static_cast<DType>(launch.dtype())))
@@ -441,6 +463,7 @@ private:
                      static_cast<uint32_t>(launch.residual()),
                      launch.c_strides(),
                      {launch.batch(), launch.m(), launch.n()}}};
+    std::array<uint64_t, 2> reached = {}; // by a and b, in bytes
     for (const auto &operand : std::span(operands).first(launch.residual() == -1 ? 3 : 4)) {
       const std::string which = what + ": operand " + operand.name;
       const fb::Buffer *range = buffer(operand.buffer);
@@ -465,6 +488,8 @@ private:
           return fail(which + " reaches beyond what a process can address");
       }
       const uint64_t bytes = empty ? 0 : (last + 1) * item;
+      if (const auto part = static_cast<size_t>(&operand - operands); part < reached.size())
+        reached[part] = bytes;
       if (bytes > range->bytes())
         return fail(which + " reaches over " + number(bytes) + " bytes of buffer " + number(operand.buffer) +
                     " of " + number(range->bytes()));
@@ -492,6 +517,8 @@ private:
       if (overlap(*bias, result))
         return fail(what + ": c overlaps the bias");
     }
+    if (Status status = check_further_products(what, launch, reached); !status)
+      return status;
     if (overlap(*buffer(launch.a()), result) || overlap(*buffer(launch.b()), result) ||
         (launch.residual() != -1 && overlap(*buffer(static_cast<uint32_t>(launch.residual())), result)))
       return fail(what + ": c overlaps an operand");

@@ -261,3 +261,43 @@ weft.func @residual(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf32, #cpu>, %r: te
   %0 = weft.dot_general %a, %b, residual %r, contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>, tensor<4xf32, #cpu>
   weft.return %0 : tensor<4x4xf32, #cpu>
 }
+
+// -----
+
+#cpu = #weft.device<cpu>
+
+weft.func @more_bias(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf32, #cpu>, %c: tensor<4xf32, #cpu>) -> tensor<4x4xf32, #cpu> {
+  // expected-error@+1 {{'weft.dot_general' op adds further products without a bias and relu only}}
+  %0 = weft.dot_general %a, %b, bias %c, plus (%a, %b), contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>, tensor<4xf32, #cpu>, tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>
+  weft.return %0 : tensor<4x4xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+
+weft.func @more_half(%a: tensor<4x5xf16, #cpu>, %b: tensor<5x4xf16, #cpu>) -> tensor<4x4xf16, #cpu> {
+  // expected-error@+1 {{'weft.dot_general' op adds further products of f32 and f64 only, found 'f16'}}
+  %0 = weft.dot_general %a, %b, plus (%a, %b), contract = [1] x [0] : tensor<4x5xf16, #cpu>, tensor<5x4xf16, #cpu>, tensor<4x5xf16, #cpu>, tensor<5x4xf16, #cpu>
+  weft.return %0 : tensor<4x4xf16, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+
+weft.func @more_odd(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf32, #cpu>) -> tensor<4x4xf32, #cpu> {
+  // expected-error@+1 {{'weft.dot_general' op needs pairs of operands after 'plus', found 1 operands}}
+  %0 = weft.dot_general %a, %b, plus (%a), contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>, tensor<4x5xf32, #cpu>
+  weft.return %0 : tensor<4x4xf32, #cpu>
+}
+
+// -----
+
+#cpu = #weft.device<cpu>
+
+weft.func @more_types(%a: tensor<4x5xf32, #cpu>, %b: tensor<5x4xf32, #cpu>) -> tensor<4x4xf32, #cpu> {
+  // expected-error@+1 {{'weft.dot_general' op needs further operands of the types of a and b, found 'tensor<4x5xf32, #weft.device<cpu>>' instead of 'tensor<5x4xf32, #weft.device<cpu>>'}}
+  %0 = weft.dot_general %a, %b, plus (%a, %a), contract = [1] x [0] : tensor<4x5xf32, #cpu>, tensor<5x4xf32, #cpu>, tensor<4x5xf32, #cpu>, tensor<4x5xf32, #cpu>
+  weft.return %0 : tensor<4x4xf32, #cpu>
+}

@@ -66,6 +66,9 @@ weft.func @dot_general(%x: tensor<8x4xf32, #cpu>, %w: tensor<6x4xf32, #cpu>, %b:
   %lr = weft.dot_general %x, %w, bias %b, residual %r, relu, contract = [1] x [1]
      {library = #weft.library<"other", epilogues = ["bias"], least_flops = 1, workspace = 2>}
      : tensor<8x4xf32, #cpu>, tensor<6x4xf32, #cpu>, tensor<6xf32, #cpu>, tensor<8x6xf32, #cpu>
+  // CHECK: weft.dot_general %{{.*}}, %{{.*}}, residual %{{.*}}, plus (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}), contract = [1] x [1] : tensor<8x4xf32, #cpu{{.*}}>, tensor<6x4xf32, #cpu{{.*}}>, tensor<8x6xf32, #cpu{{.*}}>, tensor<8x4xf32, #cpu
+  %m = weft.dot_general %x, %w, residual %r, plus (%x, %w, %x, %w), contract = [1] x [1]
+     : tensor<8x4xf32, #cpu>, tensor<6x4xf32, #cpu>, tensor<8x6xf32, #cpu>, tensor<8x4xf32, #cpu>, tensor<6x4xf32, #cpu>, tensor<8x4xf32, #cpu>, tensor<6x4xf32, #cpu>
   // CHECK: weft.dot_general %{{.*}}, %{{.*}}, batch = [0, 1] x [0, 1], contract = [3] x [3] : tensor<2x8x5x4xf32, #cpu{{.*}}>, tensor<2x8x7x4xf32, #cpu
   %s = weft.dot_general %q, %k, batch = [0, 1] x [0, 1], contract = [3] x [3]
      : tensor<2x8x5x4xf32, #cpu>, tensor<2x8x7x4xf32, #cpu>

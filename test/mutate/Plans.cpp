@@ -180,6 +180,11 @@ private:
         number("contraction.extent", *extent);
       for (uint32_t *operand : {&product->a, &product->b, &product->c})
         number("contraction.operand", *operand);
+      for (uint32_t &operand : product->more)
+        number("contraction.further operand", operand);
+      fields.push_back({"contraction.further operands", [product](Random &random) {
+                          product->more.push_back(random() % 2 ? product->a : product->c);
+                        }});
       for (int32_t *operand : {&product->bias, &product->residual})
         number("contraction.bias or residual", *operand);
       for (auto *strides : {&product->a_strides, &product->b_strides, &product->c_strides})

@@ -27,6 +27,19 @@ weft.func @heads(%q: tensor<2x5x3x8xf32, #cpu>, %k: tensor<2x7x3x8xf32, #cpu>) -
   weft.return %0 : tensor<2x3x5x7xf32, #cpu>
 }
 
+// Products that are added become ops of their own where their operands have to be copied.
+// CHECK-LABEL: weft.func @sum(
+// CHECK-COUNT-2: weft.transpose
+// CHECK:         %[[A:.*]] = weft.dot_general
+// CHECK:         %[[R:.*]] = weft.add %arg2, %[[A]]
+// CHECK-COUNT-2: weft.transpose
+// CHECK:         %[[B:.*]] = weft.dot_general
+// CHECK:         weft.add %[[R]], %[[B]]
+weft.func @sum(%q: tensor<2x5x3x8xf32, #cpu>, %k: tensor<2x7x3x8xf32, #cpu>, %r: tensor<2x3x5x7xf32, #cpu>) -> tensor<2x3x5x7xf32, #cpu> {
+  %0 = weft.dot_general %q, %k, residual %r, plus (%q, %k), batch = [0, 2] x [0, 2], contract = [3] x [3] : tensor<2x5x3x8xf32, #cpu>, tensor<2x7x3x8xf32, #cpu>, tensor<2x3x5x7xf32, #cpu>, tensor<2x5x3x8xf32, #cpu>, tensor<2x7x3x8xf32, #cpu>
+  weft.return %0 : tensor<2x3x5x7xf32, #cpu>
+}
+
 // With one batch the heads alone are the batch dimension, and nothing is copied.
 // CHECK-LABEL: weft.func @one_batch(
 // CHECK-NEXT:    weft.dot_general %{{.*}}, %{{.*}}, batch = [0, 2] x [0, 2], contract = [3] x [3]

@@ -151,7 +151,8 @@ LogicalResult boundSum(ir::SumOp op, const Bounded &in, Bounded &result) {
 LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) {
   const Bounded &a = *operands[0], &b = *operands[1];
   const Bounded *bias = op.getBias() ? operands[2] : nullptr;
-  const Bounded *residual = op.getResidual() ? operands.back() : nullptr;
+  const Bounded *residual = op.getResidual() ? operands[bias ? 3 : 2] : nullptr;
+  Operands more = operands.take_back(op.getMore().size());
   auto side = [](const Bounded &x, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
     SmallVector<int64_t> used(batch);
     llvm::append_range(used, contract);
@@ -184,6 +185,23 @@ LogicalResult boundDot(ir::DotGeneralOp op, Operands operands, Bounded &result) 
           alone = value;
           value += real ? residual->value.real[i] : 0;
           sum.add(real ? residual->value.real[i] : 0, residual->error[i]);
+        }
+        for (size_t pair = 0; pair < more.size(); pair += 2) {
+          const Bounded &left = *more[pair], &right = *more[pair + 1];
+          double product = 0;
+          for (size_t k = 0; k < sumA.size(); ++k) {
+            int64_t x = batchA[n] + row + sumA[k], y = batchB[n] + column + sumB[k];
+            double term = left.value.real[x] * right.value.real[y];
+            product += term;
+            sum.add(term,
+                    productError(left.value.real[x], left.error[x], right.value.real[y], right.error[y]));
+          }
+          // Each product is rounded, and so is each sum.
+          if (std::isfinite(value))
+            sum.errors += ulp(result.value.dtype, value);
+          if (std::isfinite(product))
+            sum.errors += ulp(result.value.dtype, product);
+          value += product;
         }
         if (real) {
           // What is there may be rounded before the bias, or the residual, is added.

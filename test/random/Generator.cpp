@@ -210,8 +210,12 @@ void sampleDotGeneral(ProgramBuilder &p) {
   if (oneIn(p.random, 6))
     residual = p.obtain(dtype, shape);
   bool relu = oneIn(p.random, 8);
-  p.add<ir::DotGeneralOp>(!bias && !residual && !relu, a, b, bias, batchA, batchB, contractA, contractB, relu,
-                          residual);
+  SmallVector<Value> more;
+  if (!bias && !relu && (dtype == DType::f32 || dtype == DType::f64) && oneIn(p.random, 6))
+    for (uint64_t i = 0, n = 1 + p.random.below(3); i < n; ++i)
+      llvm::append_values(more, p.obtain(dtype, aShape), p.obtain(dtype, bShape));
+  p.add<ir::DotGeneralOp>(!bias && !residual && !relu && more.empty(), a, b, bias, batchA, batchB, contractA,
+                          contractB, relu, residual, ir::LibraryAttr(), more);
 }
 
 template <typename Op> void sampleSoftmax(ProgramBuilder &p) {

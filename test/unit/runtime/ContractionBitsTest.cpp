@@ -220,6 +220,76 @@ TEST(Contraction, SumsWithAVX512HaveTheOrderThatIsDocumented) {
     }
 }
 
+// Each product is rounded and then added, whoever multiplies: by one launch for each, and by one for all.
+TEST(Contraction, SumsOfProductsHaveTheBitsOfProductsThatAreAdded) {
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const auto &[m, n, k] : {std::array<int64_t, 3>{512, 128, 32},
+                                  {96, 200, 17},
+                                  {65, 33, 384},
+                                  {3, 40, 16},
+                                  {70, 1, 20},
+                                  {40, 50, 500},
+                                  {7, 9, 3},
+                                  {8, 8, 0},
+                                  {300, 16, 700}})
+      for (const int layout : {0, 1, 2, 3})
+        for (const bool residual : {false, true}) {
+          ContractionShape one = Problem::dense(dtype, 2, m, n, k);
+          if (layout & 1)
+            one.a_strides = {m * k, 1, m};
+          if (layout & 2)
+            one.b_strides = {k * n, 1, k};
+          one.residual = residual;
+          ContractionShape sum = one;
+          sum.more = 3;
+          Problem problem(sum);
+          Problem others[] = {Problem(one, 2), Problem(one, 3), Problem(one, 4)};
+          std::vector<const void *> more;
+          for (Problem &other : others)
+            more.insert(more.end(), {other.a.bytes.data(), other.b.bytes.data()});
+          const auto contraction = Contraction::get(sum).value_or_throw();
+          SCOPED_TRACE(contraction->implementation());
+          for (const bool serial : {false, true}) {
+            const auto scratch =
+                Buffer::allocate(contraction->scratch_bytes(executor().width())).value_or_throw();
+            ASSERT_TRUE(
+                contraction->run({problem.a.bytes.data(), problem.b.bytes.data(), problem.c.bytes.data(),
+                                  nullptr, problem.residual.bytes.data(), scratch->data(), more.data()},
+                                 {serial}));
+            Problem expected(one);
+            ASSERT_TRUE(expected.run(*Contraction::get(one).value_or_throw()));
+            for (Problem &other : others) {
+              other.shape.residual = false;
+              ASSERT_TRUE(other.run(*Contraction::get(other.shape).value_or_throw()));
+              for (int64_t i = 0; i < 2 * m * n; ++i)
+                if (dtype == DType::f32)
+                  expected.c.at<float>(i) += other.c.at<float>(i);
+                else
+                  expected.c.at<double>(i) += other.c.at<double>(i);
+            }
+            ASSERT_EQ(problem.c.bytes, expected.c.bytes)
+                << name(dtype) << ' ' << m << 'x' << k << 'x' << n << ", layout " << layout;
+          }
+        }
+}
+
+// With AVX-512 the gradients of a sequence's weights are one pass over each block of the result.
+TEST(Contraction, SumsOfShortProductsAreComputedBlockByBlock) {
+  ContractionShape sum = Problem::dense(DType::f32, 1, 512, 128, 32);
+  sum.more = 19;
+  const std::string found = Contraction::get(sum).value_or_throw()->implementation();
+  if (cpu_level() == CpuLevel::v4)
+    EXPECT_EQ(found, "weft:sums:x86-64-v4");
+  else
+    EXPECT_TRUE(found.ends_with(":added")) << found;
+  sum.k = 1000;
+  sum.a_strides = {512000, 1000, 1};
+  sum.b_strides = {128000, 128, 1};
+  EXPECT_TRUE(Contraction::get(sum).value_or_throw()->implementation().ends_with(":added"));
+  sum.bias = true;
+  EXPECT_FALSE(Contraction::get(sum));
+}
+
 TEST(Contraction, BitsDoNotDependOnThreads) {
   for (DType dtype : {DType::f32, DType::f16, DType::f64})
     for (const auto &[m, n, k] : {std::array<int64_t, 3>{200, 300, 700},

@@ -138,6 +138,27 @@ TEST(PlanVerifier, NamesEveryBrokenRule) {
       {"bias is buffer -7", [&](PlanBuilder &b) { product(b).bias = -7; }},
       {"c overlaps the bias", [&](PlanBuilder &b) { product(b).bias = 2; }},
       {"c overlaps an operand", [&](PlanBuilder &b) { product(b).a = 2; }},
+      {"1 further operands: they are pairs",
+       [&](PlanBuilder &b) {
+         product(b).bias = -1;
+         product(b).more = {0};
+       }},
+      {"2 further operands: they are pairs", [&](PlanBuilder &b) { product(b).more = {0, 4}; }},
+      {"further operand 1 is buffer 90",
+       [&](PlanBuilder &b) {
+         product(b).bias = -1;
+         product(b).more = {0, 90};
+       }},
+      {"holds less than 64 bytes",
+       [&](PlanBuilder &b) {
+         product(b).bias = -1;
+         product(b).more = {b.buffer(fb::Storage::arena, 0, 0, 32), 4};
+       }},
+      {"c overlaps further operand 0",
+       [&](PlanBuilder &b) {
+         product(b).bias = -1;
+         product(b).more = {2, 4};
+       }},
       {"copies buffer 0 to 88",
        [](PlanBuilder &b) { b.plan.launches[3]->op.AsCopyLaunch()->destination = 88; }},
       {"overlapping ranges", [](PlanBuilder &b) { b.plan.launches[3]->op.AsCopyLaunch()->destination = 0; }},
