@@ -207,6 +207,19 @@ def MaterializeRngState : Weft_FuncPass<"weft-materialize-rng-state"> {
   }];
 }
 
+def MergeSlicedContractions : Weft_FuncPass<"weft-merge-sliced-contractions"> {
+  let summary = "one contraction of a whole for several of its slices";
+  let description = [{
+    Contractions of one right operand with slices of one value along one dimension, as the steps of a sequence are,
+    become one contraction of the value, of whose result each takes its slice: the rows of the slices are rows of one
+    matrix. At least four slices of one size, which together are all of the value and of which none is contracted or
+    batched along the dimension that is sliced. f32 and f64, with AVX-512 the same sums in the same order. What is
+    refused has a reason (WEFT-F011): slices that leave something out or overlap, a result that needs more memory than
+    the operands together hold, sizes that are not known.
+  }];
+  let options = [Option<"report", "report", "bool", "false", "record what was refused in weft.decisions">];
+}
+
 def MergeSumsOfContractions : Weft_FuncPass<"weft-merge-sums-of-contractions"> {
   let summary = "one launch for contractions whose results are added one after the other";
   let description = [{

@@ -108,6 +108,7 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createSplitReductions());
     add.function(createSimplify());
     add.function(createCanonicalizeContractions());
+    add.function(createMergeSlicedContractions(MergeSlicedContractionsOptions{report}));
     add.cleanup();
     // Equal values have been merged, and nothing is folded from here on.
     add.function(createElideChecks());
