@@ -9,22 +9,17 @@
 
 #include "runtime/gemm/ContractionBlocks.h"
 #include "runtime/gemm/ContractionLayouts.h"
+#include "runtime/gemm/GemmChains.h"
 #include "runtime/gemm/GemmRows.h"
 #include "runtime/gemm/PartialSums.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/threads/Executor.h"
 
-#include <dnnl.h>
-
 #include <algorithm>
-#include <atomic>
 #include <vector>
 
 namespace weft::runtime {
 namespace {
-
-/// A part of a product, with strides in elements.
-using Part = GemmRows;
 
 /// How long the chains of a sum are, but for the last one. Whole registers, so that only the end of a sum is
 /// a part of one.
@@ -33,52 +28,19 @@ int64_t chain_length(int64_t k) {
   return chains < 2 ? k : ((k + chains - 1) / chains + 15) / 16 * 16;
 }
 
-/// How sgemm is told that a matrix lies.
-struct Matrix {
-  char transposed;
-  int64_t leading;
-};
-Matrix matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
-  if (column_stride == 1 || columns == 1)
-    return {'N', rows == 1 ? columns : row_stride};
-  return {'T', column_stride};
-}
-
 /// Whether the elements of a product are sums of lanes.
 bool has_lanes(const ContractionShape &s) { return s.m <= gemmFewRows || s.n == 1; }
 
 /// The transposed product, which has the same elements.
-Part transposed(const Part &s) {
-  return {s.b, s.a, s.c, s.n, s.m, s.k, s.b_n, s.b_k, s.a_k, s.a_m, s.c_n, s.c_m, s.chain};
+GemmRows transposed(const GemmRows &s) {
+  return {s.b, s.a, s.c, s.n, s.m, s.k, s.b_n, s.b_k, s.a_k, s.a_m, s.c_n, s.c_m};
 }
 
-void multiply_lanes(const Part &s) {
-  Part part = s.m <= gemmFewRows ? s : transposed(s);
+void multiply_lanes(const GemmRows &s) {
+  GemmRows part = s.m <= gemmFewRows ? s : transposed(s);
   if (part.n == 1) // whose stride means nothing
     part.b_n = 1;
   multiply_lanes_v4(part);
-}
-
-/// False where there is no memory.
-bool multiply_chains(const Part &s) {
-  // One row or one column is what is left of a larger product.
-  if (s.n == 1 && s.m > 1) {
-    multiply_chains_v4(transposed(s));
-    return true;
-  }
-  const Matrix a = matrix(s.m, s.k, s.a_m, s.a_k), b = matrix(s.k, s.n, s.b_k, s.b_n);
-  if (s.m == 1 || (s.m <= gemmMostRows && b.transposed == 'T')) {
-    Part part = s;
-    if (s.n == 1)
-      part.b_n = 1;
-    multiply_chains_v4(part);
-    return true;
-  }
-  for (int64_t p = 0; p < s.k; p += s.chain)
-    if (dnnl_sgemm(a.transposed, b.transposed, s.m, s.n, std::min(s.chain, s.k - p), 1, s.a + p * s.a_k,
-                   a.leading, s.b + p * s.b_k, b.leading, p == 0 ? 0 : 1, s.c, s.c_m) != dnnl_success)
-      return false;
-  return true;
 }
 
 /// Blocks that each take one thread, handed out by the executor.
@@ -110,20 +72,14 @@ public:
     // Partial sums of one block after the other, where k is cut.
     float *const sums = block_.k < shape_.k ? static_cast<float *>(call.scratch) : nullptr;
     const auto count = static_cast<int64_t>(blocks_.size());
-    std::atomic<bool> exhausted{false};
     const auto body = [&](int64_t begin, int64_t end, int) {
-      const OneOpenMPThread one;
       for (int64_t t = begin; t < end; ++t)
-        if (!compute(blocks_[static_cast<size_t>(t)], operands,
-                     sums ? sums + t * shape_.m * shape_.n : nullptr))
-          exhausted = true;
+        compute(blocks_[static_cast<size_t>(t)], operands, sums ? sums + t * shape_.m * shape_.n : nullptr);
     };
     if (place.serial)
       body(0, count, 0);
     else
       executor().parallel_for(count, 1, body);
-    if (exhausted)
-      throw std::bad_alloc();
     if (sums)
       join(sums, operands);
     return {};
@@ -139,9 +95,9 @@ private:
     int64_t batch, i, j, p; ///< where it begins
   };
 
-  bool compute(const Block &block, const Operands &operands, float *sums) const {
+  void compute(const Block &block, const Operands &operands, float *sums) const {
     const ContractionShape &s = shape_;
-    Part part;
+    GemmChains part;
     part.m = std::min(block_.m, s.m - block.i);
     part.n = std::min(block_.n, s.n - block.j);
     part.k = std::min(block_.k, s.k - block.p);
@@ -149,23 +105,26 @@ private:
     part.a_m = s.a_strides[1];
     part.a_k = s.a_strides[2];
     part.b_k = s.b_strides[1];
-    part.b_n = s.b_strides[2];
+    part.b_n = part.n == 1 ? 1 : s.b_strides[2]; // that of one column means nothing
     part.c_m = sums || s.m == 1 ? part.n : s.c_strides[1];
-    part.c_n = 1;
+    part.bias = s.bias && !sums ? operands.bias + block.j : nullptr;
+    part.relu = s.relu && !sums;
     for (int64_t x = block.batch; x < std::min(block.batch + block_.batch, s.batch); ++x) {
       const int64_t at = x * s.c_strides[0] + block.i * s.c_strides[1] + block.j;
       part.a = operands.a + x * s.a_strides[0] + block.i * part.a_m + block.p * part.a_k;
-      part.b = operands.b + x * s.b_strides[0] + block.p * part.b_k + block.j * part.b_n;
+      part.b = operands.b + x * s.b_strides[0] + block.p * part.b_k + block.j * s.b_strides[2];
       part.c = sums ? sums : operands.c + at;
-      if (lanes_)
-        multiply_lanes(part);
-      else if (!multiply_chains(part))
-        return false;
+      part.residual = s.residual && !sums ? operands.residual + at : nullptr;
+      if (!lanes_) {
+        multiply_chains_v4(part);
+        continue;
+      }
+      multiply_lanes({part.a, part.b, part.c, part.m, part.n, part.k, part.a_m, part.a_k, part.b_k, part.b_n,
+                      part.c_m, 1});
       if (!sums)
         for (int64_t i = 0; i < part.m; ++i)
           finish(operands, at + i * s.c_strides[1], block.j, part.n);
     }
-    return true;
   }
 
   /// What comes after the product, for a part of a row that begins at element `at` and column j.
@@ -207,7 +166,7 @@ size_t scratch_bytes_of_chains(const ContractionShape &s) {
 }
 
 std::string implementation_of_chains(const ContractionShape &s) {
-  return has_lanes(s) ? "weft:lanes:x86-64-v4" : "onednn:sgemm:chains";
+  return has_lanes(s) ? "weft:lanes:x86-64-v4" : "weft:chains:x86-64-v4";
 }
 
 std::shared_ptr<const Contraction> make_chained(const ContractionShape &shape) {

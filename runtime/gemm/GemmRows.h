@@ -10,11 +10,7 @@
 //   - lanes, of at most gemmFewRows rows, or one column: 16 partial sums, each a chain of fused multiply-adds
 //     over every 16th k, of which halves are added, then quarters, and so on;
 //   - chains, of the rest: fused multiply-adds over at most gemmChain elements of k, each chain started at
-//     zero, and the chains added in their order.
-//
-// oneDNN's sgemm computes one chain so for any extents and any layout but for up to 16 rows, or one column,
-// whose sums are over contiguous elements of both operands, where it has lanes of its own. Those chains are
-// computed here, and the lanes.
+//     zero, and the chains added in their order (GemmChains.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_GEMMROWS_H
@@ -24,9 +20,6 @@
 
 namespace weft::runtime {
 
-/// The longest chain that oneDNN's sgemm does not divide for any layout, found by comparing bits.
-inline constexpr int64_t gemmChain = 384;
-
 /// c = a b, with b in rows (b_n is 1) or in columns (b_k is 1), and a and c anyhow. Strides in elements, k at
 /// least 1.
 struct GemmRows {
@@ -34,16 +27,11 @@ struct GemmRows {
   float *c;
   int64_t m, n, k;
   int64_t a_m, a_k, b_k, b_n, c_m, c_n;
-  int64_t chain; ///< the length of all chains but the last, a multiple of 16 where there are several
 };
 
-/// Lanes, for 1 to 4 rows. Needs x86-64-v4, as the next one does.
+/// Lanes, for 1 to 4 rows. Needs x86-64-v4.
 inline constexpr int64_t gemmFewRows = 4;
 void multiply_lanes_v4(const GemmRows &rows);
-
-/// Chains, for one row, or b in columns. sgemm has lanes for up to 16 rows, and is slower for up to some 128.
-inline constexpr int64_t gemmMostRows = 128;
-void multiply_chains_v4(const GemmRows &rows);
 
 } // namespace weft::runtime
 

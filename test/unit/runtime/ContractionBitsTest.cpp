@@ -7,9 +7,13 @@
 
 #include "ContractionFixture.h"
 
-#include "runtime/gemm/Gemm.h"
+#include "runtime/gemm/ContractionBlocks.h"
 
 #include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace weft;
 using namespace weft::runtime;
@@ -178,8 +182,6 @@ float sum_in_order(Problem &problem, int64_t i, int64_t j) {
   return sum;
 }
 
-// What oneDNN computes with AVX-512 is not documented; if another version adds otherwise, the order would
-// depend on how operands lie.
 TEST(Contraction, SumsWithAVX512HaveTheOrderThatIsDocumented) {
   if (cpu_level() != CpuLevel::v4)
     GTEST_SKIP() << "needs AVX-512";
@@ -217,6 +219,188 @@ TEST(Contraction, SumsWithAVX512HaveTheOrderThatIsDocumented) {
           others += std::bit_cast<uint32_t>(problem.c.at<float>(i * n + j)) !=
                     std::bit_cast<uint32_t>(sum_in_order(problem, i, j));
       EXPECT_EQ(others, 0) << m << "x" << n << "x" << k << " layout " << layout;
+    }
+}
+
+/// A copy of a matrix whose last byte is the last of a page, behind which nothing may be touched.
+class Guarded {
+public:
+  explicit Guarded(const Matrix &matrix)
+      : bytes_(matrix.bytes.size()), page_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))),
+        whole_((bytes_ + page_ - 1) / page_ * page_),
+        pages_(::mmap(nullptr, whole_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (pages_ == MAP_FAILED || ::mprotect(static_cast<std::byte *>(pages_) + whole_, page_, PROT_NONE) != 0)
+      throw std::runtime_error("no guarded memory");
+    std::memcpy(data(), matrix.bytes.data(), bytes_);
+  }
+  ~Guarded() { ::munmap(pages_, whole_ + page_); }
+  Guarded(const Guarded &) = delete;
+  Guarded &operator=(const Guarded &) = delete;
+  std::byte *data() const { return static_cast<std::byte *>(pages_) + whole_ - bytes_; }
+  std::vector<std::byte> bytes() const { return {data(), data() + bytes_}; }
+
+private:
+  const size_t bytes_, page_, whole_;
+  void *const pages_;
+};
+
+/// What c has to hold: the sums in the order that is documented, bias, residual and relu, and nothing new
+/// between its rows.
+std::vector<std::byte> expected_result(Problem &problem) {
+  const ContractionShape &s = problem.shape;
+  Matrix c = problem.c;
+  for (int64_t i = 0; i < s.m; ++i)
+    for (int64_t j = 0; j < s.n; ++j) {
+      const int64_t at = i * s.c_strides[1] + j;
+      float value = sum_in_order(problem, i, j);
+      if (s.bias)
+        value += problem.bias.at<float>(j);
+      if (s.residual)
+        value += problem.residual.at<float>(at);
+      c.at<float>(at) = s.relu && value < 0 ? 0 : value;
+    }
+  return c.bytes;
+}
+
+/// As many elements as there are whose bits differ; of a NaN there is one.
+int64_t differences(const std::vector<std::byte> &found, const std::vector<std::byte> &expected) {
+  int64_t others = 0;
+  for (size_t i = 0; i < expected.size(); i += sizeof(float)) {
+    float x = 0, y = 0;
+    std::memcpy(&x, &found[i], sizeof x);
+    std::memcpy(&y, &expected[i], sizeof y);
+    others += std::bit_cast<uint32_t>(x) != std::bit_cast<uint32_t>(y) && !(std::isnan(x) && std::isnan(y));
+  }
+  return others;
+}
+
+/// Runs the product in memory that ends where its operands end, and compares every bit.
+void expect_chains(Problem &problem, const Contraction &contraction) {
+  const Guarded a(problem.a), b(problem.b), bias(problem.bias), residual(problem.residual), c(problem.c);
+  const auto scratch = Buffer::allocate(contraction.scratch_bytes(executor().width())).value_or_throw();
+  ASSERT_TRUE(
+      contraction.run({a.data(), b.data(), c.data(), bias.data(), residual.data(), scratch->data()}).ok());
+  const ContractionShape &s = problem.shape;
+  EXPECT_EQ(differences(c.bytes(), expected_result(problem)), 0)
+      << s.m << "x" << s.n << "x" << s.k << " strides " << s.a_strides[1] << " " << s.a_strides[2] << ", "
+      << s.b_strides[1] << " " << s.b_strides[2] << ", " << s.c_strides[1] << " epilogue " << s.bias
+      << s.residual << s.relu << " by " << contraction.implementation();
+}
+
+// Every remainder of rows and columns in the tiles of a kernel, sums around the length of a chain, operands
+// in rows and in columns, with room between them and a page apart, every epilogue; by the library's order,
+// and by that of our own kernel where it is the same.
+TEST(Contraction, TilesHaveTheOrderThatIsDocumentedForEveryRemainder) {
+  if (cpu_level() != CpuLevel::v4)
+    GTEST_SKIP() << "needs AVX-512";
+  const int64_t sums[] = {1, 2, 15, 16, 17, 33, 96, 383, 384, 385, 769};
+  std::vector<std::array<int64_t, 2>> extents = {{64, 50}, {65, 17}, {70, 100}};
+  for (int64_t m = 5; m <= 21; ++m)
+    for (int64_t n = 2; n <= 98; n += n < 18 || n % 16 == 1 ? 1 : n % 16 == 2 ? 13 : 1)
+      extents.push_back({m, n});
+  int number = 0;
+  for (const auto &[m, n] : extents) {
+    int64_t k = sums[static_cast<size_t>(number % 11)];
+    if (contraction_blocks(Problem::dense(DType::f32, 1, m, n, k), BlockCut::chains).k < k)
+      k = 385; // the other is cut before it is a product of tiles
+    ContractionShape shape = Problem::dense(DType::f32, 1, m, n, k);
+    const int layouts[] = {0, 1, 2, 3, 7, 8};
+    shape.a_strides = strides_of(layouts[number % 6], 1, m, k);
+    shape.b_strides = strides_of(layouts[number / 3 % 6], 1, k, n);
+    shape.c_strides = strides_of(number % 2 * 2, 1, m, n);
+    shape.bias = number & 1;
+    shape.residual = number & 2;
+    shape.relu = number & 4;
+    Problem problem(shape, static_cast<unsigned>(++number));
+    expect_chains(problem, *Contraction::make_library(shape).value_or_throw());
+    if (k <= 384)
+      expect_chains(problem, *Contraction::make_own(shape).value_or_throw());
+    if (HasFatalFailure() || HasNonfatalFailure())
+      return;
+  }
+}
+
+// Infinities and NaN of an operand reach those elements that they are a part of, and no others, through every
+// epilogue; relu leaves a NaN.
+TEST(Contraction, TilesKeepNaNAndInfinity) {
+  if (cpu_level() != CpuLevel::v4)
+    GTEST_SKIP() << "needs AVX-512";
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float special[] = {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity, -0.0f, 1e-42f};
+  int number = 0;
+  for (const auto &[m, n, k] : {std::array<int64_t, 3>{9, 21, 40}, {13, 10, 400}, {66, 50, 17}})
+    for (int layout = 0; layout < 4; ++layout)
+      for (int epilogue = 0; epilogue < 8; ++epilogue) {
+        ContractionShape shape = Problem::dense(DType::f32, 1, m, n, k);
+        shape.a_strides = strides_of(layout & 1, 1, m, k);
+        shape.b_strides = strides_of(layout >> 1, 1, k, n);
+        shape.bias = epilogue & 1;
+        shape.residual = epilogue & 2;
+        shape.relu = epilogue & 4;
+        Problem problem(shape, static_cast<unsigned>(++number));
+        std::mt19937 random(static_cast<unsigned>(number));
+        for (Matrix *matrix : {&problem.a, &problem.b, &problem.bias, &problem.residual})
+          for (int i = 0; i < 3; ++i)
+            matrix->at<float>(static_cast<int64_t>(random() % (matrix->bytes.size() / sizeof(float)))) =
+                special[random() % std::size(special)];
+        expect_chains(problem, *Contraction::make_library(shape).value_or_throw());
+        if (HasFatalFailure() || HasNonfatalFailure())
+          return;
+      }
+}
+
+TEST(Contraction, BitsDoNotDependOnThreads) {
+  for (DType dtype : {DType::f32, DType::f16, DType::f64})
+    for (const auto &[m, n, k] : {std::array<int64_t, 3>{200, 300, 700},
+                                  {8, 16, 100000},
+                                  {16, 64, 30000},
+                                  {512, 10, 4096},
+                                  {1, 1000, 2000}}) {
+      const ContractionShape shape = Problem::dense(dtype, 1, m, n, k);
+      Problem problem(shape);
+      ASSERT_TRUE(problem.run(*Contraction::get(shape).value_or_throw()).ok());
+      if (dtype == DType::f32)
+        problem.expect_right();
+      for (const int width : {1, 2, 3, 4})
+        expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
+    }
+}
+
+// Large enough to be cut along every dimension, with remainders, and with every way an operand may lie.
+TEST(Contraction, BitsDoNotDependOnThreadsWithEpiloguesBatchesAndTranspositions) {
+  int number = 0;
+  for (const auto &[batch, m, n, k] : {std::array<int64_t, 4>{1, 150, 250, 130},
+                                       {3, 130, 70, 90},
+                                       {5, 128, 100, 64},
+                                       {70, 40, 40, 50},
+                                       {1, 20, 97, 5000}, // a column is left
+                                       {1, 97, 20, 5000}, // a row is left
+                                       {1, 20, 30, 9000},
+                                       {1, 10, 12, 9001},
+                                       {1, 700, 1, 1500},
+                                       {1, 1, 700, 1500}})
+    for (int layout = 0; layout < 4; ++layout) {
+      ContractionShape shape = Problem::dense(DType::f32, batch, m, n, k);
+      if (layout & 1)
+        shape.a_strides = {m * k, 1, m};
+      if (layout & 2)
+        shape.b_strides = {k * n, 1, k}, shape.c_strides = {m * (n + 10), n + 10, 1};
+      const int epilogue = number++ * 3 % 8; // all eight, spread over shapes and layouts
+      shape.bias = epilogue & 1;
+      shape.relu = epilogue & 2;
+      shape.residual = epilogue & 4;
+      Problem problem(shape);
+      const auto chosen = Contraction::get(shape).value_or_throw();
+      // oneDNN has nothing fast for some layouts of a matrix times a vector.
+      if (n > 1 && !has_own_kernel(shape))
+        EXPECT_EQ(chosen->implementation().substr(0, 6), "onednn") << chosen->implementation();
+      ASSERT_TRUE(problem.run(*chosen).ok());
+      problem.expect_right();
+      if (HasFatalFailure())
+        FAIL() << batch << "x" << m << "x" << n << "x" << k << " layout " << layout << " epilogue "
+               << epilogue;
+      for (const int width : {1, 2, 3, 4})
+        expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
     }
 }
 
@@ -288,61 +472,6 @@ TEST(Contraction, SumsOfShortProductsAreComputedBlockByBlock) {
   EXPECT_TRUE(Contraction::get(sum).value_or_throw()->implementation().ends_with(":added"));
   sum.bias = true;
   EXPECT_FALSE(Contraction::get(sum));
-}
-
-TEST(Contraction, BitsDoNotDependOnThreads) {
-  for (DType dtype : {DType::f32, DType::f16, DType::f64})
-    for (const auto &[m, n, k] : {std::array<int64_t, 3>{200, 300, 700},
-                                  {8, 16, 100000},
-                                  {16, 64, 30000},
-                                  {512, 10, 4096},
-                                  {1, 1000, 2000}}) {
-      const ContractionShape shape = Problem::dense(dtype, 1, m, n, k);
-      Problem problem(shape);
-      ASSERT_TRUE(problem.run(*Contraction::get(shape).value_or_throw()).ok());
-      if (dtype == DType::f32)
-        problem.expect_right();
-      for (const int width : {1, 2, 3, 4})
-        expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
-    }
-}
-
-// Large enough to be cut along every dimension, with remainders, and with every way an operand may lie.
-TEST(Contraction, BitsDoNotDependOnThreadsWithEpiloguesBatchesAndTranspositions) {
-  int number = 0;
-  for (const auto &[batch, m, n, k] : {std::array<int64_t, 4>{1, 150, 250, 130},
-                                       {3, 130, 70, 90},
-                                       {5, 128, 100, 64},
-                                       {70, 40, 40, 50},
-                                       {1, 20, 97, 5000}, // a column is left
-                                       {1, 97, 20, 5000}, // a row is left
-                                       {1, 20, 30, 9000},
-                                       {1, 10, 12, 9001},
-                                       {1, 700, 1, 1500},
-                                       {1, 1, 700, 1500}})
-    for (int layout = 0; layout < 4; ++layout) {
-      ContractionShape shape = Problem::dense(DType::f32, batch, m, n, k);
-      if (layout & 1)
-        shape.a_strides = {m * k, 1, m};
-      if (layout & 2)
-        shape.b_strides = {k * n, 1, k}, shape.c_strides = {m * (n + 10), n + 10, 1};
-      const int epilogue = number++ * 3 % 8; // all eight, spread over shapes and layouts
-      shape.bias = epilogue & 1;
-      shape.relu = epilogue & 2;
-      shape.residual = epilogue & 4;
-      Problem problem(shape);
-      const auto chosen = Contraction::get(shape).value_or_throw();
-      // oneDNN has nothing fast for some layouts of a matrix times a vector.
-      if (n > 1 && !has_own_kernel(shape))
-        EXPECT_EQ(chosen->implementation().substr(0, 6), "onednn") << chosen->implementation();
-      ASSERT_TRUE(problem.run(*chosen).ok());
-      problem.expect_right();
-      if (HasFatalFailure())
-        FAIL() << batch << "x" << m << "x" << n << "x" << k << " layout " << layout << " epilogue "
-               << epilogue;
-      for (const int width : {1, 2, 3, 4})
-        expect_bits(shape, *make_thread_executor(width), problem.c.bytes);
-    }
 }
 
 } // namespace

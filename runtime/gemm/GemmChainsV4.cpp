@@ -1,0 +1,195 @@
+//===- GemmChainsV4.cpp - Products of f32 in chains, with AVX-512 ----------===//
+//
+// Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The result is computed in tiles of up to 8 rows and 3 registers of columns, whose 24 chains are long enough
+// in flight for two multiply-adds a cycle; each element of a is a broadcast. A panel is the columns of b that
+// a tile reads. It is read where it lies if b is in rows, and turned into memory of its own if b is in
+// columns, once for all rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/gemm/GemmChains.h"
+
+#include <immintrin.h>
+
+namespace weft::runtime {
+namespace {
+
+#include "runtime/gemm/GemmRegisters.inc"
+
+constexpr int64_t tileRows = 8, tileRegisters = 3;
+
+/// Where a tile finds what it needs. The last register of columns is the one that may be a part of one.
+struct Tile {
+  const float *a, *b;
+  float *c;
+  const float *bias, *residual; ///< null: none
+  int64_t depth;                ///< of the chains
+  int64_t a_m, a_k, b_k, c_m;
+  __mmask16 last;
+  bool add, relu; ///< to the chains before, which are in c
+};
+
+/// Rounds in the order of single ops: chains, bias, residual, relu, which leaves a NaN.
+template <int rows, int registers> void store_tile(const Tile &t, const __m512 (&sums)[rows][registers]) {
+  const __m512 zero = _mm512_setzero_ps();
+#pragma clang loop unroll(full)
+  for (int v = 0; v < registers; ++v) {
+    const __mmask16 filled = v + 1 < registers ? first(lanes) : t.last;
+    const __m512 bias = t.bias ? _mm512_maskz_loadu_ps(filled, t.bias + v * lanes) : zero;
+#pragma clang loop unroll(full)
+    for (int x = 0; x < rows; ++x) {
+      const int64_t at = x * t.c_m + v * lanes;
+      __m512 sum = sums[x][v];
+      if (t.add)
+        sum = _mm512_add_ps(_mm512_maskz_loadu_ps(filled, t.c + at), sum);
+      if (t.bias)
+        sum = _mm512_add_ps(sum, bias);
+      if (t.residual)
+        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(filled, t.residual + at));
+      if (t.relu)
+        sum = _mm512_mask_mov_ps(sum, _mm512_cmp_ps_mask(sum, zero, _CMP_LT_OQ), zero);
+      _mm512_mask_storeu_ps(t.c + at, filled, sum);
+    }
+  }
+}
+
+template <int rows, int registers> void multiply_tile(const Tile &t) {
+  __m512 sums[rows][registers] = {};
+  const float *a = t.a, *b = t.b;
+  const int64_t a_m = t.a_m, a_k = t.a_k, b_k = t.b_k;
+  const __mmask16 last = t.last;
+  for (int64_t p = t.depth; p > 0; --p, a += a_k, b += b_k) {
+    __m512 right[registers];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < registers; ++v)
+      right[v] =
+          v + 1 < registers ? _mm512_loadu_ps(b + v * lanes) : _mm512_maskz_loadu_ps(last, b + v * lanes);
+#pragma clang loop unroll(full)
+    for (int x = 0; x < rows; ++x) {
+      const __m512 left = _mm512_set1_ps(a[x * a_m]);
+#pragma clang loop unroll(full)
+      for (int v = 0; v < registers; ++v)
+        sums[x][v] = _mm512_fmadd_ps(left, right[v], sums[x][v]);
+    }
+  }
+  store_tile(t, sums);
+}
+
+using TileFn = void (*)(const Tile &);
+template <int rows> struct TilesOf {
+  static constexpr TileFn functions[tileRegisters] = {multiply_tile<rows, 1>, multiply_tile<rows, 2>,
+                                                      multiply_tile<rows, 3>};
+};
+/// By rows and registers, less 1.
+constexpr const TileFn *tiles[tileRows] = {
+    TilesOf<1>::functions, TilesOf<2>::functions, TilesOf<3>::functions, TilesOf<4>::functions,
+    TilesOf<5>::functions, TilesOf<6>::functions, TilesOf<7>::functions, TilesOf<8>::functions};
+
+/// How much of `left` the next tile takes: the most, but halves of an end that is little more.
+int64_t next_tile(int64_t left, int64_t most) {
+  if (left <= most)
+    return left;
+  return left >= most + (most + 1) / 2 ? most : (left + 1) / 2;
+}
+
+/// `depth` elements of k of `columns` columns of b, one after the other: as many rows, `step` apart.
+template <bool whole>
+void turn_tile(const float *b, int64_t b_n, int64_t depth, int64_t columns, float *to, int64_t step) {
+  const __mmask16 some = first(depth);
+  __m512 tile[lanes];
+#pragma clang loop unroll(full)
+  for (int64_t x = 0; x < lanes; ++x)
+    if constexpr (whole)
+      tile[x] = _mm512_loadu_ps(b + x * b_n);
+    else
+      tile[x] = x < columns ? _mm512_maskz_loadu_ps(some, b + x * b_n) : _mm512_setzero_ps();
+  turn(tile);
+#pragma clang loop unroll(full)
+  for (int64_t x = 0; x < lanes; ++x)
+    _mm512_store_ps(to + x * step, tile[x]);
+}
+
+/// A panel of b in columns: `depth` rows of as many registers as hold `columns`.
+template <int registers>
+void turn_panel(const float *b, int64_t b_n, int64_t depth, int64_t columns, float *panel) {
+  constexpr int64_t step = registers * lanes;
+  for (int64_t p = 0; p < depth; p += lanes, b += lanes, panel += lanes * step)
+#pragma clang loop unroll(full)
+    for (int v = 0; v < registers; ++v) {
+      const int64_t left = columns - v * lanes;
+      if (depth - p >= lanes && left >= lanes)
+        turn_tile<true>(b + v * lanes * b_n, b_n, lanes, lanes, panel + v * lanes, step);
+      else
+        turn_tile<false>(b + v * lanes * b_n, b_n, depth - p < lanes ? depth - p : lanes,
+                         left < lanes ? left : lanes, panel + v * lanes, step);
+    }
+}
+
+/// A panel of b in rows.
+template <int registers>
+void copy_panel(const float *b, int64_t b_k, int64_t depth, int64_t columns, float *panel) {
+  const __mmask16 last = first(columns - (registers - 1) * lanes);
+  for (int64_t p = 0; p < depth; ++p, b += b_k, panel += registers * lanes)
+#pragma clang loop unroll(full)
+    for (int v = 0; v < registers; ++v)
+      _mm512_store_ps(panel + v * lanes, v + 1 < registers ? _mm512_loadu_ps(b + v * lanes)
+                                                           : _mm512_maskz_loadu_ps(last, b + v * lanes));
+}
+
+using PanelFn = void (*)(const float *b, int64_t stride, int64_t depth, int64_t columns, float *panel);
+constexpr PanelFn turnPanel[tileRegisters] = {turn_panel<1>, turn_panel<2>, turn_panel<3>},
+                  copyPanel[tileRegisters] = {copy_panel<1>, copy_panel<2>, copy_panel<3>};
+
+/// Whether a copy of a panel that lies in rows is worth its time: each of its rows is in a page of its own,
+/// which are more than the processor has at hand, and there are rows enough to read it often.
+bool is_copied(const GemmChains &s) {
+  constexpr int64_t page = 4096 / sizeof(float), often = 64;
+  return s.b_k >= page && s.m >= often;
+}
+
+} // namespace
+
+void multiply_chains_v4(const GemmChains &s) {
+  alignas(64) float panel[gemmChain * tileRegisters * lanes];
+  Tile t;
+  t.a_m = s.a_m;
+  t.a_k = s.a_k;
+  t.c_m = s.c_m;
+  const bool turned = s.b_n != 1, copied = !turned && is_copied(s);
+  for (int64_t begin = 0; begin < s.k; begin += s.chain) {
+    const bool ends = s.k - begin <= s.chain;
+    t.depth = ends ? s.k - begin : s.chain;
+    t.add = begin > 0;
+    t.relu = ends && s.relu;
+    for (int64_t j = 0, columns = 0; j < s.n; j += columns) {
+      const int64_t left = s.n - j, registers = next_tile((left + lanes - 1) / lanes, tileRegisters);
+      columns = left < registers * lanes ? left : registers * lanes;
+      t.last = first(columns - (registers - 1) * lanes);
+      t.bias = ends && s.bias ? s.bias + j : nullptr;
+      t.b = s.b + begin * s.b_k + j * s.b_n;
+      t.b_k = s.b_k;
+      if (turned || copied) {
+        if (turned)
+          turnPanel[registers - 1](t.b, s.b_n, t.depth, columns, panel);
+        else
+          copyPanel[registers - 1](t.b, s.b_k, t.depth, columns, panel);
+        t.b = panel;
+        t.b_k = registers * lanes;
+      }
+      for (int64_t i = 0, rows = 0; i < s.m; i += rows) {
+        rows = next_tile(s.m - i, tileRows);
+        t.a = s.a + i * s.a_m + begin * s.a_k;
+        t.c = s.c + i * s.c_m + j;
+        t.residual = ends && s.residual ? s.residual + i * s.c_m + j : nullptr;
+        tiles[rows - 1][registers - 1](t);
+      }
+    }
+  }
+}
+
+} // namespace weft::runtime
