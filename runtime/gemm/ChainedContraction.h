@@ -7,8 +7,8 @@
 //
 // Every element is a sum in an order that follows from the extents (GemmRows.h), so the bits depend neither
 // on how operands lie nor on where rows and columns are cut. The kernels are the runtime's (GemmChains.h,
-// GemmRows.h). oneDNN's sgemm adds in the same order but for few rows; it takes no bias, residual or relu,
-// and was no faster for blocks as large as those of the benchmark's products.
+// GemmRows.h), but for long sums of a transposed matrix times another: oneDNN's sgemm adds in the same order
+// there, and was slower for all other blocks of the benchmark's products.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_RUNTIME_GEMM_CHAINEDCONTRACTION_H

@@ -8,7 +8,7 @@
 #include "runtime/gemm/Contraction.h"
 
 #include "runtime/gemm/Gemm.h"
-#include "runtime/gemm/GemmRows.h"
+#include "runtime/gemm/GemmChains.h"
 #include "runtime/gemm/SummedContraction.h"
 #include "runtime/support/CpuLevel.h"
 #include "runtime/support/LeastRecentlyUsed.h"
@@ -52,10 +52,36 @@ std::pair<GemmTileFn, std::string> choose_kernel(DType dtype) {
   return {gemm_table().functions[number], "weft:" + std::string(name(cpu_level()))};
 }
 
+/// Whether the kernel of chains, which is faster, computes the same: our own kernel's sums are one chain.
+bool is_one_chain(const ContractionShape &s) {
+  const bool in_rows = s.n == 1 || s.b_strides[2] == 1, in_columns = s.k == 1 || s.b_strides[1] == 1;
+  return s.dtype == DType::f32 && cpu_level() == CpuLevel::v4 && s.k >= 1 && s.k <= gemmChain &&
+         (in_rows || in_columns) && (s.n == 1 || s.c_strides[2] == 1);
+}
+
+void multiply_one_chain(const GemmTile &tile) {
+  const auto values = [](const void *data) { return static_cast<const float *>(data); };
+  multiply_chains_v4({.a = values(tile.a),
+                      .b = values(tile.b),
+                      .c = static_cast<float *>(tile.c),
+                      .bias = values(tile.bias),
+                      .residual = values(tile.residual),
+                      .m = tile.m,
+                      .n = tile.n,
+                      .k = tile.k,
+                      .a_m = tile.a_m,
+                      .a_k = tile.a_k,
+                      .b_k = tile.b_k,
+                      .b_n = tile.n == 1 ? 1 : tile.b_n, // that of one column means nothing
+                      .c_m = tile.c_m,
+                      .chain = tile.k,
+                      .relu = tile.relu});
+}
+
 class OwnContraction final : public Contraction {
 public:
   explicit OwnContraction(const ContractionShape &shape)
-      : shape_(shape), kernel_(choose_kernel(shape.dtype)) {}
+      : shape_(shape), kernel_(choose_kernel(shape.dtype)), is_one_chain_(is_one_chain(shape)) {}
 
   size_t scratch_bytes(int width) const override { return static_cast<size_t>(width) * gemmScratchBytes; }
   std::string implementation() const override { return kernel_.second; }
@@ -93,7 +119,10 @@ public:
         tile.c_m = s.c_strides[1];
         tile.c_n = s.c_strides[2];
         tile.relu = s.relu;
-        kernel_.first(&tile);
+        if (is_one_chain_)
+          multiply_one_chain(tile);
+        else
+          kernel_.first(&tile);
       }
     };
     if (tasks <= 0)
@@ -108,6 +137,7 @@ public:
 private:
   const ContractionShape shape_;
   const std::pair<GemmTileFn, std::string> kernel_;
+  const bool is_one_chain_;
 };
 
 Status check_shape(const ContractionShape &shape) {

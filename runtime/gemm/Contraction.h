@@ -12,7 +12,7 @@
 //
 // oneDNN computes f32 and bf16 if it has more than a reference implementation. Operands with a layout that it
 // does not support are copied first (PackedContraction.h). With AVX-512, kernels of our own take the place of
-// oneDNN's of f32 (ChainedContraction.h). Our own kernel (Gemm.h) computes everything else:
+// most of oneDNN's of f32 (ChainedContraction.h). Our own kernel (Gemm.h) computes everything else:
 // f64, f16, integers, repeated elements (strides of 0), empty dimensions, and products too small for a
 // library call to pay. The choice depends on the plan, the shape and the processor only.
 //

@@ -8,7 +8,7 @@
 // oneDNN 2.6 stops the process at an extent of 0 and reads memory out of bounds at some strides of 0, so
 // only what is known to be good gets there. Its relu turns NaN into 0, so that is a pass of our own. A
 // residual is a binary post-operation: its `sum` would begin with the residual, and round otherwise. Products
-// of f32 with AVX-512 are not described to oneDNN, but computed by our own kernels (ChainedContraction.h).
+// of f32 with AVX-512 are not described to oneDNN, but are sums of chains (ChainedContraction.h).
 //
 // oneDNN's own division of a product among threads depends on their number, and so would the bits of the
 // result. Therefore the runtime divides the product into blocks, which depend on the shape alone
