@@ -120,7 +120,7 @@ Value BodyEmitter::emitExpr(const IndexExpr &e) {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.moveTo(depth);
     if (!sum && e.constant != 0) {
-      // The constant goes with the outermost term.
+      // Add the constant to the outermost term, outside of the inner loops.
       sum = kernel.addIndex(kernel.mul(value, e.terms[i].second), e.constant);
       continue;
     }
@@ -142,7 +142,7 @@ Value BodyEmitter::toVector(Value value) {
   return kernel.create<vector::BroadcastOp>(VectorType::get({space.lanes}, value.getType()), value);
 }
 
-/// expression + lane * coefficient, for every lane.
+/// The value of an expression in every lane, as a vector of `element`; a scalar if all lanes are equal.
 Value BodyEmitter::laneVector(const IndexExpr &e, Type element) {
   Value base = emitExpr(e);
   if (!element.isIndex()) {
@@ -181,7 +181,7 @@ Value BodyEmitter::load(Value buffer, const IndexExpr &address, Type element) {
     value = kernel.create<vector::LoadOp>(VectorType::get({space.lanes}, memory), buffer,
                                           ValueRange{emitExpr(address)});
   } else if (address.lane == -1) {
-    // The last lane comes first in memory.
+    // The last lane has the lowest address: load in ascending order and reverse the lanes.
     auto type = VectorType::get({space.lanes}, memory);
     Value first = kernel.addIndex(emitExpr(address), 1 - space.lanes);
     Value ascending = kernel.create<vector::LoadOp>(type, buffer, ValueRange{first});
@@ -348,7 +348,7 @@ Value BodyEmitter::emitLoad(const BodyNode &node, Type element) {
   ir::Size count = ir::elementsOf(node.value.getType());
   if (count.isNumber() || kernel.ranges.isAtLeast(count, 1) || !graph.hasBounds())
     return load(buffer, node.expr, element);
-  emitExpr(node.expr); // in its own scope, and not in the branch
+  emitExpr(node.expr); // here, so that the address is computed in its own scope and not in the branch
   Type type = ir::toScalarType(element);
   if (node.expr.lane != 0)
     type = VectorType::get({space.lanes}, type);
@@ -371,7 +371,7 @@ Value BodyEmitter::emitElementwise(const BodyNode &node) {
   }
   ir::ScalarEmitter k(kernel.builder, node.op->getLoc(), node.op);
   auto op = cast<ir::ElementwiseOp>(node.op);
-  // f16 and bf16 are computed in f32 and rounded once per op, however many steps its body has.
+  // f16 and bf16 ops are computed in f32 and rounded once, however many operations their scalar code has.
   auto isHalf = [](Type type) {
     return getElementTypeOrSelf(type).isF16() || getElementTypeOrSelf(type).isBF16();
   };

@@ -43,7 +43,7 @@ int BodyGraph::intern(BodyNode node, std::vector<int64_t> key) {
   return entry->second;
 }
 
-/// A load, iota or philox node. If its expression is not affine in the lane, one node per lane.
+/// The node of a load, iota or philox. If its expression is not affine in the lane, it has one node per lane.
 int BodyGraph::leaf(BodyNode node) {
   auto make = [&](IndexExpr expr) {
     BodyNode one = node;
@@ -107,7 +107,7 @@ int BodyGraph::chosenIndex(Operation *op, TensorIndex index) {
 }
 
 int BodyGraph::request(Value value, TensorIndex index) {
-  // Views are followed here, so that a chain of them costs no nodes.
+  // Map the index through a chain of views until a value that has a node.
   while (true) {
     Operation *op = value.getDefiningOp();
     if (!op) {
@@ -149,7 +149,7 @@ int BodyGraph::request(Value value, TensorIndex index) {
 }
 
 std::optional<int> BodyGraph::mapGather(ir::GatherOp gather, const TensorIndex &index, TensorIndex &mapped) {
-  // Dimensions [0, dim), and those after the index's, are dimensions of the operand.
+  // In the result, the dimensions before those of the index, and those after them, are the operand's.
   Value value = gather.getResult();
   auto dim = static_cast<unsigned>(gather.getDim());
   ArrayRef<ir::Size> shape = shapeOf(value), from = shapeOf(gather.getA());
@@ -175,7 +175,7 @@ std::optional<int> BodyGraph::mapGather(ir::GatherOp gather, const TensorIndex &
   IndexExpr chosen = space.expr(space.addGathered(checked, from[dim], perLane));
   auto rank = static_cast<unsigned>(shape.size());
   mapped.groups.clear();
-  // With `along` the index may be smaller than the operand, so dimensions are not merged.
+  // With `along` the index may be smaller than the operand, so do not merge dimensions into one group.
   auto keep = [&](unsigned begin, unsigned end, unsigned operandBegin) {
     if (begin == end)
       return;
@@ -192,7 +192,8 @@ std::optional<int> BodyGraph::mapGather(ir::GatherOp gather, const TensorIndex &
   keep(dim + indexRank, rank, dim + 1);
   if (from[dim] != 1 || !ir::checksIndex(gather))
     return std::nullopt;
-  // There is only one place to read, so the index does not matter; but it must still be checked.
+  // The table has one element along the dimension, so the load does not depend on the index. Keep the index
+  // as a dependency, because it must still be checked.
   node.kind = BodyNode::padded;
   for (int64_t lane = 0; lane < (perLane ? space.lanes : 1); ++lane)
     node.deps.push_back(perLane ? chosenIndex(gather, atLane(which, lane)) : checked);
@@ -291,7 +292,7 @@ void BodyGraph::addExprDeps(const IndexExpr &e, SmallVectorImpl<int> &deps) cons
 }
 
 void BodyGraph::expandNode(int id) {
-  // `request` adds nodes, so nothing may hold a reference into the vector across it.
+  // `request` adds nodes, which invalidates references into the vector.
   BodyNode::Kind kind = nodes[id].kind;
   Operation *op = nodes[id].op;
   SmallVector<int, 4> deps = nodes[id].deps;
@@ -317,7 +318,7 @@ void BodyGraph::expandNode(int id) {
   }
   addExprDeps(nodes[id].expr, deps);
   for (const auto &bound : nodes[id].bounds) {
-    // For lane-by-lane reads, depend on the expressions of the lanes, not on the one they were made from.
+    // If the bound is computed lane by lane, depend on the expressions of the lanes and not on `expr`.
     if (bound.perLane.empty())
       addExprDeps(bound.expr, deps);
     for (const IndexExpr &e : bound.perLane)

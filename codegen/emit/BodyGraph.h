@@ -1,14 +1,14 @@
-//===- BodyGraph.h - What one element of a fusion depends on ---*- C++ -*-===//
+//===- BodyGraph.h - Values of a fusion's body at indices -------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The values of a fusion's body at given indices, as a graph. A node is one tensor value at one index, and is
-// computed once however often it is used. Views (broadcasts, slices, reshapes, transpositions, ..) are no
-// nodes: they map an index to another one. Operands that cannot be read as a vector are read lane by lane, at
-// the leaves only.
+// A graph of the values of a fusion's body at given indices. A node is one tensor value at one index. It is
+// computed once, however often it is used. Views (broadcasts, slices, reshapes, transpositions, ..) have no
+// nodes; they map an index of the result to an index of the operand. An operand that cannot be loaded as a
+// vector is loaded lane by lane. Only leaves are split into lanes, and not the arithmetic that uses them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_BODYGRAPH_H
@@ -24,27 +24,27 @@ struct BodyNode {
   enum Kind {
     load,         ///< operand `argument` at linear index `expr`
     elementwise,  ///< `op` on `deps`
-    constant,     ///< the splat `value`
-    zero,         ///< of the type of `value`; `deps` are computed for their checks
-    iota,         ///< `expr`, also of a `weft.dim`
+    constant,     ///< the splat of the `weft.constant` `op`
+    zero,         ///< a zero of the type of `value`; `deps` are computed because they check indices
+    iota,         ///< the number `expr`, of a `weft.iota` or a `weft.dim`
     philox,       ///< random bits of element `expr`; deps are key and counter
-    philoxNext,   ///< the counter afterwards
+    philoxNext,   ///< the counter after the op's random bits
     padded,       ///< deps[0] where `bounds` hold, else deps[1] if `otherwise`, else zero
     checkedIndex, ///< deps[0], an element of the index tensor of `op`, as an index in range
-    windowStart,  ///< deps[0], the start of the window of `op`, clamped to [0, limit], which is a size
+    windowStart,  ///< deps[0], a start of the window of `op`, clamped to [0, limit]
     reduction,    ///< the result of the reduction or scan `op`, which the schedule provides
-    lanes,        ///< one of `deps` per lane
+    lanes,        ///< a vector with one of `deps` in each lane
   } kind = load;
   mlir::Operation *op = nullptr;
   mlir::Value value;
   llvm::SmallVector<int, 4> deps;
   IndexExpr expr;
-  unsigned argument = 0; ///< load: of the fusion; padded, windowStart: of `op`
-  ir::Size limit = 0;
-  int other = -1;         ///< padded: the node to use where `bounds` do not hold, if there is one
-  bool otherwise = false; ///< padded: whether there is such a node
-  /// padded: `expr` must lie in [0, extent * stride) and be a multiple of stride. If it is not affine in the
-  /// lane, `perLane` has the expression of each lane.
+  unsigned argument = 0;  ///< load: number of an operand of the fusion; padded, windowStart: of `op`
+  ir::Size limit = 0;     ///< windowStart: the largest start
+  int other = -1;         ///< padded: the node for elements outside of `bounds`, if it exists already
+  bool otherwise = false; ///< padded: whether elements outside of `bounds` have a node, or are zero
+  /// padded: holds if `expr` is one of the `extent` multiples of `stride` from 0 on. If `expr` is not affine
+  /// in the lane, `perLane` has the expression of each lane.
   struct Bound {
     IndexExpr expr;
     ir::Size extent = 0;
@@ -53,7 +53,7 @@ struct BodyNode {
   };
   llvm::SmallVector<Bound, 1> bounds;
   TensorIndex index;   ///< checkedIndex: in the index tensor; padded: in the operand
-  bool vector = false; ///< lanes differ; known after `expand`
+  bool vector = false; ///< whether the value differs between lanes; set by `expand`
 };
 
 class BodyGraph {
@@ -68,26 +68,27 @@ public:
   int request(mlir::Value value, TensorIndex index);
   /// The checked element of the index tensor of a gather or an update.
   int chosenIndex(mlir::Operation *op, TensorIndex index);
-  /// The index in a tensor of shape `from` of an element of a window, whose starts are the operands of `op`
-  /// from number `firstStart` on.
+  /// Maps `index` in a window of shape `window` to the index in the tensor of shape `from`. The starts of the
+  /// window are the operands of `op` from number `firstStart` on.
   TensorIndex windowIndex(mlir::Operation *op, llvm::ArrayRef<ir::Size> from, llvm::ArrayRef<ir::Size> window,
                           unsigned firstStart, const TensorIndex &index);
-  /// Follows all requests down to their leaves. To be called before the fields of nodes are read.
+  /// Requests the dependencies of all nodes, down to the leaves, and sets `vector`. Call it before reading
+  /// nodes. An error names the op that a kernel cannot contain.
   Status expand();
 
   const BodyNode &node(int id) const { return nodes[id]; }
-  /// The nodes that compute a value, whatever index each has.
+  /// The nodes that compute a value, at any index.
   llvm::SmallVector<int> nodesOf(mlir::Value value) const;
   size_t size() const { return nodes.size(); }
   /// The nodes that `roots` depend on, and themselves, dependencies first.
   std::vector<int> ordered(llvm::ArrayRef<int> roots) const;
-  /// Whether some values are selected by bounds; these are read whether they are selected or not.
+  /// Whether some values are selected by bounds. Such a value is read even if it is not selected.
   bool hasBounds() const {
     return llvm::any_of(nodes, [](const BodyNode &node) { return !node.bounds.empty(); });
   }
-  /// How many reads that `roots` need are lane by lane.
+  /// How many of the loads and bounds that `roots` need are computed lane by lane.
   int64_t countLaneReads(llvm::ArrayRef<int> roots) const;
-  /// How many divisions that `roots` need depend on `var`.
+  /// How many of the divisions that `roots` need depend on `var`.
   int64_t countDivisions(llvm::ArrayRef<int> roots, VarId var) const;
 
   ir::FusionOp fusion;
@@ -101,9 +102,10 @@ private:
   TensorIndex atLane(const TensorIndex &index, int64_t lane);
   /// Maps `index` in the result of a view to the index in its operand; false for other ops.
   bool mapView(mlir::Operation *op, const TensorIndex &index, TensorIndex &mapped);
-  /// The same for the table of a gather; returns a node instead if the element is not read at a single index.
+  /// The same for the table of a gather. Returns a node instead if the table's size in the indexed dimension
+  /// is 0, or is 1 and the index is checked.
   std::optional<int> mapGather(ir::GatherOp gather, const TensorIndex &index, TensorIndex &mapped);
-  /// The node of a value that is neither an argument nor a view.
+  /// The node of a value that is computed, which arguments and views are not.
   int requestComputed(mlir::Operation *op, mlir::Value value, const TensorIndex &index);
   int requestPad(ir::PadOp op, const TensorIndex &index);
   bool mapConcat(ir::ConcatOp op, const TensorIndex &index, mlir::Value &part, TensorIndex &mapped);

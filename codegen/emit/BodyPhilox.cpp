@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Philox4x32-10. From the first round to the last, its 32-bit words stay in the low halves of 64-bit lanes. A
-// round is then multiplications of 32 by 32 bits, shifts and exclusive ors of whole registers. Narrowing and
-// widening would take a shuffle per word, and shuffles all use one port of the processor.
+// Philox4x32-10. From the first round to the last, its 32-bit words are in the low halves of 64-bit lanes. So
+// a round consists of multiplications of 32 by 32 bits, shifts and exclusive ors of whole registers. Packed
+// words would need a shuffle per word to narrow and widen them, and all shuffles use one port of the
+// processor.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/KernelBuilder.h"
@@ -32,8 +33,8 @@ static Value highHalf(KernelBuilder &kernel, Value value) {
   return kernel.create<arith::ShRUIOp>(value, constantLike(kernel, value.getType(), 32));
 }
 
-/// The four words of each block, in the low halves of i64; the high halves are undefined. `block` and `key`
-/// are i64 or vectors of it.
+/// The four words of each block, in the low halves of i64; the high halves have no meaning. `block` and `key`
+/// are i64 or vectors of i64.
 static std::array<Value, 4> emitBlock(KernelBuilder &kernel, Value block, Value key, int64_t stream) {
   Type type = block.getType();
   auto constant = [&](uint64_t value) { return constantLike(kernel, type, value); };
@@ -97,7 +98,7 @@ Value BodyEmitter::emitPhilox(const BodyNode &node) {
         narrow.push_back(kernel.create<arith::TruncIOp>(i32, word));
       return kernel.create<vector::FromElementsOp>(VectorType::get({4}, i32), narrow);
     }
-    // Takes the first `run` of every two 32-bit elements, in turns from `low` and from `high`.
+    // Interleaves `low` and `high`: takes the first `run` of every two 32-bit elements, from each in turn.
     auto alternate = [&](Value low, Value high, int64_t run) -> Value {
       SmallVector<int64_t> order;
       for (int64_t at = 0; at < 2 * blocks; at += 2)

@@ -21,7 +21,7 @@ static int64_t keyOf(Value value) { return reinterpret_cast<int64_t>(value.getAs
 // Views
 //===----------------------------------------------------------------------===//
 
-/// The group that each dimension is in.
+/// The group of each dimension.
 static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
   SmallVector<unsigned> groups;
   for (auto [i, group] : llvm::enumerate(index.groups))
@@ -31,7 +31,7 @@ static SmallVector<unsigned> groupOfDims(const TensorIndex &index) {
 
 static void mapReshape(ir::ReshapeOp reshape, IndexSpace &space, const TensorIndex &index,
                        TensorIndex &mapped) {
-  // The operand's groups begin where a group of the result begins and the sizes before it agree.
+  // A group of the operand ends where a group of the result ends and both have the same number of elements.
   ArrayRef<ir::Size> from = shapeOf(reshape.getA());
   unsigned at = 0, begin = 0;
   ir::Size before = 1, beforeOperand = 1;
@@ -182,7 +182,7 @@ TensorIndex BodyGraph::windowIndex(Operation *op, ArrayRef<ir::Size> from, Array
   return mapped;
 }
 
-/// The part of a concat in which `index` always lies, if ranges prove that.
+/// Finds the part of a concat that contains `index`, if ranges prove that one part always does.
 bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part, TensorIndex &mapped) {
   ArrayRef<ir::Size> shape = shapeOf(op.getResult());
   auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());
@@ -206,7 +206,7 @@ bool BodyGraph::mapConcat(ir::ConcatOp op, const TensorIndex &index, Value &part
   return false;
 }
 
-/// If the part is not known: a chain of selections, each by the bounds of one part.
+/// The node of a concat whose part is not known: a chain of selections, each by the bounds of one part.
 int BodyGraph::requestConcat(ir::ConcatOp op, const TensorIndex &index) {
   ArrayRef<ir::Size> shape = shapeOf(op.getResult());
   auto dim = static_cast<unsigned>(op.getDim()), rank = static_cast<unsigned>(shape.size());

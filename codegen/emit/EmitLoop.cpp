@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A task is a chunk of the domain in row-major order. The domain is seen as rows of its innermost dimensions:
-// as many as can be merged without having to read an operand lane by lane. If all can be merged, there is one
-// loop.
+// A task is a chunk of the domain in row-major order. The kernel has a loop over rows and an inner loop over
+// columns. The columns are the innermost dimensions, as many as can be merged without reading an operand lane
+// by lane. If all dimensions can be merged, there is one loop.
 //
-// A concat divides the domain into boxes, each of which reads one part. Their loops follow each other, within
-// a row if the parts alternate in memory. A window that is written into another tensor is a loop over the
-// window.
+// A concat divides the domain into boxes, each of which reads one part, and each box has its own loops. If
+// the parts alternate in memory, the inner loops of all boxes follow each other within one loop over the
+// rows. For a window that is written into another tensor, the loop runs over the window.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -25,7 +25,8 @@ namespace weft::codegen {
 
 namespace {
 
-/// Rows and columns of the domain, which has its first `outerDims` dimensions as rows.
+/// A range of rows and columns of the domain, whose first `outerDims` dimensions are the rows: `rows` rows
+/// from `row` on, and `columns` columns from `column` on.
 struct Box {
   unsigned outerDims = 0;
   ir::Size row = 0, rows = 1, column = 0, columns = 1;
@@ -76,8 +77,8 @@ struct LoopBody {
   Status status;
 };
 
-/// Whether there are fewer elements than lanes. A dynamic number counts as large: vectors, then single
-/// elements.
+/// Whether there are fewer elements than lanes. A dynamic number counts as large, because its loop over
+/// vectors is followed by one over single elements.
 bool isShort(ir::Size count, int64_t lanes) { return count.number().value_or(lanes) < lanes; }
 
 /// The concat whose parts divide the domain, or null.
@@ -88,8 +89,9 @@ ir::ConcatOp cuttingConcat(ir::FusionOp fusion, ArrayRef<ir::Size> domain) {
   return {};
 }
 
-/// The boundaries of the parts of all concats like `first` along their dimension. Symbolic sizes can only be
-/// ordered within one concat; the parts of other concats are then selected by their bounds.
+/// The boundaries between the parts of all concats along the dimension of `first` that have its shape.
+/// Symbolic sizes can only be ordered within one concat. If there are any, the boundaries are those of
+/// `first`, and the parts of other concats are selected by bounds.
 SmallVector<ir::Size> cutsOf(ir::FusionOp fusion, ir::ConcatOp first) {
   auto sizeOf = [&](Value part) { return ir::sizesOf(part.getType())[first.getDim()]; };
   SmallVector<ir::Size> ordered{0};
@@ -121,7 +123,6 @@ public:
   Status emit();
 
 private:
-  /// A box with its bodies.
   struct Piece {
     Box box;
     int64_t lanes;
@@ -146,8 +147,8 @@ private:
 
 } // namespace
 
-/// How many leading dimensions stay outside of the inner loop, for the part of the domain that has `size`
-/// indices from `first` on in dimension `dim`, before which all sizes are 1.
+/// How many leading dimensions the outer loop has, for the part of the domain that has `size` indices from
+/// `first` on in dimension `dim`. All sizes before `dim` are 1.
 unsigned LoopEmitter::chooseOuterDims(Box box, ir::Size first, ir::Size size, unsigned dim) {
   unsigned best = 0;
   int64_t least = INT64_MAX;
@@ -167,9 +168,9 @@ unsigned LoopEmitter::chooseOuterDims(Box box, ir::Size first, ir::Size size, un
     box.row = outer > dim && first != 0 ? first * after(outer) : 0;
     LoopBody body(fusion, box, lanes, whole);
     if (body.space.isPerLane(body.address))
-      continue; // a window with shorter rows
-    // The cost in vector operations: a lane-by-lane read costs about one per lane, and columns that do not
-    // fill a vector are computed by scalars.
+      continue; // the rows of the window are shorter, so its address is not affine
+    // The cost in vector operations: two per lane for a load that is split into lanes, and four for a
+    // division. Columns that do not fill a vector are computed one by one.
     auto nodes = static_cast<int64_t>(body.graph.size());
     int64_t laneReads = body.graph.countLaneReads(body.roots),
             divisions = body.graph.countDivisions(body.roots, body.column);
@@ -228,7 +229,7 @@ void LoopEmitter::emitPieces(ArrayRef<Value> streams) {
   ir::Size width = widthOf(first);
   bool within = first.columns != width && first.outerDims > 0 && first.rows.number().value_or(0) > 1;
   if (within) {
-    // The parts of a row follow each other: all pieces are in one loop over the rows.
+    // Each piece has columns of every row, so all pieces are in one loop over the rows.
     Value wide = kernel.index(width);
     Value begin = kernel.create<arith::DivUIOp>(from, wide);
     Value end = kernel.create<arith::DivUIOp>(kernel.addIndex(to, width - 1), wide);
@@ -299,7 +300,7 @@ Status LoopEmitter::emit() {
       if (rows == 1) {
         box.outerDims = chooseOuterDims(box, begin, size, dim);
         box.rows = 1;
-        if (box.outerDims > dim) { // rows below the one that is cut
+        if (box.outerDims > dim) { // the cut dimension is one of the row dimensions
           ir::Size each = ir::productOf(ArrayRef(domain).slice(dim + 1, box.outerDims - dim - 1));
           box.row = begin * each;
           box.rows = size * each;

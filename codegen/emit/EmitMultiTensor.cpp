@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One launch for all parameters: a task is a chunk of one tensor. The kernel finds its tensors in a table
-// that the runtime gives it (runtime/plan/StepTable.h), so that it is the same whatever their number and
-// sizes. Steps that differ in nothing but their tensors are a group; groups of one kind share a function,
-// which gets the chunk's bounds and the step's numbers. Those are computed in f64 once a run of tasks and
-// rounded last.
+// One launch updates all parameters; a task is a chunk of one tensor. The kernel reads its tensors from a
+// table that the runtime passes (runtime/plan/StepTable.h), so one kernel serves any number of tensors of any
+// sizes. Steps that differ only in their tensors form a group. Groups with the same op, element type and
+// attributes share a function, whose arguments are the tensors, the bounds of the chunk and the numbers of
+// the group (learning rate and the like). The numbers are computed in f64 once for each range of tasks, and
+// then rounded.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -25,7 +26,7 @@ namespace weft::codegen {
 
 namespace {
 
-/// Whether a number of the steps says that nothing is to be done.
+/// Whether the steps have the operand `found_inf`, with which they leave everything unchanged.
 bool isGuarded(const StepGroup &group) {
   if (auto adam = dyn_cast<ir::AdamStepOp>(group.first()))
     return static_cast<bool>(adam.getFoundInf());
@@ -84,7 +85,7 @@ func::FuncOp MultiTensorEmitter::declare(const std::string &name, FunctionType t
   return function;
 }
 
-/// A number of the table.
+/// The integer at `position` in the table.
 Value MultiTensorEmitter::size(Value position) {
   Type index = kernel.builder.getIndexType();
   func::FuncOp function = declare(sizeFunction.str(), kernel.builder.getFunctionType(index, index));
@@ -96,7 +97,7 @@ Value MultiTensorEmitter::field(Value row, Field which) {
   return size(kernel.addIndex(position, static_cast<int64_t>(groups.size()) + static_cast<int64_t>(which)));
 }
 
-/// A tensor of the group's element type, by its place among the launch's buffers.
+/// The tensor at `position` among the launch's buffers, of the group's element type.
 Value MultiTensorEmitter::tensor(const StepGroup &group, Value position) {
   Type element = group.elementType();
   std::string name = bufferPrefix.str();
@@ -110,9 +111,9 @@ Value MultiTensorEmitter::tensor(const StepGroup &group, Value position) {
 // The numbers of a step
 //===----------------------------------------------------------------------===//
 
-/// What the group's function gets besides tensors and bounds; the last number says whether to leave
-/// everything as it is, where something can say so. `firstNumber`: where the group's numbers are among the
-/// kernel's.
+/// The arguments of the group's function after tensors and bounds. If the group is guarded, the last one
+/// tells whether to leave everything unchanged. `firstNumber`: the kernel's operand with the first number of
+/// the group.
 SmallVector<Value> MultiTensorEmitter::numbers(const StepGroup &group, unsigned firstNumber) {
   SmallVector<Value> in;
   for (unsigned i = 0; i < group.numbers().size(); ++i)
@@ -149,7 +150,7 @@ SmallVector<Value> MultiTensorEmitter::adamNumbers(ir::AdamStepOp op, ValueRange
   return numbers;
 }
 
-/// lr, decay, momentum, 1 - dampening, and whether it is the first step
+/// lr, decay, momentum, 1 - dampening, and whether this is the first step
 SmallVector<Value> MultiTensorEmitter::sgdNumbers(ValueRange in, Type type) {
   Value step = in[0], lr = in[1], momentum = in[2], dampening = in[3], decay = in[4];
   Value keep = kernel.create<arith::SubFOp>(real(1), dampening);
@@ -219,7 +220,7 @@ void MultiTensorEmitter::emitStep(const StepGroup &group, func::FuncOp function)
              numbers = arguments.drop_front(group.reads + group.writes + 2);
   Value low = arguments[group.reads + group.writes], high = arguments[group.reads + group.writes + 1];
   Type element = group.elementType(), wide = ir::accumulatorType(element);
-  // The schedule counts elements of four bytes: steps in f64 take registers of the same size.
+  // The schedule's `vector` counts elements of four bytes, so a register holds half as many f64.
   int64_t lanes = wide.isF64() ? std::max<int64_t>(width / 2, 1) : width;
   kernel.parallelFor(low, high, lanes, /*exact=*/false, [&](Value at, bool vector) {
     Type type = vector ? Type(VectorType::get({lanes}, element)) : element;
@@ -257,7 +258,7 @@ void MultiTensorEmitter::emitStep(const StepGroup &group, func::FuncOp function)
   kernel.create<func::ReturnOp>();
 }
 
-/// The function of all groups that are like this one but for the values of their numbers.
+/// The function of all groups with the op, element type and attributes of this one.
 func::FuncOp MultiTensorEmitter::functionOf(const StepGroup &group, ValueRange numbers) {
   std::string key;
   llvm::raw_string_ostream(key) << group.first()->getName() << ' ' << group.elementType() << ' '
@@ -283,10 +284,10 @@ func::FuncOp MultiTensorEmitter::functionOf(const StepGroup &group, ValueRange n
 }
 
 //===----------------------------------------------------------------------===//
-// The steps of a run of tasks
+// The steps of a range of tasks
 //===----------------------------------------------------------------------===//
 
-/// The first row of [low, high) whose tasks end after the kernel's first task; `high` where there is none.
+/// Searches for the first row in [low, high) whose tasks end after `begin`; `high` if there is none.
 Value MultiTensorEmitter::firstRow(Value low, Value high) {
   OpBuilder::InsertionGuard guard(kernel.builder);
   Type index = kernel.builder.getIndexType();
@@ -309,7 +310,7 @@ Value MultiTensorEmitter::firstRow(Value low, Value high) {
   return search.getResult(0);
 }
 
-/// Runs over the rows from `row` to `end` that begin before the kernel's last task.
+/// Emits a loop over the rows from `row` to `end` whose first task is below the kernel's `end`.
 void MultiTensorEmitter::emitRows(Value row, Value end,
                                   llvm::function_ref<void(Value row, Value firstTask)> body) {
   OpBuilder::InsertionGuard guard(kernel.builder);
@@ -318,7 +319,7 @@ void MultiTensorEmitter::emitRows(Value row, Value end,
       TypeRange{index, index}, ValueRange{row},
       [&](OpBuilder &b, Location, ValueRange at) {
         kernel.builder.setInsertionPointToEnd(b.getInsertionBlock());
-        // There is a row after the last, which only has a first task.
+        // The table has one row after the last step, of which only the first task is set.
         Value firstTask = field(at[0], Field::firstTask);
         Value more = kernel.create<arith::AndIOp>(isBelow(at[0], end), isBelow(firstTask, kernel.end));
         kernel.create<scf::ConditionOp>(more, ValueRange{at[0], firstTask});
@@ -330,7 +331,7 @@ void MultiTensorEmitter::emitRows(Value row, Value end,
       });
 }
 
-/// The part of one step that the kernel's tasks cover.
+/// Emits the part of one step that lies in the kernel's range of tasks.
 void MultiTensorEmitter::emitRow(const StepGroup &group, ValueRange numbers, Value row, Value firstTask) {
   Value nextTask = field(kernel.addIndex(row, 1), Field::firstTask);
   Value from = kernel.create<arith::MaxSIOp>(kernel.begin, firstTask),

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The writes form [outer, count, inner]. Writes along `count` may hit the same element, so a task does them
-// in order: for one outer index, a block of inner ones, and a range of the written places. An index_update
-// has one index for a whole row of inner elements, which is written in vectors.
+// The writes have the shape [outer, count, inner]. Writes along `count` may go to the same element, so one
+// task does them in order: the writes of one outer index, for a block of inner indices, to a range of places
+// in the indexed dimension. An index_update has one index for a whole row of inner elements, so it writes the
+// row in vectors.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/emit/EmitKernel.h"
@@ -21,7 +22,7 @@ namespace weft::codegen {
 
 namespace {
 
-/// The values and places of the writes, once for vectors and once for scalars.
+/// The values and addresses of the writes, for vectors or for scalars.
 struct UpdateBody {
   UpdateBody(ir::FusionOp fusion, const ir::UpdateTiles &tiles, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
@@ -56,7 +57,7 @@ struct UpdateBody {
       IndexExpr row = space.linear(space.expr(outer), tiles.size, chosen);
       address = space.linear(row, tiles.inner, at);
     } else {
-      // The index may be smaller than both, so dimensions are not merged.
+      // The index tensor may be smaller than base and update, so do not merge dimensions into one group.
       TensorIndex source;
       for (unsigned d = 0; d < rank; ++d) {
         IndexExpr own = rangeIndex(space, write, shape, d, d + 1);
@@ -88,7 +89,7 @@ ir::ScatterKind kindOf(Operation *update) {
   return cast<ir::IndexUpdateOp>(update).getAccumulate() ? ir::ScatterKind::add : ir::ScatterKind::set;
 }
 
-/// The old value combined with the new one. f16 and bf16 are combined in f32 and rounded.
+/// Combines the old value with the new one. f16 and bf16 are combined in f32 and then rounded.
 Value combine(KernelBuilder &kernel, ir::ScatterKind kind, Value before, Value value, bool isUnsigned) {
   Type type = before.getType(), element = getElementTypeOrSelf(type);
   if (element.isF16() || element.isBF16()) {
@@ -140,7 +141,7 @@ Status detail::emitUpdate(KernelBuilder &kernel) {
                       element.isUnsignedInteger());
     emitter.store(buffer, body.address, value);
   };
-  Value first, last; // the range of places that this task writes to
+  Value first, last; // the task writes to places [first, last)
   auto ifOurs = [&](llvm::function_ref<void()> body) {
     if (tiles.ranges == 1)
       return body();

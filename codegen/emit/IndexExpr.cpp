@@ -28,7 +28,7 @@ void IndexExpr::append(std::vector<int64_t> &key) const {
 void TensorIndex::append(std::vector<int64_t> &key) const {
   for (const Group &group : groups) {
     key.push_back(group.dims);
-    // The key has the sizes, because a slice that begins at 0 differs from its operand only in them.
+    // The sizes belong to the key, because a slice that begins at 0 differs from its operand only in them.
     key.push_back(group.size.raw());
     group.expr.append(key);
   }
@@ -111,12 +111,13 @@ bool IndexSpace::isPerLane(const IndexExpr &e) const {
   return llvm::any_of(e.terms, [&](const auto &term) { return vars[term.first].perLane; });
 }
 
-/// Quotient and remainder in affine form, where ranges and factors prove it.
+/// Splits `e` into quotient and remainder in affine form. Returns false if ranges and factors do not prove
+/// that the remainder is below `by`.
 bool IndexSpace::split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, IndexExpr &remainder) const {
   quotient = IndexExpr();
   remainder = IndexExpr();
   ir::Size most = 0; // the largest remainder
-  // Terms that `by` divides go into the quotient. The sum of the others must stay below `by`.
+  // Terms whose coefficient `by` divides go into the quotient. The sum of the others must stay below `by`.
   for (auto [id, coefficient] : e.terms) {
     if (!ranges.isAtLeast(coefficient, 0))
       return false;
@@ -143,14 +144,15 @@ bool IndexSpace::split(const IndexExpr &e, ir::Size by, IndexExpr &quotient, Ind
     quotient.lane = *whole;
   else
     remainder.lane = e.lane;
-  // The last lane of the last step of a loop is inside of its extent: `maximum` counts it.
+  // With a lane coefficient of 1, the lanes of a step stay within the extent of the loop, so `maximum` is a
+  // bound of the last lane too.
   if (e.lane != 1 || remainder.terms.empty())
     most += remainder.lane * (lanes - 1);
   // most + constant < by
   return ranges.isAtLeast(by - most - remainder.constant, 1);
 }
 
-/// The greatest number that divides e, leaving its lanes aside.
+/// A number that divides the value of `e` in lane 0.
 static int64_t factorOf(const IndexSpace &space, const IndexExpr &e) {
   int64_t factor = ir::contentOf(e.constant);
   for (auto [id, coefficient] : e.terms)
@@ -158,7 +160,7 @@ static int64_t factorOf(const IndexSpace &space, const IndexExpr &e) {
   return factor;
 }
 
-/// The largest value of `e` divided by `by`, if everything in it is a number; otherwise unknown.
+/// The largest value of `e` divided by `by`; inexpressible if a coefficient, a maximum or `by` is symbolic.
 static ir::Size largestQuotient(const IndexSpace &space, const IndexExpr &e, ir::Size by) {
   auto risen = [](ir::Size coefficient, ir::Size maximum) -> ir::Size {
     if (!coefficient.isNumber() || !maximum.isNumber())
@@ -182,7 +184,8 @@ IndexExpr IndexSpace::divide(const IndexExpr &e, ir::Size by) {
   IndexVar var;
   var.kind = IndexVar::quotient;
   var.by = by;
-  // Lanes within one aligned block of `by` share their quotient.
+  // The lanes are consecutive numbers from a multiple of `lanes` on. If `lanes` divides `by`, no multiple of
+  // `by` is among them except for the first, so all lanes have one quotient.
   bool together = e.lane == 1 && !isPerLane(e) && isMultipleOf(by, lanes) && factorOf(*this, e) % lanes == 0;
   var.of = e;
   if (together)
@@ -226,7 +229,7 @@ bool IndexSpace::rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) cons
   for (auto [id, coefficient] : e.terms)
     if (!extend(coefficient, vars[id].maximum))
       return false;
-  // The last lane of the last step of a loop is inside of its extent: `maximum` counts it.
+  // With a lane coefficient of 1 or -1, `maximum` is a bound of the last lane too (see split()).
   return ((e.lane == 1 || e.lane == -1) && !e.terms.empty()) || extend(e.lane, lanes - 1);
 }
 
@@ -293,8 +296,8 @@ IndexExpr rangeIndex(IndexSpace &space, const TensorIndex &index, llvm::ArrayRef
              outer = ir::productOf(shape.slice(from, low - from));
     IndexExpr part;
     if (size == 0) {
-      // The dimension is empty, so the loop over it does not run. The index must not become a constant, or
-      // code that depends on it would be moved out of the loop.
+      // The dimension is empty, so the loop over it does not run. Do not make the index a constant, because
+      // code that depends on it would then be moved out of the loop.
       part = group.expr;
     } else if (size != 1) {
       part = space.divide(group.expr, inner == 0 ? 1 : inner);

@@ -1,17 +1,18 @@
-//===- IndexExpr.h - Where an element lies, as affine text -----*- C++ -*-===//
+//===- IndexExpr.h - Indices of elements as affine expressions -*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel computes whole tensors element by element. The index of an element is symbolic until it is used:
-// an affine expression over loop variables and the number of the vector lane. So views cost nothing, loop
-// invariants are recognised, and a load whose lane coefficient is 1 is a vector load. A quotient or remainder
-// that is not affine becomes a variable; when a matching pair meets again in a linear index, it cancels.
+// A kernel computes whole tensors element by element. Until it is used, the index of an element is symbolic:
+// an affine expression over loop variables and the number of the vector lane. So a view only changes the
+// expression, loop invariants can be recognised, and a load whose lane coefficient is 1 is a vector load. A
+// quotient or remainder that is not affine becomes a variable; if a linear index contains both of a pair,
+// they cancel.
 //
-// The index of a tensor is kept by groups of consecutive dimensions, one linear expression each. A group is
-// split only when an op needs one of its dimensions alone.
+// The index of a tensor has one linear expression for each group of consecutive dimensions. A group is split
+// only if an op needs one of its dimensions alone.
 //
 // Coefficients, constants and extents are sizes: if a tensor has dynamic dimensions, they are expressions
 // over the symbols of the function, and the kernel computes them from its size arguments.
@@ -33,7 +34,7 @@ namespace weft::codegen {
 
 using VarId = int32_t;
 
-/// constant + lane * (number of the lane) + the sum of coefficient * variable, ordered by variable.
+/// constant + lane * (number of the lane) + the sum of coefficient * variable. Terms are ordered by variable.
 struct IndexExpr {
   llvm::SmallVector<std::pair<VarId, ir::Size>, 4> terms;
   ir::Size lane = 0, constant = 0;
@@ -49,10 +50,9 @@ struct IndexExpr {
 
 IndexExpr add(const IndexExpr &a, const IndexExpr &b);
 IndexExpr scale(const IndexExpr &a, ir::Size factor);
-/// The coefficient of a variable; 0 where it does not occur.
+/// The coefficient of a variable; 0 if it does not occur.
 ir::Size coefficientOf(const IndexExpr &e, VarId var);
 
-/// The meaning of a variable.
 struct IndexVar {
   enum Kind {
     loop,      ///< set by the emitter of a schedule
@@ -63,10 +63,10 @@ struct IndexVar {
   } kind = loop;
   IndexExpr of;
   ir::Size by = 0;
-  ir::Size maximum = ir::Size::inexpressible(); ///< the largest value that it takes, if known; the least is 0
-  int64_t multipleOf = 1;
+  ir::Size maximum = ir::Size::inexpressible(); ///< the largest value, if known; the smallest is 0
+  int64_t multipleOf = 1;                       ///< a number that divides all values
   int node = -1;
-  bool perLane = false; ///< differs between lanes, and not affinely
+  bool perLane = false; ///< the value differs between lanes and is not affine in the lane
 };
 
 /// The variables of one kernel body.
@@ -84,12 +84,13 @@ public:
   IndexExpr clamp(const IndexExpr &e, ir::Size size);
   /// a * factor + b, with matching pairs of quotient and remainder cancelled.
   IndexExpr linear(const IndexExpr &a, ir::Size factor, const IndexExpr &b);
-  /// Whether the expression differs between lanes, and whether it does so in a way that is not affine.
+  /// Whether the value differs between lanes; and whether it does, and is not affine in the lane.
   bool dependsOnLane(const IndexExpr &e) const;
   bool isPerLane(const IndexExpr &e) const;
-  /// The least and the largest value over all lanes, as far as ranges tell; false if they are not known.
+  /// Bounds of the value over all lanes, from the maxima of variables and the ranges of symbols; false if
+  /// there are none.
   bool rangeOf(const IndexExpr &e, ir::Size &low, ir::Size &high) const;
-  /// Lanes of a vector in this kernel; 1 in scalar code.
+  /// The number of lanes of a vector in this body; 1 for scalars.
   int64_t lanes = 1;
   const ir::SymbolRanges ranges;
 

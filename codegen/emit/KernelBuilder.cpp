@@ -138,7 +138,7 @@ void KernelBuilder::moveTo(unsigned depth) {
 SmallVector<Value> KernelBuilder::forLoop(Value from, Value to, int64_t step, ValueRange initial, Body body) {
   auto loop = create<scf::ForOp>(from, to, index(step), initial);
   pushScope(loop);
-  // A loop without carried values comes with its terminator.
+  // Without carried values, the builder of scf.for has already made the terminator.
   if (initial.empty())
     builder.setInsertionPoint(loop.getBody()->getTerminator());
   else

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Builds the kernel's function and its loops. Loops are scopes: a value is emitted in the outermost scope in
-// which all its operands are available, so that invariants are computed once.
+// Builds the kernel's function and its loops. Each loop is a scope. A value is emitted in the outermost scope
+// in which all its operands are available, so loop invariants are computed once.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_EMIT_KERNELBUILDER_H
@@ -43,7 +43,7 @@ public:
   const Mapping &mapping;
   /// Element type in memory: i1 takes a byte.
   static mlir::Type memoryType(mlir::Type element);
-  /// The same buffer as vectors of `width` elements.
+  /// The buffer of result `i` as vectors of `width` elements.
   mlir::Value resultAsVectors(unsigned i, int64_t width);
   /// Scratch bytes from `offset` on as elements of `type`.
   mlir::Value scratchView(int64_t offset, int64_t count, mlir::Type type) {
@@ -55,14 +55,14 @@ public:
   }
   /// A size: a constant, or computed from the sizes that the kernel is called with.
   mlir::Value index(ir::Size value);
-  /// The same as i64.
+  /// index() as i64.
   mlir::Value integer(ir::Size value);
   mlir::Value addIndex(mlir::Value a, ir::Size b);
   mlir::Value add(mlir::Value a, mlir::Value b) { return create<mlir::arith::AddIOp>(a, b); }
   mlir::Value mul(mlir::Value a, ir::Size b);
   mlir::Value minimum(mlir::Value a, mlir::Value b) { return create<mlir::arith::MinSIOp>(a, b); }
 
-  /// A loop; `body` gets the loop variable and the carried values, and returns the next carried values.
+  /// Emits a loop. `body` gets the loop variable and the carried values, and returns the next carried values.
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
   llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to, int64_t step,
                                          mlir::ValueRange initial, Body body);
@@ -125,11 +125,12 @@ public:
   void setNode(int node, mlir::Value value);
   /// The value of a node: a scalar, or a vector if its lanes differ.
   mlir::Value emit(int node);
-  /// The same as a vector, if the graph has more than one lane.
+  /// emit(), as a vector if the graph has more than one lane.
   mlir::Value emitVector(int node);
   mlir::Value toVector(mlir::Value value);
   mlir::Value emitExpr(const IndexExpr &e);
-  /// Stores `value` at linear index `address`; `lanes` says whether it is a vector.
+  /// Stores `value` at linear index `address`: as a vector if the address has a lane coefficient. A
+  /// `streaming` store bypasses the cache; its `buffer` is one of resultAsVectors().
   void store(mlir::Value buffer, const IndexExpr &address, mlir::Value value, bool streaming = false);
   mlir::Value load(mlir::Value buffer, const IndexExpr &address, mlir::Type element);
   /// Prefetches, for each vector that `roots` read from a large operand, the cache line some elements ahead.

@@ -24,8 +24,8 @@ Value combineValues(KernelBuilder &kernel, Combiner combiner, Value a, Value b, 
   return arith::getReductionOp(kind, kernel.builder, kernel.loc, a, b);
 }
 
-/// Whether a maximum is used only in exp of differences from it. Then the sign of a zero has no effect, and
-/// need not be tracked, which would cost as much as the maximum itself.
+/// Whether a maximum m is used only in exp(x - m). Then the sign of a zero has no effect. Selecting the right
+/// zero would cost as much as the maximum itself.
 static bool feedsExpOnly(Operation *op) {
   auto all = [](Value value, auto test) { return llvm::all_of(value.getUses(), test); };
   auto isShift = [&](OpOperand &use) {
@@ -172,7 +172,7 @@ Reducer::State Reducer::combineMoments(const State &a, const State &b) {
   State both{mean, add(within, between), count};
   if (!combinesEmpty)
     return both;
-  // By selection and not by arithmetic, because infinity times a count of 0 is NaN.
+  // Select, because in the arithmetic above infinity times a count of 0 is NaN.
   Value zero = k.zeroLike(count);
   Value noA = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, a[2], zero);
   Value noB = k.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, b[2], zero);
@@ -185,7 +185,7 @@ Reducer::State Reducer::combineMoments(const State &a, const State &b) {
 Reducer::State Reducer::accumulate(const State &state, Value value, Value position) {
   if (!isWelford)
     return combine(state, lift(value, position));
-  // Adds one element, by its distances from the old and the new mean.
+  // Welford's update: the product of the element's differences from the old and from the new mean is added.
   ir::ScalarEmitter k(kernel.builder, kernel.loc, op);
   if (accumulator != ir::toScalarType(element))
     value = kernel.create<arith::ExtFOp>(ir::withElement(value.getType(), accumulator), value);
@@ -215,7 +215,7 @@ Reducer::State Reducer::combine(const State &a, const State &b) {
                           : isa<ir::RmaxOp>(op) ? Combiner::max
                                                 : Combiner::min,
                           a[0], b[0], isUnsigned)};
-  // argmax, argmin: the larger (smaller), a NaN before all numbers, the first of equals.
+  // argmax, argmin: take the larger (smaller) value, a NaN before all numbers, and the first of equal values.
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
   bool largest = isa<ir::ArgmaxOp>(op);

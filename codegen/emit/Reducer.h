@@ -11,13 +11,14 @@
 
 namespace weft::codegen {
 
-/// How two values of one type are combined, in reductions, scans and indexed writes.
+/// The operations that combine two values of one type in reductions, scans and indexed writes.
 enum class Combiner { add, mul, max, min };
 mlir::Value combineValues(KernelBuilder &kernel, Combiner combiner, mlir::Value a, mlir::Value b,
                           bool isUnsigned);
 
-/// One of the reductions on scalars or vectors. A state is one value; for argmax and argmin, a value and an
-/// index; for welford, mean and m2, and a scalar with the number of elements per lane.
+/// The arithmetic of one reduction, on scalars or vectors. A state is one value; for argmax and argmin, a
+/// value and an index; for welford, the mean, the sum of squared differences from it, and a scalar with the
+/// number of elements per lane.
 class Reducer {
 public:
   using State = llvm::SmallVector<mlir::Value, 3>;
@@ -25,28 +26,26 @@ public:
   Reducer(KernelBuilder &kernel, mlir::Operation *op);
 
   unsigned size() const { return isArg ? 2 : isWelford ? 3 : 1; }
-  /// The types of a state's values per lane.
+  /// The types of a state's values in one lane, without the number of elements.
   llvm::SmallVector<mlir::Type, 2> types() const;
   State identity(int64_t lanes);
-  /// The state of elements: `position` is their index along the reduced dimension, i64, for argmax and
-  /// argmin.
+  /// The state of one element per lane. `position` is its index along the reduced dimension, as i64, which
+  /// argmax and argmin need.
   State lift(mlir::Value element, mlir::Value position);
-  /// A state from the values that `types` lists, for example from memory, with `count` (an index) elements
-  /// per lane.
+  /// The state of `count` (of type index) elements per lane, from values of `types()` that were in memory.
   State restore(State perLane, mlir::Value count);
   State combine(const State &a, const State &b);
   /// combine(state, lift(element, position)), in fewer operations where that is possible.
   State accumulate(const State &state, mlir::Value element, mlir::Value position);
-  /// Combines the lanes of a vector state, halving it each time.
+  /// Combines the lanes of a vector state: each step combines the lower half of the lanes with the upper.
   State fold(State state);
-  /// The elements of the op's results that depend on the operand's elements.
+  /// The results of the op, rounded to its element type.
   llvm::SmallVector<mlir::Value, 2> finish(const State &state);
-  /// The number of these elements.
   unsigned numResults() const { return isWelford ? 2 : 1; }
 
   mlir::Operation *op;
   bool isArg;
-  /// Whether states of no elements are combined with others, as in rows of dynamic length.
+  /// Whether states of no elements may be combined with others, as in rows of dynamic length.
   bool combinesEmpty = false;
 
 private:

@@ -1,4 +1,4 @@
-//===- ReductionBody.cpp - A body around reductions -----------------------===//
+//===- ReductionBody.cpp - The body of a reduction kernel -----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- StepGroups.cpp - The table of an optimiser's kernel ----------------===//
+//===- StepGroups.cpp - Groups of optimiser steps in a kernel -------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,8 @@ namespace weft::codegen {
 
 SmallVector<StepGroup> stepGroups(ir::FusionOp fusion) {
   SmallVector<StepGroup> groups;
-  // By op, element type, attributes and numbers; which operands there are is one of the attributes.
+  // The key is op, element type, attributes and numbers. One of the attributes is operandSegmentSizes, which
+  // tells which operands are present.
   std::map<std::vector<const void *>, size_t> known;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     auto adam = dyn_cast<ir::AdamStepOp>(op);

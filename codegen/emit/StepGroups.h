@@ -1,4 +1,4 @@
-//===- StepGroups.h - The table of an optimiser's kernel -------*- C++ -*-===//
+//===- StepGroups.h - Groups of optimiser steps in a kernel -----*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,30 +11,30 @@
 
 namespace weft::codegen {
 
-/// Steps of a `multi_tensor` fusion that differ in nothing but their tensors. The kernel is made for the
-/// groups, and gets the steps of each in a table (runtime/plan/StepTable.h).
+/// Steps of a `multi_tensor` fusion that differ only in their tensors. The kernel has code for each group,
+/// and reads the steps of a group from a table (runtime/plan/StepTable.h).
 struct StepGroup {
   llvm::SmallVector<mlir::Operation *> steps; ///< in op order
-  unsigned reads = 0, writes = 0;             ///< tensors of each
+  unsigned reads = 0, writes = 0;             ///< tensors that each step reads and writes
 
   mlir::Operation *first() const { return steps.front(); }
-  /// Block arguments of the fusion: what a step reads, and the numbers that all steps of the group share.
+  /// Block arguments of the fusion: the tensors that a step reads, and the numbers that all steps share.
   mlir::OperandRange tensors(mlir::Operation *step) const { return step->getOperands().take_front(reads); }
   mlir::OperandRange numbers() const { return first()->getOperands().drop_front(reads); }
   mlir::Type elementType() const { return mlir::getElementTypeOrSelf(first()->getOperand(0).getType()); }
 };
 
-/// In the order of their first steps.
+/// The groups of a fusion, in the order of their first steps.
 llvm::SmallVector<StepGroup> stepGroups(ir::FusionOp fusion);
 
-/// The fusion's operands and results by number, in the order in which a launch of its kernel gives them: the
-/// numbers of each group, then what each step reads; and what each step writes.
+/// The fusion's operands and results by number, in the order of a launch's buffers. `operands`: the numbers
+/// of each group, then the tensors that each step reads. `results`: the tensors that each step writes.
 struct StepBuffers {
   llvm::SmallVector<unsigned> operands, results;
 };
 StepBuffers stepBuffers(ir::FusionOp fusion, llvm::ArrayRef<StepGroup> groups);
 
-/// The elements of each step's tensors, in the same order.
+/// The number of elements of each step's tensors, in the order of groups and their steps.
 llvm::SmallVector<ir::Size> stepElements(llvm::ArrayRef<StepGroup> groups);
 
 } // namespace weft::codegen

@@ -1,25 +1,28 @@
-//===- EmitColumn.cpp - Reductions down columns, and what surrounds them --===//
+//===- EmitColumn.cpp - Kernels with reductions down columns --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The domain is [outer][rows][inner]; a task is a block of the columns of one outer index. Rows are read in
-// order, 8 at a time (the schedule's `rows`):
+// The domain is [outer][rows][inner]; a task is a block of the columns of one outer index. A pass reads the
+// rows in order, 8 at a time (the schedule's `rows`), and adds them to each other before it adds them to the
+// partial result of their column:
 //
-//   partial = partial + ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))   with the eight added first
+//   partial = partial + (((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7)))
 //
-// and what is left of the rows is added one by one. The partial results of the block lie in scratch, which
-// stays in the first-level cache, so that memory is read in long runs however many rows there are. The first
-// pass reads four of the eight rows at a time and asks for later ones ahead: with all eight there would be
-// more streams than a processor follows and, where rows are a power of two apart, more lines of one set than
-// a first-level cache holds. What the first four come to waits in scratch for the others.
+// The remaining rows are added one at a time. The partial results of a block are in scratch, which stays in
+// the first-level cache, so a row of the block is read as one contiguous run, however many rows there are.
 //
-// Each level of dependent reductions is one pass over the rows of the block; the first brings them into the
-// second-level cache, if the schedule's block is narrow enough. After a pass, what later passes need of its
-// reductions at every row is computed once for each column and kept in scratch. Results of the domain's shape
-// are stored in the last pass.
+// The first pass reads four rows in one loop over the columns, and prefetches later rows. A loop over eight
+// rows would read more streams than a processor tracks. If the distance between rows is a power of two, it
+// would also use more lines of one cache set than a first-level cache has. The sum of the first four rows is
+// kept in scratch until the other four are read.
+//
+// Each level of dependent reductions takes one pass over the rows of the block. The first pass brings the
+// rows into the second-level cache, if the schedule's block is narrow enough. Some values depend only on the
+// column and the results of reductions, and later passes need them at every row; they are computed once for
+// each column after the pass, and kept in scratch. Results of the domain's shape are stored in the last pass.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
@@ -62,8 +65,8 @@ struct ColumnBody : ReductionBody {
   }
 
   VarId inTask;             ///< the column, counted from the first of the task
-  IndexExpr scratchAddress; ///< of what is one value for each column
-  IndexExpr scratchRow;     ///< of what is kept of every row
+  IndexExpr scratchAddress; ///< of an array in scratch with one element a column
+  IndexExpr scratchRow;     ///< of an array in scratch with one element for each row and column
 };
 
 class ColumnEmitter {
@@ -77,33 +80,35 @@ public:
   void emitTasks(ArrayRef<Value> streams);
 
 private:
-  /// What one pass leaves for later ones, in scratch.
+  /// A value of the body that one pass stores in scratch for later passes.
   struct Stored {
-    Value value;   ///< of the body
-    unsigned pass; ///< kept: that stores it; spread: after as many it is known
+    Value value;
+    unsigned pass; ///< of `kept`: the pass that stores it; of `spread`: the number of passes before it
     Value buffer;
   };
   using Visit = llvm::function_ref<void(ColumnBody &, BodyEmitter &)>;
-  /// Runs over the columns of the task.
+  /// Emits a loop over the columns of the task, in vectors and then single columns.
   void columns(Visit visit);
   void storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped);
   using Buffers = SmallVector<SmallVector<Value, 2>>; ///< in scratch, per reducer
-  /// What `count` rows leave.
+  /// Loads the state of a reducer from scratch; `count` is the number of rows that it combines.
   Reducer::State loadState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
                            Value count);
   void storeState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers, unsigned reducer,
                   const Reducer::State &state);
-  /// Gives the nodes of a value what scratch holds of it.
+  /// Sets the nodes of a value to its element in scratch at `address`.
   void restore(ColumnBody &body, BodyEmitter &emitter, const Stored &stored, const IndexExpr &address);
   void restoreSpread(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone);
-  /// What the reductions leave, those of `passesDone` passes.
+  /// Sets the nodes that read results of the reductions of the first `passesDone` passes.
   void setResults(ColumnBody &body, BodyEmitter &emitter, unsigned passesDone);
-  /// One row: adds to `states` what the reductions of the pass read; keeps and stores.
+  /// Emits one row: appends the elements that the reductions of the pass read to `states`, stores the values
+  /// that the pass keeps, and stores results in the last pass. `asksAhead`: also prefetches later rows.
   void step(unsigned pass, ColumnBody &body, BodyEmitter &emitter, Value row, bool asksAhead,
             MutableArrayRef<SmallVector<Reducer::State>> states);
-  /// What becomes of the rows that are read: they join the partial results, or are one half of those that do.
+  /// `whole`: the rows are combined with the partial results. `firstHalf`: they are stored in `halves`.
+  /// `secondHalf`: they are combined with `halves`, and that with the partial results.
   enum class Part { whole, firstHalf, secondHalf };
-  /// `count` rows from `row` on.
+  /// Emits `count` rows from `row` on.
   void emitRows(unsigned pass, Value row, int64_t count, Part part);
   void emitPass(unsigned pass);
   void emitTask(Value task);
@@ -140,7 +145,7 @@ Status ColumnEmitter::prepare() {
       reducers.emplace_back(kernel, &op);
       passOf.push_back(passes.lookup(op.getOperand(0)));
     }
-  // A block is a multiple of 16 columns, so that each array lies at a multiple of its element's size.
+  // A block is a multiple of 16 columns, so every array begins at a multiple of its element's size.
   int64_t offset = 0;
   auto allocate = [&](Type type, int64_t rows) {
     Value buffer = kernel.scratchView(offset, rows * block, type);
@@ -174,7 +179,7 @@ Reducer::State ColumnEmitter::loadState(ColumnBody &body, BodyEmitter &emitter, 
 
 void ColumnEmitter::storeState(ColumnBody &body, BodyEmitter &emitter, const Buffers &buffers,
                                unsigned reducer, const Reducer::State &state) {
-  for (auto [buffer, value] : llvm::zip(buffers[reducer], state)) // not the count, which who loads it knows
+  for (auto [buffer, value] : llvm::zip(buffers[reducer], state)) // the count is passed to loadState()
     emitter.store(buffer, body.scratchAddress, value);
 }
 
@@ -217,7 +222,7 @@ void ColumnEmitter::columns(Visit visit) {
 }
 
 void ColumnEmitter::storeRoots(ColumnBody &body, BodyEmitter &emitter, bool domainShaped) {
-  // All values before the first store: an operand may share its buffer with a result.
+  // Compute all values before the first store, because an operand may share its buffer with a result.
   SmallVector<Value> values;
   for (auto [i, root] : llvm::enumerate(body.roots))
     values.push_back(body.ofDomain[i] == domainShaped ? emitter.emit(root) : Value());
@@ -234,7 +239,7 @@ void ColumnEmitter::step(unsigned pass, ColumnBody &body, BodyEmitter &emitter, 
                          MutableArrayRef<SmallVector<Reducer::State>> states) {
   bool vector = body.space.lanes > 1;
   emitter.setVar(body.row, row);
-  // A value that is the same in every column is a scalar among vectors: it is not kept but computed again.
+  // A value that is the same in every column is a scalar in vector code. It is computed again, not kept.
   auto isKept = [&](const Stored &value) {
     return !vector || llvm::any_of(body.graph.nodesOf(value.value),
                                    [&](int node) { return body.graph.node(node).vector; });
@@ -242,8 +247,9 @@ void ColumnEmitter::step(unsigned pass, ColumnBody &body, BodyEmitter &emitter, 
   for (const Stored &value : kept)
     if (value.pass < pass && isKept(value))
       restore(body, emitter, value, body.scratchRow);
-  // Each row is short: the same columns of later rows are asked for, as many as are 8 KiB or more. How far
-  // away they are may be a size of the call; then nothing is.
+  // The task's part of a row is short, so prefetch the same columns of a later row: half of `rowsAtOnce` rows
+  // ahead if those hold 8 KiB, otherwise `rowsAtOnce` rows ahead. If the distance between rows is a dynamic
+  // size, do not prefetch.
   if (asksAhead) {
     SmallVector<int> roots;
     for (unsigned i : active)
@@ -322,7 +328,7 @@ void ColumnEmitter::emitPass(unsigned pass) {
   };
   Value zero = kernel.index(0), end = kernel.index(shape.rows);
   if (active.empty()) {
-    // In the order of memory, for the stores.
+    // This pass only stores results, which are written in the order of memory.
     rows(zero, end, 1);
   } else if (shape.rows.isNumber()) {
     int64_t number = shape.rows.asNumber(), whole = number / rowsAtOnce * rowsAtOnce;
@@ -374,7 +380,7 @@ void ColumnEmitter::emitTasks(ArrayRef<Value> usable) {
   BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
   vectorEmitter = &vector;
   scalarEmitter = &scalar;
-  // Of dynamic sizes there may be more tasks than pieces of work.
+  // With dynamic sizes there may be more tasks than blocks of columns.
   Value end = kernel.end;
   if (shape.outer != 1 && !shape.inner.isNumber()) {
     Value outer = kernel.index(shape.outer), blocks = kernel.index(shape.blocks(block));
@@ -387,7 +393,7 @@ void ColumnEmitter::emitTasks(ArrayRef<Value> usable) {
 
 Status detail::emitColumn(KernelBuilder &kernel) {
   ir::ColumnShape shape = ir::columnShape(kernel.fusion);
-  // Nothing is left, and the tasks of dynamic sizes may be counted too high.
+  // The results are empty, but the number of tasks may not be 0 if sizes are dynamic.
   if (shape.outer == 0 || shape.inner == 0)
     return {};
   ir::ScheduleAttr schedule = *kernel.fusion.getSchedule();
@@ -398,7 +404,7 @@ Status detail::emitColumn(KernelBuilder &kernel) {
   Status status = columns.prepare();
   if (!status.ok())
     return status;
-  // A vector that begins a row has to begin a cache line.
+  // A streaming store writes a whole vector at a multiple of its size, so the rows must begin at multiples.
   bool streaming = schedule.getStreaming() && ir::isMultipleOf(shape.inner, lanes);
   kernel.withStreams(streaming, lanes, [&](ArrayRef<Value> streams) { columns.emitTasks(streams); });
   return {};

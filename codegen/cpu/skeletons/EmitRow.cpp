@@ -1,20 +1,21 @@
-//===- EmitRow.cpp - Reductions along rows, and what surrounds them -------===//
+//===- EmitRow.cpp - Kernels with reductions along rows -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A task is a row of the domain. The order of a reduction follows from the row's length n alone:
+// A task is a row of the domain. The row's length n alone determines the order of a reduction:
 //
 //   partial p of 64 = the elements i = p (mod 64) below n - n mod 16, in order
 //   rest            = the last n mod 16 elements, in order
 //   result          = tree(partials) + rest
 //
-// where 64 and 16 are the schedule's `partials` and `lanes`, and the tree adds the four groups of 16
-// pairwise, then the 16 sums by halves. Vectors of 8 and of 16 elements give the same sums. Each level of
-// dependent reductions is one pass over the row; the first brings it into the first-level cache. Results of
-// the domain's shape are stored in the last pass.
+// Here 64 and 16 are the schedule's `partials` and `lanes`. The tree adds the four groups of 16 partial
+// results pairwise, then adds the upper half of the 16 sums to the lower half until one is left. Vectors of 8
+// and of 16 elements give the same sums. Each level of dependent reductions takes one pass over the row, and
+// the first pass brings the row into the first-level cache. Results of the domain's shape are stored in the
+// last pass.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
@@ -62,7 +63,8 @@ public:
   KernelBuilder &kernel;
   ir::FusionOp fusion;
   ir::ScheduleAttr schedule;
-  int64_t lanes, granule, blockSize, groups; ///< of a vector; of partial results: side by side, and in all
+  /// Elements of a vector; partial results of a group, and of all groups; number of groups.
+  int64_t lanes, granule, blockSize, groups;
   RowBody vectors, scalars;
   ir::Size length = 0;
 
@@ -73,11 +75,12 @@ private:
     Value buffer;
     Type element;
   };
-  /// One step of a pass at `column`: reductions go to `states`, results and kept values to memory.
+  /// Emits one step of a pass at `column`: adds the elements to `states`, stores kept values, and stores
+  /// results in the last pass.
   void step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value column,
             MutableArrayRef<Reducer::State> states, ArrayRef<Value> streams);
   void emitPass(unsigned pass, ArrayRef<Value> streams, BodyEmitter &vector, BodyEmitter &scalar);
-  /// The same for rows whose length is known at run time.
+  /// The same for rows whose length is known only at run time.
   void emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter &scalar);
   /// The reductions of `active` over the first `vectorEnd` elements of a row of known length.
   SmallVector<Reducer::State> reduceVectors(unsigned pass, int64_t vectorEnd, ArrayRef<Value> streams,
@@ -87,7 +90,7 @@ private:
                                          ArrayRef<Value> streams, BodyEmitter &scalar);
   SmallVector<Value> identities();
   Reducer::State treeOfGroups(unsigned reducer, ArrayRef<Reducer::State> vectors);
-  /// What a reduction gives: the passes after this one read it.
+  /// Sets the nodes that read the result of a reduction, in the passes after this one.
   void setResult(unsigned reducer, const Reducer::State &total, BodyEmitter &vector, BodyEmitter &scalar);
 
   SmallVector<Reducer> reducers;
@@ -125,14 +128,14 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
                       MutableArrayRef<Reducer::State> states, ArrayRef<Value> streams) {
   bool vector = &body == &vectors && lanes > 1;
   emitter.setVar(body.column, column);
-  // A value that is the same in every column is a scalar among vectors: it is not kept but computed again.
+  // A value that is the same in every column is a scalar in vector code. It is computed again, not kept.
   auto isKept = [&](const Kept &value) { return !vector || vectors.graph.node(value.vectorNode).vector; };
   for (const Kept &value : kept)
     if (value.pass < pass && isKept(value))
       emitter.setNode(vector ? value.vectorNode : value.scalarNode,
                       emitter.load(value.buffer, body.inRow, value.element));
-  // The second pass, if there is one, leaves memory idle: what the first pass of a later row will read is
-  // asked for ahead.
+  // The second pass reads its row from the cache, so it has memory bandwidth to spare: it prefetches what the
+  // first pass of a later row will read. If there is only one pass, that pass does.
   int64_t ahead = schedule.number(ir::ScheduleField::prefetch);
   if (vector && ahead > 0 && pass == std::min(lastPass, 1u)) {
     SmallVector<int> roots;
@@ -167,7 +170,7 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
       emitter.store(value.buffer, body.inRow, emitter.emit(vector ? value.vectorNode : value.scalarNode));
   if (pass != lastPass)
     return;
-  // All values before the first store: an operand may share its buffer with a result.
+  // Compute all values before the first store, because an operand may share its buffer with a result.
   SmallVector<Value> values;
   for (auto [i, root] : llvm::enumerate(body.roots))
     values.push_back(body.ofDomain[i] ? emitter.emit(root) : Value());
@@ -179,7 +182,7 @@ void RowEmitter::step(unsigned pass, RowBody &body, BodyEmitter &emitter, Value 
   }
 }
 
-/// The groups pairwise, for each vector of a granule, then the lanes by halves.
+/// Combines the groups pairwise, for each vector of a granule, then the vectors and their lanes by halves.
 Reducer::State RowEmitter::treeOfGroups(unsigned reducer, ArrayRef<Reducer::State> vectors) {
   SmallVector<Reducer::State> granules(vectors);
   int64_t perGranule = granule / lanes;
@@ -199,7 +202,7 @@ Reducer::State RowEmitter::treeOfGroups(unsigned reducer, ArrayRef<Reducer::Stat
   return reducers[reducer].fold(granules[0]);
 }
 
-/// What `active` begin with, for single elements.
+/// The identities of the reducers in `active`, for single elements.
 SmallVector<Value> RowEmitter::identities() {
   SmallVector<Value> initial;
   for (unsigned i : active)
@@ -228,8 +231,8 @@ SmallVector<Reducer::State> RowEmitter::reduceRest(unsigned pass, ArrayRef<Value
   }));
 }
 
-/// The same sums as for a length that is a number: groups that a short row does not fill hold the identity,
-/// which changes nothing.
+/// Gives the same sums as for a static length. Groups that a short row does not fill hold the identity, so
+/// they do not change the result.
 void RowEmitter::emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter &scalar) {
   auto roundedDown = [&](Value value, int64_t multiple) -> Value {
     Value rest = kernel.create<arith::RemUIOp>(value, kernel.index(multiple));
@@ -247,7 +250,8 @@ void RowEmitter::emitDynamicPass(unsigned pass, BodyEmitter &vector, BodyEmitter
   for (auto [k, i] : llvm::enumerate(active))
     for (int64_t v = 0; v < groups * perGranule; ++v)
       states[k].push_back(reducers[i].identity(lanes));
-  // Granules [first, last) of the block that begins at `column`, for as long as there is one.
+  // A loop over the columns from `from` to `to` in steps of `stride`. A step adds granules to the partial
+  // results of groups [first, last).
   auto loop = [&](Value from, Value to, int64_t stride, int64_t first, int64_t last) {
     auto each = [&](auto visit) {
       for (auto &state : states)
@@ -312,7 +316,7 @@ SmallVector<Reducer::State> RowEmitter::reduceVectors(unsigned pass, int64_t vec
     for (int64_t v = 0; v < used; ++v)
       states[k].push_back(reducers[i].identity(lanes));
   auto advance = [&](Value column, int64_t v) {
-    // A scope of its own, so that the values of one vector are not taken for those of the next.
+    // Each vector has its own scope, so that its values are not reused for the next vector.
     kernel.pushScope(nullptr);
     SmallVector<Reducer::State> current;
     for (auto &state : states)
@@ -416,7 +420,6 @@ Status detail::emitRow(KernelBuilder &kernel) {
   bool streaming = schedule.getStreaming() && ir::isMultipleOf(length, granule);
   kernel.withStreams(streaming, lanes, [&](ArrayRef<Value> streams) {
     BodyEmitter vector(kernel, rows.vectors.graph), scalar(kernel, rows.scalars.graph);
-    // Only results of the domain's shape are written in vectors.
     SmallVector<Value> usable(streams);
     kernel.forTasks([&](Value row) { rows.emitRow(row, usable, vector, scalar); });
   });

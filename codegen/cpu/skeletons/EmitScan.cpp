@@ -1,4 +1,4 @@
-//===- EmitScan.cpp - Running sums and products, and what surrounds them --===//
+//===- EmitScan.cpp - Kernels with running sums and products --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,12 +7,13 @@
 //
 // The domain is seen as [outer][n][inner] with the scan along n.
 //
-// - inner = 1: a task is a line, read in vectors of 16 elements. Each vector is scanned by shifts of 1, 2, 4
-//   and 8 lanes, then combined with the total of the vectors before it. The last n mod 16 elements in memory
-//   are scanned one by one. So the order of the arithmetic depends on n alone.
-// - else: a task is a block of columns. The state of its columns stays in registers over all lines.
+// - inner = 1: a task is a line, which is read in vectors of 16 elements. Each vector is scanned by shifts of
+//   1, 2, 4 and 8 lanes, then combined with the total of the vectors before it. The last n mod 16 elements in
+//   memory are scanned one by one. So the order of the arithmetic depends on n alone.
+// - inner > 1: a task is a block of columns. The running totals of its columns stay in registers.
 //
-// If `inner` is 1 in some calls only, the kernel has both forms, so that sizes alone determine the order.
+// If `inner` is 1 in some calls only, the kernel has code for both cases, so that a call with dynamic sizes
+// has the order of arithmetic of a call with the same static sizes.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
@@ -83,9 +84,9 @@ public:
 private:
   Value identity(int64_t width);
   Value combine(Value a, Value b);
-  /// The element to scan at the present position of `body`.
+  /// The element to scan at the current position of `body`, converted to the accumulator's type.
   Value elementOf(ScanBody &body, BodyEmitter &emitter);
-  /// Stores the results at this position, where the scan's result is `value`.
+  /// Stores the fusion's results at this position; `value` is the result of the scan.
   void finish(ScanBody &body, BodyEmitter &emitter, Value value);
   Value shifted(Value value, int64_t by);
   void line(BodyEmitter &vector, BodyEmitter &scalar);
@@ -136,8 +137,7 @@ void ScanEmitter::finish(ScanBody &body, BodyEmitter &emitter, Value value) {
     emitter.store(kernel.result(static_cast<unsigned>(i)), body.address, root);
 }
 
-/// Lane i gets the value of the lane `by` before it in the scan's direction, or the identity if there is
-/// none.
+/// Moves each lane by `by` lanes in the scan's direction. Lanes without a source get the identity.
 Value ScanEmitter::shifted(Value value, int64_t by) {
   SmallVector<int64_t> mask;
   for (int64_t i = 0; i < lineLanes; ++i) {
@@ -160,8 +160,8 @@ void ScanEmitter::line(BodyEmitter &vector, BodyEmitter &scalar) {
     Value left = kernel.create<arith::RemUIOp>(end, kernel.index(lineLanes));
     whole = kernel.create<arith::SubIOp>(end, left);
   }
-  // Position `i` counted from `low`. For a reverse scan it is counted backwards from `high`, with `size`
-  // elements at a time.
+  // The index of the `size` elements that are scanned at step `i` of [low, high). A reverse scan runs from
+  // `high` down to `low`.
   auto place = [&](Value i, Value low, Value high, int64_t size) -> Value {
     if (!reverse)
       return i;
@@ -201,7 +201,7 @@ void ScanEmitter::line(BodyEmitter &vector, BodyEmitter &scalar) {
     scalarPart(vectorPart(identity(1)));
 }
 
-/// `count` columns, or vectors of them, from `first` on.
+/// Scans `count` columns, or vectors of columns, from `first` on.
 void ScanEmitter::columns(ScanBody &body, BodyEmitter &emitter, Value first, int64_t count) {
   int64_t width = body.space.lanes;
   SmallVector<Value> initial(static_cast<size_t>(count), identity(width));
@@ -220,7 +220,7 @@ void ScanEmitter::columns(ScanBody &body, BodyEmitter &emitter, Value first, int
   });
 }
 
-/// Block `number` of the columns.
+/// Scans block `number` of the columns.
 void ScanEmitter::block(BodyEmitter &vector, BodyEmitter &scalar, Value number) {
   const int64_t width = blockColumns;
   Value first = kernel.mul(number, width);
@@ -257,7 +257,7 @@ Status ScanEmitter::emit() {
     if (!status->ok())
       return *status;
   BodyEmitter vector(kernel, vectors.graph), scalar(kernel, scalars.graph);
-  // With dynamic sizes there may be more tasks than pieces of work.
+  // With dynamic sizes there may be more tasks than lines or blocks.
   Value end = kernel.end;
   if (!shape.outer.isNumber() || !shape.inner.isNumber()) {
     Value most = kernel.index(shape.outer);

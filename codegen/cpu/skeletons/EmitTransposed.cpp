@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // An operand may be contiguous along another dimension of the domain than the result. It is then read in
-// square tiles with sides of one vector: loaded along its own dimension, transposed in registers, and stored
-// to scratch as vectors along the result's rows. Every cache line of both sides is used completely.
+// squares whose side is one vector: the kernel loads vectors along the operand's contiguous dimension,
+// transposes them in registers, and stores them to scratch as vectors along the result's rows. So all bytes
+// of each cache line of operand and result are used.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/skeletons/CpuSkeletons.h"
@@ -20,7 +21,8 @@ namespace weft::codegen {
 
 namespace {
 
-/// The body over the domain with one variable for the tile's rows, one for its columns, one for all else.
+/// The body over the domain, with one variable for the tile's rows, one for its columns, and one for all
+/// other dimensions.
 struct TileBody {
   TileBody(ir::FusionOp fusion, unsigned rowDim, unsigned columnDim, int64_t lanes)
       : space(ir::rangesOf(fusion)), graph(fusion, space) {
@@ -52,7 +54,7 @@ struct TileBody {
     status = graph.expand();
   }
 
-  /// Whether an index, or a variable that it is computed from, changes inside of a tile.
+  /// Whether an index depends on the row or the column, also through the variables that it is computed from.
   bool movesInside(const IndexExpr &e) {
     return llvm::any_of(e.terms, [&](const auto &term) { return movesInside(term.first); });
   }
@@ -66,7 +68,8 @@ struct TileBody {
     const BodyNode &node = graph.node(id);
     return movesInside(node.expr) || llvm::any_of(node.deps, [&](int dep) { return nodeMovesInside(dep); });
   }
-  /// Whether a load moves by one element with the row, and by the same stride with lanes and columns.
+  /// Whether the address of a load has the coefficient 1 for the row, and one coefficient above 1 for both
+  /// the column and the lane.
   bool isTransposed(const BodyNode &node) {
     if (node.kind != BodyNode::load || node.expr.lane.number().value_or(0) <= 1 ||
         coefficientOf(node.expr, row) != 1 || coefficientOf(node.expr, column) != node.expr.lane ||
@@ -85,7 +88,7 @@ struct TileBody {
   Status status;
 };
 
-/// The vectors of a square, transposed: at each step pairs of vectors exchange the halves of their blocks.
+/// Transposes a square of vectors: at each step, pairs of vectors exchange halves of their blocks of lanes.
 void transpose(KernelBuilder &kernel, SmallVectorImpl<Value> &rows) {
   auto width = static_cast<int64_t>(rows.size());
   for (int64_t d = width / 2; d >= 1; d /= 2) {
@@ -112,11 +115,11 @@ public:
 private:
   /// Emits all tasks; stores to results in `streams` bypass the caches.
   void emitTasks(ArrayRef<Value> streams);
-  /// The square of vectors whose first element is at `row` and `column`.
+  /// Emits the square whose first element is at `row` and `column`.
   void emitSquare(Value row, Value column);
-  /// Puts the squares of the transposed operands into scratch, as the vectors of the result's rows.
+  /// Stores the squares of the transposed operands to scratch, as vectors along the result's rows.
   void transposeOperands(Value row, Value column);
-  /// The rest of a tile outside of whole squares, by single elements.
+  /// Emits the elements of a tile outside of whole squares, one by one.
   void emitSingle(Value rowFrom, Value rowTo, Value columnFrom, Value columnTo);
   void store(TileBody &body, BodyEmitter &emitter);
   /// The end of the last whole square between `from` and `to`.
@@ -129,10 +132,9 @@ private:
   int64_t lanes, height, width, tileRows, tileColumns;
   bool exactRows, exactColumns; ///< tiles hold whole squares only
   TileBody vectors, scalars;
-  SmallVector<int>
-      transposed;             ///< operands: one step of the row is one element, one of the column is a stride
-  SmallVector<Value> squares; ///< the squares of each of them, in scratch
-  // While tasks are emitted.
+  SmallVector<int> transposed; ///< the nodes of the operands that are read by squares
+  SmallVector<Value> squares;  ///< the square of each of them, in scratch
+  // Set while tasks are emitted.
   BodyEmitter *vector = nullptr, *scalar = nullptr;
   ArrayRef<Value> streams;
 };
