@@ -97,8 +97,8 @@ Expected<Kernels> collectKernels(ModuleOp module, const Target &target) {
   return kernels;
 }
 
-/// The levels to make kernels of a target for: its own, where its name says one; else those that are asked
-/// for, or that of this process.
+/// The processor levels to compile kernels for: that in the target's name if it has one, otherwise those of
+/// the options, or that of this process.
 Expected<std::vector<CpuTarget>> levelsOf(const Target &target, const CompilerOptions &options) {
   if (const std::optional<CpuTarget> own = CpuTarget::parse(target.getHost().name))
     return std::vector{*own};
@@ -116,7 +116,7 @@ Expected<std::vector<CpuTarget>> levelsOf(const Target &target, const CompilerOp
 
 std::span<const std::byte> bytesOf(const std::vector<char> &chars) { return std::as_bytes(std::span(chars)); }
 
-/// All kernels for one level as an image section.
+/// Compiles all kernels for one level and returns the image section.
 Expected<std::vector<std::byte>> makeImage(const Kernels &kernels, std::span<const std::byte> signatures,
                                            uint64_t binding, CpuTarget target, unsigned threads) {
   SmallVector<ModuleOp> modules;
@@ -160,8 +160,8 @@ static Status writeText(const std::string &path, ModuleOp module) {
   return error ? Status::error("cannot write '" + path + "': " + error.message()) : Status();
 }
 
-/// Gives every function the mode that is asked for. Text that earlier phases made, in another mode, is what
-/// they made of it in that mode: no later phase can undo that, or do what they left.
+/// Sets the numerics of every function. An error if phases before `from` have already applied other numerics
+/// to the text: later phases can neither undo those rewrites nor make up for missing ones.
 static Status setNumerics(ModuleOp module, const CompilerOptions &request) {
   if (request.numerics.empty())
     return {};
@@ -298,13 +298,13 @@ Expected<std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>>> emitKernels
 
 namespace {
 
-/// Makes the sections of one target after the other.
+/// Collects the sections of a package, one target after the other.
 class PackageBuilder {
 public:
   explicit PackageBuilder(const CompilerOptions &options) : options(options) {}
-  /// Runs the pipeline on `module`, and adds its plans and kernels for the target. The module is its own.
+  /// Runs the pipeline on `module`, which it changes, and adds plans and kernels for the target.
   Status add(ModuleOp module, const Target &target, const AfterPhase &afterPhase);
-  /// Of the first target, with the time and the kernels of all.
+  /// The report about the first target; its times and numbers of kernels are those of all targets.
   CompileReport report;
   Expected<std::vector<std::byte>> finish() { return writer.finish(); }
 
@@ -317,7 +317,7 @@ private:
   bool isFirst = true;
 };
 
-/// Plans come first: the images say how their kernels are launched.
+/// Writes the plans before the images, because an image has the signatures of its kernels' launches.
 Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, const Target &target,
                                    ArrayRef<CpuTarget> levels) {
   const std::string name = target.codeName(), image = "image." + name;
@@ -330,7 +330,7 @@ Status PackageBuilder::addSections(ModuleOp module, const Kernels &kernels, cons
     plans.emplace_back("." + function.getName().str() + "." + name, std::move(*bytes));
   }
   const std::vector<std::byte> signatures = signer.bytes();
-  // What binds plans and images is the same whatever the level of the processor.
+  // Checksum the signatures and the kernel IR, so that the binding does not depend on the processor level.
   uint64_t binding = 0;
   if (!signatures.empty()) {
     const uint64_t parts[] = {runtime::checksum64(signatures),
@@ -421,7 +421,7 @@ Expected<CompiledModule> compileModule(ModuleOp module, const CompilerOptions &o
   auto targets = targetsOf(options);
   if (!targets)
     return targets.status();
-  // The passes change the module that they run on: what they decide for one target is nothing to another.
+  // The passes change the module that they run on, so every target needs a module of its own.
   std::vector<OwningOpRef<ModuleOp>> copies(targets->size());
   for (size_t i = 1; i < copies.size(); ++i)
     copies[i] = module.clone();

@@ -28,29 +28,28 @@ struct CompiledModule {
   CompileReport report;
 };
 
-/// Runs the pipeline on `module`, which then holds the launch lists, compiles its kernels and writes a
-/// package with every public function. Where several targets are asked for, each after the first is compiled
-/// from a copy of the module, and has plans and kernels of its own in the package; the module, the report
-/// and `afterPhase` are the first's. Errors name the op and its location.
+/// Runs the pipeline on `module`, which then holds the launch lists, compiles its kernels, and writes a
+/// package with every public function. If the options name several targets, each after the first is compiled
+/// from a copy of the module, and the package has plans and kernels for each. The module, the report and
+/// `afterPhase` are those of the first target. Errors name the op and its location.
 Expected<CompiledModule> compileModule(mlir::ModuleOp module, const ir::CompilerOptions &options = {},
                                        const AfterPhase &afterPhase = nullptr);
 
-/// Runs the pipeline only. Diagnostics go to the context's handler and into the error.
+/// Runs only the pipeline. Diagnostics go to the context's handler and into the error.
 Status runPipeline(mlir::ModuleOp module, const ir::CompilerOptions &options = {},
                    const AfterPhase &afterPhase = nullptr);
 
-/// Runs the pipeline on `module` as compileModule would, and reports what it made, kernels included, but no
-/// machine code.
+/// Runs the pipeline on `module` as compileModule() does, and reports on launches and kernels, without
+/// compiling the kernels to machine code.
 Expected<CompileReport> explainModule(mlir::ModuleOp module, const ir::CompilerOptions &options = {});
 
-/// The kernels of a module that `runPipeline` has been through, as kernel IR, by symbol.
+/// The kernels of a module after runPipeline(), as kernel IR, by symbol.
 Expected<std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>>>
 emitKernels(mlir::ModuleOp module);
 
-/// The target of programs that run in this process only: that of a CPU, with as many cores as the process has
-/// threads, to the nearest class of machines below (2, 16, 64), so that machines alike share their kernels.
-/// Eager numerics give the same bits however a program is cut into kernels; other numerics have those of
-/// packages for `cpu`.
+/// The target of programs that run only in this process: a CPU with as many cores as the process has threads,
+/// rounded down to 2, 16 or 64, so that similar machines use the same kernels. With eager numerics, results
+/// do not depend on how a program is cut into kernels. Other numerics use the target of packages, `cpu`.
 std::string hostTarget(const ir::CompilerOptions &options);
 
 } // namespace weft::codegen

@@ -58,7 +58,7 @@ runtime::ContractionShape shapeOf(const ir::ContractionSignature &signature) {
 }
 
 const ir::ContractionLibrary &hostLibrary(const ir::TargetDescription &target) {
-  // What the library takes does not depend on how many cores the target's name says.
+  // Select by the name of the description: the library's answers do not depend on the number of cores.
   static const std::vector<HostLibrary> all(ir::descriptions().begin(), ir::descriptions().end());
   const auto found = std::find_if(ir::descriptions().begin(), ir::descriptions().end(),
                                   [&](const auto &known) { return known.name == target.name; });

@@ -15,7 +15,7 @@ struct ContractionShape;
 
 namespace weft::codegen {
 
-/// What the runtime calls the contraction of a signature whose sizes are numbers: the result is row-major,
+/// The runtime's description of the contraction with a signature of static sizes. The result is row-major,
 /// and there is no epilogue.
 runtime::ContractionShape shapeOf(const ir::ContractionSignature &signature);
 

@@ -20,7 +20,8 @@ using namespace weft::ir;
 
 namespace weft::codegen {
 
-/// A package that is being made is in memory three times: the constants, the section, the file.
+/// A third of the machine's memory: while a package is written, memory holds its constants three times (here,
+/// in the section and in the file).
 static size_t maxConstantBytes() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) / 3 : SIZE_MAX;
@@ -41,7 +42,7 @@ Status appendConstant(ConstantOp constant, std::vector<std::byte> &constants) {
   if (!slices)
     return {}; // a splat that only fusions read holds no storage
   auto slice = cast<SliceAttr>(slices[0]);
-  // What has storage is no splat over dynamic dimensions, and lies at a number.
+  // A constant with storage has static dimensions, so its position and size are numbers.
   size_t begin = static_cast<size_t>(slice.getPosition().asNumber()),
          bytes = static_cast<size_t>(bytesOf(constant.getType()).asNumber());
   if (constants.size() < begin + bytes) {
@@ -64,7 +65,7 @@ Status appendConstant(ConstantOp constant, std::vector<std::byte> &constants) {
                          ir::locationText(constant.getLoc()) + " holds a kind of constant that has no bytes");
   if (bytes == 0)
     return {};
-  // Of one number that is repeated only the first is converted.
+  // If all elements are equal, convert only one.
   const bool splat = dense.isSplat();
   Literal literal(dtypeOf(constant.getType()), splat ? ArrayRef<int64_t>() : constant.getType().getShape());
   const auto put = [&](auto set, auto numbers) {

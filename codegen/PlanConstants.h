@@ -15,8 +15,8 @@
 
 namespace weft::codegen {
 
-/// Writes the elements of a constant to the bytes that its slice has in the section `constants`, which grows
-/// as far as is needed. Nothing for a constant without storage. WEFT-M001 where there is no memory for it.
+/// Writes the elements of a constant to its slice of the section `constants`, which grows if needed. Does
+/// nothing for a constant without storage. Fails with WEFT-M001 if the machine has not enough memory.
 Status appendConstant(ir::ConstantOp constant, std::vector<std::byte> &constants);
 
 } // namespace weft::codegen

@@ -81,8 +81,9 @@ public:
         status = addHost(print, rt::HostAction::print, print.getA(), print.getLabel());
       else if (auto require = dyn_cast<AssertOp>(op))
         status = addHost(require, rt::HostAction::require, require.getCondition(), require.getMessage());
-      // A plan needs no ops of order. It is carried out in the order of its list, on one stream a device; a
-      // copy comes after what its two devices and, of the host, copies of other devices were issued before.
+      // A plan needs no ops of order, because a call issues its launches in the order of the list, on one
+      // stream per device. The runtime orders a copy after earlier work on its two devices and, if it reads
+      // or writes memory of the host, after such copies of other devices.
       else if (!isa<ReturnOp, UndefOp>(op) && !isStorageView(&op) && !isOrder(&op))
         status = problem(&op, "is not part of a launch list; run the whole pipeline first");
       if (!status)
@@ -128,7 +129,7 @@ private:
     }
   }
 
-  /// A size as the plan has it.
+  /// A size as a plan encodes it. Sets `lacksSize` if it cannot be expressed.
   int64_t size(Size value) {
     if (!value.isSymbolic()) {
       lacksSize |= !value.isExpressible();
@@ -151,7 +152,7 @@ private:
     return runtime::firstExpression + it->second;
   }
   uint64_t unsignedSize(Size value) { return static_cast<uint64_t>(size(value)); }
-  /// An amount that is reported and estimated with: what is beyond a size is the most that a plan can say.
+  /// An amount for reports and estimates. If it cannot be expressed, it is the largest integer.
   uint64_t amount(Size value) { return unsignedSize(value.isExpressible() ? value : INT64_MAX); }
   std::vector<int64_t> sizes(ArrayRef<Size> values) {
     std::vector<int64_t> result;
@@ -173,8 +174,8 @@ private:
   }
   uint32_t deviceNumber(Type type) { return deviceNumber(deviceOf(type)); }
 
-  /// The devices of all values: those with a part of the arena first, in its order. A plan for the host alone
-  /// has no list.
+  /// Lists the devices of all values: first those with a part of the arena, in the arena's order. A plan that
+  /// uses only the host has no list.
   Status addDevices() {
     SmallVector<DeviceArena> arenas{{DeviceAttr(), 0, 0}};
     if (function->hasAttr(attr::arenaBytes)) {
@@ -213,7 +214,7 @@ private:
     return {};
   }
 
-  /// The type of some value in the arena; null where it holds none.
+  /// The type of some value in the arena; null if the arena has none.
   Type firstTemporary() {
     for (Operation &op : function.getBody().front())
       if (auto slices = op.getAttrOfType<ArrayAttr>(attr::slices))
@@ -260,7 +261,7 @@ private:
       argument->donated = function.isDonated(i);
       Value value = function.getArgument(i);
       Size bytes = bytesOf(value.getType());
-      // The row-major memory that strides step through may end within its last row.
+      // The memory of a strided argument ends after its last element, which may be within a row.
       auto strides = function.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::strides);
       auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::callerShape);
       if (strides && shape) {
@@ -332,7 +333,7 @@ private:
     return it->second;
   }
 
-  /// The plan's buffer of a value: its own slice, or its operand's where it is a view.
+  /// The plan's buffer of a value: that of its slice, or of its operand's slice if the value is a view.
   Expected<uint32_t> bufferOf(Value value) {
     while (value.getDefiningOp() && isStorageView(value.getDefiningOp()))
       value = value.getDefiningOp()->getOperand(0);
@@ -345,7 +346,7 @@ private:
     if (!slice)
       return problem(op, "has no storage; run --weft-plan-memory first");
     Size position = slice.getPosition(), bytes = bytesOf(value.getType());
-    // The verifier of the plan has seen that this is the number of an argument or a result.
+    // The verifier of the memory plan has checked that this is the number of an argument or a result.
     auto number32 = static_cast<uint32_t>(position.number().value_or(0));
     uint32_t index = 0;
     switch (slice.getStorage()) {
@@ -370,7 +371,8 @@ private:
   // Launches
   //===--------------------------------------------------------------------===//
 
-  /// A type of the device that carries a launch out: of a copy between the host and another one, the other.
+  /// The type of an operand or result on the device that carries out a launch. Of a copy between the host and
+  /// another device, that is the other device.
   static Type carrierOf(Operation *op) {
     if (op->getNumResults() && !deviceOf(op->getResult(0).getType()).isCpu())
       return op->getResult(0).getType();
@@ -477,7 +479,7 @@ private:
     kernel.tasks = size(schedule->getTasks());
     kernel.grain = schedule->getGrain();
     kernel.scratch_bytes = static_cast<uint64_t>(schedule->getScratch());
-    // One operation an element of each elementwise op is what the cost of a call is estimated from.
+    // The estimate of a call's cost counts one operation for each element of each elementwise op.
     Size flops;
     for (Operation &op : fusion.getBody().front())
       if (isa<ElementwiseOp>(op))
@@ -493,7 +495,7 @@ private:
     return {};
   }
 
-  /// The first source line of a location; null where it has none.
+  /// The first source line of a location; null if it has none.
   static std::unique_ptr<rt::PlaceT> placeOf(Location loc) {
     auto line = ir::firstLine(loc);
     if (!line)
@@ -631,7 +633,8 @@ private:
     }
     if (!status)
       return status;
-    // Two products, or five. That a causal row does not see every key is not counted.
+    // The forward op has two products, the backward op five. The keys that a causal row leaves out are
+    // counted too.
     const int64_t columns =
         backward ? 3 * extents.features + 2 * extents.values : extents.features + extents.values;
     made->flops = amount(Size(2) * extents.batchCount() * extents.rows * extents.keys * columns);
@@ -694,7 +697,7 @@ private:
   std::vector<std::byte> constants;
   DenseMap<Value, uint32_t> buffers;
   std::map<std::tuple<uint32_t, rt::Storage, uint32_t, int64_t, int64_t>, uint32_t> known;
-  SmallVector<DeviceAttr> devices; ///< in the order of the plan's
+  SmallVector<DeviceAttr> devices; ///< in the order of the plan's list
   DenseMap<DeviceAttr, uint32_t> deviceNumbers;
   std::map<std::string, uint32_t> symbolNumbers;
   std::map<int64_t, int64_t> sizeNumbers;

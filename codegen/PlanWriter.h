@@ -28,11 +28,12 @@ llvm::SmallVector<ir::GatherOp> checksOf(ir::FusionOp fusion);
 struct PlanBytes {
   std::vector<std::byte> plan;      ///< a FlatBuffer of runtime/plan/plan.fbs
   std::vector<std::byte> constants; ///< the constant section of this function
-  bool launchesKernels = false;     ///< a plan without kernels is bound to none
+  bool launchesKernels = false;     ///< a plan without kernels is not bound to an image
 };
 
-/// `symbols` names the kernel of each fusion, and `signer` collects how each is launched; both are those of
-/// the target, whose images are "image.TARGET". Every value must have its slice from the memory plan.
+/// Writes the plan of a function whose values have their slices from the memory plan. `symbols` names the
+/// kernel of each fusion, and `signer` collects the signatures of their launches; both belong to `target`,
+/// whose images are the sections "image.TARGET". An error names an op that has no place in a plan.
 Expected<PlanBytes> writePlan(ir::FuncOp function, const std::string &target,
                               const llvm::DenseMap<mlir::Operation *, std::string> &symbols,
                               runtime::KernelSigner &signer);

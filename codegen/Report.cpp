@@ -1,4 +1,4 @@
-//===- Report.cpp - What people see of a compilation ----------------------===//
+//===- Report.cpp - Reports about a compilation ---------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -113,7 +113,7 @@ CompileReport reportPlan(ModuleOp module) {
 }
 
 bool isRefusal(const Decision &decision) {
-  // No strict mode makes an error of F008, and it is a refusal to fuse like those before it.
+  // F008 is a refusal to fuse too, although no strict mode makes it an error.
   const Reason *reason = findReason(decision.code);
   return reason && (reason->refusal || decision.code == "WEFT-F008");
 }

@@ -1,4 +1,4 @@
-//===- Report.h - What people see of a compilation --------------*- C++ -*-===//
+//===- Report.h - Reports about a compilation -------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@
 
 namespace weft::codegen {
 
-/// One kernel. Launches whose kernels are equal share one.
+/// One kernel. Launches with equal kernels share it.
 struct KernelReport {
   std::string symbol;
   std::string kernelIr; ///< upstream dialects, before machine code
@@ -30,7 +30,7 @@ struct KernelReport {
 
 /// One launch of a function, in the order in which they are issued.
 struct LaunchReport {
-  /// Where a result lies in the arena, and the last launch that reads it.
+  /// The bytes of a result in the arena, and the last launch that reads it.
   struct Slice {
     int64_t position = 0, bytes = 0;
     unsigned end = 0;
@@ -43,10 +43,10 @@ struct LaunchReport {
   int64_t readBytes = 0, writtenBytes = 0;
   unsigned queue = 0;
   bool captured = false;
-  /// Of a kernel of Weft's own, at the largest sizes: the pieces of work that threads are given, and what it
-  /// takes with them by the cost model of its device, in picoseconds.
+  /// For a kernel of Weft's own, at the largest sizes: the pieces of work that threads take, and the time by
+  /// the cost model of its device, in picoseconds.
   int64_t pieces = 0, estimatedPs = 0;
-  std::vector<unsigned> reads; ///< the launches before it that made what it reads
+  std::vector<unsigned> reads; ///< the earlier launches whose results it reads
   std::vector<Slice> slices;
 };
 
@@ -88,21 +88,21 @@ std::string fullText(const CompileReport &report, mlir::ModuleOp module);
 /// `preamble` are text. The code of kernels is left out once the page exceeds a bound, and the page says so.
 std::string htmlPage(const CompileReport &report, const std::string &title, const std::string &preamble = "");
 
-/// The first five lines of a function: launches, kernels, bytes moved, peak of the arena, and what the three
-/// costliest refusals are.
+/// The first five lines about a function: launches, kernels, bytes moved, peak of the arena, and the three
+/// costliest refusals.
 std::string headText(const CompileReport &report, const FunctionReport &function);
-/// "dot_general -> softmax", "result 0 -> argument 1": what a decision is about.
+/// The subject of a decision: "dot_general -> softmax", "result 0 -> argument 1".
 std::string subjectText(const ir::Decision &decision);
-/// "512 B", "1.5 KiB", "12.3 MiB": for people.
+/// "512 B", "1.5 KiB", "12.3 MiB".
 std::string bytesText(int64_t bytes);
-/// "0.4 us", "12.3 us", "4.1 ms", of picoseconds.
+/// "0.4 us", "12.3 us", "4.1 ms".
 std::string timeText(int64_t picoseconds);
-/// "src/gpt.cpp:41" of "src/gpt.cpp:41:12", which further lines may follow after ", "; text of another form
-/// as it is.
+/// "src/gpt.cpp:41" from "src/gpt.cpp:41:12", after which ", " and further lines may follow. Text of another
+/// form is returned unchanged.
 llvm::StringRef placeOf(llvm::StringRef line);
-/// "gpt.cpp:41" of the same.
+/// "gpt.cpp:41" from the same.
 std::string shortLine(llvm::StringRef line);
-/// Whether a decision is a refusal: something was not done that would have saved time or memory.
+/// Whether a decision is a refusal of something that would have saved time or memory.
 bool isRefusal(const ir::Decision &decision);
 
 } // namespace weft::codegen

@@ -58,7 +58,7 @@ std::string link(StringRef id, StringRef text) {
   return "<a href=\"#" + id.str() + "\">" + htmlEscaped(text) + "</a>";
 }
 
-/// The lines of files that can be read here.
+/// Lines of source files, if the files can be read on this machine.
 class Excerpts {
 public:
   /// The line "file:line"; empty if there is no such line, or no such file on this machine.
@@ -87,7 +87,7 @@ private:
   std::map<std::string, std::vector<std::string>> files;
 };
 
-/// One function's part of the page. `id` begins the names of its rows.
+/// The part of the page about one function. The ids of its rows begin with `id`.
 class FunctionPart {
 public:
   FunctionPart(const CompileReport &report, const FunctionReport &function, const std::string &id,
@@ -104,7 +104,7 @@ public:
       } else {
         others.push_back(&decision);
       }
-    // By file, and by the number of the line.
+    // Sort by file, and by line number.
     auto sorted = lines.takeVector();
     llvm::sort(sorted, [](const auto &a, const auto &b) { return orderOf(a.first) < orderOf(b.first); });
     for (auto &[place, line] : sorted) {
@@ -239,7 +239,7 @@ private:
     os << "</table>\n";
   }
 
-  /// Launches as boxes from top to bottom, values as arcs beside them.
+  /// Draws launches as boxes from top to bottom, and values as arcs beside them.
   void writeGraph() {
     constexpr int row = 22, width = 240, left = 20;
     const size_t count = std::min(function.launches.size(), mostDrawn);
@@ -264,7 +264,7 @@ private:
       os << "<p>the first " << count << " of " << function.launches.size() << " launches</p>\n";
   }
 
-  /// Time from left to right, bytes of the arena from the bottom up: a rectangle for each value.
+  /// Draws a rectangle for each value: time runs from left to right, bytes of the arena from the bottom up.
   void writeMemory() {
     constexpr int height = 220, width = 720;
     const auto arena = static_cast<double>(std::max<uint64_t>(1, function.arenaBytes));
@@ -326,7 +326,7 @@ void writeCodes(const CompileReport &report, llvm::raw_ostream &os) {
   os << "</table>\n";
 }
 
-/// The kernels, with their code as long as the page is small; kernels that move most bytes first.
+/// Writes the kernels, those that move most bytes first, with their code as long as the page is small.
 void writeKernels(const CompileReport &report, const llvm::StringMap<std::string> &names,
                   const std::string &page, llvm::raw_ostream &os) {
   if (report.kernels.empty())

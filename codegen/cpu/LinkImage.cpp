@@ -1,4 +1,4 @@
-//===- LinkImage.cpp - Objects to one position-independent block -----------===//
+//===- LinkImage.cpp - Links kernels to an image --------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ namespace jitlink = llvm::jitlink;
 
 enum Part { textPart, rodataPart, dataPart, partCount };
 
-/// A graph that waits for its addresses.
+/// A graph that is suspended until its addresses are known.
 struct Pending {
   std::unique_ptr<jitlink::BasicLayout> layout;
   jitlink::JITLinkMemoryManager::OnAllocatedFunction resume;
@@ -207,7 +207,7 @@ Status layOut(LinkState &state, LinkedImage &image) {
     at = llvm::alignTo(at + sizes[part], LinkedImage::pageSize);
   }
   image.size = at;
-  // References reach 2 GiB.
+  // PC-relative references reach 2 GiB.
   if (image.size > (uint64_t(1) << 30))
     return Status::error("the image would have " + std::to_string(image.size) + " bytes, more than 1 GiB");
   for (Pending &pending : state.pending)
@@ -245,7 +245,7 @@ Expected<LinkedImage> linkAt(const std::vector<LinkInput> &inputs, uint64_t base
   if (state.error.empty())
     if (Status status = layOut(state, image); !status)
       state.fail(status.message());
-  // Every graph is resumed, or it would leak: with its memory, or with an error.
+  // Resume every graph, with its memory or with an error; a graph that is not resumed leaks.
   for (Pending &pending : state.pending) {
     if (state.error.empty())
       pending.resume(std::make_unique<HeldAllocation>());
@@ -269,7 +269,7 @@ Expected<LinkedImage> linkImage(const std::vector<LinkInput> &inputs) {
   Expected<LinkedImage> image = linkAt(inputs, uint64_t(1) << 33);
   if (!image)
     return image;
-  // Linked at another address, the bytes must be the same: otherwise they contain an absolute address.
+  // If the bytes differ when linked at another address, they contain an absolute address.
   Expected<LinkedImage> again = linkAt(inputs, (uint64_t(5) << 40) + (uint64_t(3) << 31) + 0x7000);
   if (!again)
     return again;

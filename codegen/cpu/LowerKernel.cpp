@@ -132,7 +132,7 @@ Value makeMemref(OpBuilder &b, Location loc, Value pointer, MemRefType type) {
 
 bool isTableFunction(StringRef name) { return name.starts_with(bufferPrefix) || name == sizeFunction; }
 
-/// Whether a declaration asks for a buffer or a size in one of the ways that there are.
+/// Whether a declaration has one of the two types of declarations for buffers and sizes.
 bool isTableRequest(func::FuncOp declaration) {
   Type index = IndexType::get(declaration.getContext());
   if (declaration.getArgumentTypes() != ArrayRef(index) || declaration.getNumResults() != 1)
@@ -143,8 +143,8 @@ bool isTableRequest(func::FuncOp declaration) {
                                                : memref && memref.getRank() == 1 && memref.isDynamicDim(0);
 }
 
-/// Calls that ask for a buffer or a size by its place become loads from the arrays of the kernel's frame,
-/// whose addresses are passed to `body` as two more arguments. Gives whether there are any.
+/// Replaces calls for a buffer or a size by loads from the arrays of the kernel's frame, whose addresses
+/// become two more arguments of `body`. Returns whether there are such calls.
 Expected<bool> bindTable(ModuleOp module, func::FuncOp body, StringRef name) {
   SmallVector<func::FuncOp> declarations;
   for (auto function : module.getOps<func::FuncOp>())
@@ -185,8 +185,8 @@ Expected<bool> bindTable(ModuleOp module, func::FuncOp body, StringRef name) {
   return true;
 }
 
-/// Calls of imports become loads from the import table, whose address is passed to every function as a
-/// last argument. Gives whether there are any.
+/// Replaces calls of imports by calls of addresses from the import table, whose address becomes the last
+/// argument of every function. Returns whether there are such calls.
 Expected<bool> bindImports(ModuleOp module, StringRef name) {
   SmallVector<func::FuncOp> declarations, definitions;
   for (auto function : module.getOps<func::FuncOp>())
@@ -231,7 +231,7 @@ Expected<bool> bindImports(ModuleOp module, StringRef name) {
   return true;
 }
 
-/// Turns the kernel into a private body over bare pointers and adds the entry that reads the frame.
+/// Makes the kernel a private function over bare pointers, and adds the entry point, which reads the frame.
 void makeEntry(ModuleOp module, func::FuncOp body, bool hasTable, bool hasImports) {
   using runtime::KernelFrame;
   OpBuilder b(module.getContext());

@@ -12,8 +12,8 @@
 // Out comes `extern "C" void name(const KernelFrame *, int64_t begin, int64_t end)`
 // (runtime/package/Kernel.h).
 //
-// Everything here may be called from several threads at once: each call works in contexts of its own on
-// the kernel's canonical text, which is also what kernels are cached by.
+// All functions may be called from several threads at once: each call works in its own contexts, on the
+// kernel's canonical text, which is also the key of the kernel cache.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_CPU_LOWERKERNEL_H
@@ -34,13 +34,13 @@ class Module;
 
 namespace weft::codegen {
 
-/// The processor that code is made for. It is never that of the compiling machine, unless the caller asks for
-/// that.
+/// The level of processors that code is made for. It does not depend on the machine that compiles, unless the
+/// caller passes that machine's level.
 struct CpuTarget {
   enum Level { v3, v4 };
   Level level = v4;
 
-  /// The target with that name, if there is one.
+  /// The target named "x86-64-v3" or "x86-64-v4"; none for other names.
   static std::optional<CpuTarget> parse(llvm::StringRef name) {
     for (CpuTarget target : {CpuTarget{v3}, CpuTarget{v4}})
       if (name == target.cpu())
@@ -78,7 +78,7 @@ Expected<std::string> compileKernelToAssembly(mlir::ModuleOp kernel, CpuTarget t
 
 namespace detail {
 
-/// Canonical text to LLVM IR before the mid-end, its only external definition `symbol`.
+/// Translates canonical text to LLVM IR, before the mid-end. The only external definition is `symbol`.
 Expected<std::unique_ptr<llvm::Module>> translateKernel(llvm::StringRef text, llvm::StringRef symbol,
                                                         llvm::StringRef name, llvm::LLVMContext &context);
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The settings that make code fit for an image: position independent, everything hidden, no unwinding, no
-// jump tables, no library calls, and no fused multiply-add that the kernel did not write.
+// The settings for code in an image: position independent, all symbols hidden, no unwinding, no jump tables,
+// no library calls, and no fused multiply-adds except those in the kernel IR.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/LowerKernel.h"
@@ -68,7 +68,7 @@ Expected<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(CpuTarget targe
   return machine;
 }
 
-/// Linkage and the function attributes that code generation reads.
+/// Sets linkage and the function attributes that code generation reads.
 void prepareModule(llvm::Module &module, llvm::StringRef symbol, CpuTarget target) {
   const char *width = target.level == CpuTarget::v4 ? "512" : "256";
   for (llvm::Function &function : module) {
@@ -96,7 +96,7 @@ void prepareModule(llvm::Module &module, llvm::StringRef symbol, CpuTarget targe
       global.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
-/// Copies and fills that would become calls are written as loops.
+/// Replaces copies and fills by loops where code generation would emit calls.
 void expandMemoryIntrinsics(llvm::Module &module, const llvm::TargetMachine &machine) {
   constexpr uint64_t inlineBytes = 128;
   llvm::SmallVector<llvm::MemIntrinsic *> work;
@@ -136,9 +136,9 @@ void fenceStreamingStores(llvm::Module &module, llvm::Function &entry) {
       llvm::IRBuilder<>(ret).CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
 }
 
-/// Conversions between f16 and wider floats, which the optimiser must not see: LLVM 19 moves selects and
-/// maxima across them, to half operations that have no instruction, and loses the sign of zeros and NaN on
-/// the way. They are calls of functions without effects while it runs.
+/// Hides conversions between f16 and wider floats from the optimiser, as calls of functions without effects.
+/// LLVM 19 moves selects and maxima across such conversions, to half operations that have no instruction, and
+/// loses the sign of zeros and NaN.
 class HiddenHalfConversions {
 public:
   explicit HiddenHalfConversions(llvm::Module &module) : module(module) {
@@ -227,7 +227,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-/// Reports what the linker would report without a name, or drop silently.
+/// Reports problems that the linker would report without the kernel's name, or not at all.
 Status checkSelfContained(llvm::Module &module, llvm::StringRef name) {
   std::string prefix = "kernel '" + name.str() + "' ";
   for (llvm::Function &function : module)
@@ -268,7 +268,7 @@ Status checkObject(llvm::StringRef bytes, llvm::StringRef name) {
         error += llvm::toString(text.takeError());
       return Status::error("kernel '" + name.str() + "': its object has a bad symbol: " + error);
     }
-    // The null symbol and the GOT's name without a use are no references.
+    // The null symbol and an unused name of the GOT are no references.
     if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !text->empty() &&
         *text != "_GLOBAL_OFFSET_TABLE_")
       return Status::error("kernel '" + name.str() + "' calls '" + text->str() +

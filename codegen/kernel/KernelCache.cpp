@@ -32,14 +32,14 @@ namespace {
 constexpr const char *suffix = ".wko";
 constexpr const char *temporaryPrefix = ".tmp-";
 
-/// An entry is this and the object's bytes. Little-endian, as the only targets are.
+/// An entry is this header and then the object's bytes. It is little-endian, as all targets are.
 struct EntryHeader {
   char magic[8];
   uint32_t format;
   uint32_t kernelAbi;
   uint8_t key[32];
   uint64_t bytes;
-  uint64_t checksum; ///< of the header with 0 here, and the bytes
+  uint64_t checksum; ///< of the header with 0 in this field, and the bytes
 };
 constexpr char entryMagic[8] = {'W', 'E', 'F', 'T', 'K', 'O', 'B', 'J'};
 constexpr uint32_t entryFormat = 1;
@@ -65,7 +65,7 @@ public:
   int fd;
 };
 
-/// Makes `path` and what is above it; 0 or an errno.
+/// Makes the directory `path` and its parents; returns 0 or an errno.
 int makeDirectories(const std::string &path) {
   for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
     std::string part = path.substr(0, at);
@@ -83,7 +83,7 @@ int makeDirectories(const std::string &path) {
 /// No kernel's object is larger, so a larger file is no entry.
 constexpr off_t maxEntryBytes = off_t(1) << 30;
 
-/// All of a regular file that is not too large for an entry, or an errno.
+/// Reads a regular file that is not too large for an entry; returns 0 or an errno.
 int readAll(int fd, std::vector<char> &bytes) {
   struct stat info;
   if (::fstat(fd, &info) != 0)
@@ -108,12 +108,12 @@ int readAll(int fd, std::vector<char> &bytes) {
   return 0;
 }
 
-/// Made when the library is loaded, because making a failure takes memory, and copying one does not.
+/// Made when the library is loaded, because making a Status allocates memory and copying one does not.
 const Status noMemory = Status::error("out of memory", "WEFT-M001");
 const Status unknownError = Status::error("unknown error");
 Status outOfMemory() noexcept { return noMemory; }
 
-/// The exception being handled, as a status. No exception may leave a thread of a team.
+/// The current exception as a status. An exception that left a thread of a team would end the process.
 Status statusOfException() noexcept {
   try {
     throw;
@@ -274,7 +274,7 @@ Expected<KernelObject> KernelCache::serve(const Request &request, const KernelCo
   if (made) {
     slot->object = *made;
   } else {
-    // Waiting threads get the error; later ones try again.
+    // Threads that wait get the error. Later threads try again.
     try {
       slot->status = made.status();
     } catch (...) {
@@ -329,7 +329,7 @@ KernelObject KernelCache::readEntry(const Request &request) {
   std::vector<char> bytes;
   int error = readAll(file.fd, bytes);
   if (error && error != EFBIG)
-    return nullptr; // this is no fault of the entry; and what is no regular file will be replaced
+    return nullptr; // the entry may be good; if it is no regular file, it will be replaced
   EntryHeader header;
   bool good = !error && bytes.size() >= sizeof header;
   if (good) {

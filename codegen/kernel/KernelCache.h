@@ -33,9 +33,10 @@ class KernelCache {
 public:
   struct Options {
     std::string directory;                   ///< empty: memory only
-    uint64_t maxBytes = uint64_t(512) << 20; ///< on disk; beyond it the least recently used go, to 80 %
+    uint64_t maxBytes = uint64_t(512) << 20; ///< on disk; beyond it, LRU eviction down to 80 %
     size_t maxEntries = 4096;                ///< in memory
-    /// WEFT_CACHE=0 (no disk), WEFT_CACHE_DIR (else $XDG_CACHE_HOME/weft, ~/.cache/weft), WEFT_CACHE_MAX_MB.
+    /// Reads WEFT_CACHE (0: memory only), WEFT_CACHE_DIR (default $XDG_CACHE_HOME/weft, or ~/.cache/weft) and
+    /// WEFT_CACHE_MAX_MB.
     static Options fromEnvironment();
   };
 
@@ -69,7 +70,7 @@ public:
     uint64_t entries = 0, bytes = 0;
     std::string problem; ///< why nothing can be written; empty if it can
   };
-  /// Inspects the directory, which is made if it does not exist; writes a file and removes it again.
+  /// Inspects the directory, and makes it if it does not exist. Writes a file and removes it again.
   static DiskState inspect(const Options &options);
 
   /// The key of a kernel: 32 hexadecimal digits.

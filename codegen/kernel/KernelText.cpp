@@ -135,7 +135,7 @@ Expected<std::string> canonicalKernelText(ModuleOp module, StringRef symbol) {
   Expected<std::string> name = kernelSymbol(module);
   if (!name)
     return name.status();
-  // A clone, so that a kernel may be compiled from several threads.
+  // Rename in a clone, so that several threads may compile one kernel.
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
   (*copy)->removeAttr(SymbolTable::getSymbolAttrName());
   auto kernel = copy->lookupSymbol<func::FuncOp>(*name);

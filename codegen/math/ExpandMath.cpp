@@ -153,7 +153,7 @@ Value expandHyperbolicF64(MathEmitter &e, Operation *op, ImportCalls &imports) {
         return e.copysign(e.mul(call1("log1p", t), e.d(0.5)), x);
       })
       .Case([&](math::CbrtOp) {
-        // One Newton step repairs the exponent 1/3, which is no f64.
+        // One Newton step corrects the error of the exponent 1/3, which f64 cannot represent.
         Value a = e.abs(x);
         Value y = imports.call(e, "pow", {a, e.d(1.0 / 3)});
         Value y2 = e.mul(y, y);
@@ -192,7 +192,8 @@ Value expandF64(MathEmitter &e, Operation *op, ImportCalls &imports) {
       })
       .Case([&](math::Exp2Op) { return imports.call(e, "pow", {e.d(2.0), x}); })
       .Case([&](math::Log10Op) {
-        // log(x) / log(10) is exact to an ulp or two; powers of ten may miss their whole number by one.
+        // log(x) / log(10) has an error of one or two ulp. The logarithm of a power of ten may differ from
+        // the whole number by one.
         return e.mul(call1("log", x), e.d(0x1.bcb7b1526e50ep-2));
       })
       .Case([&](math::RsqrtOp) { return e.div(e.d(1.0), e.sqrt(x)); })

@@ -13,8 +13,8 @@
 
 namespace weft::codegen {
 
-/// Functions of the runtime's import table appear in kernel IR as declarations of this prefix and the
-/// name in runtime/package/Kernel.h: `func.func private @weft.import.exp(f64) -> f64`.
+/// A function of the runtime's import table is declared in kernel IR with this prefix and its name in
+/// runtime/package/Kernel.h: `func.func private @weft.import.exp(f64) -> f64`.
 inline constexpr llvm::StringLiteral importPrefix = "weft.import.";
 
 /// `weft-expand-math`: rewrites a kernel module so that code generation meets no operation that becomes a
@@ -26,11 +26,11 @@ std::unique_ptr<mlir::Pass> createExpandMathPass();
 /// Registers the pass with the pass pipeline parser.
 void registerExpandMathPass();
 
-/// The conversions of 16-bit floats, and their arithmetic (a part of the pass).
+/// Parts of the pass: arithmetic of 16-bit floats, and their conversions.
 void widenHalfArithmetic(mlir::Operation *root);
 void expandHalfConversions(mlir::Operation *root);
-/// After both of these, bf16 is only moved and is treated as i16. Otherwise LLVM would convert moved scalars
-/// to f32, and call a function to convert them back.
+/// Replaces bf16 by i16. Run it after both of these, when bf16 values are only moved: LLVM would convert
+/// moved bf16 scalars to f32, and call a function to convert them back.
 void storeBf16AsBits(mlir::Operation *root);
 
 } // namespace weft::codegen

@@ -32,13 +32,13 @@ bool movesBits(Operation *op) {
   return isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp, arith::ExtFOp, arith::TruncFOp>(op);
 }
 
-/// Whether an op computes. Reductions and products of vectors are ops of the vector dialect.
+/// Whether an op does arithmetic. Reductions and products of vectors are ops of the vector dialect.
 bool computes(Operation *op) {
   return isa<vector::ReductionOp, vector::FMAOp>(op) ||
          (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !movesBits(op));
 }
 
-/// bf16 from f32, to nearest even; a NaN stays one (quiet).
+/// Rounds f32 to bf16, to nearest even; a NaN stays a NaN (quiet).
 Value roundToBf16(MathEmitter &e, Value x) {
   Value bits = e.bits32(x);
   Value lsb = e.band(e.lshr(bits, e.i(16)), e.i(1));
@@ -49,7 +49,7 @@ Value roundToBf16(MathEmitter &e, Value x) {
   return e.b.create<arith::BitcastOp>(e.loc, e.type(e.b.getBF16Type()), low);
 }
 
-/// f32 from f64, to odd: a later rounding to 16 bits then gives what one rounding would.
+/// Rounds f64 to f32, to odd. Rounding that to 16 bits then gives the same as rounding the f64 once.
 Value roundToOdd(MathEmitter &e, Value x) {
   Value nearest = e.toF32(x);
   Value back = e.toF64(nearest);

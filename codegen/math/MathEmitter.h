@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An elementary function is written once, with this class, and emitted as scalar or vector code. Both have
-// the same operations in the same order, and so give the same bits. Nothing here carries fast-math flags: a
-// fused multiply-add is written as one.
+// the same operations in the same order, so they give the same bits. No operation has fast-math flags: a
+// fused multiply-add must be written with fma().
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_MATH_MATHEMITTER_H

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions that training steps spend their time in, so everything is done in f32. Polynomials are
-// minimax fits (Remez exchange at 160 bits, coefficients rounded to f32 one by one with the rest fitted
-// again).
+// Training steps spend much of their time in these functions, so all arithmetic is in f32. Polynomials are
+// minimax fits (Remez exchange at 160 bits; coefficients are rounded to f32 one by one, and the others fitted
+// again after each).
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/math/MathFunctions.h"
@@ -24,7 +24,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 // ln 2 in two parts: n * ln2Hi is exact for |n| < 2^8 when it is a product of its own.
 constexpr double ln2Hi = 0x1.62e4p-1, ln2Lo = 0x1.7f7d1cp-20;
 constexpr double log2e = 0x1.715476p+0;
-// Adding it to |v| < 2^22 leaves round-to-nearest-even(v) in the low bits of the mantissa.
+// After `shifter` is added to |v| < 2^22, the low bits of the mantissa are v rounded to nearest even.
 constexpr double shifter = 0x1.8p23;
 constexpr int32_t shifterBits = 0x4b400000;
 constexpr int32_t sqrtHalfBits = 0x3f3504f3;
@@ -97,7 +97,7 @@ Value exp(MathEmitter &e, Value x) {
 
 Value expm1(MathEmitter &e, Value x) {
   auto [n, r] = reduceExp(e, clamp(e, x, -18.0, 89.0));
-  // 2^n p + (2^n - 1), everything halved because 2^128 is no float.
+  // 2^n p + (2^n - 1), computed with half of 2^n because 2^128 is no float.
   Value s = e.pow2(e.isub(n, e.i(1)));
   Value y = e.fma(s, expm1Reduced(e, r), e.sub(s, e.f(0.5)));
   y = e.add(y, y);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each function takes f32 (scalar or vector) and gives f32. The bounds that the tests hold them to, and
-// the measured errors, are in docs/numerics.md. None traps, none has undefined behaviour for any input:
-// conversions to integers go through the bits of a float.
+// Each function takes f32 (scalar or vector) and returns f32. Error bounds, which the tests check, and
+// measured errors are in docs/numerics.md. No input traps or has undefined behaviour: conversions to integers
+// use the bits of a float.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_CODEGEN_MATH_MATHFUNCTIONS_H
@@ -26,7 +26,7 @@ Value log1p(MathEmitter &e, Value x);
 Value tanh(MathEmitter &e, Value x);
 Value erf(MathEmitter &e, Value x);
 Value rsqrt(MathEmitter &e, Value x);
-/// Half away from zero, which has no instruction.
+/// Rounds half away from zero, for which there is no instruction.
 Value round(MathEmitter &e, Value x, bool isF64);
 
 Value sin(MathEmitter &e, Value x);

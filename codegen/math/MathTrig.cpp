@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The argument is reduced in f64: below 2^30 by two fused multiply-adds, beyond that with the bits of
-// 2/pi that matter for its exponent (a branch, taken only when some lane needs it; each lane takes its
-// result from the method that its own value asks for, so scalar and vector code agree).
+// The argument is reduced in f64: below 2^30 by two fused multiply-adds, beyond that with the bits of 2/pi
+// that matter for its exponent. The second method is in a branch, which is taken if some lane needs it. Each
+// lane selects the method by its own value, so scalar and vector code agree.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/math/MathFunctions.h"
@@ -77,7 +77,7 @@ TrigReduction reduceHuge(MathEmitter &e, Value x) {
   Value q = e.lshr(e.iadd(product, e.l(int64_t(1) << 61)), e.l(62));
   Value fraction = e.isub(product, e.shl(q, e.l(62)));
   Value r = e.mul(e.intToF64(fraction), e.d(pio2Hi * 0x1p-62));
-  // The work was on |x|: mirror.
+  // So far this is the reduction of |x|: negate it if x is negative.
   Value negative = e.icmp(mlir::arith::CmpIPredicate::slt, bits, e.i(0));
   Value q32 = e.low32(q);
   return {e.select(negative, e.neg(r), r), e.select(negative, e.isub(e.i(0), q32), q32)};

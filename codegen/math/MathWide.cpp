@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions that are rarer, or that lose too many bits in f32. Every f32, subnormal ones too, is a normal
-// f64, so none of these has a subnormal case.
+// Functions that are used less often, or that lose too many bits in f32. Every f32, also a subnormal one, is
+// a normal f64, so none of these needs a case for subnormal numbers.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/math/MathFunctions.h"
@@ -87,7 +87,7 @@ Value pow(MathEmitter &e, Value x, Value y) {
   Value odd = e.band(whole, e.ne(e.floor(half), half));
   Value signBit = e.icmp(mlir::arith::CmpIPredicate::slt, e.bits32(x), e.i(0));
   result = e.select(e.band(odd, signBit), e.neg(result), result);
-  // A finite negative base needs a whole exponent.
+  // The power of a finite negative base is NaN unless the exponent is whole.
   Value notWhole = e.cmp(mlir::arith::CmpFPredicate::UNE, e.floor(y), y);
   Value negative = e.band(e.lt(x, e.f(0.0)), e.lt(a, e.f(inf)));
   result = e.select(e.band(negative, notWhole), e.f(nan), result);
