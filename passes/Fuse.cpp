@@ -1,4 +1,4 @@
-//===- Fuse.cpp - Ops become kernels --------------------------------------===//
+//===- Fuse.cpp - Forms kernels by fusing ops -----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,20 +60,21 @@ private:
   DenseMap<std::pair<unsigned, unsigned>, StringRef> told;
 };
 
-/// Brings a reduction into a form that a kernel has: dimensions that follow each other, at least one. Those
-/// that are not the last are reduced in the order of columns, whatever is fused with it; but not where all
-/// behind them have size 1, so that each column would be alone.
+/// Brings a reduction into a form that kernels support: over one or more consecutive dimensions. If these are
+/// not the last dimensions, the reduction is one down columns, and its order does not depend on the ops fused
+/// with it. If all dimensions behind them have size 1, there would be one column, so the dimensions are
+/// transposed to the end.
 void normalizeReduction(Operation *op) {
   Value operand = op->getOperand(0);
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<int64_t> dims = reducedDims(op);
   if (auto welford = dyn_cast<WelfordOp>(op); welford && dims.empty()) {
-    // Of a single element: the mean is the element and m2 is 0. Nothing reads the count any more.
+    // There is a single element: the mean is the element and m2 is 0. separateCount() has replaced the count.
     OpBuilder builder(op);
     Value mean = operand;
     if (auto wide = welford.getMean().getType(); wide != type)
       mean = builder.create<ConvertOp>(op->getLoc(), operand, wide.getElementType());
-    // A mean starts from +0, as a sum does.
+    // A mean starts from +0, as a sum does, so the mean of -0 alone is +0.
     auto wide = cast<RankedTensorType>(mean.getType());
     auto zero = splatOf(wide, builder.getFloatAttr(wide.getElementType(), 0.0));
     mean = builder.create<AddOp>(op->getLoc(), mean, builder.create<ConstantOp>(op->getLoc(), wide, zero));
@@ -85,7 +86,7 @@ void normalizeReduction(Operation *op) {
     return;
   }
   if (dims.empty()) {
-    // A sum starts from +0, so that the sum of -0 alone is +0.
+    // A sum starts from +0, so the sum of -0 alone is +0.
     if (isa<SumOp>(op) && isa<FloatType>(type.getElementType())) {
       OpBuilder builder(op);
       auto zero = splatOf(type, builder.getFloatAttr(type.getElementType(), 0.0));
@@ -115,14 +116,14 @@ void normalizeReduction(Operation *op) {
     op->setAttr("dims", builder.getDenseI64ArrayAttr(trailing));
 }
 
-/// A size as an i64 scalar of this type.
+/// A size as a scalar of `type`, an i64 tensor.
 Value sizeValue(OpBuilder &builder, Location loc, RankedTensorType type, Size size) {
   if (!size.isNumber())
     return builder.create<DimOp>(loc, type, size);
   return builder.create<ConstantOp>(loc, type, splatOf(type, builder.getI64IntegerAttr(size.asNumber())));
 }
 
-/// The number of elements is known, so a kernel need not compute it.
+/// Replaces the count of a welford by the number of elements, so that its kernel does not compute it.
 void separateCount(WelfordOp op) {
   if (op.getCount().use_empty())
     return;
@@ -149,15 +150,15 @@ void separateCounter(RngBitsPhiloxOp op) {
     op.erase();
 }
 
-/// An update writes its base in place. A base that costs only its storage is made anew for each update.
+/// An update writes its base in place. Clones a base that several ops use if it is cheap to compute, so that
+/// the update need not copy it.
 void ownBase(Operation *update) {
   Operation *base = update->getOperand(0).getDefiningOp();
   if (base && isa<ConstantOp, FullOp, UndefOp, IotaOp, BroadcastInDimOp>(base) && !base->hasOneUse())
     update->setOperand(0, OpBuilder(update).clone(*base)->getResult(0));
 }
 
-/// A widened float has no more information than the narrow one. Every reader widens it itself, so that
-/// kernels exchange the narrow one.
+/// Clones the conversion to a wider float for every reader, so that kernels exchange the narrower value.
 void widenInReaders(ConvertOp op) {
   auto from = dyn_cast<FloatType>(op.getA().getType().getElementType());
   auto to = dyn_cast<FloatType>(op.getType().getElementType());
@@ -249,7 +250,7 @@ void Fuse::note(FusionGraph &graph, StringRef code, unsigned from, unsigned to, 
                        describe(graph, to), saved, message});
 }
 
-/// The present group of a node.
+/// The current group of a node.
 static unsigned groupOf(const FusionGraph &graph, unsigned node) { return graph.getNodes()[node].group; }
 
 /// Changes with every merge of either group.

@@ -1,4 +1,4 @@
-//===- FusionCost.cpp - What a kernel costs, in picoseconds ---------------===//
+//===- FusionCost.cpp - The cost model of kernels -------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using namespace weft::ir;
 namespace weft::passes {
 
 int64_t flopsPerElement(Operation *op) {
-  // What moves an element, or adds it up, takes an instruction too.
+  // An op that only moves elements, or adds them up, takes an instruction for each.
   return std::max<int64_t>(additionsPerElement(op), 1);
 }
 
@@ -28,10 +28,11 @@ int64_t scale(int64_t a, int64_t b, int64_t c) {
   return value > INT64_MAX / 4 ? INT64_MAX / 4 : static_cast<int64_t>(value);
 }
 
-/// Of the shorter of memory and arithmetic 0.95 is hidden behind the longer, in 1024ths. All of it would make
-/// two ways to cut a program that move the same bytes equal, however much one of them computes twice.
+/// The share of the shorter of memory and arithmetic time that overlaps with the longer: 0.95, in 1024ths.
+/// With full overlap, two ways to cut a program that move the same bytes could have the same cost even if one
+/// of them computes values twice.
 static constexpr int64_t hiddenShare = 973, hiddenWhole = 1024;
-/// Columns of the smallest task that a column kernel is cut in (`columnBlock` of ir/Schedule.cpp).
+/// The columns of the smallest task of a column kernel (`columnBlock` in ir/Schedule.cpp).
 static int64_t leastColumns(const TargetDescription &target) {
   return target.namedCores ? ir::columnStep : 64;
 }
@@ -55,7 +56,7 @@ int64_t kernelTime(const TargetDescription &target, const KernelWork &work) {
 
 KernelWork workOf(FusionOp fusion) {
   const SymbolRanges ranges = rangesOf(fusion);
-  // So few that those of all operands can be added.
+  // The limit keeps the sum over all operands from overflow.
   auto count = [&](Size size) { return std::min(ranges.largest(size), int64_t(1) << 44); };
   KernelWork work;
   llvm::SmallPtrSet<Value, 8> read;
@@ -86,7 +87,8 @@ int64_t kernelTasks(const TargetDescription &target, FusionKind kind, ArrayRef<i
     return std::max<int64_t>(1, scale(elementCount(domain.take_front(reduced.first)),
                                       elementCount(domain.drop_front(reduced.end())), leastColumns(target)));
   case FusionKind::scan:
-    // As if the scan were along the innermost dimension; along another there are more.
+    // The lines of a scan along the innermost dimension. Scans along other dimensions are priced as if they
+    // had as many tasks.
     return std::max<int64_t>(1, elementCount(domain.drop_back()));
   case FusionKind::multi_tensor:
     return target.cores;

@@ -1,12 +1,12 @@
-//===- FusionCost.h - What a kernel costs, in picoseconds -----*- C++ -*-===//
+//===- FusionCost.h - The cost model of kernels -----------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An integer model of bytes, operations and launches. It is used to compare two ways of cutting a program
-// into kernels; its absolute numbers mean little.
+// An integer cost model of bytes, operations and launches. It compares two ways of cutting a program into
+// kernels. Its absolute times are not predictions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PASSES_FUSION_FUSIONCOST_H
@@ -17,40 +17,40 @@
 
 namespace weft::passes {
 
-/// What the model looks at of one kernel.
+/// The properties of a kernel that determine its cost.
 struct KernelWork {
   int64_t readBytes = 0, writtenBytes = 0;
-  int64_t flops = 0; ///< additions' worth of arithmetic
+  int64_t flops = 0; ///< arithmetic, in additions
   int64_t tasks = 1; ///< independent pieces of work
 };
 
 /// Arithmetic of one element of `op`, in additions.
 int64_t flopsPerElement(mlir::Operation *op);
 
-/// a * b / c, of which none is negative, without overflow: saturated at a quarter of the greatest integer, so
-/// that two may be added.
+/// a * b / c for nonnegative numbers, without overflow. The result saturates at a quarter of the largest
+/// integer, so two results can be added.
 int64_t scale(int64_t a, int64_t b, int64_t c);
 
-/// Time of a kernel without its launch.
+/// The time of a kernel without its launch, in picoseconds.
 int64_t kernelTime(const ir::TargetDescription &target, const KernelWork &work);
 
-/// Time to move `bytes` with `tasks` pieces of work.
+/// The time to move `bytes` in `tasks` pieces of work, in picoseconds.
 int64_t transferTime(const ir::TargetDescription &target, int64_t bytes, int64_t tasks);
-/// Time to do `flops` with `tasks` pieces of work.
+/// The time to do `flops` in `tasks` pieces of work, in picoseconds.
 int64_t arithmeticTime(const ir::TargetDescription &target, int64_t flops, int64_t tasks);
 
-/// The dimensions [first, first + count) of a domain, which its reductions remove.
+/// The dimensions [first, first + count) of a domain, which the reductions over it remove.
 struct ReducedDims {
   unsigned first = 0, count = 0;
   unsigned end() const { return first + count; }
   bool operator==(const ReducedDims &o) const { return first == o.first && count == o.count; }
 };
 
-/// What the kernel of a fusion that has a schedule reads, writes and computes, at the largest sizes. Its
-/// tasks are those that threads are given, of which each may be several of the schedule.
+/// The work of the kernel of a scheduled fusion, at the largest sizes. `tasks` counts the pieces that threads
+/// take, each of which has `grain` tasks of the schedule.
 KernelWork workOf(ir::FusionOp fusion);
 
-/// Pieces of work of a kernel over `domain`.
+/// The number of tasks of a kernel over `domain`, before it has a schedule.
 int64_t kernelTasks(const ir::TargetDescription &target, ir::FusionKind kind, llvm::ArrayRef<int64_t> domain,
                     ReducedDims reduced);
 

@@ -1,4 +1,4 @@
-//===- FusionEmitter.cpp - From groups to weft.fusion ---------------------===//
+//===- FusionEmitter.cpp - Makes weft.fusion ops from groups --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(valu
 
 namespace {
 
-/// Values in memory, by what they were before: the rewritten function so far.
+/// Maps values of the old function to the values in memory that replace them.
 class StoredValues {
 public:
   explicit StoredValues(OpBuilder &builder) : builder(builder) {}
@@ -30,7 +30,7 @@ public:
     auto it = stored.find(before);
     return it == stored.end() ? before : it->second;
   }
-  /// The stored value under a shape of as many elements.
+  /// The value that replaces `before`, reshaped to `shape`.
   Value get(Value before, ArrayRef<Size> shape, Location loc) {
     Value now = lookup(before);
     if (sizesOf(typeOf(now)) == shape)
@@ -61,7 +61,7 @@ private:
   bool isOurs(Value value) const {
     return graph.groupOf(value) == static_cast<int64_t>(id) && !viewOnly(value);
   }
-  /// A view that is in memory too is still read through, where readers look through it.
+  /// Whether the value is a view that has no node, because no kernel writes it to memory.
   bool viewOnly(Value value) const {
     Operation *op = value.getDefiningOp();
     return op && FusionGraph::isView(op) && !graph.isNode(op);
@@ -91,8 +91,8 @@ private:
   OpBuilder body;
   Block *block = nullptr;
   SmallVector<Value> inputs;
-  llvm::DenseMap<Value, Value> argumentOf; ///< of a value in memory
-  llvm::DenseMap<Value, Value> computed;   ///< our own values, in the shape of their place
+  llvm::DenseMap<Value, Value> argumentOf; ///< block arguments, by the value in memory that they read
+  llvm::DenseMap<Value, Value> computed;   ///< values of this group, in the shape of their place
   llvm::DenseMap<Value, Value> foreign;    ///< views and values of inlined groups, in their own shape
   llvm::DenseMap<std::pair<Value, Type>, Value> reshapes, spreads;
   llvm::SetVector<Operation *> needed;
@@ -105,7 +105,7 @@ void GroupEmitter::collectOperands(Operation *op) {
     collect(operand);
 }
 
-/// Finds the views, and the ops of inlined groups, that computing `value` in the body takes.
+/// Adds the views, and the ops of inlined groups, that the body needs to compute `first` to `needed`.
 void GroupEmitter::collect(Value first) {
   SmallVector<Value> work{first};
   while (!work.empty()) {
@@ -115,10 +115,10 @@ void GroupEmitter::collect(Value first) {
       continue;
     ReadPath path = graph.pathOf(value);
     if (path.source && path.kind == ReadKind::same && !isInlined(path.source))
-      continue; // in memory, or our own
+      continue; // an argument of the body, or a value of this group
     bool foreignNode = path.source == value;
     if (path.source && path.kind == ReadKind::broadcast && isOurs(path.source) && op == path.broadcast)
-      continue; // spread from what the reductions leave
+      continue; // read() makes the broadcast of a value of this group
     if (!foreignNode && !FusionGraph::isView(op))
       continue;
     needed.insert(op);
@@ -145,7 +145,7 @@ Value GroupEmitter::reshaped(Value value, ArrayRef<Size> shape, Location loc) {
   return result;
 }
 
-/// A value in the shape that it has outside of fusions.
+/// A value in the body, in the shape that it has in the function.
 Value GroupEmitter::native(Value value) {
   if (Value found = foreign.lookup(value))
     return found;
@@ -156,12 +156,12 @@ Value GroupEmitter::native(Value value) {
       return reshaped(ours, shape, value.getLoc());
     return input(path.source, shape);
   }
-  // A broadcast of our own value that was not cloned because nodes spread it by themselves.
+  // A broadcast of a value of this group, which collect() has left out.
   return body.create<BroadcastInDimOp>(value.getLoc(), native(path.broadcast.getA()),
                                        path.broadcast.getDims(), path.broadcast.getShape());
 }
 
-/// The operand of one of our nodes, in the shape of the node's place.
+/// The operand of a node of this group, in the shape of `place`.
 Value GroupEmitter::read(OpOperand &operand, Place place) {
   Value value = operand.get();
   ArrayRef<Size> shape = shapeAt(place);
@@ -182,7 +182,7 @@ Value GroupEmitter::read(OpOperand &operand, Place place) {
   return reshaped(native(value), shape, value.getLoc());
 }
 
-/// A view, or an op of an inlined group, as it is outside.
+/// Clones a view, or an op of an inlined group, in its own shape.
 void GroupEmitter::emitForeign(Operation *op) {
   IRMapping map;
   for (Value operand : op->getOperands())
@@ -220,7 +220,7 @@ void GroupEmitter::emitNode(Operation *op, Place place) {
   if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
     ReadPath path = graph.pathOf(broadcast.getA());
     if (path.kind == ReadKind::same && path.source && computed.lookup(path.source)) {
-      // The same spreading as readers do.
+      // Broadcast it from the kept shape, as read() does.
       Value ours = computed.lookup(path.source);
       computed[broadcast.getResult()] =
           body.create<BroadcastInDimOp>(op->getLoc(), ours, group.keptDims(), shapeAt(place));
@@ -258,14 +258,15 @@ void GroupEmitter::run() {
   block = &scratch;
   body.setInsertionPointToEnd(block);
   if (group.kind == FusionKind::update) {
-    // An argument of its own, whatever else of the update reads the same memory.
+    // The base is the first argument. It is not shared with operands that read the same memory, because the
+    // kernel writes it in place.
     Operation *op = graph.getNodes()[nodes.front()].op;
     Value base =
         stored.get(graph.memoryOf(op->getOperand(0)), sizesOf(typeOf(op->getOperand(0))), op->getLoc());
     block->addArgument(base.getType(), base.getLoc());
     inputs.push_back(base);
   }
-  SmallVector<std::pair<unsigned, Operation *>> order; // by position, our own nodes among the others
+  SmallVector<std::pair<unsigned, Operation *>> order; // positions and ops: `needed`, and this group's nodes
   for (Operation *op : needed)
     order.push_back({graph.positionOf(op), op});
   llvm::DenseMap<Operation *, Place> ours;
@@ -277,7 +278,7 @@ void GroupEmitter::run() {
   llvm::sort(order);
   order.erase(std::unique(order.begin(), order.end()), order.end());
   for (auto [position, op] : order) {
-    // A generator that is in memory too has both forms: readers of ours take the clone.
+    // A cheap generator that must also be in memory has both forms; nodes of this group read the clone.
     if (needed.contains(op))
       emitForeign(op);
     if (auto it = ours.find(op); it != ours.end())
@@ -315,12 +316,13 @@ LogicalResult emitFusions(FusionGraph &graph) {
   ArrayRef<FusionEdge> edges = graph.getEdges();
   ArrayRef<FusionGroup> groups = graph.getGroups();
 
-  // Groups in an order that respects edges; among those that may come next, the one whose last op came first.
+  // Emit the groups in a topological order. Of the groups that may come next, take the one whose last op came
+  // first in the text.
   std::vector<unsigned> waits(groups.size());
   for (const FusionEdge &edge : edges)
     if (nodes[edge.from].group != nodes[edge.to].group)
       ++waits[nodes[edge.to].group];
-  // What has effects keeps its order.
+  // Ops that write state keep their order.
   std::vector<unsigned> effects;
   llvm::DenseMap<unsigned, unsigned> nextEffect;
   for (const FusionNode &node : nodes)
@@ -373,7 +375,7 @@ LogicalResult emitFusions(FusionGraph &graph) {
   if (done != alive)
     return graph.getFunction().emitError() << "fusion formed a cycle: " << alive - done << " of " << alive
                                            << " kernels wait for each other; this is a defect of weft-fuse";
-  // What is left of the old text: nodes and views.
+  // Erase the old nodes and views.
   for (Operation *op : llvm::reverse(before)) {
     if (graph.isOpaque(op))
       continue;

@@ -1,4 +1,4 @@
-//===- FusionEmitter.h - From groups to weft.fusion -----------*- C++ -*-===//
+//===- FusionEmitter.h - Makes weft.fusion ops from groups ------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,9 @@
 
 namespace weft::passes {
 
-/// Rewrites the function of `graph`: each group becomes one weft.fusion, in an order in which every group
-/// comes after what it reads and otherwise as close to the order of the text as can be.
+/// Rewrites the function of `graph`: each group becomes one weft.fusion. A fusion comes after the fusions
+/// that it reads, and otherwise in the order of the text. Fails if the groups depend on each other in a
+/// cycle.
 mlir::LogicalResult emitFusions(FusionGraph &graph);
 
 } // namespace weft::passes

@@ -35,7 +35,7 @@ static bool isSplatConstant(Operation *op) {
 }
 
 bool FusionGraph::isView(Operation *op) {
-  // A path leads to one value in memory: what pads with another is computed.
+  // A view reads one value in memory, so a pad with a computed padding value is no view.
   if (auto pad = dyn_cast<PadOp>(op))
     return !pad.getValue() ||
            (pad.getValue().getDefiningOp() && isSplatConstant(pad.getValue().getDefiningOp()));
@@ -44,7 +44,7 @@ bool FusionGraph::isView(Operation *op) {
          isSplatConstant(op);
 }
 
-/// Views that every reader reads through, even where the value also is in memory.
+/// Whether readers look through a view even if it is also in memory.
 static bool isCheap(Operation *op) {
   return isa<BroadcastInDimOp, IotaOp, FullOp, DimOp>(op) || isSplatConstant(op);
 }
@@ -56,7 +56,7 @@ static bool isComputed(Operation *op) {
          isUpdateOp(op) || FusionGraph::isReduction(op) || isScanOp(op);
 }
 
-/// Whether an op needs an operand in memory as it is: the base of an update is written in place.
+/// Whether an op needs an operand in memory: an update writes its base in place.
 static bool isInMemory(OpOperand &operand) {
   return isUpdateOp(operand.getOwner()) && operand.getOperandNumber() == 0;
 }
@@ -76,14 +76,14 @@ bool FusionGraph::isRowGather(Operation *op) {
 // Construction
 //===----------------------------------------------------------------------===//
 
-/// Index maps are not composed beyond this many views; the value in between is stored.
+/// The most views that a read looks through. In a longer chain of views, a value in between is stored.
 static constexpr unsigned maxViews = 8;
 
 ReadPath FusionGraph::pathOf(Value value) {
   auto it = paths.find(value);
   if (it != paths.end())
     return it->second;
-  // Ops come in order, so that the operands of a view have a path already.
+  // The constructor visits ops in order, so the path of a view's operand is known.
   ReadPath path{value, ReadKind::same, BroadcastInDimOp()};
   Operation *op = value.getDefiningOp();
   if (op && isView(op) && (isCheap(op) || !materialized.lookup(op))) {
@@ -127,7 +127,7 @@ FusionGraph::FusionGraph(FuncOp func, const Target &target)
       pathOf(result);
     if (isView(op) && !materialized.lookup(op))
       continue;
-    // What is in memory without being written has no kernel.
+    // A weft.undef that must be in memory is opaque, because no kernel has to write it.
     addNode(*op, isa<UndefOp>(op) || (!isView(op) && !isComputed(op)));
   }
   for (unsigned i = 0, e = static_cast<unsigned>(nodes.size()); i < e; ++i)
@@ -143,7 +143,7 @@ FusionGraph::FusionGraph(FuncOp func, const Target &target)
 }
 
 void FusionGraph::findMaterialized(ArrayRef<Operation *> ops) {
-  // Views that something opaque reads have to be in memory; a reshape of something in memory is free.
+  // A view that an opaque op reads must be in memory. A reshape of a value in memory needs no copy.
   llvm::DenseMap<Operation *, bool> exposed;
   for (Operation *op : llvm::reverse(ops)) {
     bool isExposed = false;
@@ -162,7 +162,7 @@ void FusionGraph::findMaterialized(ArrayRef<Operation *> ops) {
       continue;
     Operation *above = op->getOperand(0).getDefiningOp();
     unsigned below = above && isView(above) && !materialized.lookup(above) ? depth.lookup(above) : 0;
-    // A chain of reshapes alone is one reshape.
+    // A chain that only has reshapes counts as no view.
     depth[op] = below + (isa<ReshapeOp>(op) && below == 0 ? 0 : 1);
     if (depth[op] > maxViews && !isa<ReshapeOp>(op) && !isCheap(op))
       materialized[op] = true;
@@ -218,7 +218,7 @@ void FusionGraph::addEdges(unsigned id) {
   for (OpOperand &operand : op->getOpOperands()) {
     Value read = operand.get();
     if (!isa<RankedTensorType>(read.getType()))
-      continue; // tokens: effects are in order by themselves
+      continue; // a token; emitFusions() keeps the order of effects
     bool stored = group.opaque || isInMemory(operand);
     if (stored)
       read = memoryOf(read);
@@ -296,8 +296,8 @@ SmallVector<unsigned> FusionGraph::edgesBetween(unsigned a, unsigned b) const {
 }
 
 void FusionGraph::joinRanks(unsigned a, unsigned b) {
-  // What comes before either of the two keeps coming before both, and what comes after after both: the ranks
-  // that these groups have are given out anew.
+  // Distribute the ranks of all these groups anew: first the groups that come before one of the two, then the
+  // two, then those that come after one of the two.
   SmallVector<unsigned> after, before, ranks;
   separate(a, b, after, before);
   auto byRank = [&](unsigned x, unsigned y) { return groups[x].rank < groups[y].rank; };
@@ -388,7 +388,7 @@ unsigned FusionGraph::merge(unsigned a, unsigned b, const FusionMerge &merged) {
   into.joins |= from.joins;
   into.rowGather &= into.pinned;
   into.lastNode = std::max(into.lastNode, from.lastNode);
-  into.version = std::max(into.version, from.version) + 1; // grows for every node
+  into.version = std::max(into.version, from.version) + 1; // so that it grows for the nodes of both
   return a;
 }
 

@@ -1,15 +1,15 @@
-//===- FusionGraph.h - Ops gathered into kernels --------------*- C++ -*-===//
+//===- FusionGraph.h - The graph that fusion works on -----------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The graph that fusion works on. A node is an op that computes; views and cheap generators (broadcast,
-// transpose, slice, pad, reverse, reshape, iota, splats) are no nodes but ways of reading a value, unless
-// something that is no kernel of ours needs them in memory. A group is a set of nodes that becomes one
-// kernel. It starts as one node and grows by merging, small into large, so that a chain of any length takes
-// near-linear time.
+// The graph that fusion works on. A node is an op that computes. Views and cheap generators (broadcast,
+// transpose, slice, pad, reverse, reshape, iota, splats) have no node, unless an op that is not fused needs
+// them in memory; otherwise each reader computes them as an index map. A group is a set of nodes that becomes
+// one kernel. It starts with one node and grows by merging. The smaller group is merged into the larger, so
+// that a chain of any length takes near-linear time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PASSES_FUSION_FUSIONGRAPH_H
@@ -26,27 +26,28 @@ namespace weft::passes {
 
 /// How a value is read through views.
 enum class ReadKind : uint8_t {
-  same,      ///< at the reader's own linear index, perhaps under another shape
+  same,      ///< at the reader's own linear index; the shapes may differ
   broadcast, ///< through one broadcast
   mapped,    ///< through some other index map
-  gathered,  ///< the table of a gather that picks one element a row
-  stored     ///< only from memory
+  gathered,  ///< as the table of a gather that takes one element of each row
+  stored     ///< from memory, so another kernel must have written it
 };
 
-/// What a value is, seen through the views above it.
+/// The value that a read through views leads to.
 struct ReadPath {
-  mlir::Value source; ///< null for constants and iota
+  mlir::Value source; ///< null if the views lead to a constant or iota
   ReadKind kind = ReadKind::same;
   ir::BroadcastInDimOp broadcast; ///< for ReadKind::broadcast
 };
 
-/// Where in a kernel a value lives: at every point of the domain, or once for what the reductions leave.
+/// The indices at which a kernel computes a value: those of the domain, or those of the kept dimensions,
+/// which its reductions do not remove.
 enum class Place : uint8_t { domain, kept };
 
 struct FusionEdge {
   unsigned from, to; ///< nodes
-  unsigned value;    ///< of `from`
-  unsigned operand;  ///< of `to`
+  unsigned value;    ///< number of a result of `from`
+  unsigned operand;  ///< operand number in `to`
   ReadKind kind;
   ir::BroadcastInDimOp broadcast;
 };
@@ -59,109 +60,111 @@ struct FusionNode {
 
 struct FusionGroup {
   bool alive = true;
-  bool opaque = false;    ///< an op that is no kernel of ours: it takes part in the order only
-  bool inlined = false;   ///< computed inside of each reader instead of on its own
+  bool opaque = false;    ///< an op that is not fused; it only takes part in the order
+  bool inlined = false;   ///< computed by each of its readers instead of a kernel of its own
   bool pinned = false;    ///< holds an op whose meaning depends on its shape
-  bool rowGather = false; ///< pinned by gathers only that pick one element a row
+  bool rowGather = false; ///< pinned only by gathers that take one element of each row
   bool joins = false;     ///< holds a concat, which is computed part by part
   ir::FusionKind kind = ir::FusionKind::loop;
   ir::DeviceAttr device;
-  const ir::TargetDescription *target = nullptr; ///< that of the device; null of an opaque group
+  const ir::TargetDescription *target = nullptr; ///< the device's; null for an opaque group
   llvm::SmallVector<ir::Size> domain;
   ReducedDims reduced;
   unsigned reductions = 0, version = 0, outputs = 0;
   int64_t flops = 0, readBytes = 0, writtenBytes = 0;
   unsigned lastNode = 0;
-  unsigned rank = 0; ///< edges lead to groups of a higher rank, so that groups are in order at every time
+  unsigned rank = 0; ///< every edge leads to a group of higher rank: ranks are a topological order
   std::vector<unsigned> nodes, in, out;
-  size_t tidyAt = 64; ///< edges from which those inside of the group are dropped from `in` and `out`
-  llvm::DenseMap<unsigned, unsigned> inputs; ///< values read from outside, and by how many edges
-  /// The dimensions of the domain that its reductions leave.
+  size_t tidyAt = 64; ///< above this many edges, those inside of the group are removed from `in` and `out`
+  llvm::DenseMap<unsigned, unsigned> inputs; ///< values of other groups that it reads, and by how many edges
+  /// The dimensions of the domain that the reductions do not remove, and their sizes.
   llvm::SmallVector<int64_t> keptDims() const;
   llvm::SmallVector<ir::Size> keptShape() const;
 };
 
-/// Why two groups stay two.
+/// Why two groups are not merged.
 struct FusionRefusal {
   llvm::StringRef code;
   std::string message;
 };
 
-/// What two groups cost as two kernels and as one, by the cost model.
+/// The cost of two groups as two kernels and as one, by the cost model.
 struct FusionPrice {
   int64_t apartPs = 0, togetherPs = 0; ///< launches included
   int64_t apartBytes = 0, togetherBytes = 0;
-  int64_t operands = 0; ///< and results, of the one kernel
+  int64_t operands = 0; ///< operands and results of the one kernel
   int64_t saved() const { return apartPs - togetherPs; }
   /// "2 kernels take 8200 ns and move 65536 bytes, one would take .."
   std::string text() const;
 };
 
-/// What two groups become.
+/// The kernel that two groups are merged into.
 struct FusionMerge {
   ir::FusionKind kind;
   llvm::SmallVector<ir::Size> domain;
   ReducedDims reduced;
-  Place placeA, placeB; ///< of a group that was a loop
+  Place placeA, placeB; ///< the place that the nodes of each group take, if it was a loop
   int64_t saved;
 };
 
-/// The groups of one function, and what they may become. Nodes, groups and values have numbers; a group that
-/// was merged into another is not alive, and its number stays. The function itself is changed by
-/// emitFusions() only.
+/// The groups of one function, and the rules by which they are merged. Nodes, groups and values have numbers.
+/// A group that was merged into another is not alive, and its number is not used again. Only emitFusions()
+/// changes the function itself.
 class FusionGraph {
 public:
-  /// Each op that computes is a group of its own. The target, which outlives the graph, describes the device
-  /// of each.
+  /// Makes a group of each op that computes. The target describes the devices of the function, and outlives
+  /// the graph.
   FusionGraph(ir::FuncOp func, const ir::Target &target);
 
-  /// \name The graph as it is
+  /// \name Nodes, edges, groups
   /// @{
   ir::FuncOp getFunction() const { return func; }
   llvm::ArrayRef<FusionNode> getNodes() const { return nodes; }
   llvm::ArrayRef<FusionEdge> getEdges() const { return edges; }
   llvm::ArrayRef<FusionGroup> getGroups() const { return groups; }
   size_t getNumValues() const { return values.size(); }
-  /// The number of a value that some node reads or makes.
+  /// The number of a value that some node reads or computes.
   unsigned numberOf(mlir::Value value) const { return valueOf.lookup(value); }
   bool isNode(mlir::Operation *op) const { return nodeOf.count(op); }
-  /// Whether the op is a group that is no kernel of ours, and stays as it is.
+  /// Whether the op is not fused.
   bool isOpaque(mlir::Operation *op) const;
   /// The group of a value's op, or -1.
   int64_t groupOf(mlir::Value value) const;
-  /// Where an op of the function stands among the others.
+  /// The position of an op in the function.
   unsigned positionOf(mlir::Operation *op) const { return orderOf.lookup(op); }
-  /// Whether the kernel that makes a value has to write it to memory.
+  /// Whether the kernel that computes a value has to write it to memory.
   bool isStored(mlir::Value value) const { return isStored(values[numberOf(value)]); }
-  /// What a group's kernel reads, writes and computes.
+  /// The work of a group's kernel.
   KernelWork workOf(const FusionGroup &group) const;
   /// @}
 
   /// \name How values are read
   /// @{
   ReadPath pathOf(mlir::Value value);
-  /// What something that reads memory reads: the value itself, or what it is a reshape of.
+  /// The value in memory that a reader of memory uses: the value itself, or the operand of its reshapes.
   mlir::Value memoryOf(mlir::Value value);
-  /// Whether an op is read through rather than computed.
+  /// Whether an op is a view or a cheap generator, which readers compute as an index map.
   static bool isView(mlir::Operation *op);
   static bool isReduction(mlir::Operation *op);
-  /// Whether an op picks one element of each row of its table.
+  /// Whether an op is a gather that takes one element of each row of its table.
   static bool isRowGather(mlir::Operation *op);
   /// @}
 
-  /// \name What may become of two groups
+  /// \name Merging two groups
   /// @{
-  /// Whether groups `a` and `b` may become one, and what that saves.
+  /// The kernel of groups `a` and `b`, and the time that merging them saves. None if they must not be merged;
+  /// then `refusal` says why.
   std::optional<FusionMerge> evaluate(unsigned a, unsigned b, FusionRefusal &refusal);
-  /// What a refusal costs. Where the two cannot be one kernel it is that of one with as many tasks as the
-  /// larger.
+  /// The price of two groups that were refused. If they cannot be one kernel, the price assumes a kernel with
+  /// as many tasks as the larger number of the two.
   FusionPrice priceOf(unsigned a, unsigned b) const;
-  /// Makes them one, and returns which of the two numbers remains. `merged` is what evaluate() gave for them
-  /// as they are now.
+  /// Merges `a` and `b`, and returns which of the two numbers remains. `merged` is the result of evaluate()
+  /// for their current state.
   unsigned merge(unsigned a, unsigned b, const FusionMerge &merged);
-  /// What computing loop group `a` inside of every reader saves, or why that cannot be.
+  /// The time that is saved if every reader computes loop group `a` itself. None if that is not possible or
+  /// costs time; then `refusal` says why.
   std::optional<int64_t> evaluateInlining(unsigned a, FusionRefusal &refusal);
-  /// Lets every reader compute loop group `a`, which then has no kernel of its own.
+  /// Makes every reader compute loop group `a`, which then has no kernel of its own.
   void inlineIntoReaders(unsigned a) { groups[a].inlined = true; }
   /// @}
 
@@ -169,16 +172,16 @@ private:
   /// A value that a kernel may read or write.
   struct FusionValue {
     mlir::Value value;
-    int64_t node = -1; ///< the node that makes it; none for arguments
+    int64_t node = -1; ///< the node that computes it; -1 for arguments
     int64_t bytes = 0;
-    unsigned reads = 0;   ///< edges that leave it
-    unsigned inner = 0;   ///< of these, edges to the group that makes it
-    bool escapes = false; ///< something that is no group reads it
+    unsigned reads = 0;   ///< edges that read it
+    unsigned inner = 0;   ///< those of them within the group that computes it
+    bool escapes = false; ///< whether an opaque op reads it
   };
 
   /// \name Construction
   /// @{
-  /// Notes the views that have to be in memory, of the ops in the order of the text.
+  /// Fills `materialized`. `ops` are all ops in the order of the text.
   void findMaterialized(llvm::ArrayRef<mlir::Operation *> ops);
   void addNode(mlir::Operation &op, bool opaque);
   void addEdges(unsigned node);
@@ -190,7 +193,7 @@ private:
                   ReducedDims reduced) const {
     return kernelTasks(*group.target, kind, ranges.largest(domain), reduced);
   }
-  /// Bytes or operations as the model counts them: so few that those of all values can be added.
+  /// Bytes or operations at the largest sizes. The limit keeps sums over all values from overflow.
   int64_t costOf(ir::Size size) const { return std::min(ranges.largest(size), int64_t(1) << 44); }
   llvm::SmallVector<unsigned> edgesBetween(unsigned a, unsigned b) const;
   FusionPrice price(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between, int64_t tasks) const;
@@ -199,31 +202,31 @@ private:
   /// @{
   bool placesAgree(const FusionEdge &edge, const FusionMerge &merged, unsigned a, unsigned b,
                    FusionRefusal &refusal) const;
-  /// What `a` and `b` become by their kinds and domains, which the edges `between` connect.
+  /// The kernel that `a` and `b` form by their kinds and domains. `between`: the edges that connect them.
   std::optional<FusionMerge> combine(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
                                      FusionRefusal &refusal) const;
   std::optional<FusionMerge> combineLoops(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
                                           FusionRefusal &refusal) const;
-  /// Of a scan and a loop.
+  /// combine() for a scan and a loop.
   std::optional<FusionMerge> combineScan(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
                                          FusionRefusal &refusal) const;
   std::optional<FusionMerge> combineReductions(unsigned a, unsigned b, FusionRefusal &refusal) const;
-  /// Of a loop and reductions along rows or columns.
+  /// combine() for a loop and reductions along rows or columns.
   std::optional<FusionMerge> combineLoopAndReduction(unsigned a, unsigned b, llvm::ArrayRef<unsigned> between,
                                                      FusionRefusal &refusal) const;
-  /// The place that a loop takes beside the reductions of `anchor`, by what connects the two.
+  /// The place that the nodes of a loop take in the kernel of `anchor`, by the edges that connect the two.
   Place placeOfLoop(unsigned loop, const FusionGroup &anchor, llvm::ArrayRef<unsigned> between) const;
-  /// The groups between `a` and `b` that come after `a`, and those that come before `b`; false if one is
-  /// both, or if finding out takes too long.
+  /// Finds the groups ranked between `a` and `b` that depend on `a`, and those that `b` depends on. Returns
+  /// false if a group is both, or if the search exceeds a limit.
   bool separate(unsigned a, unsigned b, llvm::SmallVectorImpl<unsigned> &after,
                 llvm::SmallVectorImpl<unsigned> &before);
   /// @}
 
   /// \name Merging
   /// @{
-  /// Gives `a` and `b` one rank, between those of what comes before and after them.
+  /// Gives `a` and `b` one rank, between the groups that come before and after them.
   void joinRanks(unsigned a, unsigned b);
-  /// What the edges between `a` and `b` carry is no longer read from memory by them.
+  /// Removes from reads and writes of memory the values that edges between `a` and `b` carry.
   void absorbEdges(unsigned a, unsigned b);
   /// Adds the nodes, edges and inputs of `from` to `into`.
   void addMembers(unsigned into, unsigned from);
@@ -231,7 +234,7 @@ private:
 
   ir::FuncOp func;
   const ir::Target &target;
-  /// Dynamic sizes count at their largest: that is where time is saved or lost.
+  /// Dynamic sizes are counted at their largest, where most time is saved or lost.
   ir::SymbolRanges ranges;
   std::vector<FusionNode> nodes;
   std::vector<FusionGroup> groups;
@@ -241,8 +244,8 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   llvm::DenseMap<mlir::Operation *, unsigned> orderOf; ///< position of every op of the function
   llvm::DenseMap<mlir::Value, ReadPath> paths;
-  llvm::DenseMap<mlir::Operation *, bool> materialized; ///< views that are in memory
-  std::vector<unsigned> visited;                        ///< by group: the search that saw it last
+  llvm::DenseMap<mlir::Operation *, bool> materialized; ///< views that must be in memory
+  std::vector<unsigned> visited;                        ///< for each group, the last search that reached it
   unsigned visit = 0;
 };
 

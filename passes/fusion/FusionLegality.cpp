@@ -1,4 +1,4 @@
-//===- FusionLegality.cpp - Which kernels may merge, and what that saves --===//
+//===- FusionLegality.cpp - Which groups may be merged --------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@ namespace weft::passes {
 
 static ArrayRef<Size> shapeOf(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
-/// Whether a broadcast spreads what the reductions of a kernel leave over the reduced dimensions, and nothing
-/// else.
+/// Whether a broadcast repeats a value of the kept dimensions along the reduced dimensions of a kernel, and
+/// along no others.
 static bool spreadsKept(BroadcastInDimOp broadcast, ArrayRef<Size> domain, ReducedDims reduced) {
   if (broadcast.getShape() != domain)
     return false;
@@ -65,7 +65,7 @@ bool FusionGraph::placesAgree(const FusionEdge &edge, const FusionMerge &merged,
   return false;
 }
 
-/// Why groups over two domains stay two.
+/// The refusal to merge groups with different domains.
 static std::optional<FusionMerge> domainsDiffer(const FusionGroup &a, const FusionGroup &b,
                                                 FusionRefusal &refusal) {
   std::string text;
@@ -79,7 +79,7 @@ static std::optional<FusionMerge> domainsDiffer(const FusionGroup &a, const Fusi
   return std::nullopt;
 }
 
-/// A kernel of the kind and domain of `anchor`.
+/// A merge into a kernel of the kind and domain of `anchor`.
 static FusionMerge mergedLike(const FusionGroup &anchor) {
   return {anchor.kind, anchor.domain, anchor.reduced, Place::domain, Place::domain, 0};
 }
@@ -108,7 +108,7 @@ std::optional<FusionMerge> FusionGraph::combine(unsigned a, unsigned b, ArrayRef
 std::optional<FusionMerge> FusionGraph::combineLoops(unsigned a, unsigned b, ArrayRef<unsigned> between,
                                                      FusionRefusal &refusal) const {
   const FusionGroup &ga = groups[a], &gb = groups[b];
-  // Under another shape an elementwise op is the same op.
+  // An elementwise op does not depend on its shape, so it can take a domain with as many elements.
   if (ga.domain != gb.domain &&
       (between.empty() || (ga.pinned && gb.pinned) || productOf(ga.domain) != productOf(gb.domain)))
     return domainsDiffer(ga, gb, refusal);
@@ -125,7 +125,7 @@ std::optional<FusionMerge> FusionGraph::combineScan(unsigned a, unsigned b, Arra
     refusal = {"WEFT-F003", "a kernel holds one scan"};
     return std::nullopt;
   }
-  // A scan leaves a value at every point: what is beside it is computed point by point too.
+  // A scan has a result at every index of the domain, so the loop must be elementwise over that domain.
   const FusionGroup &loop = loopA ? ga : gb, &scan = loopA ? gb : ga;
   bool pointwise = llvm::all_of(between, [&](unsigned edge) { return edges[edge].kind == ReadKind::same; });
   if (!pointwise || (loop.domain != scan.domain &&
@@ -182,7 +182,7 @@ std::optional<FusionMerge> FusionGraph::combineLoopAndReduction(unsigned a, unsi
   return merged;
 }
 
-/// The search for a way around gives up, and the merge with it, after this many edges.
+/// The most edges that separate() follows. If the search needs more, the groups are not merged.
 static constexpr unsigned maxSearch = 4096;
 
 bool FusionGraph::separate(unsigned a, unsigned b, SmallVectorImpl<unsigned> &after,
@@ -192,7 +192,7 @@ bool FusionGraph::separate(unsigned a, unsigned b, SmallVectorImpl<unsigned> &af
   unsigned low = groups[a].rank, high = groups[b].rank, steps = 0;
   if (high - low == 1)
     return true;
-  // Ranks bound the search: a way from `a` to `b` has only ranks in between.
+  // Ranks bound the search: the groups on a path from `a` to `b` have ranks in between.
   ++visit;
   SmallVector<unsigned> work{a};
   while (!work.empty()) {
@@ -253,7 +253,7 @@ FusionPrice FusionGraph::price(unsigned a, unsigned b, ArrayRef<unsigned> betwee
       both.readBytes -= values[value].bytes;
       --made.operands;
     }
-  // Two groups on different devices stay two; what they cost then is each its own device's.
+  // Each group is priced for its own device. Groups on different devices are not merged.
   made.apartPs =
       kernelTime(*ga.target, wa) + ga.target->launchPs + kernelTime(*gb.target, wb) + gb.target->launchPs;
   made.togetherPs = kernelTime(*ga.target, both) + ga.target->launchPs;
@@ -324,8 +324,8 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
     refusal = {code, message.str()};
     return std::nullopt;
   };
-  // What is computed again is written into every reader: the code of a program grows by at most the product,
-  // a quarter of what one body may hold (`maxOps` of ir/devices).
+  // Every reader gets a copy of the group's ops. So one group adds at most 30 * 4 ops to a program, about a
+  // quarter of what one body may hold (`maxOps` in ir/devices).
   constexpr size_t maxOps = 30, maxReaders = 4;
   if (group.kind != FusionKind::loop || group.nodes.size() > maxOps)
     return refuse("WEFT-F005", "is too large to be computed again by its readers");
@@ -358,7 +358,7 @@ std::optional<int64_t> FusionGraph::evaluateInlining(unsigned a, FusionRefusal &
       if (static_cast<int64_t>(reader.inputs.size() + group.inputs.size()) + reader.outputs >
           target.maxOperands)
         return refuse("WEFT-F004", "its reader would have too many operands");
-      // What the group reads, its readers read.
+      // The reader also reads the inputs of the group.
       for (auto [value, count] : group.inputs)
         if (!reader.inputs.count(value))
           saved -= transferTime(target, values[value].bytes, work.tasks);

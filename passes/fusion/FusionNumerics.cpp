@@ -1,4 +1,4 @@
-//===- FusionNumerics.cpp - What fast numerics allow kernels to do --------===//
+//===- FusionNumerics.cpp - Fast numerics of kernels ----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ static bool isProduct(Value value) {
   return false;
 }
 
-/// The sums and differences of floats in a fusion that a product flows into.
+/// The number of float sums and differences in a fusion that have a product as an operand.
 static unsigned contractions(FusionOp fusion) {
   unsigned count = 0;
   for (Operation &op : fusion.getBody().front())

@@ -1,4 +1,4 @@
-//===- FusionNumerics.h - What fast numerics allow kernels ----*- C++ -*-===//
+//===- FusionNumerics.h - Fast numerics of kernels --------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,9 +11,9 @@
 
 namespace weft::passes {
 
-/// In a function with fast numerics, a fusion in which a sum or difference of floats has a product as an
-/// operand gets `contract`: its kernel may round a * b + c once (WEFT-N006, added to `decisions` unless that
-/// is null).
+/// In a function with fast numerics, sets `contract` on each fusion in which a float sum or difference has a
+/// product as an operand. The kernel of such a fusion may round a * b + c once. Adds a decision WEFT-N006 for
+/// each, unless `decisions` is null.
 void applyNumerics(ir::FuncOp func, std::vector<ir::Decision> *decisions);
 
 } // namespace weft::passes

@@ -1,4 +1,4 @@
-//===- OptimizerSteps.cpp - Optimiser steps as one kernel -----------------===//
+//===- OptimizerSteps.cpp - One fusion for optimiser steps ----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- OptimizerSteps.h - Optimiser steps as one kernel -------*- C++ -*-===//
+//===- OptimizerSteps.h - One fusion for optimiser steps --------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 
 namespace weft::passes {
 
-/// Replaces independent optimiser steps of one function, in op order, by one `weft.fusion multi_tensor` where
-/// the last of them stands. The operands of all have to be there already.
+/// Replaces independent optimiser steps, which are in op order, by one `weft.fusion multi_tensor` at the
+/// place of the last. The operands of all steps must be defined before the last step.
 ir::FusionOp wrapOptimizerSteps(llvm::ArrayRef<mlir::Operation *> steps);
 
 } // namespace weft::passes
