@@ -62,7 +62,7 @@ Type accumulatorType(Type element) {
 int64_t accumulatorBytes(Operation *reduction) {
   Type element = accumulatorType(getElementTypeOrSelf(reduction->getOperand(0).getType()));
   int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  // The index beside the value; m2 beside the mean.
+  // argmax and argmin also have an index, welford also has m2.
   return bytes + (isArgReduction(reduction) ? 8 : isa<WelfordOp>(reduction) ? bytes : 0);
 }
 
@@ -70,8 +70,8 @@ static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(va
 
 static int64_t elementBytes(Value value) { return static_cast<int64_t>(itemsize(dtypeOf(value.getType()))); }
 
-/// Vectors of 16 elements are one register of 512 bits of f32; of eight bytes, 8 are. 64 random numbers are
-/// made from 16 blocks of bits, whose words are then whole vectors.
+/// 16 f32, or 8 elements of eight bytes, are one register of 512 bits. Loops that draw random numbers have
+/// vectors of 64 elements, which are 16 blocks of Philox, so that the words of the blocks fill whole vectors.
 static int64_t vectorWidth(FusionOp fusion) {
   SmallVector<Size> domain = fusion.getDomain();
   if (fusion.getKind() == FusionKind::loop && !domain.empty() && domain.back().number().value_or(0) >= 64)
@@ -94,18 +94,18 @@ static bool isStreaming(FusionOp fusion, const TargetDescription &target) {
   Size bytes;
   SmallVector<Size> domain = fusion.getDomain();
   for (Value result : fusion.getResults()) {
-    // Of a result whose size is known when it is called, most calls may be small.
+    // A result of dynamic size may be small in most calls.
     if (isDynamic(result.getType()))
       return false;
-    // What is left of columns is stored as usual.
+    // Column kernels write the results of reductions with ordinary stores.
     if (fusion.getKind() != FusionKind::column || sizesOf(tensorOf(result)) == ArrayRef(domain))
       bytes += bytesOf(result.getType());
   }
   return bytes.number().value_or(INT64_MAX) > target.lastLevelBytes;
 }
 
-/// Work is cut for so many threads at least, whatever the machine: most common ones have no more. A target
-/// whose name says that there are more gets more tasks, which changes no bit of a result.
+/// The number of threads for which work is cut, if possible. 16 is as many as most machines have. A target
+/// whose name has more cores gets more tasks, which changes no bit of a result.
 static int64_t enoughTasks(const TargetDescription &target) {
   constexpr int64_t common = 16;
   return std::max(common, target.cores);
@@ -122,10 +122,10 @@ std::optional<unsigned> innermostDim(ArrayRef<Size> domain) {
   return std::nullopt;
 }
 
-/// 16 KiB of the widest result: of two operands and two results half of each stays in 32 KiB of first-level
-/// cache, and a thread's run over memory is long enough for the prefetcher. 64 elements are the widest
-/// vector. Where a target says how many cores it has, a domain that would be fewer chunks than these is cut
-/// finer, down to 4 KiB of f32.
+/// The elements of a chunk: 16 KiB of the widest result, and at least 64 elements, the widest vector. Of two
+/// operands and two results, half of each chunk stays in 32 KiB of first-level cache, and a thread's run over
+/// memory is long enough for the prefetcher. If the target's name has a number of cores and there would be
+/// fewer chunks than cores, chunks are smaller, down to 4 KiB of f32.
 static int64_t loopChunk(FusionOp fusion, const TargetDescription &target) {
   constexpr int64_t chunkBytes = 16 << 10, widestVector = 64, leastChunk = 1024;
   int64_t widest = 1;
@@ -140,14 +140,14 @@ static int64_t loopChunk(FusionOp fusion, const TargetDescription &target) {
   return std::clamp(share, leastChunk, chunk);
 }
 
-/// The dimension that an operand of a loop is contiguous along, where it is another one than the domain's
-/// innermost and both are long enough for a square: then the loop goes over tiles.
+/// The dimension along which a transposed operand of a loop is contiguous, if that and the domain's innermost
+/// dimension are both long enough for a square. The loop then runs over tiles.
 static std::optional<unsigned> transposedDim(FusionOp fusion) {
-  // A cache line of f32 on each side: what is shorter uses parts of lines in any order.
+  // The side of a square is a cache line of f32. Shorter dimensions would use parts of lines in any order.
   constexpr int64_t side = 16;
   SmallVector<Size> domain = fusion.getDomain();
   if (anySymbolic(domain))
-    return std::nullopt; // tiles are laid out when the kernel is made
+    return std::nullopt; // tiles need static sizes
   std::optional<unsigned> inner = innermostDim(domain);
   // A concat is computed part by part.
   if (!inner || *inner < 1 || !fusion.getBody().front().getOps<ConcatOp>().empty())
@@ -155,7 +155,7 @@ static std::optional<unsigned> transposedDim(FusionOp fusion) {
   for (auto transpose : fusion.getBody().front().getOps<TransposeOp>()) {
     if (sizesOf(transpose.getType()) != ArrayRef(domain))
       continue;
-    // The operand's innermost dimension that is not 1, seen from the result.
+    // The dimension of the result that is the operand's innermost dimension whose size is not 1.
     std::optional<unsigned> last = innermostDim(sizesOf(transpose.getA().getType()));
     ArrayRef<int64_t> perm = transpose.getPerm();
     auto dim = static_cast<unsigned>(llvm::find(perm, static_cast<int64_t>(last.value_or(0))) - perm.begin());
@@ -181,9 +181,9 @@ static int64_t rowPrefetch(FusionOp fusion) {
 // column
 //===----------------------------------------------------------------------===//
 
-/// Bytes of all rows of one column: what a pass reads of the domain.
+/// The bytes that a pass reads for one column, in all rows.
 static int64_t columnBytes(FusionOp fusion) {
-  // More than any cache has.
+  // The limit is more than any cache has.
   constexpr int64_t most = int64_t(1) << 40;
   SymbolRanges ranges = rangesOf(fusion);
   SmallVector<Size> domain = fusion.getDomain();
@@ -204,14 +204,14 @@ static int64_t columnBytes(FusionOp fusion) {
 /// of f32 on all of them are faster than longer ones on a few.
 static int64_t columnBlock(FusionOp fusion, const TargetDescription &target, int64_t vector) {
   constexpr int64_t narrow = 128, medium = 256, wide = 512, most = 1024;
-  // Lines that two tasks would share are not worth their traffic.
+  // Blocks begin at cache lines, because a line that two tasks write moves between their cores.
   const int64_t step = target.namedCores ? std::max(columnStep, vector) : 64, parts = enoughTasks(target);
   ColumnShape shape = columnShape(fusion);
   if (!shape.inner.isNumber())
     return medium;
   int64_t columns = shape.inner.asNumber();
   int64_t outer = std::clamp<int64_t>(rangesOf(fusion).largest(shape.outer), 1, parts);
-  // The columns of a task where there are so many tasks in all.
+  // The columns of a task if there are `tasks` tasks in all.
   auto blockOf = [&](int64_t tasks) {
     int64_t each = llvm::divideCeil(columns, llvm::divideCeil(tasks, outer));
     return std::max(static_cast<int64_t>(llvm::alignTo(each, step)), step);
@@ -227,8 +227,8 @@ static int64_t columnBlock(FusionOp fusion, const TargetDescription &target, int
   return std::min({ofCore, fitting > 0 ? fitting : wide, most});
 }
 
-/// As many as there are, where that can be said: a number of blocks that depends on symbols is no factor of a
-/// size.
+/// The number of tasks. If the number of blocks depends on symbols, its product with `outer` cannot be
+/// expressed, so the result is an upper bound.
 static Size columnTasks(const ColumnShape &shape, int64_t block) {
   if (shape.outer == 1 || shape.inner.isNumber())
     return shape.outer * shape.blocks(block);
@@ -240,7 +240,7 @@ static Size columnTasks(const ColumnShape &shape, int64_t block) {
 // scan
 //===----------------------------------------------------------------------===//
 
-/// At least as many tasks as there are: a number of blocks that depends on symbols is no factor of a size.
+/// The number of tasks, or an upper bound if it depends on symbols (see columnTasks()).
 static Size scanTasks(const ScanShape &shape, int64_t columns) {
   if (shape.extent == 0)
     return 0;
@@ -294,9 +294,9 @@ UpdateTiles updateTiles(Operation *update, int64_t block, int64_t range) {
   return tiles;
 }
 
-/// Cuts writes by index into about as many tasks as are enough, so that every thread has one or two. Below
-/// 2^15 writes the whole update takes less time than to hand it out. A block has at least 64 elements, four
-/// vectors, and at most 1,024, since each task reads all indices again.
+/// Cuts writes by index into about `enoughTasks` tasks, so that every thread has one or two. Fewer than 2^15
+/// writes take less time than handing out tasks. A block has at least 64 elements (four vectors), because
+/// each task reads all indices again, and at most 1,024.
 static void cutUpdate(Operation *update, const TargetDescription &target, Schedule &schedule) {
   constexpr int64_t smallWork = 1 << 15, leastBlock = 64, mostBlock = 1024;
   const int64_t enough = enoughTasks(target);
@@ -305,14 +305,14 @@ static void cutUpdate(Operation *update, const TargetDescription &target, Schedu
   int64_t outer = symbols.largest(tiles.outer);
   if (symbols.largest(tiles.outer * tiles.count * tiles.inner) < smallWork)
     return;
-  // Nothing is cut whose size depends on symbols.
+  // Dimensions of dynamic size are not cut.
   int64_t inner = tiles.inner.number().value_or(0), places = tiles.size.number().value_or(0);
   if (inner >= 2 * leastBlock && outer < enough) {
     auto block = static_cast<int64_t>(llvm::alignTo(inner / enough, 16));
     schedule[ScheduleField::block] = std::clamp(block, leastBlock, mostBlock);
     tiles.blocks = llvm::divideCeil(inner, schedule[ScheduleField::block]);
   }
-  // Many outer indices are tasks enough, and their product with the blocks may be no number.
+  // With many outer indices there are enough tasks, and their product with the blocks may overflow.
   if (outer >= enough)
     return;
   int64_t parts = std::max<int64_t>(outer, 1) * tiles.blocks;
@@ -323,7 +323,7 @@ static void cutUpdate(Operation *update, const TargetDescription &target, Schedu
 }
 
 //===----------------------------------------------------------------------===//
-// What follows from the numbers
+// Tasks and scratch, which follow from the other numbers
 //===----------------------------------------------------------------------===//
 
 static Size tileTasks(FusionOp fusion, const Schedule &schedule) {
@@ -345,7 +345,7 @@ static Size tensorTasks(FusionOp fusion, int64_t chunk) {
   Size whole = 0, dynamic = 0;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     Size count = elementsOf(tensorOf(op.getOperand(0)));
-    if (count.isSymbolic()) // the sum of the quotients, rounded up, is at most
+    if (count.isSymbolic()) // sum the dividends: the result is an upper bound
       dynamic += count + chunk - 1;
     else
       whole += ceilDiv(count, chunk);
@@ -382,7 +382,7 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
   int64_t bytes = 0, vector = schedule[ScheduleField::vector];
   switch (fusion.getKind()) {
   case FusionKind::loop:
-    // Elements of a square have at most 8 bytes; of single elements nothing is transposed.
+    // Elements of a square have at most 8 bytes. Without vectors there are no squares.
     return schedule.has(ScheduleField::squares) && vector > 1
                ? schedule[ScheduleField::squares] * vector * vector * 8
                : 0;
@@ -391,7 +391,7 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
       bytes += keptBytes(fusion, schedule, value);
     return bytes;
   case FusionKind::column: {
-    // Of the first pass, what half of the rows come to as well.
+    // The first pass also keeps the sum of the first half of its rows (codegen/emit/EmitColumn.cpp).
     llvm::DenseMap<Value, unsigned> passes = reductionPasses(fusion);
     for (Operation &op : fusion.getBody().front())
       if (isReductionOp(&op))
@@ -415,29 +415,30 @@ int64_t scratchOf(FusionOp fusion, const Schedule &schedule) {
 // The choice
 //===----------------------------------------------------------------------===//
 
-/// Tasks that are handed out at once: as many as make 4,096 elements, some microseconds of work, against a
-/// fraction of one to hand them out; and not so many that fewer than enough are left, so that every thread
-/// gets some.
+/// The number of tasks that a thread takes at a time. They have 4,096 elements, some microseconds of work;
+/// taking them costs a fraction of a microsecond. But it is small enough that there are `enoughTasks` pieces,
+/// so that every thread gets some.
 static int64_t grainOf(int64_t elements, int64_t tasks, const TargetDescription &target) {
   return std::clamp<int64_t>((4 << 10) / std::max<int64_t>(elements, 1), 1,
                              std::max<int64_t>(tasks / enoughTasks(target), 1));
 }
 
-/// The same where a task is a chunk or a tile, which is that long already: several only where there are
-/// hundreds.
+/// The same if a task is a chunk or a tile, which has that many elements itself: one, or more if there are
+/// hundreds of tasks.
 static int64_t grainOfChunks(int64_t tasks) { return std::clamp<int64_t>(tasks / 256, 1, 16); }
 
-/// Fills in the numbers that the kind of a fusion has, and changes the length of vectors where it has to be
-/// another. Returns the elements of one task; 0 where that is a chunk or a tile.
+/// Chooses the numbers that depend on the kind of the fusion, and changes `vector` if the kind needs another
+/// width. Returns the elements of one task; 0 if that is a chunk or a tile.
 static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, Schedule &schedule,
                              int64_t &vector) {
   SymbolRanges ranges = rangesOf(fusion);
   switch (fusion.getKind()) {
   case FusionKind::loop:
     if (std::optional<unsigned> dim = transposedDim(fusion)) {
-      // A square is one cache line a side. Four of them make a tile as wide as what the prefetcher follows,
-      // and 16 as high: down its rows the operand's lines are read whole. Beyond eight operands a square each
-      // would leave the first-level cache, and the others are read element by element.
+      // The side of a square is one cache line. A tile is four squares wide, which is as much as the
+      // prefetcher follows, and 16 squares high, so that the operand's lines are read completely down its
+      // rows. The squares of more than eight operands would not stay in the first-level cache, so other
+      // operands are read element by element.
       vector = std::min(vector, reductionLanes);
       schedule[ScheduleField::tileRows] = 256;
       schedule[ScheduleField::tileColumns] = 64;
@@ -458,7 +459,7 @@ static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, S
     schedule[ScheduleField::rows] = columnRows;
     int64_t block = schedule[ScheduleField::block] = columnBlock(fusion, target, vector);
     schedule.keep = worthKeeping(fusion, schedule, target.scratchBytes);
-    // A vector is no wider than what it goes over.
+    // A vector is not wider than a row of columns.
     int64_t columns = std::max<int64_t>(shape.inner.number().value_or(vector), 1);
     vector = std::min(vector, static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(columns))));
     constexpr int64_t many = 1 << 20;
@@ -471,7 +472,7 @@ static int64_t chooseNumbers(FusionOp fusion, const TargetDescription &target, S
     if (shape.inner == 1) {
       vector = reductionLanes;
     } else {
-      // Four registers of f32 hold the state of the columns while the lines go by.
+      // The totals of 64 columns of f32 stay in four registers.
       schedule[ScheduleField::block] = 64;
       ofTask *= schedule[ScheduleField::block];
     }
@@ -519,8 +520,8 @@ static ScheduleAttr chooseCpuSchedule(FusionOp fusion, const TargetDescription &
     schedule[ScheduleField::grain] = 1;
   else
     schedule[ScheduleField::grain] = grainOfChunks(tasks);
-  // What an update or an optimiser step writes it has read before: those lines are in the cache already.
-  // Scans write between reads.
+  // Updates and optimiser steps have no streaming stores, because they have read the lines that they write,
+  // so these are in the cache. Scans have none, because they write between reads.
   if (mayHave(fusion.getKind(), ScheduleField::streaming) && isStreaming(fusion, target))
     schedule[ScheduleField::streaming] = 1;
   return ScheduleAttr::get(fusion.getContext(), schedule);
@@ -532,7 +533,7 @@ ScheduleAttr chooseSchedule(FusionOp fusion, const TargetDescription &target) {
   ScheduleAttr chosen = chooseCpuSchedule(fusion, target);
   if (!chosen || deviceOf(fusion.getResultTypes().front()).isCpu())
     return chosen;
-  // A device that runs code of the host: each task is one thread's there too.
+  // A device that runs code for the host: a task has one thread there too.
   Schedule schedule = chosen.toSchedule();
   schedule[ScheduleField::threads] = 1;
   return ScheduleAttr::get(fusion.getContext(), schedule);

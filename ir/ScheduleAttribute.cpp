@@ -23,8 +23,8 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
                               lines[] = {row, scan}, rows[] = {row}, columns[] = {column},
                               blocks[] = {column, scan, update}, updates[] = {update},
                               streams[] = {loop, row, column};
-  // Bounds keep arithmetic on them far from overflow, and kernels and scratch from growing without a limit: a
-  // kernel has code for each square, and code and registers for each lane.
+  // The bounds keep arithmetic far from overflow, and limit the size of kernels and scratch: a kernel has
+  // code for each square, and code and registers for each lane.
   static constexpr int64_t elements = int64_t(1) << 30, tile = 1 << 20, any = INT64_MAX;
   constexpr bool required = true, optional = false;
   static constexpr ScheduleFieldInfo table[] = {
@@ -51,7 +51,7 @@ ArrayRef<ScheduleFieldInfo> scheduleFields() {
 
 bool mayHave(FusionKind kind, ScheduleField field) { return llvm::is_contained(infoOf(field).kinds, kind); }
 
-/// Whether its kernels go over the same elements in several passes.
+/// Whether kernels of this kind may take several passes over the same elements.
 static bool mayKeep(FusionKind kind) { return kind == FusionKind::row || kind == FusionKind::column; }
 
 Schedule ScheduleAttr::toSchedule() const {
@@ -66,10 +66,10 @@ Schedule ScheduleAttr::toSchedule() const {
 // Text
 //===----------------------------------------------------------------------===//
 
-/// Where the number of tasks stands in text.
+/// In text, the number of tasks comes before this field.
 static constexpr ScheduleField beforeWhich = ScheduleField::grain;
 
-/// "vector, chunk, tasks, grain, scratch and streaming": what a schedule of the kind may have.
+/// The fields that a schedule of the kind may have: "vector, chunk, tasks, grain, scratch and streaming".
 static std::string fieldNames(FusionKind kind) {
   SmallVector<StringRef> names;
   for (const ScheduleFieldInfo &info : scheduleFields()) {
@@ -169,7 +169,7 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What can be said of a schedule without its fusion
+// Checks that do not need the fusion
 //===----------------------------------------------------------------------===//
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, FusionKind kind,

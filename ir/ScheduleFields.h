@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A schedule holds every number that the shape of a kernel depends on. One table says which fields there are,
-// how they are called in text, which kinds of fusion have them, and between which bounds they lie; parser,
-// printer, verifier and the generators of the tests go by it. A new field is an entry here and a line in
-// ScheduleAttribute.cpp. The number of tasks is no field: it may depend on symbols, all else is known when a
-// kernel is made.
+// A schedule has every number that the code of a kernel depends on. One table lists the fields with their
+// names in text, the kinds of fusion that have them, and their bounds; parser, printer, verifier and the
+// generators of the tests use it. A new field is an entry here and a line in ScheduleAttribute.cpp. The
+// number of tasks is no field, because it may depend on symbols; all fields are known when a kernel is
+// compiled.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_SCHEDULEFIELDS_H
@@ -29,32 +29,32 @@ namespace weft::ir {
 
 enum class FusionKind : uint32_t;
 
-/// In the order in which they are printed.
+/// The fields, in the order in which they are printed.
 enum class ScheduleField : unsigned {
-  threads,     ///< of a device, that share a task; absent on a CPU, where a task has one
-  vector,      ///< elements that one step of the innermost loop handles
-  chunk,       ///< elements of one task
-  tileRows,    ///< of a task that is a tile: its extent along the dimension `tileDim` of the domain,
-  tileColumns, ///< and along the innermost dimension that is not 1
-  tileDim,
-  squares,  ///< operands that are transposed by way of scratch, at most
-  lanes,    ///< columns that a reduction along a row, or a scan along a line, is computed in
-  partials, ///< partial results of a reduction along a row
-  rows,     ///< rows that a reduction down columns combines at a time
-  block,    ///< columns of one task
-  range,    ///< places to write to of one task
-  prefetch, ///< bytes that are asked for ahead of those that are read; 0: none
-  grain,    ///< tasks that a thread takes at least
-  scratch,  ///< bytes that a thread needs beside operands and results
-  streaming ///< whether stores bypass the cache: 1, or absent
+  threads,     ///< threads of a device that share a task; absent on a CPU, where a task has one thread
+  vector,      ///< elements of one step of the innermost loop
+  chunk,       ///< elements of a task
+  tileRows,    ///< of a task that is a tile: its size in dimension `tileDim` of the domain
+  tileColumns, ///< of a task that is a tile: its size in the innermost dimension that is not 1
+  tileDim,     ///< the dimension of a tile's rows
+  squares,     ///< the most operands that are transposed through scratch
+  lanes,       ///< lanes of a reduction along a row, or of a scan along a line
+  partials,    ///< partial results of a reduction along a row
+  rows,        ///< rows that a reduction down columns combines at a time
+  block,       ///< columns of a task
+  range,       ///< indices of the written dimension that a task writes to
+  prefetch,    ///< distance of prefetches, in bytes; 0: none
+  grain,       ///< the fewest tasks that a thread takes at a time
+  scratch,     ///< bytes of a thread's scratch memory
+  streaming    ///< 1 if stores bypass the cache, otherwise absent
 };
 inline constexpr size_t numScheduleFields = static_cast<size_t>(ScheduleField::streaming) + 1;
 
 struct ScheduleFieldInfo {
   ScheduleField field;
-  bool isRequired; ///< by every schedule of `kinds`
+  bool isRequired; ///< whether every schedule of `kinds` has it
   llvm::StringLiteral name;
-  llvm::ArrayRef<FusionKind> kinds; ///< that may have it
+  llvm::ArrayRef<FusionKind> kinds; ///< the kinds of fusion that may have it
   int64_t least, most;
 };
 /// One entry for each field, in order.
@@ -66,10 +66,10 @@ bool mayHave(FusionKind kind, ScheduleField field);
 /// "loop, row, .. or update", for messages.
 std::string fusionKindNames();
 
-/// What a field holds that is absent.
+/// The value of an absent field.
 inline constexpr int64_t noNumber = std::numeric_limits<int64_t>::min();
 
-/// A schedule that is being put together; `ScheduleAttr` is one that is done.
+/// A schedule under construction; `ScheduleAttr` is the attribute that is made of it.
 struct Schedule {
   explicit Schedule(FusionKind kind) : kind(kind) { numbers.fill(noNumber); }
 
@@ -79,9 +79,9 @@ struct Schedule {
 
   FusionKind kind;
   std::array<int64_t, numScheduleFields> numbers;
-  /// Independent pieces of work; inexpressible until it is known.
+  /// The number of tasks, which are independent; inexpressible until it is known.
   Size tasks = Size::inexpressible();
-  /// row, column: ops of the body, by their number in it, whose results one pass stores for later ones.
+  /// row, column: the ops whose results one pass keeps for later ones, by their number in the body.
   llvm::SmallVector<int64_t> keep;
 };
 
