@@ -45,8 +45,8 @@ struct AssignQueues : impl::AssignQueuesBase<AssignQueues> {
       number[&op] = static_cast<unsigned>(ops.size());
       ops.push_back(&op);
     }
-    // Edges: values; effects in their order; an ordering op comes after all ops before it and before all ops
-    // after it.
+    // Edges for values, for effects in their order, and for ordering ops, which come after all ops before
+    // them and before all ops after them.
     std::vector<SmallVector<unsigned, 4>> next(ops.size());
     std::vector<unsigned> waits(ops.size(), 0);
     auto addEdge = [&](unsigned from, unsigned to) {
@@ -92,7 +92,7 @@ struct AssignQueues : impl::AssignQueuesBase<AssignQueues> {
     }
     if (done != ops.size())
       return func.emitError() << "launches wait for each other; this is a defect of weft-assign-queues";
-    // The list now has the order that these ops asked for, so they can go.
+    // The list now has the order that these ops demand, so they are not needed any more.
     for (Operation *op : llvm::reverse(ops))
       if (isOrder(op))
         op->erase();

@@ -20,8 +20,7 @@ namespace weft::passes {
 
 namespace {
 
-/// Whether every element is +0 or -0 (max with either is the same but for the sign of a zero, so -0 does not
-/// count).
+/// Whether every element is +0. (max(x, -0) differs from max(x, +0) in the sign of a zero.)
 bool isPositiveZero(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
@@ -57,8 +56,8 @@ bool comparesAlike(Operation *op, Value value) {
   return false;
 }
 
-/// Whether a value is in memory in any case; another value would be written only for the contraction to read.
-/// A donated argument does not count: a kernel may write its result in its place.
+/// Whether a value is in memory in any case. Any other value would be written to memory only for the
+/// contraction. A donated argument does not count, because a kernel may write a result in its place.
 bool isInMemory(Value value, FuncOp func) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getA();
@@ -99,12 +98,12 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     SmallVector<Operation *, 3> ops; ///< the ops that become part of the contraction, in order
     bool relu = false;
     SmallVector<Operation *> comparisons; ///< comparisons of the value before relu with zero
-    SmallVector<Operation *> behind; ///< those of them that stand before relu, and the ops before relu that
+    SmallVector<Operation *> behind; ///< the comparisons that come before relu, and the ops before relu that
                                      ///< depend on them, in order
   };
 
-  /// The relu that reads the chain's value; comparisons beside it are collected. Null if something else reads
-  /// the value too, or would have to happen later.
+  /// The relu that reads the chain's value; collects the comparisons of that value with zero. Null if another
+  /// op reads the value too, or if an op with effects would have to move behind the relu.
   Operation *findRelu(DotGeneralOp dot, Chain &chain) {
     Value value = chain.value;
     Operation *relu = nullptr, *other = nullptr;
@@ -137,7 +136,7 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     return nullptr;
   }
 
-  /// The comparisons of `value` that stand before `relu`, and all that depends on them there, in order.
+  /// The comparisons of `value` before `relu`, and all ops before `relu` that depend on them, in order.
   static SmallVector<Operation *> collectBehind(Value value, ArrayRef<Operation *> comparisons,
                                                 Operation *relu) {
     SmallVector<Operation *> order;
@@ -153,8 +152,8 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     return order;
   }
 
-  /// Follows the readers of a contraction as far as the implementation of the product accepts them and each
-  /// op still rounds as if alone.
+  /// Follows the readers of a contraction as long as the implementation of the product accepts them and each
+  /// op is rounded as it is outside of the contraction.
   Chain follow(DotGeneralOp dot, const ContractionAnswer &answer) {
     Chain chain;
     chain.value = dot.getResult();
@@ -211,11 +210,11 @@ struct AttachEpilogues : impl::AttachEpiloguesBase<AttachEpilogues> {
     return chain;
   }
 
-  /// False where the target has no table for the contraction's device.
+  /// Returns false if the target has no description of the contraction's device.
   bool attach(DotGeneralOp dot, const Target &machine, const SymbolRanges &ranges) {
     if (dot.getBias() || dot.getResidual() || dot.getRelu() || !dot.getMore().empty())
       return true;
-    // What was recorded counts; text without it gets what the table of its device says.
+    // Use the recorded answer. Text without one gets the answer of its device's table.
     ContractionAnswer answer = ownAnswer("");
     if (LibraryAttr recorded = dot.getLibraryAttr()) {
       answer = readAnswer(recorded);

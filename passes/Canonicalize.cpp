@@ -16,8 +16,8 @@ namespace weft::passes {
 
 namespace {
 
-/// Whether double precision, rounded once, gives the bits of a kernel: true for ops whose result IEEE 754
-/// determines.
+/// Whether computing in double precision and rounding once gives the same bits as a kernel. True for ops
+/// whose result IEEE 754 determines.
 bool isExactOnHost(Operation *op) {
   return isa<ir::NegOp, ir::AbsOp, ir::SignOp, ir::CeilOp, ir::FloorOp, ir::RoundOp, ir::TruncOp, ir::SqrtOp,
              ir::RecipOp, ir::IsNanOp, ir::BnotOp, ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp, ir::MaxOp,
@@ -43,8 +43,8 @@ Attribute toAttribute(const ir::Literal &literal, Type type) {
       type, APInt(type.getIntOrFloatBitWidth(), static_cast<uint64_t>(literal.whole[0]), false));
 }
 
-/// An elementwise op on constants that each repeat one element is a constant that repeats one element. The
-/// reference rule of the op computes it.
+/// Folds an elementwise op on splat constants to a splat constant, whose element the reference rule of the op
+/// computes.
 struct FoldSplats : RewritePattern {
   explicit FoldSplats(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {
     setDebugName("fold-splats");

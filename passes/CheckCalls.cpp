@@ -1,4 +1,4 @@
-//===- CheckCalls.cpp - What inlining would make of a module --------------===//
+//===- CheckCalls.cpp - Bounds what inlining makes ------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@ namespace weft::passes {
 
 namespace {
 
-/// Thirty functions that each call the one before twice are 2^30 copies of the first: the number of ops is
-/// known from the calls alone, before anything is copied.
+/// Inlining can grow a module exponentially: thirty functions that each call the one before twice become 2^30
+/// copies of the first. The calls alone tell the number of ops, so it is checked before any op is copied.
 struct CheckCalls : impl::CheckCallsBase<CheckCalls> {
   using CheckCallsBase::CheckCallsBase;
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each pattern removes a copy or makes it smaller, so applying them ends. Values that are cheap to make are
-// made on every device that reads them. Values that repeat elements are copied before the repetition. A cast
-// is done on the side where it makes the copy smaller.
+// Each pattern removes a copy or makes it smaller, so their application ends. Values that are cheap to
+// compute are computed on every device that reads them. Values that repeat elements are copied before the
+// elements are repeated. A cast is done on the side where it makes the copy smaller.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -24,7 +24,7 @@ namespace weft::passes {
 
 namespace {
 
-/// Makes constants and counters on the device that reads them.
+/// Makes constants and iota on the device that reads them.
 struct CloneGenerators : OpRewritePattern<TransferOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransferOp transfer, PatternRewriter &rewriter) const override {
@@ -97,8 +97,8 @@ struct CastOnTheSmallerSide : OpRewritePattern<TransferOp> {
   }
 };
 
-/// Whether there were any. The first of equal copies serves all; the function is one block, so that it comes
-/// before the others.
+/// Replaces equal copies by the first of them, which comes before the others because the function has one
+/// block. Returns whether there were any.
 bool mergeEqual(FuncOp func) {
   bool changed = false;
   llvm::DenseMap<std::pair<Value, Attribute>, TransferOp> first;

@@ -18,11 +18,11 @@ namespace weft::passes {
 
 namespace {
 
-/// Whether computing an element of `value` surely reads memory at an address that depends on the index along
-/// `dim`.
+/// Whether computing an element of `value` is certain to read memory at an address that depends on the index
+/// along `dim`.
 bool readsAlong(Value value, int64_t dim) {
   SmallVector<std::pair<Value, int64_t>> worklist{{value, dim}};
-  // Bounded, because this is asked for every gather. If nothing is found nearby, the answer is no.
+  // The search is bounded, because it runs for every gather. If it finds nothing, the answer is no.
   for (size_t i = 0; i < worklist.size() && i < 64; ++i) {
     auto [current, along] = worklist[i];
     Operation *op = current.getDefiningOp();
@@ -66,8 +66,8 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       markAllAnalysesPreserved();
   }
 
-  /// An update writes in place, and a call that fails changes nothing: its index is checked before. Gives
-  /// whether there were any.
+  /// Checks the index of each update before the update, because an update writes in place and a call that
+  /// fails must change nothing. Returns whether there were any.
   bool checkUpdates() {
     SmallVector<Operation *> updates;
     getOperation().walk([&](Operation *op) {
@@ -87,9 +87,9 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
     return !updates.empty();
   }
 
-  /// A kernel checks an index where it reads with it. Where the table may turn out to be the same everywhere
-  /// along the dimension (a splat, a broadcast, or what is computed from one), nothing is read with the
-  /// index, and the check needs a reading of its own. Gives whether there are any.
+  /// Adds a check of its own for an index that a kernel might not read with. A kernel checks an index when it
+  /// reads memory with it. If the table may be constant along the dimension (a splat, a broadcast, or a value
+  /// computed from them), there may be no such read. Returns whether there are any.
   bool keepChecks() {
     bool changed = false;
     SmallVector<ir::GatherOp> gathers;
@@ -104,8 +104,8 @@ struct DecomposeComposites : impl::DecomposeCompositesBase<DecomposeComposites> 
       ir::Sym checked =
           symbolic.checkedIndex(symbolic.operand(1), size, ir::indexNameOf(gather), ir::reportedDim(gather));
       gather.getIndexMutable().assign(checked.value);
-      // Make the result depend on the index whatever the table holds. A checked index is never negative, but
-      // nothing in the program states that, so this is not folded.
+      // Make the result depend on the index, whatever the table contains. A checked index is never negative,
+      // but no op of the program states that, so no rewrite folds this.
       builder.setInsertionPointAfter(gather);
       ir::Sym result{gather.getResult(), &symbolic};
       ArrayRef<ir::Size> shape = ir::sizesOf(gather.getType());

@@ -86,7 +86,7 @@ private:
     }
   }
 
-  /// Puts the decompositions of composites that have no derivative of their own in their place; whether there
+  /// Replaces composites without a derivative of their own by their decompositions. Returns whether there
   /// were any.
   bool decomposeActive() {
     bool found = false;
@@ -102,7 +102,7 @@ private:
     return found;
   }
 
-  /// Stops later gradients at these results, and at the ops after `before`, which compute them.
+  /// Makes later gradients stop at these results, and at the ops after `before`, which compute them.
   void stopAt(MutableArrayRef<Value> results, Operation *before) {
     for (Value &result : results) {
       auto type = cast<RankedTensorType>(result.getType());
@@ -174,7 +174,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     for (ir::GradientOp gradient : gradients)
       if (failed(Gradient(gradient).run()))
         return signalPassFailure();
-    // The mark has done its work; left there, it would keep equal ops from being merged.
+    // Remove the mark `no_grad`, which would keep equal ops from being merged.
     bool marked = false;
     getOperation().walk([&](Operation *op) { marked |= op->removeAttr(ir::attr::noGrad) != nullptr; });
     if (gradients.empty() && !marked)

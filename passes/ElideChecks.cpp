@@ -1,4 +1,4 @@
-//===- ElideChecks.cpp - Recorded checks that some op makes ---------------===//
+//===- ElideChecks.cpp - Removes recorded checks that ops make ------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 //
 // RecordChecks recorded each check as `assert(gather(iota(size), index) >= 0)`: the gather checks the index,
 // and the assertion reads the gather. If the program still has an op that checks the whole index against the
-// same bound, the assertion is removed, and with it the ops that only it reads. Otherwise it stays.
+// same bound, the assertion is removed, together with the ops that only it reads. Otherwise it stays.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -49,9 +49,9 @@ bool onlyRecordedReaders(Value value) {
   });
 }
 
-/// Whether an op that checks an index will check all of its elements. A gather that something reads is
-/// computed as a whole, in a kernel over its result, and the index of an update has a gather of its own. But
-/// if the table has another dimension without elements, nothing is read with the index.
+/// Whether an op that checks an index will check all of its elements. A gather whose result is read is
+/// computed for all indices, and the index of an update has a gather of its own. But if another dimension of
+/// the table may be empty, the kernel may read nothing with the index.
 bool checksAll(Operation *op) {
   auto gather = dyn_cast<GatherOp>(op);
   if (!gather || gather->use_empty())

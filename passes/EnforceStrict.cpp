@@ -1,4 +1,4 @@
-//===- EnforceStrict.cpp - Refusals become errors where asked for ---------===//
+//===- EnforceStrict.cpp - Makes refusals errors in strict modes ----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,13 @@
-//===- GatherCapturable.cpp - Fewer and larger graphs ---------------------===//
+//===- GatherCapturable.cpp - Reorders launches for fewer graphs ----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Issues all launches that are ready and may be in a graph, then all others that are ready, and so on. With
-// two classes of launches this gives the fewest runs, for one of the two choices of the first class.
+// Issues all ready launches that may be in a graph, then all other ready launches, and so on. With two
+// classes of launches this gives the fewest runs, if it begins with the better of the two classes; both are
+// tried.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
@@ -24,7 +25,7 @@ namespace weft::passes {
 
 namespace {
 
-/// How an order partitions a function.
+/// The launches that an order captures, and the number of graphs that hold them.
 struct Partition {
   int64_t captured = 0, graphs = 0;
   bool isBetterThan(const Partition &other) const {

@@ -1,4 +1,4 @@
-//===- LowerAttention.cpp - Attention as launches of its own --------------===//
+//===- LowerAttention.cpp - Makes attention launches ----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,10 +21,10 @@ namespace weft::passes {
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Where operands lie
+// Views of operands
 //===----------------------------------------------------------------------===//
 
-/// A value in row-major memory, and where in it the elements of another value are.
+/// A value in row-major memory, and the offset and strides of another value's elements in it.
 struct Source {
   Value base;
   AttentionView view;
@@ -37,8 +37,8 @@ AttentionView rowMajor(ArrayRef<int64_t> shape) {
   return orderedView(shape, order);
 }
 
-/// The strides of `to` over the elements that lie as `strides` say in the shape `from`; nothing where no
-/// strides do. There are elements.
+/// The strides for shape `to` of elements that have `strides` in the shape `from`. None if no strides
+/// describe them. The shapes have the same number of elements, which is not 0.
 std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
                                                     ArrayRef<int64_t> to) {
   SmallVector<std::pair<int64_t, int64_t>> dims; // of sizes other than 1
@@ -52,7 +52,8 @@ std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> from, Arra
       ++i;
       continue;
     }
-    // The least group of dimensions of `to` that is one of dimensions of `from`, which is one in memory.
+    // Find the smallest groups of dimensions of both shapes that have equally many elements. The dimensions
+    // of `from` in a group must have strides like one dimension.
     size_t first = next, begin = i;
     int64_t have = dims[next++].first, want = to[i++];
     while (have != want) {
@@ -73,7 +74,7 @@ std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> from, Arra
   return result;
 }
 
-/// The view of the result of `op` where that of its operand is `view`; nothing where there is none.
+/// The view of the result of `op`, if `view` is that of its operand. None if strides cannot express it.
 std::optional<AttentionView> through(Operation *op, const AttentionView &view) {
   auto shapeOf = [](Value value) { return *numbersOf(sizesOf(value.getType())); };
   AttentionView result{view.offset, {}};
@@ -106,14 +107,15 @@ std::optional<AttentionView> through(Operation *op, const AttentionView &view) {
   return result;
 }
 
-/// Whether reading `part` in `whole` costs no memory: `whole` is there anyway, or is no larger.
+/// Whether reading `part` from `whole` needs no additional memory: `whole` is in memory in any case, or is
+/// not larger.
 bool isThere(Value whole, Value part) {
   Operation *op = whole.getDefiningOp();
   return !op || isa<DotGeneralOp, AttentionOp>(op) || !llvm::hasSingleElement(whole.getUsers()) ||
          elementsOf(whole.getType()).asNumber() <= elementsOf(part.getType()).asNumber();
 }
 
-/// The value furthest back that `value` is a view of.
+/// The first value in the chain of views before `value` from which `value` can be read.
 Source sourceOf(Value value) {
   SmallVector<Operation *> views;
   Source found{value, rowMajor(*numbersOf(sizesOf(value.getType())))};
@@ -121,7 +123,7 @@ Source sourceOf(Value value) {
   while (Operation *op = current.getDefiningOp()) {
     if (!isa<TransposeOp, SliceOp, BroadcastInDimOp, ReshapeOp>(op))
       break;
-    // A slice of known sizes may be one of a value that has none.
+    // The operand of a slice with static sizes may have dynamic sizes.
     if (isDynamic(op->getOperand(0).getType()))
       break;
     views.push_back(op);
@@ -140,7 +142,7 @@ Source sourceOf(Value value) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Why the runtime does not compute this attention itself; empty where it does.
+/// Why the runtime does not compute this attention in one launch; empty if it does.
 template <typename Op> std::string whyNot(Op op, const TargetDescription &target) {
   auto q = op.getQ().getType();
   if (!target.isCpu())
@@ -163,7 +165,7 @@ template <typename Op> std::string whyNot(Op op, const TargetDescription &target
   return {};
 }
 
-/// [batch.., L, S, E, Ev].
+/// The attribute `shape` of weft.attention: [batch.., L, S, E, Ev].
 template <typename Op> SmallVector<int64_t> attentionShape(Op op) {
   SmallVector<int64_t> shape = *numbersOf(sizesOf(op.getQ().getType()).drop_back());
   SmallVector<int64_t> k = *numbersOf(sizesOf(op.getK().getType()).take_back(2));
@@ -171,7 +173,7 @@ template <typename Op> SmallVector<int64_t> attentionShape(Op op) {
   return shape;
 }
 
-/// The view of the scores that a mask is: it repeats where it has a size of 1.
+/// The source of a mask, with stride 0 in dimensions of size 1, along which the mask repeats for the scores.
 Source maskSource(Value mask) {
   Source source = sourceOf(mask);
   for (auto [stride, extent] : llvm::zip(source.view.strides, sizesOf(mask.getType())))
@@ -184,7 +186,7 @@ template <typename Op> void lowerToLaunch(Op op) {
   Source q = sourceOf(op.getQ()), k = sourceOf(op.getK()), v = sourceOf(op.getV()), mask;
   if (op.getMask())
     mask = maskSource(op.getMask());
-  // Results get the order of the queries' dimensions, in which what follows is likely to read them.
+  // Results get the queries' order of dimensions, because later ops are likely to read them in that order.
   SmallVector<int64_t> order = orderOf(q.view);
   auto columns = static_cast<int64_t>(order.size()) - 1;
   if (order.back() != columns)
@@ -239,7 +241,7 @@ struct LowerAttention : impl::LowerAttentionBase<LowerAttention> {
                              0, refusal + "; it is several kernels, which hold all scores"});
       return true;
     };
-    // In the order of the text, so that a derivative sees the launch that made its operands.
+    // Lower in the order of the text, so that a derivative reads the results of the forward launch.
     for (Operation *op : ops) {
       auto forward = dyn_cast<SdpaOp>(op);
       if (!(forward ? lower(forward) : lower(cast<SdpaBackwardOp>(op))))

@@ -1,4 +1,4 @@
-//===- MapDevices.cpp - Logical devices to those of a target --------------===//
+//===- MapDevices.cpp - Maps logical devices to those of a target ---------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,10 +20,10 @@ namespace weft::passes {
 
 namespace {
 
-/// Where the devices of the program go.
+/// The new device for each device of the program.
 struct DeviceMap {
-  ir::DeviceAttr all;                   ///< every one of them; null where `each` says
-  llvm::StringMap<ir::DeviceAttr> each; ///< by its name; what is not in it stays
+  ir::DeviceAttr all;                   ///< for all devices; if null, `each` is used
+  llvm::StringMap<ir::DeviceAttr> each; ///< by name of the old device; other devices do not change
   ir::DeviceAttr operator()(ir::DeviceAttr device) const {
     auto found = each.find(device.withoutSizes().str());
     ir::DeviceAttr to = all ? all : found == each.end() ? device : found->second;
@@ -31,7 +31,7 @@ struct DeviceMap {
   }
 };
 
-/// "cuda:1" as a device; null for what is none.
+/// Parses a device such as "cuda:1"; null if the text is not a device.
 ir::DeviceAttr deviceFrom(MLIRContext *context, StringRef text) {
   if (text == "cpu")
     return ir::DeviceAttr::get(context, ir::DeviceKind::cpu, 0);
@@ -51,7 +51,7 @@ struct MapDevices : impl::MapDevicesBase<MapDevices> {
   void runOnOperation() override;
 };
 
-/// What the option `devices` says, and what follows from the target.
+/// Reads the option `devices`. A target without devices maps all to the host.
 FailureOr<DeviceMap> MapDevices::readMap(const ir::Target &machine) {
   DeviceMap map;
   auto refuse = [&](const Twine &what) -> FailureOr<DeviceMap> {
@@ -79,8 +79,8 @@ FailureOr<DeviceMap> MapDevices::readMap(const ir::Target &machine) {
   return map;
 }
 
-/// One replacement reaches types of values, block arguments and functions, and attributes in any nesting.
-/// What holds data is rebuilt around its bytes.
+/// Replaces devices in the types of values, block arguments and functions, and in attributes of any nesting.
+/// Attributes with data get a new type and keep their bytes.
 void MapDevices::replaceDevices(const DeviceMap &mapped) {
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](ir::DeviceAttr device) -> Attribute { return mapped(device); });
@@ -107,8 +107,8 @@ void MapDevices::replaceDevices(const DeviceMap &mapped) {
                                         /*replaceTypes=*/true);
 }
 
-/// The result of an op that gives a value to the host is on the host, wherever the host's values went; what
-/// reads it there reads a copy.
+/// If values of the host move to another device, results of weft.to_host_scalar stay on the host, and their
+/// readers read a copy on the new device.
 void MapDevices::keepOnHost(const DeviceMap &mapped) {
   auto cpu = ir::DeviceAttr::get(&getContext(), ir::DeviceKind::cpu, 0);
   ir::DeviceAttr there = mapped(cpu);
@@ -128,8 +128,8 @@ void MapDevices::foldTransfers() {
   getOperation().walk([&](ir::TransferOp transfer) {
     if (transfer.getA().getType() != transfer.getType())
       return;
-    // A gradient with respect to the copy is not one with respect to what was copied: the copy stays until
-    // differentiation has told them apart.
+    // A gradient with respect to the copy differs from one with respect to its operand, so such a copy stays
+    // until differentiation.
     auto isAskedFor = [](OpOperand &use) {
       return isa<ir::GradientOp>(use.getOwner()) && use.getOperandNumber() > 0;
     };

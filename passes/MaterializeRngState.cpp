@@ -1,4 +1,4 @@
-//===- MaterializeRngState.cpp - Generator state as arguments -------------===//
+//===- MaterializeRngState.cpp - Makes generator state arguments ----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,19 +17,20 @@ namespace weft::passes {
 
 namespace {
 
-/// A generator of a function: its type (all its loads and stores agree), and the state of the walk.
+/// A generator that a function uses: its type, on which all loads and stores agree, and the state of the walk
+/// over the function.
 struct Generator {
   Operation *first = nullptr;
   Type type;
   bool stored = false;
   unsigned argument = 0; // the argument of the key; the counter is the next argument
-  Value counter;         // its value at the present op of the walk
+  Value counter;         // its value at the current op of the walk
 };
 
 struct MaterializeRngState : impl::MaterializeRngStateBase<MaterializeRngState> {
   void runOnOperation() override {
     ir::FuncOp function = getOperation();
-    // By name, so that the order of arguments depends on names alone.
+    // Ordered by name, so that the order of the arguments depends on names alone.
     std::map<std::string, Generator> generators;
     if (failed(collect(function, generators)))
       return signalPassFailure();

@@ -1,4 +1,4 @@
-//===- NormalizeLayouts.cpp - Arguments that are not row-major ------------===//
+//===- NormalizeLayouts.cpp - Makes strided arguments row-major -----------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,13 +1,13 @@
-//===- OrderLaunches.cpp - An order that needs less memory ----------------===//
+//===- OrderLaunches.cpp - Orders launches to need less memory ------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Counts the values that the memory plan puts into its arena: those that are no results of the function. Each
-// lives from the launch that makes it to the last one that reads it; an update and its base are one value.
-// The largest sum at one launch is the plan's lower bound.
+// Counts the values that the memory plan puts into its arena: all that are not results of the function. A
+// value is live from the launch that computes it to the last launch that reads it; an update and its base are
+// one value. The largest sum of live bytes at one launch is the lower bound of the plan.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
@@ -35,12 +35,12 @@ public:
 
   struct Buffer {
     int64_t bytes = 0;
-    unsigned readers = 0;   ///< ops
-    uint64_t readerSum = 0; ///< the sum of their numbers: when one is left, its number
+    unsigned readers = 0;   ///< how many ops that are not issued yet read it
+    uint64_t readerSum = 0; ///< the sum of these ops' numbers; if one op is left, its number
   };
   std::vector<Buffer> buffers;
   std::vector<SmallVector<unsigned, 2>> makes, reads; ///< the temporaries that each op makes and reads
-  /// For each op: results that may reuse a buffer which dies there, as (made, dying).
+  /// For each op: results that may reuse a buffer whose live range ends there, as (made, dying).
   std::vector<SmallVector<std::pair<unsigned, unsigned>, 1>> replaces;
 };
 
@@ -88,7 +88,7 @@ Temporaries::Temporaries(const LaunchGraph &graph, FuncOp func) {
   }
 }
 
-/// Issues ops and counts.
+/// Issues ops one after the other, and counts live bytes.
 class Simulation {
 public:
   explicit Simulation(const Temporaries &temporaries)
@@ -173,8 +173,8 @@ std::vector<unsigned> listOrder(const LaunchGraph &graph, const Temporaries &tem
   return std::move(issued.order);
 }
 
-/// Depth first: the ops that the first sink needs, then those of the next sink. Each value is made just
-/// before it is needed.
+/// Issues the ops that the first sink needs, then those of the next sink, in depth-first order, so that a
+/// value is computed just before it is needed.
 std::vector<unsigned> depthFirst(const LaunchGraph &graph) {
   std::vector<unsigned> order, position(graph.ops.size(), 0);
   std::vector<bool> entered(graph.ops.size(), false);

@@ -7,7 +7,7 @@
 //
 // Regions are the longest runs of launches that may be in a graph, on all queues together; an event between
 // two of them becomes an edge of the graph. A launch that may not be in a graph ends the run, and its reason
-// is recorded. --weft-gather-capturable has moved launches across such cuts before.
+// is recorded. --weft-gather-capturable, which runs before, moves launches across such cuts.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"

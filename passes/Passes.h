@@ -22,11 +22,11 @@ namespace weft::passes {
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
-/// QueryLibraries with an actual library, which must outlive the pass; null for the table of the target.
+/// The pass QueryLibraries with a library, which must outlive the pass. Null: use the table of the target.
 std::unique_ptr<mlir::Pass> createQueryLibraries(const QueryLibrariesOptions &options,
                                                  const ir::ContractionLibrary *library);
 
-// `registerWeftPasses()`, which makes them known to `weft-opt`.
+// Declares `registerWeftPasses()`, which registers the passes for `weft-opt`.
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 

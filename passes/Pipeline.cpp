@@ -64,7 +64,7 @@ private:
 };
 } // namespace
 
-/// Launches from which a captured graph is worth its own launch, which costs about as much as two.
+/// The fewest launches of a captured graph. Launching a graph costs about as much as two launches.
 static constexpr int64_t leastCaptured = 3;
 
 static void buildPhase(OpPassManager &passes, StringRef phase, const ir::CompilerOptions &options,
@@ -89,9 +89,9 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createPlaceHostOperands());
     add.module(createMapDevices(MapDevicesOptions{options.target, options.devices}));
   } else if (phase == "differentiation") {
-    // Before anything is folded, so that no fold removes a check.
+    // Record the checks before anything is folded, so that no fold removes a check.
     add.function(createRecordChecks());
-    // On the program as it was written: composites are still whole, and have derivatives of their own.
+    // Differentiate the program as it was written, while composites, which have derivatives, are whole.
     add.function(createMaterializeRngState());
     add.function(createDifferentiate());
     add.cleanup();
@@ -121,15 +121,15 @@ static void buildPhase(OpPassManager &passes, StringRef phase, const ir::Compile
     add.function(createFuse(FuseOptions{options.target, report}));
     add.function(createMergeSumsOfContractions(MergeSumsOfContractionsOptions{report}));
   } else if (phase == "memory") {
-    // First the order with fewest graphs; a memory limit may then change it.
+    // Find the order with the fewest graphs first. A memory limit may then change it.
     add.function(createAssignQueues());
     add.function(createGatherCapturable(GatherCapturableOptions{leastCaptured, report}));
     add.function(createOrderLaunches(OrderLaunchesOptions{options.memoryLimit, report}));
     add.function(createPlanMemory(PlanMemoryOptions{true, options.target}));
     add.function(createVerifyMemoryPlan());
   } else if (phase == "scheduling") {
-    // After the plan, because the reuse of bytes needs an order between queues, and because the plan adds
-    // copies, which have to be ordered too. The verifier then proves the order as well.
+    // Order the queues after the memory plan, because the reuse of bytes needs an order between queues, and
+    // because the plan adds copies. The verifier then proves the order as well.
     add.function(createScheduleLaunches());
     add.function(createVerifyMemoryPlan());
     add.function(createChooseSchedules(ChooseSchedulesOptions{options.target, report}));
@@ -190,7 +190,7 @@ std::string checkPipelineOptions(const ir::CompilerOptions &options) {
 }
 
 namespace {
-/// The command line of `--weft-pipeline`, as MLIR reads it.
+/// The options of `--weft-pipeline` on the command line.
 struct PipelineCliOptions : PassPipelineOptions<PipelineCliOptions> {
   Option<std::string> target{*this, "target", llvm::cl::desc("what the program is compiled for"),
                              llvm::cl::init(ir::CompilerOptions().target)};

@@ -23,14 +23,14 @@ llvm::ArrayRef<Phase> phases();
 /// Adds the passes of one phase.
 void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase, const ir::CompilerOptions &options);
 
-/// Adds the passes that turn a traced module into its launch list, or those of `options.from` to
-/// `options.to`.
+/// Adds the passes that turn a traced module into its launch list, or the phases from `options.from` to
+/// `options.to` if these are set.
 void buildPipeline(mlir::OpPassManager &passes, const ir::CompilerOptions &options);
 
-/// The error in the names in the options, or an empty text.
+/// An error message if the options name an unknown phase or pass, otherwise an empty text.
 std::string checkPipelineOptions(const ir::CompilerOptions &options);
 
-/// Makes `--weft-pipeline` known, with fields of CompilerOptions as its options.
+/// Registers `--weft-pipeline`, whose options are fields of CompilerOptions.
 void registerPipeline();
 
 } // namespace weft::passes

@@ -1,4 +1,4 @@
-//===- PlaceHostOperands.cpp - Host operands move to where the op runs ----===//
+//===- PlaceHostOperands.cpp - Moves host operands to the op's device -----===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// First everything is made correct: a result that cannot be computed where it belongs gets a copy at the end.
-// Then storage is given out; a copy exists only where a rule below asked for one, and each has a reason code.
+// The pass first inserts the copies that correctness needs: a result that cannot be computed in its storage
+// is copied there at the end. Then it assigns storage. Each copy follows from a rule below and has a reason
+// code.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Decisions.h"
@@ -35,8 +36,8 @@ namespace weft::passes {
 
 namespace {
 
-/// Temporaries that are packed together. Buffers of copies between queues have a lane of their own: sharing
-/// bytes with what is computed meanwhile would make the copy wait for it.
+/// Temporaries that are packed together. Buffers of copies between devices have a lane of their own: if they
+/// shared bytes with values that are computed during the copy, the copy would wait for them.
 struct Lane {
   DeviceAttr device;
   bool copied = false;
@@ -78,9 +79,9 @@ private:
   FuncOp func;
   std::optional<Target> machine;
   llvm::DenseMap<Operation *, unsigned> position;
-  llvm::DenseMap<Value, unsigned> lastRead;     ///< of a root: the position of the last launch that reads it
-  llvm::DenseMap<Value, SliceAttr> storage;     ///< of a head
-  llvm::DenseMap<int64_t, unsigned> tiedResult; ///< of an argument
+  llvm::DenseMap<Value, unsigned> lastRead;     ///< by root: the position of the last launch that reads it
+  llvm::DenseMap<Value, SliceAttr> storage;     ///< by head
+  llvm::DenseMap<int64_t, unsigned> tiedResult; ///< by number of the argument
   unsigned lastFailing = 0;                     ///< 1 + the position of the last launch that may fail, or 0
   Size arenaBytes = 0, arenaLowerBound = 0;
   SmallVector<DeviceArena> arenas; ///< the part of each device, in the order of their first temporaries
@@ -89,7 +90,7 @@ private:
 
 } // namespace
 
-/// What a copy of the value costs, in picoseconds.
+/// The time of a copy of the value by the cost model, in picoseconds.
 int64_t PlanMemory::copyTime(Value value) const {
   int64_t bytes = rangesOf(func).largest(bytesOf(value.getType()));
   constexpr int64_t readAndWritten = 2 * psPerUs;
@@ -111,7 +112,7 @@ LogicalResult PlanMemory::checkLaunchList() {
   return success();
 }
 
-/// Positions of ops and last reads of roots, from the text as it stands.
+/// Computes the positions of ops and the last reads of roots from the current text.
 void PlanMemory::number() {
   position.clear();
   lastRead.clear();
@@ -144,8 +145,8 @@ static BlockArgument stridedSource(Value value) {
   return func && func.getArgAttr(argument.getArgNumber(), attr::callerShape) ? argument : BlockArgument();
 }
 
-/// A library takes few strides: an argument that has others is made row-major before, once for all its
-/// readers.
+/// Records the arguments that are copied to row-major memory for a contraction, because the library does not
+/// support their strides. One copy serves all readers.
 void PlanMemory::noteStridedCopies() {
   llvm::SetVector<Value> copied;
   for (auto dot : func.getBody().front().getOps<DotGeneralOp>())
@@ -158,12 +159,12 @@ void PlanMemory::noteStridedCopies() {
                                  " bytes are copied"});
 }
 
-/// Whether an update whose base is an argument may write it: what becomes of the base is returned as the
-/// argument's new value, and nothing that may fail comes after.
+/// Whether an update may write its base, which is an argument: the updated value must be returned as the
+/// argument's new value, and no launch that may fail may come after.
 bool PlanMemory::mayUpdateArgument(FusionOp update, unsigned argument) {
   if (!func.isDonated(argument) || lastFailing > position.lookup(update))
     return false;
-  // The last of the updates that write in place, one after the other.
+  // Find the last update of the chain of updates in place.
   Value last = update.getResult(0);
   auto baseOf = [](Operation *op) { return updateIn(op) ? storageRoot(op->getOperand(0)) : Value(); };
   for (bool further = true; further;) {
@@ -207,7 +208,7 @@ std::string PlanMemory::whyNotUpdated(FusionOp update, StringRef &code) {
   return {};
 }
 
-/// An update that cannot write its base gets a copy to write.
+/// Gives each update that cannot write its base a copy of it.
 void PlanMemory::placeUpdates() {
   struct Copy {
     FusionOp update;
@@ -250,7 +251,7 @@ std::string PlanMemory::whyNotInPlace(Value root, unsigned argument, StringRef &
   return {};
 }
 
-/// A kernel that copies, at the end of the function.
+/// Adds a kernel that copies `value` at the end of the function.
 Value PlanMemory::copy(Value value) {
   OpBuilder builder(func.getBody().front().getTerminator());
   return copy(value, builder);
@@ -267,8 +268,8 @@ Value PlanMemory::copy(Value value, OpBuilder &builder) {
   return fusion.getResult(0);
 }
 
-/// Whether a result needs no storage of its own because the program made it an alias. An alias of an argument
-/// that another result replaces is a copy after all.
+/// Whether a result needs no storage of its own because the program made it an alias. If another result
+/// replaces the argument of an alias, the alias is copied.
 bool PlanMemory::sharesStorage(unsigned result, Value root) {
   if (auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasArgument)) {
     auto argument = dyn_cast<BlockArgument>(root);
@@ -341,8 +342,8 @@ void PlanMemory::placeResults() {
                            tied >= 0 ? "argument " + std::to_string(tied) : "", copyTime(root),
                            why + "; " + sizeText(bytesOf(root.getType())) + " bytes are copied"});
   }
-  // Copies to arguments come last, after all reads of arguments: what is read from an argument that another
-  // copy replaces is saved first.
+  // Copies to arguments come last, after all reads of arguments. A result that reads an argument which
+  // another copy replaces is saved before.
   for (const Copy &c : copies)
     if (c.argument >= 0)
       written[static_cast<unsigned>(c.argument)] = true;
@@ -363,7 +364,7 @@ void PlanMemory::placeResults() {
       storage[made] = slice(StorageKind::argument, c.argument, made);
       terminator->setOperand(c.result, made);
     }
-  // What is an alias of a result that became a copy is an alias of the copy.
+  // An alias of a result that became a copy becomes an alias of the copy.
   OpBuilder builder(terminator);
   for (unsigned result = 0; result < func.getNumResults(); ++result) {
     auto of = func.getResultAttrOfType<IntegerAttr>(result, attr::aliasResult);
@@ -384,7 +385,7 @@ static bool isCopied(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) { return isa<TransferOp>(user); });
 }
 
-/// The lane of a device's buffers. Those of one device lie together, copied ones behind the others.
+/// The number of the lane for a device's buffers, copied ones or others. Adds the lane if it does not exist.
 static unsigned laneOf(SmallVectorImpl<Lane> &lanes, DeviceAttr device, bool copied) {
   for (auto [i, lane] : llvm::enumerate(lanes))
     if (lane.device == device && lane.copied == copied)
@@ -393,8 +394,9 @@ static unsigned laneOf(SmallVectorImpl<Lane> &lanes, DeviceAttr device, bool cop
   return static_cast<unsigned>(lanes.size() - 1);
 }
 
-/// The buffer of an operand that dies at `op`, where every element of it is read before `result`, of the same
-/// device and bytes, is written; none otherwise.
+/// The buffer of an operand whose live range ends at the op of `result`, and which the op reads element by
+/// element before it writes `result`, on the same device and with as many bytes. None if there is no such
+/// operand.
 std::optional<PlanMemory::Held> PlanMemory::dyingOperand(OpResult result, const Buffers &held,
                                                          ArrayRef<Lane> lanes) {
   Operation *op = result.getOwner();
@@ -450,7 +452,7 @@ LogicalResult PlanMemory::assignArena() {
   return packLanes(lanes, held);
 }
 
-/// Gives every lane a part of the arena, one device's lanes side by side.
+/// Gives every lane a part of the arena. The lanes of a device are adjacent, that of copied buffers second.
 LogicalResult PlanMemory::packLanes(ArrayRef<Lane> lanes, const Buffers &held) {
   SymbolRanges ranges = rangesOf(func);
   std::vector<DynamicArenaPlan> plans(lanes.size());
@@ -472,8 +474,8 @@ LogicalResult PlanMemory::packLanes(ArrayRef<Lane> lanes, const Buffers &held) {
       }
     arenas.back().end = arenaBytes;
   }
-  // With the arena all offsets can be expressed: they are sums of some of what it is the sum of. Where sizes
-  // are dynamic its largest bytes have to be known, and beyond 2^62 they are not.
+  // If the size of the arena can be expressed, so can all offsets, because an offset is a sum of some of its
+  // terms. With dynamic sizes the largest size of the arena must be known too, and below 2^62 bytes.
   bool isDynamic = llvm::any_of(held, [](auto of) { return ir::isDynamic(of.first.getType()); });
   bool isVast = isDynamic && ranges.largest(arenaBytes) >= int64_t(1) << 62;
   if (!arenaBytes.isExpressible() || isVast)
@@ -519,7 +521,7 @@ void PlanMemory::writeSlices() {
   }
   func->setAttr(attr::arenaBytes, sizeAttr(&getContext(), arenaBytes));
   func->setAttr(attr::arenaLowerBound, sizeAttr(&getContext(), arenaLowerBound));
-  // What an earlier plan says of devices is no part of this one.
+  // Remove the devices of an earlier plan.
   func->removeAttr(attr::arenaDevices);
   func->removeAttr(attr::arenaBegins);
   if (arenas.size() < 2)

@@ -1,4 +1,4 @@
-//===- QueryLibraries.cpp - What the library of contractions takes --------===//
+//===- QueryLibraries.cpp - Asks libraries about contractions -------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ struct QueryLibraries : impl::QueryLibrariesBase<QueryLibraries> {
   using QueryLibrariesBase::QueryLibrariesBase;
   const ContractionLibrary *library = nullptr;
 
-  /// What is taken of a contraction on the device that `description` describes. The library that is there is
-  /// one of the host; of every other device the table answers.
+  /// The answer for a contraction on the device with this description. The pass's library, if any, answers
+  /// for the host; the table of the description answers for other devices.
   ContractionAnswer ask(const TargetDescription &description, const ContractionSignature &signature) const {
     return library && description.isCpu() ? library->ask(signature)
                                           : TableLibrary(description).ask(signature);
@@ -42,7 +42,7 @@ struct QueryLibraries : impl::QueryLibrariesBase<QueryLibraries> {
       if (dot.getLibrary())
         continue;
       std::optional<ContractionSignature> signature = getSignature(dot, ranges);
-      if (!signature) // not yet in a form that anything multiplies
+      if (!signature) // not a matrix product yet
         continue;
       const TargetDescription *description = describe(dot, deviceOf(dot.getType()), *machine);
       if (!description)

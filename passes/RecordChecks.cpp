@@ -1,16 +1,17 @@
-//===- RecordChecks.cpp - What was recorded is checked --------------------===//
+//===- RecordChecks.cpp - Records index checks as assertions --------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A rewrite may remove an op that checks an index: for example, a write to a window that turns out to be the
-// whole tensor makes the old elements unneeded. Whether such a rewrite applies depends on sizes, so a program
+// A rewrite may remove an op that checks an index. For example, if a window that is written is the whole
+// tensor, the old elements are not needed. Whether such a rewrite applies depends on sizes, so a program
 // would fail for some sizes and not for others. Therefore each check of the recorded program becomes an
-// assertion, which no rewrite removes. ElideChecks drops the assertions whose check an op still makes.
+// assertion, which no rewrite removes. ElideChecks removes the assertions that some op still checks.
 //
-// Values that nothing reads in the recorded program are neither computed nor checked: they are removed first.
+// Values that nothing reads in the recorded program are neither computed nor checked, so they are removed
+// first.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -45,7 +46,8 @@ std::optional<Check> checkOf(Operation *op, VjpBuilder &symbolic) {
   auto loss = dyn_cast<CrossEntropyOp>(op);
   if (!loss)
     return std::nullopt;
-  // The same ops as in its decomposition, so that the two become one value. An ignored row reads class 0.
+  // Build the same ops as the decomposition of the loss, so that the two are merged to one value. An ignored
+  // row reads class 0.
   Sym target = symbolic.operand(1);
   auto ignored = static_cast<double>(static_cast<int64_t>(loss.getIgnoreIndex()));
   Sym keep = symbolic.compare<NeOp>(target, symbolic.like(target, ignored));
@@ -72,7 +74,8 @@ struct RecordChecks : impl::RecordChecksBase<RecordChecks> {
       if (!mayFail(op) || isa<AssertOp>(op))
         continue;
       changed = true;
-      // At the end: where two values become one it is the program's own that stays, in its place.
+      // Build the check at the end, so that if its values are merged with equal ones of the program, the
+      // program's ops stay in their place.
       OpBuilder builder(body.getTerminator());
       VjpBuilder symbolic(builder, op, SmallVector<Value>(op->getNumResults()),
                           SmallVector<bool>(op->getNumOperands(), false));

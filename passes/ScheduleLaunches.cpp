@@ -1,14 +1,14 @@
-//===- ScheduleLaunches.cpp - Events between queues -----------------------===//
+//===- ScheduleLaunches.cpp - Orders queues with events -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch comes after the launches that wrote its operands, and after those that used the bytes it writes:
-// reusing a buffer is an edge, just as a value is. Launches on one queue are ordered by the queue. An edge
-// between queues becomes an event, unless earlier waits of the queue imply it already, which a vector clock
-// per queue tells.
+// A launch comes after the launches that wrote its operands, and after those that used the bytes that it
+// writes; so the reuse of a buffer is an edge, as a value is. A queue orders its own launches. An edge
+// between queues becomes an event, unless earlier waits of the queue imply it; a vector clock per queue
+// tracks that.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -50,7 +50,7 @@ private:
   void findWaits(ArrayRef<Operation *> launches) {
     using Clock = SmallVector<unsigned, 4>;
     std::vector<Clock> clock(
-        queues, Clock(queues, 0)); // clock[q][p]: how many launches of p have ended, as far as q knows
+        queues, Clock(queues, 0)); // clock[q][p]: launches of p that q has waited for, directly or not
     SmallVector<unsigned> issued(queues, 0);
     llvm::DenseMap<Operation *, Clock> after; // the clock of a queue at the end of each launch
     StorageAccesses accesses;

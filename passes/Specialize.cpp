@@ -1,4 +1,4 @@
-//===- Specialize.cpp - A program for given sizes -------------------------===//
+//===- Specialize.cpp - Replaces symbols by given sizes -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

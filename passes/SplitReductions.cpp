@@ -1,4 +1,4 @@
-//===- SplitReductions.cpp - Long reductions in two steps -----------------===//
+//===- SplitReductions.cpp - Splits long reductions into two steps --------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace {
 
 /// The shortest piece. Starting a task then costs little compared with reading the piece.
 constexpr int64_t kMinPiece = 2048;
-/// More pieces than this help no machine that we know of.
+/// The most pieces; more would not help any machine that we know.
 constexpr int64_t kMaxPieces = 256;
 /// Pieces begin at a multiple of this many elements, so that vectors of every type are aligned.
 constexpr int64_t kAlignment = 64;
@@ -34,8 +34,8 @@ struct Split {
 /// The split depends on the number of reduced elements alone, and so does the order of additions.
 Split chooseSplit(int64_t extent) {
   int64_t most = std::min(kMaxPieces, extent / kMinPiece);
-  // Prefers an even split into aligned pieces, then any even split, but not into few pieces, which would be
-  // long again.
+  // Prefer an even split into aligned pieces, then any even split, but not into few pieces, because each
+  // would be long.
   for (int64_t alignment : {kAlignment, int64_t(1)})
     for (int64_t pieces = most; pieces >= std::max<int64_t>(most / 4, 2); --pieces)
       if (extent % pieces == 0 && extent / pieces % alignment == 0)
@@ -67,7 +67,7 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
 
   void runOnOperation() override {
     SmallVector<Operation *> reductions;
-    // Top level only: a fusion already has its shape.
+    // Visit the top level only, because the body of a fusion is not changed any more.
     for (Operation &op : getOperation().getBody().front())
       if (isa<ir::SumOp, ir::RmaxOp, ir::RminOp, ir::CumsumOp, ir::CumprodOp>(op))
         reductions.push_back(&op);

@@ -1,4 +1,4 @@
-//===- Statistics.cpp - What each pass did --------------------------------===//
+//===- Statistics.cpp - Statistics about passes ---------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

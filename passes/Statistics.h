@@ -1,12 +1,12 @@
-//===- Statistics.h - What each pass did -----------------------*- C++ -*-===//
+//===- Statistics.h - Statistics about passes -------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Statistics for every pass, computed from the IR before and after it: added and removed ops by name, and
-// decisions by code. MLIR's own statistics need libraries that were built with them, which Debian's were not.
+// Statistics about every pass, computed from the IR before and after it: added and removed ops by name, and
+// decisions by code. MLIR's own statistics need an LLVM that was built with them, which Debian's was not.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PASSES_STATISTICS_H
@@ -20,11 +20,11 @@
 
 namespace weft::passes {
 
-/// Counts over any number of pass managers, one after the other. The passes of one may run on several
-/// threads.
+/// Counts over any number of pass managers, which run one after the other. The passes of one manager may run
+/// on several threads.
 class PassStatistics {
 public:
-  /// Counts what the passes of a manager do; this object outlives it.
+  /// Counts the passes of a manager. This object must outlive the manager.
   void attach(mlir::PassManager &manager);
   /// A line for each pass, in the order in which they first ran.
   std::string str() const;

@@ -1,13 +1,13 @@
-//===- TieResults.cpp - Writes and aliases become facts of results --------===//
+//===- TieResults.cpp - Ties results to arguments that they update --------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Values have no storage before the memory plan. This pass replaces `weft.copy_into` and `weft.alias` by the
-// values that they stand for, and notes the storage in attributes of the results. The kernel that computes a
-// value then writes it to its place, without a copy.
+// Values have no storage before the memory plan. This pass replaces `weft.copy_into` and `weft.alias` by
+// their operands, and records the storage in attributes of the results. The kernel that computes a value can
+// then write it to that storage, without a copy.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/LaunchAttributes.h"
@@ -32,7 +32,7 @@ struct TieResults : impl::TieResultsBase<TieResults> {
     Block &body = func.getBody().front();
     Operation *terminator = body.getTerminator();
     readResults(func);
-    // Ties first: they follow from what is returned, under any alias of it.
+    // Find ties first: they depend on the returned values, which may be returned through aliases.
     for (auto write : body.getOps<CopyIntoOp>())
       if (failed(tieWrite(func, write)))
         return signalPassFailure();
@@ -52,8 +52,9 @@ struct TieResults : impl::TieResultsBase<TieResults> {
     }
   }
 
-  /// What is returned, and what is known of each result. The attributes of all results are one: it is written
-  /// once, as each change makes it anew, and an optimiser's step has thousands of results.
+  /// Reads the returned values and the attributes of the results. All result attributes are one attribute,
+  /// which is written once at the end: an optimiser's step has thousands of results, and each change would
+  /// copy all.
   void readResults(FuncOp func) {
     facts.clear();
     resultsOf.clear();
@@ -77,8 +78,8 @@ struct TieResults : impl::TieResultsBase<TieResults> {
     facts[result].set(name, Builder(&getContext()).getI64IntegerAttr(number));
   }
 
-  /// Whether a gradient with respect to the value is asked for. It is none with respect to what was written
-  /// or aliased: the two stay two values until differentiation has told them apart.
+  /// Whether the program needs a gradient with respect to the value. It differs from the gradient with
+  /// respect to the written or aliased value, so the two values must stay distinct until differentiation.
   static bool isAskedFor(Value value) {
     return llvm::any_of(value.getUses(), [](OpOperand &use) {
       return isa<GradientOp>(use.getOwner()) && use.getOperandNumber() > 0;
@@ -164,9 +165,9 @@ struct TieResults : impl::TieResultsBase<TieResults> {
       note(result, attr::aliasResult, first);
   }
 
-  SmallVector<NamedAttrList> facts; ///< of each result
+  SmallVector<NamedAttrList> facts; ///< the attributes of each result
   llvm::DenseMap<Value, SmallVector<unsigned, 1>>
-      resultsOf; ///< of a value that is returned, seen through views
+      resultsOf; ///< numbers of the results that return a value, also through views
 };
 
 } // namespace

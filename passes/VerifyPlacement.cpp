@@ -17,8 +17,9 @@ namespace weft::passes {
 
 namespace {
 
-/// The op verifiers stop at the first wrong op, and each sees one op only. This walk reports every wrong op,
-/// and checks across ops: values of other dialects, results on another device than their operands, and calls.
+/// MLIR's verifier stops at the first wrong op, and an op's verifier sees only that op. This walk reports
+/// every wrong op, and checks values of other dialects, results on another device than their operands, and
+/// calls.
 struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
   void runOnOperation() override {
     SymbolTableCollection symbols;
@@ -33,7 +34,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     markAllAnalysesPreserved();
   }
 
-  /// Every tensor has a device.
+  /// Checks that every tensor has a device.
   LogicalResult checkPlaced(Operation *op) {
     auto check = [&](Type type, const Twine &what) -> LogicalResult {
       if (!isa<TensorType>(type) || ir::isWeftTensor(type))
@@ -57,7 +58,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     return success();
   }
 
-  /// All operands are on one device, by the same rule as in the op verifiers, and so are the results.
+  /// Checks that all operands are on one device, by the rule of the op verifiers, and the results too.
   LogicalResult checkDevices(Operation *op) {
     if (isa<ir::TransferOp, ir::ToHostScalarOp, ir::GradientOp, ir::CallOp, ir::ReturnOp, ir::YieldOp>(op))
       return success();
@@ -83,7 +84,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     return success();
   }
 
-  /// Arguments are on the devices of the callee's parameters, and results on those of its returned values.
+  /// Checks that operands and results of a call are on the devices that the callee's signature has for them.
   LogicalResult checkCall(Operation *op, SymbolTableCollection &symbols) {
     auto call = dyn_cast<ir::CallOp>(op);
     if (!call)
@@ -109,7 +110,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
                    failed(compare(call.getResultTypes(), callee.getResultTypes(), "result")));
   }
 
-  /// A scalar on the host must be 0-dimensional, because only such a value is sent with each call.
+  /// Checks that a host scalar is 0-dimensional, because only such a value can be passed with each call.
   LogicalResult checkRoles(ir::FuncOp function) {
     bool failed = false;
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {

@@ -1,4 +1,4 @@
-//===- ArenaPacking.cpp - Offsets of the values of an arena ---------------===//
+//===- ArenaPacking.cpp - Offsets of buffers in an arena ------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ namespace weft::passes {
 
 namespace {
 
-/// Placed buffers by live range: a segment tree over launches, so that finding those that overlap a range
-/// does not look at all others.
+/// Placed buffers by live range, in a segment tree over launches, so that a query for the buffers that
+/// overlap a range need not visit all buffers.
 class LiveIndex {
 public:
   explicit LiveIndex(unsigned launches) {

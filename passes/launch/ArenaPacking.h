@@ -1,4 +1,4 @@
-//===- ArenaPacking.h - Offsets of the values of an arena -----*- C++ -*-===//
+//===- ArenaPacking.h - Offsets of buffers in an arena ----------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,16 +32,16 @@ using ArenaPlan = ArenaPlanOf<int64_t>;
 using DynamicBuffer = ArenaBufferOf<ir::Size>;
 using DynamicArenaPlan = ArenaPlanOf<ir::Size>;
 
-/// Places buffers so that those which are live at the same launch do not overlap. Each goes to the tightest
-/// gap of its live range; several orders are tried and the smallest arena is kept.
+/// Places buffers so that buffers which are live at the same launch do not overlap. Each buffer goes to the
+/// smallest gap that is free during its live range. Several orders are tried, and the smallest arena is kept.
 ArenaPlan packArena(llvm::ArrayRef<ArenaBuffer> buffers);
 
 /// The same for buffers whose bytes may be expressions. Buffers are classified by the product of symbols that
-/// bounds their size, and each class is packed in a region of its own. In a region, all offsets and sizes are
-/// multiples of that product, so they can be compared: first the numbers, then `coefficient * batch`, and so
-/// on. Coefficients are rounded up to the alignment, so that every offset is aligned whatever the symbols
-/// are. The lower bound is the sum over the classes. The bytes are inexpressible if the sum of a class
-/// overflows.
+/// bounds their size, and each class is packed into a region of its own: first the class of numbers, then
+/// that of `coefficient * batch`, and so on. In a region, all offsets and sizes are multiples of the product,
+/// so they can be compared. Coefficients are rounded up to the alignment, so every offset is aligned for all
+/// values of the symbols. The lower bound is the sum over the classes. The bytes are inexpressible if the sum
+/// of a class overflows.
 DynamicArenaPlan packDynamicArena(llvm::ArrayRef<DynamicBuffer> buffers, const ir::SymbolRanges &ranges);
 
 } // namespace weft::passes

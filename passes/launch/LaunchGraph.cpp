@@ -1,4 +1,4 @@
-//===- LaunchGraph.cpp - In which orders launches may be issued -----------===//
+//===- LaunchGraph.cpp - Dependences between launches ---------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ LaunchGraph::LaunchGraph(FuncOp func) : func(func) {
   }
   next.resize(ops.size());
   before.resize(ops.size());
-  // The arguments that a launch writes through tied results; an optimiser's step has many.
+  // The arguments that a launch writes through tied results. An optimiser's step has many.
   llvm::DenseMap<Operation *, SmallVector<Value, 1>> writes;
   for (OpOperand &operand : body.getTerminator()->getOpOperands()) {
     int64_t tied = func.getTiedArgument(operand.getOperandNumber());

@@ -1,16 +1,18 @@
-//===- LaunchGraph.h - In which orders launches may be issued -*- C++ -*-===//
+//===- LaunchGraph.h - Dependences between launches -------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The dependences that a reordering of a launch list (before storage is assigned) must keep. Besides values:
+// The dependences that a reordering of a launch list must keep, before storage is assigned. Besides values:
 //
-//   - effects that the host sees and launches that may fail, in order: a failed call has shown the same
-//   effects;
-//   - a launch that reads an argument, or a base, and the one that then writes it in place;
-//   - a launch that may fail, and a later one that writes an argument: a call that fails changes nothing.
+//   - effects that the host sees, and launches that may fail, keep their order, so that a failing call has
+//     shown the same effects;
+//   - a launch that reads an argument, or the base of an update, comes before the launch that writes it in
+//     place;
+//   - a launch that may fail comes before later launches that write an argument, so that a failing call
+//     changes nothing.
 //
 // So a reordered list needs no copy that it did not need before.
 //
@@ -32,7 +34,7 @@ public:
   std::vector<llvm::SmallVector<unsigned, 4>> next, before; ///< edges, some of which may occur twice
   llvm::DenseMap<mlir::Operation *, unsigned> number;
 
-  /// Whether an op costs nothing where it stands: a view, a constant.
+  /// Whether an op is carried out without a launch, as views and constants are.
   bool isFree(unsigned op) const { return !isLaunch(ops[op]) && !llvm::isa<ir::UndefOp>(ops[op]); }
   /// Puts the ops of the function into this order.
   void apply(llvm::ArrayRef<unsigned> order) const;
@@ -48,13 +50,13 @@ private:
   ir::FuncOp func;
 };
 
-/// Tracks the ops that can be issued next, and the issued ones.
+/// Tracks the ops that can be issued next, and the ops that have been issued.
 class ReadyOps {
 public:
   /// Calls `ready(op)` for every op that becomes ready, except free ones, which are issued at once.
   ReadyOps(const LaunchGraph &graph, llvm::function_ref<void(unsigned)> ready);
   void issue(unsigned op, llvm::function_ref<void(unsigned)> ready);
-  std::vector<unsigned> order; ///< what has been issued
+  std::vector<unsigned> order; ///< the issued ops
 
 private:
   void release(llvm::SmallVectorImpl<unsigned> &work, llvm::function_ref<void(unsigned)> ready);

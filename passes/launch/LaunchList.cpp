@@ -1,4 +1,4 @@
-//===- LaunchList.cpp - What a launch list is made of ---------------------===//
+//===- LaunchList.cpp - Launches, queues and accesses ---------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,16 +1,16 @@
-//===- LaunchList.h - What a launch list is made of -----------*- C++ -*-===//
+//===- LaunchList.h - Launches, queues and accesses -------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch list is a function of launches in the order in which they are issued, views, constants, and, if
-// there is more than one queue, ops that order the queues. The attributes:
+// A launch list is a function that contains launches in the order in which they are issued, views, constants,
+// and, if there is more than one queue, ops that order the queues. Its attributes:
 //
-//   weft.queues   of the function: the names of its queues; left out where there is one only
-//   weft.queue    of a launch: which of them it is issued to; 0 if left out
-//   weft.capture  of a launch: which captured region it is part of; none if left out
+//   weft.queues   of the function: the names of its queues; absent if there is only one
+//   weft.queue    of a launch: the number of its queue; 0 if absent
+//   weft.capture  of a launch: the number of its captured region; none if absent
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_PASSES_LAUNCH_LAUNCHLIST_H
@@ -24,15 +24,15 @@
 
 namespace weft::passes {
 
-/// Whether the op does something when it is run: a kernel, a library call, a copy, a host effect.
+/// Whether the op is carried out in a call: a kernel, a library call, a copy or an effect on the host.
 bool isLaunch(mlir::Operation *op);
-/// Whether the host sees the op happen: such ops keep their order.
+/// Whether the op has an effect that the host sees. Such ops keep their order.
 bool isEffect(mlir::Operation *op);
 /// The device that runs a launch.
 ir::DeviceAttr deviceOfLaunch(mlir::Operation *op);
 /// Whether all launches run on the host. Only then may graphs contain launches of the host.
 bool isHostProgram(ir::FuncOp func);
-/// The code and the reason why a launch cannot be in a captured graph; empty for one that can.
+/// The code and the reason if a launch cannot be in a captured graph; empty if it can.
 std::pair<llvm::StringRef, llvm::StringRef> whyNotCapturable(mlir::Operation *op, bool hostProgram);
 /// The queue of a launch, or of an ordering op.
 unsigned queueOf(mlir::Operation *op);
@@ -41,18 +41,18 @@ unsigned queueCount(ir::FuncOp func);
 
 /// The name of the queue that computes on a device.
 std::string computeQueueName(ir::DeviceAttr device);
-/// The queue of that name; it is added to a function that has several queues and not this one.
+/// The number of that queue. It is added to a function that has several queues but not this one.
 unsigned computeQueueOf(ir::FuncOp func, ir::DeviceAttr device);
 
-/// The last accesses of every byte of the storages of a plan, in the order in which they are added.
+/// Tracks the last accesses to every byte of the storages of a plan.
 class StorageAccesses {
 public:
   struct Access {
     unsigned queue = 0, number = 0; ///< the launch's number on its queue, from 1; 0 for none
     mlir::Operation *op = nullptr;
   };
-  /// Adds an access to a slice; `before` gets the accesses of the same bytes that it must come after: a read
-  /// comes after the last write, and a write also after the reads since then, the last of each queue.
+  /// Adds an access to a slice. `before` gets the accesses to the same bytes that it must come after: for a
+  /// read the last write, and for a write also the last read of each queue since then.
   void add(ir::SliceAttr slice, bool write, const Access &access, llvm::SmallVectorImpl<Access> &before);
 
 private:
@@ -63,16 +63,16 @@ private:
   };
   using Ranges = std::map<int64_t, Range>; ///< by begin; they do not overlap
   static void splitAt(Ranges &ranges, int64_t at);
-  std::map<std::pair<unsigned, int64_t>, Ranges> storages; ///< by kind, and number of argument or result
+  std::map<std::pair<unsigned, int64_t>, Ranges> storages; ///< by kind and number of the argument or result
 };
 
-/// Calls `visit(slice, write)` for each storage that a launch reads or writes.
+/// Calls `visit(slice, write)` for each slice that a launch reads or writes.
 void forEachAccess(mlir::Operation *launch, llvm::function_ref<void(ir::SliceAttr, bool)> visit);
 
 /// Emits an error for an op on a queue that the function does not have.
 mlir::LogicalResult verifyQueueNumbers(ir::FuncOp func);
-/// Emits an error for accesses of two queues without an order between them, and for work that is not forked
-/// from and joined by the first queue (WEFT-C010).
+/// Emits an error for conflicting accesses on two queues that are not ordered, and for a queue that is not
+/// forked from the first queue and joined by it (WEFT-C010).
 mlir::LogicalResult verifyQueueOrder(ir::FuncOp func);
 
 } // namespace weft::passes

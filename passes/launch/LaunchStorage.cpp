@@ -1,4 +1,4 @@
-//===- LaunchStorage.cpp - Which values share storage ----------------------===//
+//===- LaunchStorage.cpp - Values that share storage ----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -92,8 +92,8 @@ bool readsInPlace(Operation *op, unsigned operand, unsigned result) {
 
 bool readsOnlyInPlace(Operation *op, Value root, unsigned result) {
   auto inPlace = [&](OpOperand &operand) { return readsInPlace(op, operand.getOperandNumber(), result); };
-  // A kernel of optimiser steps has thousands of operands, and asks for as many results. Its tensors have few
-  // readers, but what a small kernel reads may have many.
+  // A kernel of optimiser steps has thousands of operands, and this is called for thousands of results. Its
+  // tensors have few uses, so visit those. The operands of a small kernel may have many uses.
   constexpr unsigned few = 32;
   if (op->getNumOperands() <= few)
     return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {

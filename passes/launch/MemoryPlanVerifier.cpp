@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Uses the IR alone. It shares with the planner only the rules which ops may fail and which operands are read
-// in place.
+// The proof uses only the IR. The verifier shares with the planner only two rules: which ops may fail, and
+// which operands are read in place.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/launch/MemoryPlanVerifier.h"
@@ -49,7 +49,7 @@ private:
   llvm::DenseMap<Operation *, unsigned> position;
   llvm::DenseMap<Value, unsigned> lastRead;
   llvm::DenseMap<unsigned, Value> writerOfArgument, writerOfResult;
-  llvm::DenseMap<int64_t, unsigned> tiedResult; ///< of an argument; it has one at most
+  llvm::DenseMap<int64_t, unsigned> tiedResult; ///< by number of the argument, which has one at most
   Operation *lastFailing = nullptr;
 };
 
@@ -84,7 +84,7 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   }
   if (updateIn(&op) && failed(checkUpdate(op, slice)))
     return failure();
-  // A position that is not a number is the number of no argument or result.
+  // A position that is not a number cannot be the number of an argument or result.
   auto index =
       static_cast<unsigned>(std::min<int64_t>(slice.getPosition().number().value_or(UINT_MAX), UINT_MAX));
   auto terminator = cast<ReturnOp>(body.getTerminator());
@@ -137,7 +137,7 @@ LogicalResult PlanVerifier::checkSlice(Operation &op, OpResult result, SliceAttr
   return success();
 }
 
-/// An update keeps most of its base: both must share storage, and nothing may read the base afterwards.
+/// An update keeps most elements of its base, so both must share storage, and no later op may read the base.
 LogicalResult PlanVerifier::checkUpdate(Operation &op, SliceAttr slice) {
   Value base = storageRoot(op.getOperand(0));
   SliceAttr held = sliceOf(base);
@@ -329,7 +329,7 @@ LogicalResult PlanVerifier::run() {
       return failure();
   if (failed(checkArena()) || failed(checkReturn(cast<ReturnOp>(body.getTerminator()))))
     return failure();
-  // Order between queues is in the list once it is scheduled.
+  // A scheduled list has ops that order its queues; prove that order too.
   bool scheduled = llvm::any_of(body, [](Operation &op) { return isOrder(&op); });
   return scheduled ? verifyQueueOrder(func) : success();
 }

@@ -60,7 +60,7 @@ static std::string sliceText(SliceAttr slice) {
   return isRange ? text + ".." + sizeText(slice.getPosition() + slice.getBytes()) : text;
 }
 
-/// The source line without its folder: a table is for people who know where their files are.
+/// The source line without its folder, to keep the table narrow.
 static std::string shortLocation(Location loc) {
   std::string text = locationText(loc), line;
   SmallVector<StringRef> parts;
@@ -72,7 +72,7 @@ static std::string shortLocation(Location loc) {
   return parts.size() > 2 ? line + " +" + std::to_string(parts.size() - 2) : line;
 }
 
-/// The first few of a list that may be as long as a model has parameters.
+/// The first few items of a list, which may have an item for each parameter of a model.
 static std::string shortList(ArrayRef<std::string> items, StringRef separator) {
   constexpr size_t shown = 3;
   std::string text = llvm::join(items.take_front(shown), separator);

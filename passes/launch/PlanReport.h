@@ -24,7 +24,7 @@ bool hasGraphs(ir::FuncOp func);
 std::vector<ir::Decision> shownDecisions(ir::FuncOp func);
 
 /// A table of the launches of a function: number, kind, results, bytes read and written, slices, source line.
-/// A function without a memory plan has no slices in it.
+/// Without a memory plan the slices are missing.
 std::string formatPlan(ir::FuncOp func);
 
 /// The decisions of a function, a line each: refusals first, the most expensive first, each with its code,

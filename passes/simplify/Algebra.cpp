@@ -47,13 +47,13 @@ template <typename Test> static Value otherOperand(Operation *op, Test test) {
   return {};
 }
 
-// x + (-0) is x for every x, -0 among them; x + (+0) turns -0 into +0 and stays.
+// x + (-0) is x for every x, also for -0. x + (+0) is not replaced, because it turns -0 into +0.
 static Value addZero(Operation *op, PatternRewriter &) {
   return isa<ir::AddOp>(op) ? otherOperand(op, [](Value v) { return isZero(v, /*negative=*/true); })
                             : Value();
 }
 
-// x - (+0) is x for every x; x - (-0) turns -0 into +0 and stays.
+// x - (+0) is x for every x. x - (-0) is not replaced, because it turns -0 into +0.
 static Value subZero(Operation *op, PatternRewriter &) {
   return isa<ir::SubOp>(op) && isZero(op->getOperand(1), /*negative=*/false) ? op->getOperand(0) : Value();
 }
@@ -62,7 +62,7 @@ static Value mulOne(Operation *op, PatternRewriter &) {
   return isa<ir::MulOp>(op) ? otherOperand(op, isOne) : Value();
 }
 
-// Not for floats: NaN, infinity and the sign of zero survive a product with zero.
+// x * 0 is 0 for integers. For floats, the result depends on NaN, infinity and the sign of x.
 static Value mulIntegerZero(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::MulOp>(op) || !isa<IntegerType>(typeOf(op->getResult(0)).getElementType()))
     return {};
@@ -116,7 +116,7 @@ static Value convertSame(Operation *op, PatternRewriter &) {
   return convert && convert.getA().getType() == convert.getType() ? convert.getA() : Value();
 }
 
-/// Whether `to` has every value of `from`.
+/// Whether `to` can represent every value of `from`.
 static bool holds(Type to, Type from) {
   auto bits = [](Type type) { return static_cast<int>(type.getIntOrFloatBitWidth()); };
   auto precision = [](Type type) { return static_cast<int>(cast<FloatType>(type).getFPMantissaWidth()); };
@@ -126,7 +126,7 @@ static bool holds(Type to, Type from) {
   if (isa<FloatType>(from)) {
     if (!isa<FloatType>(to))
       return false;
-    // f16 and bf16 do not hold each other; f32 and f64 hold both.
+    // f16 and bf16 cannot represent each other's values; f32 and f64 can represent both.
     return bits(to) > bits(from);
   }
   if (isa<FloatType>(to))
@@ -138,9 +138,9 @@ static bool holds(Type to, Type from) {
   return !to.isUnsignedInteger() && bits(to) >= bits(from);
 }
 
-// A -> B -> C becomes A -> C if B has every value of A. Not if one conversion saturates and the other wraps
-// (integer to float to integer), and not to f16 or bf16 from a type that f32, through which the conversion
-// goes, would round first.
+// A -> B -> C becomes A -> C if B can represent every value of A. Two cases are left alone: integer to float
+// to integer, where one conversion saturates and the other wraps; and conversions to f16 or bf16 from a type
+// whose values are not exact in f32, through which the conversion goes.
 static Value convertConvert(Operation *op, PatternRewriter &rewriter) {
   auto outer = dyn_cast<ir::ConvertOp>(op);
   auto inner = outer ? outer.getA().getDefiningOp<ir::ConvertOp>() : ir::ConvertOp();
@@ -176,22 +176,22 @@ static Value powOne(Operation *op, PatternRewriter &) {
   return isa<ir::PowOp>(op) && isOne(op->getOperand(1)) ? op->getOperand(0) : Value();
 }
 
-/// Whether the op is a power of floats by `number`, in a type whose exact product and quotient the reference,
-/// which computes powers in f64, rounds correctly. (In f64 itself the C library's power may be off by one.)
+/// Whether the op is a power of floats with exponent `number` whose reference is correctly rounded. The
+/// reference computes powers in f64, so this excludes f64, where the C library's power may be off by one ulp.
 static bool isRealPower(Operation *op, double number) {
   auto real = isa<ir::PowOp>(op) ? dyn_cast_or_null<FloatAttr>(getSplat(op->getOperand(1))) : FloatAttr();
   return real && !real.getType().isF64() && real.getValueAsDouble() == number;
 }
 
-// x * x is x^2 rounded once; a cube would round twice. (A square root is no power of 0.5: they differ at -0
-// and -inf. The frontend takes it where PyTorch does.) Integers wrap, and there the cube is exact, too.
+// x * x is x^2 rounded once. A cube would be rounded twice, except for integers, which wrap. sqrt(x) does not
+// replace x^0.5, because they differ at -0 and -inf; the frontend uses it where PyTorch does.
 static Value powTwo(Operation *op, PatternRewriter &rewriter) {
   if (!isRealPower(op, 2) && !(isa<ir::PowOp>(op) && isInteger(op->getOperand(1), 2)))
     return {};
   return rewriter.create<ir::MulOp>(op->getLoc(), op->getOperand(0), op->getOperand(0));
 }
 
-// 1 / x is x^-1 rounded once, with its infinities at zeros of either sign.
+// 1 / x is x^-1 rounded once, with the same infinities at +0 and -0.
 static Value powMinusOne(Operation *op, PatternRewriter &rewriter) {
   return isRealPower(op, -1) ? rewriter.create<ir::RecipOp>(op->getLoc(), op->getOperand(0)).getResult()
                              : Value();

@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace weft::passes {
 
-/// Dimensions of a transposed tensor as dimensions of what was transposed.
+/// Maps dimensions of a transposed tensor to dimensions of the operand of the transposition.
 static SmallVector<int64_t> before(ArrayRef<int64_t> dims, ArrayRef<int64_t> perm) {
   SmallVector<int64_t> mapped;
   for (int64_t dim : dims)
@@ -37,7 +37,7 @@ static bool canRead(ir::TransposeOp transpose, ArrayRef<int64_t> batch, ArrayRef
                             before(contract, perm));
 }
 
-// The same products, added in the same order.
+// The contraction has the same products and adds them in the same order.
 static Value dotTranspose(Operation *op, PatternRewriter &rewriter) {
   auto dot = dyn_cast<ir::DotGeneralOp>(op);
   if (!dot || !dot.getMore().empty())

@@ -16,8 +16,8 @@ using namespace mlir;
 namespace weft::passes {
 
 // x / c is x * (1 / c) within 1.5 units in the last place: rounding 1 / c moves the quotient by at most one
-// unit, and rounding the product by half a unit. Not for f16 and bf16, whose units are large, and not if 1 /
-// c or c is subnormal, because subnormal numbers have fewer digits.
+// unit, and rounding the product by half a unit. f16 and bf16 are left alone because their units are large,
+// and subnormal c or 1 / c because subnormal numbers have fewer digits.
 static Value divideByConstant(Operation *op, PatternRewriter &rewriter) {
   auto type = isa<ir::DivOp>(op) ? typeOf(op->getResult(0)) : RankedTensorType();
   if (!type || (!type.getElementType().isF32() && !type.getElementType().isF64()))

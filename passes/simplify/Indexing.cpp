@@ -54,7 +54,7 @@ static Value sliceOfSlice(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::SliceOp>(op->getLoc(), inner.getA(), start, limit, step);
 }
 
-// A slice that lies in one part is a slice of that part.
+// A slice that is contained in one part is a slice of that part.
 static Value sliceOfConcat(Operation *op, PatternRewriter &rewriter) {
   auto slice = dyn_cast<ir::SliceOp>(op);
   auto concat = slice ? slice.getA().getDefiningOp<ir::ConcatOp>() : ir::ConcatOp();
@@ -110,7 +110,7 @@ static bool continues(ir::SliceOp a, ir::SliceOp b, size_t dim) {
   return true;
 }
 
-// Slices of one tensor that follow each other there are one slice.
+// A concat of adjacent slices of one tensor is one slice.
 static Value joinSlices(Operation *op, PatternRewriter &rewriter) {
   auto concat = dyn_cast<ir::ConcatOp>(op);
   if (!concat)
@@ -168,7 +168,7 @@ static Value sliceOfPad(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::SliceOp>(op->getLoc(), pad.getA(), start, limit, slice.getStep());
 }
 
-// Padding with the same elements twice is padding once.
+// Two pads with the same element are one pad.
 static Value padOfPad(Operation *op, PatternRewriter &rewriter) {
   auto pad = dyn_cast<ir::PadOp>(op);
   auto inner = pad ? pad.getA().getDefiningOp<ir::PadOp>() : ir::PadOp();
@@ -296,7 +296,7 @@ static Value sliceAtConstant(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::SliceOp>(op->getLoc(), window.getA(), start, limit, step);
 }
 
-// A window as large as the tensor replaces all of it.
+// An update by a window as large as the tensor is the window.
 static Value updateWhole(Operation *op, PatternRewriter &) {
   auto update = dyn_cast<ir::DynamicUpdateSliceOp>(op);
   return update && update.getU().getType() == update.getType() ? Value(update.getU()) : Value();
@@ -306,7 +306,7 @@ static Value updateWhole(Operation *op, PatternRewriter &) {
 // Indices
 //===----------------------------------------------------------------------===//
 
-// Slices by one known index are one slice, repeated.
+// A gather whose indices are all one known number is a slice, repeated.
 static Value gatherAtConstant(Operation *op, PatternRewriter &rewriter) {
   auto gather = dyn_cast<ir::GatherOp>(op);
   std::optional<int64_t> at =
@@ -331,7 +331,7 @@ static Value gatherAtConstant(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::BroadcastInDimOp>(op->getLoc(), row, dims, ir::sizesOf(gather.getType()));
 }
 
-// Slices 0, 1, .. in order are the tensor itself.
+// A gather of slices 0, 1, .. in order is the tensor itself.
 static Value gatherInOrder(Operation *op, PatternRewriter &) {
   auto gather = dyn_cast<ir::GatherOp>(op);
   if (!gather || gather.getKind() != ir::GatherKind::points || gather.getType() != gather.getA().getType())

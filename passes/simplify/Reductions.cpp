@@ -67,14 +67,15 @@ static Value argOfOne(Operation *op, PatternRewriter &rewriter) {
   return makeSplat(typeOf(op->getResult(0)), rewriter.getI64IntegerAttr(0), op->getLoc(), rewriter);
 }
 
-// The sum of N times c is N c where every partial sum is a number of the accumulator, whatever the order: N
-// times the significand of c, as an integer without trailing zeros, fits its precision. Integers wrap alike.
+// The sum of N equal elements c is N c if, in every order of additions, the accumulator can represent all
+// partial sums. That holds if N times the significand of c, as an integer without trailing zeros, fits its
+// precision. It holds for integers, because sums and products wrap alike.
 static Value sumSplat(Operation *op, PatternRewriter &rewriter) {
   if (!isa<ir::SumOp>(op))
     return {};
   Attribute splat = getSplat(op->getOperand(0));
   int64_t count = countReduced(op).number().value_or(0);
-  if (count == 0) // the sum is zero, whose sign is not that of the element; or the count is not known
+  if (count == 0) // the sum is +0, whatever the sign of c; or the count is not known
     return {};
   if (auto whole = dyn_cast_or_null<IntegerAttr>(splat)) {
     APInt product = whole.getValue() *
@@ -108,7 +109,7 @@ static Value sumSplat(Operation *op, PatternRewriter &rewriter) {
   return makeSplat(typeOf(op->getResult(0)), FloatAttr::get(real.getType(), sum), op->getLoc(), rewriter);
 }
 
-/// For a reduction of a broadcast over dimensions that the broadcast made: the same broadcast without them.
+/// For a reduction over dimensions that a broadcast added: the same broadcast without these dimensions.
 static Value unbroadcast(Operation *op, PatternRewriter &rewriter) {
   auto broadcast = op->getOperand(0).getDefiningOp<ir::BroadcastInDimOp>();
   if (!broadcast || reducedDims(op).empty())
@@ -128,7 +129,8 @@ static Value extremeBroadcast(Operation *op, PatternRewriter &rewriter) {
   return isa<ir::RmaxOp, ir::RminOp>(op) ? unbroadcast(op, rewriter) : Value();
 }
 
-// N times x for integers, which wrap alike. For floats N - 1 roundings are not one product.
+// The sum of N equal integers x is N x, because sums and products wrap alike. Floats would be rounded N - 1
+// times.
 static Value sumBroadcast(Operation *op, PatternRewriter &rewriter) {
   auto type = typeOf(op->getResult(0));
   if (!isa<ir::SumOp>(op) || !isa<IntegerType>(type.getElementType()))

@@ -16,11 +16,11 @@ namespace weft::passes {
 enum class Exactness {
   bitExact,   ///< the same bits for every input
   valueExact, ///< the same bits, except the payload and sign of a NaN
-  bounded     ///< another rounding, within the bound that docs/numerics.md gives: under `fast` only
+  bounded     ///< other roundings, within the bound in docs/numerics.md; only with `fast` numerics
 };
 
-/// One rewrite. `apply` returns the replacement of the op's only result, or null if the rule does not apply;
-/// then it has built nothing. It builds in front of the op.
+/// One rewrite. `apply` builds ops before the op and returns the replacement of its only result. If the rule
+/// does not apply, it returns null and builds nothing.
 struct Rule {
   llvm::StringLiteral name;
   Exactness exactness;
@@ -37,10 +37,10 @@ llvm::ArrayRef<Rule> getFastRules();
 
 /// The element that a constant repeats, or a null attribute.
 mlir::Attribute getSplat(mlir::Value value);
-/// A copy of an elementwise op on other operands, whose result has `shape`.
+/// A copy of an elementwise op with other operands and a result of shape `shape`.
 mlir::Value cloneElementwise(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<ir::Size> shape,
                              mlir::PatternRewriter &rewriter);
-/// A constant of the shape of `like` and the element type of the attribute.
+/// A constant with the shape and device of `type` and the element type of the attribute.
 mlir::Value makeSplat(mlir::RankedTensorType type, mlir::Attribute element, mlir::Location loc,
                       mlir::PatternRewriter &rewriter);
 inline mlir::RankedTensorType typeOf(mlir::Value value) {

@@ -24,7 +24,7 @@ Value cloneElementwise(Operation *op, ValueRange operands, ArrayRef<ir::Size> sh
 
 static bool isElementwise(Operation *op) { return isa<ir::ElementwiseOp>(op); }
 
-// Only dimensions of size 1 are new: the elements and their order are the operand's.
+// A broadcast that only adds dimensions of size 1 is a reshape.
 static Value broadcastUnit(Operation *op, PatternRewriter &rewriter) {
   auto broadcast = dyn_cast<ir::BroadcastInDimOp>(op);
   if (!broadcast || ir::elementsOf(broadcast.getA().getType()) != ir::elementsOf(broadcast.getType()))
@@ -32,7 +32,7 @@ static Value broadcastUnit(Operation *op, PatternRewriter &rewriter) {
   return rewriter.create<ir::ReshapeOp>(op->getLoc(), broadcast.getA(), broadcast.getShape());
 }
 
-// Only dimensions of size 1 change places.
+// A transposition that only moves dimensions of size 1 is a reshape.
 static Value transposeUnit(Operation *op, PatternRewriter &rewriter) {
   auto transpose = dyn_cast<ir::TransposeOp>(op);
   if (!transpose)
@@ -84,7 +84,8 @@ static Value sinkBroadcast(Operation *op, PatternRewriter &rewriter) {
 }
 
 namespace {
-/// Dimensions [fromBegin, fromEnd) of one shape hold what dimensions [toBegin, toEnd) of the other hold.
+/// Dimensions [fromBegin, fromEnd) of one shape have the elements of dimensions [toBegin, toEnd) of the
+/// other.
 struct Group {
   size_t fromBegin, fromEnd, toBegin, toEnd;
 };
