@@ -1,11 +1,12 @@
-//===- ArgumentRole.h - What an argument is to its function -----*- C++ -*-===//
+//===- ArgumentRole.h - The roles of arguments ------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Plain C++: the frontend sets the role, and the compiler writes it as the attribute `weft.role`.
+// The frontend sets the role of an argument, and the compiler writes it as the attribute `weft.role`. This
+// header is plain C++, because the frontend includes it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_ARGUMENTROLE_H
@@ -26,7 +27,7 @@ enum class ArgumentRole : uint8_t {
   random,   ///< the state of a generator
 };
 
-/// By the number of the role.
+/// The names of the roles, in the order of ArgumentRole.
 inline constexpr std::array<std::string_view, 4> argumentRoleNames = {"argument", "state", "scalar",
                                                                       "random"};
 constexpr std::string_view name(ArgumentRole role) { return argumentRoleNames[static_cast<size_t>(role)]; }

@@ -1,12 +1,12 @@
-//===- Attention.h - What one launch of attention computes ------*- C++ -*-===//
+//===- Attention.h - Sizes and views of weft.attention ----------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The verifier of weft.attention, its reference rule, the pass that makes it and the plan all read its
-// attributes through this.
+// The verifier of weft.attention, its reference rule, the pass that makes it and the plan read its attributes
+// through these types.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_ATTENTION_H
@@ -17,7 +17,7 @@
 
 namespace weft::ir {
 
-/// Where the elements of a [batch.., rows, columns] tensor lie, in elements of its storage.
+/// The offset and strides of a [batch.., rows, columns] tensor, in elements of its storage.
 struct AttentionView {
   int64_t offset = 0;
   llvm::SmallVector<int64_t> strides; ///< of the batch dimensions, of rows, of columns
@@ -32,12 +32,12 @@ struct AttentionView {
   }
 };
 
-/// The extents of an attention.
+/// The sizes of an attention.
 struct AttentionExtents {
   llvm::SmallVector<int64_t> batch;
   int64_t rows = 0, keys = 0, features = 0, values = 0; ///< L, S, E, Ev
 
-  /// Of the attribute `shape`, which has at least four numbers.
+  /// Reads the attribute `shape`, which has at least four numbers.
   explicit AttentionExtents(llvm::ArrayRef<int64_t> shape)
       : batch(shape.drop_back(4)), rows(shape[shape.size() - 4]), keys(shape[shape.size() - 3]),
         features(shape[shape.size() - 2]), values(shape[shape.size() - 1]) {}
@@ -60,7 +60,7 @@ struct AttentionExtents {
 /// The view of the row-major memory that holds a tensor of `shape` with its dimensions in the order `order`.
 AttentionView orderedView(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order);
 
-/// The order of the dimensions of a view, the one that takes the largest steps first.
+/// The dimensions of a view, ordered by falling stride.
 llvm::SmallVector<int64_t> orderOf(const AttentionView &view);
 
 } // namespace weft::ir

@@ -25,7 +25,7 @@ std::optional<MergedDim> mergeDims(ArrayRef<Size> shape, ArrayRef<int64_t> dims)
   for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
     strides[i] = stride;
   MergedDim merged;
-  // From the innermost dimension outwards: each must begin where those inside it end.
+  // From the innermost dimension outwards: the stride of a dimension must be the extent of those inside it.
   for (int64_t dim : llvm::reverse(dims)) {
     if (shape[dim] == 1)
       continue;
@@ -45,7 +45,7 @@ bool isContractible(ArrayRef<Size> shape, ArrayRef<int64_t> batch, ArrayRef<int6
   return mergeDims(shape, batch) && mergeDims(shape, free) && mergeDims(shape, contract);
 }
 
-/// The strides of a matrix whose dimensions of size 1 have none yet.
+/// Sets the strides of the dimensions of size 1 of a matrix.
 static void completeStrides(MergedDim &rows, MergedDim &columns) {
   if (columns.extent == 1)
     columns.stride = rows.extent != 1 && rows.stride == 1 ? rows.extent : 1;

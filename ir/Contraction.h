@@ -40,17 +40,17 @@ std::optional<MergedDim> mergeDims(llvm::ArrayRef<Size> shape, llvm::ArrayRef<in
 bool isContractible(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> batch,
                     llvm::ArrayRef<int64_t> contract);
 
-/// The matrix product that `op` is; empty if an operand must be transposed first
-/// (`--weft-canonicalize-contractions` does so). A matrix dimension of size 1 gets the stride that makes the
+/// `op` as a batch of matrix products; empty if an operand must be transposed first, as
+/// `--weft-canonicalize-contractions` does. A matrix dimension of size 1 gets the stride that makes the
 /// matrix dense, so that a leading dimension derived from it is valid.
 std::optional<ContractionShape> getContractionShape(DotGeneralOp op);
 
-/// Whether a bias along the result's last dimension is a bias of the columns of the matrix product. That is
-/// not so if b keeps several free dimensions, or none, or if `op` is no matrix product.
+/// Whether a bias along the result's last dimension is a bias of the columns of the matrix product. It is not
+/// if b has several free dimensions, or none, or if `op` is no matrix product.
 bool takesBias(DotGeneralOp op);
 
-/// The question to a library about a contraction that is one matrix product. `ranges` are those of its
-/// function.
+/// The description of a contraction for a library; empty if getContractionShape() is. `ranges` are those of
+/// its function.
 std::optional<ContractionSignature> getSignature(DotGeneralOp op, const SymbolRanges &ranges);
 /// An answer as an attribute. Without a library, the name is "weft".
 LibraryAttr recordAnswer(mlir::MLIRContext *context, const ContractionAnswer &answer);

@@ -1,4 +1,4 @@
-//===- ContractionLibrary.cpp - What a library multiplies -----------------===//
+//===- ContractionLibrary.cpp - Contractions that libraries support -------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,15 +1,15 @@
-//===- ContractionLibrary.h - What a library multiplies --------*- C++ -*-===//
+//===- ContractionLibrary.h - What libraries support ------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The question that passes ask a library of matrix products: how much of this contraction does it support on
-// this target? (The library's algorithm is chosen when a package is loaded; passes do not depend on it.) By
-// default a table from the target's file in ir/devices answers. compile() passes an actual library to the
-// pipeline instead. `--weft-query-libraries` asks once for each contraction and records the answer in the IR,
-// so that other passes depend on their input alone.
+// The interface through which passes ask a library of matrix products which part of a contraction it supports
+// on a target. By default a table from the target's file in ir/devices answers; compile() passes an actual
+// library to the pipeline instead. `--weft-query-libraries` asks once for each contraction and records the
+// answer in the IR, so that other passes depend on their input alone. The library's algorithm is chosen when
+// a package is loaded; no pass depends on it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_CONTRACTIONLIBRARY_H
@@ -32,7 +32,7 @@ struct TargetDescription;
 enum class MatrixLayout : uint8_t { nn, nt, tn, tt };
 inline constexpr std::array<std::string_view, 4> matrixLayoutNames = {"nn", "nt", "tn", "tt"};
 
-/// What a library can do with a result before it is stored, in this order.
+/// The operations on a result before it is stored, in the order in which a library applies them.
 enum class Epilogue : uint8_t { bias, residual, relu };
 inline constexpr std::array<std::string_view, 3> epilogueNames = {"bias", "residual", "relu"};
 
@@ -58,13 +58,13 @@ struct ContractionSignature {
   double flops() const;
 };
 
-/// How much of a contraction a library supports.
+/// The part of a contraction that a library supports.
 struct ContractionAnswer {
-  std::string library; ///< empty: none supports it, and Weft's own kernel computes all of it
+  std::string library; ///< empty: no library supports it, and Weft's own kernel computes it
   std::string refusal; ///< the reason in that case, as text after "onednn takes "
   std::vector<Epilogue> epilogues;
   int64_t leastFlops = 0;     ///< below it Weft's own kernel is used
-  int64_t workspaceBytes = 0; ///< the most that it may get
+  int64_t workspaceBytes = 0; ///< the most workspace that the library may get
 };
 
 class ContractionLibrary {
@@ -84,7 +84,7 @@ private:
   const TargetDescription &target;
 };
 
-/// The answer of Weft's own kernel, which takes every layout and every epilogue.
+/// The answer for Weft's own kernel, which supports every layout and every epilogue.
 ContractionAnswer ownAnswer(std::string refusal);
 
 } // namespace weft::ir

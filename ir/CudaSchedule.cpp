@@ -1,15 +1,15 @@
-//===- CudaSchedule.cpp - How a fusion becomes a kernel of a GPU ----------===//
+//===- CudaSchedule.cpp - The fallback schedule of GPUs -------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each thread carries out tasks of its own, from the first element to the last, as a thread of a CPU would
-// (`threads = 1`): right for every fusion, and what a fusion gets for which there is no better schedule. So
-// tasks are as small as their kind allows, that there be many: chunks of 64 elements, and blocks of 16
-// columns. Nothing is handed out several at a time, kept in scratch or asked for
-// ahead: what a multiprocessor does while a thread waits is to run another.
+// The schedule of a fusion for which there is no better one: each thread carries out whole tasks, as a thread
+// of a CPU does (`threads = 1`). It is correct for every fusion. Tasks are as small as their kind allows, so
+// that there are many: chunks of 64 elements, and blocks of 16 columns. A thread takes one task at a time,
+// keeps no values in scratch and does not prefetch, because a multiprocessor runs other threads while one
+// waits for memory.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
@@ -20,10 +20,10 @@ using namespace mlir;
 
 namespace weft::ir {
 
-/// The least chunk that the verifier takes, whatever the vector.
+/// The smallest chunk that the verifier accepts for every vector width.
 static constexpr int64_t leastChunk = 64;
 
-/// Elements of one access: as many of the widest type as fill it.
+/// The elements of one access: as many of the widest type as fit into it.
 static int64_t accessWidth(FusionOp fusion, const TargetDescription &target) {
   int64_t widest = 1;
   for (Value value : llvm::concat<const Value>(llvm::to_vector(fusion.getInputs()),
@@ -32,8 +32,8 @@ static int64_t accessWidth(FusionOp fusion, const TargetDescription &target) {
   return std::max<int64_t>(target.vectorBytes / widest, 1);
 }
 
-/// Writes by index stay in order where they may meet: a task has all of those, for one element that shares
-/// the index.
+/// Cuts writes by index so that one task does all writes that may go to one element, in order: a task has the
+/// writes of one outer and one inner index.
 static void cutUpdate(Operation *update, Schedule &schedule) {
   if (isa<DynamicUpdateSliceOp>(update)) {
     schedule[ScheduleField::chunk] = leastChunk;

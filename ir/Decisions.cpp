@@ -1,4 +1,4 @@
-//===- Decisions.cpp - What was done and refused, and why -----------------===//
+//===- Decisions.cpp - Decisions of passes, and their reasons -------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

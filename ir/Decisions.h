@@ -1,12 +1,12 @@
-//===- Decisions.h - What was done and refused, and why --------*- C++ -*-===//
+//===- Decisions.h - Decisions of passes -----------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Decisions travel with the function, as its attribute `weft.decisions`: an array of dictionaries with the
-// fields of Decision. The text of every stage shows them, and `weft explain` prints them.
+// Passes record their decisions in the attribute `weft.decisions` of the function: an array of dictionaries
+// with the fields of Decision. The text of every stage shows them, and `weft explain` prints them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_DECISIONS_H
@@ -21,10 +21,10 @@ namespace weft::ir {
 inline constexpr llvm::StringLiteral decisionsAttr = "weft.decisions";
 
 struct Decision {
-  std::string code; ///< "WEFT-F002" and so on for a refusal; "fused", "inlined" and so on for what was done
+  std::string code;     ///< "WEFT-F002" and the like for a refusal; otherwise "fused", "inlined" and the like
   std::string location; ///< of the consumer, "file:line:col"
   std::string producer, consumer;
-  int64_t savedPs = 0; ///< estimated
+  int64_t savedPs = 0; ///< estimated, in picoseconds
   std::string message;
 };
 
@@ -37,7 +37,7 @@ std::string locationText(mlir::Location loc);
 /// The location of the first line in such a text, or an unknown one.
 mlir::Location locationFrom(mlir::MLIRContext *context, llvm::StringRef text);
 
-/// "1 launch", "3 launches", for people.
+/// "1 launch", "3 launches".
 std::string amountText(size_t count, const std::string &noun);
 
 /// Appends to the function's decisions.

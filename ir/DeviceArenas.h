@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The temporaries of a function have offsets in one range, [0, weft.arena_bytes). Where they lie on several
-// devices, that range is divided: each device has a part, and only memory for its own part. So two values of
-// different devices never share an offset, and what is proven of offsets holds for every device.
+// The temporaries of a function have offsets in one range, [0, weft.arena_bytes). If they are on several
+// devices, each device has a part of the range, and memory only for that part. So two values on different
+// devices never have the same offset, and a proof about offsets holds for every device. Attributes of the
+// function:
 //
-//   weft.arena_devices   of the function: the devices, in the order of their parts
+//   weft.arena_devices   the devices, in the order of their parts
 //   weft.arena_begins    the first offset of each part; a part ends where the next one begins
 //
-// Both are left out where all temporaries lie on one device.
+// Both are absent if all temporaries are on one device.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_DEVICEARENAS_H
@@ -27,15 +28,15 @@ inline constexpr llvm::StringLiteral arenaDevices = "weft.arena_devices", arenaB
 } // namespace attr
 
 struct DeviceArena {
-  DeviceAttr device; ///< without sizes; null: of whichever device the function's temporaries are
+  DeviceAttr device; ///< without sizes; null if the arena is not divided
   Size begin = 0, end = 0;
 };
 
-/// The parts of the function's arena: one without a device where it is not divided. Emits what is wrong with
-/// the attributes: no list of devices, one of them twice, or parts that are not in order.
+/// The parts of the function's arena; one part without a device if it is not divided. Emits an error if the
+/// attributes are malformed, if a device occurs twice, or if parts are not in order.
 mlir::FailureOr<llvm::SmallVector<DeviceArena>> deviceArenasOf(FuncOp func);
 
-/// The part of that device; null where it has none.
+/// The part of a device; null if it has none.
 const DeviceArena *arenaOf(llvm::ArrayRef<DeviceArena> arenas, DeviceAttr device);
 
 } // namespace weft::ir

@@ -34,7 +34,7 @@ struct CollectedDiagnostic {
   std::vector<CollectedDiagnostic> notes;
 };
 
-/// Collects the diagnostics of a context while it exists; the context's other handlers get none.
+/// Collects the diagnostics of a context as long as the object exists. The context's other handlers get none.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext *context);

@@ -98,7 +98,7 @@ bool isDynamic(Type type) {
   return tensor && !tensor.hasStaticShape();
 }
 
-/// A dynamic dimension without a size in the encoding is inexpressible.
+/// If the encoding has no size for a dynamic dimension, that size is inexpressible.
 ArrayRef<Size> sizesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   // A size that is a number is represented by that number, so a static shape can be read as a list of sizes.
@@ -116,7 +116,7 @@ ArrayRef<Size> sizesOf(Type type) {
     sizes.push_back(dynamic.empty() ? Size::inexpressible() : dynamic.front());
     dynamic = dynamic.drop_front(dynamic.empty() ? 0 : 1);
   }
-  // An attribute of the context keeps the list.
+  // The context keeps the list, as an attribute.
   return SizesAttr::get(type.getContext(), sizes).getSizes();
 }
 
@@ -357,7 +357,7 @@ LogicalResult impl::verifySameDevice(Operation *op) {
 }
 
 LogicalResult impl::verifyElementwiseShape(Operation *op) {
-  // The condition of a select is i1 whatever the other operands are; scalars of the host have no shape.
+  // Skip the element type of a select's condition, which is i1, and the shape of scalars on the host.
   unsigned elementFrom = isa<SelectOp>(op) ? 1 : 0;
   auto element = getElementTypeOrSelf(op->getOperand(elementFrom).getType());
   std::optional<unsigned> like;
@@ -384,7 +384,7 @@ LogicalResult impl::verifyElementwiseShape(Operation *op) {
 // Assembly
 //===----------------------------------------------------------------------===//
 
-/// Type inference reads shapes from operand types before any verifier has seen them.
+/// Parses a type and checks it: type inference reads the shapes of operand types before verifiers run.
 static ParseResult parseTensorType(OpAsmParser &parser, Type &type) {
   auto loc = parser.getCurrentLocation();
   if (parser.parseType(type))

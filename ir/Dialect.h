@@ -31,7 +31,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace weft::ir {
-/// Attributes and types that hold sizes are unique by their representation.
+/// MLIR uniques attributes and types by this hash: equal sizes have equal representations.
 inline llvm::hash_code hash_value(Size size) { return llvm::hash_value(size.raw()); }
 } // namespace weft::ir
 
@@ -50,8 +50,8 @@ namespace weft::ir {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Whether `type` is a tensor of a supported element type, of fewer than 2^63 bytes, whose encoding is a
-/// device with a size for each dynamic dimension.
+/// Whether `type` is a tensor with a supported element type and rank, of fewer than 2^63 bytes, whose
+/// encoding is a device with a size for each dynamic dimension.
 bool isWeftTensor(mlir::Type type);
 /// The device of a tensor type, without sizes, or a null attribute.
 DeviceAttr deviceOf(mlir::Type type);
@@ -71,16 +71,16 @@ mlir::RankedTensorType makeTensorType(llvm::ArrayRef<Size> sizes, mlir::Type ele
 /// The value of a constant of this type that repeats one element. It is 0-dimensional if the type has dynamic
 /// dimensions.
 mlir::DenseElementsAttr splatOf(mlir::RankedTensorType type, mlir::Attribute element);
-/// The element type for a DType, and back. An unsigned 8-bit integer is `ui8`; all others are signless and
-/// signed.
+/// The element type for a DType, and the DType for an element type. The unsigned 8-bit integer is `ui8`; all
+/// other integers are signless in the type, and signed.
 mlir::Type toElementType(mlir::MLIRContext *context, DType dtype);
 std::optional<DType> toDType(mlir::Type elementType);
 /// The dtype of a tensor that `isWeftTensor` accepts.
 DType dtypeOf(mlir::Type tensorType);
-/// The bytes of a tensor of the widest element type, so that the limit does not depend on the dtype. Sizes of
-/// 0 count as 1, so that they hide no overflow.
+/// The bytes of a tensor of this shape with the widest element type, with which the limit on bytes is
+/// checked, so that it does not depend on the dtype. A size of 0 counts as 1, so that it hides no overflow.
 Size widestBytes(llvm::ArrayRef<Size> shape);
-/// Bytes of a tensor in memory.
+/// The bytes of a tensor in memory.
 Size bytesOf(mlir::Type tensorType);
 /// A tensor type of the same device and element type, or of another element type.
 mlir::RankedTensorType withShape(mlir::RankedTensorType type, llvm::ArrayRef<Size> shape);
@@ -100,11 +100,12 @@ inline constexpr llvm::StringLiteral name = "weft.name", role = "weft.role", don
 /// Whether the attribute of that name holds a size, or a list of sizes, in every op that has one.
 bool holdsSizes(llvm::StringRef attribute);
 
-/// A size as an attribute of a function: an integer, or a `SizeAttr`. And back; empty for another attribute.
+/// A size as an attribute of a function: an integer, or a `SizeAttr`. sizeOfAttr() reads it, and is empty for
+/// other attributes.
 mlir::Attribute sizeAttr(mlir::MLIRContext *context, Size size);
 std::optional<Size> sizeOfAttr(mlir::Attribute attribute);
 
-/// The ranges of the symbols of the function that `op` is or stands in.
+/// The ranges of the symbols of the function that `op` is, or is in.
 SymbolRanges rangesOf(mlir::Operation *op);
 
 //===----------------------------------------------------------------------===//
@@ -116,14 +117,14 @@ mlir::LogicalResult verifySameDevice(mlir::Operation *op);
 mlir::LogicalResult verifyElementwiseShape(mlir::Operation *op);
 } // namespace impl
 
-/// Every tensor operand is on one device; else WEFT-P001 with the locations of both operands.
+/// All tensor operands must be on one device; otherwise WEFT-P001 with the locations of both operands.
 template <typename ConcreteType>
 class SameDevice : public mlir::OpTrait::TraitBase<ConcreteType, SameDevice> {
 public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return impl::verifySameDevice(op); }
 };
 
-/// Every operand has one shape, and all but the condition of a select one element type.
+/// All operands must have one shape, and one element type (except the condition of a select).
 template <typename ConcreteType>
 class ElementwiseShape : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseShape> {
 public:
@@ -134,8 +135,8 @@ public:
 // Assembly
 //===----------------------------------------------------------------------===//
 
-/// `custom<OperandTypes>`: one type if all operands have the same, otherwise one for each. So text with
-/// operands on two devices can be parsed, and the verifier reports the error.
+/// `custom<OperandTypes>`: one type if all operands have the same type, otherwise a type for each operand. So
+/// text with operands on two devices can be parsed, and the verifier reports the error.
 mlir::ParseResult parseOperandTypeList(mlir::OpAsmParser &parser, llvm::ArrayRef<mlir::Type *> types);
 void printOperandTypeList(mlir::OpAsmPrinter &printer, llvm::ArrayRef<mlir::Type> types);
 template <typename... Types> mlir::ParseResult parseOperandTypes(mlir::OpAsmParser &parser, Types &...types) {

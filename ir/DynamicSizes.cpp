@@ -17,7 +17,7 @@ namespace weft::ir {
 // Text
 //===----------------------------------------------------------------------===//
 
-/// `3 * batch * seq`: factors, of which the first may be a number.
+/// Parses a term such as `3 * batch * seq`: factors, the first of which may be a number.
 static ParseResult parseTerm(AsmParser &parser, DimTerm &term) {
   term.coefficient = 1;
   OptionalParseResult number = parser.parseOptionalInteger(term.coefficient);
@@ -135,7 +135,8 @@ LogicalResult verifyDeclared(Operation *op, ArrayRef<Size> sizes) {
   return success();
 }
 
-/// A type's symbols are declared, its sizes not negative, and its bytes at the largest sizes fit 63 bits.
+/// Verifies that a type's symbols are declared, that its sizes are not negative, and that its bytes at the
+/// largest sizes fit into 63 bits.
 static LogicalResult verifyType(Operation *op, Type type, const SymbolRanges &ranges) {
   SmallVector<Size> largest;
   for (Size size : sizesOf(type)) {

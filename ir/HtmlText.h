@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every page that Weft writes passes foreign text (names, source lines, messages) through this function.
-// Plain C++.
+// All pages that Weft writes pass foreign text (names, source lines, messages) through this function. This
+// header is plain C++.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_HTMLTEXT_H
@@ -17,8 +17,8 @@
 
 namespace weft::ir {
 
-/// The text with the characters that HTML gives a meaning written as entities: in elements, and in attributes
-/// in double quotes.
+/// The text with HTML's special characters written as entities, for use in elements and in attributes with
+/// double quotes.
 inline std::string htmlEscaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());

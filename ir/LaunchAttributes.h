@@ -11,9 +11,9 @@
 
 namespace weft::ir::attr {
 
-/// Of a function: the names of its queues; left out where there is one only.
+/// Of a function: the names of its queues; absent if there is only one.
 inline constexpr llvm::StringLiteral queues = "weft.queues";
-/// Of a launch: the captured region that it is part of; none if left out.
+/// Of a launch: the number of its captured region; none if absent.
 inline constexpr llvm::StringLiteral capture = "weft.capture";
 /// Of a result that has no storage of its own: the argument, or the earlier result, whose storage it shares.
 inline constexpr llvm::StringLiteral aliasArgument = "weft.alias_of_argument",

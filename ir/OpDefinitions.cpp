@@ -1,4 +1,4 @@
-//===- OpDefinitions.cpp - What ODS generates -----------------------------===//
+//===- OpDefinitions.cpp - The definitions that ODS generates -------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,11 @@
-//===- OpFacts.h - What an op states about itself --------------*- C++ -*-===//
+//===- OpFacts.h - Facts that ops declare -----------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Queries for cost, accuracy and fallibility, which each op states in its definition (ir/Elementwise.td).
+// Queries for cost, accuracy and fallibility, which each op declares in its definition (ir/Elementwise.td).
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_OPFACTS_H
@@ -24,12 +24,12 @@ struct Accuracy {
   /// The error bound of a kernel on exact operands, in units in the last place of f32 (docs/numerics.md); 0
   /// if IEEE 754 determines the result. f64 functions are the C library's, which has the same bounds.
   int ulps;
-  /// Monotone in each operand, but for -1, 0 and 1.
+  /// Whether it is monotone in each operand, except near results of -1, 0 and 1.
   bool monotone;
 };
 
-/// The arithmetic of one element of `op`, in units of an addition of f32 in the vectors of a kernel: what the
-/// op states, or 0 for an op that only moves or adds elements.
+/// The arithmetic of one element of `op`, in f32 additions in vector code. 0 for an op that only moves or
+/// adds up elements.
 int64_t additionsPerElement(mlir::Operation *op);
 
 /// Whether `op` may fail on the values of its operands, as an index out of bounds or an assertion does.

@@ -14,8 +14,8 @@
 
 namespace weft::ir {
 
-/// Parses and verifies a module, after the scan of TextGuard.h. `name` stands for the file in messages. All
-/// diagnostics, with their notes, are in the message of the error; none reaches the context's other handlers.
+/// Parses and verifies a module, after the scan of TextGuard.h. `name` is the file name in messages. The
+/// message of the error has all diagnostics with their notes; the context's other handlers get none.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> parseModule(mlir::MLIRContext &context, llvm::StringRef text,
                                                         llvm::StringRef name);
 

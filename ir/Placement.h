@@ -21,15 +21,15 @@ namespace weft::ir {
 
 class DeviceAttr;
 
-/// Whether operand `number` of the op is on the host, and may be there although the op runs elsewhere.
+/// Whether operand `number` of the op is on the host, and may be there even if the op runs on another device.
 bool mayStayOnHost(mlir::Operation *op, unsigned number);
 
 /// The device that the op runs on: that of its operands, except host operands as above. Null for an op
 /// without tensor operands.
 DeviceAttr computeDevice(mlir::Operation *op);
 
-/// Whether operand `number` is on the host and the op runs elsewhere. `weft-place-host-operands` moves such
-/// operands.
+/// Whether operand `number` is on the host and the op runs on another device. `weft-place-host-operands`
+/// moves such operands.
 bool isHostOperand(mlir::Operation *op, unsigned number);
 
 /// The operand type whose shape and device the result of an elementwise op has. The operands may not be

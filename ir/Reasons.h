@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every code that an error, a refusal or a note of Weft carries, with what to do. The rows are in
-// Reasons.inc; docs/errors/ has a page for each, and a test checks that sources, table and pages name the
-// same codes.
+// The codes of errors, refusals and notes, each with a remedy. The rows are in Reasons.inc. docs/errors/ has
+// a page for each code, and a test checks that sources, table and pages name the same codes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_REASONS_H
@@ -20,14 +19,14 @@ namespace weft::ir {
 
 struct Reason {
   llvm::StringLiteral code;   ///< "WEFT-C001"
-  bool refusal;               ///< something was not done that a strict mode can require
+  bool refusal;               ///< a strict mode makes it an error
   llvm::StringLiteral title;  ///< a few words
-  llvm::StringLiteral remedy; ///< what to do, as text after "to fix, "
+  llvm::StringLiteral remedy; ///< the remedy, as text after "to fix, "
   /// 'C' of "WEFT-C001".
   char family() const { return code[5]; }
 };
 
-/// In the order of the codes.
+/// All rows, in the order of the codes.
 llvm::ArrayRef<Reason> reasons();
 /// The row of a code, or null.
 const Reason *findReason(llvm::StringRef code);
@@ -38,7 +37,7 @@ llvm::StringRef familyName(char family);
 /// "recompile"; 0 for another word.
 char strictFamily(llvm::StringRef mode);
 llvm::StringRef strictModeOf(char family);
-/// The words, for messages.
+/// All strict modes, for messages.
 llvm::StringRef strictModes();
 
 } // namespace weft::ir

@@ -1,13 +1,13 @@
-//===- RecordedLocation.h - Locations of ops that several programs share ----===//
+//===- RecordedLocation.h - Numbers of fallible ops -----------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A lazy program serves all recordings of one structure, but has the source lines of the first one. So an op
-// that may fail has, besides its line, its number among the ops that may fail. By this number a caller finds
-// the line in its own recording.
+// One lazy program is used for all recordings of the same structure, but it has the source lines of the first
+// recording. Therefore an op that may fail also has its number among the ops that may fail, with which a
+// caller finds the line in its own recording.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_RECORDEDLOCATION_H

@@ -1,12 +1,13 @@
-//===- ReductionPasses.cpp - What the passes of a reduction kernel share --===//
+//===- ReductionPasses.cpp - The passes of a reduction kernel -------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels of kind row and column go over the same elements once for each level of dependent reductions: which
-// pass a value belongs to, and what one pass leaves in scratch for later ones.
+// Kernels of kind row and column take one pass over their elements for each level of dependent reductions.
+// The functions here compute the pass of each value, and the values that one pass keeps in scratch for later
+// ones.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
@@ -43,7 +44,7 @@ ColumnShape columnShape(FusionOp fusion) {
   return shape;
 }
 
-/// What a pass goes over: the elements of a row, or the rows of a column.
+/// The length of a pass: the elements of a row, or the rows of a column.
 static Size passLength(FusionOp fusion) {
   return fusion.getKind() == FusionKind::column ? columnShape(fusion).rows : rowLength(fusion);
 }
@@ -75,7 +76,7 @@ unsigned lastReductionPass(FusionOp fusion) {
 }
 
 int64_t keptBytes(FusionOp fusion, const Schedule &schedule, Value value) {
-  // More than scratch may have, and so little that the bytes of many values can be added.
+  // The limit is more than scratch may have, and keeps sums of the bytes of many values from overflow.
   constexpr int64_t most = int64_t(1) << 40;
   Size bytes = passLength(fusion) * elementBytes(value);
   if (fusion.getKind() == FusionKind::column)
@@ -90,7 +91,7 @@ SmallVector<Value> spreadValues(FusionOp fusion) {
   ColumnShape shape = columnShape(fusion);
   SmallVector<Size> left(fusion.getDomain());
   left.erase(left.begin() + shape.dim, left.begin() + shape.dim + shape.dims);
-  // What is computed once for each column: whoever else reads it does so at every row.
+  // Whether an op is computed once for each column. All other ops read its result at every row.
   auto isOfColumns = [&](Operation *op) {
     return isa<ElementwiseOp>(op) && sizesOf(tensorOf(op->getResult(0))) == ArrayRef(left);
   };
@@ -106,15 +107,15 @@ SmallVector<Value> spreadValues(FusionOp fusion) {
   return spread;
 }
 
-/// Goes from the results back to what they need and asks `keep` for each value of the domain's shape that
-/// more than one pass needs, unless values that are kept already bring what those passes need. Gives the
-/// values for which the answer is yes, with the first of the passes, in op order.
+/// Walks from the results back to their operands, and calls `keep` for each value of the domain's shape that
+/// several passes need. If it returns true, later passes read the value from scratch, and its operands are
+/// needed only by the first of these passes. Returns the kept values with that first pass, in op order.
 static SmallVector<std::pair<Value, unsigned>> chooseKept(FusionOp fusion,
                                                           llvm::function_ref<bool(Operation *, Value)> keep) {
   SmallVector<std::pair<Value, unsigned>> kept;
   Block &body = fusion.getBody().front();
   SmallVector<Size> domain = fusion.getDomain();
-  // Scratch has a size of its own; the passes that need a value are the bits of a number.
+  // The size of scratch must be static, and the passes that need a value are the bits of a 64-bit number.
   unsigned last = lastReductionPass(fusion);
   if (!passLength(fusion).isNumber() || last >= 64)
     return kept;
@@ -164,11 +165,11 @@ SmallVector<std::pair<Value, unsigned>> keptValues(FusionOp fusion, ArrayRef<int
 }
 
 SmallVector<int64_t> worthKeeping(FusionOp fusion, const Schedule &schedule, int64_t scratchBytes) {
-  // A store and a load of a line of the first-level cache take about as long as a dozen additions of vectors,
-  // so one elementary function is worth it and a few products are not. `most` keeps sums of costs from
+  // A store and a load of a line of the first-level cache take about as long as a dozen vector additions, so
+  // it is worth keeping one elementary function, but not a few products. `most` keeps sums of costs from
   // overflow.
   constexpr int64_t storeAndLoad = 12, most = 1 << 20;
-  llvm::DenseMap<Value, int64_t> cost; // of computing a value from memory
+  llvm::DenseMap<Value, int64_t> cost; // the cost of computing a value from values in memory
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     int64_t sum = additionsPerElement(&op);
     if (!isReductionOp(&op))

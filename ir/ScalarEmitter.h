@@ -13,9 +13,9 @@
 
 namespace weft::ir {
 
-/// The emitter with which an op's `body` is written. Values are scalars or vectors. Both forms get the same
-/// operations, so that the vector width never changes a bit. Integers are signless here; the signedness is in
-/// the op's operand types.
+/// Emits the scalar code of an op, its `body`. Values are scalars or vectors, for which the operations are
+/// the same, so the vector width does not change a bit. Integers are signless here; the op's operand types
+/// tell their signedness.
 class ScalarEmitter {
 public:
   ScalarEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op)
@@ -53,7 +53,8 @@ public:
   mlir::Value powIntegers(mlir::Value a, mlir::Value b);
   /// 1/(1 + exp(-a)) of an f32 or f64: right also where the result is subnormal.
   mlir::Value sigmoid(mlir::Value a);
-  /// Another element type, with the rules of `weft.convert`. `from` and `to` are tensor element types.
+  /// Converts to another element type by the rules of `weft.convert`. `from` and `to` are tensor element
+  /// types.
   mlir::Value convert(mlir::Value a, mlir::Type from, mlir::Type to);
 
   mlir::OpBuilder &builder;

@@ -1,4 +1,4 @@
-//===- Size.h - Sizes that are known when a call is made -------*- C++ -*-===//
+//===- Size.h - Static and symbolic sizes -----------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 // A size that cannot be expressed exactly is `inexpressible`: numbers and coefficients beyond 63 bits, sums
 // and products of rounded quotients, polynomials that grow beyond a bound. Every operation on it gives an
-// inexpressible size, it is equal to nothing, and no property of it is claimed, so no size is ever wrong.
-// Types and attributes refuse it.
+// inexpressible size, it is not equal to any size, and every query about it answers "not proven". So no
+// computed size is wrong. Types and attributes must not contain it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_SIZE_H
@@ -49,8 +49,8 @@ struct DimExpr {
   friend bool operator==(const DimExpr &, const DimExpr &) = default;
 };
 
-/// A number, an expression, or inexpressible. A size converts to an integer only by explicit questions for a
-/// number. Sizes have no order; `SymbolRanges` compares them.
+/// A number, an expression, or inexpressible. A size converts to an integer only through number() and
+/// asNumber(). Sizes have no order; `SymbolRanges` compares them.
 class Size {
 public:
   constexpr Size() = default;
@@ -66,7 +66,7 @@ public:
   constexpr bool isNumber() const { return bits >= leastNumber; }
   constexpr bool isSymbolic() const { return bits < leastNumber && bits >= firstHandle; }
   constexpr bool isExpressible() const { return bits >= firstHandle; }
-  /// Whether this can be a number of things: an expression, or a number that is not negative.
+  /// Whether the size is an expression, or a number that is not negative.
   constexpr bool isCount() const { return bits >= 0 || isSymbolic(); }
 
   constexpr std::optional<int64_t> number() const { return isNumber() ? std::optional(bits) : std::nullopt; }
@@ -110,7 +110,7 @@ public:
   Size &operator*=(Size other) { return *this = *this * other; }
 
 private:
-  // Expressions are kept in a table. Their handles are far below any number that a size can be.
+  // Expressions are in a table. Their handles are integers far below all numbers that a size can have.
   static constexpr int64_t firstHandle = -(int64_t(1) << 62), leastNumber = -(int64_t(1) << 61),
                            inexpressibleBits = INT64_MIN;
   struct RawBits {
@@ -135,7 +135,7 @@ private:
 
 /// \name Text and symbols
 /// @{
-/// A number, the text of an expression, or "<inexpressible>", which no parser takes.
+/// A number, the text of an expression, or "<inexpressible>", which no parser accepts.
 std::string sizeText(Size size);
 /// "4, batch, 784 * batch".
 std::string sizesText(std::span<const Size> sizes);
@@ -164,14 +164,14 @@ std::optional<Size> divide(Size a, Size b);
 Size ceilDiv(Size a, int64_t b);
 /// Whether dimensions with `size` elements can be extended to `whole` elements, and are not complete yet.
 bool isPartOf(Size size, Size whole);
-/// a + b of numbers that are not negative, or the greatest integer.
+/// a + b of numbers that are not negative; the largest integer if that overflows.
 inline int64_t saturatedSum(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
-/// Whether `size` is a multiple of the number `by` whatever the symbols are.
+/// Whether `size` is a multiple of the number `by` for all values of the symbols.
 bool isMultipleOf(Size size, int64_t by);
-/// The greatest number that is known to divide the size whatever the symbols are; 0 for 0.
+/// The largest number that is known to divide the size for all values of the symbols; 0 for 0.
 int64_t contentOf(Size size);
 /// @}
 

@@ -64,7 +64,7 @@ LogicalResult specialize(ModuleOp module, const std::map<std::string, int64_t> &
       result.push_back(replaced(size, values));
     return result;
   };
-  // With numbers for some symbols, the coefficients of others may have none.
+  // After some symbols were replaced, the coefficients of other symbols may overflow.
   const auto isExpressible = [&](ArrayRef<Size> sizes) { return llvm::all_of(all(sizes), isPolynomial); };
   AttrTypeWalker walker;
   walker.addWalk([&](RankedTensorType type) {

@@ -13,8 +13,8 @@
 
 namespace weft::ir {
 
-/// Replaces symbols by numbers in everything that a module holds: types, attributes, constants. Types without
-/// remaining symbols become static. A value outside of the range that a function declares is an error.
+/// Replaces symbols by numbers in the types, attributes and constants of a module. Types without remaining
+/// symbols become static. A value outside of the range that a function declares is an error.
 mlir::LogicalResult specialize(mlir::ModuleOp module, const std::map<std::string, int64_t> &values);
 
 } // namespace weft::ir

@@ -1,4 +1,4 @@
-//===- StridedLayout.cpp - Memory that is not row-major -------------------===//
+//===- StridedLayout.cpp - Tensors with strides as views ------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TargetDescription.cpp - What decisions know of a machine -----------===//
+//===- TargetDescription.cpp - The description of a device ----------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 
 namespace weft::ir {
 
-// Made by CMake from ir/devices/*.txt: one initialiser a file, so that a field that is missing, misspelt or
-// out of place is an error of the build.
+// CMake makes one initialiser from each file in ir/devices, so a field that is missing, misspelt or out of
+// order is an error of the build.
 static constexpr TargetDescription table[] = {
 #include "ir/Devices.inc"
 };
@@ -31,8 +31,8 @@ std::string TargetDescription::fullName() const {
   return name.str() + (namedCores ? ":" + std::to_string(namedCores) : "");
 }
 
-/// The description with as many cores: each brings what one alone can move, up to what all of the file's
-/// cores can in proportion, and to the limit of the memory.
+/// Changes a description to `cores` cores. They move bytes in proportion to the cores of the file, but at
+/// least as many as one core alone, and at most as many as each core alone or the memory can.
 static void setCores(TargetDescription &cpu, int64_t cores) {
   const int64_t inProportion = cpu.dramBytesPerUs * cores / cpu.cores;
   cpu.dramBytesPerUs =
@@ -49,7 +49,7 @@ std::optional<TargetDescription> findDescription(llvm::StringRef name) {
     if (base.size() == name.size())
       return entry;
     int64_t cores = 0;
-    // Only the shortest way to write the number, so that a target has one name.
+    // Accept only the shortest form of the number, so that a target has one name.
     if (!entry.isCpu() || suffix.getAsInteger(10, cores) || cores < 1 || cores > mostCores ||
         std::to_string(cores) != suffix)
       return std::nullopt;

@@ -20,7 +20,7 @@ using llvm::StringRef;
 namespace weft::ir {
 namespace {
 
-/// How deep and how long an alias is when it is written out.
+/// The depth and the length of an alias when it is expanded.
 struct Extent {
   int64_t depth = 0, tokens = 1;
 };
@@ -28,7 +28,7 @@ struct Extent {
 /// A region, or any other pair of braces. Regions that are opened later have greater numbers.
 struct Region {
   int64_t number = 0;
-  llvm::StringSet<> values; ///< that are defined in it
+  llvm::StringSet<> values; ///< the values that are defined in it
 };
 
 class Scanner {
@@ -137,7 +137,7 @@ private:
     }
     if (StringRef(")]}>").contains(c)) {
       runLength = 0;
-      // A bracket that closes nothing is the parser's to report; here it must not hide depth.
+      // The parser reports a closing bracket without an opening one. Here it must not reduce the depth.
       char opening = c == ')' ? '(' : c == ']' ? '[' : c == '}' ? '{' : '<';
       if (!open.empty() && open.back() == opening) {
         if (open.size() == labelDepth)
@@ -164,8 +164,8 @@ private:
   // Values
   //===--------------------------------------------------------------------===//
 
-  /// `%name`: a result where a list of names ends in `=`, an argument where a colon follows in parentheses,
-  /// else a use.
+  /// Scans `%name`. It defines a result if its list of names ends in `=`, defines an argument if it is in
+  /// parentheses and a colon follows, and is a use otherwise.
   std::optional<TextViolation> scanValue(size_t begin) {
     position = endOfName(begin);
     const StringRef name = text.slice(begin, position);
@@ -251,7 +251,7 @@ private:
   // Aliases
   //===--------------------------------------------------------------------===//
 
-  /// `#name` or `!name`: a definition where `=` follows at the outermost level, else a use.
+  /// Scans `#name` or `!name`: a definition if it is at the outermost level and `=` follows, otherwise a use.
   std::optional<TextViolation> scanAlias(size_t begin) {
     position = std::min(text.find_if_not(isWord, position + 1), text.size());
     StringRef name = text.slice(begin, position);
@@ -304,7 +304,7 @@ private:
   char charAt(size_t at) const { return at < text.size() ? text[at] : '\0'; }
   char peek(size_t offset) const { return charAt(position + offset); }
 
-  /// The line and column of an offset: counted only when there is something to report.
+  /// The violation at an offset, with its line and column.
   TextViolation at(size_t offset, const llvm::Twine &message) const {
     StringRef before = text.take_front(offset);
     size_t lineStart = before.rfind('\n');
@@ -320,20 +320,20 @@ private:
   llvm::SmallVector<char> open;
   llvm::StringMap<Extent> aliases;
   StringRef defining;                // the alias whose value is being read; empty outside
-  Extent current;                    // of that value
+  Extent current;                    // the extent of that value
   bool afterString = false;          // whether the last token was a string
-  llvm::SmallVector<Region> regions; // that are open, and the outermost
+  llvm::SmallVector<Region> regions; // the open regions, and the outermost
   int64_t regionCount = 0;
-  StringRef lastWord;    // the last token where it was a word
-  StringRef opened;      // the word before a `<` that is the last token
-  bool inLabel = false;  // of a block, before its arguments
-  size_t boolDepth = 0;  // of the brackets of array<i1: ..>
-  size_t labelDepth = 0; // of the parentheses of a block's arguments
-  size_t listEnd = 0;    // of the names that are known to be results, or none
+  StringRef lastWord;    // the last token, if it was a word
+  StringRef opened;      // the word before `<`, if that is the last token
+  bool inLabel = false;  // whether the position is in a block's label, before its arguments
+  size_t boolDepth = 0;  // the depth of the brackets of array<i1: ..>
+  size_t labelDepth = 0; // the depth of the parentheses of a block's arguments
+  size_t listEnd = 0;    // the end of the current list of names
   bool isResultList = false;
-  llvm::SmallVector<StringRef> arguments; // of a function whose body is still to come
-  size_t argumentDepth = 0;               // of their parentheses
-  /// Values that were used in no region that had defined them: the outermost of these uses.
+  llvm::SmallVector<StringRef> arguments; // of a function whose body has not begun
+  size_t argumentDepth = 0;               // the depth of their parentheses
+  /// Values that were used in a region where they are not defined (yet): the outermost of these uses.
   llvm::StringMap<std::pair<int64_t, size_t>> undefined;
 };
 

@@ -30,7 +30,7 @@ struct TextLimits {
   int64_t tokens = int64_t(1) << 26; ///< of the whole text, and of any alias written out in full
   int64_t depth = 128;               ///< of brackets, including those inside aliases
   int64_t run = 1024;                ///< of tokens between separators
-  int64_t digits = 4096;             ///< of a number outside of strings: reading one is quadratic in them
+  int64_t digits = 4096;             ///< of a number outside of strings, because parsing takes quadratic time
 };
 
 struct TextViolation {

@@ -73,10 +73,10 @@ inline bool checksIndex(mlir::Operation *op) {
   return llvm::isa<GatherOp, ScatterOp, IndexUpdateOp>(op) && mayFail(op);
 }
 
-/// Whether an op only gives its operand's bytes another type; it is no launch.
+/// Whether an op only changes the type of its operand's bytes. It is not a launch.
 inline bool isStorageView(mlir::Operation *op) { return llvm::isa<ReshapeOp, BitcastOp>(op); }
 
-/// Whether the op computes nothing and only orders others.
+/// Whether the op only orders other ops.
 inline bool isOrder(mlir::Operation *op) {
   return llvm::isa<TokenOp, BarrierOp, EventRecordOp, EventWaitOp, StreamForkOp, StreamJoinOp>(op);
 }

@@ -1,14 +1,14 @@
-//===- VerifySchedule.cpp - Whether a schedule is right for its fusion ----===//
+//===- VerifySchedule.cpp - Proves that a schedule fits its fusion --------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A schedule may come from text. What an emitter would otherwise have to trust is shown here: that the tasks
-// cover the domain and no two share an element, that vectors and squares are of a size that the emitter can
-// make, that scratch holds what is put there, and that the order of reductions is the one that belongs to
-// their shape. A field's own bounds, and the fields that a kind has, are checked where the attribute is made.
+// A schedule may come from text, and emitters trust it. Therefore this file proves that the tasks cover the
+// domain and no two share an element, that the emitter can make vectors and squares of their size, that
+// scratch is large enough, and that reductions have the order that belongs to their shape. The bounds of a
+// field, and the fields of a kind, are checked when the attribute is made.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Schedule.h"
@@ -35,7 +35,7 @@ private:
     return fusion.emitOpError() << "has " << infoOf(field).name << " = " << (*this)[field]
                                 << " in its schedule, expected " << expected << ": " << why;
   }
-  /// The fields that this fusion has to have, and those of its kind that it cannot have.
+  /// Checks the fields that this fusion must have, and those of its kind that it must not have.
   LogicalResult needs(ArrayRef<Field> fields, const Twine &why) {
     for (Field field : fields)
       if (!has(field))
@@ -58,7 +58,7 @@ private:
 
   LogicalResult verifyChunk();
   LogicalResult verifyTile();
-  /// Of a pass over `length` elements or rows of `what`.
+  /// Verifies `keep`, for passes over `length` elements of rows, or rows of columns.
   LogicalResult verifyKeep(Size length, const char *what, const char *each);
   LogicalResult verifyRow();
   LogicalResult verifyColumn();
@@ -74,7 +74,6 @@ private:
 
 } // namespace
 
-/// No vector may straddle two tasks, and the widest has 64 elements.
 LogicalResult Verifier::verifyChunk() {
   return isMultiple(Field::chunk, 64, "no vector may lie in two tasks, and the widest has 64 elements");
 }
@@ -166,7 +165,7 @@ LogicalResult Verifier::verifyScan() {
   if (failed(needs({Field::block}, "its tasks are blocks of columns")) ||
       failed(isMultiple(Field::block, vector, "a block is whole vectors of columns")))
     return failure();
-  // Each vector of the block is code and registers of its own.
+  // The kernel has code and registers for each vector of the block.
   constexpr int64_t mostVectors = 64;
   return block <= mostVectors * vector
              ? success()
@@ -227,7 +226,7 @@ LogicalResult Verifier::verifyFields() {
   return success();
 }
 
-/// What the number of tasks follows from.
+/// The fields that determine the number of tasks, for messages.
 std::string Verifier::cutText() {
   auto in = [&](Field field) { return std::to_string((*this)[field]); };
   std::string shape = "[" + sizesText(domain) + "]";
@@ -256,8 +255,8 @@ LogicalResult Verifier::verify() {
   if (schedule.kind != fusion.getKind())
     return fusion.emitOpError() << "of kind " << stringifyFusionKind(fusion.getKind())
                                 << " has a schedule of kind " << stringifyFusionKind(schedule.kind);
-  // A kernel of one device is no kernel of another: who shares a task is the first thing that tells them
-  // apart.
+  // A schedule for a CPU has no `threads` and a schedule for another device has, so neither can be used for
+  // the other.
   DeviceAttr device = deviceOf(fusion.getResultTypes().front());
   if (failed(!device || device.isCpu()
                  ? hasNo({Field::threads}, "a task of a CPU is one thread's")

@@ -17,8 +17,8 @@ namespace weft::ir {
 
 class VjpBuilder;
 
-/// A tensor value in a derivative rule: `g * (1.0 - y * y)` builds the ops. Numbers become constants of the
-/// other side's type.
+/// A tensor value in a derivative rule: `g * (1.0 - y * y)` builds the ops. A number becomes a constant of
+/// the type of the other operand.
 struct Sym {
   mlir::Value value;
   VjpBuilder *vjp = nullptr;
@@ -65,9 +65,9 @@ public:
   Sym convert(Sym a, mlir::Type element);
   Sym sum(Sym a, llvm::ArrayRef<int64_t> dims);
   Sym reshape(Sym a, llvm::ArrayRef<Size> shape);
-  /// The same index, with a check that it lies in [0, size): computing this value fails the call if it does
-  /// not, whatever happens to other readers of the index. The message calls the index `name`; if that is
-  /// empty, it names dimension `dim`.
+  /// The same index, with a check that it is in [0, size). If it is not, computing this value fails the call,
+  /// whatever other ops do with the index. The message calls the index `name`; if that is empty, it names
+  /// dimension `dim`.
   Sym checkedIndex(Sym index, Size size, llvm::StringRef name, int64_t dim = 0);
   /// Inserts the dimensions that a reduction over `dims` removed, and broadcasts to `shape`.
   Sym broadcastBack(Sym a, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<Size> shape);

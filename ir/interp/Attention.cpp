@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every score is computed in doubles, wherever it is needed: nothing is shared with the
-// blocks and the running maxima of kernels. What has no probability does not count, whatever it holds.
+// Every score is computed in doubles whenever it is needed; the blocks and running maxima of kernels have no
+// counterpart here. Values with probability 0 do not contribute, even if they are infinite or NaN.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Attention.h"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// A matrix of one batch index, in a literal.
+/// A matrix in a literal, for one batch index.
 struct Matrix {
   const Literal *literal = nullptr;
   int64_t base = 0, row = 0, column = 0;
@@ -31,7 +31,7 @@ struct Matrix {
   double operator()(int64_t i, int64_t j) const { return literal->real[at(i, j)]; }
 };
 
-/// The operands and results of an attention, and where they lie.
+/// The sizes and attributes of an attention.
 struct Attention {
   AttentionExtents extents;
   double scale;
@@ -46,7 +46,7 @@ struct Attention {
     return made;
   }
 
-  /// The scores of a row, -inf for keys that it does not see.
+  /// The scores of a row; -inf for masked keys.
   std::vector<double> scores(const Matrix &q, const Matrix &k, const Matrix &mask, int64_t i) const {
     std::vector<double> p(extents.keys, -inf);
     for (int64_t j = 0; j < extents.keys; ++j) {
@@ -65,7 +65,7 @@ struct Attention {
     return p;
   }
 
-  /// The log of the sum of exponentials; -inf where every score is.
+  /// The log of the sum of exponentials; -inf if every score is -inf.
   static double logSumExp(ArrayRef<double> scores) {
     double top = -inf, total = 0;
     for (double score : scores)
@@ -77,7 +77,7 @@ struct Attention {
     return top + std::log(total);
   }
 
-  /// The probability of each score; 0 in a row that sees nothing.
+  /// The probability of each score; 0 in a row in which all keys are masked.
   static void toProbabilities(std::vector<double> &scores, double lse) {
     for (double &score : scores)
       score = lse == -inf ? 0 : std::exp(score - lse);
@@ -135,15 +135,15 @@ struct Attention {
   }
 };
 
-/// The operands of an attention with their views; null where there is none.
+/// The operands of an attention with their views; null for absent operands.
 struct Operands {
   struct Part {
     const Literal *literal = nullptr;
     AttentionView view;
   };
   Part q, k, v, mask, out, grad;
-  const Literal *lse = nullptr;          ///< row-major, as it always is
-  SmallVector<AttentionView, 3> results; ///< but for lse
+  const Literal *lse = nullptr;          ///< always row-major
+  SmallVector<AttentionView, 3> results; ///< of all results except lse
 };
 
 LogicalResult run(const Attention &attention, const Operands &operands, MutableArrayRef<Literal> results) {
@@ -164,7 +164,7 @@ LogicalResult run(const Attention &attention, const Operands &operands, MutableA
   return success();
 }
 
-/// Row-major memory of a tensor that may repeat along dimensions of size 1.
+/// The view of row-major memory, with stride 0 in dimensions of size 1, along which it repeats.
 AttentionView viewOf(const Literal &literal) {
   AttentionView view = orderedView(literal.shape, allDims(literal.rank()));
   for (auto [stride, extent] : llvm::zip(view.strides, literal.shape))
@@ -172,7 +172,7 @@ AttentionView viewOf(const Literal &literal) {
   return view;
 }
 
-/// Of sdpa and its derivative, whose tensors are what they look like.
+/// Runs sdpa or its derivative, whose tensors are row-major.
 template <typename Op>
 LogicalResult interpretRowMajor(Op op, ArrayRef<const Literal *> operands, Operands parts,
                                 MutableArrayRef<Literal> results) {

@@ -24,7 +24,7 @@ LogicalResult ConstantOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<L
     out = Literal::fromBytes(out.dtype, out.shape, resource.getRawHandle().getBlob()->getData().data());
     return success();
   }
-  // The verifier lets nothing else through.
+  // The verifier accepts no other attributes.
   auto dense = cast<DenseElementsAttr>(getValue());
   int64_t i = 0;
   if (out.isReal())
@@ -68,7 +68,7 @@ LogicalResult IotaOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Liter
   return success();
 }
 
-/// The results are initialised with zeros, which is as good as any undefined value.
+/// Leaves the zeros with which results are initialised: any value is correct.
 LogicalResult UndefOp::interpret(ArrayRef<const Literal *>, MutableArrayRef<Literal>) { return success(); }
 
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The interpreter runs ops one after the other, so order across queues is trivially kept: tokens and events
+// The interpreter runs ops one after the other, which satisfies every order across queues. Tokens and events
 // are values without content.
 //
 //===----------------------------------------------------------------------===//

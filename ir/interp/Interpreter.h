@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The language's definition: plain loops on doubles and 64-bit integers. Every backend is compared with it.
+// The definition of the dialect's semantics, as plain loops on doubles and 64-bit integers. Every backend is
+// compared with it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_IR_INTERP_INTERPRETER_H
@@ -26,13 +27,13 @@ struct GeneratorState {
 struct InterpreterOptions {
   /// The states that `weft.rng_state_load` reads. A function that fails leaves them unchanged.
   llvm::StringMap<GeneratorState> generators;
-  /// A value with more elements than this is an error, not an attempt to hold it.
+  /// A value with more elements than this is an error.
   int64_t maxElements = int64_t{1} << 28;
 };
 
-/// Runs a verified function whose sizes are numbers: `specialize` (ir/Specialize.h) makes one of a function
+/// Runs a verified function with static sizes; `specialize` (ir/Specialize.h) makes such a function from one
 /// with symbols. Errors (arguments of another type, an index out of range, a recursive call) are diagnostics
-/// at the op. Donated arguments are not changed: their new values are results.
+/// at the op. Donated arguments are not changed; their new values are results.
 mlir::FailureOr<llvm::SmallVector<Literal>>
 interpretFunction(FuncOp function, llvm::ArrayRef<Literal> arguments, InterpreterOptions &options);
 /// The same for a function that uses no generator.

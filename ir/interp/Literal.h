@@ -34,11 +34,11 @@ struct Literal {
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   /// Row-major strides, in elements.
   std::vector<int64_t> strides() const;
-  /// Stores a value as `dtype` holds it: rounded to nearest even, or wrapped.
+  /// Stores a value as a number of `dtype`: rounded to nearest even, or wrapped.
   void setReal(int64_t index, double value);
   void setWhole(int64_t index, int64_t value);
 
-  /// From and to memory as tensors have it.
+  /// Conversion from and to the memory of a row-major tensor.
   static Literal fromBytes(DType dtype, llvm::ArrayRef<int64_t> shape, const void *data);
   void toBytes(void *data) const;
 };
@@ -72,7 +72,7 @@ inline int64_t wrapPow(int64_t a, int64_t b) {
   return result;
 }
 
-/// The reference rule of an elementwise op. A comparison takes reals and gives integers.
+/// The reference rule of an elementwise op. The result of a comparison of reals is an integer.
 template <typename Real, typename Whole>
 mlir::LogicalResult interpretElementwise(mlir::Operation *, Real real, Whole whole,
                                          llvm::ArrayRef<const Literal *> in, Literal &out) {

@@ -137,7 +137,7 @@ static LogicalResult interpretArg(Operation *op, const Literal &in, int64_t dim,
   ReductionLayout layout(in, dim);
   if (layout.reduced.empty() && !layout.kept.empty())
     return op->emitOpError() << "has nothing to choose from: dimension " << dim << " has size 0";
-  // The first NaN beats everything; after it nothing wins.
+  // The first NaN is the extreme element.
   auto beats = [&](int64_t candidate, int64_t best) {
     if (!in.isReal())
       return largest ? in.whole[candidate] > in.whole[best] : in.whole[candidate] < in.whole[best];

@@ -1,4 +1,4 @@
-//===- Rules.h - What the rules of several ops share -----------*- C++ -*-===//
+//===- Rules.h - Helpers of reference rules ---------------------*- C++ -*-===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ inline void copyElement(Literal &out, int64_t to, const Literal &in, int64_t fro
     out.whole[to] = in.whole[from];
 }
 
-/// The larger of two; NaN wins, and +0 is larger than -0.
+/// The larger of two numbers; NaN if one is NaN, and +0 is larger than -0.
 inline double larger(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return std::isnan(a) ? a : b;
@@ -31,18 +31,18 @@ inline double larger(double a, double b) {
   return a > b ? a : b;
 }
 
-/// The smaller of two; NaN wins, and -0 is smaller than +0.
+/// The smaller of two numbers; NaN if one is NaN, and -0 is smaller than +0.
 inline double smaller(double a, double b) { return -larger(-a, -b); }
 
 /// `offsets(shape, strides, dims)`: the distance, in elements, of each index over `dims`, in row-major order.
 std::vector<int64_t> offsets(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
                              llvm::ArrayRef<int64_t> dims);
-/// The sizes of `op` as numbers; emits what to do where one depends on symbols.
+/// The sizes of `op` as numbers. Emits an error with a remedy if one depends on symbols.
 mlir::FailureOr<llvm::SmallVector<int64_t>> concreteSizes(mlir::Operation *op, llvm::ArrayRef<Size> sizes);
 /// The dimensions of a tensor of that rank that are not in `dims`, increasing.
 llvm::SmallVector<int64_t> otherDims(int64_t rank, llvm::ArrayRef<int64_t> dims);
 
-/// An integer as a floating-point type holds it, rounded once.
+/// An integer converted to a floating-point type, rounded once.
 double roundWholeTo(DType dtype, int64_t value);
 
 /// One block of Philox4x32-10; words lowest first.

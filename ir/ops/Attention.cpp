@@ -1,4 +1,4 @@
-//===- Attention.cpp - Scaled dot-product attention -----------------------===//
+//===- Attention.cpp - sdpa and its derivative ----------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ static SmallVector<Size> matrixShape(RankedTensorType like, Size first, Size sec
   return shape;
 }
 
-/// Whether q, k and v are of one rank, at least 2; emits what is wrong otherwise. The rest is the verifier's.
+/// Whether q, k and v have one rank, at least 2. Emits an error otherwise. The verifier checks the rest.
 static LogicalResult checkRanks(std::optional<Location> loc, StringRef op, ValueRange operands) {
   int64_t rank = cast<RankedTensorType>(operands[0].getType()).getRank();
   for (Value value : operands.take_front(3))
@@ -59,7 +59,7 @@ LogicalResult SdpaBackwardOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   return success();
 }
 
-/// What both ops ask of q, k, v, the mask and the scale.
+/// Verifies q, k, v, the mask and the scale of the forward or the backward op.
 template <typename Op> static LogicalResult verifyAttention(Op op) {
   auto q = op.getQ().getType(), k = op.getK().getType(), v = op.getV().getType();
   ArrayRef<Size> qs = sizesOf(q), ks = sizesOf(k), vs = sizesOf(v);
@@ -112,14 +112,14 @@ LogicalResult SdpaBackwardOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Meaning in primitives
+// Decompositions
 //===----------------------------------------------------------------------===//
 
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// q, k and v in the type of the statistics, and the scores of all rows and keys.
+/// q, k and v in the element type of the statistics, and the scores of all rows and keys.
 class Attention {
 public:
   template <typename Op>
@@ -150,14 +150,14 @@ public:
     return v.make<DotGeneralOp>(a.value, b.value, Value(), batch, batch, ArrayRef<int64_t>{overA},
                                 ArrayRef<int64_t>{overB}, false);
   }
-  /// A number of each row, for every column of something of `columns` columns.
+  /// Broadcasts one number per row to `columns` columns.
   Sym spread(Sym rows, Size columns) const {
     SmallVector<Size> full(sizesOf(rows.type()));
     full.push_back(columns);
     return v.broadcastBack(rows, {rank - 1}, full);
   }
   Sym spread(Sym rows) const { return spread(rows, shape.back()); }
-  /// exp(scores - lse), and 0 in rows that see nothing.
+  /// exp(scores - lse), and 0 in rows in which all keys are masked.
   Sym probabilities(Sym lse) const {
     Sym sees = v.compare<NeOp>(lse, v.like(lse, -inf));
     Sym shift = v.select(sees, lse, v.like(lse, 0.0));
@@ -201,13 +201,13 @@ SmallVector<Value> SdpaOp::decompose(OpBuilder &builder) {
   Attention a(v, *this);
   Type element = getQ().getType().getElementType();
   Sym lowest = v.like({getLse(), &v}, -inf);
-  if (a.shape.back() == 0) // no keys: nothing has a largest score
+  if (a.shape.back() == 0) // without keys there is no largest score
     return {v.like({getOut(), &v}, 0.0).value, lowest.value};
   Sym top = v.make<RmaxOp>(a.scores.value, ArrayRef<int64_t>{a.rank - 1});
   Sym sees = v.compare<NeOp>(top, lowest);
   Sym shift = v.select(sees, top, v.like(top, 0.0));
   Sym e = v.unary<ExpOp>(a.scores - a.spread(shift)), total = v.sum(e, {a.rank - 1});
-  // The division is one of each row, after the sum over keys.
+  // Divide once per row, after the sum over keys.
   Sym factor = v.select(sees, v.unary<RecipOp>(total), v.like(total, 0.0));
   Sym sums = a.product(e, a.rank - 1, a.values, a.rank - 2);
   Sym out = sums * a.spread(factor, sizesOf(getV().getType()).back());
@@ -223,7 +223,8 @@ SmallVector<Value> SdpaBackwardOp::decompose(OpBuilder &builder) {
           v.convert(gradients.dv, element).value};
 }
 
-/// A gradient of the mask, or through lse, needs the derivative of every score: it is written in primitives.
+/// Uses weft.sdpa_backward, except for gradients of the mask or through lse. These need the derivative of
+/// every score, so they are built from primitives.
 LogicalResult SdpaOp::buildVjp(VjpBuilder &vjp) {
   bool ofMask = getMask() && vjp.needs(3);
   auto set = [&](unsigned i, Value value) {

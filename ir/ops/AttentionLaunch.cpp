@@ -1,4 +1,4 @@
-//===- AttentionLaunch.cpp - Attention as one launch ----------------------===//
+//===- AttentionLaunch.cpp - weft.attention -------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,7 +71,7 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-/// Whether a view of a [batch.., rows, columns] tensor lies within the operand.
+/// Verifies that a view of a [batch.., rows, columns] tensor is within the operand.
 static LogicalResult verifyView(AttentionOp op, StringRef name, Value operand, ArrayRef<int64_t> view,
                                 ArrayRef<int64_t> extents) {
   auto type = cast<RankedTensorType>(operand.getType());

@@ -17,22 +17,22 @@
 
 namespace weft::ir {
 
-/// Appends the type of `like`, or of another element type, with the dimensions `shape`, after checking that
-/// they are sizes of dimensions and that the bytes fit 63 bits.
+/// Appends a type like that of `like`, with the dimensions `shape` and optionally another element type, after
+/// checking that the sizes are valid for dimensions and that the bytes fit into 63 bits.
 mlir::LogicalResult inferShaped(std::optional<mlir::Location> loc, llvm::StringRef op, mlir::Value like,
                                 llvm::ArrayRef<Size> shape, llvm::SmallVectorImpl<mlir::Type> &types,
                                 mlir::Type element = {});
 
-/// Whether what `op` was given as `what`, positions or numbers of elements, is no rounded quotient; emits
-/// what is wrong otherwise.
+/// Whether no size is a rounded quotient. `what` names the sizes, for example positions, in the error that is
+/// emitted otherwise.
 mlir::LogicalResult checkPolynomials(std::optional<mlir::Location> loc, llvm::StringRef op,
                                      llvm::StringRef what, llvm::ArrayRef<Size> sizes);
 
-/// Whether every symbol of the function's types is declared with a range in which the sizes make sense, and
-/// bound by an argument; emits what is wrong otherwise.
+/// Whether every symbol of the function's types is declared, with a range for which all sizes are valid, and
+/// is a dimension of an argument. Emits an error otherwise.
 mlir::LogicalResult verifySymbols(FuncOp func);
 
-/// Whether the symbols of a size that is an attribute of `op` are declared; emits what is wrong otherwise.
+/// Whether the symbols of sizes in an attribute of `op` are declared. Emits an error otherwise.
 mlir::LogicalResult verifyDeclared(mlir::Operation *op, llvm::ArrayRef<Size> sizes);
 
 /// 0, 1, .. rank-1.
@@ -41,7 +41,7 @@ llvm::SmallVector<int64_t> allDims(int64_t rank);
 /// `shape` without the dimensions in `dims`.
 llvm::SmallVector<Size> withoutDims(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 
-/// Whether `dims` are distinct, increasing and in [0, rank); emits what is wrong otherwise.
+/// Whether `dims` are distinct, increasing and in [0, rank). Emits an error otherwise.
 mlir::LogicalResult checkDims(std::optional<mlir::Location> loc, llvm::StringRef op, llvm::StringRef what,
                               llvm::ArrayRef<int64_t> dims, int64_t rank);
 
@@ -50,7 +50,7 @@ mlir::Type statisticsType(mlir::RankedTensorType type);
 
 /// The number of elements of `shape` over `dims`.
 Size countOver(llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
-/// The same as a tensor like `a`: a constant, or computed from `weft.dim` if a size is dynamic.
+/// That number as a tensor like `a`: a constant, or computed from `weft.dim` if a size is dynamic.
 Sym countLike(VjpBuilder &v, Sym a, llvm::ArrayRef<Size> shape, llvm::ArrayRef<int64_t> dims);
 
 } // namespace weft::ir

@@ -1,4 +1,4 @@
-//===- Composite.cpp - Ops kept whole until fusion ------------------------===//
+//===- Composite.cpp - softmax, cross_entropy, optimiser steps ------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ template <typename Op> static LogicalResult verifySoftmaxDim(Op op) {
 WEFT_SOFTMAX_COMMON(SoftmaxOp)
 WEFT_SOFTMAX_COMMON(LogSoftmaxOp)
 
-/// a - max(a) along `dim`, in the type of the statistics. Over an empty dimension there is nothing to shift.
+/// a - max(a) along `dim`, in the element type of the statistics; `a` itself if the dimension is empty.
 static Sym shifted(VjpBuilder &v, Sym a, int64_t dim) {
   Sym wide = v.convert(a, statisticsType(a.type()));
   if (sizesOf(a.type())[dim] == 0)
@@ -51,7 +51,7 @@ SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
   VjpBuilder v = symbolic(builder, *this);
   auto dim = static_cast<int64_t>(getDim());
   Sym a = v.operand(0), e = v.unary<ExpOp>(shifted(v, a, dim));
-  // A division for each row, not for each element: on a vector it takes as long as all of exp.
+  // Divide once per row and not per element, because a vector division takes as long as exp.
   Sym scale = v.unary<RecipOp>(v.sum(e, {dim}));
   Sym y = e * v.broadcastBack(scale, {dim}, sizesOf(a.type()));
   return {v.convert(y, a.type().getElementType()).value};
@@ -131,7 +131,7 @@ LogicalResult CrossEntropyOp::verify() {
 
 namespace {
 
-/// What loss and derivative have in common.
+/// The values that the loss and its derivative have in common.
 struct CrossEntropyParts {
   CrossEntropyParts(VjpBuilder &v, CrossEntropyOp op)
       : logits(v.operand(0)), rows(sizesOf(logits.type())[0]), classes(sizesOf(logits.type())[1]),
@@ -145,7 +145,7 @@ struct CrossEntropyParts {
     if (op.getWeight())
       weight = v.convert({op.getWeight(), &v}, wideType);
   }
-  /// The weight of each row's target, zero where the row is ignored: what the mean divides by the sum of.
+  /// The weight of each row's target, or zero if the row is ignored. The mean divides by the sum of these.
   Sym rowWeight(VjpBuilder &v) {
     if (!weight)
       return v.convert(keep, wideType);
@@ -194,8 +194,8 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   return {v.convert(loss, parts.logits.type().getElementType()).value, lse.value};
 }
 
-/// With p the probabilities and t the target: w_t (p - [t]), smoothed by the same for every class, in the
-/// share s / C each.
+/// For probabilities p and target t the derivative is w_t (p - [t]). Label smoothing s adds the same term for
+/// every class with the weight s / C.
 LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   if (getWeight() && vjp.needs(2))
     return emitOpError() << "has no derivative with respect to its class weights (" << "WEFT-G001"
@@ -208,7 +208,7 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   CrossEntropyParts parts(vjp, *this);
   Sym a = parts.logits, lse = vjp.result(1);
   ArrayRef<Size> shape = sizesOf(a.type());
-  // The derivative checks its targets itself: a program may use it and not the loss.
+  // Check the targets here too, because a program may use the derivative and not the loss.
   Sym index = shape[1] == 0 ? parts.index : vjp.checkedIndex(parts.index, shape[1], "Target");
   Sym g = vjp.convert(vjp.cotangent(0), parts.wideType), rowWeight = parts.rowWeight(vjp);
   if (getReduction() == ReductionKind::mean)
@@ -219,7 +219,7 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
   Sym probability = vjp.unary<ExpOp>(parts.wide - spreadRows(lse));
   Sym classes = vjp.make<IotaOp>(withShape(index.type(), shape), 1);
   Sym hit = vjp.convert(vjp.compare<EqOp>(classes, spreadRows(index)), parts.wideType);
-  // Where all are ignored the mean divides by 0: its rows get 0 all the same, and no NaN.
+  // If all rows are ignored, the mean divides by 0. Select, so that ignored rows get 0 and not NaN.
   auto set = [&](Sym gradient) {
     gradient = vjp.select(spreadRows(parts.keep), gradient, vjp.like(gradient, 0.0));
     vjp.set(0, vjp.convert(gradient, a.type().getElementType()));
@@ -244,7 +244,7 @@ LogicalResult CrossEntropyOp::buildVjp(VjpBuilder &vjp) {
 // Optimiser steps
 //===----------------------------------------------------------------------===//
 
-/// Parameter, gradient and moments agree in shape and element type.
+/// Verifies that parameter, gradient and moments agree in shape and element type.
 static LogicalResult verifyStep(Operation *op, ArrayRef<std::pair<StringRef, Value>> tensors) {
   auto expected = cast<RankedTensorType>(tensors[0].second.getType());
   for (auto [name, value] : tensors) {

@@ -207,8 +207,8 @@ LogicalResult DotGeneralOp::buildVjp(VjpBuilder &vjp) {
                        gB = range(batch + static_cast<int64_t>(aFree.size()), rank);
   Sym g = vjp.cotangent(0);
 
-  // The product has batch, then free dimensions of its first and second operand; `order` lists, for each of
-  // these, the operand dimension of `like` that it is.
+  // The dimensions of the product are the batch dimensions, then the free dimensions of its first and second
+  // operand. `order` has, for each of these, the dimension of the operand whose cotangent it is.
   auto back = [&](Sym x, Sym y, ArrayRef<int64_t> xBatch, ArrayRef<int64_t> yBatch,
                   ArrayRef<int64_t> xContract, ArrayRef<int64_t> yContract, ArrayRef<int64_t> order) {
     Sym product =
@@ -232,8 +232,8 @@ LogicalResult DotGeneralOp::buildVjp(VjpBuilder &vjp) {
     vjp.set(0, back(g, vjp.operand(1), gBatch, getBatchB(), gB, bFree, order));
   }
   if (vjp.needs(1)) {
-    // b's cotangent as [batch, free of b, contracted]: g first keeps the usual case (x W^T) free of
-    // transposition.
+    // Build b's cotangent as [batch, free of b, contracted]. With g as the first operand, the usual case (x
+    // W^T) needs no transposition.
     SmallVector<int64_t> order(getBatchB());
     llvm::append_range(order, bFree);
     SmallVector<int64_t> contracted;

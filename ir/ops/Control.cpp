@@ -88,8 +88,8 @@ void FuncOp::print(OpAsmPrinter &printer) {
                                            getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
-/// One of the attributes of argument or result `i`. The accessors of MLIR's interface of functions look the
-/// interface up each time, which shows where every pass asks for those of thousands of arguments.
+/// An attribute of argument or result `i`. MLIR's accessors look up the function interface for each call,
+/// which is slow for thousands of arguments.
 static Attribute attributeOf(std::optional<ArrayAttr> all, unsigned i, StringRef name) {
   return all ? cast<DictionaryAttr>((*all)[i]).get(name) : Attribute();
 }
@@ -149,7 +149,7 @@ static LogicalResult verifyStrides(FuncOp func, unsigned i) {
   return success();
 }
 
-/// Why a tensor with a device is no valid Weft tensor; empty for other types.
+/// The reason, for a message, why a tensor with a device is no valid Weft tensor; empty for other types.
 static std::string whyRefused(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !deviceOf(tensor))
@@ -168,7 +168,7 @@ static std::string whyRefused(Type type) {
 LogicalResult FuncOp::verify() {
   if (isExternal())
     return emitOpError() << "@" << getName() << " has no body";
-  llvm::SmallPtrSet<const void *, 8> seen; // few types are those of thousands of arguments
+  llvm::SmallPtrSet<const void *, 8> seen; // thousands of arguments have few different types
   for (Type type : llvm::concat<const Type>(getArgumentTypes(), getResultTypes()))
     if (seen.insert(type.getAsOpaquePointer()).second && !isWeftTensor(type))
       return emitOpError() << "@" << getName() << " takes and returns tensors with a device, found " << type

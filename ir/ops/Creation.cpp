@@ -1,4 +1,4 @@
-//===- Creation.cpp - Ops that make tensors from nothing ------------------===//
+//===- Creation.cpp - Constants, iota, random bits ------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -147,7 +147,7 @@ LogicalResult RngBitsPhiloxOp::verify() {
   return success();
 }
 
-/// The next counter depends on the shape alone, so computing it does not need the bits.
+/// Computes the next counter from the shape, so that it does not depend on the bits.
 LogicalResult RngBitsPhiloxOp::canonicalize(RngBitsPhiloxOp op, PatternRewriter &rewriter) {
   if (op.getNext().use_empty())
     return failure();

@@ -1,4 +1,4 @@
-//===- Dropout.cpp - Zeros at random ---------------------------------------===//
+//===- Dropout.cpp - dropout ----------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - The elementwise ops with more than one line ------===//
+//===- Elementwise.cpp - select and convert -------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

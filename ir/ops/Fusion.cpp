@@ -1,4 +1,4 @@
-//===- Fusion.cpp - Regions that become kernels ---------------------------===//
+//===- Fusion.cpp - weft.fusion -------------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -160,7 +160,7 @@ LogicalResult FusionOp::verify() {
   auto rank = static_cast<int64_t>(domain.size()), reduced = static_cast<int64_t>(getNumReducedDims());
   if (kind != FusionKind::loop && reduced == 0)
     return emitOpError() << "of kind " << stringifyFusionKind(kind) << " has no reduction";
-  // Columns of which nothing is left belong to leading dimensions.
+  // A column reduction over the last dimensions must begin at dimension 0; otherwise it is one along rows.
   int64_t first = kind == FusionKind::column ? columnShape(*this).dim : rank - reduced;
   if (kind == FusionKind::column && first + reduced >= rank)
     first = 0;

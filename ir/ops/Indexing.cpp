@@ -38,8 +38,8 @@ static LogicalResult verifyWithin(Operation *op, RankedTensorType index, RankedT
 }
 
 int64_t GatherOp::additionsPerElement() {
-  // Contiguous rows are read like any operand. Otherwise each lane reads by itself and compares its index,
-  // which costs 10, measured like the costs of functions (ir/Elementwise.td).
+  // Contiguous rows are loaded like any operand. Otherwise each lane has a load and an index check of its
+  // own, which cost 10, measured like the costs of functions (ir/Elementwise.td).
   const auto dim = static_cast<int64_t>(getDim());
   return getKind() == GatherKind::points && dim + 1 < getA().getType().getRank() ? 1 : 10;
 }
@@ -67,8 +67,9 @@ static SmallVector<Size> pointsShape(RankedTensorType from, RankedTensorType ind
 
 static Sym zerosLike(VjpBuilder &vjp, Sym like) { return vjp.like(like, 0.0); }
 
-/// If several writes hit one element, the last one stays, and only that one has a derivative. `write` writes
-/// the numbers 0, 1, .. of the writes to their places, and `read` reads them back.
+/// Whether a write is the last one to its element. If several writes go to one element, the last one counts,
+/// so only that one has a derivative. `write` writes the numbers 0, 1, .. of the writes to their places, and
+/// `read` reads them back.
 static Sym isLastWrite(VjpBuilder &vjp, RankedTensorType position, ArrayRef<Size> writes,
                        llvm::function_ref<Sym(Sym, Sym)> write, llvm::function_ref<Sym(Sym)> read) {
   Size count = productOf(writes);

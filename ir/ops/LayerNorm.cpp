@@ -1,4 +1,4 @@
-//===- LayerNorm.cpp - Normalisation over trailing dimensions -------------===//
+//===- LayerNorm.cpp - layer_norm -----------------------------------------===//
 //
 // Part of Weft, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -113,7 +113,7 @@ LogicalResult LayerNormOp::buildVjp(VjpBuilder &vjp) {
     return spread(total / countLike(vjp, total, shape, dims.inner));
   };
   Sym gradient = (q - average(q) - normalized * average(q * normalized)) * spread(rstd);
-  // mean moves by 1/n with an element, and rstd by -rstd^2 xh / n.
+  // The derivative of mean with respect to an element is 1/n, that of rstd is -rstd^2 xh / n.
   if (vjp.hasCotangent(1))
     gradient = gradient + spread(vjp.cotangent(1) / countLike(vjp, rstd, shape, dims.inner));
   if (vjp.hasCotangent(2))

@@ -253,7 +253,7 @@ OpFoldResult BitcastOp::fold(FoldAdaptor) {
   return {};
 }
 
-/// The bits are no numbers, so no gradient flows.
+/// No gradient flows through a reinterpretation of bits.
 LogicalResult BitcastOp::buildVjp(VjpBuilder &) { return success(); }
 
 } // namespace weft::ir

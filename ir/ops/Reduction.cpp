@@ -84,8 +84,8 @@ LogicalResult RminOp::buildVjp(VjpBuilder &vjp) { return extremeVjp(*this, vjp);
 
 LogicalResult AnyOp::buildVjp(VjpBuilder &) { return success(); }
 
-/// The product of the other elements is the product of those before times that of those after: no division,
-/// so zeros are handled exactly.
+/// The derivative with respect to an element is the product of the others: of those before it times those
+/// after it. There is no division, so zeros are handled exactly.
 LogicalResult ProdOp::buildVjp(VjpBuilder &vjp) {
   if (!vjp.needs(0))
     return success();
