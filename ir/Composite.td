@@ -62,11 +62,11 @@ def Weft_LogSoftmaxOp : Weft_SoftmaxLike<"log_softmax", "a - max - log(sum(exp(a
 def Weft_CrossEntropyOp : Weft_Composite<"cross_entropy", [Differentiable, Weft_FallibleOp, Weft_KeywordOp]> {
   let summary = "negative log-likelihood of the target classes under softmax(logits)";
   let description = [{
-    `logits` is N x C, `target` N class numbers (i64). Rows whose target is `ignore_index` count for nothing. The mean
-    divides by the number of rows that count, or by the sum of their targets' weights where `weight` gives one per
-    class; if there is none the result is NaN. `label_smoothing` s takes 1-s of the target and s/C of every class,
-    each with its weight. `lse`, the log of the sum of exponentials of each row, is what the derivative needs. A
-    target outside `[0, C)` is an error of the call.
+    `logits` is N x C, `target` has N class numbers (i64). Rows whose target is `ignore_index` are ignored. The mean
+    divides by the number of other rows, or, if `weight` gives a weight for each class, by the sum of the weights of
+    their targets; if all rows are ignored, the result is NaN. With `label_smoothing` s the loss is (1 - s) times that
+    of the target plus s/C times that of every class, each with its weight. The derivative uses `lse`, the log of the
+    sum of exponentials of each row. A call with a target outside of `[0, C)` fails.
   }];
   let arguments = (ins Weft_FloatTensor:$logits, Weft_IntTensor:$target, Optional<Weft_FloatTensor>:$weight,
                        Weft_ReductionKindAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
@@ -85,9 +85,9 @@ def Weft_CrossEntropyOp : Weft_Composite<"cross_entropy", [Differentiable, Weft_
 def Weft_LayerNormOp : Weft_Composite<"layer_norm", [Differentiable, AttrSizedOperandSegments]> {
   let summary = "(a - mean) / sqrt(variance + eps) * weight + bias over the dimensions from `axis` on";
   let description = [{
-    `weight` and `bias` have the shape of the normalised dimensions. The variance is the biased one. `mean` and
-    `rstd`, 1/sqrt(variance + eps), have the shape of the dimensions before `axis`; they are f32 for halves, and
-    are what the derivative needs.
+    `weight` and `bias` have the shape of the normalised dimensions. The variance is the biased one. `mean` and `rstd`,
+    which is 1/sqrt(variance + eps), have the shape of the dimensions before `axis`, and are f32 for f16 and bf16. The
+    derivative uses them.
   }];
   let arguments = (ins Weft_FloatTensor:$a, Optional<Weft_FloatTensor>:$weight, Optional<Weft_FloatTensor>:$bias,
                        I64Attr:$axis, F64Attr:$eps);
@@ -102,9 +102,9 @@ def Weft_LayerNormOp : Weft_Composite<"layer_norm", [Differentiable, AttrSizedOp
 def Weft_DropoutOp : Weft_Composite<"dropout", [Differentiable]> {
   let summary = "zeros elements with probability p and scales the others by 1/(1 - p)";
   let description = [{
-    Element i is kept where the uniform number made of lane i mod 4 of block counter + i/4 is not below p; the factor
-    1/(1 - p) is rounded to f32, for f64 to f64. The second result is counter + ceil(elements / 4). p = 1 gives
-    zeros. The derivative makes the same mask again.
+    Element i is kept if the uniform number from lane i mod 4 of block counter + i/4 is not below p. The factor
+    1/(1 - p) is rounded to f32, or to f64 for f64. The second result is counter + ceil(elements / 4). With p = 1 all
+    elements are zero. The derivative computes the same mask again.
   }];
   let arguments = (ins Weft_FloatTensor:$a, Weft_I64Scalar:$key, Weft_I64Scalar:$counter, F64Attr:$p,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
@@ -123,11 +123,12 @@ class Weft_AttentionLike<string mnemonic, list<Trait> traits = []> : Weft_Compos
 def Weft_SdpaOp : Weft_AttentionLike<"sdpa", [Differentiable]> {
   let summary = "scaled dot-product attention: softmax(scale q k^T + mask) v, row by row";
   let description = [{
-    `q` is [.., L, E], `k` [.., S, E] and `v` [.., S, Ev], with the same dimensions before these; the result is
-    [.., L, Ev]. `mask` has the rank of q and broadcasts from sizes of 1 to [.., L, S]: of i1, where true takes part,
-    or numbers that are added to the scores, of the type of q or of its statistics. With `causal`, row i sees the
-    first i + 1 keys. A row that sees no key, or only scores of -inf, is 0. `lse`, the log of the sum of exponentials
-    of each row, -inf for such a row, is what the derivative needs; it is f32 for halves.
+    `q` is [.., L, E], `k` is [.., S, E] and `v` is [.., S, Ev], with the same batch dimensions; the result is
+    [.., L, Ev]. `mask` has the rank of q, and its dimensions of size 1 broadcast to [.., L, S]. An i1 mask is true for
+    the keys that take part; a mask of numbers, of the element type of q or of `lse`, is added to the scores. With
+    `causal`, row i uses the first i + 1 keys. A row in which all keys are masked, or all scores are -inf, is 0. The
+    derivative uses `lse`, the log of the sum of exponentials of each row. It is -inf for such a row, and f32 for f16
+    and bf16.
   }];
   let arguments = (ins Weft_FloatTensor:$q, Weft_FloatTensor:$k, Weft_FloatTensor:$v, Optional<Weft_Tensor>:$mask,
                        F64Attr:$scale, UnitAttr:$causal);
@@ -141,10 +142,10 @@ def Weft_SdpaOp : Weft_AttentionLike<"sdpa", [Differentiable]> {
 def Weft_SdpaBackwardOp : Weft_AttentionLike<"sdpa_backward"> {
   let summary = "the derivative of sdpa with respect to q, k and v";
   let description = [{
-    `out` and `lse` are the results of `weft.sdpa` on the same operands, `grad` the cotangent of out. The
-    probabilities are computed again: p = exp(scores - lse), 0 in rows whose lse is -inf. With
-    ds = p (grad v^T - sum(grad out)), the results are scale ds k, scale ds^T q and p^T grad. A gradient through
-    this op is that of its decomposition.
+    `out` and `lse` are the results of `weft.sdpa` on the same operands, and `grad` is the cotangent of out. The
+    probabilities are computed again: p = exp(scores - lse), and 0 in rows whose lse is -inf. With
+    ds = p (grad v^T - sum(grad out)), the results are scale ds k, scale ds^T q and p^T grad. The op has no derivative
+    of its own; a gradient through it uses its decomposition.
   }];
   let arguments = (ins Weft_FloatTensor:$q, Weft_FloatTensor:$k, Weft_FloatTensor:$v, Weft_FloatTensor:$out,
                        Weft_FloatTensor:$lse, Weft_FloatTensor:$grad, Optional<Weft_Tensor>:$mask, F64Attr:$scale,
@@ -164,9 +165,9 @@ class Weft_OptimizerStep<string mnemonic> : Weft_ComputeOp<mnemonic, [AttrSizedO
 def Weft_SgdStepOp : Weft_OptimizerStep<"sgd_step"> {
   let summary = "one step of stochastic gradient descent, as torch.optim.SGD";
   let description = [{
-    d = g + decay p; with a buffer: buf' = d at the first step, else momentum buf + (1 - dampening) d, and d is
-    buf', or d + momentum buf' with `nesterov`; p' = p - lr d. `step` is the number of steps already done. Where
-    `found_inf` is true every result is the value before.
+    d = g + decay p. With a buffer, buf' = d at the first step, later buf' = momentum buf + (1 - dampening) d, and d
+    becomes buf', or d + momentum buf' with `nesterov`. p' = p - lr d. `step` is the number of steps already done. With
+    `maximize`, -g replaces g. If `found_inf` is true, all results are the old values.
   }];
   let arguments = (ins Weft_FloatTensor:$p, Weft_FloatTensor:$g, Optional<Weft_FloatTensor>:$buf, Weft_I64Scalar:$step,
                        Weft_F64Scalar:$lr, Weft_F64Scalar:$momentum, Weft_F64Scalar:$dampening, Weft_F64Scalar:$decay,
@@ -183,10 +184,11 @@ def Weft_SgdStepOp : Weft_OptimizerStep<"sgd_step"> {
 def Weft_AdamStepOp : Weft_OptimizerStep<"adam_step"> {
   let summary = "one step of Adam, as torch.optim.Adam, or AdamW if `decoupled`";
   let description = [{
-    t = step + 1, where `step` is the number of steps already done. g' = g + decay p, or p' = p (1 - lr decay) if
-    `decoupled`; m' = m + (1 - beta1)(g' - m); v' = beta2 v + (1 - beta2) g'^2; with `vmax`, vmax' = max(vmax, v') and
-    v' is replaced by it below; p' = p - (lr / (1 - beta1^t)) m' / (sqrt(v') / sqrt(1 - beta2^t) + eps). The
-    scalars are computed in f64 once and rounded last. Where `found_inf` is true every result is the value before.
+    t = step + 1, where `step` is the number of steps already done. g' = g + decay p; if `decoupled`, g' = g and p is
+    first multiplied by 1 - lr decay. m' = m + (1 - beta1)(g' - m). v' = beta2 v + (1 - beta2) g'^2. With `vmax`,
+    vmax' = max(vmax, v'), which replaces v' in p' = p - (lr / (1 - beta1^t)) m' / (sqrt(v') / sqrt(1 - beta2^t) + eps).
+    The scalars are computed in f64 and then rounded. With `maximize`, -g replaces g. If `found_inf` is true, all
+    results are the old values.
   }];
   let arguments = (ins Weft_FloatTensor:$p, Weft_FloatTensor:$g, Weft_FloatTensor:$m, Weft_FloatTensor:$v,
                        Optional<Weft_FloatTensor>:$vmax, Weft_I64Scalar:$step, Weft_F64Scalar:$lr,

@@ -26,10 +26,10 @@ def Weft_TransferOp : Weft_Op<"transfer", [Pure, DeclareOpInterfaceMethods<Infer
 def Weft_GradientOp : Weft_Op<"gradient", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "derivative of a value with respect to others";
   let description = [{
-    Result i is the gradient of the sum of the elements of `of` with respect to `wrt[i]`, taken along the ops between them in
-    the same function. Differentiation replaces it; a value that `of` does not depend on gets zeros. The operands need not
-    share a device: a transfer between them passes the gradient back. With `weft.no_grad` no later gradient flows through
-    the results.
+    Result i is the gradient of the sum of the elements of `of` with respect to `wrt[i]`, through the ops between them
+    in the same function. `--weft-differentiate` replaces the op. The gradient with respect to a value that `of` does
+    not depend on is zero. The operands may be on different devices: a gradient flows back through transfers. With
+    `weft.no_grad` no later gradient flows through the results.
   }];
   let arguments = (ins Weft_FloatTensor:$of, Variadic<Weft_FloatTensor>:$wrt);
   let results = (outs Variadic<Weft_FloatTensor>:$gradients);
@@ -38,31 +38,31 @@ def Weft_GradientOp : Weft_Op<"gradient", [Pure, DeclareOpInterfaceMethods<Infer
 }
 
 def Weft_RngStateLoadOp : Weft_Op<"rng_state_load", [MemoryEffects<[MemRead]>]> {
-  let summary = "key and counter of a generator, at function entry";
+  let summary = "key and counter of a generator at function entry";
   let arguments = (ins StrAttr:$generator);
   let results = (outs Weft_I64Scalar:$key, Weft_I64Scalar:$counter);
   let assemblyFormat = "$generator attr-dict `:` type($key) `,` type($counter)";
 }
 
 def Weft_RngStateStoreOp : Weft_Op<"rng_state_store", [MemoryEffects<[MemWrite]>]> {
-  let summary = "advances a generator, at function exit";
+  let summary = "sets the counter of a generator at function exit";
   let arguments = (ins Weft_I64Scalar:$counter, StrAttr:$generator);
   let assemblyFormat = "$counter `,` $generator attr-dict `:` type($counter)";
 }
 
 def Weft_FuncOp : Weft_Op<"func", [FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope]> {
-  let summary = "a function: donated arguments, tied results";
+  let summary = "function with donated arguments and tied results";
   let description = [{
     Argument attributes: `weft.name` (string), `weft.role` ("argument", "state", "scalar", "random"), `weft.donated`,
-    `weft.strides = array<i64: 1, 64>`: calls give memory with these strides, in elements, instead of row-major memory.
-    `weft-normalize-layouts` makes such an argument the row-major memory that it is a view of, and notes what calls give in
-    `weft.shape` beside the strides.
+    `weft.strides`. With `weft.strides = array<i64: 1, 64>`, calls pass memory with these strides, in elements, instead
+    of row-major memory. `--weft-normalize-layouts` changes the type of such an argument to that of the row-major memory
+    of which it is a view, and records the shape of the tensors that calls pass in `weft.shape`.
 
-    An argument whose role is not "argument" is kept by its name, in files and packages: no two such arguments of a
-    function have the same name, unless it is empty.
+    In files and packages, an argument whose role is not "argument" is identified by its name. So no two such arguments
+    of a function have the same name, unless the name is empty.
 
-    Result attributes: `weft.name`, `weft.tied = N`: the result is written to the storage of argument N, which must be
-    donated and of the same type.
+    Result attributes: `weft.name`, `weft.tied`. With `weft.tied = N`, the result is written to the storage of argument
+    N, which must be donated and of the same type.
 
     `attributes {weft.numerics = "fast"}` allows the rewrites that docs/numerics.md lists under `fast`.
 
@@ -94,7 +94,7 @@ def Weft_ReturnOp : Weft_Op<"return", [Pure, HasParent<"FuncOp">, Terminator, Re
 }
 
 def Weft_CallOp : Weft_Op<"call", [CallOpInterface, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "calls a function of the module; inlined before anything else happens";
+  let summary = "calls a function of the module; the first phase of the pipeline inlines it";
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Weft_Tensor>:$values);
   let results = (outs Variadic<Weft_Tensor>:$results);
   let assemblyFormat = "$callee `(` $values `)` attr-dict `:` functional-type($values, results)";

@@ -12,8 +12,8 @@ include "ir/Elementwise.td"
 def Weft_CopyIntoOp : Weft_ComputeOp<"copy_into", [Differentiable]> {
   let summary = "overwrites the storage of dst with src";
   let description = [{
-    The result is `dst` after the write, in the storage of `dst`, which must not be read afterwards. Same shape,
-    element type and device.
+    The result is `dst` after the write, in the storage of `dst`. No op may read `dst` after the write. Both operands
+    have the same shape, element type and device.
   }];
   let arguments = (ins Weft_Tensor:$dst, Weft_Tensor:$src);
   let results = (outs Weft_Tensor:$result);
@@ -24,7 +24,7 @@ def Weft_CopyIntoOp : Weft_ComputeOp<"copy_into", [Differentiable]> {
 
 def Weft_AliasOp : Weft_ComputeOp<"alias", [Differentiable]> {
   let summary = "the same value in the same storage";
-  let description = [{ What returns it returns a view of `a`, not a copy. }];
+  let description = [{ A function that returns the result returns a view of `a`, not a copy. }];
   let arguments = (ins Weft_Tensor:$a);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "$a attr-dict `:` type($a)";
@@ -33,7 +33,7 @@ def Weft_AliasOp : Weft_ComputeOp<"alias", [Differentiable]> {
 def Weft_ToHostScalarOp : Weft_Op<"to_host_scalar", [DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<Weft_InterpretableOp>, DeclareOpInterfaceMethods<Weft_CaptureOp>,
     MemoryEffects<[MemRead]>]> {
-  let summary = "waits for a 0-dimensional tensor and gives its value on the host";
+  let summary = "waits for a 0-dimensional tensor and copies its value to the host";
   let arguments = (ins Weft_Tensor:$a);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "$a attr-dict `:` type($a)";
@@ -48,9 +48,9 @@ def Weft_PrintOp : Weft_Op<"print", [DeclareOpInterfaceMethods<Weft_Interpretabl
 }
 
 def Weft_AssertOp : Weft_Op<"assert", [DeclareOpInterfaceMethods<Weft_InterpretableOp>, Weft_FallibleOp, MemoryEffects<[MemWrite]>]> {
-  let summary = "an error of the call unless every element of the condition is true";
+  let summary = "makes the call fail unless every element of the condition is true";
   let description = [{
-    The error carries the message and the op's location. Nothing that the function writes is changed when it fails.
+    The error has the message and the op's location. If the call fails, no argument of the function is changed.
   }];
   let arguments = (ins Weft_BoolTensor:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
@@ -71,28 +71,28 @@ def Weft_TokenOp : Weft_OrderOp<"token"> {
 }
 
 def Weft_BarrierOp : Weft_OrderOp<"barrier"> {
-  let summary = "after every token; orders effects across the streams of one program";
+  let summary = "comes after all tokens, and so orders effects across the streams of one program";
   let arguments = (ins Variadic<Weft_TokenType>:$tokens);
   let results = (outs Weft_TokenType:$token);
   let assemblyFormat = "$tokens attr-dict";
 }
 
 def Weft_EventRecordOp : Weft_OrderOp<"event_record"> {
-  let summary = "an event that is complete when what was queued before it is";
+  let summary = "an event that completes when all work that was queued before it has completed";
   let arguments = (ins Weft_TokenType:$after, UnitAttr:$timing);
   let results = (outs Weft_EventType:$event, Weft_TokenType:$token);
   let assemblyFormat = "$after (`timing` $timing^)? attr-dict";
 }
 
 def Weft_EventWaitOp : Weft_OrderOp<"event_wait"> {
-  let summary = "what is queued after it waits for the event";
+  let summary = "makes work that is queued later wait for an event";
   let arguments = (ins Weft_EventType:$event, Weft_TokenType:$after);
   let results = (outs Weft_TokenType:$token);
   let assemblyFormat = "$event `,` $after attr-dict";
 }
 
 def Weft_StreamForkOp : Weft_OrderOp<"stream_fork"> {
-  let summary = "streams that wait for what was queued before, one token each";
+  let summary = "makes streams wait for the work that was queued before; one token for each stream";
   let arguments = (ins Weft_TokenType:$after, DenseI64ArrayAttr:$streams);
   let results = (outs Variadic<Weft_TokenType>:$tokens);
   let assemblyFormat = "$after `,` `streams` `=` $streams attr-dict `:` type($tokens)";
@@ -100,7 +100,7 @@ def Weft_StreamForkOp : Weft_OrderOp<"stream_fork"> {
 }
 
 def Weft_StreamJoinOp : Weft_OrderOp<"stream_join"> {
-  let summary = "the current stream waits for every token's stream";
+  let summary = "makes the current stream wait for the streams of all tokens";
   let arguments = (ins Variadic<Weft_TokenType>:$tokens);
   let results = (outs Weft_TokenType:$token);
   let assemblyFormat = "$tokens attr-dict";

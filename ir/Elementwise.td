@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One definition per op. Parser, printer, documentation, type inference, verifier, the kernels of every
-// backend, the derivative, the reference interpreter and the random-program generator follow from it.
+// Each op has one definition, from which parser, printer, documentation, type inference, verifier, the kernels of
+// every backend, the derivative, the reference interpreter and the random-program generator are derived.
 //
-//   body   what a kernel computes: C++ that returns a Value from `a`, `b`, `c` with the emitter `k`
+//   body   the code of a kernel: C++ that returns a Value from `a`, `b`, `c` with the emitter `k`
 //   vjp    the derivative: C++ on symbolic tensors `a`, `b`, `c` (operands), `y` (result), `g` (its cotangent);
 //          `d(i, value)` sets the cotangent of operand i. Empty: no gradient flows.
 //   real   the reference: C++ that returns a double from doubles `a`, `b`, `c`
-//   whole  the same for integers, from int64_t; the result wraps to the element type afterwards
+//   whole  the reference for integers: C++ on int64_t; the result is then wrapped to the element type
 //
-// After them stands what it costs and how exact it is: `Weft_Exact`, or `Weft_Function<additions, ulps>`.
+// Cost and accuracy follow: `Weft_Exact`, or `Weft_Function<additions, ulps>`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef WEFT_ELEMENTWISE_TD
@@ -28,7 +28,7 @@ def Weft_SameDevice : NativeOpTrait<"SameDevice"> { let cppNamespace = "::weft::
 
 class Weft_Op<string mnemonic, list<Trait> traits = []> : Op<Weft_Dialect, mnemonic, traits>;
 
-/// An op on tensors of one device, without side effects, whose result types follow from operands and attributes.
+/// An op on tensors of one device, without side effects, whose result types are inferred from operands and attributes.
 class Weft_ComputeOp<string mnemonic, list<Trait> traits = []> :
     Weft_Op<mnemonic, [Weft_SameDevice, Pure,
                        DeclareOpInterfaceMethods<InferTypeOpInterface>,
@@ -36,20 +36,20 @@ class Weft_ComputeOp<string mnemonic, list<Trait> traits = []> :
 
 defvar Differentiable = DeclareOpInterfaceMethods<Weft_DifferentiableOp>;
 
-/// What an elementwise op costs and how exact it is. A new op that says neither costs an addition, and is taken for a
-/// function of the least accuracy that one may have.
+/// The cost and the accuracy of an elementwise op. The defaults for a new op are the cost of an addition and the error
+/// bound of the least accurate functions.
 class Weft_Facts {
   int additions = 1;
   int ulps = 4;
   bit monotone = 0;
 }
-/// One instruction, or few, whose result IEEE or the integers fix.
+/// One or a few instructions whose result is exact, or determined by IEEE 754.
 class Weft_Exact { int additions = 1; int ulps = 0; bit monotone = 1; }
-/// A function: `additions` is its time for one element of f32 in the vectors of a kernel, in units of an addition, `ulps`
-/// its bound in units in the last place. Both are those of docs/numerics.md: of the columns for v3 and v4 the mean
-/// of ns / 0.0208 and ns / 0.0104, the time of an addition whose operands are in registers, rounded. Of those that have
-/// no time there (pow, atan2, rem, mod, sigmoid, div, sqrt, recip) eight were measured beside eight of exp, sums of them
-/// over 16,384 elements on one thread of v3, less the same without them; exp stands for the 13 that it has there.
+/// A function. `additions` is its time for one f32 element in vector code, in units of an addition; `ulps` is its error
+/// bound in units in the last place. Both are from docs/numerics.md: `additions` is the rounded mean of ns / 0.0208 for
+/// v3 and ns / 0.0104 for v4, where the divisors are the times of an addition with operands in registers. The functions
+/// without a time there (pow, atan2, rem, mod, sigmoid, div, sqrt, recip) were compared with exp: sums over 16,384
+/// elements on one thread of v3, with eight calls of the function, with eight of exp, and with neither; exp counts 13.
 class Weft_Function<int cost, int error, bit isMonotone = 1> {
   int additions = cost;
   int ulps = error;
@@ -98,7 +98,7 @@ class Weft_Elementwise<string mnemonic, code body, code vjp, code real, code who
   }];
 }
 
-// What `whole` says for an op that has no integer form; the verifier never lets one through.
+// The `whole` of an op without an integer form. It is never used, because the verifier rejects integer operands.
 defvar noWhole = [{ return a; }];
 
 class Weft_Unary<string mnemonic, Type operand, string summaryText, code body, code vjp, code real,
@@ -301,7 +301,7 @@ def Weft_ModOp : Weft_Binary<"mod", Weft_NumberTensor,
      auto move = k.make<::mlir::arith::AndIOp>(k.make<::mlir::arith::AndIOp>(differ, inexact), nonzero);
      return k.select(move, shifted, r); }],
   [{ d(0, [&] { return g; });
-     d(1, [&] { // -floor(a / b), exact: a / b itself may round across a whole number
+     d(1, [&] { // -floor(a / b), computed exactly, because a / b may be rounded across a whole number
        auto r = vjp.binary<RemOp>(a, b), toZero = vjp.unary<RoundOp>((a - r) / b);
        auto down = vjp.select(vjp.compare<EqOp>(r, y), toZero, toZero - 1.0);
        return -g * vjp.select(vjp.compare<EqOp>(b, vjp.like(b, 0.0)), a / b, down); // infinite where b is 0
@@ -315,7 +315,7 @@ def Weft_PowOp : Weft_Binary<"pow", Weft_NumberTensor,
   "a to the power b: pow of C for floats; for integers a negative power is 0 unless a is 1 or -1",
   [{ return k.isFloat(a) ? k.make<::mlir::math::PowFOp>(a, b) : k.powIntegers(a, b); }],
   [{ auto zero = vjp.like(a, 0.0);
-     d(0, [&] { // in f32 for halves: the power may be beyond f16 where its product with b is not
+     d(0, [&] { // in f32 for f16 and bf16, because the power may overflow f16 even if its product with b does not
        auto element = a.type().getElementType();
        auto w = [&](Sym x) { return element.isF16() || element.isBF16() ? vjp.convert(x, vjp.builder.getF32Type()) : x; };
        auto slope = vjp.convert(w(g) * w(b) * vjp.binary<PowOp>(w(a), w(b) - 1.0), element);
@@ -400,7 +400,7 @@ def Weft_FmaOp : Weft_Elementwise<"fma",
 def Weft_SelectOp : Weft_ComputeOp<"select", [Weft_ElementwiseTrait, Differentiable,
                                               DeclareOpInterfaceMethods<Weft_ElementwiseOp>,
                                               DeclareOpInterfaceMethods<Weft_CostOp>]> {
-  let summary = "b where the condition holds, else c";
+  let summary = "b where the condition is true, otherwise c";
   let arguments = (ins Weft_BoolTensor:$condition, Weft_Tensor:$b, Weft_Tensor:$c);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = [{
@@ -411,10 +411,10 @@ def Weft_SelectOp : Weft_ComputeOp<"select", [Weft_ElementwiseTrait, Differentia
 def Weft_ConvertOp : Weft_ComputeOp<"convert", [Weft_ElementwiseTrait, Differentiable,
                                                 DeclareOpInterfaceMethods<Weft_ElementwiseOp>,
                                                 DeclareOpInterfaceMethods<Weft_CostOp>]> {
-  let summary = "another element type";
+  let summary = "conversion to another element type";
   let description = [{
-    Float to float rounds to nearest even; float to integer goes toward zero, saturates, and maps NaN to 0;
-    integer to integer wraps; to i1 is `a != 0`.
+    Float to float rounds to nearest even. Float to integer rounds toward zero, saturates, and maps NaN to 0. Integer to
+    integer wraps. To i1 is `a != 0`.
   }];
   let arguments = (ins Weft_Tensor:$a, TypeAttr:$to);
   let results = (outs Weft_Tensor:$result);

@@ -10,15 +10,17 @@
 include "ir/Elementwise.td"
 
 def Weft_GatherOp : Weft_ComputeOp<"gather", [Differentiable, Weft_FallibleOp, Weft_KeywordOp, Weft_CostOp]> {
-  let summary = "elements chosen by index along one dimension";
+  let summary = "elements selected by index along one dimension";
   let description = [{
-    `kind = along`: the index tensor has the operand's rank, and the result, of the index's shape, is
-    `a[i0, .., index[i0, .., in], .., in]` with the index in dimension `dim` (torch.gather); the index may be
-    smaller than the operand in the other dimensions.
+    `kind = along`: the index tensor has the operand's rank. The result has the shape of the index and is
+    `a[i0, .., index[i0, .., in], .., in]`, with the index in dimension `dim` (torch.gather). In other dimensions the
+    index may be smaller than the operand.
+
     `kind = points`: the index tensor's dimensions replace dimension `dim` (torch.index_select, embedding).
-    An index outside `[0, size)` follows `mode`: `check` makes it an error of the call, and nothing that the
-    function writes is changed; `clip` moves it into range; `assume` is the caller's promise that there is none,
-    checked by the reference interpreter only, and clipped elsewhere.
+
+    `mode` says how an index outside of `[0, size)` is handled. With `check` the call fails, and no argument of the
+    function is changed. With `clip` the index is clamped into range. With `assume` the caller guarantees that no index
+    is out of range; the reference interpreter checks that, and kernels clamp the index.
   }];
   let arguments = (ins Weft_Tensor:$a, Weft_IntTensor:$index, I64Attr:$dim, Weft_GatherKindAttr:$kind,
                        DefaultValuedAttr<Weft_IndexModeAttr, "::weft::ir::IndexMode::check">:$mode);
@@ -32,13 +34,13 @@ def Weft_GatherOp : Weft_ComputeOp<"gather", [Differentiable, Weft_FallibleOp, W
 }
 
 def Weft_ScatterOp : Weft_ComputeOp<"scatter", [Differentiable, Weft_FallibleOp, Weft_KeywordOp]> {
-  let summary = "a with elements of u combined in at positions chosen along one dimension";
+  let summary = "a combined with elements of u at positions that an index selects along one dimension";
   let description = [{
-    For every position of `index`, which has the rank of `a`, the element of `u` there is combined with
-    `a[i0, .., index[i0, .., in], .., in]`, the index standing in dimension `dim` (torch.scatter, scatter_add,
-    scatter_reduce). `index` may be smaller than `u` in every dimension, and than `a` in all but `dim`. Under
-    `set` the last of several writes in row-major order of `index` stays; `add` and `mul` combine in that order.
-    `mode` is that of `weft.gather`.
+    `index` has the rank of `a`. For every position of `index`, the element of `u` at this position is combined with
+    `a[i0, .., index[i0, .., in], .., in]`, with the index in dimension `dim` (torch.scatter, scatter_add,
+    scatter_reduce). `index` may be smaller than `u` in every dimension, and smaller than `a` in all dimensions except
+    `dim`. If several writes go to one element, they are combined in row-major order of `index`; with `set` the last one
+    stays. `mode` is that of `weft.gather`.
   }];
   let arguments = (ins Weft_Tensor:$a, Weft_IntTensor:$index, Weft_Tensor:$u, I64Attr:$dim, Weft_ScatterKindAttr:$kind,
                        DefaultValuedAttr<Weft_IndexModeAttr, "::weft::ir::IndexMode::check">:$mode);
@@ -54,12 +56,12 @@ def Weft_ScatterOp : Weft_ComputeOp<"scatter", [Differentiable, Weft_FallibleOp,
 }
 
 def Weft_IndexUpdateOp : Weft_ComputeOp<"index_update", [Differentiable, Weft_FallibleOp, Weft_KeywordOp]> {
-  let summary = "a with whole slices replaced by, or added to from, those of u";
+  let summary = "a with slices replaced by slices of u, or with slices of u added";
   let description = [{
-    The inverse of a gather of kind `points`: `u` has the shape of `a` with dimension `dim` replaced by the
-    dimensions of `index`, and its slice at a position of `index` replaces the slice of `a` that the index names
-    (torch.index_put, index_copy), or is added to it with `accumulate` (index_add). The last of several writes in
-    row-major order of `index` stays, and sums are taken in that order. `mode` is that of `weft.gather`.
+    The inverse of a gather of kind `points`: `u` has the shape of `a` with dimension `dim` replaced by the dimensions
+    of `index`. The slice of `u` at a position of `index` replaces the slice of `a` with that index (torch.index_put,
+    index_copy). With `accumulate` it is added to it (index_add). If several writes go to one slice, they are done in
+    row-major order of `index`, so the last one stays. `mode` is that of `weft.gather`.
   }];
   let arguments = (ins Weft_Tensor:$a, Weft_Tensor:$u, Weft_IntTensor:$index, I64Attr:$dim, UnitAttr:$accumulate,
                        DefaultValuedAttr<Weft_IndexModeAttr, "::weft::ir::IndexMode::check">:$mode);

@@ -18,13 +18,13 @@ class Weft_Reduction<string mnemonic, Type operand, string summaryText> :
   let hasVerifier = 1;
 }
 def Weft_SumOp : Weft_Reduction<"sum", Weft_NumberTensor,
-  "sum over dimensions, which disappear; halves and f32 accumulate in f32, integers wrap; 0 over nothing">;
-def Weft_RmaxOp : Weft_Reduction<"rmax", Weft_NumberTensor, "largest over dimensions, which disappear; NaN propagates">;
-def Weft_RminOp : Weft_Reduction<"rmin", Weft_NumberTensor, "smallest over dimensions, which disappear; NaN propagates">;
+  "sum over dimensions, which are removed; f16, bf16 and f32 accumulate in f32, integers wrap; 0 without elements">;
+def Weft_RmaxOp : Weft_Reduction<"rmax", Weft_NumberTensor, "largest over dimensions, which are removed; NaN propagates">;
+def Weft_RminOp : Weft_Reduction<"rmin", Weft_NumberTensor, "smallest over dimensions, which are removed; NaN propagates">;
 
 def Weft_ProdOp : Weft_Reduction<"prod", Weft_NumberTensor,
-  "product over dimensions, which disappear; halves and f32 accumulate in f32, integers wrap; 1 over nothing">;
-def Weft_AnyOp : Weft_Reduction<"any", Weft_BoolTensor, "whether one is true over dimensions, which disappear">;
+  "product over dimensions, which are removed; f16, bf16 and f32 accumulate in f32, integers wrap; 1 without elements">;
+def Weft_AnyOp : Weft_Reduction<"any", Weft_BoolTensor, "whether any element is true over dimensions, which are removed">;
 
 class Weft_ArgReduction<string mnemonic, string summaryText> : Weft_ComputeOp<mnemonic, [Differentiable]> {
   let summary = summaryText;
@@ -34,16 +34,16 @@ class Weft_ArgReduction<string mnemonic, string summaryText> : Weft_ComputeOp<mn
   let hasVerifier = 1;
 }
 def Weft_ArgmaxOp : Weft_ArgReduction<"argmax",
-  "index of the largest along a dimension, which disappears; the first of equals; NaN wins">;
+  "index of the largest along a dimension, which is removed; the first of equals; NaN counts as largest">;
 def Weft_ArgminOp : Weft_ArgReduction<"argmin",
-  "index of the smallest along a dimension, which disappears; the first of equals; NaN wins">;
+  "index of the smallest along a dimension, which is removed; the first of equals; NaN counts as smallest">;
 
 def Weft_WelfordOp : Weft_ComputeOp<"welford", [Differentiable]> {
-  let summary = "mean, and sum of squared differences from it, over dimensions, which disappear";
+  let summary = "mean, and sum of squared differences from it, over dimensions, which are removed";
   let description = [{
-    `mean` and `m2` are f32 for halves, else of the operand's element type; `count` is the number of elements that
-    each of them is made of. Partial results are merged pairwise, so that m2 has no cancellation (Chan, Golub,
-    LeVeque 1983). Over nothing the mean is NaN and m2 is 0; where an element is not finite both are NaN.
+    `mean` and `m2` are f32 for f16 and bf16, otherwise of the operand's element type. `count` is the number of elements
+    of each reduction. Partial results are merged pairwise, so that m2 has no cancellation (Chan, Golub, LeVeque 1983).
+    Without elements the mean is NaN and m2 is 0. If an element is not finite, both are NaN.
   }];
   let arguments = (ins Weft_FloatTensor:$a, DenseI64ArrayAttr:$dims);
   let results = (outs Weft_FloatTensor:$mean, Weft_FloatTensor:$m2, Weft_I64Scalar:$count);
@@ -55,14 +55,15 @@ def Weft_WelfordOp : Weft_ComputeOp<"welford", [Differentiable]> {
 class Weft_Scan<string mnemonic, string summaryText> : Weft_ComputeOp<mnemonic, [Differentiable]> {
   let summary = summaryText;
   let description = [{
-    `reverse` runs from the end; with `exclusive` an element does not count itself, and the first is the identity.
+    With `reverse` the scan runs from the end. With `exclusive` a result does not include the element at its own index,
+    and the first result is the identity.
   }];
   let arguments = (ins Weft_NumberTensor:$a, I64Attr:$dim, UnitAttr:$reverse, UnitAttr:$exclusive);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "$a `,` `dim` `=` $dim (`reverse` $reverse^)? (`exclusive` $exclusive^)? attr-dict `:` type($a)";
   let hasVerifier = 1;
 }
-def Weft_CumsumOp : Weft_Scan<"cumsum", "running sum along a dimension; halves and f32 accumulate in f32, integers wrap">;
-def Weft_CumprodOp : Weft_Scan<"cumprod", "running product along a dimension; halves and f32 accumulate in f32, integers wrap">;
+def Weft_CumsumOp : Weft_Scan<"cumsum", "running sum along a dimension; f16, bf16 and f32 accumulate in f32, integers wrap">;
+def Weft_CumprodOp : Weft_Scan<"cumprod", "running product along a dimension; f16, bf16 and f32 accumulate in f32, integers wrap">;
 
 #endif // WEFT_REDUCTION_TD

@@ -17,8 +17,8 @@ def Weft_ConstantOp : Weft_Op<"constant", [Pure, ConstantLike, Differentiable,
     DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
   let summary = "values known when the program is compiled";
   let description = [{
-    `weft.constant dense<1.0> : tensor<4xf32, #cpu>`. The result type carries the device. One that repeats an element
-    over dynamic dimensions has the element as a 0-dimensional value beside its type:
+    `weft.constant dense<1.0> : tensor<4xf32, #cpu>`. The result type has the device. A splat with dynamic dimensions is
+    written as a 0-dimensional value and the result type:
     `weft.constant dense<1.0> : tensor<f32> -> tensor<?x4xf32, #weft.device<cpu, [batch]>>`.
   }];
   let arguments = (ins ElementsAttr:$value);
@@ -29,7 +29,7 @@ def Weft_ConstantOp : Weft_Op<"constant", [Pure, ConstantLike, Differentiable,
 }
 
 def Weft_FullOp : Weft_ComputeOp<"full", [Differentiable]> {
-  let summary = "a tensor that repeats one run-time number";
+  let summary = "tensor that repeats one number, which is known at run time";
   let arguments = (ins Weft_Tensor:$value, Weft_Sizes:$shape);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "$value `,` `shape` `=` custom<Sizes>($shape) attr-dict `:` type($value)";
@@ -56,14 +56,14 @@ def Weft_RngBitsPhiloxOp : Weft_ComputeOp<"rng_bits_philox", [Differentiable, We
   let assemblyFormat = "$key `,` $counter `,` `shape` `=` custom<Sizes>($shape) (`stream` `=` $stream^)? attr-dict `:` custom<OperandTypes>(type($key), type($counter))";
   let hasCanonicalizeMethod = 1;
   let hasVerifier = 1;
-  // Measured as those of functions: ten rounds of two wide products for four elements.
+  // Measured like the costs of functions: ten rounds of two wide products for four elements.
   let extraClassDeclaration = [{ int64_t additionsPerElement() { return 16; } }];
 }
 
 def Weft_DimOp : Weft_Op<"dim", [Pure, Differentiable, DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
-  let summary = "a size as a number";
+  let summary = "dynamic size as a 0-dimensional tensor";
   let description = [{
-    `weft.dim 784 * batch : tensor<i64, #cpu>`: what a mean divides by. A size that is a number is a constant.
+    `weft.dim 784 * batch : tensor<i64, #cpu>`, for example the divisor of a mean. A static size folds to a constant.
   }];
   let arguments = (ins Weft_Size:$size);
   let results = (outs Weft_I64Scalar:$result);
@@ -73,8 +73,11 @@ def Weft_DimOp : Weft_Op<"dim", [Pure, Differentiable, DeclareOpInterfaceMethods
 }
 
 def Weft_UndefOp : Weft_Op<"undef", [Pure, Differentiable, DeclareOpInterfaceMethods<Weft_InterpretableOp>]> {
-  let summary = "a tensor whose contents nobody relies on";
-  let description = [{ The elements are unspecified, but the same each time they are read: never undefined behaviour. }];
+  let summary = "tensor with unspecified elements";
+  let description = [{
+    The elements are unspecified, but have the same value each time they are read. Reading them is no undefined
+    behaviour.
+  }];
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
@@ -86,7 +89,8 @@ def Weft_UndefOp : Weft_Op<"undef", [Pure, Differentiable, DeclareOpInterfaceMet
 def Weft_BroadcastInDimOp : Weft_ComputeOp<"broadcast_in_dim", [Differentiable]> {
   let summary = "stretches dimensions of size 1 and adds new ones";
   let description = [{
-    Dimension i of the operand becomes dimension `dims[i]` of the result; it has that size, or 1. `dims` increases.
+    Dimension i of the operand becomes dimension `dims[i]` of the result. It has the same size, or size 1. `dims` is
+    increasing.
   }];
   let arguments = (ins Weft_Tensor:$a, DenseI64ArrayAttr:$dims, Weft_Sizes:$shape);
   let results = (outs Weft_Tensor:$result);
@@ -115,7 +119,7 @@ def Weft_TransposeOp : Weft_ComputeOp<"transpose", [Differentiable]> {
 }
 
 def Weft_SliceOp : Weft_ComputeOp<"slice", [Differentiable]> {
-  let summary = "elements start, start + step, ... below limit, along each dimension";
+  let summary = "elements start, start + step, ... below limit along each dimension";
   let arguments = (ins Weft_Tensor:$a, Weft_Sizes:$start, Weft_Sizes:$limit, DenseI64ArrayAttr:$step);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = [{
@@ -128,9 +132,9 @@ def Weft_SliceOp : Weft_ComputeOp<"slice", [Differentiable]> {
 def Weft_PadOp : Weft_ComputeOp<"pad", [Differentiable]> {
   let summary = "adds elements before, after and between the elements of each dimension";
   let description = [{
-    `low`, `high` and `interior` count added elements. A negative `low` or `high` takes elements away, after
-    the interior ones were added; `interior` is not negative. The added elements are `value`, a 0-dimensional
-    tensor, or zero where it is left out.
+    `low`, `high` and `interior` count added elements. A negative `low` or `high` removes elements, after the interior
+    elements were added; `interior` is not negative. The added elements are `value`, a 0-dimensional tensor, or zero if
+    it is absent.
   }];
   let arguments = (ins Weft_Tensor:$a, Optional<Weft_Tensor>:$value, Weft_Sizes:$low, Weft_Sizes:$high,
                        DenseI64ArrayAttr:$interior);
@@ -147,7 +151,9 @@ def Weft_PadOp : Weft_ComputeOp<"pad", [Differentiable]> {
 
 def Weft_ConcatOp : Weft_ComputeOp<"concat", [Differentiable]> {
   let summary = "tensors one after the other along a dimension";
-  let description = [{ At least one operand; they agree in element type and in every other dimension. }];
+  let description = [{
+    There is at least one operand. All operands have the same element type, and the same sizes in other dimensions.
+  }];
   let arguments = (ins Variadic<Weft_Tensor>:$parts, I64Attr:$dim);
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = "`(` $parts `)` `,` `dim` `=` $dim attr-dict `:` type($parts)";
@@ -183,8 +189,8 @@ def Weft_DynamicUpdateSliceOp : Weft_ComputeOp<"dynamic_update_slice", [Differen
 def Weft_BitcastOp : Weft_ComputeOp<"bitcast", [Differentiable]> {
   let summary = "the same bytes as another element type";
   let description = [{
-    Where the widths differ the last dimension shrinks or grows by their ratio, which must divide it. i1 is refused:
-    its bytes are not free.
+    If the widths differ, the last dimension shrinks or grows by their ratio, which must divide it. i1 is not allowed,
+    because not every byte is a valid i1.
   }];
   let arguments = (ins Weft_Tensor:$a, TypeAttr:$to);
   let results = (outs Weft_Tensor:$result);

@@ -18,9 +18,9 @@ def Weft_Dialect : Dialect {
   let cppNamespace = "::weft::ir";
   let summary = "Tensor programs whose values carry their device";
   let description = [{
-    Values are ranked tensors whose encoding is a device: `tensor<4x8xf32, #weft.device<cpu>>`. Every operand
-    of a compute op has the same device; only `weft.transfer` changes it. There is no implicit promotion or
-    broadcast: an importer inserts `weft.convert` and `weft.broadcast_in_dim`.
+    Values are ranked tensors whose encoding is a device: `tensor<4x8xf32, #weft.device<cpu>>`. All operands of a
+    compute op are on the same device; only `weft.transfer` moves a value to another device. There is no implicit
+    promotion or broadcast: an importer inserts `weft.convert` and `weft.broadcast_in_dim`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -37,12 +37,12 @@ class Weft_Enum<string enumName, string summary, list<string> names> :
   let genSpecializedAttr = 0;
 }
 def Weft_DeviceKind : Weft_Enum<"DeviceKind", "kind of device", ["cpu", "cuda"]>;
-def Weft_StorageKind : Weft_Enum<"StorageKind", "what holds a value", ["argument", "result", "arena", "constant"]>;
-def Weft_FusionKind : Weft_Enum<"FusionKind", "what a fusion may hold, and the shape of its kernel",
+def Weft_StorageKind : Weft_Enum<"StorageKind", "the storage of a value", ["argument", "result", "arena", "constant"]>;
+def Weft_FusionKind : Weft_Enum<"FusionKind", "the ops that a fusion may contain, and the form of its kernel",
     ["loop", "row", "column", "multi_tensor", "scan", "update"]>;
-def Weft_GatherKind : Weft_Enum<"GatherKind", "how the index tensor lies in the result", ["along", "points"]>;
-def Weft_IndexMode : Weft_Enum<"IndexMode", "what becomes of an index outside of its range", ["check", "clip", "assume"]>;
-def Weft_ScatterKind : Weft_Enum<"ScatterKind", "how an element is combined with what is there",
+def Weft_GatherKind : Weft_Enum<"GatherKind", "how the dimensions of the index tensor appear in the result", ["along", "points"]>;
+def Weft_IndexMode : Weft_Enum<"IndexMode", "how an index outside of its range is handled", ["check", "clip", "assume"]>;
+def Weft_ScatterKind : Weft_Enum<"ScatterKind", "how a written element is combined with the old one",
     ["add", "set", "max", "min", "mul"]>;
 def Weft_ReductionKind : Weft_Enum<"ReductionKind", "how a loss is reduced", ["none", "mean", "sum"]>;
 
@@ -67,10 +67,10 @@ def Weft_DeviceAttr : Weft_Attr<"Device", "device"> {
   let summary = "the logical device that holds a tensor";
   let description = [{
     `#weft.device<cpu>` or `#weft.device<cuda:N>`. It is the encoding of every tensor type of the dialect.
-    The number of a CUDA device is logical: loading a package takes a map to real devices.
+    The number of a CUDA device is logical: the caller maps it to a real device when a package is loaded.
 
-    In the encoding of a type with dynamic dimensions it has their sizes too, one expression over the function's
-    symbols for each `?`, in order: `tensor<?x784xf32, #weft.device<cpu, [batch]>>`.
+    In the encoding of a type with dynamic dimensions it also has their sizes: for each `?`, in order, an expression
+    over the function's symbols, as in `tensor<?x784xf32, #weft.device<cpu, [batch]>>`.
   }];
   let parameters = (ins "::weft::ir::DeviceKind":$kind, "int64_t":$index, ArrayRefParameter<"::weft::ir::Size">:$sizes);
   let builders = [AttrBuilder<(ins "::weft::ir::DeviceKind":$kind, CArg<"int64_t", "0">:$index), [{
@@ -82,18 +82,18 @@ def Weft_DeviceAttr : Weft_Attr<"Device", "device"> {
     bool isCpu() const { return getKind() == DeviceKind::cpu; }
     /// "cpu" or "cuda:0".
     std::string str() const;
-    /// The device alone, and with the sizes of a type's dynamic dimensions.
+    /// The device without sizes, and with other sizes of dynamic dimensions.
     DeviceAttr withoutSizes() const;
     DeviceAttr withSizes(::llvm::ArrayRef<::weft::ir::Size> sizes) const;
   }];
 }
 
 def Weft_SymbolAttr : Weft_Attr<"Symbol", "symbol"> {
-  let summary = "a size that each call of a function may choose anew";
+  let summary = "a size that may differ between the calls of a function";
   let description = [{
-    `#weft.symbol<"batch", 1, 4096>` in the attribute `weft.symbols` of a function: the name that the sizes of its
-    types use, and the least and the largest value. Some argument has a dimension of that size, which is where a
-    call gets the value from.
+    `#weft.symbol<"batch", 1, 4096>` in the attribute `weft.symbols` of a function is the name that sizes of its types
+    use, with its smallest and largest value. Some argument has a dimension of exactly this size, and the argument of a
+    call determines the value.
   }];
   let parameters = (ins StringRefParameter<>:$name, "int64_t":$min, "int64_t":$max);
   let assemblyFormat = "`<` $name `,` $min `,` $max `>`";
@@ -101,11 +101,12 @@ def Weft_SymbolAttr : Weft_Attr<"Symbol", "symbol"> {
 }
 
 def Weft_LibraryAttr : Weft_Attr<"Library", "library"> {
-  let summary = "what a library of contractions answered";
+  let summary = "the answer of a library of contractions";
   let description = [{
-    Recorded by `--weft-query-libraries` (ir/ContractionLibrary.h), and what later passes decide by. `name` is who
-    multiplies: a library, or `weft`, a kernel of Weft's own. `epilogues` is what it applies (`bias`, `residual`,
-    `relu`); below `least_flops` operations Weft's kernel is used, and the library gets up to `workspace` bytes.
+    `--weft-query-libraries` records the answer (ir/ContractionLibrary.h), and later passes decide by it. `name` is the
+    library that computes the contraction, or `weft` for a kernel of Weft's own. `epilogues` are the epilogues that it
+    applies (`bias`, `residual`, `relu`). Below `least_flops` operations Weft's kernel is used, and the library gets up
+    to `workspace` bytes.
   }];
   let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$epilogues, "int64_t":$least_flops,
                         "int64_t":$workspace);
@@ -116,29 +117,30 @@ def Weft_LibraryAttr : Weft_Attr<"Library", "library"> {
 }
 
 def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
-  let summary = "how a fusion becomes a kernel";
+  let summary = "the numbers that determine the kernel of a fusion";
   let description = [{
-    Every number that the shape of a kernel depends on. `--weft-choose-schedules` chooses them by a pure function of shapes,
-    dtypes and target, and keeps a schedule that is there; the verifier of `weft.fusion` proves that a schedule is
-    right for its fusion, and whoever makes a kernel chooses nothing. `#weft.schedule<row, vector = 16, lanes = 16,
-    partials = 64, prefetch = 4096, tasks = 64, grain = 4, scratch = 0>` begins with the kind of its fusion. The
-    fields, each `name = number` but for the last two:
+    A schedule has every number that the code of a kernel depends on. `--weft-choose-schedules` chooses them by a pure
+    function of shapes, dtypes and target, for each fusion without a schedule. The verifier of `weft.fusion` proves that
+    a schedule is correct for its fusion, and code generation chooses nothing. `#weft.schedule<row, vector = 16, lanes =
+    16, partials = 64, prefetch = 4096, tasks = 64, grain = 4, scratch = 0>` begins with the kind of its fusion. The
+    fields are `name = number`, except for the last two:
 
-    - `vector`: elements that one step of the innermost loop handles.
-    - `chunk` (`loop`, `multi_tensor`, and `update` of a window): elements of one task.
-    - `tile_rows`, `tile_columns`, `tile_dim`, `squares` (`loop`, in place of `chunk`): a task is a tile of the domain,
-      `tile_rows` along the dimension `tile_dim` by `tile_columns` along the innermost one, in which up to `squares`
-      operands are transposed by way of scratch.
-    - `lanes` (`row`, `scan`), `partials` (`row`), `rows` (`column`): the order of a reduction. Each has one value that
-      is right, whatever the target.
-    - `block` (`column`, `scan`, `update`): columns of one task.
-    - `range` (`update`): places to write to of one task.
-    - `prefetch` (`row`): bytes that are asked for ahead of those that are read.
-    - `tasks`: the number of independent pieces of work, handed to threads in runs of `grain`; a size where it depends
-      on dynamic dimensions.
-    - `scratch`: bytes that a thread needs beside operands and results.
-    - `keep = [2, 5]` (`row`, `column`): ops of the body, by their number in it, whose results one pass over a row, or
-      down the rows of a block, stores in scratch for later passes.
+    - `threads`: the threads of a device that share a task; absent for a CPU.
+    - `vector`: elements of one step of the innermost loop.
+    - `chunk` (`loop`, `multi_tensor`, and `update` of a window): elements of a task.
+    - `tile_rows`, `tile_columns`, `tile_dim`, `squares` (`loop`, instead of `chunk`): a task is a tile of the domain,
+      with `tile_rows` elements along dimension `tile_dim` and `tile_columns` along the innermost dimension. Up to
+      `squares` operands are transposed through scratch.
+    - `lanes` (`row`, `scan`), `partials` (`row`), `rows` (`column`): the order of a reduction. Each has one correct
+      value, which does not depend on the target.
+    - `block` (`column`, `scan`, `update`): columns of a task.
+    - `range` (`update`): indices of the written dimension that a task writes to.
+    - `prefetch` (`row`): the distance of prefetches, in bytes.
+    - `tasks`: the number of tasks, which are independent; an expression if it depends on dynamic dimensions.
+    - `grain`: the number of consecutive tasks that a thread takes at a time.
+    - `scratch`: bytes of scratch memory of each thread.
+    - `keep = [2, 5]` (`row`, `column`): the ops whose results one pass over the rows keeps in scratch for later passes,
+      by their number in the body.
     - `streaming` (`loop`, `row`, `column`): stores bypass the cache.
   }];
   let parameters = (ins "::weft::ir::FusionKind":$kind, ArrayRefParameter<"int64_t">:$numbers,
@@ -151,13 +153,13 @@ def Weft_ScheduleAttr : Weft_Attr<"Schedule", "schedule"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool has(ScheduleField field) const { return number(field) != noNumber; }
-    /// The value of a field; `noNumber` where it is absent.
+    /// The value of a field; `noNumber` if it is absent.
     int64_t number(ScheduleField field) const { return getNumbers()[static_cast<size_t>(field)]; }
     int64_t getVector() const { return number(ScheduleField::vector); }
     int64_t getGrain() const { return number(ScheduleField::grain); }
     int64_t getScratch() const { return number(ScheduleField::scratch); }
     bool getStreaming() const { return has(ScheduleField::streaming); }
-    /// The same numbers, to be changed.
+    /// A copy of the numbers that can be changed.
     Schedule toSchedule() const;
   }];
 }
@@ -171,12 +173,12 @@ def Weft_SizeAttr : Weft_Attr<"Size", "size"> {
 
 def Weft_SizesAttr : Weft_Attr<"Sizes", "sizes"> {
   let summary = "a list of sizes";
-  let description = [{ `#weft.sizes<[4, 64 * batch]>`; in the text of an op, the list alone. }];
+  let description = [{ `#weft.sizes<[4, 64 * batch]>`. In the text of an op only the list is written. }];
   let parameters = (ins ArrayRefParameter<"::weft::ir::Size">:$sizes);
   let hasCustomAssemblyFormat = 1;
 }
 
-// As arguments of ops, whose accessors give the sizes themselves.
+// Sizes as arguments of ops, whose accessors return Size and not the attribute.
 class Weft_SizeArgument<string attr, string predicate, string type, string what> :
     Attr<And<[CPred<"::llvm::isa<" # attr # ">($_self)">, CPred<predicate>]>, what> {
   let storageType = attr;
@@ -195,11 +197,11 @@ def Weft_Sizes : Weft_SizeArgument<"::weft::ir::SizesAttr",
 }
 
 def Weft_SliceAttr : Weft_Attr<"Slice", "slice"> {
-  let summary = "where the memory plan puts a value";
+  let summary = "the storage that the memory plan assigns to a value";
   let description = [{
-    `#weft.slice<arena, 256, 1024>` is 1,024 bytes at offset 256 of the arena; `#weft.slice<result, 0, 4>` the
-    storage of the function's first result, `#weft.slice<argument, 2, 512>` that of its third argument,
-    `#weft.slice<constant, 0, 4096>` bytes of the constant section. Position and bytes are sizes:
+    `#weft.slice<arena, 256, 1024>` is 1,024 bytes at offset 256 of the arena. `#weft.slice<result, 0, 4>` is the
+    storage of the function's first result, and `#weft.slice<argument, 2, 512>` that of its third argument.
+    `#weft.slice<constant, 0, 4096>` is the first 4,096 bytes of the constant section. Position and bytes are sizes:
     `#weft.slice<arena, 64 * batch + 256, 40 * batch>`.
   }];
   let parameters = (ins "::weft::ir::StorageKind":$storage, "::weft::ir::Size":$position, "::weft::ir::Size":$bytes);

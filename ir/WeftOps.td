@@ -24,27 +24,28 @@ def Weft_FusionOp : Weft_Op<"fusion", [Weft_SameDevice, IsolatedFromAbove, Pure,
                                        DeclareOpInterfaceMethods<Weft_FallibleOp>]> {
   let summary = "ops that become one kernel";
   let description = [{
-    The body computes on whole tensors; block argument i is operand i. What the body may hold follows from `kind`:
+    The body computes on whole tensors; block argument i is operand i. The `kind` determines which ops the body may
+    contain:
 
-    - `loop`: all results have one shape, the domain; no reductions.
-    - `row`: the domain is the shape that every reduction in the body reduces over its trailing dimensions;
-      results have the domain's shape, or the shape that is left. Reductions may depend on each other.
-    - `column`: the domain is the shape that every reduction in the body reduces over the same dimensions, which
-      follow each other and are leading or in the middle; results have the domain's shape, or the shape that is left.
+    - `loop`: all results have one shape, the domain. There are no reductions.
+    - `row`: all reductions of the body are over the same trailing dimensions of one shape, the domain. Results have the
+      domain's shape, or the shape of a reduction's result. Reductions may depend on each other.
+    - `column`: all reductions of the body are over the same dimensions of one shape, the domain. These dimensions are
+      consecutive, and leading or in the middle. Results have the domain's shape, or the shape of a reduction's result.
       Reductions may depend on each other.
-    - `scan`: one `weft.cumsum` or `weft.cumprod`, whose operand has the domain's shape, as all results have; no
-      reductions.
-    - `multi_tensor`: independent optimiser steps over any number of tensors. The kernel follows from the op, element
-      type, attributes and numbers of the steps: those that differ in their tensors only are rows of a table.
-    - `update`: one `weft.scatter`, `weft.index_update` or `weft.dynamic_update_slice`, whose first operand is
-      operand 0 of the fusion and whose result is the only one. Both have one storage: the kernel writes what
-      changes and leaves the rest. The domain is that of the elements which are written.
+    - `scan`: there is one `weft.cumsum` or `weft.cumprod`, and there are no reductions. Its operand and all results
+      have the domain's shape.
+    - `multi_tensor`: independent optimiser steps over any number of tensors. The kernel depends on the op, element
+      type, attributes and scalars of the steps. Steps that differ only in their tensors are rows of a table.
+    - `update`: one `weft.scatter`, `weft.index_update` or `weft.dynamic_update_slice`. Its first operand is operand 0
+      of the fusion, and its result is the only result. Both share storage: the kernel writes only the elements that
+      change. The domain is the shape of the written elements.
 
-    A `schedule` is attached by scheduling, `slices` (one per result) by the memory plan. The verifier proves that a
-    schedule is right for the fusion: every element lies in exactly one task, vectors and scratch are those that the
-    body allows, and numbers that the order of a reduction depends on are the ones that belong to its shape. It is one
-    for the device that the fusion is on: `threads` says how many of a device share a task, and no schedule of the host
-    has it. `threads = 1` is the fallback of a device, with which each thread carries out tasks of its own.
+    `--weft-choose-schedules` attaches the `schedule`, and the memory plan attaches `slices`, one per result. The
+    verifier proves that a schedule is correct for the fusion: every element is in exactly one task, the body allows
+    the vectors, scratch is large enough, and reductions have the order that belongs to their shape. A schedule is for
+    the device of the fusion: it has `threads`, the number of threads that share a task, unless the device is the host.
+    With `threads = 1`, the fallback of a device, each thread carries out whole tasks.
   }];
   let arguments = (ins Variadic<Weft_Tensor>:$inputs, Weft_FusionKindAttr:$kind,
                        OptionalAttr<Weft_ScheduleAttr>:$schedule, OptionalAttr<ArrayAttr>:$slices);
@@ -68,16 +69,16 @@ def Weft_YieldOp : Weft_Op<"yield", [Pure, HasParent<"FusionOp">, Terminator, Re
 }
 
 def Weft_AttentionOp : Weft_ComputeOp<"attention", [AttrSizedOperandSegments]> {
-  let summary = "one launch that computes sdpa, or its derivative, from operands as they lie in memory";
+  let summary = "one launch that computes sdpa or its derivative, and reads operands through strides";
   let description = [{
-    Made by `--weft-lower-attention`. `shape` is the batch dimensions, then L, S, E and Ev of `weft.sdpa`. An operand
-    is any tensor; its view, `[offset, strides]` in elements of its row-major memory, says where the element of each
-    batch index, row and column lies, so that heads are read where a projection wrote them. The mask repeats along
-    strides of 0. Without `out`, `lse` and `grad` the results are those of `weft.sdpa`, with them those of
-    `weft.sdpa_backward`. Dimension i of a result but lse is dimension `order[i]` of what it stands for, so that it is
-    written in the order of dimensions in which it is read.
+    `--weft-lower-attention` makes this op. `shape` is the batch dimensions, then L, S, E and Ev of `weft.sdpa`. Each
+    operand is any tensor with a view, `[offset, strides]` in elements of its row-major memory, which gives the place of
+    the element for each batch index, row and column. So heads can be read from the result of a projection without a
+    copy. The mask repeats along strides of 0. Without `out`, `lse` and `grad`, the results are those of `weft.sdpa`;
+    with them, those of `weft.sdpa_backward`. Dimension i of a result other than lse is dimension `order[i]` of the
+    result of that op, so results can be written in the order of dimensions in which later ops read them.
 
-    Blocks of scores are in a thread's scratch, never all of them; the sizes are numbers.
+    A thread keeps blocks of scores in scratch; the scores are never all in memory. All sizes are static.
   }];
   let arguments = (ins Weft_FloatTensor:$q, Weft_FloatTensor:$k, Weft_FloatTensor:$v, Optional<Weft_Tensor>:$mask,
                        Optional<Weft_FloatTensor>:$out, Optional<Weft_FloatTensor>:$lse,
