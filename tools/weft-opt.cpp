@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What mlir-opt is for the dialects of MLIR: `weft-opt --weft-simplify file.mlir`. The text passes the scan
-// of ir/TextGuard.h before it is parsed.
+// mlir-opt for the weft dialect: `weft-opt --weft-simplify file.mlir`. The scan of ir/TextGuard.h checks the
+// text before it is parsed.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/KernelTargets.h"
@@ -30,7 +30,8 @@
 #include <string>
 #include <vector>
 
-/// `--target=NAME` is the `target` of every pass on the command line that has one and does not say it itself.
+/// Applies `--target=NAME` to every pass on the command line that has the option `target` and does not set
+/// it.
 static std::vector<std::string> withTarget(int argc, char **argv) {
   constexpr llvm::StringLiteral passesWithTarget[] = {"--weft-pipeline",        "--weft-fuse",
                                                       "--weft-map-devices",     "--weft-choose-schedules",
@@ -63,7 +64,7 @@ int main(int argc, char **argv) {
   pointers.push_back(nullptr);
   argc = static_cast<int>(words.size());
   argv = pointers.data();
-  // The options that LLVM's libraries bring along are none of ours: --help-hidden lists them too.
+  // Hide the options of LLVM's libraries; --help-hidden lists them.
   for (auto &[name, option] : llvm::cl::getRegisteredOptions())
     if (!name.starts_with("help") && name != "version")
       option->setHiddenFlag(llvm::cl::Hidden);
@@ -104,7 +105,7 @@ int main(int argc, char **argv) {
   }
   size_t lines = 0;
   for (llvm::StringRef part : parts) {
-    // Binary IR has a reader of its own, which does not recurse over text.
+    // Binary IR has another reader, which does not recurse over text.
     bool isText = !part.starts_with("ML\xefR");
     if (auto violation = isText ? weft::ir::findTextViolation(part) : std::nullopt) {
       llvm::errs() << inputName << ":" << lines + violation->line << ":" << violation->column

@@ -45,7 +45,8 @@ static double microseconds(Clock::time_point from) {
   return std::chrono::duration<double, std::micro>(Clock::now() - from).count();
 }
 
-/// Bytes read and written a second by a copy that no cache holds, on all threads: the best of a few.
+/// The bytes that a copy reads and writes per second, in GB/s, on all threads and beyond the caches: the best
+/// of a few runs.
 static Expected<double> copyGigabytes() {
   constexpr int64_t bytes = 64 << 20, chunk = 1 << 20;
   auto from = runtime::Buffer::allocate(bytes), to = runtime::Buffer::allocate(bytes);
@@ -67,7 +68,7 @@ static Expected<double> copyGigabytes() {
   return best;
 }
 
-/// The size of the last cache before memory; 0 where the system does not say.
+/// The size of the last-level cache; 0 if the system does not report it.
 static uint64_t lastLevelCacheBytes() {
   long bytes = 0;
   for (int level : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
@@ -75,7 +76,7 @@ static uint64_t lastLevelCacheBytes() {
   return static_cast<uint64_t>(bytes);
 }
 
-/// The rate that launches are compared with: the copy, unless its data do not come from memory.
+/// Whether a launch reads its data from a cache, so that its rate cannot be compared with that of a copy.
 static bool comesFromCache(const runtime::Profiler::Row &row, double rate, double copy) {
   // The fastest of a few copies and of a few launches differ by a few percent.
   return rate > 1.1 * copy || row.bytes / std::max<uint64_t>(1, row.count) <= lastLevelCacheBytes();
@@ -103,7 +104,7 @@ static Status bench(const Arguments &arguments) {
       return status;
     return runtime::Queue::get_default().synchronize();
   };
-  if (Status status = call(); !status) // what is made at the first call is not measured
+  if (Status status = call(); !status) // not measured, because the first call makes executables and buffers
     return status;
   std::vector<double> times;
   for (long i = 0; i < iterations; ++i) {
@@ -114,7 +115,7 @@ static Status bench(const Arguments &arguments) {
   }
   std::sort(times.begin(), times.end());
   const double fastest = times.front(), median = times[times.size() / 2];
-  // Kernels one by one, apart from the calls above: looking at the clock takes time too.
+  // Measure kernels in other calls than those above, because reading the clock takes time too.
   runtime::Profiler &profiler = runtime::Profiler::get();
   profiler.clear();
   profiler.start();

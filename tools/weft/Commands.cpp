@@ -23,7 +23,7 @@ using namespace mlir;
 
 namespace weft::tool {
 
-/// What a package is made for: several are joined with commas, or given one by one.
+/// The targets of a package, separated by commas, or from several options.
 static Expected<std::vector<std::string>> parseTargets(const std::vector<std::string> &given) {
   std::vector<std::string> names;
   for (const std::string &list : given)
@@ -40,7 +40,7 @@ static Expected<std::vector<std::string>> parseTargets(const std::vector<std::st
   return names;
 }
 
-/// The options of how passes are run, which several commands take.
+/// The options about passes, which several commands have.
 static const std::map<std::string, bool> pipelineOptions = {
     {"target", true},      {"device", true},       {"from", true},
     {"to", true},          {"strict", true},       {"disable-pass", true},
@@ -114,7 +114,8 @@ example: weft compile scaled.mlir --dump-phases=phases --disable-pass=weft-simpl
   if (Status status = program.read(arguments.positional[0]); !status)
     return complain("compile", status);
   if (!options.to.empty()) {
-    // Who multiplies is asked as for a package, so that what is taken up again gives the same one.
+    // Use the library that a package uses, so that a compilation that is resumed from this text gives the
+    // same package.
     std::string problem;
     if (const std::optional<ir::Target> known = ir::Target::parse(options.target, problem))
       options.library = &codegen::hostLibrary(known->getHost());

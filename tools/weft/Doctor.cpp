@@ -42,7 +42,7 @@ static constexpr const char *knownVariables[] = {
 
 static std::string sizeText(uint64_t bytes) { return codegen::bytesText(static_cast<int64_t>(bytes)); }
 
-/// "AMD EPYC 7763", or nothing where the system does not say.
+/// "AMD EPYC 7763"; empty if the system does not report it.
 static std::string processorName() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);)
@@ -55,7 +55,7 @@ static uint64_t machineMemory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// The version of the driver for CUDA devices; empty where there is none.
+/// The version of the driver for CUDA devices; empty if there is none.
 static std::string cudaDriver() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line;
@@ -103,7 +103,7 @@ example: weft devices
 
 namespace {
 
-/// Prints one line for each finding, and counts.
+/// Prints one line for each finding, and counts problems.
 class Report {
 public:
   void good(const char *what, const std::string &found) { line("ok", what, found); }
@@ -123,7 +123,7 @@ private:
 
 } // namespace
 
-/// Compiles a program and runs it; the milliseconds that took.
+/// Compiles and runs a program, and returns the time in milliseconds.
 static Expected<double> tryProgram() {
   constexpr const char *text = "#cpu = #weft.device<cpu>\n"
                                "weft.func @probe(%x: tensor<8xf32, #cpu>) -> tensor<8xf32, #cpu> {\n"

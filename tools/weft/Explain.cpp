@@ -129,7 +129,7 @@ static int explainCode(const ir::Reason &reason, bool asJson) {
   return 0;
 }
 
-/// "WEFT-D003" of "d003" or "Weft-d003"; empty for what is no code, as the name of a file.
+/// "WEFT-D003" from "d003" or "Weft-d003"; empty if the text is not a code but, for example, a file name.
 static std::string codeOf(llvm::StringRef text) {
   std::string code = text.upper();
   if (llvm::StringRef(code).starts_with("WEFT-"))
@@ -137,7 +137,7 @@ static std::string codeOf(llvm::StringRef text) {
   return ir::findReason("WEFT-" + code) ? "WEFT-" + code : "";
 }
 
-/// The message about a code that does not exist: those that look like it.
+/// The error about a code that does not exist, with similar codes.
 static Status unknownCode(const std::string &code) {
   std::vector<std::pair<unsigned, const ir::Reason *>> near;
   for (const ir::Reason &reason : ir::reasons())
@@ -194,7 +194,7 @@ int explainCommand(int argc, char **argv) {
   std::string problem;
   const std::optional<ir::Target> target = ir::Target::parse(options.target, problem);
   if (target && !target->isHostOnly()) {
-    // There are no kernels for it yet; the launch list is all the same.
+    // There are no kernels for this target yet, but the launch list can be explained.
     auto explained = codegen::explainModule(*program.module, options);
     if (!explained)
       return complain("explain", explained.status());

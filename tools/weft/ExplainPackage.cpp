@@ -34,7 +34,7 @@ struct Function {
   std::shared_ptr<runtime::Executable> executable;
 
   const runtime::Signature &signature() const { return executable->signature(); }
-  /// Launches and arena are made for each size where a call chooses sizes.
+  /// Whether sizes depend on the call. Launches and arena then exist only for given sizes.
   bool isDynamic() const { return !signature().symbols.empty(); }
 };
 
@@ -61,10 +61,10 @@ Expected<std::vector<Function>> functionsOf(const std::shared_ptr<const runtime:
 }
 
 //===----------------------------------------------------------------------===//
-// For people
+// Text
 //===----------------------------------------------------------------------===//
 
-/// "f32[2x3] on cpu", and "f32[batch, 3] on cpu" where a call chooses sizes.
+/// "f32[2x3] on cpu", or "f32[batch, 3] on cpu" with dynamic sizes.
 std::string typeText(const runtime::TensorInfo &type, const std::vector<std::string> &sizes) {
   const bool numbers = llvm::none_of(type.shape, [](int64_t size) { return size < 0; });
   return (llvm::Twine(name(type.dtype)) + "[" + llvm::join(sizes, numbers ? "x" : ", ") + "] on " +
@@ -72,7 +72,6 @@ std::string typeText(const runtime::TensorInfo &type, const std::vector<std::str
       .str();
 }
 
-/// Properties that only some arguments and results have.
 std::string quoted(const std::string &name) { return name.empty() ? "" : " '" + name + "'"; }
 
 void printFunction(const Function &function) {
@@ -116,10 +115,10 @@ void printFunction(const Function &function) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-/// Names in a package may be any bytes.
+/// A name as JSON text. Names in a package may have arbitrary bytes.
 json::Value text(llvm::StringRef name) { return json::fixUTF8(name); }
 
-/// Fields of an argument's or result's type; a size that a call chooses is its expression.
+/// The fields of an argument's or result's type. A dynamic size is its expression as text.
 json::Object typeObject(const std::string &name, const runtime::TensorInfo &type,
                         const std::vector<std::string> &sizes) {
   json::Array shape;

@@ -13,8 +13,8 @@
 
 namespace weft::tool {
 
-/// Prints the sections of a package and its functions with their signatures, memory and launches: for people,
-/// or the same as one object of JSON.
+/// Prints the sections of a package, and its functions with their signatures, memory and launches, as text or
+/// as one JSON object.
 Status explainPackage(const std::string &path, bool asJson);
 
 } // namespace weft::tool

@@ -49,8 +49,8 @@ example: weft run scaled.mlir --input x.npy --input 784xf32=0.5 --output y.npy -
 example: weft run step.weft --input images.npy --input labels.npy --iterations=10 --save-state=after.safetensors
 )";
 
-/// The largest difference that rounding explains, relative to the largest magnitude: a first screen, not a
-/// proof.
+/// The largest difference that is accepted as rounding, relative to the largest magnitude. It is a heuristic
+/// and not a proven bound.
 static double tolerance(DType dtype) {
   switch (dtype) {
   case DType::f16:
@@ -104,7 +104,7 @@ static void summarise(const std::string &title, const runtime::TensorInfo &type,
   std::printf("%s\n", shown < value.count() ? " ..." : "");
 }
 
-/// Writes all state, as it is after the last call: what a call writes is in the argument's buffer.
+/// Writes all state after the last call. Calls write new state to the argument's buffer.
 static Status saveState(const std::string &path, const Runnable &runnable) {
   if (path.empty())
     return {};
@@ -128,7 +128,7 @@ static Status saveState(const std::string &path, const Runnable &runnable) {
   return {};
 }
 
-/// The results that are no new state: what --output and a line of their own are for.
+/// The numbers of the results that are not new state. These are printed, and written by --output.
 static std::vector<size_t> plainResults(const Runnable &runnable) {
   const auto &results = runnable.executable->signature().results;
   std::vector<size_t> plain;
@@ -138,8 +138,8 @@ static std::vector<size_t> plainResults(const Runnable &runnable) {
   return plain;
 }
 
-/// Whether every file of --output has a result that it can hold: found before the first call, which may be
-/// long.
+/// Checks that there is a result for every file of --output, and that the file can hold it. This is done
+/// before the first call, which may take long.
 static Status checkOutputs(const std::vector<std::string> &outputs, const Runnable &runnable) {
   const std::vector<size_t> plain = plainResults(runnable);
   if (plain.size() < outputs.size())
@@ -158,7 +158,7 @@ static Status checkOutputs(const std::vector<std::string> &outputs, const Runnab
   return {};
 }
 
-/// Writes a result in the format that the name of the file ends in; .npy where it ends otherwise.
+/// Writes a result in the format of the file's suffix: .safetensors, otherwise .npy.
 static Status writeOutput(const std::string &path, const std::string &name, io::ArrayView value) {
   if (!endsIn(path, ".safetensors"))
     return io::write_npy(path, value);
@@ -243,8 +243,8 @@ static Status run(const Arguments &arguments, bool &agrees) {
     ir::DiagnosticCollector said(&runnable.program.context);
     if (failed(ir::specialize(*runnable.program.module, runnable.sizes)))
       return said.status("the program cannot be made one of these sizes");
-    // The interpreter knows ops, not requests for derivatives or generators: those are made explicit first,
-    // by the passes that the compiled program went through too.
+    // The interpreter cannot run gradients and generators. Run the passes that replace them, which the
+    // compiled program went through too.
     bool derived = false;
     runnable.program.module->walk(
         [&](Operation *op) { derived |= isa<ir::GradientOp, ir::RngStateLoadOp, ir::RngStateStoreOp>(op); });

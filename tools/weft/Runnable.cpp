@@ -26,7 +26,7 @@ using namespace mlir;
 
 namespace weft::tool {
 
-/// Numbers in [-1, 1), or small integers that are valid as an index of most things.
+/// Random numbers in [-1, 1), or small integers, which are valid indices into most tensors.
 static Expected<io::HostArray> randomArray(const runtime::TensorInfo &type, std::mt19937_64 &engine) {
   auto array = io::HostArray::allocate(type.dtype, type.shape);
   if (!array)
@@ -50,7 +50,7 @@ std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
   return text + std::string(name(dtype));
 }
 
-/// The package of a program, or of a file that is one.
+/// Compiles a program to a package, or opens the file if it is a package.
 static Expected<std::shared_ptr<const runtime::Package>> packageOf(Program &program, const std::string &path,
                                                                    const std::string &target) {
   if (isPackage(path)) {
@@ -100,7 +100,7 @@ Status writeArrays(const std::string &path, std::span<const io::NamedView> array
   return endsIn(path, ".safetensors") ? io::write_safetensors(path, arrays) : unknownFormat(path);
 }
 
-/// The values of state that a file or the package has, by argument; what is in both is the file's.
+/// The values of state from a file or the package, by argument. If both have a value, the file's is used.
 static Expected<std::vector<std::optional<io::HostArray>>>
 stateOf(const runtime::Package &package, const runtime::Signature &signature, const std::string &stateFile) {
   std::vector<std::optional<io::HostArray>> values(signature.arguments.size());
@@ -146,7 +146,7 @@ stateOf(const runtime::Package &package, const runtime::Signature &signature, co
   return values;
 }
 
-/// The values of symbols from NAME=NUMBER.
+/// Parses the values of symbols, NAME=NUMBER.
 static Expected<std::map<std::string, int64_t>> parseSizes(const runtime::Signature &signature,
                                                            const std::vector<std::string> &wanted) {
   std::map<std::string, int64_t> given;
@@ -169,8 +169,7 @@ static Expected<std::map<std::string, int64_t>> parseSizes(const runtime::Signat
   return given;
 }
 
-/// The values of the executable's symbols: those that are given, and for the others what the shapes of all
-/// inputs say.
+/// The values of the executable's symbols: the given ones, and for the others those of the inputs' shapes.
 static Expected<std::vector<int64_t>> chooseSizes(const runtime::Executable &executable,
                                                   const std::vector<std::string> &wanted,
                                                   const std::vector<std::optional<io::HostArray>> &values) {
@@ -215,7 +214,7 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
     return package.status();
   std::string &function = runnable->function;
   function = request.function;
-  // The functions of a package are what it has plans for.
+  // A package has the functions for which it has plans.
   const std::vector<std::string> functions = runtime::package_functions(**package);
   if (!function.empty() && !llvm::is_contained(functions, function))
     return Status::error("'" + request.path + "' has no function '" + function + "'; it has '" +
@@ -278,7 +277,7 @@ Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request) {
       return buffer.status();
     auto *memory = static_cast<std::byte *>((*buffer)->data());
     if (!type.strides.empty()) {
-      // There and back: elements that share memory are one value for everybody.
+      // Scatter and gather, so that elements that share memory have one value.
       runtime::scatter(type.shape, type.strides, itemsize(type.dtype), array.bytes.data(), memory);
       runtime::gather(type.shape, type.strides, itemsize(type.dtype), memory, array.bytes.data());
     } else if (type.bytes) {

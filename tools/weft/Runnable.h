@@ -17,31 +17,31 @@
 namespace weft::tool {
 
 struct Runnable {
-  Program program; ///< as it was read; without a module for a package
+  Program program; ///< the program as it was read; has no module for a package
   std::string function;
   std::shared_ptr<runtime::Executable> executable;
   std::vector<std::shared_ptr<runtime::Buffer>> buffers;
-  std::vector<ir::Literal> literals;    ///< of the buffers
+  std::vector<ir::Literal> literals;    ///< the values of the buffers
   std::map<std::string, int64_t> sizes; ///< the value of each symbol of dynamic dimensions
-  /// By argument, whether it is state that has a name and a value: the package keeps one, or a file gave it.
+  /// By argument, whether it is state with a name and a value, from the package or a file.
   std::vector<bool> isState;
 };
 
 /// The requests of the command line.
 struct RunRequest {
-  std::string path, function;      ///< an empty function is the only one
-  std::vector<std::string> inputs; ///< of the arguments that are no state, in order
-  std::vector<std::string> sizes;  ///< the values of symbols, NAME=NUMBER; left out, shapes give them
-  std::string target;              ///< what a program is compiled for; empty for cpu
-  std::string device;              ///< where it runs; empty for what WEFT_DEVICE says
+  std::string path, function;      ///< an empty function stands for the only one
+  std::vector<std::string> inputs; ///< for the arguments that are not state, in order
+  std::vector<std::string> sizes;  ///< the values of symbols, NAME=NUMBER; others follow from shapes
+  std::string target;              ///< the target of the program; empty for cpu
+  std::string device;              ///< the device of the program; empty for that of WEFT_DEVICE
   std::string stateFile; ///< .npz or .safetensors: values of state by name, before those of the package
 };
 
-/// Compiles a program, or opens a package, and makes the arguments of one function: state from the file or
-/// the package, what is given, and random numbers for the others, the same every time.
+/// Compiles a program or opens a package, and makes the arguments of one function: state from the file or the
+/// package, the given inputs, and random numbers for the others, which are the same in every run.
 Expected<std::unique_ptr<Runnable>> makeRunnable(const RunRequest &request);
 
-/// Reads or writes named arrays, in the format that the name of the file ends in.
+/// Reads or writes named arrays in the format of the file's suffix.
 Expected<std::vector<io::NamedArray>> readArrays(const std::string &path);
 Status writeArrays(const std::string &path, std::span<const io::NamedView> arrays);
 

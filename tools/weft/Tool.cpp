@@ -88,7 +88,7 @@ bool isPackage(const std::string &path) {
     return true;
   char first[7] = {};
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) // what is read from a pipe is gone
+  if (!std::filesystem::is_regular_file(path, error)) // a pipe can be read only once
     return false;
   std::ifstream(path, std::ios::binary).read(first, sizeof first);
   return std::memcmp(first, "WEFTPKG", sizeof first) == 0;
@@ -101,7 +101,7 @@ Expected<std::string> readText(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return Status::error("cannot read '" + path + "': " + std::strerror(errno));
-  // A device may have no end, and a program has one.
+  // Limit the length, because a character device may have no end.
   const auto limit = static_cast<size_t>(ir::TextLimits().bytes);
   std::string text;
   std::vector<char> part(size_t(1) << 20);
@@ -113,7 +113,7 @@ Expected<std::string> readText(const std::string &path) {
   if (text.size() > limit)
     return Status::error("'" + path + "' has more than " + std::to_string(limit) +
                          " bytes, and no program is that long");
-  // Text has no zero bytes, and what has them would give an error about its first character only.
+  // A file with zero bytes is not text. Without this check, the error would be about its first character.
   if (text.find('\0') != std::string::npos)
     return Status::error("'" + path +
                          "' is no program: expected text in Weft's IR (.mlir) or a package (.weft), "

@@ -21,8 +21,8 @@
 
 namespace weft::tool {
 
-/// A command line taken apart: positional arguments, and options in the order in which they came. Both
-/// `--name=value` and `--name value` are read; an option that takes no value has an empty one.
+/// A parsed command line: positional arguments, and options in their order. Both `--name=value` and
+/// `--name value` are accepted; an option without a value has an empty one.
 class Arguments {
 public:
   /// `known` maps each option to whether it takes a value. An unknown option is an error that lists the known
@@ -37,14 +37,14 @@ private:
   std::vector<std::pair<std::string, std::string>> options_;
 };
 
-/// Whether a path has something before the suffix that it ends in.
+/// Whether a path ends in the suffix and has characters before it.
 bool endsIn(const std::string &path, std::string_view suffix);
-/// Whether a file is a package, by its name or by how it begins.
+/// Whether a file is a package, by its name or its first bytes.
 bool isPackage(const std::string &path);
 
-/// Reads, guards, parses and verifies a program.
+/// Reads a program, checks its text (ir/TextGuard.h), and parses and verifies it.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context, const std::string &path);
-/// All of a file; an error for what is no file, larger than any program may be, or no text.
+/// The content of a file. An error if it cannot be read, is larger than a program may be, or is not text.
 Expected<std::string> readText(const std::string &path);
 
 /// A program and the context that owns it.
@@ -55,16 +55,16 @@ struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// Reads the command line of a command with one file, or with `files` many; a code where the command ends
-/// there: 0 for help, 1 for an option that is wrong, 2 for another number of files.
+/// Reads the command line of a command with `files` files. Returns an exit code if the command ends here: 0
+/// after --help, 1 for a wrong option, 2 for a wrong number of files.
 std::optional<int> beginCommand(const char *command, const char *help, int argc, char **argv,
                                 std::map<std::string, bool> known, Arguments &arguments, size_t files = 1);
 
-/// The path of a document, as "docs/errors/WEFT-D003.md": beside the tool where Weft is installed, else as it
-/// is in the tree.
+/// The path of a document such as "docs/errors/WEFT-D003.md": that of the installed file if Weft is
+/// installed, otherwise the path in the source tree.
 std::string documentPath(const std::string &document);
 
-/// The bytes of --memory-limit, which are left as they are where it is not given.
+/// Reads --memory-limit, in bytes. Without the option, `bytes` does not change.
 Status readMemoryLimit(const Arguments &arguments, int64_t &bytes);
 
 /// "x.npy", "x.safetensors" with one tensor, or "2x3xf32=1.5".
